@@ -1,0 +1,91 @@
+# Pnyx. Bare `make` prints what there is.
+
+GO       ?= go
+BIN      := bin/pnyx
+LINT     := $(shell $(GO) env GOPATH)/bin/golangci-lint
+LINT_VERSION := v2.15.0
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE     := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
+
+# The binary is static; only the race detector of the tests needs cgo.
+BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Print this help
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build engine ## Build, and serve everything with demonstration data on http://127.0.0.1:8080
+	@$(BIN) serve --demo
+
+.PHONY: build
+build: ## Build bin/pnyx
+	@mkdir -p bin
+	@[ -x $(BIN) ] || echo "building $(BIN): the first time takes a minute"
+	@$(BUILD) -o $(BIN) .
+
+.PHONY: engine
+engine: build ## Fetch the embedded ClickHouse, once (178 MB)
+	@$(BIN) engine
+
+.PHONY: test
+test: engine redis browser npm ## Run every test, with the race detector, on the real engine and a real Redis
+	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=$$(command -v redis-server >/dev/null && echo 1) \
+	  PNYX_TEST_REQUIRE_BROWSER=$$(command -v chromium >/dev/null && echo 1) \
+	  $(GO) test $(RACE) -timeout 15m ./...
+
+.PHONY: test-fast
+test-fast: ## Run the tests that need neither engine nor server, in seconds
+	@$(GO) test -short ./...
+
+.PHONY: test-x402
+test-x402: engine ## Let the published x402 client pay, over a chain of its own (npm, 411 MB)
+	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
+
+.PHONY: redis
+redis:
+	@command -v redis-server >/dev/null || { \
+	  command -v apt-get >/dev/null || { echo "no redis-server: tests that need one are skipped"; exit 0; }; \
+	  echo "installing redis-server for the tests"; \
+	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq redis-server >/dev/null'; }
+
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { \
+	  command -v apt-get >/dev/null || { echo "no chromium: the tests of the reference are skipped"; exit 0; }; \
+	  echo "installing chromium for the tests"; \
+	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium >/dev/null'; }
+
+.PHONY: npm
+npm: api/npm/node_modules/.package-lock.json
+
+api/npm/node_modules/.package-lock.json: api/npm/package-lock.json
+	@command -v npm >/dev/null || { echo "no npm: the description is not linted"; exit 0; }; \
+	  cd api/npm && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: the description is not linted"
+
+.PHONY: openapi-lint
+openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
+	@cd api/npm && npm run -s lint && npm run -s client
+
+.PHONY: lint
+lint: ## Run the linters
+	@[ -x $(LINT) ] && $(LINT) version 2>/dev/null | grep -q '$(LINT_VERSION:v%=%)' || \
+	  { echo "building golangci-lint $(LINT_VERSION)"; \
+	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
+	@$(LINT) run ./...
+
+.PHONY: docs
+docs: build ## Renew the generated parts of the documents
+	@$(BIN) config --readme README.md
+	@$(BIN) openapi --docs docs
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: clean
+clean: ## Remove what was built, and the data folder
+	@rm -rf bin data

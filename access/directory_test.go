@@ -1,0 +1,215 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/ratelimit"
+)
+
+// soon is how long anything in these tests may take. Nothing waits for it when
+// all is well.
+const soon = 10 * time.Second
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func TestMain(m *testing.M) {
+	cachetest.Quiet()
+	goleak.VerifyTestMain(m, cachetest.Leftover())
+}
+
+// desk is a directory, and the Redis that it is a copy of.
+type desk struct {
+	*testing.T
+
+	url       string
+	store     *cache.Store
+	directory *access.Directory
+	revision  uint64
+}
+
+func newDesk(t *testing.T, launchedAt time.Time) *desk {
+	t.Helper()
+	url := cachetest.Embedded(t)
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	d := &desk{T: t, url: url, store: store, directory: access.NewDirectory(store, launchedAt)}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { d.directory.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return d
+}
+
+// publish replaces what is published.
+func (t *desk) publish(records ...access.Record) {
+	t.Helper()
+	encoded, err := access.EncodeRecords(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.revision++
+	if err := t.store.SetTokens(t.Context(), t.revision, encoded); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantSoon waits until a token is answered with an error, or with none.
+func (t *desk) wantSoon(token string, now time.Time, want error) *access.Caller {
+	t.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		caller, err := t.directory.Identify(token, now)
+		if errors.Is(err, want) {
+			return caller
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatalf("got %v, want %v", err, want)
+		}
+	}
+}
+
+// newRecord returns a record and its token.
+func newRecord(scopes ...access.Scope) (access.Record, string) {
+	id := access.NewID()
+	token := access.NewToken(id)
+	return access.Record{
+		ID: id, Plan: ratelimit.Business, Scopes: scopes, Verifier: access.VerifierOf(token), CreatedAt: noon,
+	}, token
+}
+
+func TestWhoATokenIs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, time.Time{})
+	ends := noon.Add(time.Hour)
+	record, token := newRecord(access.V2Plus)
+	record.ExpiresAt = &ends
+	other, _ := newRecord(access.V2Plus)
+	d.publish(record, other)
+	if got := d.wantSoon(token, noon, nil); got.ID != record.ID || got.Plan != ratelimit.Business || !got.May(access.V2Plus) {
+		t.Errorf("got %+v, want the caller of %+v", got, record)
+	}
+	wrong := access.NewToken(record.ID)
+	unknown := access.NewToken(access.NewID())
+	for name, wanted := range map[string]struct {
+		token string
+		now   time.Time
+	}{
+		"of the same id": {wrong, noon}, "of an unknown id": {unknown, noon}, "malformed": {token + "x", noon},
+		"expired": {token, ends}, "long expired": {token, ends.AddDate(1, 0, 0)},
+	} {
+		if _, err := d.directory.Identify(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
+			t.Errorf("a token %s: got %v, want %v", name, err, access.ErrUnauthorized)
+		}
+	}
+	if _, err := d.directory.Identify(token, ends.Add(-time.Millisecond)); err != nil {
+		t.Errorf("just before it expires: %v", err)
+	}
+}
+
+func TestTheTokenBeforeARotationIsGoodForTheOverlap(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, time.Time{})
+	record, before := newRecord(access.V2All)
+	after := access.NewToken(record.ID)
+	record.Previous, record.Verifier, record.PreviousUntil = record.Verifier, access.VerifierOf(after), noon.Add(time.Hour)
+	d.publish(record)
+	d.wantSoon(after, noon, nil)
+	d.wantSoon(before, noon.Add(time.Hour-time.Millisecond), nil)
+	d.wantSoon(before, noon.Add(time.Hour), access.ErrUnauthorized)
+	d.wantSoon(after, noon.Add(time.Hour), nil)
+}
+
+func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []access.Scope{access.V1Standard, access.V1Plus, access.V1All} {
+		for name, wanted := range map[string]struct {
+			launchedAt time.Time
+			now        time.Time
+			upgraded   bool
+		}{
+			"issued before, asks after":  {noon.Add(time.Hour), noon.Add(time.Hour), true},
+			"issued before, asks before": {noon.Add(time.Hour), noon.Add(time.Hour - 1), false},
+			"issued at the launch":       {noon, noon.Add(time.Hour), false},
+			"never launched":             {time.Time{}, noon.Add(time.Hour), false},
+		} {
+			d := newDesk(t, wanted.launchedAt)
+			record, token := newRecord(scope)
+			d.publish(record)
+			if got := d.wantSoon(token, wanted.now, nil).May(access.V2Plus); got != wanted.upgraded {
+				t.Errorf("%s, %s: got %t, want %t", scope, name, got, wanted.upgraded)
+			}
+		}
+	}
+	d := newDesk(t, noon.Add(time.Hour))
+	record, token := newRecord(access.V2Standard)
+	d.publish(record)
+	if d.wantSoon(token, noon.Add(2*time.Hour), nil).May(access.V2Plus) {
+		t.Error("a token without v1 is upgraded")
+	}
+}
+
+func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, time.Time{})
+	client := cachetest.Connect(t, d.url)
+	known, token := newRecord(access.V2All)
+	fresh, freshToken := newRecord(access.V2All)
+	unknown := access.NewToken(access.NewID())
+	if _, err := d.directory.Identify(unknown, noon); !errors.Is(err, access.ErrUnknowable) {
+		t.Errorf("before anything is published: got %v, want %v", err, access.ErrUnknowable)
+	}
+	d.publish(known)
+	d.wantSoon(token, noon, nil)
+	d.wantSoon(unknown, noon, access.ErrUnauthorized)
+
+	cachetest.Flush(t, client)
+	d.wantSoon(unknown, noon, access.ErrUnknowable)
+	d.wantSoon(token, noon, nil)
+	d.wantSoon(token+"x", noon, access.ErrUnauthorized)
+
+	d.publish(fresh) // the other one was revoked meanwhile
+	d.wantSoon(token, noon, access.ErrUnauthorized)
+	d.wantSoon(freshToken, noon, nil)
+	d.wantSoon(unknown, noon, access.ErrUnauthorized)
+}
+
+func TestAnOlderStateOfTheTokensIsNotPublished(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, time.Time{})
+	record, token := newRecord(access.V2All)
+	d.revision = 5
+	d.publish(record)
+	d.wantSoon(token, noon, nil)
+	d.revision = 3
+	d.publish()
+	if revision, err := d.store.TokensRevision(t.Context()); err != nil || revision != 6 {
+		t.Errorf("got the revision %d, %v, want 6", revision, err)
+	}
+}
+
+func ExampleParseScopes() {
+	scopes, err := access.ParseScopes("v2:paid:plus, v1:paid:standard")
+	fmt.Println(scopes, err)
+	// Output: [v1:paid:standard v2:paid:plus] <nil>
+}

@@ -1,0 +1,89 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"hash/crc32"
+	"math/big"
+	"strings"
+)
+
+// A token is "pnyx_", the id of its record, "_", 32 random bytes and a checksum.
+// The prefix lets scanners for leaked secrets find one, and the checksum lets a
+// node refuse a mistyped one without a look-up.
+const (
+	tokenPrefix   = "pnyx_"
+	idDigits      = 12
+	secretBytes   = 32
+	secretDigits  = 43
+	checkDigits   = 6
+	tokenLength   = len(tokenPrefix) + idDigits + 1 + secretDigits + checkDigits
+	base62        = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base62Decimal = 62
+)
+
+// Verifier is the SHA-256 of a token: enough to know it again, and 256 random bits
+// away from telling it.
+type Verifier [sha256.Size]byte
+
+// VerifierOf returns the verifier of a token.
+func VerifierOf(token string) Verifier {
+	return sha256.Sum256([]byte(token))
+}
+
+// equal compares in constant time. No token has the zero verifier.
+func (v Verifier) equal(other Verifier) bool {
+	return subtle.ConstantTimeCompare(v[:], other[:]) == 1
+}
+
+// NewID returns the id of a new record.
+func NewID() string {
+	var id strings.Builder
+	for range idDigits {
+		digit, err := rand.Int(rand.Reader, big.NewInt(base62Decimal))
+		if err != nil {
+			panic(err) // the reader never fails
+		}
+		id.WriteByte(base62[digit.Int64()])
+	}
+	return id.String()
+}
+
+// NewToken returns a new token for a record: the only time that it is seen.
+func NewToken(id string) string {
+	secret := make([]byte, secretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	text := tokenPrefix + id + "_" + digits(new(big.Int).SetBytes(secret), secretDigits)
+	return text + checksum(text)
+}
+
+// ParseToken returns the id of the record that a well-formed token belongs to. Its
+// error does not quote the token.
+func ParseToken(token string) (id string, err error) {
+	rest, found := strings.CutPrefix(token, tokenPrefix)
+	if len(token) != tokenLength || !found || rest[idDigits] != '_' {
+		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
+	}
+	body, check := token[:tokenLength-checkDigits], token[tokenLength-checkDigits:]
+	if strings.Trim(rest[:idDigits]+rest[idDigits+1:], base62) != "" || checksum(body) != check {
+		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
+	}
+	return rest[:idDigits], nil
+}
+
+func checksum(text string) string {
+	return digits(big.NewInt(int64(crc32.ChecksumIEEE([]byte(text)))), checkDigits)
+}
+
+// digits writes a number to base 62, in a fixed width.
+func digits(number *big.Int, width int) string {
+	text := make([]byte, width)
+	base, digit := big.NewInt(base62Decimal), new(big.Int)
+	for i := width - 1; i >= 0; i-- {
+		number.DivMod(number, base, digit)
+		text[i] = base62[digit.Int64()]
+	}
+	return string(text)
+}

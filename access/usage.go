@@ -1,0 +1,209 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/cache"
+)
+
+// writeEvery is how often a node writes down what it has counted.
+const writeEvery = time.Second
+
+// writeAtOnce is how many counts go to Redis in one command.
+const writeAtOnce = 1000
+
+// Usage is what a token was used for on one route in one day, as one session of an
+// API node has counted it so far.
+type Usage struct {
+	Session string `msgpack:"x"`
+	// TokenID is empty for those who pay for each request.
+	TokenID string `msgpack:"t"`
+	// Day is a date, UTC.
+	Day   string `msgpack:"d"`
+	Route string `msgpack:"r"`
+	Tally `msgpack:"n"`
+}
+
+// Tally is how often something happened.
+type Tally struct {
+	Requests    uint64 `msgpack:"q"`
+	OK          uint64 `msgpack:"o"`
+	NotModified uint64 `msgpack:"m"`
+	Refused     uint64 `msgpack:"r"`
+	Failed      uint64 `msgpack:"f"`
+	// Charged counts the answers of the month's quota, Bytes those of bodies.
+	Charged  uint64 `msgpack:"c"`
+	Bytes    uint64 `msgpack:"b"`
+	Payments uint64 `msgpack:"p"`
+}
+
+// field names what is counted.
+func (u *Usage) field() string {
+	return strings.Join([]string{u.Session, u.TokenID, u.Day, u.Route}, "|")
+}
+
+// DecodeUsage reads a count.
+func DecodeUsage(value string) (Usage, error) {
+	var u Usage
+	if err := msgpack.Unmarshal([]byte(value), &u); err != nil {
+		return Usage{}, fmt.Errorf("decode usage: %w", err)
+	}
+	return u, nil
+}
+
+// Answer is one answer to be counted.
+type Answer struct {
+	TokenID string
+	Route   string
+	Status  int
+	Bytes   int
+	// Charged says that it counts towards the month, Paid that it was paid for.
+	Charged, Paid bool
+}
+
+// Meter counts the answers of one API node from its start on. What it writes down
+// are not differences but the counts so far: writing twice does no harm, and what
+// got lost comes with the next writing.
+type Meter struct {
+	store   *cache.Store
+	session string
+	logger  *slog.Logger
+	mu      sync.Mutex
+	counts  map[string]*Usage
+	changed map[string]bool
+}
+
+// NewMeter returns a meter that writes down nothing until Run.
+func NewMeter(store *cache.Store, logger *slog.Logger) *Meter {
+	return &Meter{
+		store: store, session: rand.Text(), logger: logger,
+		counts: map[string]*Usage{}, changed: map[string]bool{},
+	}
+}
+
+// Count counts an answer.
+func (m *Meter) Count(a Answer, now time.Time) {
+	u := Usage{Session: m.session, TokenID: a.TokenID, Day: now.UTC().Format(time.DateOnly), Route: a.Route}
+	field := u.field()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	counted, known := m.counts[field]
+	if !known {
+		counted = &u
+		m.counts[field] = counted
+	}
+	counted.add(a)
+	m.changed[field] = true
+}
+
+func (t *Tally) add(a Answer) {
+	t.Requests++
+	t.Bytes += uint64(a.Bytes) //nolint:gosec // a length
+	switch {
+	case a.Status == http.StatusNotModified:
+		t.NotModified++
+	case a.Status < http.StatusBadRequest:
+		t.OK++
+	case a.Status < http.StatusInternalServerError:
+		t.Refused++
+	default:
+		t.Failed++
+	}
+	if a.Charged {
+		t.Charged++
+	}
+	if a.Paid {
+		t.Payments++
+	}
+}
+
+// Run writes down what was counted until ctx ends, and once more then.
+func (m *Meter) Run(ctx context.Context) {
+	ticker := time.NewTicker(writeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			m.write(context.WithoutCancel(ctx))
+			return
+		case now := <-ticker.C:
+			m.write(ctx)
+			m.forget(now)
+		}
+	}
+}
+
+// write writes down what has changed. What Redis does not take is written later.
+func (m *Meter) write(ctx context.Context) {
+	for {
+		counts := m.take()
+		if len(counts) == 0 {
+			return
+		}
+		if err := m.store.PutCounts(ctx, counts); err != nil {
+			m.putBack(counts)
+			m.logger.LogAttrs(ctx, slog.LevelWarn, "usage is written down later", slog.Any("error", err))
+			return
+		}
+	}
+}
+
+func (m *Meter) take() []cache.Count {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var counts []cache.Count
+	for field := range m.changed {
+		value, err := msgpack.Marshal(m.counts[field])
+		if err != nil {
+			panic(err) // it holds numbers and texts
+		}
+		counts = append(counts, cache.Count{Field: field, Value: string(value)})
+		delete(m.changed, field)
+		if len(counts) == writeAtOnce {
+			break
+		}
+	}
+	return counts
+}
+
+func (m *Meter) putBack(counts []cache.Count) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, count := range counts {
+		m.changed[count.Field] = true
+	}
+}
+
+// forget drops the counts of days that are over and written down.
+func (m *Meter) forget(now time.Time) {
+	yesterday := now.UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for field, u := range m.counts {
+		if u.Day < yesterday && !m.changed[field] {
+			delete(m.counts, field)
+		}
+	}
+}
+
+// MonthUsage is what a token was used for in a month, by day and route, as a view.
+type MonthUsage struct {
+	Month string     `msgpack:"m"`
+	Days  []DayUsage `msgpack:"d"`
+}
+
+// DayUsage is what a token was used for on one route in one day.
+type DayUsage struct {
+	Day   string `msgpack:"d"`
+	Route string `msgpack:"r"`
+	Tally `msgpack:"n"`
+}

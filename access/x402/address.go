@@ -1,0 +1,46 @@
+package x402
+
+import (
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"golang.org/x/crypto/sha3"
+)
+
+// addressForm is an address in any letter case.
+var addressForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+
+// checkAddress refuses an address that is not in its EIP-55 spelling: one wrong
+// digit in a recipient, and money goes where nobody can fetch it.
+func checkAddress(address string) error {
+	if !addressForm.MatchString(address) {
+		return fmt.Errorf("%q is not an address: want 0x and 40 hexadecimal digits", address)
+	}
+	if want := checksummed(address); address != want {
+		return fmt.Errorf("%q is not in its EIP-55 spelling, which would be %s: compare it digit by digit with its source",
+			address, want)
+	}
+	return nil
+}
+
+// checksummed returns the EIP-55 spelling of an address: a letter is a capital
+// where the hash of the lower-case spelling has a digit above 7.
+func checksummed(address string) string {
+	digits := strings.ToLower(address[2:])
+	hash := hex.EncodeToString(keccak([]byte(digits)))
+	spelled := []byte(digits)
+	for i, digit := range spelled {
+		if digit >= 'a' && hash[i] > '7' {
+			spelled[i] = digit - 'a' + 'A'
+		}
+	}
+	return "0x" + string(spelled)
+}
+
+func keccak(data []byte) []byte {
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write(data)
+	return hash.Sum(nil)
+}

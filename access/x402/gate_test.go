@@ -1,0 +1,429 @@
+package x402_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access/x402"
+	"pnyx/access/x402/x402test"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+// patience bounds what is waited for in tests.
+const patience = 20 * time.Second
+
+// request is what tests pay for.
+func request() x402.Request {
+	return x402.Request{
+		RouteID: "proposals.detail", Path: "/v2/proposals/p1_x", Description: "One proposal with its full text.",
+		Canonical: "proposals.detail\x00proposalKey=p1_x",
+	}
+}
+
+func anotherRequest() x402.Request {
+	other := request()
+	other.Canonical += "y"
+	return other
+}
+
+// body is an answer that is paid for.
+func body(text string) x402.Answer {
+	return x402.Answer{Header: map[string]string{"Link": "<next>"}, Body: []byte(text)}
+}
+
+// fixture is a gate with everything around it.
+type fixture struct {
+	*x402.Gate
+	tb     testing.TB
+	redis  string
+	store  *cache.Store
+	ledger *x402test.Ledger
+	wallet *x402test.Wallet
+}
+
+type setting func(*x402.Options)
+
+func withChain(o *x402.Options)                 { o.RPCURL = "set" }
+func withSettleTimeout(d time.Duration) setting { return func(o *x402.Options) { o.SettleTimeout = d } }
+
+func withVerifyTimeout(d time.Duration) setting { return func(o *x402.Options) { o.VerifyTimeout = d } }
+
+func newFixture(t *testing.T, settings ...setting) *fixture {
+	t.Helper()
+	return newFixtureAt(t, cachetest.Embedded(t), x402test.NewLedger(t), settings...)
+}
+
+// newFixtureAt is another node beside the first.
+func newFixtureAt(t *testing.T, redis string, ledger *x402test.Ledger, settings ...setting) *fixture {
+	t.Helper()
+	store, err := cache.Open(redis, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	if err := store.RestorePayments(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	options := x402.Options{
+		Terms: x402test.Terms(map[string]string{"proposals.detail": "0.005", "proposals.list": "0.001"}),
+		Store: store, FacilitatorURL: ledger.Facilitator,
+		VerifyTimeout: patience, SettleTimeout: patience, WorkTimeout: patience,
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}
+	for _, set := range settings {
+		set(&options)
+	}
+	if options.RPCURL != "" {
+		options.RPCURL = ledger.RPC
+	}
+	gate, err := x402.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gate.Close)
+	return &fixture{Gate: gate, tb: t, redis: redis, store: store, ledger: ledger, wallet: x402test.NewWallet(t)}
+}
+
+// pay returns a header for the request of tests.
+func (f *fixture) pay() x402test.Payment {
+	return f.wallet.Pay(f.Challenge(request()).Challenge.Header())
+}
+
+// buy pays for an answer, and returns what the caller gets.
+func (f *fixture) buy(header string, r x402.Request, answer string) (string, error) {
+	charge, err := f.Begin(f.tb.Context(), r, header)
+	if err != nil {
+		return "", err
+	}
+	if first, ok := charge.First(); ok {
+		return string(first.Body), nil
+	}
+	if err := charge.Settle(f.tb.Context(), body(answer)); err != nil {
+		return "", err
+	}
+	return answer, nil
+}
+
+// wantBought buys an answer.
+func (f *fixture) wantBought(header, answer, want string) {
+	f.tb.Helper()
+	got, err := f.buy(header, request(), answer)
+	if err != nil || got != want {
+		f.tb.Fatalf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// wantRefused is refused with a kind and a reason.
+func (f *fixture) wantRefused(err error, kind x402.Kind, reason string) x402.RefusedError {
+	f.tb.Helper()
+	refusal, is := errors.AsType[*x402.RefusedError](err)
+	if !is {
+		f.tb.Fatalf("got %v, want a refusal", err)
+	}
+	if refusal.Kind != kind || refusal.Reason != reason {
+		f.tb.Fatalf("got %s %q (%v), want %s %q", refusal.Kind, refusal.Reason, refusal, kind, reason)
+	}
+	if refusal.Message == "" || kind != x402.Required && refusal.Challenge != nil || kind == x402.Required && refusal.Challenge == nil {
+		f.tb.Fatalf("refusal %+v: want a message, and a challenge only where another payment helps", refusal)
+	}
+	return *refusal
+}
+
+// wantCharged holds the money that moved against a number of payments.
+func (f *fixture) wantCharged(payments int) {
+	f.tb.Helper()
+	if got := f.ledger.Transfers(); len(got) != payments {
+		f.tb.Fatalf("got %d transfers, want %d: %v", len(got), payments, got)
+	}
+}
+
+// ledgerStates returns the states that were queued for the ledger, in order.
+func (f *fixture) ledgerStates() []governance.PaymentState {
+	f.tb.Helper()
+	entries, err := f.store.QueuedPayments(f.tb.Context(), 100)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	var states []governance.PaymentState
+	for _, entry := range entries {
+		states = append(states, entry.Payment.State)
+	}
+	return states
+}
+
+func TestAPaymentBuysOneAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	charge, err := f.Begin(t.Context(), request(), f.pay().Header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.wantCharged(0)
+	if charge.Payer() != f.wallet.Address() {
+		t.Errorf("payer: got %s, want %s", charge.Payer(), f.wallet.Address())
+	}
+	if err := charge.Settle(t.Context(), body("answer")); err != nil {
+		t.Fatal(err)
+	}
+	f.wantCharged(1)
+	transfer := f.ledger.Transfers()[0]
+	if transfer.Authorization.Value != "5000" || transfer.Authorization.To != x402test.PayTo {
+		t.Errorf("got %+v, want 5000 units to %s", transfer, x402test.PayTo)
+	}
+	want := `{"success":true,"payer":"` + f.wallet.Address() + `","transaction":"` + transfer.Hash + `","network":"eip155:84532"}`
+	if got, _ := base64.StdEncoding.DecodeString(charge.Receipt()); string(got) != want {
+		t.Errorf("receipt: got %s, want %s", got, want)
+	}
+	if diff := cmp.Diff([]governance.PaymentState{governance.PaymentSettling, governance.PaymentSettled}, f.ledgerStates()); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+}
+
+func TestAReplayGetsTheFirstAnswerAgainAndIsNotCharged(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	header := f.pay().Header()
+	f.wantBought(header, "first", "first")
+	verified := f.ledger.Calls("verify")
+	f.wantBought(header, "second", "first")
+	f.wantCharged(1)
+	if got := f.ledger.Calls("verify"); got != verified {
+		t.Errorf("a replay asked the facilitator")
+	}
+}
+
+func TestAPaymentBuysNothingElse(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	payment := f.pay()
+	f.wantBought(payment.Header(), "first", "first")
+	_, err := f.buy(payment.Header(), anotherRequest(), "other")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+
+	payment.Payload.Signature = strings.ToUpper(payment.Payload.Signature[2:])
+	payment.Payload.Signature = "0x" + payment.Payload.Signature
+	_, err = f.buy(payment.Header(), request(), "other")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantCharged(1)
+}
+
+func TestConcurrentReplaysOnTwoNodesAreChargedOnce(t *testing.T) {
+	t.Parallel()
+	redis, ledger := cachetest.Embedded(t), x402test.NewLedger(t)
+	nodes := []*fixture{newFixtureAt(t, redis, ledger), newFixtureAt(t, redis, ledger)}
+	header := nodes[0].pay().Header()
+	var mu sync.Mutex
+	var together sync.WaitGroup
+	worked, refused := 0, 0
+	for i := range 20 {
+		together.Go(func() {
+			charge, err := nodes[i%2].Begin(t.Context(), request(), header)
+			if err != nil {
+				nodes[0].wantRefused(err, x402.InProgress, "")
+				mu.Lock()
+				defer mu.Unlock()
+				refused++
+				return
+			}
+			if first, ok := charge.First(); ok {
+				if string(first.Body) != "the one" {
+					t.Errorf("got %q, want the one answer", first.Body)
+				}
+				return
+			}
+			mu.Lock()
+			worked++
+			mu.Unlock()
+			if err := charge.Settle(t.Context(), body("the one")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	together.Wait()
+	if worked != 1 {
+		t.Errorf("work was done %d times, want once", worked)
+	}
+	nodes[1].wantCharged(1)
+	nodes[1].wantBought(header, "another", "the one")
+}
+
+func TestAnAnswerThatIsNoSuccessIsNotCharged(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	header := f.pay().Header()
+	charge, err := f.Begin(t.Context(), request(), header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charge.Release(t.Context())
+	f.wantCharged(0)
+	// Nothing was bought, so it may pay for something else.
+	if got, err := f.buy(header, anotherRequest(), "other"); err != nil || got != "other" {
+		t.Fatalf("got %q, %v, want the other answer", got, err)
+	}
+	f.wantCharged(1)
+}
+
+func TestPaymentsThatDoNotFitTheTermsAreRefusedWithoutAskingAnybody(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	seconds := func(after time.Duration) string {
+		text, _ := json.Marshal(time.Now().Add(after).Unix())
+		return string(text)
+	}
+	for name, c := range map[string]struct {
+		spoil  func(*x402test.Payment)
+		reason string
+	}{
+		"amount":    {func(p *x402test.Payment) { p.Accepted["amount"] = "1" }, "No matching payment requirements"},
+		"number":    {func(p *x402test.Payment) { p.Accepted["amount"] = 5000 }, "No matching payment requirements"},
+		"asset":     {func(p *x402test.Payment) { p.Accepted["asset"] = x402test.PayTo }, "No matching payment requirements"},
+		"recipient": {func(p *x402test.Payment) { p.Accepted["payTo"] = f.wallet.Address() }, "No matching payment requirements"},
+		"case":      {func(p *x402test.Payment) { p.Accepted["payTo"] = strings.ToLower(x402test.PayTo) }, "No matching payment requirements"},
+		"network":   {func(p *x402test.Payment) { p.Accepted["network"] = "eip155:8453" }, "No matching payment requirements"},
+		"scheme":    {func(p *x402test.Payment) { p.Accepted["scheme"] = "upto" }, "No matching payment requirements"},
+		"window":    {func(p *x402test.Payment) { p.Accepted["maxTimeoutSeconds"] = 3600 }, "No matching payment requirements"},
+		"addition":  {func(p *x402test.Payment) { p.Accepted["more"] = "x" }, "No matching payment requirements"},
+		"domain": {func(p *x402test.Payment) {
+			p.Accepted["extra"] = map[string]any{"name": "USD Coin", "version": "2"}
+		}, "No matching payment requirements"},
+		"to":       {func(p *x402test.Payment) { p.Payload.Authorization.To = f.wallet.Address() }, "invalid_exact_evm_recipient_mismatch"},
+		"less":     {func(p *x402test.Payment) { p.Payload.Authorization.Value = "4999" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
+		"more":     {func(p *x402test.Payment) { p.Payload.Authorization.Value = "5001" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
+		"expired":  {func(p *x402test.Payment) { p.Payload.Authorization.ValidBefore = seconds(0) }, "invalid_exact_evm_payload_authorization_valid_before"},
+		"for ever": {func(p *x402test.Payment) { p.Payload.Authorization.ValidBefore = seconds(24 * time.Hour) }, "invalid_exact_evm_payload_authorization_valid_before"},
+		"too soon": {func(p *x402test.Payment) { p.Payload.Authorization.ValidAfter = seconds(time.Minute) }, "invalid_exact_evm_payload_authorization_valid_after"},
+	} {
+		payment := f.pay()
+		c.spoil(&payment)
+		_, err := f.buy(payment.Header(), request(), "answer")
+		refusal, is := errors.AsType[*x402.RefusedError](err)
+		if !is || refusal.Kind != x402.Required || refusal.Reason != c.reason {
+			t.Errorf("%s: got %v, want %s", name, err, c.reason)
+		}
+	}
+	if f.ledger.Calls("verify")+f.ledger.Calls("settle") > 0 {
+		t.Error("the facilitator was asked")
+	}
+}
+
+func TestAdditionsToExtraAreAccepted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	payment := f.pay()
+	payment.Accepted["extra"] = map[string]any{"name": "USDC", "version": "2", "note": "mine"}
+	f.wantBought(payment.Header(), "answer", "answer")
+}
+
+func TestWhatIsNoPaymentIsMalformed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	spoiled := func(spoil func(*x402test.Payment)) string {
+		payment := f.pay()
+		spoil(&payment)
+		return payment.Header()
+	}
+	for name, header := range map[string]string{
+		"empty":      "",
+		"garbage":    "!!",
+		"text":       base64.StdEncoding.EncodeToString([]byte("hello")),
+		"base64url":  strings.ReplaceAll(f.pay().Header(), "e", "_"),
+		"padding":    base64.StdEncoding.EncodeToString([]byte("{}")) + "==",
+		"oversized":  base64.StdEncoding.EncodeToString(make([]byte, 16<<10)),
+		"version 1":  spoiled(func(p *x402test.Payment) { p.X402Version = 1 }),
+		"version ''": spoiled(func(p *x402test.Payment) { p.X402Version = "2" }),
+		"terms":      spoiled(func(p *x402test.Payment) { p.Accepted = nil }),
+		"signature":  spoiled(func(p *x402test.Payment) { p.Payload.Signature = "0x00" }),
+		"huge":       spoiled(func(p *x402test.Payment) { p.Payload.Signature = "0x" + strings.Repeat("ab", 7000) }),
+		"from":       spoiled(func(p *x402test.Payment) { p.Payload.Authorization.From = "me" }),
+		"nonce":      spoiled(func(p *x402test.Payment) { p.Payload.Authorization.Nonce = "0x01" }),
+		"value":      spoiled(func(p *x402test.Payment) { p.Payload.Authorization.Value = "0x1388" }),
+		"zero":       spoiled(func(p *x402test.Payment) { p.Payload.Authorization.Value = "05000" }),
+		"time":       spoiled(func(p *x402test.Payment) { p.Payload.Authorization.ValidBefore = "soon" }),
+	} {
+		_, err := f.buy(header, request(), "answer")
+		refusal, is := errors.AsType[*x402.RefusedError](err)
+		if !is || refusal.Kind != x402.Malformed || refusal.Message == "" {
+			t.Errorf("%s: got %v, want it to be malformed", name, err)
+		}
+	}
+}
+
+func TestATamperedSignatureIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	payment := f.pay()
+	payment.Payload.Authorization.ValidAfter = "1" // was signed as 0
+	_, err := f.buy(payment.Header(), request(), "answer")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_signature")
+	f.wantCharged(0)
+}
+
+func TestAnAuthorizationThatWasUsedElsewhereIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	payment := f.pay()
+	f.ledger.Submit(payment.Payload.Authorization)
+	_, err := f.buy(payment.Header(), request(), "answer")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+}
+
+func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
+	t.Parallel()
+	server := cachetest.RealRedis(t)
+	f := newFixtureAt(t, server.URL, x402test.NewLedger(t))
+	header := f.pay().Header()
+	f.wantBought(header, "first", "first")
+	states, err := f.store.QueuedPayments(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Restart() // empty
+	_, err = f.buy(header, request(), "second")
+	f.wantRefused(err, x402.Unavailable, "")
+	f.wantCharged(1)
+
+	// As a worker does, from the ledger.
+	restored := states[len(states)-1].Payment
+	if err := f.store.RestorePayments(context.WithoutCancel(t.Context()), []governance.Payment{restored}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantBought(header, "made again", "made again")
+	_, err = f.buy(header, anotherRequest(), "other")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.wantCharged(1)
+}
+
+// endLeases makes every lease end, as those of a dead process do after a while.
+func (f *fixture) endLeases() {
+	f.tb.Helper()
+	client := cachetest.Connect(f.tb, f.redis)
+	keys, err := client.Keys(f.tb.Context(), "*lease:*").Result()
+	if err != nil || len(keys) == 0 {
+		f.tb.Fatalf("no leases: %v", err)
+	}
+	if err := client.Del(f.tb.Context(), keys...).Err(); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+func decoded(tb testing.TB, header string) string {
+	tb.Helper()
+	text, err := base64.StdEncoding.DecodeString(header)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,44 @@
+package x402
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics is what an operator sees of payments.
+type metrics struct {
+	payments *prometheus.CounterVec
+	replays  prometheus.Counter
+	requests *prometheus.HistogramVec
+}
+
+func newMetrics(registerer prometheus.Registerer) metrics {
+	m := metrics{
+		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pnyx_payments_total", Help: "Payments that were handed over for settlement, by the state that followed.",
+		}, []string{"state"}),
+		replays: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_payment_replays_total", Help: "Requests with a payment that was settled before.",
+		}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "pnyx_facilitator_duration_seconds", Help: "How long the facilitator takes, by call and outcome.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10),
+		}, []string{"call", "outcome"}),
+	}
+	registerer.MustRegister(m.payments, m.replays, m.requests)
+	return m
+}
+
+// observe notes a request to the facilitator.
+func (m metrics) observe(call string, began time.Time, err error) {
+	outcome := "answered"
+	switch {
+	case errors.Is(err, errNotSent):
+		outcome = "unreachable"
+	case err != nil:
+		outcome = "unanswered"
+	}
+	m.requests.WithLabelValues(call, outcome).Observe(time.Since(began).Seconds())
+}

@@ -1,0 +1,214 @@
+package x402
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"pnyx/governance"
+)
+
+// MaxHeaderBytes bounds a payment header. An ordinary one has a kilobyte; the
+// signatures of some wallets take a few.
+const MaxHeaderBytes = 16 << 10
+
+// authorization is the EIP-3009 message that was signed.
+type authorization struct {
+	From        string `json:"from"`
+	To          string `json:"to"`
+	Value       string `json:"value"`
+	ValidAfter  string `json:"validAfter"`
+	ValidBefore string `json:"validBefore"`
+	Nonce       string `json:"nonce"`
+}
+
+// exactPayload is what the scheme adds to a payment.
+type exactPayload struct {
+	Signature     string        `json:"signature"`
+	Authorization authorization `json:"authorization"`
+}
+
+// payment is a payment as it was sent.
+type payment struct {
+	accepted map[string]any
+	payload  exactPayload
+	// fingerprint is the hash of the header.
+	fingerprint string
+
+	validAfter, validBefore time.Time
+}
+
+// envelope is the form of a payment on the way.
+type envelope struct {
+	X402Version int             `json:"x402Version"`
+	Accepted    json.RawMessage `json:"accepted"`
+	Payload     exactPayload    `json:"payload"`
+}
+
+var (
+	secondsForm   = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
+	valueForm     = regexp.MustCompile(`^(0|[1-9][0-9]{0,77})$`)
+	nonceForm     = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+	signatureForm = regexp.MustCompile(`^0x([0-9a-fA-F]{2}){65,}$`)
+)
+
+// parsePayment reads a payment header. What it refuses is no payment of this
+// protocol, version and scheme.
+func parsePayment(header string) (payment, *RefusedError) {
+	if len(header) > MaxHeaderBytes {
+		return payment{}, malformed("the payment header is longer than " + strconv.Itoa(MaxHeaderBytes) + " bytes")
+	}
+	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(header, "="))
+	if err != nil || len(header)-len(strings.TrimRight(header, "=")) > 2 {
+		return payment{}, malformed("the payment header is not standard base64 (alphabet with + and /)")
+	}
+	var sent envelope
+	if err := json.Unmarshal(text, &sent); err != nil {
+		return payment{}, malformed("the payment header is not base64 of the JSON of a payment: x402Version (a number), accepted, and payload with signature and authorization (six strings)")
+	}
+	if sent.X402Version != version {
+		return payment{}, malformed("x402Version has to be the number 2, and is " + strconv.Itoa(sent.X402Version))
+	}
+	hash := sha256.Sum256([]byte(header))
+	p := payment{payload: sent.Payload, fingerprint: hex.EncodeToString(hash[:])}
+	if err := json.Unmarshal(sent.Accepted, &p.accepted); err != nil || p.accepted == nil {
+		return payment{}, malformed("accepted has to be the object of the terms that are accepted")
+	}
+	return p, p.checkForm()
+}
+
+// checkForm checks each text of the payload by itself.
+func (p *payment) checkForm() *RefusedError {
+	auth := p.payload.Authorization
+	for _, field := range []struct {
+		name, text, want string
+		form             *regexp.Regexp
+	}{
+		{"payload.signature", p.payload.Signature, "0x and at least 130 hexadecimal digits", signatureForm},
+		{"payload.authorization.from", auth.From, "an address", addressForm},
+		{"payload.authorization.to", auth.To, "an address", addressForm},
+		{"payload.authorization.value", auth.Value, "a decimal integer as a string", valueForm},
+		{"payload.authorization.validAfter", auth.ValidAfter, "seconds since 1970 as a string", secondsForm},
+		{"payload.authorization.validBefore", auth.ValidBefore, "seconds since 1970 as a string", secondsForm},
+		{"payload.authorization.nonce", auth.Nonce, "0x and 64 hexadecimal digits", nonceForm},
+	} {
+		if !field.form.MatchString(field.text) {
+			return malformed(field.name + " has to be " + field.want)
+		}
+	}
+	after, _ := strconv.ParseInt(auth.ValidAfter, 10, 64) // of that form, hence no error
+	before, _ := strconv.ParseInt(auth.ValidBefore, 10, 64)
+	p.validAfter, p.validBefore = time.Unix(after, 0), time.Unix(before, 0)
+	return nil
+}
+
+// id names what can be charged once. A second signature over the same nonce is the
+// same payment.
+func (p *payment) id(r Requirements) string {
+	auth := p.payload.Authorization
+	return strings.ToLower(strings.Join([]string{r.Network, r.Asset, auth.From, auth.Nonce}, "/"))
+}
+
+const (
+	// leastValidity is how long an authorization must hold yet, to be submitted.
+	leastValidity = 6 * time.Second
+	// clockSlack is how far the clocks of callers may be off. Beyond it and the
+	// offered window, an authorization would have to be remembered for longer than
+	// anybody waits for an answer.
+	clockSlack = 10 * time.Minute
+)
+
+// match returns the reason for which a payment does not fit the terms, or "".
+func (p *payment) match(r Requirements, now time.Time) string {
+	auth := p.payload.Authorization
+	switch {
+	case !accepts(p.accepted, r):
+		return reasonNoMatch
+	case !strings.EqualFold(auth.To, r.PayTo):
+		return reasonRecipient
+	case auth.Value != r.Amount:
+		return reasonValue
+	case p.validBefore.Before(now.Add(leastValidity)),
+		p.validBefore.After(now.Add(time.Duration(r.MaxTimeoutSeconds)*time.Second + clockSlack)):
+		return reasonValidBefore
+	case p.validAfter.After(now):
+		return reasonValidAfter
+	}
+	return ""
+}
+
+// accepts says whether the accepted terms are those that are offered: the same in
+// every field, but for additions to extra.
+func accepts(accepted map[string]any, r Requirements) bool {
+	offered, err := generic(r)
+	if err != nil {
+		return false
+	}
+	extra, _ := accepted["extra"].(map[string]any)
+	ours, _ := offered["extra"].(map[string]any)
+	for name, value := range ours {
+		if !reflect.DeepEqual(extra[name], value) {
+			return false
+		}
+	}
+	if len(accepted) != len(offered) {
+		return false
+	}
+	for name, value := range offered {
+		if name != "extra" && !reflect.DeepEqual(accepted[name], value) {
+			return false
+		}
+	}
+	return true
+}
+
+// generic returns a value as JSON has it.
+func generic(value any) (map[string]any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var object map[string]any
+	err = json.NewDecoder(bytes.NewReader(text)).Decode(&object)
+	return object, err
+}
+
+// settlement is the body of both requests to a facilitator. It is made of what was
+// checked here, and of our own terms: a field that two parsers might read in two
+// ways is never passed on.
+func (p *payment) settlement(r Requirements) ([]byte, error) {
+	return marshalPlain(map[string]any{
+		"x402Version": version,
+		"paymentPayload": map[string]any{
+			"x402Version": version, "accepted": r, "payload": p.payload,
+		},
+		"paymentRequirements": r,
+	})
+}
+
+// claimOf returns the payment as it is remembered.
+func (t *tariff) claimOf(p payment, r Request, now time.Time) (governance.Payment, error) {
+	offered := t.byRoute[r.RouteID]
+	settlement, err := p.settlement(offered)
+	if err != nil {
+		return governance.Payment{}, err
+	}
+	auth := p.payload.Authorization
+	return governance.Payment{
+		ID: p.id(offered), State: governance.PaymentClaimed, Revision: uint64(now.UnixMicro()),
+		RouteID: r.RouteID, Request: r.fingerprint(), Header: p.fingerprint,
+		Payer: strings.ToLower(auth.From), PayTo: offered.PayTo, Nonce: strings.ToLower(auth.Nonce),
+		Network: offered.Network, Asset: offered.Asset, Symbol: t.terms.Token.Symbol,
+		Amount: t.terms.Prices[r.RouteID], Units: offered.Amount,
+		ValidBefore: governance.TimestampOf(p.validBefore),
+		ClaimedAt:   governance.TimestampOf(now), ChangedAt: governance.TimestampOf(now),
+		Settlement: settlement,
+	}, nil
+}

@@ -1,0 +1,134 @@
+package x402
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Terms is what payments are taken for, and by whom.
+type Terms struct {
+	Token Token
+	// PayTo is who gets the money.
+	PayTo string
+	// Prices holds the price of each paid route by its id, a decimal number of the
+	// token.
+	Prices map[string]string
+	// Window is how long a signature that is made now should hold.
+	Window time.Duration
+	// PublicURL is where callers reach the service.
+	PublicURL string
+}
+
+// Requirements is one way to pay, as the protocol has it.
+type Requirements struct {
+	Scheme            string `json:"scheme"`
+	Network           string `json:"network"`
+	Amount            string `json:"amount"`
+	Asset             string `json:"asset"`
+	PayTo             string `json:"payTo"`
+	MaxTimeoutSeconds int    `json:"maxTimeoutSeconds"`
+	Extra             Domain `json:"extra"`
+}
+
+// Domain is the part of the token's EIP-712 domain that a signer cannot guess.
+type Domain struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Resource is what is paid for.
+type Resource struct {
+	URL         string `json:"url"`
+	Description string `json:"description"`
+	MIMEType    string `json:"mimeType"`
+}
+
+// Challenge asks for a payment.
+type Challenge struct {
+	X402Version int            `json:"x402Version"`
+	Error       string         `json:"error"`
+	Resource    Resource       `json:"resource"`
+	Accepts     []Requirements `json:"accepts"`
+}
+
+// Header returns the challenge as it travels.
+func (c Challenge) Header() string {
+	return encodeHeader(c)
+}
+
+// encodeHeader returns the base64 of the JSON of a value that is known to have one.
+func encodeHeader(value any) string {
+	text, err := marshalPlain(value)
+	if err != nil {
+		panic(err) // a struct of texts and numbers
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+// marshalPlain returns JSON with &, < and > as they are.
+func marshalPlain(value any) ([]byte, error) {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return []byte(strings.TrimSuffix(text.String(), "\n")), err
+}
+
+// tariff holds the requirements of every paid route, worked out once.
+type tariff struct {
+	byRoute map[string]Requirements
+	terms   Terms
+}
+
+// newTariff checks the terms.
+func newTariff(terms Terms) (*tariff, error) {
+	problems := []error{terms.Token.check()}
+	if err := checkAddress(terms.PayTo); err != nil {
+		problems = append(problems, fmt.Errorf("X402_PAY_TO: %w", err))
+	}
+	if strings.EqualFold(terms.PayTo, terms.Token.Asset) {
+		problems = append(problems, errors.New("X402_PAY_TO: is the token's own contract, from which nothing can be fetched"))
+	}
+	if base, err := url.Parse(terms.PublicURL); err != nil || base.Scheme == "" || base.Host == "" || base.RawQuery != "" {
+		problems = append(problems, fmt.Errorf("PNYX_PUBLIC_URL: %q is not the address of a service such as https://api.example.org", terms.PublicURL))
+	}
+	t := &tariff{byRoute: map[string]Requirements{}, terms: terms}
+	for _, route := range slices.Sorted(maps.Keys(terms.Prices)) {
+		amount, err := terms.Token.units(terms.Prices[route])
+		if err != nil {
+			problems = append(problems, fmt.Errorf("price of %s: %w", route, err))
+		}
+		t.byRoute[route] = terms.requirements(amount)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t Terms) requirements(amount string) Requirements {
+	return Requirements{
+		Scheme: scheme, Network: t.Token.Network, Amount: amount, Asset: t.Token.Asset, PayTo: t.PayTo,
+		MaxTimeoutSeconds: int(t.Window.Seconds()),
+		Extra:             Domain{Name: t.Token.Name, Version: t.Token.Version},
+	}
+}
+
+// challenge asks for the payment of a route.
+func (t *tariff) challenge(r Request, reason string) Challenge {
+	return Challenge{
+		X402Version: version, Error: reason,
+		Resource: Resource{
+			URL:         strings.TrimSuffix(t.terms.PublicURL, "/") + r.Path,
+			Description: r.Description, MIMEType: "application/json",
+		},
+		Accepts: []Requirements{t.byRoute[r.RouteID]},
+	}
+}

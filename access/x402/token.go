@@ -1,0 +1,85 @@
+package x402
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/shopspring/decimal"
+)
+
+// Token is what is paid with.
+type Token struct {
+	// Network is eip155:<chain id>.
+	Network string
+	// Asset is the token's contract.
+	Asset string
+	// Name and Version are those of its EIP-712 domain; no signature is right
+	// without them.
+	Name, Version string
+	Symbol        string
+	Decimals      int
+}
+
+// maxDecimals bounds the decimals of a token.
+const maxDecimals = 18
+
+// knownTokens are those of which one can say that they are configured wrongly.
+func knownTokens() []Token {
+	return []Token{
+		{"eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", "2", "USDC", 6},
+		{"eip155:84532", "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "USDC", "2", "USDC", 6},
+	}
+}
+
+var networkForm = regexp.MustCompile(`^eip155:[1-9][0-9]{0,17}$`)
+
+// check returns what is wrong with a token, each problem under the name of its
+// setting.
+func (t Token) check() error {
+	var problems []error
+	if !networkForm.MatchString(t.Network) {
+		problems = append(problems, fmt.Errorf("X402_NETWORK: %q is not eip155:<chain id>", t.Network))
+	}
+	if err := checkAddress(t.Asset); err != nil {
+		problems = append(problems, fmt.Errorf("X402_ASSET: %w", err))
+	}
+	if t.Name == "" || t.Version == "" {
+		problems = append(problems, errors.New("X402_ASSET_NAME, X402_ASSET_VERSION: the token's EIP-712 domain needs both"))
+	}
+	if t.Decimals < 0 || t.Decimals > maxDecimals {
+		problems = append(problems, fmt.Errorf("X402_ASSET_DECIMALS: %d is not between 0 and %d", t.Decimals, maxDecimals))
+	}
+	return errors.Join(append(problems, t.checkKnown())...)
+}
+
+// checkKnown holds a token against what is known of it. A wrong domain would only
+// show as signatures that fail, all of them.
+func (t Token) checkKnown() error {
+	for _, known := range knownTokens() {
+		switch {
+		case known.Network == t.Network && known.Asset == t.Asset:
+			known.Symbol = t.Symbol
+			if known != t {
+				return fmt.Errorf("X402_ASSET: %s on %s has the name %q, version %q and %d decimals, not %q, %q and %d",
+					t.Asset, t.Network, known.Name, known.Version, known.Decimals, t.Name, t.Version, t.Decimals)
+			}
+		case known.Asset == t.Asset:
+			return fmt.Errorf("X402_ASSET: %s is a token of %s, not of X402_NETWORK=%s", t.Asset, known.Network, t.Network)
+		}
+	}
+	return nil
+}
+
+// units returns a price in the token's smallest units.
+func (t Token) units(price string) (string, error) {
+	amount, err := decimal.NewFromString(price)
+	if err != nil {
+		return "", fmt.Errorf("%q is not a decimal number", price)
+	}
+	units := amount.Shift(int32(t.Decimals)) //nolint:gosec // checked to be small
+	if !units.IsPositive() || !units.IsInteger() {
+		return "", fmt.Errorf("%s is not a price above 0 with at most %d decimal places", price, t.Decimals)
+	}
+	return units.String(), nil
+}

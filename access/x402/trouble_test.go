@@ -1,0 +1,374 @@
+package x402_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/access/x402"
+	"pnyx/access/x402/x402test"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+// briefly is a deadline that tests run into.
+const briefly = 50 * time.Millisecond
+
+// Ways of a facilitator to fail.
+
+func fails(w http.ResponseWriter, _ *http.Request, _ func() any) {
+	http.Error(w, `{"error":"internal"}`, http.StatusInternalServerError)
+}
+
+func babbles(w http.ResponseWriter, _ *http.Request, _ func() any) {
+	fmt.Fprint(w, "<html>welcome</html>")
+}
+
+func hangs(_ http.ResponseWriter, r *http.Request, _ func() any) {
+	<-r.Context().Done()
+}
+
+func hangsUp(http.ResponseWriter, *http.Request, func() any) {
+	panic(http.ErrAbortHandler)
+}
+
+func isBusy(w http.ResponseWriter, _ *http.Request, _ func() any) {
+	http.Error(w, "slow down", http.StatusTooManyRequests)
+}
+
+func refusesToSettle(w http.ResponseWriter, _ *http.Request, _ func() any) {
+	fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
+}
+
+// settlesAnd does what it is asked, and then something else than say so.
+func settlesAnd(then x402test.Behaviour) x402test.Behaviour {
+	return func(w http.ResponseWriter, r *http.Request, honest func() any) {
+		honest()
+		then(w, r, honest)
+	}
+}
+
+func TestNothingIsChargedWhenTheFacilitatorCannotVerify(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]x402test.Behaviour{
+		"500": fails, "garbage": babbles, "slow": hangs, "reset": hangsUp, "busy": isBusy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, withVerifyTimeout(10*briefly))
+			f.ledger.Behave("verify", how)
+			header := f.pay().Header()
+			_, err := f.buy(header, request(), "answer")
+			if refusal := f.wantRefused(err, x402.Unavailable, ""); refusal.RetryAfter == 0 {
+				t.Error("no Retry-After")
+			}
+			if f.ledger.Calls("settle") > 0 || len(f.ledgerStates()) > 0 {
+				t.Error("something was settled")
+			}
+			f.ledger.Behave("verify", nil)
+			f.wantBought(header, "answer", "answer")
+		})
+	}
+}
+
+func TestAFacilitatorThatIsDownChargesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *x402.Options) { o.FacilitatorURL = "http://127.0.0.1:1" })
+	_, err := f.buy(f.pay().Header(), request(), "answer")
+	f.wantRefused(err, x402.Unavailable, "")
+}
+
+func TestABrokenConnectionIsTriedAgainForVerifyAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("verify", hangsUp)
+	f.ledger.Behave("settle", hangsUp)
+	_, err := f.buy(f.pay().Header(), request(), "answer")
+	f.wantRefused(err, x402.Unavailable, "")
+	if got := f.ledger.Calls("verify"); got != 2 {
+		t.Errorf("verify: got %d calls, want 2", got)
+	}
+	f.ledger.Behave("verify", nil)
+	_, err = f.buy(f.pay().Header(), request(), "answer")
+	f.wantRefused(err, x402.Pending, "settlement_pending")
+	if got := f.ledger.Calls("settle"); got != 1 {
+		t.Errorf("settle: got %d calls, want 1", got)
+	}
+}
+
+func TestAFacilitatorThatStaysSilentIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("verify", fails)
+	for range 8 {
+		_, err := f.buy(f.pay().Header(), request(), "answer")
+		f.wantRefused(err, x402.Unavailable, "")
+	}
+	if got := f.ledger.Calls("verify"); got != 5 {
+		t.Errorf("got %d calls, want 5 and then none", got)
+	}
+}
+
+func TestAFacilitatorThatLiesAboutAPaymentGetsNoAnswerOut(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("settle", refusesToSettle)
+	header := f.pay().Header()
+	_, err := f.buy(header, request(), "answer")
+	refusal := f.wantRefused(err, x402.Required, "insufficient_funds")
+	if refusal.Receipt == "" {
+		t.Error("no receipt says that the settlement was refused")
+	}
+	if diff := cmp.Diff([]governance.PaymentState{governance.PaymentSettling, governance.PaymentRefused}, f.ledgerStates()); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+	// Once there are funds the same authorization will do.
+	f.ledger.Behave("settle", nil)
+	f.wantBought(header, "answer", "answer")
+	f.wantCharged(1)
+}
+
+func TestASuccessWithoutATransactionIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		fmt.Fprint(w, `{"success":true,"transaction":"","network":"eip155:84532"}`)
+	})
+	_, err := f.buy(f.pay().Header(), request(), "answer")
+	f.wantRefused(err, x402.Pending, "settlement_pending")
+}
+
+// A settlement that went through without a word is found in the chain at once.
+func TestASettlementWithoutAnAnswerIsLookedUpInTheChain(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]x402test.Behaviour{
+		"500": fails, "garbage": babbles, "slow": hangs, "reset": hangsUp,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, withChain, withSettleTimeout(10*briefly))
+			f.ledger.Behave("settle", settlesAnd(how))
+			header := f.pay().Header()
+			f.wantBought(header, "answer", "answer")
+			f.wantBought(header, "other", "answer")
+			f.wantCharged(1)
+		})
+	}
+}
+
+func TestWithoutAChainTheRetryOfAnUnansweredSettlementGetsTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, withSettleTimeout(10*briefly))
+	f.ledger.Behave("settle", settlesAnd(hangs))
+	header := f.pay().Header()
+	_, err := f.buy(header, request(), "first")
+	f.wantRefused(err, x402.Pending, "settlement_pending")
+	f.wantCharged(1)
+	_, err = f.buy(header, anotherRequest(), "free")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
+	f.ledger.Behave("settle", nil)
+	f.wantBought(header, "second", "first")
+	f.wantCharged(1)
+}
+
+func TestASettlementThatDidNotHappenIsDoneByTheRetry(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, withChain)
+	f.ledger.Behave("settle", fails)
+	header := f.pay().Header()
+	for range 2 {
+		_, err := f.buy(header, request(), "first")
+		f.wantRefused(err, x402.Pending, "settlement_pending")
+	}
+	f.wantCharged(0)
+	f.ledger.Behave("settle", nil)
+	f.wantBought(header, "second", "first")
+	f.wantCharged(1)
+}
+
+func TestAPaymentThatSomebodyElseSubmittedBuysTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, withChain)
+	payment := f.pay()
+	charge, err := f.Begin(t.Context(), request(), payment.Header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := f.ledger.Submit(payment.Payload.Authorization)
+	if err := charge.Settle(t.Context(), body("answer")); err != nil {
+		t.Fatal(err)
+	}
+	if receipt := decoded(t, charge.Receipt()); !strings.Contains(receipt, hash) {
+		t.Errorf("receipt %s does not name %s", receipt, hash)
+	}
+	f.wantCharged(1)
+}
+
+func TestAnAuthorizationCancelledAfterItWasVerifiedBuysNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings []setting
+		kind     x402.Kind
+		reason   string
+	}{
+		"with a chain":    {[]setting{withChain}, x402.Required, "invalid_exact_evm_nonce_already_used"},
+		"without a chain": {nil, x402.Pending, "settlement_pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, c.settings...)
+			payment := f.pay()
+			charge, err := f.Begin(t.Context(), request(), payment.Header())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.ledger.Cancel(payment.Payload.Authorization)
+			f.wantRefused(charge.Settle(t.Context(), body("answer")), c.kind, c.reason)
+			_, err = f.buy(payment.Header(), request(), "answer")
+			f.wantRefused(err, c.kind, c.reason)
+			f.wantCharged(0)
+		})
+	}
+}
+
+func TestASettlementUnderWayIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		f.ledger.Behave("settle", nil)
+		fmt.Fprintf(w, `{"success":false,"errorReason":"settlement_pending","transaction":"0x%064d","network":"eip155:84532"}`, 1)
+	})
+	f.wantBought(f.pay().Header(), "answer", "answer")
+	f.wantCharged(1)
+}
+
+// The node dies once the payment is verified: nothing was charged, and the retry
+// starts from the beginning.
+func TestADeathBeforeTheSettlementChargesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	header := f.pay().Header()
+	if _, err := f.Begin(t.Context(), request(), header); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.buy(header, request(), "second")
+	f.wantRefused(err, x402.InProgress, "")
+	f.endLeases()
+	f.wantBought(header, "second", "second")
+	f.wantCharged(1)
+}
+
+// The node dies while the payment is charged: the retry, on another node, gets the
+// answer that was prepared.
+func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]setting{"with a chain": {withChain}, "without a chain": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis, ledger := cachetest.Embedded(t), x402test.NewLedger(t)
+			dying, other := newFixtureAt(t, redis, ledger, settings...), newFixtureAt(t, redis, ledger, settings...)
+			header := dying.pay().Header()
+			charge, err := dying.Begin(t.Context(), request(), header)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reached, over := make(chan struct{}), make(chan struct{})
+			ledger.Behave("settle", func(_ http.ResponseWriter, r *http.Request, honest func() any) {
+				honest()
+				close(reached)
+				<-r.Context().Done()
+			})
+			go func() {
+				defer close(over)
+				_ = charge.Settle(t.Context(), body("first")) // nobody is there to send it
+			}()
+			<-reached
+			ledger.Behave("settle", nil)
+			_, err = other.buy(header, request(), "second")
+			other.wantRefused(err, x402.InProgress, "")
+			other.endLeases()
+			other.wantBought(header, "second", "first")
+			other.wantCharged(1)
+			dying.Close()
+			ledger.HangUp()
+			<-over
+			other.wantBought(header, "third", "first")
+		})
+	}
+}
+
+// A node that is dead for its caller, and for whose payment nobody comes again.
+func TestAnOpenPaymentIsLookedIntoWithoutBeingCharged(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]setting{"with a chain": {withChain}, "without a chain": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, settings...)
+			f.ledger.Behave("settle", fails)
+			unsettled, paid := f.pay(), f.pay()
+			for _, payment := range []x402test.Payment{unsettled, paid} {
+				_, err := f.buy(payment.Header(), request(), "first")
+				f.wantRefused(err, x402.Pending, "settlement_pending")
+			}
+			f.ledger.Submit(paid.Payload.Authorization)
+			asked := f.ledger.Calls("settle")
+			f.SetClock(func() time.Time { return time.Now().Add(10 * time.Second) })
+			f.Reconcile(t.Context())
+			if got := f.ledger.Calls("settle"); got != asked {
+				t.Errorf("settle was asked for %d times in the background", got-asked)
+			}
+			f.wantCharged(1)
+			states := f.ledgerStates()
+			last := states[len(states)-2:]
+			slices.Sort(last)
+			if diff := cmp.Diff([]governance.PaymentState{governance.PaymentSettled, governance.PaymentSettling}, last); diff != "" {
+				t.Errorf("ledger (-want +got):\n%s", diff)
+			}
+			f.SetClock(time.Now)
+			f.ledger.Behave("settle", nil)
+			f.wantBought(paid.Header(), "second", "first")
+		})
+	}
+}
+
+func TestAPaymentThatWasNeverChargedEndsWithItsValidity(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings []setting
+		want     governance.PaymentState
+	}{
+		"with a chain":    {[]setting{withChain}, governance.PaymentRefused},
+		"without a chain": {nil, governance.PaymentUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, c.settings...)
+			f.ledger.Behave("settle", fails)
+			header := f.pay().Header()
+			_, err := f.buy(header, request(), "first")
+			f.wantRefused(err, x402.Pending, "settlement_pending")
+			f.SetClock(func() time.Time { return time.Now().Add(4 * time.Minute) })
+			f.Reconcile(t.Context())
+			states := f.ledgerStates()
+			if got := states[len(states)-1]; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestARetryAfterTheValidityStillGetsWhatWasPaidFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	header := f.pay().Header()
+	f.wantBought(header, "first", "first")
+	f.SetClock(func() time.Time { return time.Now().Add(3 * time.Minute) })
+	f.wantBought(header, "second", "first")
+	_, err := f.buy(f.pay().Header(), request(), "new")
+	f.wantRefused(err, x402.Required, "invalid_exact_evm_payload_authorization_valid_before")
+}

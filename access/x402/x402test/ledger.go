@@ -1,0 +1,273 @@
+package x402test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Ledger is a token contract with a facilitator and an RPC endpoint before it.
+type Ledger struct {
+	// Facilitator and RPC are the addresses of both.
+	Facilitator, RPC string
+
+	facilitator *httptest.Server
+
+	mu        sync.Mutex
+	now       func() time.Time
+	transfers []Transfer
+	used      map[string]bool
+	calls     map[string]int
+	behaviour map[string]Behaviour
+}
+
+// Transfer is money that moved.
+type Transfer struct {
+	Authorization Authorization
+	Hash          string
+}
+
+// Behaviour answers a call of the facilitator in place of the honest answer, which
+// it may ask for. It may write nothing and wait for the caller to give up.
+type Behaviour func(w http.ResponseWriter, r *http.Request, honest func() any)
+
+// NewLedger starts a ledger until the end of tb.
+func NewLedger(tb testing.TB) *Ledger {
+	tb.Helper()
+	l := &Ledger{now: time.Now, used: map[string]bool{}, calls: map[string]int{}, behaviour: map[string]Behaviour{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /verify", l.serve("verify", l.verify))
+	mux.HandleFunc("POST /settle", l.serve("settle", l.settle))
+	mux.HandleFunc("GET /supported", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:84532"}]}`)
+	})
+	facilitator := httptest.NewServer(mux)
+	tb.Cleanup(facilitator.Close)
+	rpc := httptest.NewServer(http.HandlerFunc(l.serveRPC))
+	tb.Cleanup(rpc.Close)
+	l.Facilitator, l.RPC, l.facilitator = facilitator.URL, rpc.URL, facilitator
+	return l
+}
+
+// Transfers returns the money that moved, in order.
+func (l *Ledger) Transfers() []Transfer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Transfer(nil), l.transfers...)
+}
+
+// Calls returns how often a call of the facilitator was made.
+func (l *Ledger) Calls(call string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls[call]
+}
+
+// Behave changes how "verify" or "settle" answers; nil makes it honest again.
+func (l *Ledger) Behave(call string, how Behaviour) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.behaviour[call] = how
+}
+
+// At stops the clock of the facilitator at a time.
+func (l *Ledger) At(moment time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = func() time.Time { return moment }
+}
+
+// HangUp breaks the connections to the facilitator.
+func (l *Ledger) HangUp() {
+	l.facilitator.CloseClientConnections()
+}
+
+// Cancel uses an authorization up without a transfer.
+func (l *Ledger) Cancel(a Authorization) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used[a.Nonce] = true
+}
+
+// Submit moves the money of an authorization, as anybody may.
+func (l *Ledger) Submit(a Authorization) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.transfer(a)
+}
+
+// request is what a facilitator is asked.
+type request struct {
+	PaymentPayload struct {
+		Payload struct {
+			Signature     string        `json:"signature"`
+			Authorization Authorization `json:"authorization"`
+		} `json:"payload"`
+	} `json:"paymentPayload"`
+	PaymentRequirements map[string]any `json:"paymentRequirements"`
+}
+
+func (l *Ledger) serve(call string, honest func(request) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var asked request
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		l.mu.Lock()
+		l.calls[call]++
+		behave := l.behaviour[call]
+		l.mu.Unlock()
+		if behave != nil {
+			behave(w, r, func() any { return honest(asked) })
+			return
+		}
+		writeJSON(w, honest(asked))
+	}
+}
+
+func writeJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // the caller may be gone
+}
+
+// objection is what a facilitator holds against a payment, in its order.
+func (l *Ledger) objection(asked request) string {
+	a, terms := asked.PaymentPayload.Payload.Authorization, asked.PaymentRequirements
+	signer, err := recoverSigner(asked.PaymentPayload.Payload.Signature, Digest(a, terms))
+	before, _ := strconv.ParseInt(a.ValidBefore, 10, 64)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil || signer != strings.ToLower(a.From):
+		return "invalid_exact_evm_signature"
+	case !strings.EqualFold(a.To, text(terms, "payTo")):
+		return "invalid_exact_evm_recipient_mismatch"
+	case before < l.now().Unix()+6:
+		return "invalid_exact_evm_payload_authorization_valid_before"
+	case a.Value != terms["amount"]:
+		return "invalid_exact_evm_payload_authorization_value_mismatch"
+	case l.used[a.Nonce]:
+		return "invalid_exact_evm_nonce_already_used"
+	}
+	return ""
+}
+
+func (l *Ledger) verify(asked request) any {
+	payer := asked.PaymentPayload.Payload.Authorization.From
+	if objection := l.objection(asked); objection != "" {
+		return map[string]any{"isValid": false, "invalidReason": objection, "payer": payer}
+	}
+	return map[string]any{"isValid": true, "payer": payer}
+}
+
+func (l *Ledger) settle(asked request) any {
+	a := asked.PaymentPayload.Payload.Authorization
+	network := asked.PaymentRequirements["network"]
+	if objection := l.objection(asked); objection != "" {
+		return map[string]any{"success": false, "errorReason": objection, "transaction": "", "network": network, "payer": a.From}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used[a.Nonce] { // another was quicker
+		return map[string]any{"success": false, "errorReason": "invalid_exact_evm_transaction_failed", "transaction": "", "network": network}
+	}
+	return map[string]any{"success": true, "transaction": l.transfer(a), "network": network, "payer": a.From}
+}
+
+func (l *Ledger) transfer(a Authorization) string {
+	hash := "0x" + hex.EncodeToString(keccak([]byte(a.From), []byte(a.Nonce)))
+	l.used[a.Nonce] = true
+	l.transfers = append(l.transfers, Transfer{Authorization: a, Hash: hash})
+	return hash
+}
+
+// serveRPC answers the questions that are asked about an authorization.
+func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Method string            `json:"method"`
+		Params []json.RawMessage `json:"params"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var result any
+	switch asked.Method {
+	case "eth_blockNumber":
+		result = "0x20000"
+	case "eth_call":
+		var call struct{ Data string }
+		_ = json.Unmarshal(asked.Params[0], &call)
+		result = fmt.Sprintf("0x%064x", boolNumber(l.used["0x"+call.Data[len(call.Data)-64:]]))
+	case "eth_getLogs":
+		result = l.events(string(asked.Params[0]))
+	case "eth_getTransactionReceipt":
+		result = map[string]any{"status": "0x1", "logs": l.receipt(string(asked.Params[0]))}
+	}
+	writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "result": result})
+}
+
+func boolNumber(value bool) int {
+	if value {
+		return 1
+	}
+	return 0
+}
+
+// Topics of the events.
+func topic(event string) string { return "0x" + hex.EncodeToString(keccak([]byte(event))) }
+
+// events returns the use of the authorization whose nonce the filter holds.
+func (l *Ledger) events(filter string) []any {
+	for _, t := range l.transfers {
+		if strings.Contains(filter, t.Authorization.Nonce) {
+			return l.logs(t)[:1]
+		}
+	}
+	for nonce := range l.used {
+		if strings.Contains(filter, nonce) {
+			return []any{map[string]any{
+				"topics": []string{topic("AuthorizationCanceled(address,bytes32)")}, "transactionHash": nonce, "logIndex": "0x0",
+			}}
+		}
+	}
+	return []any{}
+}
+
+func (l *Ledger) receipt(hash string) []any {
+	for _, t := range l.transfers {
+		if strings.Contains(hash, t.Hash) {
+			return l.logs(t)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) logs(t Transfer) []any {
+	const asset = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+	padded := func(address string) string {
+		return "0x" + strings.Repeat("0", 24) + strings.ToLower(strings.TrimPrefix(address, "0x"))
+	}
+	a := t.Authorization
+	value, _ := strconv.ParseInt(a.Value, 10, 64)
+	return []any{
+		map[string]any{
+			"address": asset, "topics": []string{topic("AuthorizationUsed(address,bytes32)"), padded(a.From), a.Nonce},
+			"data": "0x", "logIndex": "0x3", "transactionHash": t.Hash,
+		},
+		map[string]any{
+			"address": asset, "topics": []string{topic("Transfer(address,address,uint256)"), padded(a.From), padded(a.To)},
+			"data": fmt.Sprintf("0x%064x", value), "logIndex": "0x4", "transactionHash": t.Hash,
+		},
+	}
+}

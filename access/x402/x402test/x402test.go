@@ -1,0 +1,187 @@
+// Package x402test gives tests all that payments need, without a chain: a [Wallet]
+// that signs as real ones do, and a [Ledger] that keeps who was paid. The ledger is
+// reached as a facilitator and as an RPC endpoint, and both can be made to fail in
+// the ways that real ones do.
+package x402test
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+	"golang.org/x/crypto/sha3"
+
+	"pnyx/access/x402"
+)
+
+// PayTo is who gets the money in tests.
+const PayTo = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+
+// Terms returns the terms of tests: USDC on Base Sepolia, for some routes.
+func Terms(prices map[string]string) x402.Terms {
+	return x402.Terms{
+		Token: x402.Token{
+			Network: "eip155:84532", Asset: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+			Name: "USDC", Version: "2", Symbol: "USDC", Decimals: 6,
+		},
+		PayTo: PayTo, Prices: prices, Window: 2 * time.Minute, PublicURL: "https://api.example.org",
+	}
+}
+
+// Wallet is an account that signs payments.
+type Wallet struct {
+	tb  testing.TB
+	key *secp256k1.PrivateKey
+}
+
+// NewWallet returns the account of a well-known development key.
+func NewWallet(tb testing.TB) *Wallet {
+	tb.Helper()
+	key, err := hex.DecodeString("7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Wallet{tb: tb, key: secp256k1.PrivKeyFromBytes(key)}
+}
+
+// Address returns the account's address, in lower case.
+func (w *Wallet) Address() string {
+	return addressOf(w.key.PubKey())
+}
+
+// Authorization is what is signed.
+type Authorization struct {
+	From        string `json:"from"`
+	To          string `json:"to"`
+	Value       string `json:"value"`
+	ValidAfter  string `json:"validAfter"`
+	ValidBefore string `json:"validBefore"`
+	Nonce       string `json:"nonce"`
+}
+
+// Payment is a payment before it is encoded; a test may spoil any part of it.
+type Payment struct {
+	X402Version any            `json:"x402Version"`
+	Accepted    map[string]any `json:"accepted"`
+	Payload     struct {
+		Signature     string        `json:"signature"`
+		Authorization Authorization `json:"authorization"`
+	} `json:"payload"`
+}
+
+// Header returns the payment as it is sent.
+func (p Payment) Header() string {
+	plain, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	return base64.StdEncoding.EncodeToString(plain)
+}
+
+// Pay signs a payment for the challenge of a header. Spoil changes what is signed.
+func (w *Wallet) Pay(challenge string, spoil ...func(*Authorization)) Payment {
+	w.tb.Helper()
+	plain, err := base64.StdEncoding.DecodeString(challenge)
+	if err != nil {
+		w.tb.Fatalf("challenge %q: %v", challenge, err)
+	}
+	var c struct {
+		Accepts []map[string]any `json:"accepts"`
+	}
+	if err := json.Unmarshal(plain, &c); err != nil || len(c.Accepts) == 0 {
+		w.tb.Fatalf("challenge %s: %v", plain, err)
+	}
+	terms := c.Accepts[0]
+	var p Payment
+	p.X402Version, p.Accepted = 2, terms
+	window, _ := terms["maxTimeoutSeconds"].(float64)
+	p.Payload.Authorization = Authorization{
+		From: w.Address(), To: text(terms, "payTo"), Value: text(terms, "amount"), ValidAfter: "0",
+		ValidBefore: strconv.FormatInt(time.Now().Unix()+int64(window), 10), Nonce: randomNonce(),
+	}
+	for _, change := range spoil {
+		change(&p.Payload.Authorization)
+	}
+	p.Payload.Signature = w.sign(p.Payload.Authorization, terms)
+	return p
+}
+
+func randomNonce() string {
+	nonce := make([]byte, 32)
+	_, _ = rand.Read(nonce) // never fails
+	return "0x" + hex.EncodeToString(nonce)
+}
+
+// sign returns the signature with the recovery id last, as the chain has it.
+func (w *Wallet) sign(a Authorization, terms map[string]any) string {
+	compact := ecdsa.SignCompact(w.key, Digest(a, terms), false)
+	return "0x" + hex.EncodeToString(append(compact[1:], compact[0]))
+}
+
+// recoverSigner returns who signed, in lower case.
+func recoverSigner(signature string, digest []byte) (string, error) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
+	if err != nil || len(raw) != 65 {
+		return "", fmt.Errorf("signature %s is not of 65 bytes", signature)
+	}
+	key, _, err := ecdsa.RecoverCompact(append([]byte{raw[64]}, raw[:64]...), digest)
+	if err != nil {
+		return "", err
+	}
+	return addressOf(key), nil
+}
+
+func addressOf(key *secp256k1.PublicKey) string {
+	return "0x" + hex.EncodeToString(keccak(key.SerializeUncompressed()[1:])[12:])
+}
+
+// Digest returns the EIP-712 hash of an authorization under the terms.
+func Digest(a Authorization, terms map[string]any) []byte {
+	extra, _ := terms["extra"].(map[string]any)
+	chainID, _ := strings.CutPrefix(text(terms, "network"), "eip155:")
+	domain := keccak(
+		keccak([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")),
+		keccak([]byte(text(extra, "name"))), keccak([]byte(text(extra, "version"))),
+		number(chainID), address(text(terms, "asset")))
+	message := keccak(
+		keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)")),
+		address(a.From), address(a.To), number(a.Value), number(a.ValidAfter), number(a.ValidBefore), word(a.Nonce))
+	return keccak([]byte{0x19, 0x01}, domain, message)
+}
+
+// text returns a member that is a text.
+func text(object map[string]any, name string) string {
+	value, _ := object[name].(string)
+	return value
+}
+
+func keccak(parts ...[]byte) []byte {
+	hash := sha3.NewLegacyKeccak256()
+	for _, part := range parts {
+		hash.Write(part)
+	}
+	return hash.Sum(nil)
+}
+
+func number(decimal string) []byte {
+	value, _ := new(big.Int).SetString(decimal, 10)
+	return value.FillBytes(make([]byte, 32))
+}
+
+func address(account string) []byte {
+	return word("0x" + strings.Repeat("0", 24) + strings.TrimPrefix(account, "0x"))
+}
+
+func word(digits string) []byte {
+	raw, _ := hex.DecodeString(strings.TrimPrefix(digits, "0x"))
+	return raw
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/ratelimit"
+)
+
+// pass is who asks, and what they were granted. Every request to a route has one,
+// from its first moment to after its answer.
+type pass struct {
+	route Route
+	// internal callers are neither limited nor metered.
+	internal bool
+	// caller has a valid token; nil for nobody.
+	caller *access.Caller
+	// refusal says what is wrong with the credentials; nil when none were given.
+	refusal error
+	// grant is what the limiter said; nil when it was not asked.
+	grant *ratelimit.Grant
+	// charge is the payment for this request alone; nil when there is none.
+	charge *x402.Charge
+}
+
+// passKey finds the pass of a request.
+type passKey struct{}
+
+// passOf returns the pass of the request that an answer is worked out for.
+func passOf(ctx context.Context) *pass {
+	p, _ := ctx.Value(passKey{}).(*pass)
+	return p
+}
+
+// identify finds out who asks. What is wrong with credentials matters only where
+// some are needed.
+func (a *API) identify(c *fiber.Ctx, route Route) *pass {
+	p := &pass{route: route}
+	c.Locals(passKey{}, p)
+	if token := c.Get(access.HeaderInternal); token != "" {
+		if p.internal = a.internal.Accepts(token); !p.internal {
+			p.refusal = access.ErrUnauthorized
+			return p
+		}
+	}
+	if token := c.Get(access.HeaderToken); token != "" {
+		p.caller, p.refusal = a.tokens.Identify(token, a.now())
+	}
+	return p
+}
+
+// admit decides whether a request whose parameters are right gets an answer.
+func (a *API) admit(c *fiber.Ctx, p *pass, values Values) error {
+	switch {
+	case p.route.Personal:
+		if err := p.wantToken(); err != nil || p.internal {
+			return err
+		}
+		return a.admitAddress(c)
+	case p.internal:
+		return nil
+	case p.route.Tier == Free:
+		return a.admitAddress(c)
+	case p.refusal != nil:
+		return refused(p.refusal)
+	case p.caller == nil:
+		return a.admitPayment(c, p, values)
+	}
+	if needed := p.route.scope(); !p.caller.May(needed) {
+		return forbidden(needed, p.caller.Scopes)
+	}
+	return a.admitWithinLimits(c, p)
+}
+
+// scope is the least scope that opens a paid route.
+func (r *Route) scope() access.Scope {
+	if r.Tier == Plus {
+		return access.V2Plus
+	}
+	return access.V2Standard
+}
+
+// wantToken refuses whoever has no valid token, where payment is no way in.
+func (p *pass) wantToken() error {
+	if p.refusal != nil {
+		return refused(p.refusal)
+	}
+	if p.caller == nil {
+		return refused(fmt.Errorf("%w: it is missing", access.ErrUnauthorized))
+	}
+	return nil
+}
+
+// admitAddress holds the anonymous callers of free routes to their rate.
+func (a *API) admitAddress(c *fiber.Ctx) error {
+	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // the connection is fasthttp's to know
+	now := a.now()
+	decision := a.addresses.Take(peer, c.Get(fiber.HeaderXForwardedFor), now)
+	if decision.Allowed {
+		return nil
+	}
+	rate, _ := a.addresses.Rate()
+	return rateLimited("free", ratelimit.Free, rate, decision, now)
+}
+
+// admitWithinLimits takes from the bucket and the month of a caller.
+func (a *API) admitWithinLimits(c *fiber.Ctx, p *pass) error {
+	now := a.now()
+	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
+		Caller: p.caller.ID, Limits: p.caller.LimitsInForce(), Bucket: ratelimit.Bucket(p.route.Bucket()),
+	}, now)
+	p.grant = &grant
+	switch {
+	case grant.Quota.Refused:
+		return quotaExceeded(string(p.caller.Plan), grant.Quota, now)
+	case !grant.Decision.Allowed:
+		return rateLimited(string(p.caller.Plan), grant.Request.Bucket, grant.Request.Limits.Rate(grant.Request.Bucket), grant.Decision, now)
+	}
+	return nil
+}
+
+// settle closes the account of a request once its answer is known: only answers
+// that carry data count towards the month.
+func (a *API) settle(c *fiber.Ctx) {
+	p, known := c.Locals(passKey{}).(*pass)
+	if !known {
+		return
+	}
+	status, isGet := c.Response().StatusCode(), c.Method() == fiber.MethodGet
+	charged := false
+	if p.grant != nil && p.grant.Allowed() {
+		charged = status == http.StatusOK && isGet
+		if !charged {
+			a.limiter.GiveBack(c.UserContext(), p.grant)
+		}
+	}
+	a.tellLimits(c, p)
+	if status == http.StatusUnauthorized {
+		c.Set(fiber.HeaderWWWAuthenticate, `ApiKey realm="pnyx", header="`+strings.ToLower(access.HeaderToken)+`"`)
+	}
+	if p.caller == nil || p.internal || p.route.Tier == Free && !p.route.Personal {
+		return
+	}
+	counted := access.Answer{TokenID: p.caller.ID, Route: p.route.ID, Status: status, Charged: charged}
+	if isGet {
+		counted.Bytes = len(c.Response().Body())
+	}
+	a.meter.Count(counted, a.now())
+}
+
+// refused is the error of credentials that are not valid, or cannot be told to be.
+func refused(cause error) *Error {
+	if errors.Is(cause, access.ErrUnknowable) {
+		return unavailable(cause)
+	}
+	return &Error{
+		Status: http.StatusUnauthorized, Code: CodeUnauthorized,
+		Message: cause.Error(),
+		Details: map[string]any{"header": strings.ToLower(access.HeaderToken)},
+	}
+}
+
+// forbidden is the error of a token whose scopes are too small.
+func forbidden(needed access.Scope, given []access.Scope) *Error {
+	return &Error{
+		Status: http.StatusForbidden, Code: CodeForbidden,
+		Message: fmt.Sprintf("the token needs the scope %s for this endpoint", needed),
+		Details: map[string]any{"scopeNeeded": needed, "scopes": given},
+	}
+}

@@ -1,0 +1,282 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/cache/cachetest"
+	"pnyx/ratelimit"
+)
+
+// detailPath and timelinePath are paid.
+var detailPath = "/v2/proposals/" + string(countedKey)
+
+// partner returns the record of a token, and the token.
+func partner(plan ratelimit.Plan, scopes ...access.Scope) (access.Record, string) {
+	id := access.NewID()
+	token := access.NewToken(id)
+	return access.Record{
+		ID: id, Plan: plan, Scopes: scopes, Verifier: access.VerifierOf(token), CreatedAt: noon.AddDate(-1, 0, 0),
+	}, token
+}
+
+// publishTokens publishes records, as a worker does.
+func (t *node) publishTokens(records ...access.Record) {
+	t.Helper()
+	encoded, err := access.EncodeRecords(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := t.store.SetTokens(t.Context(), uint64(len(records))+1, encoded); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// admits publishes records and waits until the node knows them.
+func (t *node) admits(token string, records ...access.Record) {
+	t.Helper()
+	t.publishTokens(records...)
+	t.eventually(func() error {
+		if got := t.askWith(http.MethodHead, "/v2/meta/usage", token); got.status == http.StatusUnauthorized {
+			return errors.New("the token is not known")
+		}
+		return nil
+	})
+}
+
+// askWith asks with a partner token.
+func (t *node) askWith(method, path, token string) answer {
+	t.Helper()
+	return t.askAs(method, path, http.Header{access.HeaderToken: {token}})
+}
+
+func TestPaidRoutesWantCredentials(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Business, access.V2Plus)
+	small, smallToken := partner(ratelimit.Business, access.V2Standard, access.V1All)
+	n.admits(token, record, small)
+
+	failed := n.wantFailure(n.askAs(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
+	if !strings.Contains(failed.Error.Message, "x-service-api-token") || !strings.Contains(string(failed.Error.Details), "v2:paid:plus") {
+		t.Errorf("without credentials: got %+v, want how to get in", failed.Error)
+	}
+	for name, header := range map[string]http.Header{
+		"malformed":      {access.HeaderToken: {"pnyx_1"}},
+		"unknown":        {access.HeaderToken: {access.NewToken(access.NewID())}},
+		"wrong":          {access.HeaderToken: {access.NewToken(record.ID)}},
+		"internal":       {access.HeaderInternal: {"internal-token-of-nobody-whatsoever-at-all"}},
+		"wrong internal": {access.HeaderInternal: {"x"}, access.HeaderToken: {token}},
+	} {
+		got := n.askAs(http.MethodGet, detailPath, header)
+		n.wantFailure(got, http.StatusUnauthorized, api.CodeUnauthorized)
+		if got.header.Get("Www-Authenticate") == "" || strings.Contains(got.body, "internal") {
+			t.Errorf("%s: got %v %s, want a challenge, and no word of internal callers", name, got.header, got.body)
+		}
+	}
+	failed = n.wantFailure(n.askWith(http.MethodGet, detailPath, smallToken), http.StatusForbidden, api.CodeForbidden)
+	if !strings.Contains(failed.Error.Message, "v2:paid:plus") || !strings.Contains(string(failed.Error.Details), `"scopeNeeded":"v2:paid:plus"`) {
+		t.Errorf("too small: got %+v, want the scope that is needed", failed.Error)
+	}
+	got := n.askWith(http.MethodGet, detailPath, token)
+	if got.status != http.StatusOK || got.header.Get("Cache-Control") != "private" {
+		t.Errorf("valid: got %d %v, want a private answer", got.status, got.header)
+	}
+	if got := n.askAs(http.MethodGet, detailPath, http.Header{access.HeaderInternal: {internalToken}}); got.status != http.StatusOK ||
+		got.header.Get("RateLimit") != "" {
+		t.Errorf("internal: got %d %v, want an answer without limits", got.status, got.header)
+	}
+}
+
+func TestParametersAreCheckedBeforeAccess(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.wantFailure(n.askAs(http.MethodGet, "/v2/proposals/nothing", nil), http.StatusBadRequest, api.CodeValidation)
+	n.wantFailure(n.askWith(http.MethodGet, detailPath+"?x=1", "pnyx_1"), http.StatusBadRequest, api.CodeValidation)
+	n.wantFailure(n.askAs(http.MethodGet, "/v2/nowhere", nil), http.StatusNotFound, api.CodeNotFound)
+}
+
+func TestABadTokenOnAFreeRouteIsIgnored(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, header := range []http.Header{
+		{access.HeaderToken: {"pnyx_1"}}, {access.HeaderToken: {access.NewToken(access.NewID())}}, {access.HeaderInternal: {"x"}},
+	} {
+		if got := n.askAs(http.MethodGet, "/v2/daos", header); got.status != http.StatusOK || got.header.Get("Cache-Control") == "private" {
+			t.Errorf("%v: got %d %v, want an answer for everyone", header, got.status, got.header)
+		}
+	}
+}
+
+func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Custom, access.V2All)
+	n.admits(token, record)
+	cachetest.Flush(t, cachetest.Connect(t, n.redisURL))
+	unknown := access.NewToken(access.NewID())
+	n.eventually(func() error {
+		got := n.askWith(http.MethodGet, detailPath, unknown)
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			return fmt.Errorf("an unknown token: got %d %s, want to come back", got.status, got.body)
+		}
+		return nil
+	})
+	n.publishSamples()
+	n.wantFailure(n.askWith(http.MethodGet, detailPath, "pnyx_1"), http.StatusUnauthorized, api.CodeUnauthorized)
+}
+
+// limitDetails are those of a 429.
+type limitDetails struct {
+	Plan      string
+	Bucket    string
+	Limit     int
+	Remaining *int
+	ResetAt   time.Time
+}
+
+func (t *node) wantLimited(got answer, code api.Code) limitDetails {
+	t.Helper()
+	failed := t.wantFailure(got, http.StatusTooManyRequests, code)
+	var details limitDetails
+	if err := json.Unmarshal(failed.Error.Details, &details); err != nil {
+		t.Fatal(err)
+	}
+	if details.Remaining == nil || *details.Remaining != 0 || details.ResetAt.Before(noon) {
+		t.Errorf("details of a refusal: got %s", failed.Error.Details)
+	}
+	return details
+}
+
+func TestTheLimitsAreTold(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Developer, access.V2All)
+	n.admits(token, record)
+	// Noon of 1 March 2024, and 5 ms: 31 days less 43,200 seconds are left, rounded up.
+	for left := 4; left >= 0; left-- {
+		got := n.askWith(http.MethodGet, detailPath, token)
+		wantState := fmt.Sprintf(`"detail";r=%d;t=%d, "month";r=%d;t=2635200`, left, 6*(5-left), 2995+left)
+		if got.status != http.StatusOK || got.header.Get("RateLimit") != wantState ||
+			got.header.Get("RateLimit-Policy") != `"detail";q=5;w=30, "month";q=3000;w=2678400` {
+			t.Errorf("with %d left: got %d %v, want %s", left, got.status, got.header, wantState)
+		}
+	}
+	got := n.askWith(http.MethodGet, detailPath, token)
+	details := n.wantLimited(got, api.CodeRateLimited)
+	if after := got.header.Get("Retry-After"); details.Plan != "developer" || details.Bucket != "detail" || details.Limit != 10 || after != "6" {
+		t.Errorf("got %+v, Retry-After %s, want the developer's detail bucket and 6 s", details, after)
+	}
+	if state := got.header.Get("RateLimit"); !strings.HasPrefix(state, `"detail";r=0;t=`) || !strings.Contains(state, `"month";r=2995`) {
+		t.Errorf("refused: got %s, want nothing taken from the month", state)
+	}
+}
+
+func TestOnlyAnswersWithDataCountTowardsTheMonth(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Custom, access.V2All)
+	record.Limits = &ratelimit.Limits{Month: 2, Standard: ratelimit.Rate{PerMinute: 600, Burst: 200}, Detail: ratelimit.Rate{PerMinute: 600, Burst: 200}}
+	n.admits(token, record)
+	for range 5 {
+		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/"+string(unknownKey), token), http.StatusNotFound, api.CodeNotFound)
+		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/x", token), http.StatusBadRequest, api.CodeValidation)
+		if got := n.askWith(http.MethodHead, detailPath, token); got.status != http.StatusOK {
+			t.Errorf("HEAD: got %d", got.status)
+		}
+	}
+	for range 2 {
+		if got := n.askWith(http.MethodGet, detailPath, token); got.status != http.StatusOK {
+			t.Fatalf("within the month: got %d %s", got.status, got.body)
+		}
+	}
+	got := n.askWith(http.MethodGet, detailPath, token)
+	details := n.wantLimited(got, api.CodeQuotaExceeded)
+	if want := time.Date(2024, 4, 1, 0, 0, 0, 0, time.UTC); !details.ResetAt.Equal(want) || details.Bucket != "month" || details.Limit != 2 ||
+		got.header.Get("Retry-After") != "2635200" {
+		t.Errorf("got %+v, Retry-After %s, want 2 answers until %s", details, got.header.Get("Retry-After"), want)
+	}
+	var usage struct {
+		Data struct {
+			Month struct{ Month, Limit, Used, Remaining string }
+		}
+	}
+	if err := json.Unmarshal([]byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage); err != nil {
+		t.Fatal(err)
+	}
+	if month := usage.Data.Month; month.Month != "2024-03" || month.Limit != "2" || month.Used != "2" || month.Remaining != "0" {
+		t.Errorf("usage: got %+v, want 2 of 2 used", month)
+	}
+}
+
+func TestUsageIsOfTheTokenThatAsks(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Business, access.V1All)
+	other, otherToken := partner(ratelimit.Developer, access.V2Standard)
+	n.admits(token, record, other)
+	n.wantFailure(n.askAs(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
+	n.wantFailure(n.ask(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
+	for token, want := range map[string]access.Record{token: record, otherToken: other} {
+		for range 2 {
+			got := n.askWith(http.MethodGet, "/v2/meta/usage", token)
+			if got.status != http.StatusOK || !strings.Contains(got.body, `"tokenId":"`+want.ID+`","plan":"`+string(want.Plan)+`"`) ||
+				got.header.Get("Cache-Control") != "private" {
+				t.Errorf("usage of %s: got %d %s", want.ID, got.status, got.body)
+			}
+		}
+	}
+}
+
+func TestAnAddressMayAskSoMuch(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64
+	n := startNode(t, settings{
+		freeRate: 6, clock: func() time.Time { return noon.Add(time.Duration(clock.Load())) },
+		trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+	})
+	from := func(hops ...string) answer {
+		t.Helper()
+		return n.askAs(http.MethodGet, "/v2/daos", http.Header{"X-Forwarded-For": {strings.Join(hops, ", ")}})
+	}
+	for range 2 {
+		got := from("192.0.2.1")
+		if got.status != http.StatusOK || got.header.Get("RateLimit-Policy") != `"free";q=2;w=20` || got.header.Get("RateLimit") != "" {
+			t.Errorf("got %d %v, want an answer with the policy alone", got.status, got.header)
+		}
+	}
+	got := from("192.0.2.1")
+	if details := n.wantLimited(got, api.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") != "10" {
+		t.Errorf("got %+v, Retry-After %s, want the bucket of free routes and 10 s", details, got.header.Get("Retry-After"))
+	}
+	n.wantLimited(from("198.51.100.7", "192.0.2.1"), api.CodeRateLimited) // what stands before is hearsay
+	if got := from("192.0.2.1", "198.51.100.7"); got.status != http.StatusOK {
+		t.Errorf("another address: got %d, want 200", got.status)
+	}
+	if got := n.get("/v2/daos"); got.status != http.StatusOK {
+		t.Errorf("an internal caller: got %d, want 200", got.status)
+	}
+	clock.Add(int64(10 * time.Second))
+	if got := from("192.0.2.1"); got.status != http.StatusOK {
+		t.Errorf("ten seconds later: got %d, want 200", got.status)
+	}
+}
+
+func TestNobodyIsBelievedWhereHeComesFrom(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{freeRate: 3})
+	first := n.askAs(http.MethodGet, "/v2/daos", http.Header{"X-Forwarded-For": {"192.0.2.1"}})
+	second := n.askAs(http.MethodGet, "/v2/daos", http.Header{"X-Forwarded-For": {"192.0.2.2"}})
+	if first.status != http.StatusOK || second.status != http.StatusTooManyRequests {
+		t.Errorf("got %d and %d, want the second refused", first.status, second.status)
+	}
+}

@@ -1,0 +1,228 @@
+// Package api answers HTTP requests from what the cache holds. One table of
+// routes feeds registration, parsing and validation; a handler reads a view, and
+// one place turns answers and errors into envelopes.
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	recovery "github.com/gofiber/fiber/v2/middleware/recover"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/cache"
+	"pnyx/ratelimit"
+)
+
+// Bounds of one request on the wire. A payment header alone may take several
+// kilobytes, which is why requests get more than the usual four.
+const (
+	maxHeaderBytes = 32 << 10
+	maxBodyBytes   = 4 << 10
+	readTimeout    = 15 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 75 * time.Second
+)
+
+// Options says what an API node answers from.
+type Options struct {
+	Store *cache.Store
+	// RequestTimeout bounds the work on one request.
+	RequestTimeout time.Duration
+	// StaleAfter is how long the worker may give no sign of life before answers are
+	// marked stale.
+	StaleAfter time.Duration
+	// LocalBytes bounds the node's own copies of hot answers.
+	LocalBytes uint64
+	// Tokens, Internal, Limiter and Addresses say who may ask, and how much.
+	Tokens    *access.Directory
+	Internal  access.Internal
+	Limiter   *ratelimit.Limiter
+	Addresses *ratelimit.Addresses
+	// Meter counts what partners have asked.
+	Meter *access.Meter
+	// Payments takes payments for single requests; nil when none are taken.
+	Payments *x402.Gate
+	Logger   *slog.Logger
+	Metrics  prometheus.Registerer
+	Prices   Prices
+}
+
+// API is one API node.
+type API struct {
+	app         *fiber.App
+	store       *cache.Store
+	publication *publicationWatch
+	pages       *pages
+	local       *localCopies
+	tokens      *access.Directory
+	internal    access.Internal
+	limiter     *ratelimit.Limiter
+	addresses   *ratelimit.Addresses
+	meter       *access.Meter
+	payments    *x402.Gate
+	prices      Prices
+	timeout     time.Duration
+	logger      *slog.Logger
+	metrics     metrics
+	now         func() time.Time
+}
+
+// New returns a node that answers once Serve is called.
+func New(o Options) *API {
+	a := &API{
+		store:       o.Store,
+		publication: newPublicationWatch(o.Store, o.StaleAfter),
+		tokens:      o.Tokens,
+		internal:    o.Internal,
+		limiter:     o.Limiter,
+		addresses:   o.Addresses,
+		meter:       o.Meter,
+		payments:    o.Payments,
+		prices:      o.Prices,
+		timeout:     o.RequestTimeout,
+		logger:      o.Logger,
+		metrics:     newMetrics(o.Metrics),
+		now:         time.Now,
+	}
+	a.local = newLocalCopies(o.LocalBytes, o.Metrics)
+	a.publication.changed = a.local.drop
+	a.pages = newPages(o.Store, a.publication, o.RequestTimeout, o.Metrics)
+	a.app = fiber.New(fiber.Config{
+		AppName:               "Pnyx",
+		DisableStartupMessage: true,
+		StrictRouting:         true,
+		CaseSensitive:         true,
+		ReadBufferSize:        maxHeaderBytes,
+		BodyLimit:             maxBodyBytes,
+		ReadTimeout:           readTimeout,
+		WriteTimeout:          writeTimeout,
+		IdleTimeout:           idleTimeout,
+		ErrorHandler:          a.writeError,
+	})
+	a.app.Use(a.observe, recovery.New(), newCompressor().compress, boundURL)
+	for _, route := range Routes() {
+		a.read(route.Path, a.serve(route))
+	}
+	a.documents()
+	server := a.app.Server()
+	server.Handler = a.handle(server.Handler)
+	return a
+}
+
+// Watch follows the state of publication, and the fills that are done, until ctx
+// ends.
+func (a *API) Watch(ctx context.Context) {
+	var watching sync.WaitGroup
+	watching.Go(func() { a.publication.run(ctx) })
+	watching.Go(func() { a.pages.run(ctx) })
+	watching.Go(func() { a.tokens.Run(ctx) })
+	watching.Go(func() { a.meter.Run(ctx) })
+	if a.payments != nil {
+		watching.Go(func() { a.payments.Run(ctx) })
+	}
+	watching.Wait()
+}
+
+// Ready says whether everything was published at least once, or why not.
+func (a *API) Ready(ctx context.Context) error {
+	_, err := a.store.Published(ctx)
+	if err != nil {
+		return fmt.Errorf("nothing is published yet: %w", err)
+	}
+	if err := a.tokens.Ready(); err != nil {
+		return fmt.Errorf("nobody is known yet: %w", err)
+	}
+	return nil
+}
+
+// Serve answers connections until Shutdown.
+func (a *API) Serve(listener net.Listener) error {
+	if err := a.app.Listener(listener); err != nil {
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops taking connections, and waits for requests under way until ctx
+// ends.
+func (a *API) Shutdown(ctx context.Context) error {
+	defer a.local.close()
+	if a.payments != nil {
+		defer a.payments.Close()
+	}
+	if err := a.app.ShutdownWithContext(ctx); err != nil {
+		return fmt.Errorf("shut the API down: %w", err)
+	}
+	return nil
+}
+
+// serve returns the Fiber handler of a route: parameters, then access and limits,
+// then the answer, then the envelope. What an answer costs is settled after it.
+func (a *API) serve(route Route) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		pass := a.identify(c, route)
+		values, err := route.parse(c)
+		if err != nil {
+			return err
+		}
+		defer a.release(c, pass)
+		if err := a.admit(c, pass, values); err != nil {
+			return err
+		}
+		if first, paid := pass.firstAnswer(); paid {
+			return a.writeAgain(c, pass, first)
+		}
+		ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), passKey{}, pass), a.timeout)
+		defer cancel()
+		answer, err := a.find(ctx, values)
+		if err != nil {
+			return err
+		}
+		writeValidators(c, route, answer)
+		if isHeld(c, answer.etag) {
+			setCommonHeaders(c)
+			c.Status(fiber.StatusNotModified)
+			return nil
+		}
+		if err := a.writeAnswer(c, answer); err != nil {
+			return err
+		}
+		return a.collect(c, pass)
+	}
+}
+
+// find returns the answer, the node's own copy if there is one. An answer that is
+// one caller's alone is not copied.
+func (a *API) find(ctx context.Context, values Values) (rendered, error) {
+	route := values.route
+	if route.Personal {
+		found, err := route.answer(a, ctx, values)
+		if err != nil {
+			return rendered{}, err
+		}
+		return render(found)
+	}
+	key := values.canonical()
+	if copied, ok := a.local.get(key); ok {
+		return copied, nil
+	}
+	found, err := route.answer(a, ctx, values)
+	if err != nil {
+		return rendered{}, err
+	}
+	answer, err := render(found)
+	if err != nil {
+		return rendered{}, err
+	}
+	answer.etag = etagOf(values, found.view.Revision)
+	a.local.set(key, answer)
+	return answer, nil
+}

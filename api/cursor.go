@@ -1,0 +1,75 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// Lengths of the fixed parts of a cursor, in bytes.
+const (
+	cursorFilterBytes = 8
+	cursorMACBytes    = 16
+)
+
+// errCursor is a cursor that was altered, or belongs to another list.
+var errCursor = errors.New("is not a cursor of this list with these filters")
+
+// sealCursor makes a cursor: a hash of the route and its filters, the position
+// (the sort key of the last row), and a signature of both. It stays valid while
+// data changes, because the position is a value, not a row number.
+func sealCursor(key []byte, values Values, position any) (string, error) {
+	encoded, err := msgpack.Marshal(position)
+	if err != nil {
+		return "", fmt.Errorf("encode a cursor: %w", err)
+	}
+	text := append(values.filterHash(), encoded...)
+	return base64.RawURLEncoding.EncodeToString(append(text, signature(key, text)...)), nil
+}
+
+// openCursor checks a cursor and reads its position. The error is errCursor.
+func openCursor(key []byte, values Values, cursor string, position any) error {
+	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	// Decoding skips line ends, which no cursor has.
+	if err != nil || len(text) < cursorFilterBytes+cursorMACBytes || strings.ContainsAny(cursor, "\r\n") {
+		return errCursor
+	}
+	text, mac := text[:len(text)-cursorMACBytes], text[len(text)-cursorMACBytes:]
+	if !hmac.Equal(mac, signature(key, text)) {
+		return errCursor
+	}
+	if string(text[:cursorFilterBytes]) != string(values.filterHash()) {
+		return errCursor
+	}
+	if err := msgpack.Unmarshal(text[cursorFilterBytes:], position); err != nil {
+		return errCursor
+	}
+	return nil
+}
+
+func signature(key, text []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(text)
+	return mac.Sum(nil)[:cursorMACBytes]
+}
+
+// filterHash identifies the list: the route and every parameter but those that
+// choose the page.
+func (v Values) filterHash() []byte {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s\n", v.route.ID)
+	for _, name := range slices.Sorted(maps.Keys(v.parsed)) {
+		if name != "cursor" && name != "limit" {
+			// Quoted, so that no text can pass for a further parameter.
+			fmt.Fprintf(hash, "%s=%#v\n", name, v.parsed[name])
+		}
+	}
+	return hash.Sum(nil)[:cursorFilterBytes]
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/klauspost/compress/gzip"
+)
+
+// Paths beside the routes: what there is to read about them.
+const (
+	pathHome    = "/"
+	pathSurface = "/v2"
+	pathOpenAPI = "/openapi/agent-v2.json"
+	pathDocs    = "/docs"
+	pathAgents  = "/llms.txt"
+	pathCatalog = "/.well-known/api-catalog"
+)
+
+// documentCache lets anybody keep a document for a while: it changes with releases
+// and prices.
+const documentCache = "public, max-age=300"
+
+// document is a text that a node serves as it is.
+type document struct {
+	kind   string
+	text   []byte
+	zipped []byte
+	etag   string
+}
+
+func newDocument(kind string, text []byte) (document, error) {
+	sum := sha256.Sum256(text)
+	d := document{kind: kind, text: text, etag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+	zipper, err := gzip.NewWriterLevel(nil, gzip.BestCompression)
+	if err != nil {
+		return d, err
+	}
+	d.zipped, err = encode(zipper, text)
+	return d, err
+}
+
+// serveDocument returns the handler of a document, which is made when it is asked
+// for first.
+func serveDocument(kind string, write func() ([]byte, error)) fiber.Handler {
+	made := sync.OnceValues(func() (document, error) {
+		text, err := write()
+		if err != nil {
+			return document{}, err
+		}
+		return newDocument(kind, text)
+	})
+	return func(c *fiber.Ctx) error {
+		d, err := made()
+		if err != nil {
+			return err
+		}
+		return d.send(c)
+	}
+}
+
+func (d document) send(c *fiber.Ctx) error {
+	setCommonHeaders(c)
+	c.Set(fiber.HeaderContentType, d.kind)
+	c.Set(fiber.HeaderCacheControl, documentCache)
+	c.Set(fiber.HeaderETag, d.etag)
+	c.Vary(fiber.HeaderAcceptEncoding)
+	if c.Fresh() {
+		c.Status(http.StatusNotModified)
+		return nil
+	}
+	if len(d.text) >= compressFrom && zips(c) {
+		c.Set(fiber.HeaderContentEncoding, "gzip")
+		return c.Send(d.zipped)
+	}
+	return c.Send(d.text)
+}
+
+// zips says whether the caller reads gzip at all: it is there already, and better
+// than what could be made for one answer in another encoding.
+func zips(c *fiber.Ctx) bool {
+	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip") == "gzip"
+}
+
+// documents registers everything there is to read about the routes.
+func (a *API) documents() {
+	a.read(pathOpenAPI, serveDocument(fiber.MIMEApplicationJSON, func() ([]byte, error) { return OpenAPI(a.prices) }))
+	a.read(pathAgents, serveDocument(fiber.MIMETextPlainCharsetUTF8, func() ([]byte, error) { return agentsGuide(a.prices), nil }))
+	a.read(pathCatalog, serveDocument(mimeLinkset, catalog))
+	a.read(pathHome, a.home)
+	a.reference()
+}
+
+// read registers a path that is read, and answers preflights.
+func (a *API) read(path string, handler fiber.Handler) {
+	a.app.Get(path, handler)
+	a.app.Options(path, preflight)
+}
+
+// home leads people to the reference. For programs there is nothing here, and they
+// are told where there is.
+func (a *API) home(c *fiber.Ctx) error {
+	c.Vary(fiber.HeaderAccept)
+	if c.Get(fiber.HeaderAccept) != "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) == fiber.MIMETextHTML {
+		setCommonHeaders(c)
+		return c.Redirect(pathDocs, http.StatusFound)
+	}
+	e := noSuchPath(pathHome)
+	e.Message = fmt.Sprintf("nothing here: see %s for programs, %s for people", pathOpenAPI, pathDocs)
+	return e
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// headerRequestID carries the request's id both ways.
+const headerRequestID = "X-Request-Id"
+
+// maxRequestID bounds an id that a caller brings.
+const maxRequestID = 64
+
+// answer is what a handler found.
+type answer struct {
+	data any
+	// view is what the data was read from: its time and readiness go into meta.
+	view cache.View
+	// page is set for lists.
+	page *page
+	// own is set for what the node knows by itself: nothing published can outdate it.
+	own bool
+}
+
+// page says which part of a list an answer is.
+type page struct {
+	// Limit is the number of rows that was asked for.
+	Limit   int  `json:"limit"`
+	HasMore bool `json:"hasMore"`
+	// NextCursor is what to send as cursor for the next page; null on the last one.
+	NextCursor *string `json:"nextCursor"`
+}
+
+// meta says what an answer with data is.
+type meta struct {
+	RequestID   string               `json:"requestId"`
+	GeneratedAt governance.Timestamp `json:"generatedAt"`
+	// DataAsOf is when the data was worked out: everything imported by then is in it.
+	DataAsOf  governance.Timestamp `json:"dataAsOf"`
+	Readiness readinessState       `json:"readiness"`
+	Page      *page                `json:"page,omitempty"`
+}
+
+// readinessState says how far an answer may be relied on.
+type readinessState struct {
+	Status governance.Readiness `json:"status"`
+}
+
+// errorEnvelope is the body of every answer without data.
+type errorEnvelope struct {
+	Error errorBody `json:"error"`
+	Meta  errorMeta `json:"meta"`
+}
+
+// errorBody is what went wrong.
+type errorBody struct {
+	Code    Code           `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details"`
+}
+
+// errorMeta says which request an error answers.
+type errorMeta struct {
+	RequestID string `json:"requestId"`
+}
+
+// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is
+// in bytes already.
+func (a *API) writeAnswer(c *fiber.Ctx, found rendered) error {
+	now := a.now()
+	if found.page != nil && found.page.NextCursor != nil {
+		c.Set(fiber.HeaderLink, fmt.Sprintf(`<%s>; rel="next"`, nextLink(c, *found.page.NextCursor)))
+	}
+	status := found.view.Readiness
+	if !found.own {
+		status = a.publication.readiness(found.view, now)
+	}
+	described, err := json.Marshal(meta{
+		RequestID:   requestID(c),
+		GeneratedAt: governance.TimestampOf(now),
+		DataAsOf:    found.view.DataAsOf,
+		Readiness:   readinessState{status},
+		Page:        found.page,
+	})
+	if err != nil {
+		return fmt.Errorf("encode meta: %w", err)
+	}
+	setJSONHeaders(c)
+	body := make([]byte, 0, len(`{"data":,"meta":}`)+len(found.data)+len(described)+1)
+	body = append(body, `{"data":`...)
+	body = append(body, found.data...)
+	body = append(body, `,"meta":`...)
+	body = append(body, described...)
+	body = append(body, "}\n"...)
+	return c.Status(fiber.StatusOK).Send(body)
+}
+
+// nextLink is the request's own address with another cursor, however the former
+// one was spelled.
+func nextLink(c *fiber.Ctx, cursor string) string {
+	query, _ := url.ParseQuery(string(c.Request().URI().QueryString())) // parsed before, hence no error
+	query.Set("cursor", cursor)
+	return strings.Clone(c.Path()) + "?" + query.Encode()
+}
+
+func writeJSON(c *fiber.Ctx, status int, body any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
+	setJSONHeaders(c)
+	return c.Status(status).Send(text.Bytes())
+}
+
+func setJSONHeaders(c *fiber.Ctx) {
+	setCommonHeaders(c)
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSONCharsetUTF8)
+}
+
+// requestID returns the id of the request: the caller's own if it is sane, or a
+// fresh one, the same each time it is asked for.
+func requestID(c *fiber.Ctx) string {
+	type key struct{}
+	if id, known := c.Locals(key{}).(string); known {
+		return id
+	}
+	id := strings.Clone(c.Get(headerRequestID))
+	if !isSaneID(id) {
+		id = rand.Text()
+	}
+	c.Locals(key{}, id)
+	return id
+}
+
+func isSaneID(id string) bool {
+	if id == "" || len(id) > maxRequestID {
+		return false
+	}
+	return strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+}

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// SetClock replaces the clock of a node that does not serve yet.
+func (a *API) SetClock(now func() time.Time) { a.now = now }
+
+// Watched says whether the node knows the state of publication.
+func (a *API) Watched() bool { return a.publication.latest.Load() != nil }
+
+// ForgetCopies drops the node's own copies of answers, as a newer publication does.
+func (a *API) ForgetCopies() { a.local.drop() }
+
+// ForgetForGood ends what a node that never served runs in the background.
+func (a *API) ForgetForGood() { a.local.close() }
+
+// Handler answers requests without a socket.
+func (a *API) Handler() fasthttp.RequestHandler { return a.handle(a.app.Handler()) }
+
+// Parse reads one value of a parameter.
+func (p Param) Parse(text string) (any, error) { return p.parse(text) }
+
+// Cursors makes and reads cursors of one list, whose filters are texts by name.
+type Cursors struct {
+	key    []byte
+	values Values
+}
+
+// NewCursors returns the cursors of a route with filters.
+func NewCursors(key, route string, filters map[string]any) Cursors {
+	return Cursors{key: []byte(key), values: Values{route: &Route{ID: route}, parsed: filters}}
+}
+
+// Seal makes a cursor.
+func (c Cursors) Seal(position any) string {
+	cursor, err := sealCursor(c.key, c.values, position)
+	if err != nil {
+		panic(fmt.Sprintf("seal %v: %v", position, err))
+	}
+	return cursor
+}
+
+// Open reads the position in a cursor.
+func (c Cursors) Open(cursor string, position any) error {
+	return openCursor(c.key, c.values, cursor, position)
+}
+
+// Undescribed lists the fields of answers that nobody has described.
+func Undescribed() ([]string, error) {
+	schemas, err := newSchemas()
+	if err != nil {
+		return nil, err
+	}
+	for _, shape := range []any{meta{}, errorEnvelope{}, Problem{}} {
+		schemas.Of(reflect.TypeOf(shape))
+	}
+	for _, route := range Routes() {
+		envelopeSchema(schemas, route)
+	}
+	return schemas.Undescribed(), nil
+}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fixEscape is what to do about a text that is not properly escaped.
+const fixEscape = "percent-encode everything but letters, digits and - . _ ~ in names and values"
+
+// fix says what to do about a value that is none of those allowed.
+func (p Param) fix(given string) string {
+	switch p.Kind {
+	case Integer:
+		if number, err := strconv.Atoi(given); err == nil {
+			return "use " + p.with(strconv.Itoa(min(max(number, p.Min), p.Max)))
+		}
+	case Boolean:
+		if near := nearest(given, []string{"true", "false"}); near != "" {
+			return "did you mean " + p.with(near) + "?"
+		}
+	case Enum, EnumList:
+		return p.fixEnum(given)
+	case Cursor:
+		return "start again without cursor, and go on with the nextCursor of each page"
+	case Text, ProposalKey, TopicKey, Voter, Instant, Month:
+	}
+	return "give " + p.allowed() + p.forExample()
+}
+
+// fixEnum replaces what is not allowed by what was probably meant.
+func (p Param) fixEnum(given string) string {
+	parts := []string{given}
+	if p.Kind == EnumList {
+		parts = strings.Split(given, ",")
+	}
+	for i, part := range parts {
+		if slices.Contains(p.Enum, part) {
+			continue
+		}
+		if parts[i] = nearest(strings.TrimSpace(part), p.Enum); parts[i] == "" {
+			return "use " + p.allowed() + p.forExample()
+		}
+	}
+	return "did you mean " + p.with(strings.Join(parts, ",")) + "?"
+}
+
+// forExample shows how a value looks.
+func (p Param) forExample() string {
+	if p.Example == "" {
+		return ""
+	}
+	return ", for example " + p.with(p.Example)
+}
+
+// sample shows the parameter with some right value.
+func (p Param) sample() string {
+	if p.Example != "" {
+		return p.with(p.Example)
+	}
+	return p.Name
+}
+
+// with is the parameter with a value, as it stands in a request.
+func (p Param) with(value string) string {
+	if p.In == InPath {
+		return value
+	}
+	return p.Name + "=" + value
+}
+
+// unknownParameter points at the parameter that was probably meant.
+func unknownParameter(name, given string, known []string) *Problem {
+	problem := &Problem{
+		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",
+		Allowed: allowedNames(known), Fix: "leave it out",
+	}
+	if near := nearest(name, known); near != "" {
+		problem.Message += ", did you mean " + near + "?"
+		problem.Fix = "use " + near + " instead"
+	}
+	return problem
+}
+
+// fixRepeated says how to give several values, where that is possible.
+func (r *Route) fixRepeated(name string) string {
+	for _, param := range r.Params {
+		if param.Name == name && param.Kind == EnumList {
+			return "give " + name + " once, with the values joined by commas"
+		}
+	}
+	return "give " + name + " once"
+}

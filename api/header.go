@@ -1,0 +1,65 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/access/x402"
+	"pnyx/api/openapi"
+)
+
+// describeHeaders says what is in the headers of answers.
+func describeHeaders() openapi.Members[*openapi.Header] {
+	text := func(description string, example any) *openapi.Header {
+		return &openapi.Header{Description: description, Schema: &openapi.Schema{Type: "string"}, Example: example, XAddition: true}
+	}
+	return openapi.Members[*openapi.Header]{
+		{Name: headerRequestID, Value: text("The request's id: the caller's own where it has up to 64 letters, digits, dots, dashes or underscores, or a fresh one.", "4bf92f35-77b3-4da6-a3ce-929d0e0e4736")},
+		{Name: fiber.HeaderCacheControl, Value: text("Who may keep the answer, and for how long.", "private, max-age=1")},
+		{Name: fiber.HeaderETag, Value: text("Names the answer; sent back as If-None-Match it saves the body while nothing changed.", `"1f2e3d"`)},
+		{Name: fiber.HeaderLink, Value: text(`The next page, with rel="next"; absent on the last one.`, `</v2/daos?cursor=EDuh5eTB9Cmn>; rel="next"`)},
+		{Name: headerServerTiming, Value: text("How long the answer took, in milliseconds.", "app;dur=0.412")},
+		{Name: headerLimits, Value: text("What is left of the caller's bucket.", `"standard";r=29;t=2`)},
+		{Name: headerPolicy, Value: text("The size of the caller's bucket.", `"standard";q=30;w=60`)},
+		{Name: fiber.HeaderRetryAfter, Value: &openapi.Header{
+			Description: "How many seconds to wait.", Schema: &openapi.Schema{Type: "integer", Minimum: new(int)}, Example: 2, XAddition: true,
+		}},
+		{Name: x402.HeaderRequired, Value: text("The terms of payment: base64 of x402's PaymentRequired.", "eyJ4NDAyVmVyc2lvbiI6Mn0=")},
+		{Name: x402.HeaderReceipt, Value: text("The receipt of a payment: base64 of x402's SettleResponse, with the hash of the transaction.", "eyJzdWNjZXNzIjp0cnVlfQ==")},
+	}
+}
+
+func headers(names ...string) openapi.Members[*openapi.Header] {
+	var all openapi.Members[*openapi.Header]
+	for _, name := range names {
+		all.Add(name, &openapi.Header{Ref: "#/components/headers/" + name})
+	}
+	return all
+}
+
+// answerHeaders are those of an answer with data.
+func answerHeaders(route Route) openapi.Members[*openapi.Header] {
+	names := []string{
+		headerRequestID, fiber.HeaderCacheControl, fiber.HeaderETag, headerServerTiming, headerLimits, headerPolicy,
+	}
+	if route.Paged() {
+		names = append(names, fiber.HeaderLink)
+	}
+	if route.Paid() {
+		names = append(names, x402.HeaderReceipt)
+	}
+	return headers(names...)
+}
+
+// errorHeaders are those of an answer without data.
+func errorHeaders(status int) openapi.Members[*openapi.Header] {
+	names := []string{headerRequestID, fiber.HeaderCacheControl, headerServerTiming, headerLimits, headerPolicy}
+	switch status {
+	case http.StatusPaymentRequired:
+		names = append(names, x402.HeaderRequired, x402.HeaderReceipt)
+	case http.StatusTooManyRequests, http.StatusConflict, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		names = append(names, fiber.HeaderRetryAfter)
+	}
+	return headers(names...)
+}

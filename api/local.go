@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+)
+
+// localFor is how long a node's own copy of an answer lasts: no answer is further
+// behind than that, whatever is published meanwhile.
+const localFor = time.Second
+
+// defaultLocalBytes bounds the copies where Options does not.
+const defaultLocalBytes = 8 << 20
+
+// localOverhead is what an entry weighs beside its bytes.
+const localOverhead = 512
+
+// rendered is an answer as bytes, but for what differs between two callers.
+type rendered struct {
+	data []byte
+	view cache.View
+	// etag names the answer; empty for one caller's alone.
+	etag string
+	page *page
+	own  bool
+}
+
+// localCopies keeps the rendered answers that are asked for again and again, up to
+// a number of bytes. They are dropped when anything newer is published.
+type localCopies struct {
+	answers *otter.Cache[string, rendered]
+	hits    prometheus.Counter
+}
+
+func newLocalCopies(maxBytes uint64, registerer prometheus.Registerer) *localCopies {
+	l := &localCopies{
+		answers: otter.Must(&otter.Options[string, rendered]{
+			MaximumWeight: cmp.Or(maxBytes, defaultLocalBytes),
+			Weigher: func(key string, answer rendered) uint32 {
+				return uint32(len(key) + len(answer.data) + localOverhead) //nolint:gosec // bounded by the longest page
+			},
+			ExpiryCalculator: otter.ExpiryWriting[string, rendered](localFor),
+		}),
+		hits: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_local_hits_total", Help: "Answers given from the node's own copy.",
+		}),
+	}
+	registerer.MustRegister(l.hits)
+	return l
+}
+
+// get returns the copy of an answer, if there is one.
+func (l *localCopies) get(key string) (rendered, bool) {
+	found, ok := l.answers.GetIfPresent(key)
+	if ok {
+		l.hits.Inc()
+	}
+	return found, ok
+}
+
+func (l *localCopies) set(key string, answer rendered) {
+	l.answers.Set(key, answer)
+}
+
+// drop forgets everything.
+func (l *localCopies) drop() {
+	l.answers.InvalidateAll()
+}
+
+// close ends what the copies run in the background.
+func (l *localCopies) close() {
+	l.answers.StopAllGoroutines()
+}
+
+// render turns an answer into bytes.
+func render(found answer) (rendered, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(found.data); err != nil {
+		return rendered{}, fmt.Errorf("encode an answer: %w", err)
+	}
+	head := found.view
+	head.Payload = nil
+	return rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, own: found.own}, nil
+}
+
+// canonical is the one spelling of a request: the route and every parameter, in
+// the route's order, defaults filled in.
+func (v Values) canonical() string {
+	var text strings.Builder
+	text.WriteString(v.route.ID)
+	for _, param := range v.route.Params {
+		if value, given := v.parsed[param.Name]; given {
+			fmt.Fprintf(&text, "\x00%s=%v", param.Name, value)
+		}
+	}
+	return text.String()
+}

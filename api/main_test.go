@@ -1,0 +1,386 @@
+package api_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"pnyx/access"
+	"pnyx/access/x402/x402test"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+)
+
+// soon is how long anything in these tests may take. Nothing waits for it when
+// all is well.
+const soon = 10 * time.Second
+
+// staleAfter is the silence of a worker that nodes under test put up with.
+const staleAfter = 15 * time.Second
+
+// noon is when the clock of nodes under test stands still.
+var noon = time.Date(2024, 3, 1, 12, 0, 0, int(5*time.Millisecond), time.UTC)
+
+func TestMain(m *testing.M) {
+	cachetest.Quiet()
+	goleak.VerifyTestMain(m, cachetest.Leftover(),
+		// It keeps the Date header of every server of the process, and never ends.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		// It notices the end of its server at its next round, up to ten seconds later.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// node is a test of an API node that serves on a port of its own.
+type node struct {
+	*testing.T
+
+	base     string
+	api      *api.API
+	store    *cache.Store
+	redisURL string
+	registry *prometheus.Registry
+	log      *lockedBuffer
+	client   *http.Client
+}
+
+// settings say in what a node differs from the usual.
+type settings struct {
+	// redisURL is another Redis than an embedded one of its own.
+	redisURL string
+	// unpublished leaves Redis as it is, instead of publishing the samples.
+	unpublished bool
+	// broken takes the node's store away, so that its handlers panic.
+	broken bool
+	// timeout is another than soon.
+	timeout time.Duration
+	// clock is another than noon.
+	clock func() time.Time
+	// freeRate is what one address may ask of free routes a minute; zero for any number.
+	freeRate int
+	// trusted are the networks whose word on addresses is taken.
+	trusted []netip.Prefix
+	// launchedAt is when v2 was.
+	launchedAt time.Time
+	// payments is where payments for single requests go; nil when none are taken.
+	payments *x402test.Ledger
+}
+
+// newNode publishes the samples and starts a node that knows of them.
+func newNode(t *testing.T) *node {
+	t.Helper()
+	return startNode(t, settings{})
+}
+
+func startNode(t *testing.T, s settings) *node {
+	t.Helper()
+	if s.redisURL == "" {
+		s.redisURL = cachetest.Embedded(t)
+	}
+	if s.clock == nil {
+		s.clock = func() time.Time { return noon }
+	}
+	n := &node{
+		T: t, redisURL: s.redisURL, store: openStore(t, s.redisURL),
+		registry: prometheus.NewRegistry(), log: &lockedBuffer{},
+	}
+	if !s.unpublished {
+		n.publishSamples()
+	}
+	options := api.Options{
+		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(),
+		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry,
+	}
+	s.openDoors(t, &options)
+	if s.payments != nil {
+		n.takePayments(s.payments, &options)
+	}
+	if s.broken {
+		options.Store = nil
+	}
+	n.api = api.New(options)
+	n.api.SetClock(s.clock)
+	n.serve()
+	if s.broken {
+		return n
+	}
+	n.watch()
+	if !s.unpublished {
+		n.waitWatched()
+	}
+	return n
+}
+
+// internalToken is that of internal callers of nodes under test. Tests ask as such,
+// unless they are about access.
+const internalToken = "internal-token-of-the-tests-of-the-api"
+
+// openDoors sets who may ask, and how much.
+func (s settings) openDoors(tb testing.TB, o *api.Options) {
+	tb.Helper()
+	pipeline, err := cache.OpenPipeline(s.redisURL, soon)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { pipeline.Close() })
+	o.Tokens = access.NewDirectory(o.Store, s.launchedAt)
+	o.Internal = access.NewInternal([]string{internalToken})
+	o.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: o.Logger, Metrics: o.Metrics})
+	o.Addresses = ratelimit.NewAddresses(s.freeRate, s.trusted)
+	o.Meter = access.NewMeter(o.Store, o.Logger)
+}
+
+// samplePrices are those of the default settings.
+func samplePrices() api.Prices {
+	prices := api.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
+	for _, route := range api.Routes() {
+		if route.Paid() {
+			prices.Paid[route.ID] = map[api.Tier]governance.Decimal{api.Standard: "0.001", api.Plus: "0.005"}[route.Tier]
+		}
+	}
+	return prices
+}
+
+// waitWatched waits until the node knows the state of publication.
+func (t *node) waitWatched() {
+	t.Helper()
+	t.eventually(func() error {
+		if !t.api.Watched() {
+			return errors.New("the node does not know the state of publication")
+		}
+		return nil
+	})
+}
+
+func openStore(t *testing.T, redisURL string) *cache.Store {
+	t.Helper()
+	store, err := cache.Open(redisURL, 500*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// watch follows the state of publication until the end of the test.
+func (t *node) watch() {
+	ctx, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { t.api.Watch(ctx) })
+	t.Cleanup(func() {
+		stop()
+		watching.Wait()
+	})
+}
+
+// serve answers on a free port until the end of the test.
+func (t *node) serve() {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.base = "http://" + listener.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- t.api.Serve(listener) }()
+	transport := &http.Transport{DisableCompression: true}
+	t.client = &http.Client{Transport: transport, Timeout: soon}
+	t.eventually(func() error { return t.reach() })
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), soon)
+		defer cancel()
+		if err := t.api.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serve: got %v, want nil after a shutdown", err)
+		}
+	})
+}
+
+// reach makes sure that the server has begun: Shutdown of one that has not does
+// nothing.
+func (t *node) reach() error {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, t.base+"/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := t.client.Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+// answer is a response, read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// get asks for a path.
+func (t *node) get(path string) answer {
+	t.Helper()
+	return t.ask(http.MethodGet, path, nil)
+}
+
+// ask sends a request without a body, as an internal caller.
+func (t *node) ask(method, path string, header http.Header) answer {
+	t.Helper()
+	header = header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set(access.HeaderInternal, internalToken)
+	return t.askAs(method, path, header)
+}
+
+// askAs sends a request without a body, and with no credentials but those given.
+func (t *node) askAs(method, path string, header http.Header) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, t.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(request.Header, header)
+	response, err := t.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{status: response.StatusCode, header: response.Header, body: string(body)}
+}
+
+// success is the envelope of an answer with data.
+type success struct {
+	Data json.RawMessage `json:"data"`
+	Meta struct {
+		RequestID   string               `json:"requestId"`
+		GeneratedAt governance.Timestamp `json:"generatedAt"`
+		DataAsOf    governance.Timestamp `json:"dataAsOf"`
+		Readiness   struct {
+			Status governance.Readiness `json:"status"`
+		} `json:"readiness"`
+		Page *struct {
+			Limit      int     `json:"limit"`
+			HasMore    bool    `json:"hasMore"`
+			NextCursor *string `json:"nextCursor"`
+		} `json:"page"`
+	} `json:"meta"`
+}
+
+// failure is the envelope of an error.
+type failure struct {
+	Error struct {
+		Code    api.Code        `json:"code"`
+		Message string          `json:"message"`
+		Details json.RawMessage `json:"details"`
+	} `json:"error"`
+	Meta struct {
+		RequestID string `json:"requestId"`
+	} `json:"meta"`
+}
+
+// wantSuccess reads an answer that must be one with data.
+func (t *node) wantSuccess(path string) success {
+	t.Helper()
+	got := t.get(path)
+	if got.status != http.StatusOK {
+		t.Fatalf("GET %s: got %d %s, want 200", path, got.status, got.body)
+	}
+	var envelope success
+	t.decode(got.body, &envelope)
+	return envelope
+}
+
+// wantFailure reads an answer that must be a certain error, in its envelope.
+func (t *node) wantFailure(got answer, status int, code api.Code) failure {
+	t.Helper()
+	if got.status != status {
+		t.Fatalf("got %d %s, want %d", got.status, got.body, status)
+	}
+	if kind := got.header.Get("Content-Type"); kind != "application/json; charset=utf-8" {
+		t.Errorf("content type of an error: got %q, want JSON", kind)
+	}
+	if control := got.header.Get("Cache-Control"); control != "no-store" {
+		t.Errorf("cache control of an error: got %q, want no-store", control)
+	}
+	var envelope failure
+	t.decode(got.body, &envelope)
+	if envelope.Error.Code != code || envelope.Error.Message == "" || len(envelope.Error.Details) < 2 || envelope.Error.Details[0] != '{' {
+		t.Errorf("got %s, want an error %s with a message and details", got.body, code)
+	}
+	if id := got.header.Get("X-Request-Id"); id == "" || id != envelope.Meta.RequestID {
+		t.Errorf("request id: got %q in the header, %q in the body, want one", id, envelope.Meta.RequestID)
+	}
+	return envelope
+}
+
+// decode reads JSON that has no other fields.
+func (t *node) decode(text string, into any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewBufferString(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		t.Fatalf("decode %s: %v", text, err)
+	}
+}
+
+func (t *node) eventually(check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatal(err)
+		}
+	}
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+)
+
+// maxURLBytes bounds the address of a request: every text parameter at its longest,
+// escaped, fits.
+const maxURLBytes = 8 << 10
+
+// corsMaxAge is how long a browser may remember what it is allowed to do, in
+// seconds.
+const corsMaxAge = "86400"
+
+// headerServerTiming says how long an answer took.
+const headerServerTiming = "Server-Timing"
+
+const (
+	// exposedHeaders are what a script of another origin gets to see.
+	exposedHeaders = fiber.HeaderETag + ", " + fiber.HeaderLink + ", " + headerLimits + ", " + headerPolicy + ", " +
+		fiber.HeaderRetryAfter + ", " + headerRequestID + ", " + headerServerTiming + ", " + x402.HeaderRequired + ", " + x402.HeaderReceipt
+	// askedHeaders are what a script of another origin may send.
+	askedHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID
+)
+
+// setCommonHeaders sets what every answer carries, whatever it is.
+func setCommonHeaders(c *fiber.Ctx) {
+	c.Set(headerRequestID, requestID(c))
+	c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
+	c.Set(fiber.HeaderAccessControlExposeHeaders, exposedHeaders)
+	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+}
+
+// preflight answers what may be asked of a path.
+func preflight(c *fiber.Ctx) error {
+	setCommonHeaders(c)
+	c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
+	c.Set(fiber.HeaderAccessControlAllowMethods, strings.Join(allowedMethods(), ", "))
+	c.Set(fiber.HeaderAccessControlAllowHeaders, askedHeaders)
+	c.Set(fiber.HeaderAccessControlMaxAge, corsMaxAge)
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// boundURL refuses addresses that nothing here can have.
+func boundURL(c *fiber.Ctx) error {
+	if got := len(c.Request().RequestURI()); got > maxURLBytes {
+		return &Error{
+			Status: http.StatusRequestURITooLong, Code: CodeValidation,
+			Message: fmt.Sprintf("the address has %d bytes, at most %d are read", got, maxURLBytes),
+			Details: map[string]any{"given": got, "allowed": maxURLBytes},
+		}
+	}
+	return c.Next()
+}
+
+// setTiming tells how long the answer took on this node.
+func setTiming(c *fiber.Ctx, took time.Duration) {
+	c.Set(headerServerTiming, fmt.Sprintf("app;dur=%.3f", float64(took.Microseconds())/1000))
+}
+
+// handle answers methods that Fiber has never heard of, which it would answer with
+// a plain text of its own.
+func (a *API) handle(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(request *fasthttp.RequestCtx) {
+		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
+			next(request)
+			return
+		}
+		c := a.app.AcquireCtx(request)
+		defer a.app.ReleaseCtx(c)
+		c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
+		if err := a.writeError(c, fiber.ErrMethodNotAllowed); err != nil {
+			request.Error(http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		}
+	}
+}
+
+// maxMethod bounds what of a caller's method is shown.
+const maxMethod = 20
+
+// method is a copy of the request's method, fit to be shown.
+func method(c *fiber.Ctx) string {
+	name := strings.ToValidUTF8(c.Method(), "")
+	return strings.Clone(name[:min(len(name), maxMethod)])
+}

@@ -1,0 +1,322 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"flag"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+	"github.com/valyala/fasthttp"
+
+	"pnyx/api"
+	"pnyx/api/openapi/openapitest"
+	"pnyx/governance"
+)
+
+func TestScriptsOfAnyOriginMayAsk(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/v2/daos", "/v2/daos/nobody", "/v2/daos?limit=0", "/nowhere", "/llms.txt"} {
+		got := n.ask(http.MethodGet, path, http.Header{"Origin": {"https://dapp.example"}})
+		if origin := got.header.Get("Access-Control-Allow-Origin"); origin != "*" {
+			t.Errorf("GET %s: got the origin %q, want any", path, origin)
+		}
+		exposed := got.header.Get("Access-Control-Expose-Headers")
+		for _, name := range []string{
+			"Link", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "ETag",
+		} {
+			if !strings.Contains(strings.ToLower(exposed)+",", strings.ToLower(name)+",") {
+				t.Errorf("GET %s: %s is not exposed in %q", path, name, exposed)
+			}
+		}
+	}
+}
+
+func TestOPTIONSSaysWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/v2/daos", summaryPath(countedKey), "/openapi/agent-v2.json", "/docs"} {
+		got := n.ask(http.MethodOptions, path, http.Header{
+			"Origin": {"https://dapp.example"}, "Access-Control-Request-Method": {"GET"},
+			"Access-Control-Request-Headers": {"x-service-api-token"},
+		})
+		if got.status != http.StatusNoContent || got.body != "" {
+			t.Errorf("OPTIONS %s: got %d %q, want 204", path, got.status, got.body)
+		}
+		for name, want := range map[string]string{
+			"Allow":                        "GET, HEAD, OPTIONS",
+			"Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
+			"Access-Control-Allow-Headers": "X-Service-Api-Token, PAYMENT-SIGNATURE, If-None-Match, X-Request-Id",
+			"Access-Control-Allow-Origin":  "*",
+		} {
+			if value := got.header.Get(name); value != want {
+				t.Errorf("OPTIONS %s: got %s %q, want %q", path, name, value, want)
+			}
+		}
+	}
+	n.wantFailure(n.ask(http.MethodOptions, "/v2/brief", nil), http.StatusNotFound, api.CodeNotFound)
+}
+
+func TestAddressesAreBounded(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	base := "/v2/daos?cursor="
+	got := n.wantFailure(n.get(base+strings.Repeat("x", 8193-len(base))), http.StatusRequestURITooLong, api.CodeValidation)
+	if string(got.Error.Details) != `{"allowed":8192,"given":8193}` {
+		t.Errorf("got the details %s", got.Error.Details)
+	}
+	n.wantFailure(n.get(base+strings.Repeat("x", 8192-len(base))), http.StatusBadRequest, api.CodeValidation)
+}
+
+func TestAMethodIsNotShownWhole(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	got := n.wantFailure(n.ask(strings.Repeat("A", 500), "/v2/daos", nil), http.StatusMethodNotAllowed, api.CodeMethodNotAllowed)
+	if want := strings.Repeat("A", 20) + " is not allowed here"; got.Error.Message != want {
+		t.Errorf("got %q, want %q", got.Error.Message, want)
+	}
+}
+
+func TestAnswersAreCompressedForThoseWhoReadIt(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.writeDAOs(2, daos(strings.Split(strings.Repeat("a long name of a DAO,", 40)+"z", ",")...)...)
+	var many []governance.DAOListItem
+	for i := range 60 {
+		many = append(many, daos(strings.Repeat("d", i+1))...)
+	}
+	n.writeDAOs(3, many...)
+	plain := n.get("/v2/daos?limit=60")
+	for accept, want := range map[string]string{
+		"":                            "",
+		"gzip":                        "gzip",
+		"br":                          "br",
+		"zstd":                        "zstd",
+		"gzip, deflate, br, zstd":     "gzip",
+		"zstd, gzip;q=0.5":            "zstd",
+		"gzip;q=0":                    "",
+		"identity, gzip;q=0.5":        "",
+		"deflate":                     "",
+		"br;q=0.1, gzip;q=0.2, *;q=0": "gzip",
+	} {
+		header := http.Header{"X-Request-Id": {"same"}}
+		if accept != "" {
+			header.Set("Accept-Encoding", accept)
+		}
+		got := n.ask(http.MethodGet, "/v2/daos?limit=60", header)
+		if encoding := got.header.Get("Content-Encoding"); encoding != want || got.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%q: got %q (Vary %q), want %q", accept, encoding, got.header.Get("Vary"), want)
+		}
+		body := unpacked(t, want, got.body)
+		if dataOf(t, body) != dataOf(t, plain.body) {
+			t.Errorf("%q: got %s, want the same data", accept, body)
+		}
+		if want != "" && len(got.body)*3 > len(body) {
+			t.Errorf("%q: got %d bytes for %d", accept, len(got.body), len(body))
+		}
+	}
+	small := n.ask(http.MethodGet, "/v2/daos?limit=1", http.Header{"Accept-Encoding": {"gzip"}})
+	if encoding := small.header.Get("Content-Encoding"); encoding != "" {
+		t.Errorf("a small answer comes as %s", encoding)
+	}
+}
+
+func unpacked(t *testing.T, encoding, body string) string {
+	t.Helper()
+	reader := io.Reader(strings.NewReader(body))
+	switch encoding {
+	case "gzip":
+		unzipped, err := gzip.NewReader(reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader = unzipped
+	case "br":
+		reader = brotli.NewReader(reader)
+	case "zstd":
+		unzipped, err := zstd.NewReader(reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unzipped.Close()
+		reader = unzipped
+	}
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func dataOf(t *testing.T, body string) string {
+	t.Helper()
+	var envelope struct{ Data json.RawMessage }
+	if err := json.Unmarshal([]byte(body), &envelope); err != nil {
+		t.Fatal(err)
+	}
+	return string(envelope.Data)
+}
+
+func TestAnswersTellHowLongTheyTook(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/v2/daos", "/v2/daos/nobody", "/docs"} {
+		if got := n.get(path).header.Get("Server-Timing"); !regexp.MustCompile(`^app;dur=\d+\.\d{3}$`).MatchString(got) {
+			t.Errorf("GET %s: got the timing %q", path, got)
+		}
+	}
+}
+
+func TestHomeLeadsPeopleToTheReference(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	browser := http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}}
+	if got := n.ask(http.MethodGet, "/", browser); got.status != http.StatusFound || got.header.Get("Location") != "/docs" {
+		t.Errorf("a browser: got %d to %q, want 302 to /docs", got.status, got.header.Get("Location"))
+	}
+	for _, accept := range []string{"", "*/*", "application/json"} {
+		got := n.wantFailure(n.ask(http.MethodGet, "/", http.Header{"Accept": {accept}}), http.StatusNotFound, api.CodeNotFound)
+		if !strings.Contains(got.Error.Message, "/openapi/agent-v2.json") {
+			t.Errorf("a program: got %q", got.Error.Message)
+		}
+	}
+}
+
+func TestDocumentsForAgents(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{timeout: 100 * time.Millisecond})
+	guide := n.get("/llms.txt")
+	for _, route := range api.Routes() {
+		if !strings.Contains(guide.body, "GET "+route.Path+": "+route.Summary) {
+			t.Errorf("llms.txt does not have %s", route.Path)
+		}
+		for _, param := range route.Params {
+			if param.In == api.InQuery && !strings.Contains(guide.body, param.Name+" (") {
+				t.Errorf("llms.txt does not have %s", param.Name)
+			}
+		}
+	}
+	for _, info := range api.Codes() {
+		if !strings.Contains(guide.body, string(info.Code)) {
+			t.Errorf("llms.txt does not have %s", info.Code)
+		}
+	}
+	catalog := n.get("/.well-known/api-catalog")
+	if kind := catalog.header.Get("Content-Type"); !strings.HasPrefix(kind, "application/linkset+json") {
+		t.Errorf("the catalog's type is %q", kind)
+	}
+	var links struct {
+		Linkset []map[string]json.RawMessage `json:"linkset"`
+	}
+	if err := json.Unmarshal([]byte(catalog.body), &links); err != nil {
+		t.Fatal(err)
+	}
+	for _, relation := range []string{"service-desc", "service-doc", "service-meta", "item"} {
+		var targets []struct{ Href string }
+		if err := json.Unmarshal(links.Linkset[0][relation], &targets); err != nil || len(targets) == 0 {
+			t.Errorf("the catalog's %s: got %s, %v", relation, links.Linkset[0][relation], err)
+		}
+		for _, target := range targets {
+			if got := n.get(target.Href); got.status == http.StatusNotFound {
+				t.Errorf("the catalog leads to %s, which is not there", target.Href)
+			}
+		}
+	}
+}
+
+func TestDocumentsAreNotSentTwice(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/docs/swagger-ui-bundle.js"} {
+		first := n.get(path)
+		again := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {first.header.Get("ETag")}})
+		if first.status != http.StatusOK || again.status != http.StatusNotModified || again.body != "" {
+			t.Errorf("GET %s: got %d, then %d with %d bytes, want 200, then 304", path, first.status, again.status, len(again.body))
+		}
+		zipped := n.ask(http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip"}})
+		if unpacked(t, zipped.header.Get("Content-Encoding"), zipped.body) != first.body {
+			t.Errorf("GET %s: another text when it is compressed", path)
+		}
+	}
+}
+
+// randomRequests is how many random requests are tried; 100,000 take a minute.
+var randomRequests = flag.Int("random", 2000, "random requests to try")
+
+// handled answers a request for whatever stands behind the host in an address.
+func handled(handler fasthttp.RequestHandler, uri string) (status int, body []byte) {
+	var request fasthttp.RequestCtx
+	request.Request.Header.SetMethod(http.MethodGet)
+	request.Request.Header.SetHost("pnyx.example")
+	request.Request.SetRequestURI(uri)
+	handler(&request)
+	return request.Response.StatusCode(), request.Response.Body()
+}
+
+// alphabet is what random requests are made of: pieces that mean something, and
+// some that never should.
+func alphabet() []string {
+	pieces := []string{
+		"/", "//", "?", "&", "=", "%", "%00", "%ff", "%2F", "..", ";", "#", "+", " ", "\x00", "\n", "é", "民", "0", "-1", "1e9", "999999999999", "a",
+		"p1_AAAAAAAAAAAAAAAAAAAAAA", "t1_AAAAAAAAAAAAAAAAAAAAAA", "0x1", "uniswap", "2026-01-01", "2026-01-01T00:00:00Z", "true", "null", "[]", "{}",
+		"'", "\"", "<", "$where", "cursor", strings.Repeat("x", 600),
+	}
+	for _, route := range api.Routes() {
+		pieces = append(pieces, route.Path, route.Path+"?")
+		for _, param := range route.Params {
+			pieces = append(pieces, "&"+param.Name+"=", param.Example)
+			pieces = append(pieces, param.Enum...)
+		}
+	}
+	return pieces
+}
+
+// No request brings a node to a status of its own making, or to anything but an
+// envelope that keeps the contract.
+func TestRandomRequestsAreAnsweredInEnvelopes(t *testing.T) {
+	t.Parallel()
+	// Nobody makes pages on demand here, and nobody waits for them.
+	n := startNode(t, settings{timeout: 20 * time.Millisecond})
+	handler := n.api.Handler()
+	contract := openapitest.New(t, []byte(n.get("/openapi/agent-v2.json").body))
+	pieces := alphabet()
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range *randomRequests {
+		var uri strings.Builder
+		if dice.IntN(4) > 0 {
+			uri.WriteString(api.Routes()[dice.IntN(len(api.Routes()))].Path)
+		}
+		for range dice.IntN(6) {
+			uri.WriteString(pieces[dice.IntN(len(pieces))])
+		}
+		status, body := handled(handler, uri.String())
+		if status >= 500 && status != http.StatusServiceUnavailable {
+			t.Fatalf("%q: got %d %s", uri.String(), status, body)
+		}
+		if status == http.StatusOK {
+			continue
+		}
+		if status == http.StatusFound || bytes.HasPrefix(body, []byte("<")) {
+			t.Fatalf("%q: got %d %s, want an envelope", uri.String(), status, body)
+		}
+		if status == http.StatusBadRequest {
+			if err := contract.Check("/v2/daos", status, nil, body); err != nil {
+				t.Fatalf("%q: %v", uri.String(), err)
+			}
+		}
+		var envelope struct{ Error, Meta map[string]any }
+		if err := json.Unmarshal(body, &envelope); err != nil || envelope.Error["code"] == nil || envelope.Meta["requestId"] == nil {
+			t.Fatalf("%q: got %d %s, want an envelope", uri.String(), status, body)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// nearest returns the candidate that a text was probably meant to be, or "" when
+// none is close: at most a third of its letters may differ, case aside.
+func nearest(text string, candidates []string) string {
+	if len(text) > maxTextBytes {
+		return ""
+	}
+	best, distance := "", 0
+	for _, candidate := range candidates {
+		d := levenshtein.ComputeDistance(strings.ToLower(text), strings.ToLower(candidate))
+		if 3*d <= len(candidate)+1 && (best == "" || d < distance) {
+			best, distance = candidate, d
+		}
+	}
+	return best
+}
+
+// nearestPath returns the path of the table that a request was probably meant for,
+// or "". A parameter of a path may be anything.
+func nearestPath(path string) string {
+	if len(path) > maxTextBytes {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	best, distance := "", 0
+	for _, candidate := range paths() {
+		d, letters := pathDistance(parts, strings.Split(strings.Trim(candidate, "/"), "/"))
+		if d >= 0 && 4*d <= letters && (best == "" || d < distance) {
+			best, distance = candidate, d
+		}
+	}
+	return best
+}
+
+// pathDistance is the number of letters in which the fixed parts of two paths
+// differ, and how many there are; negative for paths of different lengths.
+func pathDistance(given, want []string) (distance, letters int) {
+	if len(given) != len(want) {
+		return -1, 0
+	}
+	for i, part := range want {
+		if strings.HasPrefix(part, ":") {
+			continue
+		}
+		letters += len(part)
+		distance += levenshtein.ComputeDistance(strings.ToLower(given[i]), part)
+	}
+	return distance, letters
+}
+
+// paths lists every path that is answered.
+func paths() []string {
+	all := []string{pathOpenAPI, pathDocs, pathAgents, pathCatalog}
+	for _, route := range Routes() {
+		all = append(all, route.Path)
+	}
+	return all
+}

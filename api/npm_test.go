@@ -1,0 +1,30 @@
+package api_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// npmTime is how long a linter may take.
+const npmTime = 3 * time.Minute
+
+// The published document is linted, with what `make npm` brings.
+func TestTheDocumentPassesItsLinter(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
+		t.Skip("no node_modules: make npm")
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("no npm")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), npmTime)
+	defer cancel()
+	command := exec.CommandContext(ctx, "npm", "run", "--silent", "lint")
+	command.Dir = "npm"
+	if text, err := command.CombinedOutput(); err != nil {
+		t.Errorf("npm run lint: %v\n%s", err, text)
+	}
+}

@@ -1,0 +1,74 @@
+package openapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Example is a value of a type as JSON shows it: fields by what is said of them,
+// lists of one element, nothing null.
+func (s *Schemas) Example(t reflect.Type) any {
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return map[string]any{}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.Example(t.Elem())
+	case reflect.Slice:
+		return []any{s.Example(t.Elem())}
+	case reflect.Struct:
+		return s.exampleObject(t)
+	case reflect.Map:
+		return map[string]any{}
+	case reflect.Bool:
+		return true
+	case reflect.String, reflect.Int64:
+		return s.exampleText(t)
+	case reflect.Interface:
+		return map[string]any{}
+	default:
+		return 1
+	}
+}
+
+func (s *Schemas) exampleText(t reflect.Type) any {
+	if scalar := s.scalars[t]; scalar != nil && len(scalar.Examples) > 0 {
+		return scalar.Examples[0]
+	}
+	if values := s.comments.enums[t.Name()]; len(values) > 0 {
+		return values[0]
+	}
+	if t.Kind() == reflect.Int64 {
+		return 1
+	}
+	return "text"
+}
+
+func (s *Schemas) exampleObject(t reflect.Type) any {
+	object := Members[any]{}
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		value := s.field(t, name).Example
+		if value == nil || !s.possible(field.Type, value) {
+			value = s.Example(field.Type)
+		}
+		object.Add(name, value)
+	}
+	return object
+}
+
+// possible says whether a value of the table can stand in a field of a type: names
+// that mean one thing in one answer may mean another in the next.
+func (s *Schemas) possible(t reflect.Type, value any) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	text, is := value.(string)
+	if is != (t.Kind() == reflect.String) {
+		return !is && t.Kind() != reflect.Struct
+	}
+	values := s.comments.enums[t.Name()]
+	return len(values) == 0 || slices.Contains(values, text)
+}

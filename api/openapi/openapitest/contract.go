@@ -1,0 +1,134 @@
+// Package openapitest holds answers against the OpenAPI document that promises
+// them.
+package openapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// address is where the document stands while it is read: nothing is fetched.
+const address = "mem:///openapi.json"
+
+// Contract is what a document promises.
+type Contract struct {
+	document struct {
+		Paths      map[string]map[string]operation `json:"paths"`
+		Components struct {
+			Responses map[string]response `json:"responses"`
+		} `json:"components"`
+	}
+	compiler *jsonschema.Compiler
+
+	mu       sync.Mutex // guards the compiler, and schemas
+	compiled map[string]*jsonschema.Schema
+}
+
+type operation struct {
+	Responses map[string]response `json:"responses"`
+}
+
+type response struct {
+	Ref     string         `json:"$ref"`
+	Headers map[string]any `json:"headers"`
+}
+
+// New reads a document.
+func New(tb testing.TB, document []byte) *Contract {
+	tb.Helper()
+	c := &Contract{compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
+	if err := json.Unmarshal(document, &c.document); err != nil {
+		tb.Fatalf("read the OpenAPI document: %v", err)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		tb.Fatalf("read the OpenAPI document: %v", err)
+	}
+	c.compiler.DefaultDraft(jsonschema.Draft2020)
+	c.compiler.AssertFormat()
+	if err := c.compiler.AddResource(address, parsed); err != nil {
+		tb.Fatalf("read the OpenAPI document: %v", err)
+	}
+	return c
+}
+
+// Check says in how far an answer to a GET is not what is promised for a path, as
+// the document writes it.
+func (c *Contract) Check(path string, status int, header http.Header, body []byte) error {
+	answer, pointer, err := c.promised(path, status)
+	if err != nil {
+		return err
+	}
+	for name := range header {
+		if strings.HasPrefix(name, "Ratelimit") || name == "Link" || name == "Retry-After" {
+			if !has(answer.Headers, name) {
+				return fmt.Errorf("%s %d: no header %s is promised", path, status, name)
+			}
+		}
+	}
+	schema, err := c.schema(pointer + "/content/application~1json/schema")
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("%s %d: %w in %s", path, status, err, body)
+	}
+	if err := schema.Validate(value); err != nil {
+		return fmt.Errorf("%s %d: %w in %s", path, status, err, body)
+	}
+	return nil
+}
+
+// promised finds the answer that stands in the document for a status, and where.
+func (c *Contract) promised(path string, status int) (response, string, error) {
+	asked, known := c.document.Paths[path]["get"]
+	if !known {
+		return response{}, "", fmt.Errorf("%s is not in the document", path)
+	}
+	code := strconv.Itoa(status)
+	answer, known := asked.Responses[code]
+	if !known {
+		return response{}, "", fmt.Errorf("%s: status %d is not promised", path, status)
+	}
+	if name, is := strings.CutPrefix(answer.Ref, "#/components/responses/"); is {
+		return c.document.Components.Responses[name], "#/components/responses/" + name, nil
+	}
+	return answer, "#/paths/" + escaped(path) + "/get/responses/" + code, nil
+}
+
+// escaped writes a name into a JSON pointer that stands in an address.
+func escaped(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
+}
+
+func (c *Contract) schema(pointer string) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if schema := c.compiled[pointer]; schema != nil {
+		return schema, nil
+	}
+	schema, err := c.compiler.Compile(address + pointer)
+	if err != nil {
+		return nil, fmt.Errorf("compile the schema at %s: %w", pointer, err)
+	}
+	c.compiled[pointer] = schema
+	return schema, nil
+}
+
+func has(headers map[string]any, name string) bool {
+	for promised := range headers {
+		if strings.EqualFold(promised, name) {
+			return true
+		}
+	}
+	return false
+}

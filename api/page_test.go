@@ -1,0 +1,264 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// page is what one answer of the DAO list says.
+type page struct {
+	ids  []string
+	next string
+	link string
+}
+
+// page reads a page of the DAO list.
+func (t *node) page(path string) page {
+	t.Helper()
+	got := t.get(path)
+	if got.status != http.StatusOK {
+		t.Fatalf("GET %s: got %d %s, want 200", path, got.status, got.body)
+	}
+	var envelope success
+	t.decode(got.body, &envelope)
+	var rows []governance.DAOListItem
+	t.decode(string(envelope.Data), &rows)
+	read := page{ids: []string{}, link: got.header.Get("Link")}
+	for _, row := range rows {
+		read.ids = append(read.ids, row.DAOID)
+	}
+	if envelope.Meta.Page == nil {
+		t.Fatalf("GET %s: got %s, want a page", path, got.body)
+	}
+	if envelope.Meta.Page.NextCursor != nil {
+		read.next = *envelope.Meta.Page.NextCursor
+	}
+	if more := envelope.Meta.Page.HasMore; more != (read.next != "") || more != (read.link != "") {
+		t.Errorf("GET %s: hasMore is %t beside cursor %q and link %q", path, more, read.next, read.link)
+	}
+	return read
+}
+
+// daos are rows with ids and nothing else.
+func daos(ids ...string) []governance.DAOListItem {
+	rows := make([]governance.DAOListItem, len(ids))
+	for i, id := range ids {
+		rows[i] = governance.DAOListItem{DAOID: id, CoverageStatus: governance.Complete}
+	}
+	return rows
+}
+
+func TestCursorsWalkTheList(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.writeDAOs(2, daos("a", "b", "c d", "d/e", "民主", "zz")...)
+	want := []string{"a", "b", "c d", "d/e", "ens.eth", "uniswap", "zz", "民主"}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var got []string
+		path := fmt.Sprintf("/v2/daos?limit=%d", limit)
+		for next := ""; ; {
+			at := path
+			if next != "" {
+				at += "&cursor=" + next
+			}
+			read := n.page(at)
+			got = append(got, read.ids...)
+			if next = read.next; next == "" {
+				break
+			}
+			if len(read.ids) != limit {
+				t.Errorf("GET %s: got %d rows, want %d", at, len(read.ids), limit)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+		}
+	}
+}
+
+func TestACursorSurvivesNewDAOs(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.writeDAOs(2, daos("a", "c", "e", "g")...)
+	first := n.page("/v2/daos?limit=2&coverageStatus=complete")
+	n.writeDAOs(3, daos("A", "b", "d", "f")...)
+	second := n.page("/v2/daos?limit=2&coverageStatus=complete&cursor=" + first.next)
+	// Even the row that the cursor stands on may go.
+	writer := n.store.NewWriter(4)
+	if err := writer.RemoveDAO(t.Context(), cache.View{}, "e"); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The size of a page is no filter.
+	third := n.page("/v2/daos?limit=9&coverageStatus=complete&cursor=" + second.next)
+	for i, want := range [][]string{{"a", "c"}, {"d", "e"}, {"f", "g", "uniswap"}} {
+		if diff := cmp.Diff(want, []page{first, second, third}[i].ids); diff != "" {
+			t.Errorf("page %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
+
+func TestAnAlteredCursorIsRefused(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	cursor := n.page("/v2/daos?limit=1").next
+	altered := []string{
+		cursor[1:], cursor[:len(cursor)-1], cursor + "A", cursor + "=", cursor + cursor, cursor[:8] + "\n" + cursor[8:], cursor + "\r\n",
+		base64.RawURLEncoding.EncodeToString(make([]byte, 24)), base64.RawURLEncoding.EncodeToString(make([]byte, 100)), "A", "-", "ens.eth",
+	}
+	for i := range cursor {
+		for _, instead := range "A_" {
+			if rune(cursor[i]) != instead {
+				altered = append(altered, cursor[:i]+string(instead)+cursor[i+1:])
+			}
+		}
+	}
+	for _, other := range altered {
+		problems := n.wantProblems("/v2/daos?limit=1&cursor=" + url.QueryEscape(other))
+		if len(problems) != 1 || problems[0].Parameter != "cursor" {
+			t.Errorf("cursor %q: got problems %+v, want one with the cursor", other, problems)
+		}
+	}
+	n.page("/v2/daos?limit=1&cursor=" + cursor) // the one that was given out still is one
+}
+
+func TestACursorBelongsToItsFilters(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.writeDAOs(2, daos("a", "b", "c")...)
+	queries := []string{
+		"", "hasVoteData=false&", "hasForumData=false&", "hasVoteData=false&hasForumData=false&", "coverageStatus=complete&",
+	}
+	for _, given := range queries {
+		cursor := n.page("/v2/daos?" + given + "limit=1").next
+		for _, used := range queries {
+			path := "/v2/daos?" + used + "cursor=" + cursor
+			if given == used {
+				n.page(path)
+			} else if problems := n.wantProblems(path); problems[0].Parameter != "cursor" {
+				t.Errorf("cursor of %q with %q: got %+v, want a problem with the cursor", given, used, problems)
+			}
+		}
+	}
+	// The order in which filters are given makes no difference.
+	cursor := n.page("/v2/daos?hasVoteData=false&hasForumData=false&limit=1").next
+	n.page("/v2/daos?cursor=" + cursor + "&hasForumData=false&hasVoteData=false")
+}
+
+func TestTheLinkLeadsToTheNextPage(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.writeDAOs(2, daos("a", "b", "c", "d")...)
+	path := "/v2/daos?coverageStatus=complete&limit=2"
+	var got []string
+	for pages := 0; path != ""; pages++ {
+		if pages > 3 {
+			t.Fatalf("the links lead on and on, to %s", path)
+		}
+		read := n.page(path)
+		got = append(got, read.ids...)
+		if path = ""; read.link != "" {
+			target, rest, _ := strings.Cut(strings.TrimPrefix(read.link, "<"), ">")
+			if rest != `; rel="next"` {
+				t.Errorf("link: got %s, want it to be next", read.link)
+			}
+			path = target
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "d", "uniswap"}, got); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheLinkHoldsOneCursorHoweverItWasSpelled(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.writeDAOs(2, daos("a", "b", "c")...)
+	first := n.page("/v2/daos?limit=1")
+	second := n.page("/v2/daos?limit=1&%63ursor=" + first.next)
+	target := strings.TrimSuffix(strings.TrimPrefix(second.link, "<"), `>; rel="next"`)
+	if got := n.page(target).ids; len(got) != 1 || got[0] != "c" {
+		t.Errorf("GET %s: got %v, want c", target, got)
+	}
+}
+
+func TestCursorsOfAnotherNodeWithTheSameKeyAreGood(t *testing.T) {
+	t.Parallel()
+	first := newNode(t)
+	second := startNode(t, settings{redisURL: first.redisURL})
+	cursor := first.page("/v2/daos?limit=1").next
+	if got := second.page("/v2/daos?limit=1&cursor=" + cursor).ids; len(got) != 1 || got[0] != "uniswap" {
+		t.Errorf("second page, of another node: got %v, want uniswap", got)
+	}
+}
+
+func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
+	t.Parallel()
+	type position struct {
+		At governance.Timestamp
+		ID string
+	}
+	want := position{1709210096007, "p1_x"}
+	own := api.NewCursors("key", "proposals.list", map[string]any{"daoId": "a", "limit": 25, "cursor": "x"})
+	cursor := own.Seal(want)
+	var got position
+	if err := own.Open(cursor, &got); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for name, other := range map[string]struct {
+		key, route string
+		filters    map[string]any
+		opens      bool
+	}{
+		"another size of page":       {"key", "proposals.list", map[string]any{"daoId": "a", "limit": 50}, true},
+		"another key":                {"kez", "proposals.list", map[string]any{"daoId": "a"}, false},
+		"another route":              {"key", "topics.list", map[string]any{"daoId": "a"}, false},
+		"another filter":             {"key", "proposals.list", map[string]any{"daoId": "b"}, false},
+		"no filter":                  {"key", "proposals.list", nil, false},
+		"one filter more":            {"key", "proposals.list", map[string]any{"daoId": "a", "active": true}, false},
+		"another name":               {"key", "proposals.list", map[string]any{"provider": "a"}, false},
+		"another type":               {"key", "proposals.list", map[string]any{"daoId": true}, false},
+		"a filter in another's tail": {"key", "proposals.list", map[string]any{"daoId": "a\nprovider=b"}, false},
+	} {
+		err := api.NewCursors(other.key, other.route, other.filters).Open(cursor, &got)
+		if (err == nil) != other.opens {
+			t.Errorf("%s: got %v, want it opened: %t", name, err, other.opens)
+		}
+	}
+	// Two lists whose filters read alike when run together.
+	joined := api.NewCursors("key", "list", map[string]any{"a": "x\nb=y"})
+	apart := api.NewCursors("key", "list", map[string]any{"a": "x", "b": "y"})
+	if err := apart.Open(joined.Seal(want), &got); err == nil {
+		t.Error("a text passes for two filters")
+	}
+	// A position of another shape.
+	var number int
+	if err := own.Open(own.Seal("text"), &number); err == nil {
+		t.Error("a text passes for a number")
+	}
+}
+
+func FuzzOpenCursor(f *testing.F) {
+	cursors := api.NewCursors("key", "daos.list", map[string]any{"hasVoteData": true})
+	f.Add(cursors.Seal("uniswap"))
+	f.Add("")
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		var position string
+		if err := cursors.Open(cursor, &position); err == nil && cursors.Seal(position) != cursor {
+			t.Fatalf("%q opens as %q, whose cursor is %q", cursor, position, cursors.Seal(position))
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"pnyx/governance"
+)
+
+// maxTextBytes bounds a text parameter: no identifier upstream is longer.
+const maxTextBytes = 512
+
+// Kind is how the text of a parameter is read.
+type Kind string
+
+// The kinds of parameters.
+const (
+	Text        Kind = "text"
+	Integer     Kind = "integer"
+	Boolean     Kind = "boolean"
+	Enum        Kind = "enum"
+	EnumList    Kind = "enumList"
+	Cursor      Kind = "cursor"
+	ProposalKey Kind = "proposalKey"
+	TopicKey    Kind = "topicKey"
+	Voter       Kind = "voterIdentity"
+	Instant     Kind = "timestamp"
+	Month       Kind = "month"
+)
+
+// Location is where a parameter stands in a request.
+type Location string
+
+// The locations; a parameter stands in the query unless it says otherwise.
+const (
+	InQuery Location = ""
+	InPath  Location = "path"
+)
+
+// Param describes one parameter of a route.
+type Param struct {
+	Name string
+	In   Location
+	Kind Kind
+	// Required parameters have to be given; those in a path always are.
+	Required bool
+	// Default is what holds when the parameter is not given; empty for nothing.
+	Default string
+	// Min and Max bound an Integer.
+	Min, Max int
+	// Enum lists what an Enum, or each of an EnumList, may be.
+	Enum    []string
+	Meaning string
+	Example string
+	// MustExist says that the answer is 404 when there is no such thing. What a path
+	// names always must.
+	MustExist bool
+}
+
+// allowed says in words what a value may be.
+func (p Param) allowed() string {
+	switch p.Kind {
+	case Integer:
+		return fmt.Sprintf("an integer from %d to %d", p.Min, p.Max)
+	case Boolean:
+		return "true or false"
+	case Enum:
+		return "one of " + strings.Join(p.Enum, ", ")
+	case EnumList:
+		return "one or more of " + strings.Join(p.Enum, ", ") + ", joined by commas"
+	case Cursor:
+		return "the nextCursor of an earlier page, unchanged"
+	case ProposalKey:
+		return "p1_ and 22 base64url characters, as lists return it"
+	case TopicKey:
+		return "t1_ and 22 base64url characters, as lists return it"
+	case Instant:
+		return "an RFC 3339 time, or a date for midnight UTC"
+	case Month:
+		return "a month as YYYY-MM"
+	case Text, Voter:
+	}
+	return fmt.Sprintf("a text of 1 to %d bytes", maxTextBytes)
+}
+
+// parse reads one value. The result's type follows the kind: int, bool,
+// []string (sorted, each once), governance.Timestamp, or string.
+func (p Param) parse(text string) (any, error) {
+	switch p.Kind {
+	case Integer:
+		number, err := strconv.Atoi(text)
+		if err != nil || number < p.Min || number > p.Max || text[0] == '+' {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+		return number, nil
+	case Boolean:
+		if text != "true" && text != "false" {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+		return text == "true", nil
+	case Enum:
+		if !slices.Contains(p.Enum, text) {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+	case EnumList:
+		chosen := strings.Split(text, ",")
+		for _, one := range chosen {
+			if !slices.Contains(p.Enum, one) {
+				return nil, fmt.Errorf("must be %s", p.allowed())
+			}
+		}
+		slices.Sort(chosen)
+		return slices.Compact(chosen), nil
+	case ProposalKey:
+		if _, err := governance.ParseProposalKey(text); err != nil {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+	case TopicKey:
+		if _, err := governance.ParseTopicKey(text); err != nil {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+	case Instant:
+		stamp, err := governance.ParseTimestamp(text)
+		if err != nil {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+		return stamp, nil
+	case Month:
+		if parsed, err := time.Parse(monthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.LastYear {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+	case Text, Cursor, Voter:
+		if len(text) > maxTextBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return nil, fmt.Errorf("must be %s", p.allowed())
+		}
+	}
+	if p.Kind == Voter {
+		return governance.VoterIdentity(text), nil
+	}
+	return text, nil
+}
+
+// Values are the parameters of one request, parsed, defaults filled in.
+type Values struct {
+	route  *Route
+	parsed map[string]any
+}
+
+// text returns a parameter that was given, or "".
+func (v Values) text(name string) string {
+	text, _ := v.parsed[name].(string)
+	return text
+}
+
+// integer returns an Integer, which always has a value: its default if no other.
+func (v Values) integer(name string) int {
+	number, _ := v.parsed[name].(int)
+	return number
+}
+
+// list returns an EnumList that was given, or nil.
+func (v Values) list(name string) []string {
+	list, _ := v.parsed[name].([]string)
+	return list
+}
+
+// instant returns a time that was given, or nil.
+func (v Values) instant(name string) *governance.Timestamp {
+	stamp, given := v.parsed[name].(governance.Timestamp)
+	if !given {
+		return nil
+	}
+	return &stamp
+}
+
+// boolean returns a parameter that was given, or nil.
+func (v Values) boolean(name string) *bool {
+	value, given := v.parsed[name].(bool)
+	if !given {
+		return nil
+	}
+	return &value
+}
+
+// checkRange refuses a range whose end is before its beginning. An empty one is
+// no mistake.
+func checkRange(values Values) []Problem {
+	return checkOrder("from", "to")(values)
+}
+
+// checkOrder is checkRange for parameters of other names.
+func checkOrder(first, last string) func(Values) []Problem {
+	return func(values Values) []Problem {
+		from, to := values.instant(first), values.instant(last)
+		if from == nil || to == nil || *from <= *to {
+			return nil
+		}
+		return []Problem{{
+			Parameter: first, Given: from.String(), Message: "is after " + last, Allowed: "a time up to " + to.String(),
+		}}
+	}
+}
+
+// checkWindow refuses a range that is longer than a number of days, or reversed.
+func checkWindow(days int) func(Values) []Problem {
+	longest := time.Duration(days) * 24 * time.Hour
+	return func(values Values) []Problem {
+		from, to := values.instant("from"), values.instant("to")
+		if problems := checkRange(values); problems != nil || from == nil || to == nil {
+			return problems
+		}
+		if to.Time().Sub(from.Time()) <= longest {
+			return nil
+		}
+		return []Problem{{
+			Parameter: "to", Given: to.String(), Message: fmt.Sprintf("is more than %d days after from", days),
+			Allowed: "a time up to " + governance.TimestampOf(from.Time().Add(longest)).String(),
+		}}
+	}
+}
+
+// checkOneOf refuses requests with none, or more than one, of some parameters.
+func checkOneOf(names ...string) func(Values) []Problem {
+	return func(values Values) []Problem {
+		var given []string
+		for _, name := range names {
+			if values.text(name) != "" {
+				given = append(given, name)
+			}
+		}
+		if len(given) == 1 {
+			return nil
+		}
+		return []Problem{{
+			Parameter: strings.Join(names, ", "), Given: strings.Join(given, ", "),
+			Message: "need exactly one among them", Allowed: "one of " + strings.Join(names, ", "),
+		}}
+	}
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/ratelimit"
+)
+
+// cacheControl is what holds for an answer that is not everyone's.
+func (p *pass) cacheControl() string {
+	if p.charge != nil {
+		return "private, no-store"
+	}
+	return "private"
+}
+
+// firstAnswer returns the answer that the payment of a request has bought before.
+func (p *pass) firstAnswer() (x402.Answer, bool) {
+	if p.charge == nil {
+		return x402.Answer{}, false
+	}
+	return p.charge.First()
+}
+
+// admitPayment lets a request in that pays for itself. HEAD gets the challenge that
+// GET would: there is no answer to pay for.
+func (a *API) admitPayment(c *fiber.Ctx, p *pass, values Values) error {
+	c.Vary(x402.HeaderPayment, access.HeaderToken)
+	if a.payments == nil {
+		return tokenRequired(p.route)
+	}
+	request := x402.Request{
+		RouteID: p.route.ID, Path: strings.Clone(c.Path()), Description: p.route.Summary,
+		Canonical: values.canonical(),
+	}
+	header := strings.Clone(c.Get(x402.HeaderPayment))
+	if header == "" || c.Method() == fiber.MethodHead {
+		return paymentProblem(p.route, a.payments.Challenge(request))
+	}
+	charge, err := a.payments.Begin(c.UserContext(), request, header)
+	if err != nil {
+		return paymentProblem(p.route, err)
+	}
+	p.charge = charge
+	return a.admitPayer(c, p)
+}
+
+// admitPayer holds whoever pays to the rate of those who pay.
+func (a *API) admitPayer(c *fiber.Ctx, p *pass) error {
+	now := a.now()
+	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
+		Caller: "payer:" + p.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(), Bucket: ratelimit.Bucket(p.route.Bucket()),
+	}, now)
+	p.grant = &grant
+	if grant.Decision.Allowed {
+		return nil
+	}
+	return rateLimited(string(ratelimit.PayPerRequest), grant.Request.Bucket,
+		grant.Request.Limits.Rate(grant.Request.Bucket), grant.Decision, now)
+}
+
+// release lets go of a payment that has bought nothing.
+func (a *API) release(c *fiber.Ctx, p *pass) {
+	if p.charge != nil {
+		p.charge.Release(c.UserContext())
+	}
+}
+
+// collect has the payment charged for the answer that is about to be sent. Only a
+// success is paid for.
+func (a *API) collect(c *fiber.Ctx, p *pass) error {
+	if p.charge == nil || c.Response().StatusCode() != http.StatusOK {
+		return nil
+	}
+	bought := x402.Answer{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
+	if link := c.GetRespHeader(fiber.HeaderLink); link != "" {
+		bought.Header[fiber.HeaderLink] = strings.Clone(link)
+	}
+	if err := p.charge.Settle(c.UserContext(), bought); err != nil {
+		// Nothing of the answer may leak.
+		c.Response().Reset()
+		c.Vary(x402.HeaderPayment, access.HeaderToken)
+		return paymentProblem(p.route, err)
+	}
+	c.Set(x402.HeaderReceipt, p.charge.Receipt())
+	return nil
+}
+
+// writeAgain sends what the payment has bought before.
+func (a *API) writeAgain(c *fiber.Ctx, p *pass, first x402.Answer) error {
+	for name, value := range first.Header {
+		c.Set(name, value)
+	}
+	setJSONHeaders(c)
+	c.Set(x402.HeaderReceipt, p.charge.Receipt())
+	return c.Status(http.StatusOK).Send(first.Body)
+}
+
+// tokenRequired is the error of a paid route where no payments are taken.
+func tokenRequired(route Route) *Error {
+	return &Error{
+		Status: http.StatusPaymentRequired, Code: CodePaymentRequired,
+		Message: "this endpoint is paid, and payment per request is not offered here: send a partner token, " +
+			"which the operator issues on request, in the header " + strings.ToLower(access.HeaderToken),
+		Details: entrance(route),
+	}
+}
+
+// entrance says what opens a paid route beside a payment.
+func entrance(route Route) map[string]any {
+	return map[string]any{
+		"routeId": route.ID, "tier": route.Tier, "scope": route.scope(),
+		"header": strings.ToLower(access.HeaderToken),
+	}
+}
+
+// paymentProblem is the error of a payment that is missing, or was not taken.
+func paymentProblem(route Route, err error) error {
+	refusal, is := errors.AsType[*x402.RefusedError](err)
+	if !is {
+		return fmt.Errorf("take a payment: %w", err)
+	}
+	e := &Error{Message: refusal.Message, RetryAfter: refusal.RetryAfter, Cause: refusal.Cause, Details: map[string]any{}}
+	if refusal.Reason != "" {
+		e.Details["reason"] = refusal.Reason
+	}
+	switch refusal.Kind {
+	case x402.Malformed:
+		e.Status, e.Code = http.StatusBadRequest, CodeValidation
+		e.Details["header"] = strings.ToLower(x402.HeaderPayment)
+	case x402.InProgress:
+		e.Status, e.Code = http.StatusConflict, CodePaymentInProgress
+	case x402.Pending:
+		e.Status, e.Code = http.StatusGatewayTimeout, CodeSettlementPending
+	case x402.Unavailable:
+		e.Status, e.Code = http.StatusServiceUnavailable, CodeUnavailable
+	case x402.Required:
+		e.Status, e.Code = http.StatusPaymentRequired, CodePaymentRequired
+		e.Headers = map[string]string{x402.HeaderRequired: refusal.Challenge.Header()}
+		e.Details = entrance(route)
+		e.Details["reason"] = refusal.Reason
+		e.Details["payment"] = map[string]any{
+			"x402Version": refusal.Challenge.X402Version, "resource": refusal.Challenge.Resource,
+			"accepts": refusal.Challenge.Accepts, "header": strings.ToLower(x402.HeaderPayment),
+		}
+	}
+	if refusal.Receipt != "" {
+		e.Headers[x402.HeaderReceipt] = refusal.Receipt
+	}
+	return e
+}

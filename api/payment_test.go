@@ -1,0 +1,340 @@
+package api_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/access/x402"
+	"pnyx/access/x402/x402test"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+)
+
+// paidPath costs something.
+const paidPath = "/v2/proposals/" + string(countedKey)
+
+// till is a node that takes payments, with the other end of them.
+type till struct {
+	*node
+
+	ledger *x402test.Ledger
+	wallet *x402test.Wallet
+}
+
+func newTill(t *testing.T) *till {
+	t.Helper()
+	return newTillAt(t, cachetest.Embedded(t), x402test.NewLedger(t))
+}
+
+func newTillAt(t *testing.T, redisURL string, ledger *x402test.Ledger) *till {
+	t.Helper()
+	return &till{
+		node:   startNode(t, settings{payments: ledger, redisURL: redisURL}),
+		ledger: ledger, wallet: x402test.NewWallet(t),
+	}
+}
+
+// takePayments opens paid routes for payments, of half a cent each.
+func (t *node) takePayments(ledger *x402test.Ledger, o *api.Options) {
+	t.Helper()
+	prices := map[string]string{}
+	for _, route := range api.Routes() {
+		if route.Tier != api.Free {
+			prices[route.ID] = "0.005"
+		}
+	}
+	gate, err := x402.New(x402.Options{
+		Terms: x402test.Terms(prices), Store: o.Store, FacilitatorURL: ledger.Facilitator,
+		VerifyTimeout: soon, SettleTimeout: soon, WorkTimeout: soon, Logger: o.Logger, Metrics: o.Metrics,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Store.RestorePayments(context.WithoutCancel(t.Context()), nil); err != nil {
+		t.Fatal(err)
+	}
+	o.Payments = gate
+}
+
+// with asks for a path with a payment.
+func (t *till) with(payment, path string) answer {
+	t.Helper()
+	return t.askAs(http.MethodGet, path, http.Header{x402.HeaderPayment: {payment}})
+}
+
+// challenge asks for a path without a payment, and returns what is wanted for it.
+func (t *till) challenge(path string) string {
+	t.Helper()
+	got := t.askAs(http.MethodGet, path, nil)
+	t.wantFailure(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	return got.header.Get(x402.HeaderRequired)
+}
+
+// sign pays for a path, without sending it.
+func (t *till) sign(path string, spoil ...func(*x402test.Authorization)) string {
+	t.Helper()
+	return t.wallet.Pay(t.challenge(path), spoil...).Header()
+}
+
+// wantCharged holds the money that moved against a number of payments.
+func (t *till) wantCharged(payments int) {
+	t.Helper()
+	if got := len(t.ledger.Transfers()); got != payments {
+		t.Errorf("got %d transfers, want %d", got, payments)
+	}
+}
+
+// wantUnsold refuses an answer: no data, no receipt of a success.
+func (t *till) wantUnsold(got answer, status int, code api.Code) failure {
+	t.Helper()
+	refusal := t.wantFailure(got, status, code)
+	if strings.Contains(got.body, "bodyText") || got.header.Get("Etag") != "" || got.header.Get("Link") != "" {
+		t.Errorf("something of the answer leaks: %v %s", got.header, got.body)
+	}
+	if challenged := got.header.Get(x402.HeaderRequired) != ""; challenged != (status == http.StatusPaymentRequired) {
+		t.Errorf("%d: a challenge is sent: %t", status, challenged)
+	}
+	return refusal
+}
+
+func TestAPaidRouteAsksForAPayment(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	got := n.askAs(http.MethodGet, paidPath, nil)
+	refusal := n.wantUnsold(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	terms, err := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderRequired))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"x402Version":2,"error":"Payment required","resource":{"url":"https://api.example.org` + paidPath +
+		`","description":"One proposal with its full text.","mimeType":"application/json"},"accepts":[{"scheme":"exact",` +
+		`"network":"eip155:84532","amount":"5000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"` + x402test.PayTo +
+		`","maxTimeoutSeconds":120,"extra":{"name":"USDC","version":"2"}}]}`
+	if diff := cmp.Diff(want, string(terms)); diff != "" {
+		t.Errorf("challenge (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{`"amount":"5000"`, x402test.PayTo, `"x402Version":2`, `"scope":"v2:paid:plus"`} {
+		if !strings.Contains(string(refusal.Error.Details), part) {
+			t.Errorf("details %s lack %s", refusal.Error.Details, part)
+		}
+	}
+	if vary := got.header.Get("Vary"); !strings.Contains(vary, x402.HeaderPayment) {
+		t.Errorf("vary: got %q", vary)
+	}
+}
+
+func TestHeadIsChallengedAndNeverCharged(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	got := n.askAs(http.MethodHead, paidPath, http.Header{x402.HeaderPayment: {n.sign(paidPath)}})
+	if got.status != http.StatusPaymentRequired || got.header.Get(x402.HeaderRequired) == "" || got.body != "" {
+		t.Errorf("got %d %q, want the challenge of GET without a body", got.status, got.body)
+	}
+	n.wantCharged(0)
+}
+
+func TestNobodyPaysForATypo(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	payment := n.sign(paidPath)
+	n.wantUnsold(n.with(payment, paidPath+"?limt=3"), http.StatusBadRequest, api.CodeValidation)
+	if n.ledger.Calls("verify") > 0 {
+		t.Error("the facilitator was asked")
+	}
+}
+
+func TestAPaymentOpensARouteOnce(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	payment := n.sign(paidPath)
+	first := n.with(payment, paidPath)
+	if first.status != http.StatusOK {
+		t.Fatalf("got %d %s, want 200", first.status, first.body)
+	}
+	if control := first.header.Get("Cache-Control"); control != "private, no-store" {
+		t.Errorf("cache control: got %q", control)
+	}
+	receipt, _ := base64.StdEncoding.DecodeString(first.header.Get(x402.HeaderReceipt))
+	if hash := n.ledger.Transfers()[0].Hash; !strings.Contains(string(receipt), hash) {
+		t.Errorf("receipt %s does not name %s", receipt, hash)
+	}
+	again := n.with(payment, paidPath)
+	if again.status != http.StatusOK || again.body != first.body || again.header.Get(x402.HeaderReceipt) != first.header.Get(x402.HeaderReceipt) {
+		t.Errorf("again: got %d %s, want the first answer", again.status, again.body)
+	}
+	refusal := n.wantUnsold(n.with(payment, paidPath+"/votes/summary"), http.StatusPaymentRequired, api.CodePaymentRequired)
+	if !strings.Contains(refusal.Error.Message, "already used") {
+		t.Errorf("got %q, want it to say that the payment was used", refusal.Error.Message)
+	}
+	n.wantCharged(1)
+}
+
+func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
+	t.Parallel()
+	redisURL, ledger := cachetest.Embedded(t), x402test.NewLedger(t)
+	nodes := []*till{newTillAt(t, redisURL, ledger), newTillAt(t, redisURL, ledger)}
+	payment := nodes[0].sign(paidPath)
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	bodies := map[string]bool{}
+	for i := range 12 {
+		asking.Go(func() {
+			got := nodes[i%2].with(payment, paidPath)
+			mu.Lock()
+			defer mu.Unlock()
+			switch got.status {
+			case http.StatusOK:
+				bodies[got.body] = true
+			case http.StatusTooManyRequests:
+			default:
+				refusal := nodes[0].wantUnsold(got, http.StatusConflict, api.CodePaymentInProgress)
+				if got.header.Get("Retry-After") == "" {
+					t.Errorf("no Retry-After: %v", refusal)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if len(bodies) != 1 {
+		t.Errorf("got %d different answers, want one", len(bodies))
+	}
+	nodes[0].wantCharged(1)
+}
+
+func TestWhatDoesNotExistIsNotCharged(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	missing := "/v2/proposals/" + string(unknownKey)
+	payment := n.sign(missing)
+	n.wantUnsold(n.with(payment, missing), http.StatusNotFound, api.CodeNotFound)
+	n.wantCharged(0)
+	if got := n.with(payment, paidPath); got.status != http.StatusOK {
+		t.Errorf("the payment is lost: %d %s", got.status, got.body)
+	}
+}
+
+func TestAHandlerThatFailsChargesNothing(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): "no detail"})
+	payment := n.sign(paidPath)
+	got := n.with(payment, paidPath)
+	n.wantUnsold(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+	n.wantCharged(0)
+	if again := n.with(payment, paidPath+"/votes/summary"); again.status != http.StatusOK {
+		t.Errorf("the payment is lost: %d %s", again.status, again.body)
+	}
+}
+
+func TestPaymentsThatAreNotTakenSayWhy(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	for name, c := range map[string]struct {
+		payment string
+		status  int
+		code    api.Code
+		says    string
+	}{
+		"garbage":   {"!!", http.StatusBadRequest, api.CodeValidation, "base64"},
+		"oversized": {strings.Repeat("A", 17<<10), http.StatusBadRequest, api.CodeValidation, "16384 bytes"},
+		"less": {
+			n.sign(paidPath, func(a *x402test.Authorization) { a.Value = "4999" }),
+			http.StatusPaymentRequired, api.CodePaymentRequired, "value has to equal amount",
+		},
+		"elsewhere": {
+			n.sign(paidPath, func(a *x402test.Authorization) { a.To = n.wallet.Address() }),
+			http.StatusPaymentRequired, api.CodePaymentRequired, "to has to be payTo",
+		},
+		"expired": {
+			n.sign(paidPath, func(a *x402test.Authorization) { a.ValidBefore = "1000" }),
+			http.StatusPaymentRequired, api.CodePaymentRequired, "has expired",
+		},
+		"not yet": {
+			n.sign(paidPath, func(a *x402test.Authorization) { a.ValidAfter = "99999999999" }),
+			http.StatusPaymentRequired, api.CodePaymentRequired, "not valid yet",
+		},
+	} {
+		refusal := n.wantUnsold(n.with(c.payment, paidPath), c.status, c.code)
+		if !strings.Contains(refusal.Error.Message, c.says) {
+			t.Errorf("%s: got %q, want it to say %q", name, refusal.Error.Message, c.says)
+		}
+	}
+	n.wantCharged(0)
+}
+
+func TestNothingIsSoldWhileTheFacilitatorIsAway(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.ledger.Behave("verify", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	got := n.with(n.sign(paidPath), paidPath)
+	n.wantUnsold(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+	if got.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}
+
+func TestASettlementThatIsRefusedLeaksNothing(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
+	})
+	got := n.with(n.sign(paidPath), paidPath)
+	n.wantUnsold(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	receipt, _ := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderReceipt))
+	if !strings.HasPrefix(string(receipt), `{"success":false,"errorReason":"insufficient_funds"`) {
+		t.Errorf("receipt: got %s", receipt)
+	}
+}
+
+func TestAnUnknownOutcomeIsPendingAndTheRetryGetsTheAnswer(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
+		honest()
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	payment := n.sign(paidPath)
+	got := n.with(payment, paidPath)
+	n.wantUnsold(got, http.StatusGatewayTimeout, api.CodeSettlementPending)
+	if got.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	n.ledger.Behave("settle", nil)
+	if got := n.with(payment, paidPath); got.status != http.StatusOK {
+		t.Errorf("got %d %s, want the answer", got.status, got.body)
+	}
+	n.wantCharged(1)
+}
+
+func TestPayersAreHeldToTheirRate(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	for range 8 {
+		if got := n.with(n.sign(paidPath), paidPath); got.status != http.StatusOK {
+			t.Fatalf("got %d %s, want 200", got.status, got.body)
+		}
+	}
+	n.wantUnsold(n.with(n.sign(paidPath), paidPath), http.StatusTooManyRequests, api.CodeRateLimited)
+	n.wantCharged(8)
+}
+
+func TestWithoutARecipientPaidRoutesStayClosed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	got := n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {"anything"}})
+	refusal := n.wantFailure(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	if !strings.Contains(refusal.Error.Message, "x-service-api-token") || got.header.Get(x402.HeaderRequired) != "" {
+		t.Errorf("got %q with challenge %q, want the way by token alone", refusal.Error.Message, got.header.Get(x402.HeaderRequired))
+	}
+}

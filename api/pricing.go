@@ -1,0 +1,43 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// Prices says what paid routes cost.
+type Prices struct {
+	// Token is the symbol of the token that payments are made in, Network the chain
+	// they are settled on.
+	Token, Network string
+	// Paid holds the prices of one request to each paid route, by its id, in whole
+	// tokens.
+	Paid map[string]governance.Decimal
+}
+
+// Of returns what a request to a route costs.
+func (p Prices) Of(route Route) governance.Decimal {
+	return cmp.Or(p.Paid[route.ID], "0")
+}
+
+// List returns the prices of all routes.
+func (p Prices) List() governance.Pricing {
+	list := governance.Pricing{Token: p.Token, Network: p.Network}
+	for _, route := range Routes() {
+		list.Routes = append(list.Routes, governance.RoutePrice{
+			RouteID: route.ID, Method: http.MethodGet, Path: route.Path,
+			Tier: route.Tier, Paid: route.Paid(), Price: p.Of(route),
+		})
+	}
+	return list
+}
+
+// pricing answers with what this node asks for: nothing that could be stale.
+func (a *API) pricing(context.Context, Values) (answer, error) {
+	view := cache.View{DataAsOf: governance.TimestampOf(a.now()), Readiness: governance.Ready}
+	return answer{data: a.prices.List(), view: view, own: true}, nil
+}

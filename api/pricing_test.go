@@ -1,0 +1,53 @@
+package api_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/api"
+	"pnyx/governance"
+)
+
+func TestEveryRouteHasAPrice(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	var got governance.Pricing
+	n.decode(string(n.wantSuccess("/v2/meta/pricing").Data), &got)
+	want := governance.Pricing{Token: "USDC", Network: "eip155:8453"}
+	for _, route := range api.Routes() {
+		price := map[api.Tier]governance.Decimal{api.Free: "0", api.Standard: "0.001", api.Plus: "0.005"}[route.Tier]
+		want.Routes = append(want.Routes, governance.RoutePrice{
+			RouteID: route.ID, Method: "GET", Path: route.Path, Tier: route.Tier, Paid: route.Tier != api.Free, Price: price,
+		})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.Routes[0].RouteID != "meta.pricing" || got.Routes[0].Paid {
+		t.Errorf("got %+v, want that prices cost nothing", got.Routes[0])
+	}
+}
+
+// Prices do not come from the worker, and its silence does not make them old.
+func TestPricesAreReadyWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{clock: func() time.Time { return noon.Add(time.Hour) }})
+	if got := n.wantSuccess("/v2/meta/pricing").Meta.Readiness.Status; got != governance.Ready {
+		t.Errorf("prices: got %s, want ready", got)
+	}
+	if got := n.wantSuccess("/v2/meta/data-status").Meta.Readiness.Status; got != governance.Stale {
+		t.Errorf("data: got %s, want stale", got)
+	}
+}
+
+func TestBucketsFollowTiers(t *testing.T) {
+	t.Parallel()
+	for _, route := range api.Routes() {
+		want := map[api.Tier]api.Bucket{api.Free: "address", api.Standard: "standard", api.Plus: "detail"}[route.Tier]
+		if got := route.Bucket(); got != want {
+			t.Errorf("%s: got %s, want %s", route.ID, got, want)
+		}
+	}
+}

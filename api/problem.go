@@ -1,0 +1,172 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// retrySoon is how long a caller should wait when the service expects to be back
+// in a moment.
+const retrySoon = 2 * time.Second
+
+// Error is an error as a caller gets to see it.
+type Error struct {
+	Status  int
+	Code    Code
+	Message string
+	Details map[string]any
+	// RetryAfter is sent as a header when it is not zero.
+	RetryAfter time.Duration
+	// Headers are sent beside it.
+	Headers map[string]string
+	// Cause is what the log gets to see.
+	Cause error
+}
+
+// Error returns the message, and the cause behind it.
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("%s: %v", e.Message, e.Cause)
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Problem is one thing that is wrong with a request.
+type Problem struct {
+	Parameter string `json:"parameter,omitempty"`
+	Given     string `json:"given,omitempty"`
+	Message   string `json:"message"`
+	Allowed   string `json:"allowed"`
+	// Fix is what to do about it.
+	Fix string `json:"fix"`
+}
+
+// invalid is the error of a request with wrong parameters.
+func invalid(problems []Problem) *Error {
+	sentences := make([]string, len(problems))
+	for i, p := range problems {
+		sentences[i] = strings.TrimSpace(p.Parameter + " " + p.Message)
+		if p.Fix == "" {
+			problems[i].Fix = "give " + p.Allowed
+		}
+	}
+	return &Error{
+		Status: http.StatusBadRequest, Code: CodeValidation,
+		Message: strings.Join(sentences, "; "),
+		Details: map[string]any{"problems": problems},
+	}
+}
+
+// notFound is the error of a subject that does not exist, by the parameter that
+// names it.
+func notFound(parameter, id string) *Error {
+	return &Error{
+		Status: http.StatusNotFound, Code: CodeNotFound,
+		Message: fmt.Sprintf("there is no %s with the %s %q", subjectOf(parameter), parameter, id),
+		Details: map[string]any{parameter: id},
+	}
+}
+
+// subjectOf is what a parameter names.
+func subjectOf(parameter string) string {
+	switch parameter {
+	case "daoId":
+		return "DAO"
+	case "voterIdentity":
+		return "voter"
+	}
+	return strings.TrimSuffix(parameter, "Key")
+}
+
+// unavailable is the error of data that cannot be had at the moment.
+func unavailable(cause error) *Error {
+	return &Error{
+		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
+		Message:    "the data is not available at the moment, try again shortly",
+		RetryAfter: retrySoon, Cause: cause,
+	}
+}
+
+// toError finds the Error in any error. What is not one of ours is internal, and
+// its text stays in the log.
+func toError(c *fiber.Ctx, err error) *Error {
+	if ours, is := errors.AsType[*Error](err); is {
+		return ours
+	}
+	if fibers, is := errors.AsType[*fiber.Error](err); is {
+		return fromFiber(c, fibers)
+	}
+	return &Error{
+		Status: http.StatusInternalServerError, Code: CodeInternal,
+		Message: "something went wrong on our side", Cause: err,
+	}
+}
+
+// noSuchPath points at the path that was probably meant, or else at where all are
+// described.
+func noSuchPath(path string) *Error {
+	e := &Error{
+		Status: http.StatusNotFound, Code: CodeNotFound, Message: "no such path",
+		Details: map[string]any{"path": path, "described": pathOpenAPI},
+	}
+	if near := nearestPath(path); near != "" {
+		e.Message += ", did you mean " + near + "?"
+		e.Details["nearest"] = near
+	}
+	return e
+}
+
+func fromFiber(c *fiber.Ctx, err *fiber.Error) *Error {
+	switch err.Code {
+	case http.StatusNotFound:
+		return noSuchPath(strings.Clone(c.Path()))
+	case http.StatusMethodNotAllowed:
+		return &Error{
+			Status: err.Code, Code: CodeMethodNotAllowed,
+			Message: fmt.Sprintf("%s is not allowed here", method(c)),
+			Details: map[string]any{"allowed": allowedMethods()},
+		}
+	}
+	if err.Code < http.StatusInternalServerError {
+		return &Error{Status: err.Code, Code: CodeValidation, Message: strings.ToLower(http.StatusText(err.Code))}
+	}
+	return &Error{
+		Status: http.StatusInternalServerError, Code: CodeInternal,
+		Message: "something went wrong on our side", Cause: err,
+	}
+}
+
+// writeError sends an error in its envelope: the only place that does.
+func (a *API) writeError(c *fiber.Ctx, err error) error {
+	e := toError(c, err)
+	if e.Cause != nil {
+		a.logger.LogAttrs(c.UserContext(), slog.LevelWarn, "request answered with an error",
+			slog.String("request_id", requestID(c)), slog.Int("status", e.Status),
+			slog.String("path", strings.Clone(c.Path())), slog.Any("error", e.Cause))
+	}
+	if e.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
+	}
+	for name, value := range e.Headers {
+		c.Set(name, value)
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	details := e.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	return writeJSON(c, e.Status, errorEnvelope{
+		Error: errorBody{Code: e.Code, Message: e.Message, Details: details},
+		Meta:  errorMeta{RequestID: requestID(c)},
+	})
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// watchInterval is how often a node looks at the state of publication.
+const watchInterval = 500 * time.Millisecond
+
+// publicationWatch is a node's own copy of the state of publication.
+type publicationWatch struct {
+	store      *cache.Store
+	staleAfter time.Duration
+	latest     atomic.Pointer[cache.Published]
+	// changed is called whenever something newer is published.
+	changed func()
+}
+
+func newPublicationWatch(store *cache.Store, staleAfter time.Duration) *publicationWatch {
+	return &publicationWatch{store: store, staleAfter: staleAfter}
+}
+
+// run keeps the copy up to date until ctx ends. While Redis does not answer, or is
+// being filled anew, the last copy stays, and grows stale.
+func (w *publicationWatch) run(ctx context.Context) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		if published, err := w.store.Published(ctx); err == nil {
+			before := w.latest.Swap(&published)
+			if before == nil || before.Revision != published.Revision {
+				w.changed()
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// readiness says how far a view may be relied on: less than it says itself when
+// the worker has given no sign of life, or when its time has run out.
+func (w *publicationWatch) readiness(v cache.View, now time.Time) governance.Readiness {
+	latest := w.latest.Load()
+	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {
+		return governance.Stale
+	}
+	if v.FreshUntil != nil && now.Sub(v.FreshUntil.Time()) > w.staleAfter {
+		return governance.Stale
+	}
+	return v.Readiness
+}
+
+// revision returns the last publication that the node knows of.
+func (w *publicationWatch) revision() uint64 {
+	if latest := w.latest.Load(); latest != nil {
+		return latest.Revision
+	}
+	return 0
+}
+
+// cursorKey returns the key that signs cursors.
+func (w *publicationWatch) cursorKey(ctx context.Context) ([]byte, error) {
+	if latest := w.latest.Load(); latest != nil {
+		return latest.CursorKey, nil
+	}
+	published, err := w.store.Published(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return published.CursorKey, nil
+}
+
+// view reads a view into a payload. A key without one does not exist only if
+// everything is published; otherwise nobody can tell yet. Looking a second time
+// closes the gap in which Redis may have been flushed and filled.
+func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Error) (cache.View, error) {
+	v, err := a.store.View(ctx, key)
+	if errors.Is(err, cache.ErrMiss) {
+		a.metrics.misses.Inc()
+		if _, err := a.store.Published(ctx); err != nil {
+			return cache.View{}, unavailable(err)
+		}
+		v, err = a.store.View(ctx, key)
+	}
+	switch {
+	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrBroken):
+		return cache.View{}, missing
+	case err != nil:
+		return cache.View{}, unavailable(err)
+	}
+	if err := v.Decode(payload); err != nil {
+		return cache.View{}, unavailable(err)
+	}
+	return v, nil
+}

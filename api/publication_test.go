@@ -1,0 +1,234 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+// everyPath is one path of each route that the samples have an answer for.
+func everyPath() []string {
+	return []string{
+		"/v2/meta/data-status", "/v2/meta/data-status?daoId=uniswap", "/v2/daos", "/v2/daos/uniswap",
+		"/v2/proposals/" + string(countedKey), summaryPath(countedKey),
+	}
+}
+
+// wantReadiness checks how far an answer says that it may be relied on.
+func (t *node) wantReadiness(path string, want governance.Readiness) {
+	t.Helper()
+	if got := t.wantSuccess(path).Meta.Readiness.Status; got != want {
+		t.Errorf("readiness of %s: got %s, want %s", path, got, want)
+	}
+}
+
+func TestAnswersAreStaleWhenTheWorkerIsSilent(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64
+	n := startNode(t, settings{clock: func() time.Time { return noon.Add(time.Duration(clock.Load())) }})
+	for silence, want := range map[time.Duration]governance.Readiness{
+		0:                                 governance.Ready,
+		staleAfter:                        governance.Ready,
+		staleAfter + time.Millisecond:     governance.Stale,
+		24 * time.Hour:                    governance.Stale,
+		-time.Hour:                        governance.Ready, // clocks of two machines differ
+		staleAfter - 100*time.Millisecond: governance.Ready,
+	} {
+		clock.Store(int64(silence - time.Second)) // the samples' worker was heard a second before noon
+		for _, path := range everyPath() {
+			n.wantReadiness(path, want)
+			if got := n.wantSuccess(path).Meta.DataAsOf; got != dataAsOf {
+				t.Errorf("GET %s after %s: got data as of %s, want %s", path, silence, got, dataAsOf)
+			}
+		}
+	}
+}
+
+func TestAViewIsStaleWhenItsTimeHasLongRunOut(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for over, want := range map[time.Duration]governance.Readiness{
+		-time.Hour:                    governance.Ready,
+		0:                             governance.Ready,
+		staleAfter:                    governance.Ready, // the worker is about to write it anew
+		staleAfter + time.Millisecond: governance.Stale,
+	} {
+		until := governance.TimestampOf(noon.Add(-over))
+		n.write(2, cache.View{Readiness: governance.Ready, FreshUntil: &until}, map[cache.Key]any{
+			cache.DAODetailKey("uniswap"): uniswapDetail(),
+		})
+		n.api.ForgetCopies()
+		n.wantReadiness("/v2/daos/uniswap", want)
+		n.wantReadiness("/v2/daos", governance.Ready)
+	}
+}
+
+func TestAnswersKeepTheReadinessOfTheirView(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, want := range []governance.Readiness{
+		governance.Ready, governance.ReadinessBackfilling, governance.ReadinessUnavailable, governance.Stale,
+	} {
+		n.write(2, cache.View{Readiness: want}, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+		n.api.ForgetCopies()
+		n.wantReadiness("/v2/daos/uniswap", want)
+	}
+}
+
+// wantUnavailable checks that an answer is a 503 that says when to come back.
+func (t *node) wantUnavailable(path string) {
+	t.Helper()
+	got := t.get(path)
+	t.wantFailure(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+	if after := got.header.Get("Retry-After"); after != "2" {
+		t.Errorf("GET %s: got Retry-After %q, want 2", path, after)
+	}
+	t.wantNothingInternal(got)
+}
+
+// wantNothingInternal checks that an answer shows nothing of how it is made.
+func (t *node) wantNothingInternal(got answer) {
+	t.Helper()
+	text := strings.ToLower(fmt.Sprint(got.header, got.body))
+	for _, internal := range []string{
+		"redis", "dial", "127.0.0.1", "refused", "timeout", "deadline", "pool", "msgpack", "decode", "miss", "cache is", "not in the cache",
+		"panic", "nil pointer", "goroutine", "runtime", ".go:", "pnyx/", "fiber", "fasthttp",
+	} {
+		if strings.Contains(text, internal) {
+			t.Errorf("got %v %s, which shows %q", got.header, got.body, internal)
+		}
+	}
+}
+
+func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{unpublished: true})
+	for _, path := range append(everyPath(), "/v2/daos/nobody", "/v2/proposals/"+string(unknownKey)) {
+		n.wantUnavailable(path)
+	}
+	if err := n.api.Ready(t.Context()); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("ready: got %v, want %v", err, cache.ErrMiss)
+	}
+	// A wrong request is wrong whatever is published.
+	n.wantProblems("/v2/daos?limit=0")
+	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, api.CodeNotFound)
+
+	n.publishSamples()
+	n.eventually(func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
+	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, api.CodeNotFound)
+	n.eventually(func() error { // at its next look
+		if got := n.wantSuccess("/v2/daos").Meta.Readiness.Status; got != governance.Ready {
+			return fmt.Errorf("readiness: got %s, want %s", got, governance.Ready)
+		}
+		return nil
+	})
+}
+
+// Only when everything is published does a missing key say that there is no such
+// thing.
+func TestWhatIsMissingIsNotFoundOnlyWhenEverythingIsPublished(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	unknown := []string{
+		"/v2/daos/nobody", "/v2/meta/data-status?daoId=nobody", "/v2/proposals/" + string(unknownKey), summaryPath(unknownKey),
+	}
+	for _, path := range unknown {
+		n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
+	}
+	cachetest.Flush(t, cachetest.Connect(t, n.redisURL))
+	for _, path := range append(unknown, everyPath()...) {
+		n.wantUnavailable(path)
+	}
+	// While it is filled anew, what is there is served.
+	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+	n.wantSuccess("/v2/daos/uniswap")
+	n.wantUnavailable("/v2/daos/nobody")
+}
+
+func TestAWarehouseWithoutDAOsHasAnEmptyList(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{unpublished: true})
+	n.setPublished(cache.Published{
+		Revision: 7, SealedThrough: noon.Add(-time.Minute).UnixMicro(), HeartbeatAt: governance.TimestampOf(noon), CursorKey: []byte(cursorKey),
+	})
+	n.waitWatched()
+	got := n.wantSuccess("/v2/daos?limit=3&hasVoteData=true")
+	if string(got.Data) != "[]" || got.Meta.Page == nil || got.Meta.Page.Limit != 3 || got.Meta.Page.HasMore {
+		t.Errorf("got %s, page %+v, want an empty page of 3", got.Data, got.Meta.Page)
+	}
+	if want := *ago(60); got.Meta.DataAsOf != want || got.Meta.Readiness.Status != governance.Ready {
+		t.Errorf("got data as of %s, %s, want %s, ready", got.Meta.DataAsOf, got.Meta.Readiness.Status, want)
+	}
+}
+
+func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	url, err := cache.StartEmbedded(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startNode(t, settings{redisURL: url})
+	stop()
+	n.eventually(func() error {
+		if err := n.store.Ping(t.Context()); err == nil {
+			return errors.New("a Redis that was stopped answers")
+		}
+		return nil
+	})
+	for _, path := range everyPath() {
+		n.wantUnavailable(path)
+	}
+	if err := n.api.Ready(t.Context()); !errors.Is(err, cache.ErrUnavailable) {
+		t.Errorf("ready: got %v, want %v", err, cache.ErrUnavailable)
+	}
+	if log := n.log.String(); !strings.Contains(log, "cache is unavailable") || !strings.Contains(log, `"status":503`) {
+		t.Errorf("log: got %s, want the cause of the 503s", log)
+	}
+}
+
+func TestAPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "no detail"})
+	n.wantUnavailable("/v2/daos/uniswap")
+}
+
+func TestAListThatLostARowIsUnavailable(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	client := cachetest.Connect(t, n.redisURL)
+	rows, err := client.Keys(t.Context(), "*item:uniswap").Result()
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("rows of uniswap: got %v, %v, want one", rows, err)
+	}
+	if err := client.Del(t.Context(), rows[0]).Err(); err != nil {
+		t.Fatal(err)
+	}
+	n.wantUnavailable("/v2/daos")
+	n.wantSuccess("/v2/daos?hasVoteData=false") // a page without it is whole
+}
+
+func TestAPanicIsAnErrorLikeAnyOther(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{broken: true})
+	for _, path := range everyPath() {
+		got := n.get(path)
+		failed := n.wantFailure(got, http.StatusInternalServerError, api.CodeInternal)
+		n.wantNothingInternal(got)
+		if log := n.log.String(); !strings.Contains(log, "nil pointer") || !strings.Contains(log, failed.Meta.RequestID) {
+			t.Errorf("log of %s: got %s, want the cause and the request's id", path, log)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// referenceFiles are the interactive reference: our page around Swagger UI, which
+// comes gzipped from npm.
+//
+//go:embed reference
+var referenceFiles embed.FS
+
+// referencePolicy lets the reference load what this node serves, and nothing else.
+// Swagger UI draws its icons from data: addresses.
+const referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// reference registers the page and the files that it is made of.
+func (a *API) reference() {
+	page := serveDocument(fiber.MIMETextHTMLCharsetUTF8, referenceFile("index.html"))
+	a.read(pathDocs, func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderContentSecurityPolicy, referencePolicy)
+		c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
+		return page(c)
+	})
+	a.read(pathDocs+"/", func(c *fiber.Ctx) error { return c.Redirect(pathDocs, fiber.StatusMovedPermanently) })
+	for name, kind := range map[string]string{
+		"start.js":                "text/javascript; charset=utf-8",
+		"style.css":               "text/css; charset=utf-8",
+		"icon.svg":                "image/svg+xml",
+		"swagger-ui.css.gz":       "text/css; charset=utf-8",
+		"swagger-ui-bundle.js.gz": "text/javascript; charset=utf-8",
+	} {
+		served := name
+		if path.Ext(name) == ".gz" {
+			served = name[:len(name)-len(".gz")]
+		}
+		a.read(pathDocs+"/"+served, serveDocument(kind, referenceFile(name)))
+	}
+}
+
+// referenceFile reads a file of the reference; one that is kept gzipped is unpacked.
+func referenceFile(name string) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		text, err := referenceFiles.ReadFile("reference/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("read the reference: %w", err)
+		}
+		if path.Ext(name) != ".gz" {
+			return text, nil
+		}
+		unpacked, err := gzip.NewReader(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("unpack the reference: %w", err)
+		}
+		return io.ReadAll(unpacked)
+	}
+}

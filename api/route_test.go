@@ -1,0 +1,194 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+)
+
+func TestRoutesAreDescribed(t *testing.T) {
+	t.Parallel()
+	ids, paths := map[string]bool{}, map[string]bool{}
+	for _, route := range api.Routes() {
+		if ids[route.ID] || paths[route.Path] || route.ID == "" || !strings.HasPrefix(route.Path, "/v2/") {
+			t.Errorf("%s %s: want an id and a path below /v2 of its own", route.ID, route.Path)
+		}
+		ids[route.ID], paths[route.Path] = true, true
+		if !slices.Contains([]api.Tier{api.Free, api.Standard, api.Plus}, route.Tier) {
+			t.Errorf("%s: tier %q", route.ID, route.Tier)
+		}
+		if !strings.HasSuffix(route.Summary, ".") {
+			t.Errorf("%s: summary %q is no sentence", route.ID, route.Summary)
+		}
+		wantParams(t, route)
+	}
+}
+
+// wantParams checks that the parameters of a route are those in its path and in
+// its query, described.
+func wantParams(t *testing.T, route api.Route) {
+	t.Helper()
+	var inPath, named []string
+	for part := range strings.SplitSeq(route.Path, "/") {
+		if name, is := strings.CutPrefix(part, ":"); is {
+			inPath = append(inPath, name)
+		}
+	}
+	for _, param := range route.Params {
+		if param.In == api.InPath {
+			named = append(named, param.Name)
+		}
+		if !strings.HasSuffix(param.Meaning, ".") {
+			t.Errorf("%s %s: meaning %q is no sentence", route.ID, param.Name, param.Meaning)
+		}
+		if param.Example != "" {
+			if _, err := param.Parse(param.Example); err != nil {
+				t.Errorf("%s %s: example %q: %v", route.ID, param.Name, param.Example, err)
+			}
+		}
+		if param.Default != "" {
+			if _, err := param.Parse(param.Default); err != nil {
+				t.Errorf("%s %s: default %q: %v", route.ID, param.Name, param.Default, err)
+			}
+		}
+	}
+	if !slices.Equal(inPath, named) {
+		t.Errorf("%s: the path has %v, the parameters in it are %v", route.ID, inPath, named)
+	}
+}
+
+func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for path, times := range map[string]int{
+		"/v2/daos": 3, "/v2/daos?limit=0": 1, "/v2/daos/uniswap": 2, "/v2/daos/nobody": 1, "/v2/daos/somebody": 1, "/a": 1, "/b": 1,
+	} {
+		for range times {
+			n.get(path)
+		}
+	}
+	n.ask(http.MethodHead, "/v2/daos", nil)
+	n.ask(http.MethodPost, "/v2/daos", nil)
+	got := n.counts("pnyx_http_requests_total")
+	for series, want := range map[string]float64{
+		"route=/v2/daos status=200": 4, "route=/v2/daos status=400": 1,
+		"route=/v2/daos/:daoId status=200": 2, "route=/v2/daos/:daoId status=404": 2,
+	} {
+		if got[series] != want {
+			t.Errorf("%s: got %g, want %g", series, got[series], want)
+		}
+	}
+	if got["route=none status=404"] < 2 {
+		t.Errorf("unknown paths: got %g, want at least 2", got["route=none status=404"])
+	}
+	for series := range got {
+		for _, given := range []string{"uniswap", "nobody", "route=/a", "route=/b"} {
+			if strings.Contains(series, given) {
+				t.Errorf("a series is named by what a caller sent: %s", series)
+			}
+		}
+	}
+	if got := n.counts("pnyx_cache_misses_total")[""]; got != 2 {
+		t.Errorf("misses: got %g, want 2", got)
+	}
+}
+
+// counts are the values of a counter, by its labels.
+func (t *node) counts(name string) map[string]float64 {
+	t.Helper()
+	families, err := prometheus.Gatherer(t.registry).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			var labels []string
+			for _, label := range metric.GetLabel() {
+				labels = append(labels, label.GetName()+"="+label.GetValue())
+			}
+			values[strings.Join(labels, " ")] = metric.GetCounter().GetValue()
+		}
+	}
+	return values
+}
+
+// FuzzParams asks a node for whatever stands behind the host in an address: no
+// request may bring it to anything but an answer in an envelope.
+func FuzzParams(f *testing.F) {
+	for _, path := range goldens() {
+		f.Add(path)
+	}
+	for _, path := range []string{
+		"", "/", "//", "/v2/daos?", "/v2/daos?&&", "/v2/daos?a;b", "/v2/daos/%zz", "/v2/daos/%00", "/v2/daos/%ff?%ff=%ff",
+		"/v2/daos?limit=%31", "/v2/daos?LIMIT=1", "/v2/daos/../daos", "/v2/daos#x", "http://[::1", "\x00", "/v2/daos?cursor=\n",
+	} {
+		f.Add(path)
+	}
+	handler := newHandler(f)
+	f.Fuzz(func(t *testing.T, uri string) {
+		var request fasthttp.RequestCtx
+		request.Request.Header.SetMethod(http.MethodGet)
+		request.Request.Header.SetHost("pnyx.example")
+		request.Request.SetRequestURI(uri)
+		request.Request.Header.Set(access.HeaderInternal, internalToken)
+		handler(&request)
+		status, body := request.Response.StatusCode(), request.Response.Body()
+		if strings.HasPrefix(string(request.Path()), "/docs") || status == http.StatusOK && !strings.HasPrefix(string(request.Path()), "/v2/") {
+			return // a document
+		}
+		// Nobody makes pages on demand here.
+		if !slices.Contains([]int{
+			http.StatusOK, http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestURITooLong, http.StatusServiceUnavailable,
+		}, status) {
+			t.Fatalf("%q: got %d %s, want 200, 400, 401, 404, 414 or 503", uri, status, body)
+		}
+		var envelope struct{ Data, Error, Meta json.RawMessage }
+		decoder := json.NewDecoder(bytes.NewReader(body))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&envelope); err != nil || (envelope.Data == nil) == (envelope.Error == nil) || envelope.Meta == nil {
+			t.Fatalf("%q: got %s, %v, want an envelope", uri, body, err)
+		}
+	})
+}
+
+// newHandler answers without a socket, from a Redis in which everything is
+// published and little is there.
+func newHandler(f *testing.F) fasthttp.RequestHandler {
+	f.Helper()
+	url := cachetest.Embedded(f)
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { store.Close() })
+	lease := store.NewLease(soon)
+	if err := errors.Join(lease.Acquire(f.Context()), setPublished(f.Context(), lease, cache.Published{Revision: 1})); err != nil {
+		f.Fatal(err)
+	}
+	options := api.Options{
+		Store: store, RequestTimeout: 50 * time.Millisecond, StaleAfter: staleAfter,
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}
+	settings{redisURL: url}.openDoors(f, &options)
+	served := api.New(options)
+	f.Cleanup(served.ForgetForGood)
+	return served.Handler()
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// maxTimelineMonths bounds the span of a timeline that is asked for.
+const maxTimelineMonths = 240
+
+func (a *API) timeline(ctx context.Context, values Values) (answer, error) {
+	id := values.text("daoId")
+	var timeline governance.Timeline
+	view, err := a.view(ctx, cache.TimelineKey(id, values.text("metric")), &timeline, notFound("daoId", id))
+	if err != nil {
+		return answer{}, err
+	}
+	timeline.Buckets = cutTimeline(timeline.Buckets, values.text("fromMonth"), values.text("toMonth"))
+	return answer{data: timeline, view: view}, nil
+}
+
+// cutTimeline returns the months from one to another, both included; those beyond
+// the first or last with a value are zero. A bound that is not given is the first
+// or last month with a value.
+func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
+	if len(buckets) > 0 {
+		if from == "" {
+			from = buckets[0].Month
+		}
+		if to == "" {
+			to = buckets[len(buckets)-1].Month
+		}
+	}
+	cut := []governance.TimelineBucket{}
+	if from == "" || to == "" {
+		return cut
+	}
+	values := map[string]governance.Decimal{}
+	for _, bucket := range buckets {
+		values[bucket.Month] = bucket.Value
+	}
+	for month := from; month <= to; month = monthAfter(month) {
+		value, known := values[month]
+		if !known {
+			value = "0"
+		}
+		cut = append(cut, governance.TimelineBucket{Month: month, Value: value})
+	}
+	return cut
+}
+
+// checkMonths refuses months in the wrong order or too far apart.
+func checkMonths(values Values) []Problem {
+	from, to := values.text("fromMonth"), values.text("toMonth")
+	if from == "" || to == "" {
+		return nil
+	}
+	switch span := monthsBetween(from, to); {
+	case span < 0:
+		return []Problem{{Parameter: "fromMonth", Given: from, Message: "is after toMonth", Allowed: "a month up to toMonth"}}
+	case span >= maxTimelineMonths:
+		return []Problem{{
+			Parameter: "toMonth", Given: to, Message: fmt.Sprintf("is %d months from fromMonth", span+1),
+			Allowed: fmt.Sprintf("at most %d months, both included", maxTimelineMonths),
+		}}
+	}
+	return nil
+}
+
+// monthLayout is how months are written.
+const monthLayout = "2006-01"
+
+func monthAfter(month string) string {
+	parsed, err := time.Parse(monthLayout, month)
+	if err != nil {
+		return "9999-99" // past every end: parameters and views hold no such month
+	}
+	return parsed.AddDate(0, 1, 0).Format(monthLayout)
+}
+
+func monthsBetween(from, to string) int {
+	a, errA := time.Parse(monthLayout, from)
+	b, errB := time.Parse(monthLayout, to)
+	if errA != nil || errB != nil {
+		return 0
+	}
+	return (b.Year()-a.Year())*12 + int(b.Month()) - int(a.Month())
+}

@@ -1,0 +1,88 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/ratelimit"
+)
+
+// wantUnchanged checks that the caller is told to use what it has.
+func (t *node) wantUnchanged(got answer, etag string) {
+	t.Helper()
+	if got.status != http.StatusNotModified || got.body != "" || got.header.Get("Etag") != etag {
+		t.Errorf("got %d %q, ETag %s, want 304 of %s without a body", got.status, got.body, got.header.Get("Etag"), etag)
+	}
+}
+
+func TestWhatACallerHasIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/v2/daos", "/v2/daos/uniswap", detailPath} {
+		first := n.ask(http.MethodGet, path, nil)
+		etag := first.header.Get("Etag")
+		if etag == "" || first.header.Get("Last-Modified") == "" {
+			t.Fatalf("%s: got no validators: %v", path, first.header)
+		}
+		n.wantUnchanged(n.ask(http.MethodGet, path, http.Header{"If-None-Match": {etag}}), etag)
+		n.wantUnchanged(n.ask(http.MethodHead, path, http.Header{"If-None-Match": {`"other", ` + etag}}), etag)
+		if got := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {`W/"other"`}}); got.status != http.StatusOK {
+			t.Errorf("%s with the name of something else: got %d, want 200", path, got.status)
+		}
+	}
+}
+
+func TestAnAnswerHasOneNameInEverySpellingOfTheRequest(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	name := func(path string) string { return n.ask(http.MethodGet, path, nil).header.Get("Etag") }
+	if one, other := name("/v2/daos?limit=50&hasVoteData=true"), name("/v2/daos?hasVoteData=true"); one != other {
+		t.Errorf("got %s and %s for one request", one, other)
+	}
+	if one, other := name("/v2/daos?limit=1"), name("/v2/daos"); one == other {
+		t.Errorf("got %s for two requests", one)
+	}
+}
+
+func TestANewRevisionHasANewName(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	etag := n.ask(http.MethodGet, detailPath, nil).header.Get("Etag")
+	n.write(2, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): countedDetail()})
+	n.eventually(func() error { // the node's own copy lasts a second
+		got := n.ask(http.MethodGet, detailPath, http.Header{"If-None-Match": {etag}})
+		if got.status != http.StatusOK || got.header.Get("Etag") == etag {
+			return fmt.Errorf("got %d, ETag %s", got.status, got.header.Get("Etag"))
+		}
+		return nil
+	})
+}
+
+func TestWhatIsNotSentAgainCostsNothing(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	record, token := partner(ratelimit.Custom, access.V2All)
+	record.Limits = &ratelimit.Limits{Month: 2, Standard: ratelimit.Rate{PerMinute: 600, Burst: 200}, Detail: ratelimit.Rate{PerMinute: 600, Burst: 200}}
+	n.admits(token, record)
+	etag := n.askWith(http.MethodGet, paidPath, token).header.Get("Etag")
+	for range 3 {
+		n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{access.HeaderToken: {token}, "If-None-Match": {etag}}), etag)
+	}
+	if got := n.askWith(http.MethodGet, paidPath, token); got.status != http.StatusOK {
+		t.Errorf("the second of two answers a month: got %d", got.status)
+	}
+
+	n.wantFailure(n.askAs(http.MethodGet, paidPath, http.Header{"If-None-Match": {etag}}), http.StatusPaymentRequired, api.CodePaymentRequired)
+	payment := n.sign(paidPath)
+	n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {payment}, "If-None-Match": {etag}}), etag)
+	n.wantCharged(0)
+	if got := n.with(payment, paidPath); got.status != http.StatusOK {
+		t.Errorf("the payment is lost: %d %s", got.status, got.body)
+	}
+	n.wantCharged(1)
+}

@@ -1,0 +1,104 @@
+// Package cache keeps in Redis what a worker has worked out, for API nodes to
+// read: views as msgpack with their revision, the DAO directory, and the state of
+// publication. Every write is monotonic: an older revision never replaces a newer
+// one, so that workers that overlap do no harm. Redis may be flushed at any time.
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Errors of reading.
+var (
+	// ErrMiss is a key without a value, or with one that does not decode.
+	ErrMiss = errors.New("not in the cache")
+	// ErrBroken goes with the ErrMiss of a value that does not decode.
+	ErrBroken = errors.New("value does not decode")
+	// ErrUnavailable is a Redis that does not answer in time.
+	ErrUnavailable = errors.New("cache is unavailable")
+)
+
+// Store is a connection pool to Redis. It is safe for concurrent use.
+type Store struct {
+	client  redis.UniversalClient
+	timeout time.Duration
+}
+
+// Open connects to the Redis at a URL: a single server, a Cluster (with further
+// nodes as addr parameters) or Sentinels (with a master_name parameter). Timeout
+// bounds every conversation that answers a request. Open does not wait for the
+// server; see Ping.
+func Open(redisURL string, timeout time.Duration) (*Store, error) {
+	client, err := newClient(redisURL)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, timeout: timeout}, nil
+}
+
+// errMalformedURL does not quote the URL: where a password stands in a malformed
+// one is anybody's guess.
+var errMalformedURL = errors.New("redis URL is malformed")
+
+// newClient keeps errors of parsing to itself: they quote the URL, and with it
+// the password. Without ContextTimeoutEnabled a Redis that hangs would hold a
+// request for seconds, whatever deadline its context has.
+func newClient(redisURL string) (redis.UniversalClient, error) {
+	parsed, err := url.Parse(redisURL)
+	if err != nil {
+		return nil, errMalformedURL
+	}
+	switch query := parsed.Query(); {
+	case query.Has("master_name"):
+		options, err := redis.ParseFailoverURL(redisURL)
+		if err != nil {
+			return nil, errMalformedURL
+		}
+		options.ContextTimeoutEnabled = true
+		return redis.NewFailoverClient(options), nil
+	case query.Has("addr"):
+		options, err := redis.ParseClusterURL(redisURL)
+		if err != nil {
+			return nil, errMalformedURL
+		}
+		options.ContextTimeoutEnabled = true
+		return redis.NewClusterClient(options), nil
+	}
+	options, err := redis.ParseURL(redisURL)
+	if err != nil {
+		return nil, errMalformedURL
+	}
+	options.ContextTimeoutEnabled = true
+	return redis.NewClient(options), nil
+}
+
+// Close ends the connections.
+func (s *Store) Close() error {
+	return s.client.Close()
+}
+
+// Ping asks Redis for a sign of life.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return readError(s.client.Ping(ctx).Err())
+}
+
+// readError sorts what can go wrong in reading into the two errors that callers
+// tell apart.
+func readError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, redis.Nil):
+		return ErrMiss
+	default:
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+}

@@ -1,0 +1,72 @@
+// Package cachetest gives tests a Redis.
+//
+// [Embedded] is the one inside the process. [RealRedis] is a redis-server of the
+// test's own, which can be killed, restarted and made to hang; [RealCluster] is a
+// Redis Cluster of three. Without the program redis-server the test is skipped,
+// unless PNYX_TEST_REQUIRE_REDIS is set: then it fails.
+package cachetest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"pnyx/cache"
+)
+
+// program is the server that is looked for in PATH.
+const program = "redis-server"
+
+// soon bounds every wait for a server. Nothing waits for it when all is well.
+const soon = 20 * time.Second
+
+// poll is how often a server is asked again.
+const poll = 5 * time.Millisecond
+
+// Embedded runs the embedded Redis until the end of tb and returns its URL.
+func Embedded(tb testing.TB) string {
+	tb.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
+	tb.Cleanup(stop)
+	url, err := cache.StartEmbedded(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return url
+}
+
+// located is the path of the server program; without one, tb ends here.
+func located(tb testing.TB) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("PNYX_TEST_REQUIRE_REDIS") != "" { //nolint:forbidigo // it is for tests alone
+		tb.Fatal(err)
+	}
+	tb.Skip(err)
+	return ""
+}
+
+// eventually repeats a check until it succeeds, and ends tb if it does not.
+func eventually(tb testing.TB, check func() error) {
+	tb.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(poll)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			tb.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package cachetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+)
+
+// Connect returns a client that does to the Redis at a URL what a cache.Store does
+// not, until the end of tb. Of a Cluster, the URL names more nodes than one.
+func Connect(tb testing.TB, url string) redis.UniversalClient {
+	tb.Helper()
+	client, err := newClient(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { client.Close() })
+	return client
+}
+
+// Flush empties the Redis behind a client.
+func Flush(tb testing.TB, client redis.UniversalClient) {
+	tb.Helper()
+	var err error
+	if cluster, is := client.(*redis.ClusterClient); is {
+		err = cluster.ForEachMaster(tb.Context(), func(ctx context.Context, node *redis.Client) error {
+			return node.FlushAll(ctx).Err()
+		})
+	} else {
+		err = client.FlushAll(tb.Context()).Err()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Quiet keeps the Redis client from printing every connection that breaks, which
+// is what some tests are for. It is for a TestMain, since it holds for the process.
+func Quiet() {
+	logging.Disable()
+}
+
+// Leftover is the goroutine by which a closed client goes on looking, for up to a
+// second, for a server that went away: no leak to a TestMain that looks for some.
+func Leftover() goleak.Option {
+	return goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
+}
+
+func newClient(url string) (redis.UniversalClient, error) {
+	if options, err := redis.ParseURL(url); err == nil {
+		return redis.NewClient(options), nil
+	}
+	options, err := redis.ParseClusterURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClusterClient(options), nil
+}

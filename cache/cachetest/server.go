@@ -1,0 +1,219 @@
+package cachetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// startTries is how many ports are tried: another process may take one in the
+// moment between its choice and its use.
+const startTries = 5
+
+// Server is a redis-server that keeps nothing on disk.
+type Server struct {
+	// URL is its address, the same after a Restart.
+	URL string
+
+	tb      testing.TB
+	path    string
+	addr    string
+	args    []string
+	process *process
+}
+
+// process is one life of a server.
+type process struct {
+	command *exec.Cmd
+	output  lockedBuffer
+	exited  chan struct{}
+}
+
+// RealRedis starts a redis-server on a free port until the end of tb. It skips
+// the test when there is no such program.
+func RealRedis(tb testing.TB) *Server {
+	tb.Helper()
+	s := newServer(tb, located(tb))
+	s.start()
+	return s
+}
+
+// newServer prepares a server with further arguments.
+func newServer(tb testing.TB, path string, args ...string) *Server {
+	tb.Helper()
+	s := &Server{tb: tb, path: path, args: append([]string{
+		"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", tb.TempDir(),
+	}, args...)}
+	tb.Cleanup(s.Kill)
+	return s
+}
+
+// Kill ends the server at once, and with it what it held.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	s.signal(syscall.SIGKILL)
+	<-s.process.exited
+	s.process = nil
+}
+
+// Restart starts the server again after a Kill, empty, at its old address.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	s.Kill()
+	if err := s.launch(); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Pause makes the server hang: it keeps its connections and accepts new ones, but
+// does not answer until Resume.
+func (s *Server) Pause() {
+	s.signal(syscall.SIGSTOP)
+}
+
+// Resume lets the server answer again after a Pause.
+func (s *Server) Resume() {
+	s.signal(syscall.SIGCONT)
+}
+
+func (s *Server) signal(signal syscall.Signal) {
+	_ = s.process.command.Process.Signal(signal) // it may have ended
+}
+
+// start launches the server on a free port.
+func (s *Server) start() {
+	s.tb.Helper()
+	var problems []error
+	for range startTries {
+		s.addr = freeAddress(s.tb)
+		s.URL = "redis://" + s.addr
+		err := s.launch()
+		if err == nil {
+			return
+		}
+		problems = append(problems, err)
+	}
+	s.tb.Fatal(errors.Join(problems...))
+}
+
+// launch starts the server and waits until it answers, or has ended.
+func (s *Server) launch() error {
+	s.tb.Helper()
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return fmt.Errorf("address of %s: %w", program, err)
+	}
+	s.process = &process{exited: make(chan struct{})}
+	command := exec.Command(s.path, append([]string{"--port", port}, s.args...)...) //nolint:noctx,gosec // Kill ends it
+	command.Stdout, command.Stderr = &s.process.output, &s.process.output
+	if err := command.Start(); err != nil {
+		s.process = nil
+		return fmt.Errorf("start %s: %w", program, err)
+	}
+	s.process.command = command
+	go func(p *process) {
+		defer close(p.exited)
+		_ = p.command.Wait() // killed, as a rule
+	}(s.process)
+	return s.answers()
+}
+
+// answers waits for the first answer.
+func (s *Server) answers() error {
+	s.tb.Helper()
+	var ended error
+	eventually(s.tb, func() error {
+		select {
+		case <-s.process.exited:
+			ended = fmt.Errorf("%s at %s has ended: %s", program, s.addr, &s.process.output)
+			s.process = nil
+			return nil
+		default:
+			return ping(context.WithoutCancel(s.tb.Context()), s.addr)
+		}
+	})
+	return ended
+}
+
+// ping asks for a sign of life without a client, which would log every failure.
+func ping(ctx context.Context, addr string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
+		return fmt.Errorf("ping %s: %w", addr, err)
+	}
+	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+		return fmt.Errorf("ping %s: %w", addr, err)
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("ping %s: %w", addr, err)
+	}
+	if line != "+PONG\r\n" {
+		return fmt.Errorf("ping %s: got %q", addr, line)
+	}
+	return nil
+}
+
+// client connects to this server alone.
+func (s *Server) client() *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
+}
+
+// freeAddress is a port of the loopback interface that nobody uses yet.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// freePort is the port of a freeAddress.
+func freePort(tb testing.TB) string {
+	tb.Helper()
+	address, err := net.ResolveTCPAddr("tcp", freeAddress(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return strconv.Itoa(address.Port)
+}
+
+// lockedBuffer is what a process printed, and may be read while it prints.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String returns what was printed so far.
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,109 @@
+package cache_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// typicalBody is how many bytes the text of a proposal has, more or less.
+const typicalBody = 8 << 10
+
+// aView is a proposal with a body of so many bytes.
+func aView(tb testing.TB, bytes int) cache.View {
+	tb.Helper()
+	title := "Deploy on another chain"
+	body := strings.Repeat("x", bytes)
+	until := governance.Timestamp(1709210096007)
+	view, err := cache.NewView(cache.View{
+		Revision: 1709210096007123, DataAsOf: until, Readiness: governance.Ready, FreshUntil: &until,
+	}, governance.ProposalDetail{
+		ProposalKey: "p1_AAAAAAAAAAAAAAAAAAAAAA", Title: &title, BodyText: &body, LifecycleStatus: governance.Active,
+		Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}, {Key: "3", Label: "Abstain"}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return view
+}
+
+func TestAnEncodedViewBeginsWithItsRevision(t *testing.T) {
+	t.Parallel()
+	view := aView(t, 100)
+	for revision, want := range map[uint64]string{
+		0: "0000000000000000", 7: "0000000000000007", 1709210096007123: "1709210096007123", 9999999999999999: "9999999999999999",
+	} {
+		view.Revision = revision
+		value, err := view.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(value[:16]); got != want {
+			t.Errorf("revision %d: got %s, want %s", revision, got, want)
+		}
+		back, err := cache.DecodeView(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(view, back); diff != "" {
+			t.Errorf("revision %d (-want +got):\n%s", revision, diff)
+		}
+	}
+}
+
+func FuzzDecodeView(f *testing.F) {
+	value, err := aView(f, 10).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(value)
+	for _, broken := range brokenValues() {
+		f.Add([]byte(broken))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		view, err := cache.DecodeView(value)
+		if err != nil {
+			if !errors.Is(err, cache.ErrMiss) {
+				t.Fatalf("got %v, want %v", err, cache.ErrMiss)
+			}
+			return
+		}
+		var detail governance.ProposalDetail
+		if err := view.Decode(&detail); err != nil && !errors.Is(err, cache.ErrMiss) {
+			t.Fatalf("payload: got %v, want %v", err, cache.ErrMiss)
+		}
+	})
+}
+
+func BenchmarkViewEncode(b *testing.B) {
+	view := aView(b, typicalBody)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := view.Encode(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkViewDecode(b *testing.B) {
+	value, err := aView(b, typicalBody).Encode()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		view, err := cache.DecodeView(value)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var detail governance.ProposalDetail
+		if err := view.Decode(&detail); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

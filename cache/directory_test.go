@@ -1,0 +1,279 @@
+package cache_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+func directoryClaims() []claim {
+	return []claim{
+		{"pages of any size walk every filter in order", pagesWalkEveryFilter},
+		{"the directory is a miss until it is written", unwrittenDirectoryIsMiss},
+		{"a filter that nothing fits has an empty page", emptyPage},
+		{"a DAO moves to the filters that its row fits", membershipMoves},
+		{"an older publication never replaces a row", olderNeverReplacesRow},
+		{"an older publication never removes a row", olderNeverRemovesRow},
+		{"the directory is as new as its newest row", directoryState},
+		{"a page goes on after a DAO that is gone", pageAfterRemoval},
+		{"a row that is lost makes the page unavailable", lostRowIsUnavailable},
+		{"a row that does not decode is replaced by the next", brokenRowIsReplaced},
+	}
+}
+
+// someDAOs are rows of every kind, with ids that sort, escape or read oddly.
+func someDAOs() []governance.DAOListItem {
+	ids := []string{
+		"aave", "aave.eth", "Aave", "aa", "a", "a b", "a:b", "a{daos}", "{x}", "z", "Ζεύς", "民主", "%2F", "/", "+a", "(", "[a", "-a",
+		"\"", "\\", "0", "10", "9", "uniswap", "~",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	rows := make([]governance.DAOListItem, len(ids))
+	for i, id := range ids {
+		rows[i] = governance.DAOListItem{
+			DAOID: id, Name: "The " + id, HasVoteData: random.IntN(2) == 0, HasForumData: random.IntN(2) == 0,
+			CoverageStatus: governance.Coverages()[random.IntN(4)],
+			ProposalCounts: governance.ListCounts{Total: random.Uint64N(100)},
+		}
+	}
+	return rows
+}
+
+// setDAOs publishes rows.
+func (t *bench) setDAOs(revision uint64, rows ...governance.DAOListItem) {
+	t.Helper()
+	head := cache.View{DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
+	t.publish(revision, func(w *cache.Writer) error {
+		for _, row := range rows {
+			if err := w.SetDAO(t.Context(), head, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *bench) removeDAO(revision uint64, id string) {
+	t.Helper()
+	head := cache.View{DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
+	t.publish(revision, func(w *cache.Writer) error { return w.RemoveDAO(t.Context(), head, id) })
+}
+
+// walk reads the ids under a filter, page by page, and checks that each page says
+// whether another follows.
+func (t *bench) walk(filter cache.DAOFilter, limit int) []governance.DAOListItem {
+	t.Helper()
+	var all []governance.DAOListItem
+	var after string
+	for {
+		page, err := t.store.DAOPage(t.Context(), filter, after, limit)
+		if err != nil {
+			t.Fatalf("page of %d after %q: %v", limit, after, err)
+		}
+		if len(page.Items) <= limit {
+			return append(all, page.Items...)
+		}
+		if len(page.Items) != limit+1 {
+			t.Fatalf("page of %d after %q: got %d items", limit, after, len(page.Items))
+		}
+		all = append(all, page.Items[:limit]...)
+		after = page.Items[limit-1].DAOID
+	}
+}
+
+// wantIDs checks which DAOs a filter lets through.
+func (t *bench) wantIDs(filter cache.DAOFilter, want ...string) {
+	t.Helper()
+	got := []string{}
+	for _, row := range t.walk(filter, 2) {
+		got = append(got, row.DAOID)
+	}
+	if diff := gocmp.Diff(append([]string{}, want...), got); diff != "" {
+		t.Errorf("DAOs under %s (-want +got):\n%s", filter.ListKey(), diff)
+	}
+}
+
+func pagesWalkEveryFilter(t *bench) {
+	rows := someDAOs()
+	t.setDAOs(1, rows...)
+	slices.SortFunc(rows, func(a, b governance.DAOListItem) int { return cmp.Compare(a.DAOID, b.DAOID) })
+	for _, filter := range cache.AllFilters() {
+		want := []governance.DAOListItem{}
+		for _, row := range rows {
+			if (filter.HasVoteData == nil || *filter.HasVoteData == row.HasVoteData) &&
+				(filter.HasForumData == nil || *filter.HasForumData == row.HasForumData) &&
+				(filter.CoverageStatus == "" || filter.CoverageStatus == row.CoverageStatus) {
+				want = append(want, row)
+			}
+		}
+		for _, limit := range []int{1, 3, len(want), len(rows), 100} {
+			got := append([]governance.DAOListItem{}, t.walk(filter, max(1, limit))...)
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Fatalf("pages of %d under %s (-want +got):\n%s", limit, filter.ListKey(), diff)
+			}
+		}
+	}
+}
+
+func unwrittenDirectoryIsMiss(t *bench) {
+	check := func(when string) {
+		_, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+		if !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("%s: got %v, want %v", when, err, cache.ErrMiss)
+		}
+	}
+	check("before the first row")
+	t.setDAOs(1, governance.DAOListItem{DAOID: "a"})
+	cachetest.Flush(t, t.raw)
+	check("after a flush")
+}
+
+func emptyPage(t *bench) {
+	t.setDAOs(1, governance.DAOListItem{DAOID: "a", HasVoteData: true, CoverageStatus: governance.Complete})
+	no := false
+	for name, page := range map[string]struct {
+		filter cache.DAOFilter
+		after  string
+	}{
+		"nothing fits":      {filter: cache.DAOFilter{HasVoteData: &no}},
+		"no such coverage":  {filter: cache.DAOFilter{CoverageStatus: "unheard of"}},
+		"nothing follows":   {after: "a"},
+		"nothing comes yet": {after: "b"},
+	} {
+		got, err := t.store.DAOPage(t.Context(), page.filter, page.after, 10)
+		if err != nil || got.Items == nil || len(got.Items) != 0 || got.View.Revision != 1 {
+			t.Errorf("%s: got %+v, %v, want an empty list of revision 1", name, got, err)
+		}
+	}
+}
+
+func membershipMoves(t *bench) {
+	yes, no := true, false
+	row := governance.DAOListItem{DAOID: "b", HasVoteData: true, CoverageStatus: governance.Backfilling}
+	t.setDAOs(1, row, governance.DAOListItem{DAOID: "a", HasVoteData: true, CoverageStatus: governance.Complete})
+	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Backfilling}, "b")
+	t.wantIDs(cache.DAOFilter{HasVoteData: &yes, HasForumData: &no}, "a", "b")
+
+	row.CoverageStatus, row.HasForumData = governance.Complete, true
+	t.setDAOs(2, row)
+	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Backfilling})
+	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Complete}, "a", "b")
+	t.wantIDs(cache.DAOFilter{HasVoteData: &yes, HasForumData: &no}, "a")
+	t.wantIDs(cache.DAOFilter{HasVoteData: &yes, HasForumData: &yes, CoverageStatus: governance.Complete}, "b")
+	t.wantIDs(cache.DAOFilter{}, "a", "b")
+
+	t.removeDAO(3, "b")
+	for _, filter := range cache.AllFilters() {
+		for _, got := range t.walk(filter, 10) {
+			if got.DAOID == "b" {
+				t.Errorf("a DAO that was removed is under %s", filter.ListKey())
+			}
+		}
+	}
+	t.wantIDs(cache.DAOFilter{}, "a")
+}
+
+func olderNeverReplacesRow(t *bench) {
+	newer := governance.DAOListItem{DAOID: "a", Name: "newer", CoverageStatus: governance.Complete}
+	older := governance.DAOListItem{DAOID: "a", Name: "older", CoverageStatus: governance.Partial}
+	t.setDAOs(20, newer)
+	t.setDAOs(3, older)
+	got := t.walk(cache.DAOFilter{}, 10)
+	if diff := gocmp.Diff([]governance.DAOListItem{newer}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Complete}, "a")
+	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Partial})
+	t.wantState(20)
+}
+
+func olderNeverRemovesRow(t *bench) {
+	t.setDAOs(20, governance.DAOListItem{DAOID: "a", CoverageStatus: governance.Complete})
+	t.removeDAO(19, "a")
+	t.wantIDs(cache.DAOFilter{}, "a")
+	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Complete}, "a")
+	t.wantState(20)
+	t.removeDAO(20, "a")
+	t.wantIDs(cache.DAOFilter{})
+}
+
+// wantState checks how new the directory says it is.
+func (t *bench) wantState(revision uint64) {
+	t.Helper()
+	page, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := cache.View{Revision: revision, DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
+	if diff := gocmp.Diff(want, page.View); diff != "" {
+		t.Errorf("state of the directory (-want +got):\n%s", diff)
+	}
+}
+
+func directoryState(t *bench) {
+	t.setDAOs(20, governance.DAOListItem{DAOID: "b"})
+	t.wantState(20)
+	// A late row of another worker is new to the directory, which is not set back.
+	t.setDAOs(10, governance.DAOListItem{DAOID: "a"})
+	t.wantIDs(cache.DAOFilter{}, "a", "b")
+	t.wantState(20)
+	t.setDAOs(30, governance.DAOListItem{DAOID: "a"})
+	t.wantState(30)
+	t.removeDAO(40, "a")
+	t.wantState(40)
+	t.removeDAO(41, "b")
+	t.wantIDs(cache.DAOFilter{})
+	t.wantState(41)
+}
+
+func pageAfterRemoval(t *bench) {
+	for _, id := range []string{"a", "b", "c", "d"} {
+		t.setDAOs(1, governance.DAOListItem{DAOID: id})
+	}
+	t.removeDAO(2, "b")
+	page, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "b", 1)
+	if err != nil || len(page.Items) != 2 || page.Items[0].DAOID != "c" {
+		t.Errorf("page after one that is gone: got %+v, %v, want c, and that more follows", page.Items, err)
+	}
+}
+
+// A lost row must not pass for a directory without DAOs.
+func lostRowIsUnavailable(t *bench) {
+	t.setDAOs(1, governance.DAOListItem{DAOID: "a"}, governance.DAOListItem{DAOID: "b"})
+	check := func(name string) {
+		t.Helper()
+		_, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+		if !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
+			t.Errorf("%s: got %v, want %v", name, err, cache.ErrUnavailable)
+		}
+	}
+	for name, value := range brokenValues() {
+		t.set(cache.ItemKey("b"), value)
+		check(name)
+	}
+	if err := t.raw.Del(t.Context(), string(cache.ItemKey("b"))).Err(); err != nil {
+		t.Fatal(err)
+	}
+	check("lost")
+}
+
+func brokenRowIsReplaced(t *bench) {
+	for name, value := range brokenValues() {
+		t.set(cache.ItemKey("a"), value)
+		t.set(cache.StateKey, value)
+		t.setDAOs(2, governance.DAOListItem{DAOID: "a", Name: fmt.Sprint("after ", name)})
+		got := t.walk(cache.DAOFilter{}, 10)
+		if len(got) != 1 || got[0].Name != "after "+name {
+			t.Errorf("%s: got %+v, want it replaced", name, got)
+		}
+		t.wantState(2)
+	}
+}

@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Keys that tests look behind.
+const (
+	LeaseKey     = leaseKey
+	PublishedKey = publishedKey
+	StateKey     = directoryStateKey
+	QueueKey     = fillQueueKey
+	FlushEvery   = flushEvery
+)
+
+// ItemKey names a DAO's row.
+func ItemKey(daoID string) Key { return directoryItemKey(daoID) }
+
+// PendingKey names the note that a page is being made.
+func PendingKey(page Key) Key { return pendingKey(page) }
+
+// ListKey names the list of the DAOs that a filter lets through.
+func (f DAOFilter) ListKey() Key { return f.listKey() }
+
+// AllFilters lists every filter.
+func AllFilters() []DAOFilter { return allFilters() }
+
+// Encode returns the value as Redis keeps it.
+func (v View) Encode() ([]byte, error) { return v.encode() }
+
+// DecodeView is the reverse of Encode.
+func DecodeView(value []byte) (View, error) { return decodeView(value) }
+
+// Connects says what the store connects to, without connecting.
+func (s *Store) Connects() string {
+	switch client := s.client.(type) {
+	case *redis.Client:
+		return fmt.Sprintf("%T %s %s", client, client.Options().Network, client.Options().Addr)
+	case *redis.ClusterClient:
+		return fmt.Sprintf("%T %v", client, client.Options().Addrs)
+	}
+	return fmt.Sprintf("%T", s.client)
+}

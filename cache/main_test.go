@@ -1,0 +1,168 @@
+package cache_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+// soon is how long anything in these tests may take. Nothing waits for it when
+// all is well.
+const soon = 10 * time.Second
+
+func TestMain(m *testing.M) {
+	cachetest.Quiet()
+	goleak.VerifyTestMain(m, cachetest.Leftover())
+}
+
+// bench is a test of a store, on an empty Redis of its own.
+type bench struct {
+	*testing.T
+
+	url   string
+	store *cache.Store
+	// raw does to the same Redis what the store does not.
+	raw redis.UniversalClient
+	// kill takes the Redis away.
+	kill func()
+}
+
+// newBench connects to a Redis. Of a Cluster, the URL names more nodes than one.
+func newBench(t *testing.T, url string, kill func()) *bench {
+	t.Helper()
+	b := &bench{T: t, url: url, raw: cachetest.Connect(t, url), kill: kill}
+	b.store = b.open(soon)
+	return b
+}
+
+// open opens another store on the same Redis.
+func (t *bench) open(timeout time.Duration) *cache.Store {
+	t.Helper()
+	store, err := cache.Open(t.url, timeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// set writes a value past the store.
+func (t *bench) set(key cache.Key, value string) {
+	t.Helper()
+	if err := t.raw.Set(t.Context(), string(key), value, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish writes with a publication's writer, to the end.
+func (t *bench) publish(revision uint64, write func(*cache.Writer) error) {
+	t.Helper()
+	writer := t.store.NewWriter(revision)
+	if err := write(writer); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setView publishes a view whose payload is a text.
+func (t *bench) setView(revision uint64, key cache.Key, text string) {
+	t.Helper()
+	view, err := cache.NewView(cache.View{Readiness: governance.Ready}, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.publish(revision, func(w *cache.Writer) error { return w.SetView(t.Context(), key, view) })
+}
+
+// wantView checks the text of a view, and which publication wrote it.
+func (t *bench) wantView(key cache.Key, want string, revision uint64) {
+	t.Helper()
+	view, err := t.store.View(t.Context(), key)
+	if err != nil {
+		t.Fatalf("view %s: %v", key, err)
+	}
+	var got string
+	if err := view.Decode(&got); err != nil || got != want || view.Revision != revision {
+		t.Errorf("view %s: got %q of revision %d, %v, want %q of %d", key, got, view.Revision, err, want, revision)
+	}
+}
+
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatal(err)
+		}
+	}
+}
+
+// claim is what must hold on every kind of Redis.
+type claim struct {
+	name  string
+	check func(t *bench)
+}
+
+// claims are all of them. Those that take the Redis away come last.
+func claims() []claim {
+	return slices.Concat(viewClaims(), directoryClaims(), leaseClaims(), paymentClaims(), outageClaims())
+}
+
+func TestOnTheEmbeddedRedis(t *testing.T) {
+	t.Parallel()
+	for _, claim := range claims() {
+		t.Run(claim.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(context.Background())
+			t.Cleanup(stop)
+			url, err := cache.StartEmbedded(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim.check(newBench(t, url, stop))
+		})
+	}
+}
+
+func TestOnARealRedis(t *testing.T) {
+	t.Parallel()
+	for _, claim := range claims() {
+		t.Run(claim.name, func(t *testing.T) {
+			t.Parallel()
+			server := cachetest.RealRedis(t)
+			claim.check(newBench(t, server.URL, server.Kill))
+		})
+	}
+}
+
+//nolint:tparallel // a cluster takes seconds to start: the claims share one
+func TestOnARedisCluster(t *testing.T) {
+	t.Parallel()
+	cluster := cachetest.RealCluster(t)
+	for _, claim := range claims() {
+		t.Run(claim.name, func(t *testing.T) {
+			b := newBench(t, cluster.URL, cluster.Kill)
+			cachetest.Flush(t, b.raw)
+			claim.check(b)
+		})
+	}
+}

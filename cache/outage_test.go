@@ -1,0 +1,165 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+func outageClaims() []claim {
+	return []claim{{"a Redis that is gone is unavailable", goneIsUnavailable}}
+}
+
+func goneIsUnavailable(t *bench) {
+	const timeout = 100 * time.Millisecond
+	store := t.open(timeout)
+	eventually(t.T, func() error { return store.Ping(t.Context()) })
+	t.kill()
+	eventually(t.T, func() error {
+		if err := store.Ping(t.Context()); err == nil {
+			return errors.New("a Redis that was killed answers")
+		}
+		return nil
+	})
+	wantUnavailable(t.T, store, timeout)
+}
+
+// wantUnavailable checks that whatever a store is asked for, it says that Redis is
+// unavailable, and does not take longer than it may.
+func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
+	t.Helper()
+	// Writers and leases have no deadline of their own, but keep their caller's.
+	bounded := func(work func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		return work(ctx)
+	}
+	for name, ask := range map[string]func() error{
+		"ping":      func() error { return store.Ping(t.Context()) },
+		"view":      func() error { _, err := store.View(t.Context(), cache.DAODetailKey("a")); return err },
+		"page":      func() error { _, err := store.DAOPage(t.Context(), cache.DAOFilter{}, "", 1); return err },
+		"published": func() error { _, err := store.Published(t.Context()); return err },
+		"acquire":   func() error { return bounded(store.NewLease(time.Second).Acquire) },
+		"release":   func() error { return bounded(store.NewLease(time.Second).Release) },
+		"write": func() error {
+			writer := store.NewWriter(1)
+			if err := writer.SetView(t.Context(), cache.DAODetailKey("a"), cache.View{}); err != nil {
+				t.Fatal(err)
+			}
+			return bounded(writer.Flush)
+		},
+	} {
+		began := time.Now()
+		if err := ask(); !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
+			t.Errorf("%s: got %v, want %v", name, err, cache.ErrUnavailable)
+		}
+		// Generous, for a machine that does other things besides.
+		if took := time.Since(began); took > timeout+time.Second {
+			t.Errorf("%s: took %s, want at most %s", name, took, timeout)
+		}
+	}
+}
+
+func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
+	t.Parallel()
+	const timeout = 50 * time.Millisecond
+	for name, form := range map[string]string{"a server": "redis://%s", "a cluster": "redis://%s?addr=%[1]s"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, err := cache.Open(fmt.Sprintf(form, silentServer(t)), timeout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			wantUnavailable(t, store, timeout)
+		})
+	}
+	t.Run("a server that used to answer", func(t *testing.T) {
+		t.Parallel()
+		server := cachetest.RealRedis(t)
+		store, err := cache.Open(server.URL, timeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		eventually(t, func() error { return store.Ping(t.Context()) })
+		server.Pause()
+		wantUnavailable(t, store, timeout)
+		server.Resume()
+		eventually(t, func() error { return store.Ping(t.Context()) })
+	})
+}
+
+// silentServer takes connections and never says a word.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accepting sync.WaitGroup
+	var taken []net.Conn
+	accepting.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			taken = append(taken, conn)
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		accepting.Wait()
+		for _, conn := range taken {
+			conn.Close()
+		}
+	})
+	return listener.Addr().String()
+}
+
+func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
+	tt.Parallel()
+	server := cachetest.RealRedis(tt)
+	t := newBench(tt, server.URL, server.Kill)
+	lease := t.store.NewLease(time.Hour)
+	work := func() {
+		t.wantAcquire("worker", lease, nil)
+		t.setView(1, cache.DAODetailKey("a"), "text")
+		t.setDAOs(1, governance.DAOListItem{DAOID: "a"})
+		t.wantIDs(cache.DAOFilter{}, "a")
+		if err := setPublished(t.Context(), lease, cache.Published{Revision: 1}); err != nil {
+			t.Error(err)
+		}
+	}
+	work()
+	// In the middle of a publication, with a script that the server has to forget.
+	writer := t.store.NewWriter(2)
+	view, err := cache.NewView(cache.View{}, "later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.SetView(t.Context(), cache.DAODetailKey("b"), view); err != nil {
+		t.Fatal(err)
+	}
+	server.Restart()
+	eventually(t.T, func() error { return t.store.Ping(t.Context()) })
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Errorf("flush after the restart: %v", err)
+	}
+	t.wantView(cache.DAODetailKey("b"), "later", 2)
+	for _, key := range []cache.Key{cache.DAODetailKey("a"), cache.PublishedKey} {
+		if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
+			t.Errorf("%s after the restart: got %v, want %v", key, err, cache.ErrMiss)
+		}
+	}
+	work()
+}

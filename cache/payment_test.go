@@ -1,0 +1,131 @@
+package cache_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+func paymentClaims() []claim {
+	return []claim{
+		{"a payment is claimed by one", onePaymentOneClaimant},
+		{"a settlement is taken over once its lease has ended", takeOverOfASettlement},
+		{"a released payment may be claimed again", releasedPayment},
+		{"no payment is claimed before they are restored", unrestoredPayments},
+	}
+}
+
+func claimed(nonce string) governance.Payment {
+	return governance.Payment{
+		ID: "eip155:1/0xa/0xb/" + nonce, State: governance.PaymentClaimed, Revision: 1,
+		ValidBefore: governance.TimestampOf(time.Now().Add(time.Minute)),
+	}
+}
+
+func lease(owner string) cache.PaymentLease {
+	return cache.PaymentLease{Owner: owner, For: time.Minute}
+}
+
+func (t *bench) restored() {
+	t.Helper()
+	if err := t.store.RestorePayments(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantClaim claims a payment, and finds it in a state.
+func (t *bench) wantClaim(p governance.Payment, owner string, state governance.PaymentState, mine bool) {
+	t.Helper()
+	known, got, err := t.store.ClaimPayment(t.Context(), p, lease(owner))
+	if err != nil || known.State != state || got != mine {
+		t.Fatalf("%s claims: got %s, mine %t, %v, want %s, %t", owner, known.State, got, err, state, mine)
+	}
+}
+
+func onePaymentOneClaimant(t *bench) {
+	t.restored()
+	p := claimed("1")
+	t.wantClaim(p, "a", governance.PaymentClaimed, true)
+	t.wantClaim(p, "b", governance.PaymentClaimed, false)
+	p.State = governance.PaymentSettled
+	if err := t.store.SavePayment(t.Context(), cache.PaymentStep{Payment: p, Lease: lease("b")}); !errors.Is(err, cache.ErrNotHeld) {
+		t.Fatalf("b saves: got %v, want ErrNotHeld", err)
+	}
+	if err := t.store.SavePayment(t.Context(), cache.PaymentStep{Payment: p, Lease: lease("a"), Answer: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	t.wantClaim(claimed("1"), "b", governance.PaymentSettled, false)
+	if answer, err := t.store.PaidAnswer(t.Context(), p.ID); err != nil || string(answer) != "x" {
+		t.Errorf("answer: got %q, %v", answer, err)
+	}
+	entries, err := t.store.QueuedPayments(t.Context(), 10)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("queue: got %v, %v, want the one that was saved", entries, err)
+	}
+	if diff := cmp.Diff(p, entries[0].Payment); diff != "" {
+		t.Errorf("queue (-want +got):\n%s", diff)
+	}
+}
+
+func takeOverOfASettlement(t *bench) {
+	t.restored()
+	p, due := claimed("2"), time.Now().Add(-time.Second)
+	t.wantClaim(p, "a", governance.PaymentClaimed, true)
+	p.State = governance.PaymentSettling
+	step := cache.PaymentStep{Payment: p, Lease: lease("a"), Keep: true, Due: &due}
+	if err := t.store.SavePayment(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := t.store.TakePayment(t.Context(), p.ID, lease("b")); !errors.Is(err, cache.ErrNotHeld) {
+		t.Fatalf("b takes: got %v, want ErrNotHeld", err)
+	}
+	if ids, err := t.store.DuePayments(t.Context(), time.Now(), 10); err != nil || len(ids) != 1 {
+		t.Fatalf("due: got %v, %v", ids, err)
+	}
+	step.Keep = false
+	if err := t.store.SavePayment(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
+	t.wantClaim(claimed("2"), "b", governance.PaymentSettling, true)
+	if err := t.store.ForgetPayment(t.Context(), p, lease("b")); err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := t.store.DuePayments(t.Context(), time.Now(), 10); err != nil || len(ids) != 0 {
+		t.Errorf("due after it was forgotten: got %v, %v", ids, err)
+	}
+	t.wantClaim(claimed("2"), "c", governance.PaymentClaimed, true)
+}
+
+func releasedPayment(t *bench) {
+	t.restored()
+	t.wantClaim(claimed("3"), "a", governance.PaymentClaimed, true)
+	if err := t.store.FreePayment(t.Context(), claimed("3").ID, lease("b")); err != nil { // not b's to free
+		t.Fatal(err)
+	}
+	t.wantClaim(claimed("3"), "b", governance.PaymentClaimed, false)
+	if err := t.store.FreePayment(t.Context(), claimed("3").ID, lease("a")); err != nil {
+		t.Fatal(err)
+	}
+	t.wantClaim(claimed("3"), "b", governance.PaymentClaimed, true)
+}
+
+func unrestoredPayments(t *bench) {
+	if _, _, err := t.store.ClaimPayment(t.Context(), claimed("4"), lease("a")); !errors.Is(err, cache.ErrNotRestored) {
+		t.Errorf("got %v, want ErrNotRestored", err)
+	}
+}
+
+func TestAPaymentThatDoesNotDecodeIsAMiss(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, cachetest.Embedded(t), nil)
+	b.set("pnyx:1:{payments}:claim:x", "c?")
+	if _, err := b.store.Payment(t.Context(), "x"); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("got %v, want ErrMiss", err)
+	}
+}

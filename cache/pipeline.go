@@ -1,0 +1,91 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxQueuedCommands bounds what waits for a Redis that hangs.
+const maxQueuedCommands = 10_000
+
+// pipelineDialTimeout bounds how long a try to connect keeps others waiting.
+const pipelineDialTimeout = time.Second
+
+// Pipeline sends the commands of many goroutines together. A command waits for no
+// longer than the timeout, and is sent once: what may have been counted is not
+// counted again.
+type Pipeline struct {
+	client  redis.UniversalClient
+	auto    *redis.AutoPipeliner
+	timeout time.Duration
+}
+
+// OpenPipeline connects to the Redis at a URL, as Open does.
+func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
+	bounded, err := boundedURL(redisURL, timeout)
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClient(bounded)
+	if err != nil {
+		return nil, err
+	}
+	options := redis.DefaultAutoPipelineOptions()
+	options.MaxQueuedCommands = maxQueuedCommands
+	auto, err := client.AsyncAutoPipelineWithOptions(options)
+	if err != nil {
+		return nil, fmt.Errorf("open a pipeline: %w", err)
+	}
+	return &Pipeline{client: client, auto: auto, timeout: timeout}, nil
+}
+
+// boundedURL adds the bounds to a URL. The pipeline itself does not look at the
+// deadline of a command once it is queued.
+func boundedURL(redisURL string, timeout time.Duration) (string, error) {
+	parsed, err := url.Parse(redisURL)
+	if err != nil {
+		return "", errMalformedURL
+	}
+	query := parsed.Query()
+	query.Set("dial_timeout", pipelineDialTimeout.String())
+	query.Set("read_timeout", timeout.String())
+	query.Set("write_timeout", timeout.String())
+	query.Set("max_retries", "-1")
+	parsed.RawQuery = query.Encode()
+	return parsed.String(), nil
+}
+
+// Send queues commands, which go to Redis together, and waits for them all. The
+// error is that of waiting: after one the commands must not be looked at. Each has
+// its own error besides.
+func (p *Pipeline) Send(ctx context.Context, commands ...redis.Cmder) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	waiting := make([]redis.AutoFuture, len(commands))
+	for i, command := range commands {
+		waiting[i] = p.auto.Submit(ctx, command)
+	}
+	for _, future := range waiting {
+		if err := future.WaitContext(ctx); err != nil && ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Commands is the client behind the pipeline, for what needs no bound.
+func (p *Pipeline) Commands() redis.Cmdable {
+	return p.client
+}
+
+// Close ends the connections.
+func (p *Pipeline) Close() error {
+	if err := p.auto.Close(); err != nil {
+		return fmt.Errorf("close a pipeline: %w", err)
+	}
+	return p.client.Close()
+}

@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/governance"
+)
+
+// Published is the state of publication. It is there once everything was
+// published, and gone when Redis is flushed.
+type Published struct {
+	// Revision is the last publication that is complete.
+	Revision uint64 `msgpack:"revision"`
+	// SealedThrough is up to when batches are published, microseconds by the
+	// warehouse's clock.
+	SealedThrough int64 `msgpack:"sealedThrough"`
+	// HeartbeatAt is when the worker last found that nothing newer is to be
+	// published.
+	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
+	// CursorKey signs the cursors of every API node.
+	CursorKey []byte `msgpack:"cursorKey"`
+}
+
+// Published reads the state of publication. The error is ErrMiss before the
+// first publication is complete, or ErrUnavailable.
+func (s *Store) Published(ctx context.Context) (Published, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	value, err := s.client.Get(ctx, string(publishedKey)).Bytes()
+	if err != nil {
+		return Published{}, readError(err)
+	}
+	var p Published
+	if err := msgpack.Unmarshal(value, &p); err != nil {
+		return Published{}, fmt.Errorf("%w: state of publication does not decode: %w", ErrMiss, err)
+	}
+	return p, nil
+}
+
+// ErrFlushed is a Redis that lost what was published, or is being published.
+var ErrFlushed = errors.New("redis was flushed meanwhile")
+
+// setAsLeader writes a value if the lease is still the writer's (else 0), and if
+// what proves that Redis was not flushed since is still there (else -1).
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var setAsLeader = redis.NewScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[3] == '' then
+	if redis.call('EXISTS', KEYS[2]) == 0 then return -1 end
+elseif redis.call('GET', KEYS[3]) ~= ARGV[3] then
+	return -1
+end
+redis.call('SET', KEYS[2], ARGV[2])
+return 1`)
+
+// beginAsLeader leaves a token if the lease is still the writer's.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var beginAsLeader = redis.NewScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[2])
+return 1`)
+
+// BeginPublished leaves a token before everything is published. SetPublished needs
+// it at the end: a flush in between takes it away with what was written already.
+func (l *Lease) BeginPublished(ctx context.Context) (token string, err error) {
+	token = rand.Text()
+	return token, l.guarded(ctx, beginAsLeader, []string{string(leaseKey), string(publishingKey)}, token)
+}
+
+// SetPublished writes the state of publication: with the token of BeginPublished
+// when everything was published, with "" to go on from a state that is there. It
+// fails with ErrNotLeader when the lease has passed to another, and with ErrFlushed.
+func (l *Lease) SetPublished(ctx context.Context, p Published, token string) error {
+	value, err := msgpack.Marshal(&p)
+	if err != nil {
+		return fmt.Errorf("encode the state of publication: %w", err)
+	}
+	keys := []string{string(leaseKey), string(publishedKey), string(publishingKey)}
+	return l.guarded(ctx, setAsLeader, keys, value, token)
+}

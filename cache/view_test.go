@@ -1,0 +1,211 @@
+package cache_test
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+func viewClaims() []claim {
+	return []claim{
+		{"a view comes back as it was written", viewRoundTrip},
+		{"an older publication never replaces a view", olderNeverReplacesView},
+		{"a publication may write a view twice", sameRevisionReplacesView},
+		{"an older publication never removes a view", olderNeverRemovesView},
+		{"a view that is missing is a miss", missingViewIsMiss},
+		{"a view that does not decode is a miss", brokenViewIsMiss},
+		{"a view that does not decode is replaced by the next", brokenViewIsReplaced},
+		{"the writer sends what is more than one flush", writerFlushes},
+	}
+}
+
+func viewRoundTrip(t *bench) {
+	fresh := governance.Timestamp(1709210096007)
+	detail := governance.DAODetail{
+		DAOID: "uniswap", Name: "Uniswap", CoverageStatus: governance.Complete,
+		ProposalCounts: governance.ProposalCounts{Total: 3, Active: 1, Closed: 2},
+		Participation:  governance.Participation{TotalVotingPower: "0.000000000000000001"},
+		SourceTypes:    []governance.Provider{governance.Snapshot, governance.Tally},
+	}
+	view, err := cache.NewView(cache.View{
+		Revision: 99, DataAsOf: fresh - 1, Readiness: governance.ReadinessUnavailable, FreshUntil: &fresh,
+	}, detail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := cache.DAODetailKey("uniswap")
+	t.publish(1709210096007123, func(w *cache.Writer) error { return w.SetView(t.Context(), key, view) })
+
+	got, err := t.store.View(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := view
+	want.Revision = 1709210096007123 // the publication's, whatever the view said
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("view (-want +got):\n%s", diff)
+	}
+	var back governance.DAODetail
+	if err := got.Decode(&back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(detail, back); diff != "" {
+		t.Errorf("payload (-want +got):\n%s", diff)
+	}
+}
+
+func olderNeverReplacesView(t *bench) {
+	key := cache.DAODetailKey("uniswap")
+	t.setView(20, key, "newer")
+	t.setView(19, key, "older")
+	// As text, 3 is more than 20.
+	t.setView(3, key, "oldest")
+	t.wantView(key, "newer", 20)
+	t.setView(100, key, "newest")
+	t.wantView(key, "newest", 100)
+	// One microsecond matters.
+	t.setView(1709210096007123, key, "now")
+	t.setView(1709210096007122, key, "just before")
+	t.wantView(key, "now", 1709210096007123)
+}
+
+func sameRevisionReplacesView(t *bench) {
+	key := cache.DAODetailKey("uniswap")
+	t.setView(20, key, "first")
+	t.setView(20, key, "second")
+	t.wantView(key, "second", 20)
+}
+
+func olderNeverRemovesView(t *bench) {
+	kept, removed, never := cache.DAODetailKey("kept"), cache.DAODetailKey("removed"), cache.DAODetailKey("never")
+	t.setView(20, kept, "kept")
+	t.setView(18, removed, "removed")
+	t.publish(19, func(w *cache.Writer) error {
+		return errors.Join(
+			w.RemoveView(t.Context(), kept), w.RemoveView(t.Context(), removed), w.RemoveView(t.Context(), never))
+	})
+	t.wantView(kept, "kept", 20)
+	for _, key := range []cache.Key{removed, never} {
+		if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
+			t.Errorf("view %s: got %v, want %v", key, err, cache.ErrMiss)
+		}
+	}
+}
+
+func missingViewIsMiss(t *bench) {
+	t.setView(1, cache.DAODetailKey("uniswap"), "there")
+	for _, key := range []cache.Key{cache.DAODetailKey("compound"), cache.DataStatusKey("uniswap"), cache.DataStatusKey("")} {
+		_, err := t.store.View(t.Context(), key)
+		if !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("view %s: got %v, want %v", key, err, cache.ErrMiss)
+		}
+	}
+}
+
+// brokenValues are what no publication has written.
+func brokenValues() map[string]string {
+	const revision = "0000000000000001"
+	return map[string]string{
+		"nothing":                 "",
+		"a short text":            "0000000000000",
+		"a revision alone":        revision,
+		"no revision":             strings.Repeat("x", 40),
+		"a revision and rubbish":  revision + "\xc1rubbish",
+		"a revision and a number": revision + "\x07",
+		"a view cut short":        revision + "\x84\xa1a\xd3\x00",
+		"JSON":                    `{"revision":1,"payload":{}}`,
+	}
+}
+
+func brokenViewIsMiss(t *bench) {
+	key := cache.DAODetailKey("uniswap")
+	for name, value := range brokenValues() {
+		t.set(key, value)
+		_, err := t.store.View(t.Context(), key)
+		if !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("%s: got %v, want %v", name, err, cache.ErrMiss)
+		}
+	}
+	cachetest.Flush(t, t.raw)
+	t.setView(1, key, "a text, not a DAO")
+	view, err := t.store.View(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var detail governance.DAODetail
+	if err := view.Decode(&detail); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("another payload: got %v, want %v", err, cache.ErrMiss)
+	}
+}
+
+func brokenViewIsReplaced(t *bench) {
+	key := cache.DAODetailKey("uniswap")
+	for _, value := range brokenValues() {
+		t.set(key, value)
+		t.setView(2, key, "whole")
+		t.wantView(key, "whole", 2)
+	}
+	t.set(key, "broken")
+	t.publish(3, func(w *cache.Writer) error { return w.RemoveView(t.Context(), key) })
+	if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("after removal: got %v, want %v", err, cache.ErrMiss)
+	}
+}
+
+func writerFlushes(t *bench) {
+	const values = 2*cache.FlushEvery + 10
+	view, err := cache.NewView(cache.View{}, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := t.store.NewWriter(7)
+	written := func(position int) bool {
+		_, err := t.store.View(t.Context(), numbered(position))
+		if err != nil && !errors.Is(err, cache.ErrMiss) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for i := range values {
+		if err := writer.SetView(t.Context(), numbered(i), view); err != nil {
+			t.Fatal(err)
+		}
+		switch i {
+		case cache.FlushEvery - 2:
+			if written(0) {
+				t.Error("the first value was sent by itself")
+			}
+		case cache.FlushEvery - 1:
+			if !written(0) || !written(i) {
+				t.Errorf("%d values wait in memory", cache.FlushEvery)
+			}
+		}
+	}
+	if written(values - 1) {
+		t.Error("the last value was sent by itself")
+	}
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range values {
+		if !written(i) {
+			t.Fatalf("value %d of %d is missing", i, values)
+		}
+	}
+	if got := writer.Written(); got != values {
+		t.Errorf("written: got %d, want %d", got, values)
+	}
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Errorf("flush of nothing: %v", err)
+	}
+}
+
+// numbered is one key of many.
+func numbered(position int) cache.Key {
+	return cache.DAODetailKey(string(governance.CountOf(uint64(position))))
+}

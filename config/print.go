@@ -1,0 +1,78 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Print writes the effective settings, group by group, each with where its
+// value comes from. Secrets are masked.
+func (c Config) Print(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	group := ""
+	for _, f := range fields(&c) {
+		if f.Group != group {
+			group = f.Group
+			fmt.Fprintf(table, "# %s\n", group)
+		}
+		source := "default"
+		if c.given[f.Name] {
+			source = "environment"
+		}
+		fmt.Fprintf(table, "%s=%s\t# source: %s\n", f.Name, f.text(), source)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print settings: %w", err)
+	}
+	return nil
+}
+
+// Markdown is the table of all settings for the README.
+func Markdown() string {
+	var table strings.Builder
+	table.WriteString("| Setting | Default | Unit | Meaning |\n| --- | --- | --- | --- |\n")
+	group := ""
+	for _, s := range Settings() {
+		if s.Group != group {
+			group = s.Group
+			fmt.Fprintf(&table, "| **%s** | | | |\n", group)
+		}
+		name := "`" + s.Name + "`"
+		if s.Secret {
+			name += " (secret)"
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, code(s.Default), code(s.Unit), cell(s.Doc))
+	}
+	return table.String()
+}
+
+// The markers of the README between which the table of settings stands.
+const (
+	readmeBegin = "<!-- settings:begin -->"
+	readmeEnd   = "<!-- settings:end -->"
+)
+
+// UpdateReadme returns readme with the present table of settings between its
+// markers. Both markers must be there once, the beginning first.
+func UpdateReadme(readme string) (string, error) {
+	before, rest, begun := strings.Cut(readme, readmeBegin)
+	old, after, ended := strings.Cut(rest, readmeEnd)
+	around := before + old + after
+	if !begun || !ended || strings.Contains(around, readmeBegin) || strings.Contains(around, readmeEnd) {
+		return "", fmt.Errorf("update the table of settings: want %s once, then %s once", readmeBegin, readmeEnd)
+	}
+	return before + readmeBegin + "\n\n" + Markdown() + "\n" + readmeEnd + after, nil
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + cell(text) + "`"
+}
+
+func cell(text string) string {
+	return strings.ReplaceAll(text, "|", `\|`)
+}

@@ -1,0 +1,93 @@
+package config_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pnyx/config"
+)
+
+func TestReadmeShowsThePresentSettings(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := config.UpdateReadme(string(readme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(readme) != want {
+		t.Error("the table of settings in README.md is not the present one: run `make docs`")
+	}
+}
+
+func TestUpdateReadmeReplacesOnlyWhatIsBetweenTheMarkers(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- settings:begin -->", "<!-- settings:end -->"
+	want := "# Pnyx\n\n" + begin + "\n\n" + config.Markdown() + "\n" + end + "\n\nMore.\n"
+	for _, old := range []string{"", "\n", "\n| old |\n", "\n\n" + config.Markdown() + "\n"} {
+		got, err := config.UpdateReadme("# Pnyx\n\n" + begin + old + end + "\n\nMore.\n")
+		if err != nil || got != want {
+			t.Errorf("between the markers %q: got %q, %v; want %q", old, got, err, want)
+		}
+	}
+	for _, readme := range []string{
+		"", begin, end, end + begin, begin + begin + end, begin + end + end, begin + end + begin, end + begin + end,
+	} {
+		if got, err := config.UpdateReadme(readme); err == nil {
+			t.Errorf("markers %q: got %q, want an error", readme, got)
+		}
+	}
+}
+
+func TestMarkdownHasARowForEverySetting(t *testing.T) {
+	t.Parallel()
+	rows := strings.Split(config.Markdown(), "\n")
+	for _, want := range []string{
+		"| **Warehouse** | | | |",
+		"| `PNYX_DATA` | `./data` | `path` | Folder that holds the embedded warehouse. |",
+		"| `CLICKHOUSE_URL` (secret) |  | `clickhouse:// tcp:// http:// https://` | ClickHouse server to use; empty: the embedded one. |",
+		"| `PNYX_LOG_FORMAT` | `text` | `text\\|json` | Form of the log's lines. |",
+	} {
+		if !strings.Contains(config.Markdown(), want+"\n") {
+			t.Errorf("got %s\nwant the row %s", config.Markdown(), want)
+		}
+	}
+	cells := regexp.MustCompile(`[^\\]\|`)
+	for _, s := range config.Settings() {
+		found := false
+		for _, row := range rows {
+			found = found || strings.HasPrefix(row, "| `"+s.Name+"`") && strings.HasSuffix(row, " |")
+			if row != "" && len(cells.FindAllString(row, -1)) != 4 {
+				t.Errorf("got row %q, want 4 cells", row)
+			}
+		}
+		if !found {
+			t.Errorf("%s has no row", s.Name)
+		}
+	}
+}
+
+func TestEverySettingIsDescribedCompletely(t *testing.T) {
+	t.Parallel()
+	names := make(map[string]bool)
+	form := regexp.MustCompile(`^(PNYX|CLICKHOUSE|REDIS|RATELIMIT|X402)(_[A-Z0-9]+)+$`)
+	for _, s := range config.Settings() {
+		if names[s.Name] || !form.MatchString(s.Name) {
+			t.Errorf("got the name %q, want it once, of the form %s", s.Name, form)
+		}
+		names[s.Name] = true
+		if s.Group == "" || s.Unit == "" || !strings.HasSuffix(s.Doc, ".") {
+			t.Errorf("got %+v, want a group, a unit and a sentence", s)
+		}
+		if strings.HasPrefix(s.Name, "PNYX_TEST_") {
+			t.Errorf("%s takes the prefix of tests and scripts", s.Name)
+		}
+	}
+	if len(names) == 0 {
+		t.Error("got no settings")
+	}
+}

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// SecretURL is the address of a store, and may hold its password. Printed, logged
+// or encoded it is masked; the conversion string(u) is the only way to the password.
+// It may name several hosts, separated by commas, as ClickHouse has it.
+type SecretURL string
+
+const mask = "***"
+
+// String is the URL with its passwords masked, or the mask alone when u is not
+// well-formed: where a password would stand is anybody's guess then.
+func (u SecretURL) String() string {
+	if u == "" {
+		return ""
+	}
+	parsed, ok := u.parse()
+	if !ok {
+		return mask
+	}
+	parsed.RawQuery = maskQuery(parsed.RawQuery)
+	return strings.Replace(parsed.Redacted(), ":xxxxx@", ":"+mask+"@", 1)
+}
+
+// MarshalText is String, for log handlers and JSON.
+func (u SecretURL) MarshalText() ([]byte, error) {
+	return []byte(u.String()), nil
+}
+
+// startsWith reports whether u is well-formed, begins with one of schemes
+// ("redis://"), and names a host, or a file where the scheme is for those.
+func (u SecretURL) startsWith(schemes []string) bool {
+	parsed, ok := u.parse()
+	if !ok || !slices.Contains(schemes, parsed.Scheme+"://") {
+		return false
+	}
+	switch parsed.Scheme {
+	case "unix":
+		return parsed.Host == "" && len(parsed.Path) > 1
+	case "redis", "rediss": // further hosts of these are in the query
+		return parsed.Host != "" && !strings.Contains(parsed.Host, ",")
+	}
+	return parsed.Host != ""
+}
+
+// parse is url.Parse for several hosts, and stricter. An @ or # behind the hosts
+// is refused: a password that holds a / or ? puts it there, and its tail would
+// pass for a path. So is a port that is no number, the mark of a lost @.
+func (u SecretURL) parse() (*url.URL, bool) {
+	const host = `(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:,\[\]]+)(?::\d{1,5})?`
+	form := regexp.MustCompile(`^(\w+://(?:[^/?#]*@)?(?:` + host + `)?)((?:,` + host + `)*)((?:[/?][^#@]*)?)$`)
+	parts := form.FindStringSubmatch(string(u))
+	if parts == nil {
+		return nil, false
+	}
+	parsed, err := url.Parse(parts[1] + parts[3])
+	if err != nil {
+		return nil, false
+	}
+	_, err = url.ParseQuery(parsed.RawQuery)
+	parsed.Host += parts[2]
+	return parsed, err == nil
+}
+
+// maskQuery masks the values of passwords, and of nested URLs that name a user,
+// in a well-formed query.
+func maskQuery(query string) string {
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		plain, _ := url.QueryUnescape(pair) // well-formed, hence no error
+		name, value, _ := strings.Cut(plain, "=")
+		if strings.Contains(strings.ToLower(name), "password") || strings.Contains(value, "@") {
+			key, _, _ := strings.Cut(pair, "=")
+			pairs[i] = key + "=" + mask
+		}
+	}
+	return strings.Join(pairs, "&")
+}

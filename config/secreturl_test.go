@@ -1,0 +1,88 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"pnyx/config"
+)
+
+func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"":                               "",
+		"redis://host":                   "redis://host",
+		"redis://host:6379/3?db=1":       "redis://host:6379/3?db=1",
+		"redis://user@host:6379":         "redis://user@host:6379",
+		"redis://:hunter2@host":          "redis://:***@host",
+		"rediss://user:hun@ter2@host/1":  "rediss://user:***@host/1",
+		"redis://u:%2Fhunter2@[::1]:1/0": "redis://u:***@[::1]:1/0",
+		"unix://u:hunter2@/run/r.sock":   "unix://u:***@/run/r.sock",
+		"unix:///run/r.sock?db=1":        "unix:///run/r.sock?db=1",
+		"redis://s1?master_name=m&addr=s2:1&addr=s3:1&username=u&password=hunter2&sentinel_Password=hunter2": "redis://s1?master_name=m&addr=s2:1&addr=s3:1&username=u&password=***&sentinel_Password=***",
+
+		"clickhouse://u:hunter2@a:9000,b,[::1]:9/db?z=1&a=2": "clickhouse://u:***@a:9000,b,[::1]:9/db?z=1&a=2",
+		"http://a:8123/?pass%77ord=hunter2":                  "http://a:8123/?pass%77ord=***",
+		"https://a?http_proxy=http://u:hunter2%40proxy&x=1":  "https://a?http_proxy=***&x=1",
+
+		"hunter2":                 "***",
+		"redis:hunter2":           "***",
+		"redis://u:hunter2":       "***",
+		"redis://u:1/hunter2@a":   "***",
+		"redis://u:1#hunter2":     "***",
+		"redis://u:1/2#hunter2":   "***",
+		"redis://a?x;pw=hunter2":  "***",
+		"redis://u:hunt%er2@a":    "***",
+		"redis://a,b:hunter2":     "***",
+		"redis://u:hunter2@a b":   "***",
+		"redis://u:hunter2@a:1:2": "***",
+	} {
+		if got := config.SecretURL(url).String(); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}
+
+func TestSecretURLIsMaskedHoweverAConfigIsWritten(t *testing.T) {
+	t.Parallel()
+	c, err := config.Parse(everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logged bytes.Buffer
+	slog.New(slog.NewJSONHandler(&logged, nil)).InfoContext(t.Context(), "start", slog.Any("url", c.Cache.URL))
+	slog.New(slog.NewTextHandler(&logged, nil)).InfoContext(t.Context(), "start", slog.Any("config", c))
+	for _, text := range []string{
+		fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%q", c.Cache.URL), string(asJSON), logged.String(),
+	} {
+		if strings.Contains(text, "hunter2") || !strings.Contains(text, "***") {
+			t.Errorf("got %s, want the passwords masked", text)
+		}
+	}
+	if got, want := string(c.Cache.URL), everything()["REDIS_URL"]; got != want {
+		t.Errorf("got %s, want %s: the conversion gives the password", got, want)
+	}
+}
+
+func FuzzSecretURLHidesEveryPassword(f *testing.F) {
+	for _, seed := range []string{"", "hunter2", "a/b", "12/b", "12?b", "12#b", "a@b", "a:b", "%41", "%zz", "x,y:1", "[::1]", "1,b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, password string) {
+		for _, frame := range []string{"redis://user:%s@host:6379/0", "clickhouse://user:%s@a:9000,b:9000/db?x=1"} {
+			before, after, _ := strings.Cut(frame, "%s")
+			got := config.SecretURL(before + password + after).String()
+			if got != before+"***"+after && got != "***" && password != "" {
+				t.Errorf("password %q: got %s", password, got)
+			}
+		}
+	})
+}

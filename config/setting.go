@@ -1,0 +1,185 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is what there is to know about one variable.
+type Setting struct {
+	Group   string // the part of pnyx that reads it
+	Name    string // the environment variable
+	Default string // the text that stands in when the variable is not set
+	Unit    string // what the value counts, or the forms it may have
+	Doc     string // one sentence
+	Secret  bool   // whether the value may hold a password
+}
+
+// Settings lists every setting, group by group, in the order of declaration.
+func Settings() []Setting {
+	var all []Setting
+	for _, f := range fields(&Config{}) {
+		all = append(all, f.Setting)
+	}
+	return all
+}
+
+// field is a setting with the place in a Config that holds its value.
+type field struct {
+	Setting
+	value reflect.Value
+}
+
+// group is one struct of settings within a Config.
+type group struct {
+	name  string
+	value reflect.Value
+}
+
+func groups(c *Config) []group {
+	var all []group
+	for member, value := range reflect.ValueOf(c).Elem().Fields() {
+		if member.IsExported() {
+			all = append(all, group{member.Name, value})
+		}
+	}
+	return all
+}
+
+func fields(c *Config) []field {
+	var all []field
+	for _, group := range groups(c) {
+		for member, value := range group.value.Fields() {
+			all = append(all, field{value: value, Setting: Setting{
+				Group:   group.name,
+				Name:    member.Tag.Get("env"),
+				Default: member.Tag.Get("envDefault"),
+				Unit:    member.Tag.Get("unit"),
+				Doc:     member.Tag.Get("doc"),
+				Secret:  member.Type == reflect.TypeFor[SecretURL]() || member.Type == reflect.TypeFor[Secrets](),
+			}})
+		}
+	}
+	return all
+}
+
+// pointer identifies the field: it equals the address of the same field
+// written out, such as &c.API.Listen.
+func (f field) pointer() any {
+	return f.value.Addr().Interface()
+}
+
+// text is the value as one would write it in the environment, secrets masked.
+func (f field) text() string {
+	if level, ok := reflect.TypeAssert[slog.Level](f.value); ok {
+		return strings.ToLower(level.String())
+	}
+	return fmt.Sprint(f.value.Interface())
+}
+
+// masked is raw, the text that the environment holds for f, fit to be shown.
+func (f field) masked(raw string) string {
+	switch f.value.Interface().(type) {
+	case SecretURL:
+		return SecretURL(raw).String()
+	case Secrets:
+		return Secrets(raw).String()
+	}
+	return raw
+}
+
+// acceptable reports whether a value that could be read is also allowed. Empty
+// text always is: only a setting without a default can still be empty here.
+func (f field) acceptable() bool {
+	switch v := f.value.Interface().(type) {
+	case time.Duration:
+		return v > 0
+	case ByteSize:
+		return v > 0
+	case int:
+		return v > 0 || v == 0 && f.Unit == "requests a minute"
+	case interface{ acceptable() bool }:
+		return v.acceptable()
+	case SecretURL:
+		return v == "" || v.startsWith(strings.Fields(f.Unit))
+	}
+	switch text := f.text(); {
+	case text == "":
+		return true
+	case f.Unit == "host:port":
+		return isAddress(text)
+	case f.Unit == "address":
+		return regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text)
+	case f.Unit == "amount":
+		return regexp.MustCompile(`^\d+(\.\d+)?$`).MatchString(text)
+	case f.Unit == "eip155:chain id":
+		return regexp.MustCompile(`^eip155:\d+$`).MatchString(text)
+	case f.Unit == "route=amount,…":
+		return regexp.MustCompile(`^[\w.-]+=\d+(\.\d+)?(,[\w.-]+=\d+(\.\d+)?)*$`).MatchString(text)
+	case f.Unit == "http:// https://":
+		return SecretURL(text).startsWith(strings.Fields(f.Unit))
+	case f.Unit == "name":
+		return regexp.MustCompile(`^[\w.{}-]+$`).MatchString(text)
+	case strings.Contains(f.Unit, "|"):
+		return slices.Contains(strings.Split(f.Unit, "|"), text)
+	}
+	return true
+}
+
+// allowed says in words what acceptable and the type's parser ask for.
+func (f field) allowed() string {
+	switch f.Unit {
+	case "host:port":
+		return "host:port with a port up to 65535; 0 takes any free one"
+	case "name":
+		return "letters, digits, _ . - and {macros}"
+	case "duration":
+		return "a duration above 0 such as 500ms, 30s or 5m"
+	case "bytes":
+		return "a size above 0 such as 512KiB, 8MiB or 4GiB"
+	case "rows":
+		return "a whole number, 0 for no bound"
+	case "places":
+		return "a whole number from 1 to 18"
+	case "address":
+		return "0x and 40 hexadecimal digits"
+	case "amount":
+		return "a decimal number such as 0.001"
+	case "token[,token]":
+		return "one token of 32 or more visible ASCII characters, or two joined by a comma"
+	case "timestamp":
+		return "an RFC 3339 time such as 2026-01-01T00:00:00Z"
+	case "requests a minute":
+		return "a whole number, 0 for any number"
+	case "addresses":
+		return "addresses and networks such as 10.0.0.0/8,fd00::1, joined by commas"
+	case "records":
+		return "a whole number from 1 to 2147483647"
+	}
+	if f.Secret || f.Unit == "http:// https://" {
+		return "a URL that begins with " + oneOf(strings.Fields(f.Unit)) +
+			" and names what to connect to; in its password, percent-encode / ? # and @"
+	}
+	return oneOf(strings.Split(f.Unit, "|"))
+}
+
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	_, notNumber := strconv.ParseUint(port, 10, 16)
+	return err == nil && notNumber == nil
+}
+
+func oneOf(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

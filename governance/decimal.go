@@ -1,0 +1,121 @@
+package governance
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
+
+// PowerScale is the number of decimal places that voting power keeps.
+const PowerScale = 18
+
+// maxPowerDigits is how many digits stand before the decimal point at the most. A
+// Decimal(76,18) holds 58; the rest is room for sums over 10^18 ballots, which the
+// engine would let overflow without a word.
+const maxPowerDigits = 40
+
+// maxNumberText bounds the text of one number, exponent included. The longest
+// number a Decimal(76,18) can hold has 78 characters; the rest is room for
+// superfluous digits that upstream systems print.
+const maxNumberText = 256
+
+// maxExponent stands for every exponent beyond it: next to at most maxNumberText
+// digits, all of them make a number that is too large, or one that rounds to zero.
+const maxExponent = 2 * maxNumberText
+
+// Errors of ParsePower.
+var (
+	ErrNotANumber = errors.New("not a decimal number")
+	ErrNegative   = errors.New("negative")
+	ErrTooLarge   = fmt.Errorf("more than %d digits before the decimal point", maxPowerDigits)
+)
+
+// Decimal is a number as canonical text: digits without exponent, plus sign,
+// superfluous zeros or negative zero, so that equal numbers are equal strings.
+// The empty Decimal is not a number. Amounts of voting power carry at most
+// PowerScale decimal places.
+type Decimal string
+
+// DecimalOf returns d as canonical text, with every digit it has.
+func DecimalOf(d decimal.Decimal) Decimal {
+	return Decimal(d.String())
+}
+
+// CountOf returns a count as canonical text.
+func CountOf(n uint64) Decimal {
+	return Decimal(strconv.FormatUint(n, 10))
+}
+
+// ParsePower reads voting power from any form of number found upstream:
+// integers, fractions, exponents ("2.11e-16"). More than PowerScale decimal
+// places are rounded half up, which rounded reports. The error is ErrNotANumber,
+// ErrNegative or ErrTooLarge, wrapped with the text.
+func ParsePower(text string) (power decimal.Decimal, rounded bool, err error) {
+	exact, err := parseNumber(text)
+	if err != nil {
+		return decimal.Zero, false, err
+	}
+	if exact.IsNegative() {
+		return decimal.Zero, false, fmt.Errorf("%w: %q", ErrNegative, clip(text))
+	}
+	power = exact.Round(PowerScale)
+	if power.NumDigits()+int(power.Exponent()) > maxPowerDigits {
+		return decimal.Zero, false, fmt.Errorf("%w: %q", ErrTooLarge, clip(text))
+	}
+	return power, !power.Equal(exact), nil
+}
+
+// ParseUnits reads an integer amount in a token's smallest unit, of which
+// 10^PowerScale make one, and returns it as voting power.
+func ParseUnits(text string) (decimal.Decimal, error) {
+	units, err := parseNumber(text)
+	if err != nil {
+		return decimal.Zero, err
+	}
+	if units.IsNegative() {
+		return decimal.Zero, fmt.Errorf("%w: %q", ErrNegative, clip(text))
+	}
+	if !units.IsInteger() {
+		return decimal.Zero, fmt.Errorf("%w of smallest units: %q", ErrNotANumber, clip(text))
+	}
+	power := units.Shift(-PowerScale)
+	if power.NumDigits()+int(power.Exponent()) > maxPowerDigits {
+		return decimal.Zero, fmt.Errorf("%w: %q", ErrTooLarge, clip(text))
+	}
+	return power, nil
+}
+
+// parseNumber bounds the exponent before any big arithmetic is done: a short text
+// such as 1e999999999 stands for a gigabyte of digits.
+func parseNumber(text string) (decimal.Decimal, error) {
+	mantissa, exponent := text, 0
+	var err error
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		mantissa = text[:at]
+		exponent, err = strconv.Atoi(text[at+1:])
+	}
+	// What is out of an int's range, Atoi returns as the nearest that is not.
+	if err != nil && !errors.Is(err, strconv.ErrRange) || len(text) > maxNumberText {
+		return decimal.Zero, fmt.Errorf("%w: %q", ErrNotANumber, clip(text))
+	}
+	number, err := decimal.NewFromString(mantissa)
+	if err != nil {
+		return decimal.Zero, fmt.Errorf("%w: %q", ErrNotANumber, clip(text))
+	}
+	if number.IsZero() {
+		return decimal.Zero, nil
+	}
+	return number.Shift(int32(max(-maxExponent, min(exponent, maxExponent)))), nil
+}
+
+// clip shortens a text that goes into an error message.
+func clip(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…"
+}

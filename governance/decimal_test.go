@@ -1,0 +1,263 @@
+package governance_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/governance"
+)
+
+func TestParsePowerReadsEveryFormOfNumber(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]governance.Decimal{
+		"0":       "0",
+		"7":       "7",
+		"+7":      "7",
+		"007":     "7",
+		"-0":      "0",
+		"-0.0e5":  "0",
+		"1.50":    "1.5",
+		".5":      "0.5",
+		"+.5":     "0.5",
+		"5.":      "5",
+		"0.1":     "0.1",
+		"1e3":     "1000",
+		"1E3":     "1000",
+		"1e+3":    "1000",
+		"1e003":   "1000",
+		"12.5e1":  "125",
+		"12.5e-1": "1.25",
+		"100e-2":  "1",
+		// As JavaScript prints what is small.
+		"2.11e-16": "0.000000000000000211",
+		"1e-18":    "0.000000000000000001",
+		"1e39":     governance.Decimal("1" + strings.Repeat("0", 39)),
+		// No float holds this.
+		"12345678901234567890.123456789012345678": "12345678901234567890.123456789012345678",
+		"9007199254740993":                        "9007199254740993",
+		strings.Repeat("9", 40):                   governance.Decimal(strings.Repeat("9", 40)),
+		strings.Repeat("0", 200) + "1":            "1",
+		"1." + strings.Repeat("0", 200):           "1",
+		"0." + strings.Repeat("0", 200) + "1e201": "1",
+		"1" + strings.Repeat("0", 200) + "e-200":  "1",
+		"0e300":                                   "0",
+		"0e99999999999999999999":                  "0",
+		"0.000e-99999999999999999999":             "0",
+	} {
+		got, rounded, err := governance.ParsePower(text)
+		if err != nil || rounded || governance.DecimalOf(got) != want {
+			t.Errorf("%q: got %s, rounded %t, %v, want %s, not rounded", text, got, rounded, err, want)
+		}
+	}
+}
+
+func TestParsePowerRoundsHalfUpAtEighteenPlaces(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]governance.Decimal{
+		"0.0000000000000000014":    "0.000000000000000001",
+		"0.0000000000000000015":    "0.000000000000000002",
+		"0.0000000000000000025":    "0.000000000000000003",
+		"1.4999999999999999995":    "1.5",
+		"0.9999999999999999999":    "1",
+		"5e-19":                    "0.000000000000000001",
+		"4.9e-19":                  "0",
+		"1e-300":                   "0",
+		"1e-99999999999999999999":  "0",
+		"123e-9223372036854775808": "0",
+	} {
+		got, rounded, err := governance.ParsePower(text)
+		if err != nil || !rounded || governance.DecimalOf(got) != want {
+			t.Errorf("%q: got %s, rounded %t, %v, want %s, rounded", text, got, rounded, err, want)
+		}
+	}
+}
+
+func TestParsePowerRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{
+		"-1":      governance.ErrNegative,
+		"-0.5":    governance.ErrNegative,
+		"-1e-300": governance.ErrNegative,
+		"-1e300":  governance.ErrNegative,
+
+		"1e40":                         governance.ErrTooLarge,
+		"1e300":                        governance.ErrTooLarge,
+		"1e999999999":                  governance.ErrTooLarge,
+		"0.001e9223372036854775807":    governance.ErrTooLarge,
+		"1e99999999999999999999":       governance.ErrTooLarge,
+		"1" + strings.Repeat("0", 40):  governance.ErrTooLarge,
+		strings.Repeat("9", 40) + ".9": nil, // one digit less than the next
+		// Rounding makes the forty-first digit.
+		strings.Repeat("9", 40) + ".9999999999999999999": governance.ErrTooLarge,
+
+		"":                       governance.ErrNotANumber,
+		" ":                      governance.ErrNotANumber,
+		" 1":                     governance.ErrNotANumber,
+		"1 ":                     governance.ErrNotANumber,
+		"1\n":                    governance.ErrNotANumber,
+		"+":                      governance.ErrNotANumber,
+		"-":                      governance.ErrNotANumber,
+		".":                      governance.ErrNotANumber,
+		"--1":                    governance.ErrNotANumber,
+		".-5":                    governance.ErrNotANumber,
+		"1.+5":                   governance.ErrNotANumber,
+		"1.2.3":                  governance.ErrNotANumber,
+		"1,5":                    governance.ErrNotANumber,
+		"1_000":                  governance.ErrNotANumber,
+		"0x10":                   governance.ErrNotANumber,
+		"e5":                     governance.ErrNotANumber,
+		"1e":                     governance.ErrNotANumber,
+		"1e+":                    governance.ErrNotANumber,
+		"1e5.0":                  governance.ErrNotANumber,
+		"1e5e5":                  governance.ErrNotANumber,
+		"1e_5":                   governance.ErrNotANumber,
+		"NaN":                    governance.ErrNotANumber,
+		"Infinity":               governance.ErrNotANumber,
+		"null":                   governance.ErrNotANumber,
+		"٣":                      governance.ErrNotANumber,
+		"\x00":                   governance.ErrNotANumber,
+		strings.Repeat("0", 257): governance.ErrNotANumber,
+	} {
+		got, rounded, err := governance.ParsePower(text)
+		if !errors.Is(err, want) {
+			t.Errorf("%q: got error %v, want %v", text, err, want)
+		}
+		if want != nil && (!got.IsZero() || rounded) {
+			t.Errorf("%q: got %s, rounded %t beside the error, want nothing", text, got, rounded)
+		}
+	}
+}
+
+func TestParsePowerDoesNoArithmeticOnHostileExponents(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	for _, text := range []string{"1e2147483647", "1e-2147483647", "0e2147483647", "9e999999999", "9e-999999999"} {
+		for range 100 {
+			_, _, _ = governance.ParsePower(text) // only how long it takes matters here
+			_, _ = governance.ParseUnits(text)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("a thousand hostile numbers took %s, want next to nothing", took)
+	}
+}
+
+func TestErrorsOfNumbersStayShort(t *testing.T) {
+	t.Parallel()
+	_, _, err := governance.ParsePower(strings.Repeat("x", 1<<20))
+	if err == nil || len(err.Error()) > 200 {
+		t.Errorf("got an error of %d bytes, want at most 200", len(err.Error()))
+	}
+}
+
+func TestParseUnitsReadsSmallestUnits(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]governance.Decimal{
+		"0":                         "0",
+		"1":                         "0.000000000000000001",
+		"1000000000000000000":       "1",
+		"1500000000000000000":       "1.5",
+		"1.5e18":                    "1.5",
+		"2.000":                     "0.000000000000000002",
+		"1e57":                      "1" + governance.Decimal(strings.Repeat("0", 39)),
+		"0e300":                     "0",
+		"123456789012345678901":     "123.456789012345678901",
+		"+1000000000000000000":      "1",
+		strings.Repeat("9", 40+18):  governance.Decimal(strings.Repeat("9", 40) + "." + strings.Repeat("9", 18)),
+		"0001000000000000000000.0":  "1",
+		"-0":                        "0",
+		"340282366920938463463.e-0": "340.282366920938463463",
+	} {
+		got, err := governance.ParseUnits(text)
+		if err != nil || governance.DecimalOf(got) != want {
+			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestParseUnitsRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{
+		"":                            governance.ErrNotANumber,
+		"0.5":                         governance.ErrNotANumber,
+		"1e-1":                        governance.ErrNotANumber,
+		"1e-300":                      governance.ErrNotANumber,
+		"1e-99999999999":              governance.ErrNotANumber,
+		"ten":                         governance.ErrNotANumber,
+		"-1":                          governance.ErrNegative,
+		"1e58":                        governance.ErrTooLarge,
+		"1e99999999999":               governance.ErrTooLarge,
+		"1" + strings.Repeat("0", 58): governance.ErrTooLarge,
+	} {
+		if got, err := governance.ParseUnits(text); !errors.Is(err, want) || !got.IsZero() {
+			t.Errorf("%q: got %s, %v, want error %v", text, got, err, want)
+		}
+	}
+}
+
+func TestDecimalOfIsCanonical(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{
+		{"0", "0.0", "0e7", "-0", "-0.00", "0e-9"},
+		{"1", "1.0", "1.000", "10e-1", "0.1e1", "001"},
+		{"100", "1e2", "100.00", "0.01e4"},
+		{"0.5", ".5", "0.50", "5e-1"},
+		{"-2.5", "-2.50", "-25e-1"},
+		{"1234567890123456789012345678901234567890.123456789012345678"},
+	} {
+		for _, text := range same {
+			if got, want := governance.DecimalOf(num(text)), governance.Decimal(same[0]); got != want {
+				t.Errorf("%q: got %s, want %s", text, got, want)
+			}
+		}
+	}
+}
+
+func TestDecimalOfKeepsEveryDigit(t *testing.T) {
+	t.Parallel()
+	// Products and quotients carry more places than voting power does.
+	if got, want := governance.DecimalOf(num("1e-30")), governance.Decimal("0."+strings.Repeat("0", 29)+"1"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestCountOfCoversEveryCount(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[uint64]governance.Decimal{0: "0", 1: "1", 1000: "1000", math.MaxUint64: "18446744073709551615"} {
+		if got := governance.CountOf(count); got != want {
+			t.Errorf("%d: got %s, want %s", count, got, want)
+		}
+	}
+}
+
+func FuzzParsePower(f *testing.F) {
+	for _, text := range []string{
+		"0", "1.5", "-1", "2.11e-16", "1e40", "1e999999999", "0e300", "1e-300", ".5", "5.", "+7", "x",
+		"0.0000000000000000005", "9007199254740993", strings.Repeat("9", 41), "−5", "1e+", "0x1p-2",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		power, rounded, err := governance.ParsePower(text)
+		if err != nil {
+			if !power.IsZero() || rounded {
+				t.Fatalf("%q: got %s, rounded %t beside %v", text, power, rounded, err)
+			}
+			return
+		}
+		canonical := string(governance.DecimalOf(power))
+		if power.IsNegative() {
+			t.Fatalf("%q: got %s, want no negative number", text, canonical)
+		}
+		if whole, places, _ := strings.Cut(canonical, "."); len(whole) > 40 || len(places) > governance.PowerScale {
+			t.Fatalf("%q: got %s, want at most 40 digits and 18 places", text, canonical)
+		}
+		again, rounded, err := governance.ParsePower(canonical)
+		if err != nil || rounded || string(governance.DecimalOf(again)) != canonical {
+			t.Fatalf("%q: %s reads as %s, rounded %t, %v", text, canonical, again, rounded, err)
+		}
+	})
+}

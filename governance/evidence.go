@@ -1,0 +1,62 @@
+package governance
+
+import "encoding/json"
+
+// Evidence is the payload that lets a caller cite and audit a proposal.
+type Evidence struct {
+	Proposal     EvidenceProposal `json:"proposal" msgpack:"proposal"`
+	Provenance   []Provenance     `json:"provenance" msgpack:"provenance"`
+	Intelligence Intelligence     `json:"intelligence" msgpack:"intelligence"`
+	QualityFlags []QualityFlag    `json:"qualityFlags" msgpack:"qualityFlags"`
+	Warnings     []Warning        `json:"warnings" msgpack:"warnings"`
+}
+
+// EvidenceProposal names the proposal that evidence is about.
+type EvidenceProposal struct {
+	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	Title       *string     `json:"title" msgpack:"title"`
+	SourceURL   *string     `json:"sourceUrl" msgpack:"sourceUrl"`
+}
+
+// Provenance says where one field came from, and when it was seen there.
+type Provenance struct {
+	// Field is the field's name in the proposal's detail; "ballots" stands for those
+	// that votes and vote summary are made of.
+	Field string `json:"field" msgpack:"field"`
+	// Source names the upstream record: "source/proposals/id" for what the proposal
+	// itself states, with "/votes" behind it for what follows from its ballots, or
+	// "#" and the statement that decided where several could.
+	Source   string   `json:"source" msgpack:"source"`
+	Provider Provider `json:"provider" msgpack:"provider"`
+	// ObservedAt is when the version of the record that counts was first seen; of
+	// ballots, when the newest was.
+	ObservedAt Timestamp `json:"observedAt" msgpack:"observedAt"`
+}
+
+// Intelligence is an imported analysis of a proposal, where there is one. What
+// was imported is kept as it came: no number in it is read.
+type Intelligence struct {
+	Status          IntelligenceStatus `json:"status" msgpack:"status"`
+	ArtifactVersion *string            `json:"artifactVersion" msgpack:"artifactVersion"`
+	GeneratedAt     *Timestamp         `json:"generatedAt" msgpack:"generatedAt"`
+	// Dossier is an object, or null; SourceRefs and Warnings are arrays.
+	Dossier    json.RawMessage `json:"dossier" msgpack:"dossier"`
+	SourceRefs json.RawMessage `json:"sourceRefs" msgpack:"sourceRefs"`
+	Warnings   json.RawMessage `json:"warnings" msgpack:"warnings"`
+}
+
+// IntelligenceStatus says whether there is an analysis.
+type IntelligenceStatus string
+
+// The values of intelligence.status; only an available one has content.
+const (
+	IntelligenceAvailable   IntelligenceStatus = "available"
+	IntelligenceUnavailable IntelligenceStatus = "unavailable"
+)
+
+// NoIntelligence stands in where no analysis was imported.
+func NoIntelligence() Intelligence {
+	return Intelligence{
+		Status: IntelligenceUnavailable, SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),
+	}
+}

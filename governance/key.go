@@ -1,0 +1,112 @@
+package governance
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Prefixes of the public keys.
+const (
+	proposalKeyPrefix = "p1_"
+	topicKeyPrefix    = "t1_"
+	eventIDPrefix     = "e1_"
+	signalIDPrefix    = "s1_"
+)
+
+// keyBytes is the length of the hash inside a key: 128 bits, 22 characters.
+const keyBytes = 16
+
+// ErrMalformedKey is what a text that cannot be a key is refused with.
+var ErrMalformedKey = errors.New("malformed key")
+
+// ProposalKey is the public, opaque name of a proposal: "p1_" and 22 base64url
+// characters, a hash of its DAO, provider and external id, the same on every
+// machine and after every import.
+type ProposalKey string
+
+// TopicKey is the public, opaque name of a forum topic: "t1_" and 22 base64url
+// characters, made as ProposalKey is.
+type TopicKey string
+
+// Identity says where a proposal or topic comes from.
+type Identity struct {
+	// DAOID is the DAO it belongs to.
+	DAOID string `json:"daoId" msgpack:"daoId"`
+	// Provider is the upstream system.
+	Provider Provider `json:"provider" msgpack:"provider"`
+	// ExternalID is its id in the upstream system.
+	ExternalID string `json:"externalId" msgpack:"externalId"`
+}
+
+// ProposalKey returns the key of the proposal with this identity.
+func (i Identity) ProposalKey() ProposalKey {
+	return ProposalKey(proposalKeyPrefix + i.hash())
+}
+
+// TopicKey returns the key of the forum topic with this identity.
+func (i Identity) TopicKey() TopicKey {
+	return TopicKey(topicKeyPrefix + i.hash())
+}
+
+func (i Identity) hash() string {
+	return hashOf(i.DAOID, string(i.Provider), i.ExternalID)
+}
+
+// EventID returns the id of what befell an item (named by its key) of a DAO once.
+func EventID(daoID, eventType, itemKey string) string {
+	return eventIDPrefix + hashOf(daoID, eventType, itemKey)
+}
+
+// SignalID returns the id of the one signal of a type about an item (named by its
+// key) of a DAO.
+func SignalID(daoID, signalType, itemKey string) string {
+	return signalIDPrefix + hashOf(daoID, signalType, itemKey)
+}
+
+// hashOf separates the parts with a zero byte, which none of them may contain, so
+// that no two lists run together.
+func hashOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:keyBytes])
+}
+
+// ParseProposalKey checks that text is well-formed; whether such a proposal
+// exists only a look-up tells. The error is ErrMalformedKey.
+func ParseProposalKey(text string) (ProposalKey, error) {
+	if err := checkKey(text, proposalKeyPrefix); err != nil {
+		return "", err
+	}
+	return ProposalKey(text), nil
+}
+
+// ParseTopicKey checks that text is well-formed, as ParseProposalKey does.
+func ParseTopicKey(text string) (TopicKey, error) {
+	if err := checkKey(text, topicKeyPrefix); err != nil {
+		return "", err
+	}
+	return TopicKey(text), nil
+}
+
+func checkKey(text, prefix string) error {
+	hash, found := strings.CutPrefix(text, prefix)
+	if found && len(hash) == base64.RawURLEncoding.EncodedLen(keyBytes) {
+		// Decoding skips line ends: what holds some has fewer bytes.
+		decoded, err := base64.RawURLEncoding.Strict().DecodeString(hash)
+		if err == nil && len(decoded) == keyBytes {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: want %q and 22 base64url characters", ErrMalformedKey, prefix)
+}
+
+// VoterIdentity returns the one spelling under which a voter is known:
+// hexadecimal addresses in lower case, anything else as it came.
+func VoterIdentity(text string) string {
+	if len(text) >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
+		return strings.ToLower(text)
+	}
+	return text
+}

@@ -1,0 +1,165 @@
+package governance_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pnyx/governance"
+)
+
+// The keys that were published can never change. They are the first 16 bytes of
+// SHA-256 over the parts joined by zero bytes, in base64url.
+func TestKeysAreTheOnesOnceGivenOut(t *testing.T) {
+	t.Parallel()
+	for hash, identity := range map[string]governance.Identity{
+		"f_XfJz_6yGy1gCgoSU2qbg": {DAOID: "uniswap", Provider: governance.Snapshot, ExternalID: "0x8b8f"},
+		"vo6YSj8ek_QLkk016RijdQ": {DAOID: "ethereum-name-service", Provider: governance.Tally, ExternalID: "42"},
+		"zOpbNMU7MVo6UJ_JMNsKBw": {DAOID: "ελλάς", Provider: governance.Discourse, ExternalID: "1"},
+	} {
+		if got, want := identity.ProposalKey(), governance.ProposalKey("p1_"+hash); got != want {
+			t.Errorf("proposal key of %+v: got %s, want %s", identity, got, want)
+		}
+		if got, want := identity.TopicKey(), governance.TopicKey("t1_"+hash); got != want {
+			t.Errorf("topic key of %+v: got %s, want %s", identity, got, want)
+		}
+	}
+}
+
+func TestPartsOfAnIdentityDoNotRunTogether(t *testing.T) {
+	t.Parallel()
+	seen := map[governance.ProposalKey]governance.Identity{}
+	for _, identity := range []governance.Identity{
+		{DAOID: "ab", Provider: "snapshot", ExternalID: "c"},
+		{DAOID: "a", Provider: "bsnapshot", ExternalID: "c"},
+		{DAOID: "a", Provider: "snapshot", ExternalID: "bc"},
+		{DAOID: "ab", Provider: "snapshotc"},
+		{DAOID: "absnapshotc"},
+		{ExternalID: "absnapshotc"},
+		{DAOID: "c", Provider: "snapshot", ExternalID: "ab"},
+		{},
+	} {
+		key := identity.ProposalKey()
+		if other, taken := seen[key]; taken {
+			t.Errorf("%+v and %+v share the key %s", identity, other, key)
+		}
+		seen[key] = identity
+	}
+}
+
+func TestEveryKeyIsWellFormed(t *testing.T) {
+	t.Parallel()
+	for i := range 500 {
+		identity := governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: fmt.Sprint(i)}
+		proposal, topic := identity.ProposalKey(), identity.TopicKey()
+		if got, err := governance.ParseProposalKey(string(proposal)); err != nil || got != proposal {
+			t.Fatalf("%s: got %s, %v, want it back", proposal, got, err)
+		}
+		if got, err := governance.ParseTopicKey(string(topic)); err != nil || got != topic {
+			t.Fatalf("%s: got %s, %v, want it back", topic, got, err)
+		}
+	}
+}
+
+func TestParseProposalKeyRefuses(t *testing.T) {
+	t.Parallel()
+	const hash = "f_XfJz_6yGy1gCgoSU2qbg"
+	for name, text := range map[string]string{
+		"empty":                "",
+		"the prefix alone":     "p1_",
+		"no prefix":            hash,
+		"a topic's prefix":     "t1_" + hash,
+		"a later version":      "p2_" + hash,
+		"upper case":           "P1_" + hash,
+		"one character less":   "p1_" + hash[1:],
+		"one character more":   "p1_" + hash + "A",
+		"padding":              "p1_" + hash + "==",
+		"a space before":       " p1_" + hash,
+		"a line feed after":    "p1_" + hash + "\n",
+		"a line feed inside":   "p1_" + hash[:21] + "\n",
+		"two line feeds":       "p1_" + hash[:20] + "\n\n",
+		"a return inside":      "p1_\r" + hash[1:],
+		"returns all over":     "p1_\r\n" + hash[:8] + "\r\n" + hash[8:16] + "\r\n",
+		"standard base64":      "p1_" + strings.Replace(hash, "_", "/", 1),
+		"a character too high": "p1_" + hash[:21] + "é"[:1],
+	} {
+		got, err := governance.ParseProposalKey(text)
+		if !errors.Is(err, governance.ErrMalformedKey) || got != "" {
+			t.Errorf("%s: got %q, %v, want %v", name, got, err, governance.ErrMalformedKey)
+		}
+	}
+}
+
+// 22 characters hold 132 bits, four more than the hash: only one spelling in
+// sixteen is the hash's own, and the others must not pass for the same proposal.
+func TestOnlyOneLastCharacterInSixteenIsCanonical(t *testing.T) {
+	t.Parallel()
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	var accepted string
+	for _, last := range alphabet {
+		if _, err := governance.ParseProposalKey("p1_AAAAAAAAAAAAAAAAAAAAA" + string(last)); err == nil {
+			accepted += string(last)
+		}
+	}
+	if want := "AQgw"; accepted != want {
+		t.Errorf("last characters: got %s, want %s", accepted, want)
+	}
+}
+
+func TestParseTopicKeyRefusesProposals(t *testing.T) {
+	t.Parallel()
+	if got, err := governance.ParseTopicKey("p1_AAAAAAAAAAAAAAAAAAAAAA"); !errors.Is(err, governance.ErrMalformedKey) || got != "" {
+		t.Errorf("got %q, %v, want %v", got, err, governance.ErrMalformedKey)
+	}
+}
+
+func TestVoterIdentityIsOneSpelling(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045",
+		"0XABC":          "0xabc",
+		"0x":             "0x",
+		"0X":             "0x",
+		"":               "",
+		"0":              "0",
+		"x0AB":           "x0AB",
+		"Vitalik.eth":    "Vitalik.eth",
+		"cosmos1QQQ":     "cosmos1QQQ",
+		" 0xAB":          " 0xAB",
+		"starknet:0xABC": "starknet:0xABC",
+	} {
+		if got := governance.VoterIdentity(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+		if again := governance.VoterIdentity(want); again != want {
+			t.Errorf("%q: got %q the second time, want no change", want, again)
+		}
+	}
+}
+
+func FuzzParseProposalKey(f *testing.F) {
+	for _, text := range []string{
+		"p1_AAAAAAAAAAAAAAAAAAAAAA", "p1_AAAAAAAAAAAAAAAAAAAAAB", "p1_f_XfJz_6yGy1gCgoSU2qbg", "t1_AAAAAAAAAAAAAAAAAAAAAA",
+		"p1_", "", "p1_AAAAAAAAAAAAAAAAAAAAA\n", "p1_AAAAAAAAAAAAAAAAAAAA==",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		key, err := governance.ParseProposalKey(text)
+		if err != nil {
+			if key != "" || !errors.Is(err, governance.ErrMalformedKey) {
+				t.Fatalf("%q: got %q, %v, want %v alone", text, key, err, governance.ErrMalformedKey)
+			}
+			return
+		}
+		hash, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, "p1_"))
+		if err != nil || len(hash) != 16 {
+			t.Fatalf("%q: holds %d bytes, %v, want 16", text, len(hash), err)
+		}
+		if only := "p1_" + base64.RawURLEncoding.EncodeToString(hash); string(key) != text || only != text {
+			t.Fatalf("%q: got %q, whose hash is written %q", text, key, only)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package governance_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/governance"
+)
+
+func TestEveryFormOfATopicsAddressNamesIt(t *testing.T) {
+	t.Parallel()
+	want := governance.TopicName("gov.optimism.io", "1234")
+	for _, address := range []string{
+		"https://gov.optimism.io/t/slug/1234", "https://gov.optimism.io/t/1234", "https://gov.optimism.io/t/slug/1234/5",
+		"https://gov.optimism.io/t/1234/5", "https://gov.optimism.io/t/slug/1234/", "https://gov.optimism.io/t/slug/1234/5/",
+		"https://gov.optimism.io/t/slug/1234?u=me&x=/t/9", "https://gov.optimism.io/t/slug/1234#post_2", "http://gov.optimism.io/t/slug/1234",
+		"https://www.gov.optimism.io/t/slug/1234", "HTTPS://Gov.Optimism.IO/t/Slug/1234", "gov.optimism.io/t/slug/1234",
+		"  https://gov.optimism.io/t/slug/1234\n", "https://gov.optimism.io:443/t/slug/1234", "https://gov.optimism.io/t/-/1234",
+		"https://gov.optimism.io/t/%E6%B0%91/1234.json", "https://gov.optimism.io/forum/t/2-of-3/1234",
+	} {
+		if got := governance.TopicLinked(address); got != want {
+			t.Errorf("%q: got %q, want %q", address, got, want)
+		}
+	}
+	if got := governance.TopicName("WWW.Gov.Optimism.io", "1234"); got != want {
+		t.Errorf("a host in another spelling: got %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsNoTopicsAddressNamesNone(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"", " ", "none", "https://gov.optimism.io", "https://gov.optimism.io/c/grants/69", "https://gov.optimism.io/t/slug",
+		"https://gov.optimism.io/t/slug/a/1234", "https://gov.optimism.io/t/slug/-1", "https://gov.optimism.io/t/slug/01",
+		"ftp://gov.optimism.io/t/slug/1234", "https:///t/slug/1234", "mailto:a@b.c/t/1",
+		"https://snapshot.org/#/space/proposal/0x12",
+	} {
+		if got := governance.TopicLinked(address); got != "" {
+			t.Errorf("%q: got %q, want none", address, got)
+		}
+	}
+}
+
+func TestEveryFormOfAProposalsAddressNamesIt(t *testing.T) {
+	t.Parallel()
+	snapshot := governance.ProposalNames(governance.Snapshot, "opcollective.eth", "0xAB12", "")
+	tally := governance.ProposalNames(governance.Tally, "uniswap", "2207450143689540900", "https://www.tally.xyz/gov/uniswap/proposal/93")
+	for address, names := range map[string][]string{
+		"https://snapshot.org/#/opcollective.eth/proposal/0xab12":               snapshot,
+		"https://snapshot.org/#/opcollective.eth/proposal/0xAB12/":              snapshot,
+		"http://www.snapshot.org/#/renamed.eth/proposal/0xab12?app=x":           snapshot,
+		"https://snapshot.box/#/s:opcollective.eth/proposal/0xab12":             snapshot,
+		"https://v1.snapshot.box/#/opcollective.eth/proposal/0xab12":            snapshot,
+		"https://snapshot.page/#/opcollective.eth/proposal/0xab12":              snapshot,
+		"https://www.tally.xyz/gov/uniswap/proposal/93":                         tally,
+		"https://tally.xyz/gov/Uniswap/proposal/2207450143689540900":            tally,
+		"https://www.tally.xyz/gov/uniswap/proposal/93?govId=eip155:1:0x40#top": tally,
+	} {
+		if got := governance.ProposalLinked(address); !slices.Contains(names, got) {
+			t.Errorf("%q: got %q, want one of %q", address, got, names)
+		}
+	}
+}
+
+func TestWhatIsNoProposalsAddressNamesNone(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"", "https://snapshot.org/#/profile/0xab", "https://snapshot.org/#/opcollective.eth", "https://snapshot.org/a/proposal/b",
+		"https://snapshot.org.example/#/a/proposal/b", "https://mysnapshot.org/#/a/proposal/b", "https://tally.xyz/gov/uniswap",
+		"https://tally.xyz/gov/uniswap/delegates/1", "https://gov.optimism.io/t/slug/1", "#/a/proposal/b", "/gov/uniswap/proposal/1",
+	} {
+		if got := governance.ProposalLinked(address); got != "" {
+			t.Errorf("%q: got %q, want none", address, got)
+		}
+	}
+}
+
+func TestAProposalIsNamedBySystemAndID(t *testing.T) {
+	t.Parallel()
+	names := [][]string{
+		governance.ProposalNames(governance.Snapshot, "a.eth", "QmX", ""),
+		governance.ProposalNames(governance.Snapshot, "b.eth", "Qmx", "https://tally.xyz/gov/a/proposal/1"),
+		governance.ProposalNames(governance.Tally, "a", "1", ""),
+		governance.ProposalNames(governance.Tally, "b", "1", "https://www.tally.xyz/gov/b/proposal/1"),
+	}
+	want := [][]string{{"snapshot:QmX"}, {"snapshot:Qmx"}, {"tally:a:1"}, {"tally:b:1"}}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}

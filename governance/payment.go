@@ -1,0 +1,67 @@
+package governance
+
+// PaymentState is how far a payment for one answer has come.
+type PaymentState string
+
+// The states of a payment. Before it settles a payment is claimed for one request;
+// from settling on it may have been charged, and is in the ledger.
+const (
+	// PaymentClaimed is a payment whose request is being worked on.
+	PaymentClaimed PaymentState = "claimed"
+	// PaymentSettling is a payment that was handed over for settlement, with an
+	// outcome that is not known yet.
+	PaymentSettling PaymentState = "settling"
+	// PaymentSettled is a payment that was charged.
+	PaymentSettled PaymentState = "settled"
+	// PaymentRefused is a payment that was not charged, and can no longer be for
+	// this request.
+	PaymentRefused PaymentState = "refused"
+	// PaymentUnknown is a payment whose outcome could not be found out while it was
+	// valid: a case for whoever keeps the books.
+	PaymentUnknown PaymentState = "unknown"
+)
+
+// PaymentStates lists the states that the ledger knows.
+func PaymentStates() []PaymentState {
+	return []PaymentState{PaymentSettling, PaymentSettled, PaymentRefused, PaymentUnknown}
+}
+
+// Payment is one payment for one answer.
+type Payment struct {
+	// ID is the authorization that can be charged once: network, token, payer and
+	// nonce in lower case.
+	ID    string       `msgpack:"id"`
+	State PaymentState `msgpack:"state"`
+	// Revision grows with every change of the payment, and with every claim.
+	Revision uint64 `msgpack:"revision"`
+	RouteID  string `msgpack:"routeId"`
+	// Request is the hash of the request that is paid for, Header that of the
+	// header it was paid with.
+	Request string `msgpack:"request"`
+	Header  string `msgpack:"header"`
+	Payer   string `msgpack:"payer"`
+	PayTo   string `msgpack:"payTo"`
+	Nonce   string `msgpack:"nonce"`
+	Network string `msgpack:"network"`
+	Asset   string `msgpack:"asset"`
+	Symbol  string `msgpack:"symbol"`
+	// Amount is in the token's units, a decimal; Units the same in its smallest.
+	Amount string `msgpack:"amount"`
+	Units  string `msgpack:"units"`
+
+	ValidBefore Timestamp  `msgpack:"validBefore"`
+	ClaimedAt   Timestamp  `msgpack:"claimedAt"`
+	ChangedAt   Timestamp  `msgpack:"changedAt"`
+	SettledAt   *Timestamp `msgpack:"settledAt"`
+
+	// Transaction is the hash of the transfer, once known.
+	Transaction string `msgpack:"transaction"`
+	// Reason is why the payment was refused, or what is not known of it.
+	Reason string `msgpack:"reason"`
+	// Attempts counts how often it was handed over for settlement. Unanswered says
+	// that one of these attempts was not answered.
+	Attempts   int  `msgpack:"attempts"`
+	Unanswered bool `msgpack:"unanswered"`
+	// Settlement is what is handed over, for as long as it may have to be again.
+	Settlement []byte `msgpack:"settlement"`
+}

@@ -1,0 +1,107 @@
+package governance
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	// maxPostBytes bounds the text of a post, several times what forums allow.
+	maxPostBytes = 1 << 20
+	// summaryRunes is the length of a summary at the most, and leastSummary what
+	// whole sentences have to fill of it to be preferred to a cut one.
+	summaryRunes = 280
+	leastSummary = 100
+	// deepest is the depth of lists and quotes beyond which text is not set in further.
+	deepest = 6
+)
+
+// Post is the first post of a forum topic as plain text.
+type Post struct {
+	// Text is all of it: paragraphs, lists, quotes with "> ", pictures by their
+	// description.
+	Text string
+	// Summary is its first sentences, leaving out headings, code, pictures, tables
+	// and what others are quoted with.
+	Summary string
+	// Links names the proposals that it links, sorted; see ProposalLinked.
+	Links []string
+}
+
+// ReadPost turns a post from the HTML that a forum renders into plain text. It
+// follows the tokens and keeps no tree, so that no nesting is too deep for it.
+func ReadPost(cooked string) Post {
+	cooked = strings.ToValidUTF8(cooked, "\uFFFD")
+	whole := newPostReader(cooked, maxPostBytes)
+	whole.read()
+	// What is left out can be what a post is all about.
+	brief := newPostReader(cooked, 8*summaryRunes)
+	brief.brief = true
+	brief.read()
+	summary := summarize(brief.String())
+	if summary == "" {
+		summary = summarize(whole.String())
+	}
+	slices.Sort(whole.links)
+	return Post{Text: whole.String(), Summary: summary, Links: slices.Compact(whole.links)}
+}
+
+// postReader collects the text of a post.
+type postReader struct {
+	tokens *html.Tokenizer
+	// brief leaves out what a summary does not show.
+	brief bool
+	most  int
+	links []string
+
+	text strings.Builder
+	// gap is how many line ends, and space and marker what else, is owed before the
+	// next text.
+	gap    int
+	space  bool
+	marker string
+	// verbatim and quoted count the elements open that keep white space, or quote.
+	verbatim, quoted int
+	// lists holds the number of the last item of each list open, -1 where items have
+	// none.
+	lists []int
+	cells int
+}
+
+func newPostReader(cooked string, most int) *postReader {
+	return &postReader{tokens: html.NewTokenizer(strings.NewReader(cooked)), most: most}
+}
+
+// activeTag matches what a browser would take for an element that runs or loads
+// something. Text may hold such: somebody wrote about it.
+var activeTag = regexp.MustCompile(`(?i)<(/?(?:script|style|iframe|object|embed|svg|math|link|meta|base|form|img|template|noscript))`)
+
+// String returns what was collected. A space takes the life out of what would be
+// a tag, should anybody show the text as HTML.
+func (p *postReader) String() string {
+	text := p.text.String()
+	if len(text) > p.most {
+		text = strings.ToValidUTF8(text[:p.most], "")
+	}
+	return activeTag.ReplaceAllString(strings.TrimSpace(text), "< $1")
+}
+
+func (p *postReader) read() {
+	for p.text.Len() < p.most {
+		switch p.tokens.Next() {
+		case html.ErrorToken:
+			return
+		case html.TextToken:
+			p.write(string(p.tokens.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			p.open(p.tokens.Token())
+		case html.EndTagToken:
+			name, _ := p.tokens.TagName()
+			p.end(string(name))
+		case html.CommentToken, html.DoctypeToken:
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package governance
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// write adds text, with one space for any white space unless it is kept.
+func (p *postReader) write(text string) {
+	for _, r := range text {
+		switch {
+		case p.text.Len() > p.most:
+			return
+		case isInvisible(r):
+		case p.verbatim > 0 && r == '\n':
+			p.gap = min(p.gap+1, 2)
+		case p.verbatim > 0 && unicode.IsSpace(r):
+			p.begin()
+			p.text.WriteByte(' ')
+		case unicode.IsSpace(r):
+			p.space = true
+		default:
+			p.begin()
+			p.text.WriteRune(r)
+		}
+	}
+}
+
+// begin writes what is owed before the next character.
+func (p *postReader) begin() {
+	first := p.text.Len() == 0
+	switch {
+	case first, p.gap > 0:
+		if !first {
+			p.text.WriteString("\n\n"[:p.gap])
+		}
+		p.text.WriteString(strings.Repeat("> ", min(p.quoted, deepest)))
+	case p.space:
+		p.text.WriteByte(' ')
+	}
+	p.text.WriteString(p.marker)
+	p.gap, p.space, p.marker = 0, false, ""
+}
+
+// isInvisible says whether a character shows nothing, or changes the direction in
+// which others are read. White space is not meant, nor is what joins emoji.
+func isInvisible(r rune) bool {
+	switch {
+	case r == '\u200d' || unicode.IsSpace(r):
+		return false
+	case r == '\u00ad', r == '\u200b', r == '\ufeff', r >= '\u202a' && r <= '\u202e', r >= '\u2060' && r <= '\u206f':
+		return true
+	}
+	return unicode.IsControl(r)
+}
+
+// summarize returns the first sentences of a text: as many as fit, or, where these
+// are next to nothing, as many words.
+func summarize(text string) string {
+	joined := []rune(strings.Join(strings.Fields(text), " "))
+	if len(joined) <= summaryRunes {
+		return string(joined)
+	}
+	// Where the last sentence, or line, ends that fits as a whole.
+	whole, at := 0, -1
+	for line := range strings.Lines(text) {
+		for word := range strings.FieldsSeq(line) {
+			if at += 1 + utf8.RuneCountInString(word); at > summaryRunes {
+				return cutSummary(joined, whole)
+			}
+			if endsSentence(word) {
+				whole = at
+			}
+		}
+		whole = max(at, 0)
+	}
+	return cutSummary(joined, whole)
+}
+
+// endsSentence says whether a word has a full stop or the like behind it.
+func endsSentence(word string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, "\"')]*”’"))
+	return strings.ContainsRune(".!?…。！？", last)
+}
+
+// cutSummary cuts a text that is too long: behind its whole sentences, or else
+// between two words, if there are two.
+func cutSummary(text []rune, whole int) string {
+	if whole >= leastSummary {
+		return string(text[:whole])
+	}
+	cut := string(text[:summaryRunes-1])
+	if at := strings.LastIndexByte(cut, ' '); at > 0 && text[summaryRunes-1] != ' ' {
+		cut = cut[:at]
+	}
+	return strings.TrimRight(cut, " ,;:-") + "…"
+}

@@ -1,0 +1,93 @@
+package governance
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+)
+
+// longestTitle and longestLabel bound the characters of a title and of a choice
+// inside a sentence.
+const (
+	longestTitle = 100
+	longestLabel = 60
+)
+
+// amountText writes an amount for people: whole, in groups of three, from a
+// thousand on; cut at two decimal places below, at six below one.
+func amountText(amount decimal.Decimal) string {
+	switch {
+	case amount.GreaterThanOrEqual(decimal.NewFromInt(1000)):
+		return grouped(amount.Truncate(0).String())
+	case amount.GreaterThanOrEqual(decimal.NewFromInt(1)), amount.IsZero():
+		return amount.Truncate(2).String()
+	}
+	return amount.Truncate(6).String()
+}
+
+func countText(count uint64) string {
+	return grouped(fmt.Sprint(count))
+}
+
+// grouped puts commas between each three digits of a whole number.
+func grouped(digits string) string {
+	var text strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			text.WriteByte(',')
+		}
+		text.WriteRune(digit)
+	}
+	return text.String()
+}
+
+// percentOf returns what part of a whole something is, in percent cut at one
+// decimal place; zero of nothing.
+func percentOf(part, whole decimal.Decimal) decimal.Decimal {
+	if whole.IsZero() {
+		return decimal.Zero
+	}
+	quotient, _ := part.Shift(2).QuoRem(whole, 1)
+	return quotient
+}
+
+// titleText quotes a title inside a sentence.
+func titleText(title string) string {
+	if strings.TrimSpace(title) == "" {
+		return "an untitled proposal"
+	}
+	return quoted(title, longestTitle)
+}
+
+// quoted puts a text of somebody else into quotes, on one line, cut where it is too
+// long.
+func quoted(text string, longest int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > longest {
+		text = strings.TrimSpace(string([]rune(text)[:longest])) + "…"
+	}
+	return "“" + text + "”"
+}
+
+// hourText writes a moment to the minute.
+func hourText(at Timestamp) string {
+	return at.Time().Format("2 January 2006, 15:04 UTC")
+}
+
+// counted writes a number with what it counts.
+func counted(count uint64, one, many string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return countText(count) + " " + many
+}
+
+// voterText shortens an address inside a sentence; names stay.
+func voterText(voter string) string {
+	if len(voter) != len("0x")+40 || !strings.HasPrefix(voter, "0x") {
+		return voter
+	}
+	return voter[:6] + "…" + voter[len(voter)-4:]
+}

@@ -1,0 +1,52 @@
+package governance
+
+// QualityFlag says what a reader should know about the data behind an answer.
+type QualityFlag string
+
+// The quality flags of a proposal; QualityFlags says what they mean.
+const (
+	TitleMissing         QualityFlag = "title_missing"
+	BodyMissing          QualityFlag = "body_missing"
+	TimesMissing         QualityFlag = "times_missing"
+	TimesDayOnly         QualityFlag = "times_day_only"
+	LifecycleAssumed     QualityFlag = "lifecycle_assumed"
+	ChoicesDerived       QualityFlag = "choices_derived"
+	ScoresUnavailable    QualityFlag = "scores_unavailable"
+	OutcomeDerived       QualityFlag = "outcome_derived"
+	BallotsMissing       QualityFlag = "ballots_missing"
+	BallotsPartial       QualityFlag = "ballots_partial"
+	BallotsUndated       QualityFlag = "ballots_undated"
+	BallotsDayOnly       QualityFlag = "ballots_day_only"
+	RecastsPresent       QualityFlag = "recasts_present"
+	PowerRounded         QualityFlag = "power_rounded"
+	TotalsDifferUpstream QualityFlag = "totals_differ_upstream"
+	TotalsDisagree       QualityFlag = "totals_disagree"
+)
+
+// QualityRule says when a flag is raised.
+type QualityRule struct {
+	Flag    QualityFlag
+	Meaning string
+}
+
+// QualityFlags lists every quality flag.
+func QualityFlags() []QualityRule {
+	return []QualityRule{
+		{TitleMissing, "Upstream states no title."},
+		{BodyMissing, "Upstream states no text."},
+		{TimesMissing, "Neither start nor end is known."},
+		{TimesDayOnly, "Of start or end only the day is known."},
+		{LifecycleAssumed, "Neither times nor state are known: the proposal is taken to be closed."},
+		{ChoicesDerived, "Ballots support choices that upstream does not state."},
+		{ScoresUnavailable, "The vote type cannot be counted here, and upstream states no scores."},
+		{OutcomeDerived, "The outcome follows from scores and quorum; upstream states none."},
+		{BallotsMissing, "No ballot is held, and upstream does not state that there are none."},
+		{BallotsPartial, "Ballots are held, but upstream states more."},
+		{BallotsUndated, "Some ballots that count have no time."},
+		{BallotsDayOnly, "Of some ballots that count only the day is known."},
+		{RecastsPresent, "Some voters voted more than once: their latest ballots count."},
+		{PowerRounded, "Some ballots that count had more than 18 decimal places upstream, and were rounded."},
+		{TotalsDifferUpstream, "All ballots that upstream states are held, but there are more of them, or they come to another total or to other scores, than upstream states."},
+		{TotalsDisagree, "The parts do not sum to the whole: the last good numbers are shown, or none."},
+	}
+}

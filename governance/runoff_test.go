@@ -1,0 +1,188 @@
+package governance_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+)
+
+// ranked is a group of ballots in short: "1>2>3" with a vote a unit of power.
+func ranked(choices string, power int64) governance.Ranking {
+	ranking := governance.Ranking{Votes: uint64(power), Power: decimal.NewFromInt(power)}
+	if choices != "" {
+		ranking.Choices = strings.Split(choices, ">")
+	}
+	return ranking
+}
+
+func TestRunOff(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		ballots []governance.Ranking
+		want    map[string]int64
+	}{
+		{"no ballots", nil, map[string]int64{}},
+		{"a ballot that ranks nothing", []governance.Ranking{ranked("", 5)}, map[string]int64{}},
+		{"one choice", []governance.Ranking{ranked("1", 5)}, map[string]int64{"1": 5}},
+		{
+			"two choices need no majority",
+			[]governance.Ranking{ranked("1>2", 3), ranked("2>1", 3)},
+			map[string]int64{"1": 3, "2": 3},
+		},
+		{
+			"a majority at once ends it with everyone still standing",
+			[]governance.Ranking{ranked("1", 6), ranked("2>3", 3), ranked("3>2", 2)},
+			map[string]int64{"1": 6, "2": 3, "3": 2},
+		},
+		{
+			"the weakest choice's ballots go to their next",
+			[]governance.Ranking{ranked("1", 4), ranked("2", 3), ranked("3>2", 2)},
+			map[string]int64{"1": 4, "2": 5},
+		},
+		{
+			"half is no majority",
+			[]governance.Ranking{ranked("1", 4), ranked("2", 3), ranked("3>2", 1)},
+			map[string]int64{"1": 4, "2": 4},
+		},
+		{
+			"a ballot passes over choices that are struck out",
+			[]governance.Ranking{ranked("1", 5), ranked("2", 4), ranked("3>4>2", 2), ranked("4>3>2", 1)},
+			map[string]int64{"1": 5, "2": 7},
+		},
+		{
+			"ballots that are used up no longer count towards the majority",
+			[]governance.Ranking{ranked("1", 6), ranked("2", 3), ranked("3", 2), ranked("4", 1)},
+			map[string]int64{"1": 6, "2": 3, "3": 2},
+		},
+		{
+			"of equally weak choices the first is struck, by number",
+			[]governance.Ranking{ranked("1", 5), ranked("2>10", 3), ranked("10>2", 3)},
+			map[string]int64{"1": 5, "10": 6},
+		},
+		{
+			"a choice without first preferences is the weakest",
+			[]governance.Ranking{ranked("1>3", 3), ranked("2>3", 3)},
+			map[string]int64{"1": 3, "2": 3},
+		},
+		{
+			"a choice without first preferences stands until it is struck",
+			[]governance.Ranking{ranked("1>3", 5), ranked("2", 3)},
+			map[string]int64{"1": 5, "2": 3, "3": 0},
+		},
+		{
+			"ballots without power decide nothing",
+			[]governance.Ranking{ranked("1", 0), ranked("2", 0), ranked("3", 0)},
+			map[string]int64{"2": 0, "3": 0},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			want := map[string]governance.Score{}
+			for choice, power := range test.want {
+				want[choice] = governance.Score{Votes: uint64(power), Power: decimal.NewFromInt(power)}
+			}
+			got := governance.RunOff(test.ballots, governance.CompareChoiceKeys)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("last round (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRunOffCountsVotesApartFromPower(t *testing.T) {
+	t.Parallel()
+	got := governance.RunOff([]governance.Ranking{
+		{Choices: []string{"1"}, Votes: 1, Power: num("10")},
+		{Choices: []string{"2"}, Votes: 900, Power: num("9.9")},
+		{Choices: []string{"3", "2"}, Votes: 40, Power: num("0.25")},
+	}, governance.CompareChoiceKeys)
+	want := map[string]governance.Score{"1": {Votes: 1, Power: num("10")}, "2": {Votes: 940, Power: num("10.15")}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("last round (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunOffAgreesWithSnapshotsProcedure(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 500 {
+		choices := []string{"1", "2", "3", "4", "10", "11"}[:1+random.IntN(6)]
+		ballots := make([]governance.Ranking, random.IntN(12))
+		for i := range ballots {
+			random.Shuffle(len(choices), func(a, b int) { choices[a], choices[b] = choices[b], choices[a] })
+			// Few sizes, so that there are ties.
+			ballots[i] = ranked(strings.Join(choices[:random.IntN(len(choices)+1)], ">"), random.Int64N(4))
+		}
+		want := snapshotRunOff(ballots)
+		for range 3 {
+			got := governance.RunOff(ballots, governance.CompareChoiceKeys)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("last round of %v (-want +got):\n%s", ballots, diff)
+			}
+			random.Shuffle(len(ballots), func(a, b int) { ballots[a], ballots[b] = ballots[b], ballots[a] })
+		}
+	}
+}
+
+// snapshotRunOff strikes a choice by taking it out of every ballot, one round
+// after the other, as Snapshot does.
+func snapshotRunOff(ballots []governance.Ranking) map[string]governance.Score {
+	round := map[string]governance.Score{}
+	var total decimal.Decimal
+	for _, ballot := range ballots {
+		for _, choice := range ballot.Choices {
+			round[choice] = governance.Score{Votes: round[choice].Votes, Power: round[choice].Power}
+		}
+		if len(ballot.Choices) > 0 {
+			first := round[ballot.Choices[0]]
+			round[ballot.Choices[0]] = governance.Score{Votes: first.Votes + ballot.Votes, Power: first.Power.Add(ballot.Power)}
+			total = total.Add(ballot.Power)
+		}
+	}
+	standing := make([]string, 0, len(round))
+	for choice := range round {
+		standing = append(standing, choice)
+	}
+	slices.SortFunc(standing, func(a, b string) int {
+		if order := round[a].Power.Cmp(round[b].Power); order != 0 {
+			return order
+		}
+		return governance.CompareChoiceKeys(a, b)
+	})
+	if len(standing) < 3 || round[standing[len(standing)-1]].Power.GreaterThan(total.Div(decimal.NewFromInt(2))) {
+		return round
+	}
+	left := slices.Clone(ballots)
+	for i := range left {
+		left[i].Choices = slices.DeleteFunc(slices.Clone(left[i].Choices), func(choice string) bool {
+			return choice == standing[0]
+		})
+	}
+	return snapshotRunOff(left)
+}
+
+func TestCompareChoiceKeysOrdersAsProposalsDo(t *testing.T) {
+	t.Parallel()
+	want := []string{"1", "2", "9", "10", "11", "20", "100", "abstain", "against", "for"}
+	got := slices.Clone(want)
+	rand.New(rand.NewPCG(9, 10)).Shuffle(len(got), func(a, b int) { got[a], got[b] = got[b], got[a] })
+	slices.SortFunc(got, governance.CompareChoiceKeys)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	for _, a := range want {
+		for _, b := range want {
+			there, back := governance.CompareChoiceKeys(a, b), governance.CompareChoiceKeys(b, a)
+			if (there < 0) != (back > 0) || (there == 0) != (a == b) {
+				t.Errorf("%s and %s: got %d, %d the other way round", a, b, there, back)
+			}
+		}
+	}
+}

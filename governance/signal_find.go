@@ -1,0 +1,334 @@
+package governance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// points turns a decimal number of points into whole ones, cut.
+func points(of decimal.Decimal) int {
+	return int(of.IntPart())
+}
+
+// tenths is a factor of so many tenths.
+func tenths(n int64) decimal.Decimal {
+	return decimal.New(n, -1)
+}
+
+func findDeadline(f VoteFacts) (Finding, bool) {
+	if f.EndAt == nil || f.Outcome == Canceled {
+		return Finding{}, false
+	}
+	at, under := f.spanBefore(ReminderSpan)
+	if !under && (f.StartAt == nil || *f.StartAt >= *f.EndAt) {
+		return Finding{}, false
+	}
+	if !under {
+		at = *f.StartAt
+	}
+	found := Finding{
+		DetectedAt: at, DeadlineAt: f.EndAt, Score: 50, Severity: SeverityInfo,
+		Title:    "Last day to vote: " + titleText(f.Title),
+		Summary:  "Voting ends on " + hourText(*f.EndAt) + ".",
+		Evidence: map[string]string{"endAt": f.EndAt.String()},
+	}
+	standing, known := f.Before[ReminderSpan]
+	if !known || !under {
+		return found, true
+	}
+	found.Evidence["votes"] = strconv.FormatUint(standing.Votes, 10)
+	found.Summary += " " + ballotsSoFar(standing.Votes)
+	if f.Quorum != nil && f.Quorum.IsPositive() {
+		progress := percentOf(standing.Counted, *f.Quorum)
+		found.Evidence["quorumProgressPercent"] = progress.String()
+		if f.quorumShort(standing) {
+			found.Score, found.Severity = 65, SeverityWarning
+			found.Summary += fmt.Sprintf(" They make %s%% of the quorum.", progress)
+		}
+	}
+	return found, true
+}
+
+func ballotsSoFar(votes uint64) string {
+	switch votes {
+	case 0:
+		return "Nobody has voted yet."
+	case 1:
+		return "One ballot has been cast so far."
+	}
+	return countText(votes) + " ballots have been cast so far."
+}
+
+func findQuorumAtRisk(f VoteFacts) (Finding, bool) {
+	at, under := f.spanBefore(QuorumSpan)
+	standing, known := f.Before[QuorumSpan]
+	if !under || !known || standing.Votes == 0 || !f.quorumShort(standing) {
+		return Finding{}, false
+	}
+	progress := percentOf(standing.Counted, *f.Quorum)
+	return Finding{
+		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
+		Score: 55 + points(progress.Mul(decimal.New(35, -2))),
+		Title: "Quorum at risk: " + titleText(f.Title),
+		Summary: fmt.Sprintf("12 hours before the end the quorum was %s%% full: %s of %s in voting power.",
+			progress, amountText(standing.Counted), amountText(*f.Quorum)),
+		Evidence: quorumEvidence(standing, *f.Quorum, progress),
+	}, true
+}
+
+func quorumEvidence(s Standing, quorum, progress decimal.Decimal) map[string]string {
+	return map[string]string{
+		"counted": s.Counted.String(), "quorum": quorum.String(),
+		"quorumProgressPercent": progress.String(), "votes": strconv.FormatUint(s.Votes, 10),
+	}
+}
+
+func findCloseRace(f VoteFacts) (Finding, bool) {
+	at, under := f.spanBefore(RaceSpan)
+	standing, known := f.Before[RaceSpan]
+	ahead, tight := closeRace(standing)
+	if !under || !known || !f.Single || !tight {
+		return Finding{}, false
+	}
+	return Finding{
+		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
+		Score: 60 + points(decimal.NewFromInt(closeMargin).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
+		Title: "Close race: " + titleText(f.Title),
+		Summary: fmt.Sprintf("6 hours before the end %s led %s by %s%% of all power.",
+			f.label(ahead.first), f.label(ahead.second), ahead.percent),
+		Evidence: f.raceEvidence(standing, ahead),
+	}, true
+}
+
+// closeRace says whether the two choices ahead are close, over enough ballots.
+func closeRace(s Standing) (race, bool) {
+	ahead, found := raceOf(s)
+	return ahead, found && s.Votes >= fewestBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMargin))
+}
+
+func (f VoteFacts) label(choice int) string {
+	return quoted(f.Choices[choice].Label, longestLabel)
+}
+
+func (f VoteFacts) raceEvidence(s Standing, r race) map[string]string {
+	return map[string]string{
+		"leading": f.Choices[r.first].Key, "leadingPower": s.Scores[r.first].String(),
+		"second": f.Choices[r.second].Key, "secondPower": s.Scores[r.second].String(),
+		"marginPercent": r.percent.String(), "votes": strconv.FormatUint(s.Votes, 10),
+	}
+}
+
+func findContested(f VoteFacts) (Finding, bool) {
+	ahead, tight := closeRace(f.Final)
+	if !f.ended() || !f.Single || !tight {
+		return Finding{}, false
+	}
+	summary := fmt.Sprintf("%s is ahead of %s by %s%% of all power: %s against %s.", f.label(ahead.first), f.label(ahead.second),
+		ahead.percent, amountText(f.Final.Scores[ahead.first]), amountText(f.Final.Scores[ahead.second]))
+	if ahead.margin.IsZero() {
+		summary = fmt.Sprintf("%s and %s are level, at %s each.", f.label(ahead.first), f.label(ahead.second),
+			amountText(f.Final.Scores[ahead.first]))
+	}
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityWarning,
+		Score:   50 + points(decimal.NewFromInt(closeMargin).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
+		Title:   "Decided by a narrow margin: " + titleText(f.Title),
+		Summary: summary, Evidence: f.raceEvidence(f.Final, ahead),
+	}, true
+}
+
+func findDecisive(f VoteFacts) (Finding, bool) {
+	ballot, ahead, found := f.decisive()
+	if !found {
+		return Finding{}, false
+	}
+	share := percentOf(ballot.Power, f.Final.Power)
+	evidence := f.ballotEvidence(ballot, share)
+	evidence["margin"] = ahead.margin.String()
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityWarning,
+		Score: 50 + points(share.Mul(tenths(5))),
+		Title: "One ballot decided: " + titleText(f.Title),
+		Summary: fmt.Sprintf("%s cast %s for %s: more than its lead of %s over %s.", voterText(ballot.Voter),
+			amountText(ballot.Power), f.label(ahead.first), amountText(ahead.margin), f.label(ahead.second)),
+		Evidence: evidence,
+	}, true
+}
+
+func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[string]string {
+	return map[string]string{
+		"voter": b.Voter, "choice": f.Choices[b.Choice].Key, "power": b.Power.String(),
+		"sharePercent": share.String(), "votes": strconv.FormatUint(f.Final.Votes, 10),
+	}
+}
+
+func findWhale(f VoteFacts) (Finding, bool) {
+	if _, _, decisive := f.decisive(); decisive || !f.ended() || !f.Single || f.Final.Votes < fewestBallots || len(f.Largest) == 0 {
+		return Finding{}, false
+	}
+	largest := slices.MaxFunc(f.Largest, func(a, b LargestBallot) int {
+		return cmp.Or(a.Power.Cmp(b.Power), cmp.Compare(b.Choice, a.Choice))
+	})
+	share := percentOf(largest.Power, f.Final.Power)
+	if share.LessThan(decimal.NewFromInt(whaleShare)) {
+		return Finding{}, false
+	}
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityInfo,
+		Score: 20 + points(share.Mul(tenths(5))),
+		Title: "One voter weighs heavily: " + titleText(f.Title),
+		Summary: fmt.Sprintf("%s cast %s%% of all power, %s, for %s.",
+			voterText(largest.Voter), share, amountText(largest.Power), f.label(largest.Choice)),
+		Evidence: f.ballotEvidence(largest, share),
+	}, true
+}
+
+func findSwing(f VoteFacts) (Finding, bool) {
+	_, under := f.spanBefore(ReminderSpan)
+	before, known := f.Before[ReminderSpan]
+	if !f.ended() || !f.Single || !under || !known || before.Votes < fewestBallots {
+		return Finding{}, false
+	}
+	then, found := leader(before)
+	now, won := leader(f.Final)
+	if !found || !won || then == now {
+		return Finding{}, false
+	}
+	ahead, _ := raceOf(f.Final)
+	late := percentOf(f.Final.Power.Sub(before.Power), f.Final.Power)
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityWarning,
+		Score: 65 + points(late.Mul(tenths(3))),
+		Title: "Turned on the last day: " + titleText(f.Title),
+		Summary: fmt.Sprintf("%s led until a day before the end; %s came out ahead with %s%% of all power cast on the last day.",
+			f.label(then), f.label(now), late),
+		Evidence: map[string]string{
+			"ledBefore": f.Choices[then].Key, "won": f.Choices[now].Key, "marginPercent": ahead.percent.String(),
+			"lastDayPercent": late.String(), "votes": strconv.FormatUint(f.Final.Votes, 10),
+		},
+	}, true
+}
+
+// leader is the one choice with the most power; two that are level lead nobody.
+func leader(s Standing) (choice int, found bool) {
+	first := Largest(s.Scores)
+	if first < 0 || !s.Scores[first].IsPositive() {
+		return 0, false
+	}
+	for i, score := range s.Scores {
+		if i != first && score.Equal(s.Scores[first]) {
+			return 0, false
+		}
+	}
+	return first, true
+}
+
+func findQuorumMissed(f VoteFacts) (Finding, bool) {
+	if !f.ended() || !f.quorumShort(f.Final) {
+		return Finding{}, false
+	}
+	progress := percentOf(f.Final.Counted, *f.Quorum)
+	if progress.LessThan(decimal.NewFromInt(leastQuorum)) {
+		return Finding{}, false
+	}
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityInfo,
+		Score: 25 + points(progress.Mul(tenths(5))),
+		Title: "Quorum missed: " + titleText(f.Title),
+		Summary: fmt.Sprintf("At the end the quorum was %s%% full: %s of %s in voting power.",
+			progress, amountText(f.Final.Counted), amountText(*f.Quorum)),
+		Evidence: quorumEvidence(f.Final, *f.Quorum, progress),
+	}, true
+}
+
+// turnout holds the ballots against the median of the votes before.
+func (f VoteFacts) turnout() (median, percent decimal.Decimal, known bool) {
+	if !f.ended() || f.Final.Votes == 0 || len(f.Earlier) < fewestEarlier {
+		return decimal.Zero, decimal.Zero, false
+	}
+	earlier := slices.Sorted(slices.Values(f.Earlier))
+	middle := len(earlier) / 2
+	median = decimal.NewFromUint64(earlier[middle])
+	if len(earlier)%2 == 0 {
+		median = median.Add(decimal.NewFromUint64(earlier[middle-1])).Mul(tenths(5))
+	}
+	return median, percentOf(decimal.NewFromUint64(f.Final.Votes), median), median.IsPositive()
+}
+
+func (f VoteFacts) turnoutEvidence(median, percent decimal.Decimal) map[string]string {
+	return map[string]string{
+		"votes": strconv.FormatUint(f.Final.Votes, 10), "medianVotes": median.String(),
+		"percentOfMedian": percent.String(), "earlierVotes": strconv.Itoa(len(f.Earlier)),
+	}
+}
+
+func findDrop(f VoteFacts) (Finding, bool) {
+	median, percent, known := f.turnout()
+	half := decimal.NewFromInt(50)
+	if !known || median.LessThan(decimal.NewFromInt(10)) || percent.GreaterThanOrEqual(half) {
+		return Finding{}, false
+	}
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityInfo,
+		Score: 30 + points(half.Sub(percent).Mul(tenths(4))),
+		Title: "Few voted: " + titleText(f.Title),
+		Summary: fmt.Sprintf("%s; the usual number here is %s.",
+			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
+		Evidence: f.turnoutEvidence(median, percent),
+	}, true
+}
+
+func findSurge(f VoteFacts) (Finding, bool) {
+	median, percent, known := f.turnout()
+	if !known || f.Final.Votes < 20 || percent.LessThan(decimal.NewFromInt(300)) {
+		return Finding{}, false
+	}
+	return Finding{
+		DetectedAt: *f.EndAt, Severity: SeverityInfo,
+		Score: min(80, 45+5*(points(percent)/100-3)),
+		Title: "Unusually many voted: " + titleText(f.Title),
+		Summary: fmt.Sprintf("%s; the usual number here is %s.",
+			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
+		Evidence: f.turnoutEvidence(median, percent),
+	}, true
+}
+
+func findOverdue(f VoteFacts) (Finding, bool) {
+	if !f.ended() || !f.Onchain || f.Outcome != Passed && f.Outcome != Executed {
+		return Finding{}, false
+	}
+	at := *f.EndAt + Timestamp((overdueDays * 24 * time.Hour).Milliseconds())
+	executed := f.Outcome == Executed && (f.ExecutedAt == nil || *f.ExecutedAt <= at)
+	if executed {
+		return Finding{}, false
+	}
+	return Finding{
+		DetectedAt: at, Severity: SeverityWarning, Score: 70,
+		Title:    "Passed, but not executed: " + titleText(f.Title),
+		Summary:  fmt.Sprintf("The vote ended on %s, and %d days later nothing had been executed.", hourText(*f.EndAt), overdueDays),
+		Evidence: map[string]string{"endAt": f.EndAt.String(), "outcome": string(Passed)},
+	}, true
+}
+
+func findBurst(f ThreadFacts) (Finding, bool) {
+	if f.CreatedAt == nil || f.LastPostAt == nil || f.Posts < burstPosts || *f.LastPostAt < *f.CreatedAt {
+		return Finding{}, false
+	}
+	lasted := f.LastPostAt.Time().Sub(f.CreatedAt.Time())
+	if lasted > burstDays*24*time.Hour {
+		return Finding{}, false
+	}
+	hours := uint64(*f.LastPostAt-*f.CreatedAt) / uint64(time.Hour.Milliseconds()) //nolint:gosec // not negative, see above
+	return Finding{
+		DetectedAt: *f.LastPostAt, Severity: SeverityInfo,
+		Score:    int(min(75, 35+5*((f.Posts-burstPosts)/10))),
+		Title:    "Lively discussion: " + titleText(f.Title),
+		Summary:  fmt.Sprintf("%s posts within %s of its opening.", countText(f.Posts), counted(max(hours, 1), "hour", "hours")),
+		Evidence: map[string]string{"posts": strconv.FormatUint(f.Posts, 10), "hours": strconv.FormatUint(hours, 10)},
+	}, true
+}

@@ -1,0 +1,91 @@
+package governance
+
+// Provider is an upstream system.
+type Provider string
+
+// The upstream systems that Pnyx reads.
+const (
+	Snapshot  Provider = "snapshot"
+	Tally     Provider = "tally"
+	Discourse Provider = "discourse"
+)
+
+// Lifecycle is where a proposal stands: pending, then active, then closed.
+type Lifecycle string
+
+// The states of a proposal's life.
+const (
+	Pending Lifecycle = "pending"
+	Active  Lifecycle = "active"
+	Closed  Lifecycle = "closed"
+)
+
+// Outcome is what became of a proposal; Unknown until it is decided, and
+// afterwards where neither upstream nor a known rule tells.
+type Outcome string
+
+// The outcomes of a proposal.
+const (
+	Passed   Outcome = "passed"
+	Failed   Outcome = "failed"
+	Executed Outcome = "executed"
+	Canceled Outcome = "canceled"
+	Unknown  Outcome = "unknown"
+)
+
+// Coverage says how much of what upstream has is held.
+type Coverage string
+
+// The degrees of coverage.
+const (
+	Complete            Coverage = "complete"
+	Partial             Coverage = "partial"
+	Backfilling         Coverage = "backfilling"
+	CoverageUnavailable Coverage = "unavailable"
+)
+
+// Coverages lists every Coverage.
+func Coverages() []Coverage {
+	return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable}
+}
+
+// VoteCoverage says how much of the ballots upstream has is held.
+type VoteCoverage string
+
+// The degrees of vote coverage.
+const (
+	VotesReady       VoteCoverage = "ready"
+	VotesPartial     VoteCoverage = "partial"
+	VotesBackfilling VoteCoverage = "backfilling"
+	VotesUnavailable VoteCoverage = "unavailable"
+)
+
+// Readiness says how far an answer may be relied on.
+type Readiness string
+
+// The values of meta.readiness.status.
+const (
+	// Ready is an answer made from all that has been imported.
+	Ready Readiness = "ready"
+	// ReadinessBackfilling is an answer while its data is still being imported.
+	ReadinessBackfilling Readiness = "backfilling"
+	// Stale is the last good answer, while nothing newer can be worked out.
+	Stale Readiness = "stale"
+	// ReadinessUnavailable is an answer about data that is not held.
+	ReadinessUnavailable Readiness = "unavailable"
+)
+
+// VoteType is how a ballot on a proposal is filled in and counted.
+type VoteType string
+
+// The vote types of Snapshot; a Governor's ballots count as SingleChoice. The
+// empty VoteType is one that upstream did not state.
+const (
+	SingleChoice VoteType = "single-choice"
+	Basic        VoteType = "basic"
+	Approval     VoteType = "approval"
+	RankedChoice VoteType = "ranked-choice"
+	Weighted     VoteType = "weighted"
+	Quadratic    VoteType = "quadratic"
+	Copeland     VoteType = "copeland"
+)

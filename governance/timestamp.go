@@ -1,0 +1,93 @@
+package governance
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// timestampLayout is ISO 8601 in UTC with millisecond precision.
+const timestampLayout = "2006-01-02T15:04:05.000Z"
+
+// LastYear is the last year of which times are known.
+const LastYear = 2261
+
+// maxTimestamp is the last millisecond of LastYear, the last that fits the
+// nanoseconds in which the warehouse's driver counts.
+const maxTimestamp Timestamp = 9214646399999
+
+// Timestamp is a moment in milliseconds since 1970 UTC. Its JSON form is an ISO
+// 8601 string in UTC with milliseconds; its msgpack form is the integer. An
+// unknown moment is a nil *Timestamp, and null.
+type Timestamp int64
+
+// TimestampOf returns t cut to milliseconds.
+func TimestampOf(t time.Time) Timestamp {
+	return Timestamp(t.UnixMilli())
+}
+
+// TimestampOfUnix returns the moment some whole seconds after 1970 UTC, which
+// must lie between 1970 and LastYear.
+func TimestampOfUnix(seconds int64) (Timestamp, error) {
+	if seconds < 0 || seconds > int64(maxTimestamp)/1000 {
+		return 0, fmt.Errorf("%d seconds is not a time between 1970 and %d", seconds, LastYear)
+	}
+	return Timestamp(seconds * 1000), nil
+}
+
+// ParseTimestamp reads an RFC 3339 time, with or without a fraction and at any
+// offset. A date alone means midnight UTC.
+func ParseTimestamp(text string) (Timestamp, error) {
+	moment, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		moment, err = time.Parse(time.DateOnly, text)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither an RFC 3339 time nor a YYYY-MM-DD date", clip(text))
+	}
+	stamp := TimestampOf(moment)
+	if stamp < 0 || stamp > maxTimestamp {
+		return 0, fmt.Errorf("%q is not between 1970 and %d", clip(text), LastYear)
+	}
+	return stamp, nil
+}
+
+// Time returns the moment in UTC.
+func (t Timestamp) Time() time.Time {
+	return time.UnixMilli(int64(t)).UTC()
+}
+
+// String returns the ISO 8601 form.
+func (t Timestamp) String() string {
+	return t.Time().Format(timestampLayout)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	text := make([]byte, 0, len(timestampLayout)+2)
+	text = append(text, '"')
+	text = t.Time().AppendFormat(text, timestampLayout)
+	return append(text, '"'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler; see ParseTimestamp.
+func (t *Timestamp) UnmarshalJSON(text []byte) error {
+	unquoted, err := strconv.Unquote(string(text))
+	if err != nil {
+		return fmt.Errorf("timestamp %s is not a string", clip(string(text)))
+	}
+	parsed, err := ParseTimestamp(unquoted)
+	if err != nil {
+		return err
+	}
+	*t = parsed
+	return nil
+}
+
+// Later returns the later of two moments, an unknown one being earlier than any.
+func Later(a, b *Timestamp) *Timestamp {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}

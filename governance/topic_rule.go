@@ -1,0 +1,197 @@
+package governance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// RelevantFrom is the score from which a topic that is linked to no proposal is
+// taken to be about governance.
+const RelevantFrom = 30
+
+// TopicFacts is what the relevance of a forum topic is judged by.
+type TopicFacts struct {
+	Title    string
+	Category string
+	Tags     []string
+	// Body is the first post as plain text.
+	Body    string
+	Replies uint64
+	// Proposals counts the proposals that the topic is linked to, either way.
+	Proposals int
+}
+
+// TopicRule is one reason for which a topic is more or less relevant to
+// governance.
+type TopicRule struct {
+	Name string
+	// Meaning says in words when the rule applies.
+	Meaning string
+	// Points are added to the score when it does.
+	Points int
+
+	applies func(topicWords) bool
+}
+
+// topicWords is a topic as the rules see it: its texts as words in lower case.
+type topicWords struct {
+	TopicFacts
+
+	// marks are the words in square brackets of the title.
+	title, marks, category, tags, body []string
+}
+
+// The words by which rules know what a topic is about. A list is one fact: the
+// rules' meanings are made from it.
+const (
+	categoryTerms = "accountability citizens committee committees constitution council councils delegate delegates delegation elected " +
+		"election elections governance grant grants intents metagovernance missions policies policy proposal proposals " +
+		"protocol representatives treasury upgrade upgrades vote votes voting"
+	proposalTerms = "aip amended amendment bip eip proposal proposals ratification referendum rfc sip temperature tip"
+	stageTerms    = "aip arfc bip draft discussion eip final passed proposal ready rfc sip temperature tip"
+	titleTerms    = "accountability allocation budget charter committee committees constitution council councils delegate delegates " +
+		"delegation decentralization election elections fund funding governance grant grants incentive incentives intent intents " +
+		"metagovernance mission missions multisig nomination parameter parameters policies policy quorum rewards signer signers " +
+		"snapshot treasury upgrade upgrades vote voter voters votes voting"
+	bodyTerms = "budget committee constitution council delegate delegates election governance grant grants proposal proposals quorum " +
+		"ratify snapshot token-holders treasury vote voted voters votes voting"
+	offTopicTerms = "introductions introduce jobs lounge marketplace memes meta off-topic offtopic random support trading"
+	stubTitle     = "about the"
+)
+
+// Thresholds of the rules that count.
+const (
+	bodyTermsWanted = 4
+	longBody        = 1500
+	someReplies     = 10
+	manyReplies     = 50
+)
+
+// TopicRules is the table of everything that makes a topic more or less relevant to
+// governance. The score is the sum of the points, at least 0 and at most 100.
+func TopicRules() []TopicRule {
+	return []TopicRule{
+		{
+			"linked_proposal", "A proposal names the topic as its discussion, or the first post links a proposal.", 40,
+			func(t topicWords) bool { return t.Proposals > 0 },
+		},
+		{
+			"category", "The category's name has one of the words " + listed(categoryTerms) + ".", 25,
+			func(t topicWords) bool { return countOf(t.category, categoryTerms) > 0 },
+		},
+		{
+			"proposal_title", "The title has one of the words " + listed(proposalTerms) + ".", 20,
+			func(t topicWords) bool { return countOf(t.title, proposalTerms) > 0 },
+		},
+		{
+			"stage_mark", "The title has, in square brackets, one of the words " + listed(stageTerms) + ".", 15,
+			func(t topicWords) bool { return countOf(t.marks, stageTerms) > 0 },
+		},
+		{
+			"governance_title", "The title has one of the words " + listed(titleTerms) + ".", 20,
+			func(t topicWords) bool { return countOf(t.title, titleTerms) > 0 },
+		},
+		{
+			"two_governance_words", "The title has two of these words.", 10,
+			func(t topicWords) bool { return countOf(t.title, titleTerms) > 1 },
+		},
+		{
+			"tag", "A tag has one of the words of category, proposal_title or governance_title, or begins with \"cycle-\" or \"season-\".", 10,
+			func(t topicWords) bool {
+				return countOf(t.tags, categoryTerms+" "+proposalTerms+" "+titleTerms) > 0 || slices.ContainsFunc(t.Tags, isPeriod)
+			},
+		},
+		{
+			"body", fmt.Sprintf("The first post has at least %d of the words %s.", bodyTermsWanted, listed(bodyTerms)), 15,
+			func(t topicWords) bool { return countOf(t.body, bodyTerms) >= bodyTermsWanted },
+		},
+		{
+			"long_post", fmt.Sprintf("The first post has at least %d characters.", longBody), 5,
+			func(t topicWords) bool { return len(t.Body) >= longBody },
+		},
+		{
+			"replies", fmt.Sprintf("There are at least %d replies.", someReplies), 5,
+			func(t topicWords) bool { return t.Replies >= someReplies },
+		},
+		{
+			"many_replies", fmt.Sprintf("There are at least %d replies.", manyReplies), 5,
+			func(t topicWords) bool { return t.Replies >= manyReplies },
+		},
+		{
+			"off_topic", "The category's name has one of the words " + listed(offTopicTerms) + ".", -25,
+			func(t topicWords) bool { return countOf(t.category, offTopicTerms) > 0 },
+		},
+		{
+			"category_stub", "The title is \"About the … category\": the forum's own description of a category.", -60,
+			func(t topicWords) bool {
+				return strings.HasPrefix(strings.Join(t.title, " "), stubTitle+" ") && t.title[len(t.title)-1] == "category"
+			},
+		},
+	}
+}
+
+// TopicRelevance returns a topic's score and whether it is about governance.
+func TopicRelevance(facts TopicFacts) (score int, related bool) {
+	t := topicWords{
+		TopicFacts: facts,
+		title:      wordsOf(facts.Title), marks: wordsOf(bracketed(facts.Title)),
+		category: wordsOf(facts.Category), tags: wordsOf(strings.Join(facts.Tags, " ")), body: wordsOf(facts.Body),
+	}
+	for _, rule := range TopicRules() {
+		if rule.applies(t) {
+			score += rule.Points
+		}
+	}
+	score = min(max(score, 0), 100)
+	return score, score >= RelevantFrom || facts.Proposals > 0
+}
+
+// TopicRulesMarkdown returns the rules as a table for documents.
+func TopicRulesMarkdown() string {
+	var table strings.Builder
+	table.WriteString("| rule | applies when | points |\n|---|---|---|\n")
+	for _, rule := range TopicRules() {
+		fmt.Fprintf(&table, "| `%s` | %s | %+d |\n", rule.Name, strings.ReplaceAll(rule.Meaning, "|", "\\|"), rule.Points)
+	}
+	fmt.Fprintf(&table, "\n`relevanceScore` is the sum, from 0 to 100. `governanceRelated` is true from %d, and for every linked topic.\n", RelevantFrom)
+	return table.String()
+}
+
+// isPeriod says whether a tag names a season or a voting cycle.
+func isPeriod(tag string) bool {
+	return strings.HasPrefix(tag, "cycle-") || strings.HasPrefix(tag, "season-")
+}
+
+// wordsOf splits a text into its words, in lower case. A hyphen splits too.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
+}
+
+// bracketed returns what stands in square brackets.
+func bracketed(title string) string {
+	var marks strings.Builder
+	for part := range strings.SplitSeq(title, "[") {
+		if mark, _, closed := strings.Cut(part, "]"); closed {
+			marks.WriteString(mark + " ")
+		}
+	}
+	return marks.String()
+}
+
+// countOf counts how many of the terms are among the words.
+func countOf(words []string, terms string) (found int) {
+	for term := range strings.FieldsSeq(terms) {
+		if slices.Contains(words, term) {
+			found++
+		}
+	}
+	return found
+}
+
+func listed(terms string) string {
+	return strings.Join(strings.Fields(terms), ", ")
+}

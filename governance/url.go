@@ -1,0 +1,229 @@
+package governance
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// trackingParameters say where a reader came from, not what is read. All that begin
+// with "utm_" are among them.
+//
+//nolint:gochecknoglobals // a table
+var trackingParameters = map[string]bool{
+	"ref": true, "ref_src": true,
+	"gclid": true, "gclsrc": true, "dclid": true, "wbraid": true, "gbraid": true, "_ga": true, "_gl": true,
+	"fbclid": true, "msclkid": true, "yclid": true, "twclid": true, "igshid": true, "mc_cid": true, "mc_eid": true,
+}
+
+// snapshotHosts show the proposals of Snapshot's spaces, under any of these names.
+//
+//nolint:gochecknoglobals // a table
+var snapshotHosts = map[string]bool{
+	"snapshot.org": true, "snapshot.page": true, "snapshot.box": true, "v1.snapshot.box": true,
+}
+
+// tallyHost shows the proposals of Governors.
+const tallyHost = "tally.xyz"
+
+// snapshotID matches the id of a Snapshot proposal: a hash, in hexadecimal or as a
+// content id of IPFS.
+var snapshotID = regexp.MustCompile(`^(?i:0x[0-9a-f]{64})$|^Qm[1-9A-HJ-NP-Za-km-z]{44}$|^baf[a-z2-7]{56}$`)
+
+// allDigits matches a number.
+var allDigits = regexp.MustCompile(`^[0-9]+$`)
+
+// CanonicalURL returns one spelling for all addresses of the same page: without
+// scheme, "www.", trailing slashes, tracking parameters, and fragment (unless it is
+// a route), with the host in lower case, with one way to escape, and with one form
+// for the pages of proposals and forum topics that are known under several. What is
+// not an address comes back as something; nothing fails.
+func CanonicalURL(text string) string {
+	a := parseAddress(text)
+	if known := a.knownPage(); known != "" {
+		return known
+	}
+	return a.String()
+}
+
+// SnapshotURL returns the canonical address of a Snapshot proposal.
+func SnapshotURL(space, id string) string {
+	a := address{host: "snapshot.org", hash: &route{path: []string{strings.ToLower(space), "proposal", FoldExternalID(id)}}}
+	return a.String()
+}
+
+// TallyURL returns the canonical address of a Governor's proposal; id may be Tally's
+// own or the one on the chain.
+func TallyURL(organization, id string) string {
+	a := address{host: tallyHost, route: route{path: []string{"gov", strings.ToLower(organization), "proposal", FoldExternalID(id)}}}
+	return a.String()
+}
+
+// address is a URL taken apart, as far as it says which page is meant.
+type address struct {
+	// scheme is empty for http and https.
+	scheme string
+	host   string
+	route
+	// hash is the route inside of the fragment; nil for none.
+	hash *route
+}
+
+// route is a path in unescaped segments, and a query in escaped pairs.
+type route struct {
+	path  []string
+	query []string
+}
+
+func parseAddress(text string) address {
+	var a address
+	text = strings.TrimSpace(text)
+	if scheme, rest, found := strings.Cut(text, "://"); found && !strings.ContainsAny(scheme, "/?#") {
+		a.scheme, text = strings.ToLower(scheme), rest
+	}
+	if a.scheme == "http" || a.scheme == "https" {
+		a.scheme = ""
+	}
+	text, fragment, _ := strings.Cut(strings.TrimLeftFunc(text, isSlashOrSpace), "#")
+	host := text
+	if end := strings.IndexAny(text, "/?"); end >= 0 {
+		host, text = text[:end], text[end:]
+	} else {
+		text = ""
+	}
+	a.host = canonicalHost(host)
+	a.route = parseRoute(text)
+	if fragment = strings.TrimPrefix(fragment, "!"); strings.HasPrefix(fragment, "/") {
+		if hash := parseRoute(fragment); len(hash.path) > 0 {
+			a.hash = &hash
+		}
+	}
+	return a
+}
+
+func isSlashOrSpace(r rune) bool {
+	return r == '/' || unicode.IsSpace(r)
+}
+
+// canonicalHost drops what does not change the host.
+func canonicalHost(text string) string {
+	text = strings.TrimSpace(strings.ToLower(text))
+	host := text[strings.LastIndex(text, "@")+1:]
+	for before := ""; host != before; {
+		before = host
+		host = strings.TrimPrefix(strings.TrimSpace(host), "www.")
+		host = strings.TrimSuffix(strings.TrimSuffix(host, ":443"), ":80")
+		host = strings.TrimSuffix(host, ".")
+	}
+	if host == "" {
+		return text
+	}
+	return host
+}
+
+func parseRoute(text string) route {
+	path, query, _ := strings.Cut(text, "?")
+	var r route
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment != "" {
+			r.path = append(r.path, unescaped(segment, url.PathUnescape))
+		}
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, valued := strings.Cut(pair, "=")
+		name = unescaped(name, url.QueryUnescape)
+		lower := strings.ToLower(name)
+		if name == "" || strings.HasPrefix(lower, "utm_") || trackingParameters[lower] {
+			continue
+		}
+		pair = url.QueryEscape(name)
+		if valued {
+			pair += "=" + url.QueryEscape(unescaped(value, url.QueryUnescape))
+		}
+		r.query = append(r.query, pair)
+	}
+	slices.Sort(r.query)
+	return r
+}
+
+// unescaped returns a text as it is where its escapes make no sense.
+func unescaped(text string, unescape func(string) (string, error)) string {
+	plain, err := unescape(text)
+	if err != nil {
+		return text
+	}
+	return plain
+}
+
+// knownPage returns the canonical address of a page that is known under several, ""
+// for any other.
+func (a address) knownPage() string {
+	if a.scheme != "" {
+		return ""
+	}
+	path := a.path
+	switch {
+	case snapshotHosts[a.host]:
+		if a.hash != nil {
+			path = a.hash.path
+		}
+		return snapshotPage(path)
+	case a.host == tallyHost && len(path) >= 4 && path[0] == "gov" && path[2] == "proposal":
+		return TallyURL(path[1], path[3])
+	case a.hash == nil && len(path) >= 2 && path[0] == "t":
+		return a.topicPage()
+	}
+	return ""
+}
+
+// snapshotPage knows <space>/proposal/<id>, with "s:" before the space in the newer
+// form, and <space>/<id> in the older one.
+func snapshotPage(path []string) string {
+	switch {
+	case len(path) >= 3 && path[1] == "proposal":
+		return SnapshotURL(strings.TrimPrefix(path[0], "s:"), path[2])
+	case len(path) == 2 && snapshotID.MatchString(path[1]):
+		return SnapshotURL(strings.TrimPrefix(path[0], "s:"), path[1])
+	}
+	return ""
+}
+
+// topicPage knows the forms that Discourse has for a topic, with and without slug
+// and number of the post, t/<slug>/<id>/<post>: only the topic's id counts.
+func (a address) topicPage() string {
+	id := a.path[1]
+	if !allDigits.MatchString(id) {
+		if len(a.path) < 3 || !allDigits.MatchString(a.path[2]) {
+			return ""
+		}
+		id = a.path[2]
+	}
+	topic := address{host: a.host, route: route{path: []string{"t", id}}}
+	return topic.String()
+}
+
+// String returns the address in its one spelling.
+func (a address) String() string {
+	text := a.host + a.route.String()
+	if a.hash != nil {
+		text += "#" + a.hash.String()
+	}
+	if a.scheme != "" {
+		text = a.scheme + "://" + text
+	}
+	return text
+}
+
+// String returns the route in its one spelling.
+func (r route) String() string {
+	var text strings.Builder
+	for _, segment := range r.path {
+		text.WriteString("/" + url.PathEscape(segment))
+	}
+	if len(r.query) > 0 {
+		text.WriteString("?" + strings.Join(r.query, "&"))
+	}
+	return text.String()
+}

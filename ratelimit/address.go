@@ -1,0 +1,78 @@
+package ratelimit
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Addresses limits what one address may ask of free routes, in this process. It
+// keeps no address, but a hash under a key that ends with the process.
+type Addresses struct {
+	rate    Rate
+	trusted []netip.Prefix
+	buckets *Buckets
+	seed    maphash.Seed
+}
+
+// NewAddresses allows each address so many requests a minute, a third of them at
+// once; zero for any number. What proxies in the trusted networks say of where a
+// request came from is believed.
+func NewAddresses(perMinute int, trusted []netip.Prefix) *Addresses {
+	return &Addresses{
+		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
+		trusted: trusted, buckets: NewBuckets(), seed: maphash.MakeSeed(),
+	}
+}
+
+// Rate returns the size of an address's bucket, and whether there is a bound.
+func (a *Addresses) Rate() (Rate, bool) {
+	return a.rate, a.rate.PerMinute > 0
+}
+
+// Take takes a token out of the bucket of whoever asks.
+func (a *Addresses) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {
+	if a.rate.PerMinute == 0 {
+		return Decision{Allowed: true}
+	}
+	network := networkOf(a.client(peer, forwardedFor))
+	key := strconv.FormatUint(maphash.Comparable(a.seed, network), 36)
+	return a.buckets.Take(key, a.rate, now)
+}
+
+// client is the last address on the way here that is no trusted proxy's: what
+// stands before it is what that address says, and anybody may say anything.
+func (a *Addresses) client(peer netip.Addr, forwardedFor string) netip.Addr {
+	hops := strings.Split(forwardedFor, ",")
+	address := peer.Unmap()
+	for i := len(hops) - 1; i >= 0 && a.isTrusted(address); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		address = hop.Unmap()
+	}
+	return address
+}
+
+func (a *Addresses) isTrusted(address netip.Addr) bool {
+	for _, network := range a.trusted {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// networkOf is what one subscriber has: an IPv4 address, or an IPv6 network of 64
+// bits.
+func networkOf(address netip.Addr) netip.Prefix {
+	bits := 64
+	if address.Is4() {
+		bits = 32
+	}
+	network, _ := address.WithZone("").Prefix(bits) // a peer without an address shares the zero one
+	return network
+}

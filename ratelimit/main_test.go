@@ -1,0 +1,60 @@
+package ratelimit_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/ratelimit"
+)
+
+// soon is how long anything in these tests may take. Nothing waits for it when
+// all is well.
+const soon = 10 * time.Second
+
+// noon is when stories begin.
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func TestMain(m *testing.M) {
+	cachetest.Quiet()
+	goleak.VerifyTestMain(m, cachetest.Leftover())
+}
+
+// newLimiter returns a limiter on a Redis, which it waits for no longer than a
+// timeout.
+func newLimiter(t *testing.T, redisURL string, timeout time.Duration, perProcess bool) *ratelimit.Limiter {
+	t.Helper()
+	pipeline, err := cache.OpenPipeline(redisURL, timeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pipeline.Close() })
+	return ratelimit.New(ratelimit.Options{
+		Pipeline: pipeline, PerProcess: perProcess,
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+}
+
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatal(err)
+		}
+	}
+}

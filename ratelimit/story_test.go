@@ -1,0 +1,181 @@
+package ratelimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/ratelimit"
+)
+
+// stage is a place where buckets are kept, with a clock that the test moves.
+type stage struct {
+	take    func(ratelimit.Request) ratelimit.Decision
+	advance func(time.Duration)
+	// off is by how much times may be short: a real server's clock goes on.
+	off time.Duration
+}
+
+func TestBucketsOfEveryPlan(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) *stage{
+		"in process": processStage, "on the embedded Redis": embeddedStage, "on a real Redis": realStage,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			for _, plan := range ratelimit.Plans() {
+				for _, bucket := range []ratelimit.Bucket{ratelimit.Standard, ratelimit.Detail} {
+					s.tell(t, plan, bucket)
+				}
+			}
+		})
+	}
+}
+
+// tell is the story of one bucket: a burst, a refusal that says when to come back,
+// a request that comes a moment early, one in time, and a rest.
+func (s *stage) tell(t *testing.T, plan ratelimit.Plan, bucket ratelimit.Bucket) {
+	t.Helper()
+	limits := plan.Limits()
+	limits.Month = 0
+	r := ratelimit.Request{Caller: string(plan), Limits: limits, Bucket: bucket}
+	rate := limits.Rate(bucket)
+	interval := time.Minute / time.Duration(rate.PerMinute)
+	s.burst(t, r)
+
+	refused := s.take(r)
+	if refused.Allowed || refused.Remaining != 0 || !s.near(refused.RetryAfter, interval) || !s.near(refused.ResetAfter, rate.Window()) {
+		t.Errorf("%s %s after the burst: got %+v, want to come back after %s, full after %s",
+			plan, bucket, refused, interval, rate.Window())
+	}
+	early := 2*s.off + time.Millisecond
+	s.advance(interval - early)
+	if refused = s.take(r); refused.Allowed || !s.near(refused.RetryAfter, early) {
+		t.Errorf("%s %s, %s early: got %+v, want to come back then", plan, bucket, early, refused)
+	}
+	s.advance(early)
+	if in := s.take(r); !in.Allowed || in.Remaining != 0 || in.RetryAfter != 0 {
+		t.Errorf("%s %s, in time: got %+v, want it allowed as the last", plan, bucket, in)
+	}
+	if refused = s.take(r); refused.Allowed {
+		t.Errorf("%s %s: a second request in one interval is allowed", plan, bucket)
+	}
+	s.advance(rate.Window())
+	s.burst(t, r)
+	s.advance(time.Hour)
+	s.burst(t, r) // no more than a burst is saved up
+}
+
+// burst wants exactly as many requests allowed as the bucket holds.
+func (s *stage) burst(t *testing.T, r ratelimit.Request) {
+	t.Helper()
+	size := r.Limits.Rate(r.Bucket).Burst
+	for n := range size {
+		if got := s.take(r); !got.Allowed || got.Remaining != size-n-1 {
+			t.Fatalf("%s %s, request %d of %d at once: got %+v", r.Caller, r.Bucket, n+1, size, got)
+		}
+	}
+	if got := s.take(r); got.Allowed {
+		t.Errorf("%s %s: more than %d at once are allowed", r.Caller, r.Bucket, size)
+	}
+}
+
+func (s *stage) near(got, want time.Duration) bool {
+	return got <= want && got >= want-s.off
+}
+
+// processStage is a limiter without a Redis.
+func processStage(t *testing.T) *stage {
+	t.Helper()
+	limiter := newLimiter(t, "redis://127.0.0.1:1", 50*time.Millisecond, false)
+	now := noon
+	return &stage{
+		take:    func(r ratelimit.Request) ratelimit.Decision { return limiter.Take(t.Context(), r, now).Decision },
+		advance: func(d time.Duration) { now = now.Add(d) },
+	}
+}
+
+// embeddedStage is a limiter on a miniredis, whose clock stands still. It is let
+// go on by what a float of seconds since 2017 cannot tell apart.
+func embeddedStage(t *testing.T) *stage {
+	t.Helper()
+	const tick = 20 * time.Microsecond
+	server := miniredis.RunT(t)
+	limiter := newLimiter(t, "redis://"+server.Addr(), soon, false)
+	now := noon
+	advance := func(d time.Duration) {
+		now = now.Add(d)
+		server.FastForward(d)
+		server.SetTime(now)
+	}
+	return &stage{
+		take: func(r ratelimit.Request) ratelimit.Decision {
+			advance(tick)
+			return limiter.Take(t.Context(), r, now).Decision
+		},
+		advance: advance,
+		off:     250 * tick, // of a whole burst
+	}
+}
+
+// realStage is a limiter on a redis-server. Its clock cannot be moved, but what a
+// bucket remembers can: before each step it is put to where it was after the last,
+// by the server's clock. A step that took long is done again.
+func realStage(t *testing.T) *stage {
+	t.Helper()
+	const quick = 20 * time.Millisecond
+	server := cachetest.RealRedis(t)
+	client := cachetest.Connect(t, server.URL)
+	limiter := newLimiter(t, server.URL, soon, false)
+	leads := map[string]time.Duration{} // how far ahead of the clock each bucket is full
+	return &stage{
+		take: func(r ratelimit.Request) ratelimit.Decision {
+			key := "rate:" + cache.BucketKey(r.Caller, string(r.Bucket))
+			for range 100 {
+				before := serverTime(t, client)
+				put(t, client, key, before, leads[key])
+				decision := limiter.Take(t.Context(), r, noon).Decision
+				if serverTime(t, client).Sub(before) > quick {
+					continue
+				}
+				if decision.Allowed {
+					leads[key] = max(0, leads[key]) + time.Minute/time.Duration(r.Limits.Rate(r.Bucket).PerMinute)
+				}
+				return decision
+			}
+			t.Fatal("the server is never quick")
+			return ratelimit.Decision{}
+		},
+		advance: func(d time.Duration) {
+			for key := range leads {
+				leads[key] -= d
+			}
+		},
+		off: quick,
+	}
+}
+
+func serverTime(t *testing.T, client redis.UniversalClient) time.Time {
+	t.Helper()
+	now, err := client.Time(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// put makes a bucket full at a time that lies ahead, in the limiter's own unit:
+// seconds since 2017.
+func put(t *testing.T, client redis.UniversalClient, key string, now time.Time, ahead time.Duration) {
+	t.Helper()
+	const epoch = 1483228800
+	full := now.Add(ahead).Sub(time.Unix(epoch, 0)).Seconds()
+	if err := client.Set(t.Context(), key, full, time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,140 @@
+package warehouse
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// LatestBallot is a ballot that counts.
+type LatestBallot struct {
+	Voter     string
+	VoteID    string
+	ChoiceKey string
+	RawChoice string
+	Power     decimal.Decimal
+	VotedAt   *governance.Timestamp
+	TxHash    string
+}
+
+// BallotsAt says where to read a proposal's ballots: in the copy of a generation,
+// or, where that is zero, in the table itself.
+type BallotsAt struct {
+	Ref        record.RefHash
+	Generation uint64
+}
+
+// PowerPosition is a place in the order by power.
+type PowerPosition struct {
+	Power decimal.Decimal
+	Voter string
+}
+
+// TimePosition is a place in the order by time; VotedAt is nil among ballots
+// without a time.
+type TimePosition struct {
+	VotedAt *governance.Timestamp
+	Voter   string
+}
+
+// noTime stands for an unknown time in ordered_ballots, before any that is known.
+var noTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
+
+// BallotsByPower returns the first limit ballots after a place, or of all when it
+// is nil: the highest power first, equal powers by voter, descending.
+func (w *Warehouse) BallotsByPower(
+	ctx context.Context, at BallotsAt, after *PowerPosition, limit int,
+) ([]LatestBallot, error) {
+	if after == nil {
+		return w.ballotPage(ctx, at, "power", limit, nil)
+	}
+	return w.ballotPage(ctx, at, "power", limit, &boundary{
+		value: "toDecimal256({value:String}, 18)", text: after.Power.String(), voter: after.Voter,
+	})
+}
+
+// BallotsByTime returns the first limit ballots after a place, or of all when it
+// is nil: the newest first, those without a time last, equal ones by voter,
+// descending.
+func (w *Warehouse) BallotsByTime(
+	ctx context.Context, at BallotsAt, after *TimePosition, limit int,
+) ([]LatestBallot, error) {
+	if after == nil {
+		return w.ballotPage(ctx, at, "voted_at", limit, nil)
+	}
+	moment := noTime
+	if after.VotedAt != nil {
+		moment = after.VotedAt.Time()
+	}
+	return w.ballotPage(ctx, at, "voted_at", limit, &boundary{
+		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: fmt.Sprint(moment.UnixMilli()), voter: after.Voter,
+	})
+}
+
+// boundary is the sort key that a page begins after.
+type boundary struct {
+	// value is the expression for the bound parameter {value}, whose text is text.
+	value, text, voter string
+}
+
+// ballotPage reads a page in two steps after a boundary: those that are equal to
+// it but for the voter, and those beyond. Each is one range of the primary key,
+// where both together would be a scan, however many ballots have equal power.
+func (w *Warehouse) ballotPage(
+	ctx context.Context, at BallotsAt, order string, limit int, after *boundary,
+) ([]LatestBallot, error) {
+	if after == nil {
+		return w.ballotRange(ctx, at, order, "1", limit)
+	}
+	bound := []any{clickhouse.Named("value", after.text), clickhouse.Named("voter", after.voter)}
+	page, err := w.ballotRange(ctx, at, order, order+" = "+after.value+" AND voter < {voter:String}", limit, bound...)
+	if err != nil || len(page) == limit {
+		return page, err
+	}
+	rest, err := w.ballotRange(ctx, at, order, order+" < "+after.value, limit-len(page), bound[:1]...)
+	return append(page, rest...), err
+}
+
+// ballotRange reads the ballots that a condition lets through. The text of the
+// query is put together from constants of this file; every value is bound.
+func (w *Warehouse) ballotRange(
+	ctx context.Context, at BallotsAt, order, condition string, limit int, args ...any,
+) ([]LatestBallot, error) {
+	from := "(" + query("sorted_ballots") + ")"
+	if at.Generation != 0 {
+		from, condition = "ordered_ballots", "generation = {generation:UInt64} AND "+condition
+	}
+	sql := fmt.Sprintf(query("ballot_page"), from, condition, order)
+	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])))
+	rows, err := w.conn.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read a page of ballots: %w", err)
+	}
+	defer rows.Close()
+	return scanBallots(rows)
+}
+
+func scanBallots(rows driver.Rows) ([]LatestBallot, error) {
+	var page []LatestBallot
+	for rows.Next() {
+		var b LatestBallot
+		var votedAt time.Time
+		if err := rows.Scan(&b.Voter, &b.VoteID, &b.ChoiceKey, &b.RawChoice, &b.Power, &votedAt, &b.TxHash); err != nil {
+			return nil, fmt.Errorf("read a ballot: %w", err)
+		}
+		if !votedAt.Equal(noTime) {
+			b.VotedAt = stampOf(&votedAt)
+		}
+		page = append(page, b)
+	}
+	return page, rows.Err()
+}

@@ -1,0 +1,257 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// EventRow is an event of the chronicle.
+type EventRow struct {
+	Item Item
+	governance.EventRow
+	// Ref is the proposal that the event is about; zero for none.
+	Ref record.RefHash
+}
+
+// SignalRow is a signal of the chronicle.
+type SignalRow struct {
+	Item Item
+	governance.SignalRow
+	// Ref is the proposal that the signal is about; zero for none.
+	Ref      record.RefHash
+	Surfaces []string
+}
+
+// HeldRow is what is known of a row that the chronicle holds.
+type HeldRow struct {
+	Item  Item
+	Basis string
+	At    governance.Timestamp
+	ID    string
+	// DiscoveredAt is zero for signals.
+	DiscoveredAt governance.Timestamp
+	DAOID        string
+	Ref          record.RefHash
+	fingerprint  uint64
+}
+
+// place is where a row stands in its table.
+type place struct {
+	basis string
+	at    governance.Timestamp
+	id    string
+}
+
+func (h HeldRow) place() place {
+	return place{h.Basis, h.At, h.ID}
+}
+
+// HeldEvents returns the rows that follow from the items.
+func (w *Warehouse) HeldEvents(ctx context.Context, items []Item) ([]HeldRow, error) {
+	rows, err := w.queryRefs(ctx, query("chronicle_held_events"), items)
+	return collect(rows, err, "read the events of items", func(rows scanner) (h HeldRow, err error) {
+		var item, ref string
+		var at, discovered time.Time
+		err = rows.Scan(&item, &h.Basis, &at, &h.ID, &discovered, &h.DAOID, &ref, &h.fingerprint)
+		h.Item, h.Ref = hashOf(item), hashOf(ref)
+		h.At, h.DiscoveredAt = governance.TimestampOf(at), governance.TimestampOf(discovered)
+		return h, err
+	})
+}
+
+// HeldSignals returns the rows that follow from the items.
+func (w *Warehouse) HeldSignals(ctx context.Context, items []Item) ([]HeldRow, error) {
+	rows, err := w.queryRefs(ctx, query("chronicle_held_signals"), items)
+	return collect(rows, err, "read the signals of items", func(rows scanner) (h HeldRow, err error) {
+		var item, ref string
+		var at time.Time
+		err = rows.Scan(&item, &at, &h.ID, &h.DAOID, &ref, &h.fingerprint)
+		h.Item, h.Ref, h.At = hashOf(item), hashOf(ref), governance.TimestampOf(at)
+		return h, err
+	})
+}
+
+// ReplaceEvents writes what differs between the rows held of some items and all
+// that follow from them now, and returns the DAOs of what differs.
+func (w *Warehouse) ReplaceEvents(
+	ctx context.Context, revision uint64, held []HeldRow, rows []EventRow,
+) (map[string]bool, error) {
+	d := newDifference(held)
+	insert, err := w.conn.PrepareBatch(ctx, query("insert_chronicle_events"))
+	if err != nil {
+		return nil, fmt.Errorf("write events: %w", err)
+	}
+	defer insert.Close()
+	put := func(row EventRow, at place, fingerprint uint64, gone uint8) error {
+		key := ""
+		if row.ProposalKey != nil {
+			key = string(*row.ProposalKey)
+		}
+		return insert.Append(at.basis, at.at.Time(), at.id, string(row.Item[:]), row.EventType, row.EventTimeMs.Time(),
+			row.DiscoveredAt.Time(), string(row.EventTimeConfidence), row.DAOID, string(row.ItemType), string(row.Ref[:]),
+			key, textOf(row.Title), textOf(row.URL), uint8(row.ImportanceScore), fingerprint, revision, gone) //nolint:gosec // 0 to 100
+	}
+	for _, row := range rows {
+		fingerprint, err := rowFingerprint(row)
+		if err != nil {
+			return nil, err
+		}
+		for basis, at := range map[string]governance.Timestamp{
+			governance.ByEventTime: row.EventTimeMs, governance.ByDiscoveredTime: row.DiscoveredAt,
+		} {
+			where := place{basis, at, row.EventID}
+			if !d.changes(where, row.DAOID, fingerprint) {
+				continue
+			}
+			if err := put(row, where, fingerprint, 0); err != nil {
+				return nil, fmt.Errorf("write event %s: %w", row.EventID, err)
+			}
+		}
+	}
+	for _, h := range d.gone() {
+		row := EventRow{Item: h.Item, Ref: h.Ref}
+		row.DAOID, row.EventTimeMs, row.DiscoveredAt = h.DAOID, h.At, h.DiscoveredAt
+		if err := put(row, h.place(), 0, 1); err != nil {
+			return nil, fmt.Errorf("remove event %s: %w", h.ID, err)
+		}
+	}
+	if len(d.daos) == 0 {
+		return d.daos, nil
+	}
+	if err := insert.Send(); err != nil {
+		return nil, fmt.Errorf("write events: %w", err)
+	}
+	return d.daos, nil
+}
+
+// ReplaceSignals is ReplaceEvents for signals.
+func (w *Warehouse) ReplaceSignals(
+	ctx context.Context, revision uint64, held []HeldRow, rows []SignalRow,
+) (map[string]bool, error) {
+	d := newDifference(held)
+	insert, err := w.conn.PrepareBatch(ctx, query("insert_chronicle_signals"))
+	if err != nil {
+		return nil, fmt.Errorf("write signals: %w", err)
+	}
+	defer insert.Close()
+	put := func(row SignalRow, at place, fingerprint uint64, gone uint8) error {
+		key := ""
+		if row.ProposalKey != nil {
+			key = string(*row.ProposalKey)
+		}
+		return insert.Append(at.at.Time(), at.id, string(row.Item[:]), row.SignalType, row.DAOID, string(row.Ref[:]), key,
+			row.Title, row.Summary, textOf(row.SourceURL), row.Actionability, row.Severity,
+			uint8(row.Priority.Score), texts(row.Surfaces), nullableTime(row.DeadlineAtMs), string(row.Evidence), //nolint:gosec // 0 to 100
+			fingerprint, revision, gone)
+	}
+	for _, row := range rows {
+		fingerprint, err := rowFingerprint(row)
+		if err != nil {
+			return nil, err
+		}
+		where := place{at: row.DetectedAt, id: row.SignalID}
+		if !d.changes(where, row.DAOID, fingerprint) {
+			continue
+		}
+		if err := put(row, where, fingerprint, 0); err != nil {
+			return nil, fmt.Errorf("write signal %s: %w", row.SignalID, err)
+		}
+	}
+	for _, h := range d.gone() {
+		row := SignalRow{Item: h.Item, Ref: h.Ref}
+		row.DAOID = h.DAOID
+		if err := put(row, h.place(), 0, 1); err != nil {
+			return nil, fmt.Errorf("remove signal %s: %w", h.ID, err)
+		}
+	}
+	if len(d.daos) == 0 {
+		return d.daos, nil
+	}
+	if err := insert.Send(); err != nil {
+		return nil, fmt.Errorf("write signals: %w", err)
+	}
+	return d.daos, nil
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// rowFingerprint tells a row that says something new from one that does not.
+func rowFingerprint(row any) (uint64, error) {
+	content, err := msgpack.Marshal(row)
+	if err != nil {
+		return 0, fmt.Errorf("fingerprint of a row: %w", err)
+	}
+	return xxhash.Sum64(content), nil
+}
+
+// difference holds new rows against those held.
+type difference struct {
+	held []HeldRow
+	left map[place]HeldRow
+	daos map[string]bool
+}
+
+func newDifference(held []HeldRow) difference {
+	d := difference{held: held, left: make(map[place]HeldRow, len(held)), daos: map[string]bool{}}
+	for _, h := range held {
+		d.left[h.place()] = h
+	}
+	return d
+}
+
+// changes says whether a row is to be written.
+func (d difference) changes(at place, daoID string, fingerprint uint64) bool {
+	h, exists := d.left[at]
+	delete(d.left, at)
+	if exists && h.fingerprint == fingerprint {
+		return false
+	}
+	d.daos[daoID] = true
+	return true
+}
+
+// gone returns the rows held that nothing follows from any more.
+func (d difference) gone() []HeldRow {
+	var gone []HeldRow
+	for _, h := range d.held {
+		if _, left := d.left[h.place()]; left {
+			d.daos[h.DAOID] = true
+			gone = append(gone, h)
+		}
+	}
+	return gone
+}
+
+// WriteChronicled notes up to where the chronicle has caught up, by an edition of
+// the rules.
+func (w *Warehouse) WriteChronicled(ctx context.Context, edition uint64, items []ChronicleItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO chronicle_items (item, dao_id, edition, revision)")
+	if err != nil {
+		return fmt.Errorf("note %d items: %w", len(items), err)
+	}
+	defer insert.Close()
+	for _, item := range items {
+		if err := insert.Append(string(item.Item[:]), item.DAOID, edition, item.Revision); err != nil {
+			return fmt.Errorf("note %d items: %w", len(items), err)
+		}
+	}
+	if err := insert.Send(); err != nil {
+		return fmt.Errorf("note %d items: %w", len(items), err)
+	}
+	return nil
+}

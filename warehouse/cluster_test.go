@@ -1,0 +1,164 @@
+package warehouse_test
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/engine/enginetest"
+	"pnyx/warehouse/record"
+)
+
+// startCluster runs two engines that know each other as the shards of a cluster.
+func startCluster(t *testing.T) [2]engine.Instance {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	ports := [2]int{freePort(t), freePort(t)}
+	shards := []string{fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])}
+	var instances [2]engine.Instance
+	for i := range ports {
+		options := enginetest.Options(t)
+		options.TCPPort, options.Password, options.Shards = ports[i], "between-shards", shards
+		running, err := engine.Start(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { running.Stop(t.Context()) }) //nolint:errcheck // the test is over
+		instances[i] = running.Instance()
+	}
+	return instances
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, text, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
+	t.Parallel()
+	instances := startCluster(t)
+	sharded := openAt(t, warehouse.Options{URL: instances[0].URL("pnyx"), Cluster: engine.ClusterName})
+	single := open(t)
+
+	var records []record.Record
+	var refs []record.RefHash
+	for p := range 20 {
+		id := fmt.Sprintf("proposal-%d", p)
+		refs = append(refs, ref(id).Hash())
+		for v := range 30 {
+			records = append(records, ballot(id, fmt.Sprintf("0x%d", v), fmt.Sprintf("v%d", v), "1", fmt.Sprintf("%d.%d", v, p), nil))
+		}
+		records = append(records, ballot(id, "0x0", "z-recast", "2", "7", nil))
+	}
+	for _, w := range []*warehouse.Warehouse{sharded, single} {
+		if got := appendAll(t, w, records...); got.New != uint64(len(records)) {
+			t.Fatalf("got %+v, want %d new", got, len(records))
+		}
+		if got := appendAll(t, w, records...); got.Unchanged != uint64(len(records)) {
+			t.Fatalf("the second time: got %+v, want %d unchanged", got, len(records))
+		}
+	}
+	want, err := single.Tallies(t.Context(), refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Whichever shard is asked.
+	for _, instance := range instances {
+		w := openAt(t, warehouse.Options{URL: instance.URL("pnyx"), Cluster: engine.ClusterName})
+		got, err := w.Tallies(t.Context(), refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hash := range refs {
+			if got[hash].Votes != 30 || !got[hash].Power.Equal(want[hash].Power) {
+				t.Errorf("got %d votes of %s, want 30 of %s", got[hash].Votes, got[hash].Power, want[hash].Power)
+			}
+			if !got[hash].Recast {
+				t.Error("a recast was not seen")
+			}
+		}
+		waiting, err := w.WaitingBallots(t.Context())
+		if err != nil || waiting != uint64(len(records)) {
+			t.Errorf("got %d waiting ballots (%v), want %d", waiting, err, len(records))
+		}
+	}
+	for i, instance := range instances {
+		var rows uint64
+		if err := raw(t, instance.URL("pnyx")).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		if rows == 0 || rows == uint64(len(records)) {
+			t.Errorf("shard %d holds %d of %d ballots, want a part", i, rows, len(records))
+		}
+	}
+	participationAgrees(t, sharded)
+	topicsAgree(t, sharded)
+	counterpartsAreFound(t, sharded)
+}
+
+// counterpartsAreFound checks that proposals find each other across shards, and
+// that an analysis is found whichever shard it is on.
+func counterpartsAreFound(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	for n := range 8 {
+		id := fmt.Sprintf("0x%d", n)
+		offChain := &record.Proposal{ProposalRef: ref(id), SourceID: "dao.eth"}
+		onChain := &record.Proposal{
+			ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: id}, SourceID: "dao",
+			SnapshotURL: "https://snapshot.org/#/dao.eth/proposal/" + id,
+		}
+		appendAll(t, w, offChain, onChain)
+		appendAll(t, w, &record.Evidence{Proposal: onChain.ProposalRef, Dossier: "{}"})
+		got, err := w.Counterparts(t.Context(), []record.RefHash{offChain.Hash()})
+		if err != nil || len(got[offChain.Hash()]) != 1 || got[offChain.Hash()][0] != onChain.Hash() {
+			t.Errorf("%s: got counterparts %v (%v), want the one on chain", id, got, err)
+		}
+		found, err := w.Evidence(t.Context(), []record.ProposalRef{onChain.ProposalRef, offChain.ProposalRef})
+		if err != nil || len(found) != 1 || found[onChain.ProposalRef].Dossier != "{}" {
+			t.Errorf("%s: got evidence %v (%v), want the one", id, found, err)
+		}
+	}
+}
+
+// participationAgrees checks a query that joins two sharded tables.
+func participationAgrees(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	var states []warehouse.ProposalState
+	for p := range 20 {
+		states = append(states, warehouse.ProposalState{
+			Ref: ref(fmt.Sprintf("proposal-%d", p)).Hash(), Votes: 30, Power: decimal.Zero, Revision: 1,
+		})
+		states[p].Identity.DAOID = "dao"
+	}
+	if err := w.WriteStates(t.Context(), states); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Participation(t.Context(), []string{"dao"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["dao"].UniqueVoters != 30 || got["dao"].Votes != 600 {
+		t.Errorf("got %+v, want 30 voters and 600 votes", got["dao"])
+	}
+}

@@ -1,0 +1,63 @@
+package warehouse
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// connection is a pool whose statements are ended by the server alone: those that
+// are under way when their context ends come to their end, in the time that it or
+// the server's own bound allows. The driver breaks them off by closing the
+// connection in mid-answer, and the embedded engine aborts when it is reset.
+type connection struct {
+	driver.Conn
+	// longest is the server's own bound on a statement; zero for none.
+	longest time.Duration
+}
+
+// Query begins a query unless ctx has ended.
+func (c connection) Query(ctx context.Context, query string, args ...any) (driver.Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return c.Conn.Query(c.toItsEnd(ctx), query, args...)
+}
+
+// QueryRow begins a query for one row.
+func (c connection) QueryRow(ctx context.Context, query string, args ...any) driver.Row {
+	return c.Conn.QueryRow(c.toItsEnd(ctx), query, args...)
+}
+
+// Exec runs a statement unless ctx has ended.
+func (c connection) Exec(ctx context.Context, query string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return c.Conn.Exec(c.toItsEnd(ctx), query, args...)
+}
+
+// PrepareBatch begins an insert unless ctx has ended.
+func (c connection) PrepareBatch(
+	ctx context.Context, query string, options ...driver.PrepareBatchOption,
+) (driver.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return c.Conn.PrepareBatch(c.toItsEnd(ctx), query, options...)
+}
+
+// toItsEnd has the server keep the deadline of a context that the driver does not
+// see any more, where it comes before the server's own bound.
+func (c connection) toItsEnd(ctx context.Context) context.Context {
+	detached := context.WithoutCancel(ctx)
+	deadline, bounded := ctx.Deadline()
+	left := time.Until(deadline)
+	if !bounded || c.longest > 0 && left >= c.longest {
+		return detached
+	}
+	seconds := max(int((left+time.Second-1)/time.Second), 1)
+	return clickhouse.Context(detached, clickhouse.WithSettings(clickhouse.Settings{"max_execution_time": seconds}))
+}

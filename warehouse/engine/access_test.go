@@ -1,0 +1,157 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/engine/enginetest"
+)
+
+func TestAnalystReadsTheDatabase(t *testing.T) {
+	t.Parallel()
+	instance := enginetest.Start(t)
+	table(t, instance)
+	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
+	wantCount(t, conn, "SELECT count() FROM vote", 3)
+
+	got, err := overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, "SELECT getSetting('max_execution_time')")
+	if err != nil || got != "30" {
+		t.Errorf("time limit: got %q, %v, want 30 seconds", got, err)
+	}
+	// A deadline makes the client send a limit of its own with the query.
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_threads": 1}))
+	if _, err := count(ctx, conn, "SELECT count() FROM vote"); err != nil {
+		t.Errorf("with settings of its own: %v", err)
+	}
+}
+
+// TestAnalystCanDoNothingElse tries what would write, leave the database, or lift
+// a limit.
+func TestAnalystCanDoNothingElse(t *testing.T) {
+	t.Parallel()
+	instance := enginetest.Start(t)
+	table(t, instance)
+	run(t, open(t, instance.URL("default")), "CREATE DATABASE other",
+		"CREATE TABLE other.secret (word String) ENGINE = MergeTree ORDER BY word",
+		"INSERT INTO other.secret VALUES ('canary')", "SYSTEM FLUSH LOGS")
+	file := filepath.Join(t.TempDir(), "secret.txt")
+	if err := os.WriteFile(file, []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
+	for _, statement := range []string{
+		"INSERT INTO pnyx.vote VALUES (4)",
+		"ALTER TABLE pnyx.vote DELETE WHERE 1",
+		"TRUNCATE TABLE pnyx.vote",
+		"DROP TABLE pnyx.vote",
+		"OPTIMIZE TABLE pnyx.vote FINAL",
+		"CREATE TABLE mine (n UInt8) ENGINE = Memory",
+		"CREATE TEMPORARY TABLE mine (n UInt8)",
+		"CREATE DATABASE mine",
+		"CREATE FUNCTION mine AS (n) -> n",
+		"CREATE USER mine",
+		"GRANT ALL ON *.* TO analyst",
+		"SYSTEM SHUTDOWN",
+		"SYSTEM STOP LISTEN TCP",
+		"BACKUP DATABASE pnyx TO File('{file}')",
+		"INSERT INTO FUNCTION file('{file}', 'CSV', 'n UInt8') VALUES (1)",
+		"SELECT 1 INTO OUTFILE '{file}' FORMAT CSV",
+
+		"SELECT * FROM other.secret",
+		"SELECT * FROM merge('other', 'secret')",
+		"SELECT * FROM system.query_log",
+		"SELECT * FROM system.users",
+		"SELECT * FROM system.processes",
+
+		"SELECT file('{file}')",
+		"SELECT file('{file}', '')",
+		"SELECT file('{file}', NULL)",
+		"SELECT `file`(voter::String) FROM pnyx.vote",
+		"SELECT arrayMap(f -> file(f), ['{file}'])",
+		"SELECT arrayMap(file, ['{file}'])",
+		"SELECT * APPLY(file) FROM (SELECT '{file}')",
+		"SELECT * FROM (SELECT '{file}' AS f) WHERE file(f) = ''",
+		"SELECT file('{file}') SETTINGS enable_analyzer = 0",
+		"SELECT * APPLY(file) FROM (SELECT '{file}') SETTINGS enable_analyzer = 0",
+		"SELECT * FROM values('s String', (file('{file}')))",
+		"SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT file(a)', '{\"a\":\"{file}\"}')",
+		"SELECT * FROM file('{file}', 'LineAsString')",
+		"DESCRIBE file('{file}')",
+		"SELECT * FROM view(SELECT * FROM file('{file}', 'LineAsString'))",
+		"SELECT * FROM \"{file}\"",
+		"SELECT * FROM default.\"{file}\"",
+		"SELECT * FROM filesystem('{file}')",
+		"SELECT * FROM sqlite('{file}', 't')",
+		"SELECT * FROM executable('cat', 'TSV', 's String')",
+		"SELECT * FROM icebergLocal('{file}')",
+		"SELECT * FROM url('http://{http}/ping', 'LineAsString')",
+		"SELECT * FROM s3('http://{http}/bucket/key', 'LineAsString')",
+		"SELECT * FROM remote('{tcp}', pnyx.vote, 'default', '')",
+		"SELECT * FROM mysql('{tcp}', 'a', 'b', 'c', 'd')",
+		"SELECT * FROM postgresql('{tcp}', 'a', 'b', 'c', 'd')",
+
+		"SET readonly = 0",
+		"SELECT 1 SETTINGS readonly = 1",
+		"SELECT 1 SETTINGS max_execution_time = 0",
+		"SELECT 1 SETTINGS max_execution_time = 36",
+		"SELECT 1 SETTINGS max_memory_usage = 0",
+		"SELECT 1 SETTINGS max_memory_usage = 3000000000",
+		"SELECT 1 SETTINGS max_result_rows = 0",
+		"SELECT 1 SETTINGS result_overflow_mode = 'break'",
+		"SELECT number FROM numbers(1000001)",
+	} {
+		statement = strings.NewReplacer("{file}", file, "{http}", instance.HTTPAddr, "{tcp}", instance.TCPAddr).Replace(statement)
+		got, err := overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, statement)
+		if err == nil {
+			t.Errorf("%s: got %.100q, want an error", statement, got)
+			continue
+		}
+		if strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: the error has the secret: %v", statement, err)
+		}
+		if strings.Contains(err.Error(), "SYNTAX_ERROR") || strings.Contains(err.Error(), "(UNKNOWN_") {
+			t.Errorf("%s: refused for the wrong reason: %v", statement, err)
+		}
+	}
+	wantCount(t, conn, "SELECT count() FROM vote", 3)
+}
+
+// TestNobodyIsTheEngineItself tries to sign in as the engine does to itself,
+// without a password.
+func TestNobodyIsTheEngineItself(t *testing.T) {
+	t.Parallel()
+	instance := enginetest.Start(t)
+	for name, settings := range map[string]clickhouse.Settings{
+		"plain":             nil,
+		"with more allowed": {"max_sessions_for_user": 100},
+	} {
+		for protocol, addr := range map[clickhouse.Protocol]string{
+			clickhouse.Native: instance.TCPAddr,
+			clickhouse.HTTP:   instance.HTTPAddr,
+		} {
+			conn, err := clickhouse.Open(&clickhouse.Options{
+				Protocol: protocol,
+				Addr:     []string{addr},
+				Auth:     clickhouse.Auth{Username: "default"},
+				Settings: settings,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if n, err := count(t.Context(), conn, "SELECT toUInt64(1)"); err == nil {
+				t.Errorf("%s, %s: got %d, want no access", protocol, name, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// ChildCommand is the first argument of a process that is to become the engine.
+// A program that starts engines looks for it before anything else and ends with
+//
+//	os.Exit(engine.RunChild(os.Args[2:]))
+const ChildCommand = "engine-child"
+
+// childGrace is how long an engine whose parent has gone may take to end by
+// itself. Left alone it takes 40 ms, or 5 s when anybody is still connected, and
+// nothing says that it could not take for ever.
+const childGrace = 2 * time.Second
+
+// lockFD is the lock of the data folder in a child: the first inherited file.
+const lockFD = 3
+
+// What a child runs; the first of its arguments.
+const (
+	kindLibrary = "library"
+	kindProgram = "program"
+)
+
+// RunChild turns this process into the engine and returns its exit status when
+// the engine has ended. The arguments are those that Start gives.
+func RunChild(args []string) int {
+	// The life of the engine is its parent's pipe. Signals that a terminal or a
+	// service manager sends to everybody must not take the warehouse away from a
+	// parent that is still writing its last words.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	if err := runChild(args); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func runChild(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("%s is how pnyx runs its own engine, and of no use by hand", ChildCommand)
+	}
+	kind, path, args := args[0], args[1], args[2:]
+	switch kind {
+	case kindLibrary:
+		go endWithParent(func() { os.Exit(0) })
+		return runLibrary(path, args)
+	case kindProgram:
+		return runProgram(path, args)
+	}
+	return fmt.Errorf("unknown kind of engine %q", kind)
+}
+
+// endWithParent waits for the parent to close the pipe, gives the engine some time
+// to notice, and then calls end.
+func endWithParent(end func()) {
+	if parentGone(-1) {
+		<-time.After(childGrace)
+		end()
+	}
+}
+
+// parentGone reports whether the other end of standard input is closed. It waits
+// so many milliseconds for that, for ever when negative, and takes no input: that
+// is for the engine.
+func parentGone(milliseconds int) bool {
+	stdin := []unix.PollFd{{Fd: 0}}
+	for {
+		n, err := unix.Poll(stdin, milliseconds)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0 && stdin[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
+		}
+	}
+}
+
+// runLibrary loads libchdb and hands it the arguments of clickhouse local. It
+// returns when the queries among them have ended.
+func runLibrary(path string, args []string) error {
+	library, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		return fmt.Errorf("load engine library: %w", err)
+	}
+	var query func(argc int32, argv unsafe.Pointer) uintptr
+	var resultError func(result uintptr) string
+	for name, function := range map[string]any{
+		"chdb_query_cmdline": &query,
+		"chdb_result_error":  &resultError,
+	} {
+		symbol, err := purego.Dlsym(library, name)
+		if err != nil {
+			return fmt.Errorf("engine library %s: %w", path, err)
+		}
+		purego.RegisterFunc(function, symbol)
+	}
+
+	args = append([]string{"clickhouse"}, args...)
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	argv := cStrings(&pinner, args)
+	result := query(int32(len(args)), unsafe.Pointer(&argv[0])) //nolint:gosec // a handful of arguments, for C
+
+	if result == 0 {
+		return errors.New("the engine ended without a result")
+	}
+	if text := resultError(result); text != "" {
+		return errors.New(text)
+	}
+	// Some errors are only printed. Then the pipe is still open.
+	if !parentGone(0) {
+		return errors.New("the engine ended by itself")
+	}
+	return nil
+}
+
+// cStrings makes the argv of a C program.
+func cStrings(pinner *runtime.Pinner, args []string) []*byte {
+	argv := make([]*byte, len(args)+1)
+	pinner.Pin(&argv[0])
+	for i, arg := range args {
+		argv[i] = &append([]byte(arg), 0)[0]
+		pinner.Pin(argv[i])
+	}
+	return argv
+}
+
+// runProgram runs clickhouse local, with the same input, output and lock as this
+// process.
+func runProgram(path string, args []string) error {
+	command := exec.Command(path, append([]string{"local"}, args...)...) //nolint:gosec,noctx // the program Locate found; it lives as long as the pipe
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	command.ExtraFiles = []*os.File{os.NewFile(lockFD, "engine.lock")}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start engine: %w", err)
+	}
+	go endWithParent(func() {
+		command.Process.Kill() //nolint:errcheck // it has ended, which is what was wanted
+	})
+	if err := command.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package engine_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/engine/enginetest"
+)
+
+func TestEngineEndsWithItsOwner(t *testing.T) {
+	t.Parallel()
+	for name, occupy := range map[string]func(*testing.T, engine.Instance){
+		"idle":        func(*testing.T, engine.Instance) {},
+		"under query": busy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := enginetest.Options(t)
+			options.Program.Library = library(t)
+			owner := startOwner(t, options)
+			instance, err := engine.Find(options.DataDir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := instance.OwnerPID, owner.Process.Pid; got != want {
+				t.Errorf("owner: got process %d, want %d", got, want)
+			}
+			table(t, instance)
+			occupy(t, instance)
+
+			if err := owner.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			next := start(t, options)
+			if took := time.Since(began); took > engine.ChildGrace+5*time.Second {
+				t.Errorf("the next start took %v", took)
+			}
+			wantCount(t, open(t, next.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
+			if err := answers(instance.TCPAddr); err == nil {
+				t.Error("the orphaned engine still listens")
+			}
+		})
+	}
+}
+
+func TestKilledEngineComesBackOnTheSamePorts(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	e := start(t, options)
+	before := e.Instance()
+	table(t, before)
+	conn := open(t, before.URL("pnyx"))
+	wantCount(t, conn, "SELECT count() FROM vote", 3)
+
+	for range 2 {
+		killed := e.Instance().EnginePID
+		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() error {
+			found, err := engine.Find(options.DataDir)
+			if err == nil && found.EnginePID == killed {
+				err = errors.New("the killed engine is still published")
+			}
+			return err
+		})
+		eventually(t, func() error { // a pooled connection may be a dead one
+			_, err := count(t.Context(), conn, "SELECT count() FROM vote")
+			return err
+		})
+		wantCount(t, conn, "SELECT count() FROM vote", 3)
+	}
+
+	after := e.Instance()
+	after.EnginePID = before.EnginePID
+	if after != before {
+		t.Errorf("after restarts: got %+v, want %+v", after, before)
+	}
+}
+
+func TestStopDuringRestart(t *testing.T) {
+	t.Parallel()
+	e := start(t, enginetest.Options(t))
+	if err := syscall.Kill(e.Instance().EnginePID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, e)
+	if err := answers(e.Instance().TCPAddr); err == nil {
+		t.Error("the engine listens after stop")
+	}
+}
+
+func TestEngineOutlivesSignalsToEverybody(t *testing.T) {
+	t.Parallel()
+	e := start(t, enginetest.Options(t))
+	instance := e.Instance()
+	conn := open(t, instance.URL("default"))
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if err := syscall.Kill(instance.EnginePID, signal); err != nil {
+			t.Fatal(err)
+		}
+		wantCount(t, conn, "SELECT toUInt64(1)", 1)
+	}
+	if got, want := e.Instance().EnginePID, instance.EnginePID; got != want {
+		t.Errorf("after the signals: got process %d, want %d", got, want)
+	}
+}
+
+// TestStubbornEngineIsEnded uses a program that does not care about its input.
+func TestStubbornEngineIsEnded(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "clickhouse")
+	script(t, program, "exec sleep 60")
+	child := exec.CommandContext(t.Context(), enginetest.Options(t).Executable, engine.ChildCommand, "program", program)
+	child.ExtraFiles = []*os.File{os.Stderr} // in place of the lock
+	pipe, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err == nil {
+		t.Error("the child has ended well, want killed")
+	}
+	if took := time.Since(began); took > soon {
+		t.Errorf("the child ended %v after its parent had gone, want %v", took, engine.ChildGrace)
+	}
+}
+
+func TestChildByHandSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{engine.ChildCommand}, {engine.ChildCommand, "unknown", "x"}} {
+		child := exec.CommandContext(t.Context(), enginetest.Options(t).Executable, args...)
+		if said, err := child.CombinedOutput(); err == nil || len(said) == 0 {
+			t.Errorf("%v: got %q, %v, want an error", args, said, err)
+		}
+	}
+}
+
+// startOwner runs a process that owns an engine and returns when that is ready.
+func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
+	t.Helper()
+	owner := exec.CommandContext(t.Context(), os.Args[0], ownCommand, options.DataDir, options.Program.Library, options.Executable)
+	owner.Stderr = os.Stderr
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := owner.Wait(); err == nil {
+			t.Error("the owner ended by itself")
+		}
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("owner: got %q, %v, want ready", line, err)
+	}
+	return owner
+}

@@ -1,0 +1,264 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/engine/enginetest"
+)
+
+func TestAnswersOverBothProtocols(t *testing.T) {
+	t.Parallel()
+	instance := enginetest.Start(t)
+	conn := open(t, instance.URL("default"))
+	wantCount(t, conn, "SELECT toUInt64(count()) FROM numbers(10)", 10)
+	got, err := overHTTP(t, instance, instance.User, instance.Password, "SELECT currentUser()")
+	if err != nil || got != instance.User {
+		t.Errorf("current user over HTTP: got %q, %v, want %q", got, err, instance.User)
+	}
+	if _, err := overHTTP(t, instance, instance.User, "wrong", "SELECT 1"); err == nil {
+		t.Error("a wrong password is accepted")
+	}
+}
+
+func TestQueryLogCountsRowsRead(t *testing.T) {
+	t.Parallel()
+	instance := enginetest.Start(t)
+	table(t, instance)
+	conn := open(t, instance.URL("pnyx"))
+	run(t, conn, "SELECT sum(voter) FROM vote SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
+	wantCount(t, conn, "SELECT read_rows FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 3)
+	wantCount(t, conn, "SELECT count() FROM system.tables WHERE database = 'system' AND engine = 'MergeTree'", 1)
+}
+
+func TestQueryLogWorksAfterARestart(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	for range 2 {
+		running := start(t, options)
+		conn := open(t, running.Instance().URL("default"))
+		run(t, conn, "SELECT 1 SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
+		wantCount(t, conn, "SELECT count() FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 1)
+		if err := running.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	options.MaxMemory = 400_000_000
+	conn := open(t, start(t, options).Instance().URL("default"))
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	err := conn.Exec(ctx, "SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_bytes_before_external_group_by = 0 FORMAT Null")
+	if err == nil || !strings.Contains(err.Error(), "MEMORY_LIMIT_EXCEEDED") && !strings.Contains(err.Error(), "memory limit exceeded") {
+		t.Errorf("a query of 800 MB with 400 MB allowed: got %v, want memory limit exceeded", err)
+	}
+}
+
+func TestFolderHasOneOwner(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	options.DataDir = filepath.Join(options.DataDir, "<my> data & more")
+	start(t, options)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := engine.Start(ctx, options)
+	if !errors.Is(err, engine.ErrOwned) {
+		t.Fatalf("second start: got %v, want ErrOwned", err)
+	}
+	today := time.Now().UTC().Format("2006-01-02T")
+	for _, part := range []string{options.DataDir, strconv.Itoa(os.Getpid()), today} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("second start: %q does not name %q", err, part)
+		}
+	}
+	if _, err := engine.Find(options.DataDir); err != nil {
+		t.Errorf("the first engine after the second start: %v", err)
+	}
+}
+
+func TestOnlyTheOwnerMayReadTheSecrets(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	start(t, options)
+	for _, name := range []string{"engine.json", "engine.lock", "engine/server.xml", "engine/users.xml"} {
+		info, err := os.Stat(filepath.Join(options.DataDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := info.Mode(), fs.FileMode(0o600); got != want {
+			t.Errorf("%s: got mode %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestStopFreesTheFolder(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	first := start(t, options)
+	table(t, first.Instance())
+	stop(t, first)
+	stop(t, first)
+	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
+		t.Errorf("find after stop: got %v, want ErrNotRunning", err)
+	}
+	if err := answers(first.Instance().TCPAddr); err == nil {
+		t.Error("the engine still listens after stop")
+	}
+	second := start(t, options)
+	wantCount(t, open(t, second.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
+}
+
+func TestStopDoesNotWaitForQueriesForEver(t *testing.T) {
+	t.Parallel()
+	e := start(t, enginetest.Options(t))
+	busy(t, e.Instance())
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := e.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > engine.ChildGrace {
+		t.Errorf("stop with 300 ms to go took %v", took)
+	}
+}
+
+func TestPortInUseIsNamed(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	options := enginetest.Options(t)
+	options.TCPPort, options.HTTPPort = port(t, taken), freePorts(t, 1)[0]
+	_, err = engine.Start(t.Context(), options)
+	if want := fmt.Sprintf("127.0.0.1:%d", options.TCPPort); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("start on a taken port: got %v, want it to name %s", err, want)
+	}
+	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
+		t.Errorf("find after a failed start: got %v, want ErrNotRunning", err)
+	}
+}
+
+func TestUnusableLibraryIsExplained(t *testing.T) {
+	t.Parallel()
+	garbage := filepath.Join(t.TempDir(), "libchdb.so")
+	if err := os.WriteFile(garbage, []byte("no library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"missing": filepath.Join(t.TempDir(), "nowhere.so"),
+		"garbage": garbage,
+		"folder":  t.TempDir(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := enginetest.Options(t)
+			options.Program = engine.Program{Library: path}
+			began := time.Now()
+			_, err := engine.Start(t.Context(), options)
+			if err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("start: got %v, want it to name %s", err, path)
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("start took %v, want less than 10s", took)
+			}
+		})
+	}
+}
+
+func TestShardsFormACluster(t *testing.T) {
+	t.Parallel()
+	ports := freePorts(t, 2)
+	shards := []string{fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])}
+	var first engine.Instance
+	for i, port := range ports {
+		options := enginetest.Options(t)
+		options.TCPPort, options.Shards, options.Password = port, shards, "of <both> & all"
+		instance := start(t, options).Instance()
+		run(t, open(t, instance.URL("default")),
+			"CREATE DATABASE pnyx",
+			"CREATE TABLE pnyx.part (n UInt64) ENGINE = MergeTree ORDER BY n")
+		if i == 0 {
+			first = instance
+		}
+	}
+	conn := open(t, first.URL("pnyx"))
+	run(t, conn, "CREATE TABLE whole AS part ENGINE = Distributed("+engine.ClusterName+", pnyx, part, n)",
+		"INSERT INTO whole SELECT number FROM numbers(100)")
+	wantCount(t, conn, "SELECT count() FROM whole", 100)
+	wantCount(t, conn, "SELECT count() FROM part", 50)
+}
+
+// busy starts a query that takes for ever and returns when it runs.
+func busy(t *testing.T, instance engine.Instance) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		got, err := overHTTP(t, instance, instance.User, instance.Password,
+			"SELECT count() FROM numbers(1000000000000000) SETTINGS max_threads = 1, log_comment = 'long'")
+		if err == nil {
+			t.Errorf("the long query has ended: %q", got)
+		}
+	}()
+	t.Cleanup(func() { <-ended })
+	conn := open(t, instance.URL("default"))
+	eventually(t, func() error {
+		n, err := count(t.Context(), conn, "SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'long'")
+		if err == nil && n == 0 {
+			err = errors.New("the long query does not run")
+		}
+		return err
+	})
+}
+
+// answers reports whether somebody listens on addr.
+func answers(addr string) error {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// freePorts finds ports, all different.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	ports := make([]int, n)
+	for i := range ports {
+		listener, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		ports[i] = port(t, listener)
+	}
+	return ports
+}
+
+func port(t *testing.T, listener net.Listener) int {
+	t.Helper()
+	addr, err := netip.ParseAddrPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(addr.Port())
+}

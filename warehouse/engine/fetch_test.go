@@ -1,0 +1,245 @@
+package engine_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/warehouse/engine"
+)
+
+// registry is an npm that has one package, and counts how often it was asked.
+// Since it is found on the PATH, its tests cannot be parallel.
+type registry struct {
+	dir       string // what it needs
+	cache     string // where the tests fetch to
+	integrity string // the hash of the tarball
+}
+
+// newRegistry makes a registry whose tarball holds these files.
+func newRegistry(t *testing.T, files map[string]string) registry {
+	t.Helper()
+	dir := onPath(t)
+	tarball := tarballOf(t, files)
+	if err := os.WriteFile(filepath.Join(dir, "tarball"), tarball, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha512.Sum512(tarball)
+	r := registry{dir, filepath.Join(t.TempDir(), "cache"), "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}
+	script(t, filepath.Join(dir, "npm"), fmt.Sprintf(`
+		echo "$@" >> %[1]s/calls
+		for arg; do case $arg in --pack-destination=*) to=${arg#*=};; esac; done
+		cp %[1]s/tarball "$to/lib-1.0.0.tgz"
+		echo "npm warn something" >&2
+		echo '[{"filename":"lib-1.0.0.tgz","integrity":"%[2]s"}]'`, dir, r.integrity))
+	return r
+}
+
+// calls is how often npm was run.
+func (r registry) calls(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, "calls"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+func (r registry) fetch(ctx context.Context, integrity string) (string, error) {
+	return engine.FetchPackage(ctx, "@pnyx/lib", "1.0.0", integrity, engine.FetchOptions{CacheDir: r.cache})
+}
+
+func TestFetchUnpacksTheLibraryOnce(t *testing.T) {
+	for _, name := range []string{"libchdb.so", "libchdb.dylib"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry(t, map[string]string{"package/other": "no", "package/" + name: "the library"})
+			for range 2 {
+				path, err := r.fetch(t.Context(), r.integrity)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := path, filepath.Join(r.cache, name); got != want {
+					t.Errorf("path: got %s, want %s", got, want)
+				}
+				if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
+					t.Errorf("library: got %q, %v", content, err)
+				}
+			}
+			if got, want := r.calls(t), 1; got != want {
+				t.Errorf("npm calls: got %d, want %d", got, want)
+			}
+			wantFiles(t, r.cache, "fetch.lock", name, "receipt.json")
+		})
+	}
+}
+
+func TestFetchReplacesADamagedLibrary(t *testing.T) {
+	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
+	path, err := r.fetch(t.Context(), r.integrity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.fetch(t.Context(), r.integrity); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
+		t.Errorf("library: got %q, %v", content, err)
+	}
+}
+
+func TestFetchAtOnceDownloadsOnce(t *testing.T) {
+	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
+	var fetches sync.WaitGroup
+	for range 4 {
+		fetches.Go(func() {
+			if _, err := r.fetch(t.Context(), r.integrity); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fetches.Wait()
+	if got, want := r.calls(t), 1; got != want {
+		t.Errorf("npm calls: got %d, want %d", got, want)
+	}
+}
+
+func TestFetchRefusesAnotherHash(t *testing.T) {
+	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
+	if path, err := r.fetch(t.Context(), "sha512-pinned"); !errors.Is(err, engine.ErrIntegrity) {
+		t.Errorf("got %s, %v, want ErrIntegrity", path, err)
+	}
+	wantFiles(t, r.cache, "fetch.lock")
+}
+
+func TestFetchOfThePlatformIsPinned(t *testing.T) {
+	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
+	_, err := engine.Fetch(t.Context(), engine.FetchOptions{CacheDir: r.cache})
+	if !errors.Is(err, engine.ErrIntegrity) {
+		t.Errorf("got %v, want ErrIntegrity: only linux/amd64 is pinned", err)
+	}
+}
+
+func TestFetchHoldsToAHashOnceSeen(t *testing.T) {
+	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
+	var told []string
+	path, err := engine.FetchPackage(t.Context(), "@pnyx/lib", "1.0.0", "", engine.FetchOptions{
+		CacheDir: r.cache,
+		Progress: func(line string) { told = append(told, line) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(told, "\n"); !strings.Contains(all, "none is pinned") || !strings.Contains(all, "unpacking") {
+		t.Errorf("progress: got %s", all)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+
+	other := newRegistry(t, map[string]string{"package/libchdb.so": "another library"})
+	other.cache = r.cache
+	if _, err := other.fetch(t.Context(), ""); !errors.Is(err, engine.ErrIntegrity) {
+		t.Errorf("another tarball of the same version: got %v, want ErrIntegrity", err)
+	}
+}
+
+func TestFetchExplainsFailures(t *testing.T) {
+	for name, test := range map[string]struct {
+		npm  string // the script; empty for none
+		want string
+	}{
+		"no npm":           {"", "PNYX_ENGINE_LIB"},
+		"npm fails":        {"echo 'npm error 404 Not Found' >&2; exit 1", "404 Not Found"},
+		"npm talks":        {"echo hello", "read what npm pack"},
+		"npm does nothing": {"echo '[]'", "0 files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("PATH", dir)
+			if test.npm != "" {
+				script(t, filepath.Join(dir, "npm"), test.npm)
+			}
+			cache := filepath.Join(t.TempDir(), "cache")
+			_, err := engine.FetchPackage(t.Context(), "@pnyx/lib", "1.0.0", "", engine.FetchOptions{CacheDir: cache})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want it to say %q", err, test.want)
+			}
+			wantFiles(t, cache, "fetch.lock")
+		})
+	}
+}
+
+func TestFetchRefusesATarballWithoutLibrary(t *testing.T) {
+	r := newRegistry(t, map[string]string{"package/../../libchdb.so": "outside", "libchdb.so": "elsewhere"})
+	if _, err := r.fetch(t.Context(), r.integrity); err == nil || !strings.Contains(err.Error(), "no library") {
+		t.Errorf("got %v, want it to say that there is no library", err)
+	}
+	wantFiles(t, r.cache, "fetch.lock")
+}
+
+func TestFetchStopsWhenTold(t *testing.T) {
+	dir := onPath(t)
+	script(t, filepath.Join(dir, "npm"), "exec sleep 60")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := engine.FetchPackage(ctx, "@pnyx/lib", "1.0.0", "", engine.FetchOptions{CacheDir: t.TempDir()})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+}
+
+// wantFiles checks what is in a folder.
+func wantFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]string, len(entries))
+	for i, entry := range entries {
+		got[i] = entry.Name()
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files in the cache (-want +got):\n%s", diff)
+	}
+}
+
+// tarballOf is what npm would publish of these files.
+func tarballOf(t *testing.T, files map[string]string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	entries := tar.NewWriter(zipped)
+	for name, content := range files {
+		if err := entries.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entries.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(entries.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}

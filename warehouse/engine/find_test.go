@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/engine/enginetest"
+)
+
+func TestFindReturnsTheRunningInstance(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	e := start(t, options)
+	got, err := engine.Find(options.DataDir)
+	if err != nil || got != e.Instance() {
+		t.Errorf("find: got %+v, %v, want %+v", got, err, e.Instance())
+	}
+}
+
+func TestFindDoesNotBelieveWhatACrashLeft(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string][]string{
+		"no folder":        nil,
+		"address only":     {"engine.json"},
+		"lock only":        {"engine.lock"},
+		"lock and address": {"engine.lock", "engine.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, file := range files {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(`{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := engine.Find(dir); !errors.Is(err, engine.ErrNotRunning) {
+				t.Errorf("find: got %+v, %v, want ErrNotRunning", got, err)
+			}
+		})
+	}
+}
+
+func TestFindWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	options := enginetest.Options(t)
+	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
+	script(t, options.Program.ClickHouse, "exec sleep 60")
+	stale := filepath.Join(options.DataDir, "engine.json")
+	if err := os.WriteFile(stale, []byte(`{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := engine.Start(ctx, options)
+		ended <- err
+	}()
+	eventually(t, func() error {
+		found, err := engine.Find(options.DataDir)
+		if !errors.Is(err, engine.ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
+			return fmt.Errorf("find during a start: got %+v, %w, want ErrNotRunning", found, err)
+		}
+		return nil
+	})
+	cancel()
+	began := time.Now()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("start: got %v, want canceled", err)
+	}
+	if took := time.Since(began); took > soon {
+		t.Errorf("start took %v to give up", took)
+	}
+	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) || strings.Contains(err.Error(), "starting") {
+		t.Errorf("find after the start: got %v, want ErrNotRunning and a free folder", err)
+	}
+}
+
+func TestURLsCarryTheCredentials(t *testing.T) {
+	t.Parallel()
+	instance := engine.Instance{
+		TCPAddr: "127.0.0.1:9000", User: "pnyx", Password: "a/b@c", AnalystUser: "analyst", AnalystPassword: "d:e",
+	}
+	for dsn, want := range map[string]clickhouse.Auth{
+		instance.URL("pnyx"):        {Database: "pnyx", Username: "pnyx", Password: "a/b@c"},
+		instance.AnalystURL("pnyx"): {Database: "pnyx", Username: "analyst", Password: "d:e"},
+	} {
+		options, err := clickhouse.ParseDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if options.Auth != want {
+			t.Errorf("%s: got %+v, want %+v", dsn, options.Auth, want)
+		}
+	}
+}
+
+func TestLoggedInstanceShowsNoPassword(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	instance := engine.Instance{TCPAddr: "127.0.0.1:9000", Password: "secret", AnalystPassword: "secret"}
+	slog.New(slog.NewTextHandler(&out, nil)).Info("ready", slog.Any("instance", instance))
+	if got := out.String(); strings.Contains(got, "secret") || !strings.Contains(got, "127.0.0.1:9000") {
+		t.Errorf("logged: got %q, want the address and no password", got)
+	}
+}

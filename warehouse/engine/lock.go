@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ErrOwned says that another process holds the data folder.
+var ErrOwned = errors.New("data folder is in use")
+
+// errLocked says that a lock is held by someone else.
+var errLocked = errors.New("locked")
+
+// lockPoll is how often a held lock is tried again.
+const lockPoll = 25 * time.Millisecond
+
+// owner is what the holder of a folder writes into its lock file.
+type owner struct {
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}
+
+// own takes the folder, waiting at most so long for a previous holder, and signs
+// the lock. The lock belongs to the open file, not to the process: a child that
+// inherits the file keeps the folder when its parent is gone.
+func own(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create data folder: %w", err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	file, err := lockFile(waiting, lockPath(dir))
+	if errors.Is(err, errLocked) {
+		return nil, errors.Join(ownedError(dir), ctx.Err())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(withdraw(dir), sign(file)); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// owned reports whether some process holds the folder.
+func owned(dir string) (bool, error) {
+	file, err := os.Open(lockPath(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("open engine lock: %w", err)
+	}
+	defer file.Close() // unlocks
+	err = tryLock(file, syscall.LOCK_SH)
+	if errors.Is(err, errLocked) {
+		return true, nil
+	}
+	return false, err
+}
+
+// lockFile opens path and locks it, trying until ctx is done. Closing the file
+// unlocks it.
+func lockFile(ctx context.Context, path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a fixed name in a chosen folder
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	for {
+		err := tryLock(file, syscall.LOCK_EX)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, errLocked) || !wait(ctx, lockPoll) {
+			return nil, errors.Join(err, ctx.Err(), file.Close())
+		}
+	}
+}
+
+// tryLock locks file without waiting. The error is errLocked when the lock is
+// held.
+func tryLock(file *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return fmt.Errorf("%w: %s", errLocked, file.Name())
+		case !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("lock %s: %w", file.Name(), err)
+		}
+	}
+}
+
+// sign writes who holds the lock, for the message of ErrOwned.
+func sign(file *os.File) error {
+	text, err := json.Marshal(owner{PID: os.Getpid(), Since: time.Now().UTC()})
+	if err != nil {
+		return fmt.Errorf("encode lock owner: %w", err)
+	}
+	if err := file.Truncate(0); err != nil {
+		return fmt.Errorf("sign lock: %w", err)
+	}
+	if _, err := file.WriteAt(append(text, '\n'), 0); err != nil {
+		return fmt.Errorf("sign lock: %w", err)
+	}
+	return nil
+}
+
+// ownedError names the holder of the folder as far as it can be read.
+func ownedError(dir string) error {
+	file, err := os.Open(lockPath(dir))
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrOwned, dir, err)
+	}
+	defer file.Close()
+	var holder owner
+	if err := json.NewDecoder(io.LimitReader(file, 4096)).Decode(&holder); err != nil {
+		return fmt.Errorf("%w: %s: unreadable lock: %w", ErrOwned, dir, err)
+	}
+	return fmt.Errorf("%w: %s is held by process %d since %s",
+		ErrOwned, dir, holder.PID, holder.Since.Format(time.RFC3339))
+}
+
+func lockPath(dir string) string { return filepath.Join(dir, "engine.lock") }

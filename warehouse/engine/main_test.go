@@ -1,0 +1,172 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"go.uber.org/goleak"
+
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/engine/enginetest"
+)
+
+// ownCommand makes this test program own an engine until it is killed.
+const ownCommand = "own-engine"
+
+// soon is how long anything in these tests may take. It is long, for a machine
+// that does other things besides; nothing waits for it when all is well.
+const soon = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 5 && os.Args[1] == ownCommand {
+		os.Exit(own(os.Args[2], os.Args[3], os.Args[4]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// own starts an engine, says so, and waits to be killed.
+func own(dir, library, executable string) int {
+	_, err := engine.Start(context.Background(), engine.Options{
+		DataDir:    dir,
+		Program:    engine.Program{Library: library},
+		Executable: executable,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Fprintln(os.Stdout, "ready")
+	select {}
+}
+
+// start runs an engine until the end of the test.
+func start(t *testing.T, options engine.Options) *engine.Engine {
+	t.Helper()
+	e, err := engine.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, e) })
+	return e
+}
+
+func stop(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	if err := e.Stop(ctx); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+// open connects to a URL of an instance.
+func open(t *testing.T, dsn string) clickhouse.Conn {
+	t.Helper()
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// run executes statements one after the other.
+func run(t *testing.T, conn clickhouse.Conn, statements ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	for _, statement := range statements {
+		if err := conn.Exec(ctx, statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// count is the number that a query answers.
+func count(ctx context.Context, conn clickhouse.Conn, query string) (n uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	return n, conn.QueryRow(ctx, query).Scan(&n)
+}
+
+// wantCount checks the number that a query answers.
+func wantCount(t *testing.T, conn clickhouse.Conn, query string, want uint64) {
+	t.Helper()
+	if got, err := count(t.Context(), conn, query); err != nil || got != want {
+		t.Fatalf("%s: got %d, %v, want %d", query, got, err, want)
+	}
+}
+
+// overHTTP asks an engine by its other protocol.
+func overHTTP(t *testing.T, instance engine.Instance, user, password, query string) (string, error) {
+	t.Helper()
+	values := url.Values{"user": {user}, "password": {password}, "query": {query}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://"+instance.HTTPAddr+"/?"+values.Encode(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: soon}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(string(body))
+	}
+	return strings.TrimSpace(string(body)), err
+}
+
+// eventually repeats a check until it succeeds, and fails the test if it does not.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatal(err)
+		}
+	}
+}
+
+// table fills a table of three rows.
+func table(t *testing.T, instance engine.Instance) {
+	t.Helper()
+	run(t, open(t, instance.URL("default")),
+		"CREATE DATABASE IF NOT EXISTS pnyx",
+		"CREATE TABLE pnyx.vote (voter UInt64) ENGINE = MergeTree ORDER BY voter",
+		"INSERT INTO pnyx.vote SELECT number FROM numbers(3)")
+}
+
+// library is the real one; without it the test is skipped.
+func library(t *testing.T) string {
+	t.Helper()
+	program := enginetest.Options(t).Program
+	if program.Library == "" {
+		t.Skip("this needs the library, and there is only a clickhouse program")
+	}
+	return program.Library
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Version is the version of the library that Fetch brings. It holds ClickHouse
+// 26.7.2.
+const Version = "26.7.3-stable.1"
+
+// npmPackage is the library as it is published for one platform.
+type npmPackage struct {
+	name    string
+	version string
+
+	// integrity is the hash of the tarball in the form of the registry, "sha512-"
+	// and base64. Empty means that it could not be pinned here: then the hash that
+	// the registry states is taken, recorded, and held to ever after.
+	integrity string
+}
+
+// receipt lies beside a fetched library and says what it is.
+type receipt struct {
+	Package   string `json:"package"`
+	Version   string `json:"version"`
+	Integrity string `json:"integrity"`
+	File      string `json:"file"`
+	Size      int64  `json:"size"`
+}
+
+// platformPackage is the package for the platform this program was built for.
+func platformPackage() (npmPackage, error) {
+	switch platform := runtime.GOOS + "/" + runtime.GOARCH; platform {
+	case "linux/amd64":
+		return npmPackage{"@chdb/lib-linux-x64-gnu", Version, "sha512-" +
+			"XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw=="}, nil
+	case "linux/arm64":
+		return npmPackage{"@chdb/lib-linux-arm64-gnu", Version, ""}, nil
+	case "darwin/amd64":
+		return npmPackage{"@chdb/lib-darwin-x64", Version, ""}, nil
+	case "darwin/arm64":
+		return npmPackage{"@chdb/lib-darwin-arm64", Version, ""}, nil
+	default:
+		return npmPackage{}, fmt.Errorf("no engine library is published for %s: "+
+			"set CLICKHOUSE_URL to a ClickHouse server instead", platform)
+	}
+}
+
+func (p npmPackage) String() string { return p.name + "@" + p.version }
+
+// cached is the library in dir, if its receipt is for this package and it is as
+// long as it was. That is quick; the hash was checked when it was unpacked.
+func (p npmPackage) cached(dir string) (string, bool) {
+	note, err := readReceipt(dir)
+	if err != nil || note.Package != p.name || note.Version != p.version ||
+		note.Integrity != cmp.Or(p.integrity, note.Integrity) {
+		return "", false
+	}
+	path := filepath.Join(dir, filepath.Base(note.File))
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular() && info.Size() == note.Size
+}
+
+// expected is the hash that the tarball must have: the pinned one, or the one of
+// an earlier fetch, or the one that the registry states. The second result says
+// where it is from.
+func (p npmPackage) expected(dir, stated string) (integrity, source string) {
+	if p.integrity != "" {
+		return p.integrity, "pinned"
+	}
+	if note, err := readReceipt(dir); err == nil && note.Package == p.name && note.Version == p.version {
+		return note.Integrity, "recorded in " + receiptPath(dir)
+	}
+	return stated, "stated by the registry, since none is pinned for this platform; recorded in " + receiptPath(dir)
+}
+
+func readReceipt(dir string) (receipt, error) {
+	var note receipt
+	text, err := os.ReadFile(receiptPath(dir))
+	if err != nil {
+		return note, err
+	}
+	return note, json.Unmarshal(text, &note)
+}
+
+func (r receipt) write(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode receipt: %w", err)
+	}
+	return writeFile(receiptPath(dir), append(text, '\n'))
+}
+
+func receiptPath(dir string) string { return filepath.Join(dir, "receipt.json") }
+
+// cachePath is dir, or the default when that is empty.
+func cachePath(dir string) (string, error) {
+	if dir != "" {
+		return filepath.Abs(dir)
+	}
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a cache folder: %w", err)
+	}
+	return filepath.Join(base, "pnyx", "engine", Version), nil
+}

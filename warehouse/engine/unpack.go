@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// maxLibrary bounds what is unpacked. The library has 566 MB.
+const maxLibrary = 4 << 30
+
+const megabyte = 1_000_000
+
+// unpackedFile is a file taken out of a tarball.
+type unpackedFile struct {
+	path string
+	size int64
+}
+
+// unpack takes the library, and nothing else, out of an npm tarball into dir, and
+// makes sure that it is on disk.
+func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpackedFile, error) {
+	file, err := os.Open(tarball) //nolint:gosec // our own work folder
+	if err != nil {
+		return unpackedFile{}, fmt.Errorf("open tarball: %w", err)
+	}
+	defer file.Close()
+	zipped, err := gzip.NewReader(bufio.NewReaderSize(contextReader{ctx, file}, 1<<20))
+	if err != nil {
+		return unpackedFile{}, fmt.Errorf("read tarball: %w", err)
+	}
+	entries := tar.NewReader(zipped)
+	for {
+		header, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return unpackedFile{}, errors.New("there is no library in the tarball")
+		}
+		if err != nil {
+			return unpackedFile{}, fmt.Errorf("read tarball: %w", err)
+		}
+		if isLibrary(header) {
+			target := filepath.Join(dir, path.Base(header.Name))
+			return unpackedFile{target, header.Size}, write(target, entries, header.Size, report)
+		}
+	}
+}
+
+// isLibrary tells the library from the rest: the name depends on the platform.
+func isLibrary(header *tar.Header) bool {
+	names := []string{"package/libchdb.so", "package/libchdb.dylib"}
+	return header.Typeflag == tar.TypeReg && header.Size <= maxLibrary &&
+		slices.Contains(names, path.Clean(header.Name))
+}
+
+// write copies size bytes into a new file.
+func write(target string, from io.Reader, size int64, report func(string)) error {
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640) //nolint:gosec // a library may be read
+	if err != nil {
+		return err
+	}
+	counter := &progress{writer: file, total: size, report: report}
+	counter.tell()
+	_, err = io.CopyN(counter, from, size)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// progress reports, as bytes pass, how many there were.
+type progress struct {
+	writer      io.Writer
+	done, total int64
+	report      func(string)
+	told        time.Time
+}
+
+// Write passes p on.
+func (p *progress) Write(b []byte) (int, error) {
+	n, err := p.writer.Write(b)
+	p.done += int64(n)
+	if time.Since(p.told) >= progressEvery {
+		p.tell()
+	}
+	return n, err
+}
+
+func (p *progress) tell() {
+	p.report(fmt.Sprintf("unpacking: %d of %d MB", p.done/megabyte, p.total/megabyte))
+	p.told = time.Now()
+}

@@ -1,0 +1,237 @@
+// Package importer brings files of what upstream systems publish into the
+// warehouse: it streams them, batch by batch, tells how far it is, and keeps what
+// it has to refuse where it can be looked at. Running it again changes nothing,
+// and completes what a run that was cut off left undone.
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// maxBatchText bounds the text that one batch holds in memory, whatever its
+// number of records.
+const maxBatchText = 16 << 20
+
+// Options says how to import.
+type Options struct {
+	Warehouse *warehouse.Warehouse
+	// Batch is how many records are written at once.
+	Batch int
+	// MaxLine is the longest line that is read, in bytes.
+	MaxLine int
+	// RejectsDir is the folder that gets a file of what was refused, if anything was.
+	RejectsDir string
+	// TolerateRejects takes a file with refused lines for one that was read in full.
+	TolerateRejects bool
+	// Progress is told of every batch and every file; it may be nil.
+	Progress *Progress
+	Logger   *slog.Logger
+}
+
+// Report says what became of an import.
+type Report struct {
+	// Kinds holds the counts by kind of record.
+	Kinds map[record.Kind]*KindReport
+	// Rejected counts refused lines; RejectsFile holds them, if there are any.
+	Rejected    uint64
+	RejectsFile string
+	// Problems are the files that could not be read, in whole or to their end.
+	Problems []error
+	// Waiting counts the ballots in the warehouse whose proposal is not there yet.
+	Waiting uint64
+	Took    time.Duration
+}
+
+// KindReport counts the records of one kind.
+type KindReport struct {
+	warehouse.Counts
+	Read, Rejected uint64
+}
+
+// Run imports the files under paths. An error means that the import stopped; what
+// is wrong with a file or a line is in the report instead.
+func Run(ctx context.Context, paths []string, o Options) (Report, error) {
+	began := time.Now()
+	files, problems := source.Find(paths)
+	run := importRun{
+		Options: o,
+		run:     warehouse.Import{ID: uuid.New(), ObservedAt: began.UTC().Truncate(time.Millisecond)},
+		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
+		rejects: rejectsFile{dir: o.RejectsDir, began: began},
+		synced:  sourcesByKind{},
+	}
+	o.Progress.start(files)
+	err := run.importAll(ctx, files)
+	run.report.Took = time.Since(began)
+	return run.report, errors.Join(err, run.rejects.close())
+}
+
+// importRun is the work on one import.
+type importRun struct {
+	Options
+	run     warehouse.Import
+	report  Report
+	rejects rejectsFile
+	// synced holds the sources of the files that were read to their end.
+	synced sourcesByKind
+}
+
+func (r *importRun) importAll(ctx context.Context, files []source.File) error {
+	for _, file := range files {
+		if err := r.importFile(ctx, file); err != nil {
+			return fmt.Errorf("%s: %w", file.Path, err)
+		}
+	}
+	if err := r.markSynced(ctx); err != nil {
+		return err
+	}
+	waiting, err := r.Warehouse.WaitingBallots(ctx)
+	r.report.Waiting = waiting
+	return err
+}
+
+// importFile imports one file. What is wrong with the file itself goes into the
+// report, and the import goes on.
+func (r *importRun) importFile(ctx context.Context, file source.File) error {
+	reader, err := source.Open(file, source.Limits{MaxLine: r.MaxLine})
+	if err != nil {
+		r.report.Problems = append(r.report.Problems, err)
+		return nil
+	}
+	defer reader.Close()
+	r.Progress.file(file, reader)
+	f := fileImport{importRun: r, kind: file.Kind, pending: map[record.Kind]*pending{}, sources: sourcesByKind{}}
+	broken, err := f.readAll(ctx, reader)
+	if err != nil {
+		return err
+	}
+	if broken != nil {
+		r.report.Problems = append(r.report.Problems, broken)
+		return nil
+	}
+	if f.rejected == 0 || r.TolerateRejects {
+		r.synced.merge(f.sources)
+	}
+	return nil
+}
+
+// fileImport is the work on one file.
+type fileImport struct {
+	*importRun
+	kind     record.Kind
+	pending  map[record.Kind]*pending
+	sources  sourcesByKind
+	rejected uint64
+}
+
+// pending are the records of one kind that wait to be written.
+type pending struct {
+	records []record.Record
+	text    int
+}
+
+// readAll reads a file to its end and writes everything that can be read.
+func (f *fileImport) readAll(ctx context.Context, reader *source.Reader) (broken, err error) {
+	for {
+		next, err := reader.Next()
+		var rejected *source.RejectedError
+		switch {
+		case err == nil:
+			if err := f.add(ctx, next); err != nil {
+				return nil, err
+			}
+		case errors.As(err, &rejected):
+			if err := f.reject(rejected, f.kind); err != nil {
+				return nil, err
+			}
+		case errors.Is(err, io.EOF):
+			return nil, f.flushAll(ctx)
+		default:
+			return err, f.flushAll(ctx)
+		}
+	}
+}
+
+func (f *fileImport) add(ctx context.Context, r record.Record) error {
+	kind := r.Kind()
+	f.kindReport(kind).Read++
+	if ref, known := sourceOf(r); known {
+		f.sources.add(kind, ref)
+	}
+	waiting := f.pending[kind]
+	if waiting == nil {
+		waiting = &pending{}
+		f.pending[kind] = waiting
+	}
+	waiting.records = append(waiting.records, r)
+	waiting.text += textOf(r)
+	if len(waiting.records) < f.Batch && waiting.text < maxBatchText {
+		return nil
+	}
+	return f.flush(ctx, kind)
+}
+
+func (f *fileImport) flushAll(ctx context.Context) error {
+	for _, kind := range record.Kinds() {
+		if err := f.flush(ctx, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fileImport) flush(ctx context.Context, kind record.Kind) error {
+	waiting := f.pending[kind]
+	if waiting == nil || len(waiting.records) == 0 {
+		return nil
+	}
+	counts, err := f.append(ctx, waiting.records)
+	if err != nil {
+		return err
+	}
+	f.kindReport(kind).add(counts)
+	f.Progress.wrote(len(waiting.records))
+	clear(waiting.records)
+	waiting.records, waiting.text = waiting.records[:0], 0
+	return nil
+}
+
+// reject keeps a refused line.
+func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) error {
+	f.rejected++
+	f.report.Rejected++
+	report := f.kindReport(kind)
+	report.Read++
+	report.Rejected++
+	if err := f.rejects.write(rejected); err != nil {
+		return err
+	}
+	f.report.RejectsFile = f.rejects.path
+	return nil
+}
+
+func (r *importRun) kindReport(kind record.Kind) *KindReport {
+	report := r.report.Kinds[kind]
+	if report == nil {
+		report = &KindReport{}
+		r.report.Kinds[kind] = report
+	}
+	return report
+}
+
+func (k *KindReport) add(counts warehouse.Counts) {
+	k.New += counts.New
+	k.Changed += counts.Changed
+	k.Unchanged += counts.Unchanged
+}

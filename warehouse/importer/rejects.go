@@ -1,0 +1,62 @@
+package importer
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"pnyx/warehouse/source"
+)
+
+// rejectsFile holds the lines that an import refused, one JSON object each. It is
+// made with the first of them.
+type rejectsFile struct {
+	dir   string
+	began time.Time
+	path  string
+	file  *os.File
+}
+
+// rejectedLine is one line of a rejects file.
+type rejectedLine struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+	// Text is the refused line, cut at 4 KiB.
+	Text string `json:"text"`
+}
+
+func (r *rejectsFile) write(rejected *source.RejectedError) error {
+	if r.file == nil {
+		if err := r.create(); err != nil {
+			return fmt.Errorf("keep rejected records: %w", err)
+		}
+	}
+	line := rejectedLine{File: rejected.File, Line: rejected.Line, Reason: rejected.Reason, Text: rejected.Text}
+	if err := json.NewEncoder(r.file).Encode(line); err != nil {
+		return fmt.Errorf("keep rejected records in %s: %w", r.path, err)
+	}
+	return nil
+}
+
+func (r *rejectsFile) create() error {
+	if err := os.MkdirAll(r.dir, 0o750); err != nil {
+		return err
+	}
+	r.path = filepath.Join(r.dir, "import-"+r.began.UTC().Format("20060102T150405.000Z")+".ndjson")
+	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	r.file = file
+	return err
+}
+
+func (r *rejectsFile) close() error {
+	if r.file == nil {
+		return nil
+	}
+	if err := r.file.Close(); err != nil {
+		return fmt.Errorf("keep rejected records in %s: %w", r.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/cespare/xxhash/v2"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// ListedProposal is a proposal as lists show it and look-ups find it.
+type ListedProposal struct {
+	Ref      record.RefHash
+	Key      governance.ProposalKey
+	Identity governance.Identity
+	SourceID string
+
+	Title, SourceURL, DiscussionURL, ProposerID string
+
+	Lifecycle governance.Lifecycle
+	Outcome   governance.Outcome
+	Coverage  governance.Coverage
+
+	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
+
+	// Revision is the publication that changed it last.
+	Revision uint64
+}
+
+// Fingerprint returns a hash of everything that the proposal says, which leaves
+// the revision out.
+func (p ListedProposal) Fingerprint() (uint64, error) {
+	p.Revision = 0
+	content, err := msgpack.Marshal(&p)
+	if err != nil {
+		return 0, fmt.Errorf("fingerprint of %s: %w", p.Key, err)
+	}
+	return xxhash.Sum64(content), nil
+}
+
+// ListedVersion says which version of a proposal is listed.
+type ListedVersion struct {
+	DAOID       string
+	Fingerprint uint64
+	Revision    uint64
+}
+
+// ListedVersions returns which versions of the proposals are listed; those that are
+// not are missing.
+func (w *Warehouse) ListedVersions(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash]ListedVersion, error) {
+	rows, err := w.queryRefs(ctx, query("listed_versions"), refs)
+	if err != nil {
+		return nil, fmt.Errorf("read listed versions: %w", err)
+	}
+	defer rows.Close()
+	versions := map[record.RefHash]ListedVersion{}
+	for rows.Next() {
+		var ref string
+		var v ListedVersion
+		if err := rows.Scan(&ref, &v.DAOID, &v.Fingerprint, &v.Revision); err != nil {
+			return nil, fmt.Errorf("read listed versions: %w", err)
+		}
+		versions[record.RefHash([]byte(ref))] = v
+	}
+	return versions, rows.Err()
+}
+
+// listed returns the current rows of the proposals that are listed. Of their times
+// and texts it has what is shown or compared.
+func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[record.RefHash]ListedProposal, error) {
+	if len(refs) == 0 {
+		return map[record.RefHash]ListedProposal{}, nil
+	}
+	rows, err := w.queryRefs(ctx, query("listed_proposals"), refs)
+	if err != nil {
+		return nil, fmt.Errorf("read listed proposals: %w", err)
+	}
+	defer rows.Close()
+	proposals := make(map[record.RefHash]ListedProposal, len(refs))
+	for rows.Next() {
+		p, err := scanListed(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read a listed proposal: %w", err)
+		}
+		proposals[p.Ref] = p
+	}
+	return proposals, rows.Err()
+}
+
+func scanListed(rows scanner) (ListedProposal, error) {
+	var p ListedProposal
+	var ref, key, provider, lifecycle, outcome, coverage string
+	var created, updated, end time.Time
+	err := rows.Scan(&ref, &key, &p.Identity.DAOID, &provider, &p.SourceID, &p.Identity.ExternalID,
+		&p.Title, &p.SourceURL, &p.DiscussionURL, &lifecycle, &outcome, &coverage,
+		&created, &updated, &end, &p.Revision)
+	if err != nil {
+		return ListedProposal{}, err
+	}
+	p.Ref, p.Key = record.RefHash([]byte(ref)), governance.ProposalKey(key)
+	p.Identity.Provider = governance.Provider(provider)
+	p.Lifecycle, p.Outcome = governance.Lifecycle(lifecycle), governance.Outcome(outcome)
+	p.Coverage = governance.Coverage(coverage)
+	p.CreatedAt, p.UpdatedAt, p.EndAt = knownTime(created), knownTime(updated), knownTime(end)
+	return p, nil
+}
+
+// knownTime is the reverse of timeOrNone.
+func knownTime(moment time.Time) *governance.Timestamp {
+	if moment.Equal(noTime) {
+		return nil
+	}
+	return stampOf(&moment)
+}
+
+func timeOrNone(stamp *governance.Timestamp) time.Time {
+	if stamp == nil {
+		return noTime
+	}
+	return stamp.Time()
+}
+
+// WriteListed writes proposals that have changed, with what they are found by.
+func (w *Warehouse) WriteListed(ctx context.Context, proposals []ListedProposal) error {
+	if len(proposals) == 0 {
+		return nil
+	}
+	// What leads to a row comes before it: an entry without its row leads nowhere.
+	for _, table := range []struct {
+		insert string
+		add    func(driver.Batch, ListedProposal) error
+	}{
+		{"insert_proposal_names", addNames},
+		{"insert_proposal_titles", addTitle},
+		{"insert_listed_proposals", addListed},
+	} {
+		if err := w.writeListed(ctx, table.insert, proposals, table.add); err != nil {
+			return fmt.Errorf("list %d proposals: %w", len(proposals), err)
+		}
+	}
+	return nil
+}
+
+func (w *Warehouse) writeListed(
+	ctx context.Context, insert string, proposals []ListedProposal, add func(driver.Batch, ListedProposal) error,
+) error {
+	batch, err := w.conn.PrepareBatch(ctx, query(insert))
+	if err != nil {
+		return err
+	}
+	defer batch.Close()
+	for _, p := range proposals {
+		if err := add(batch, p); err != nil {
+			return err
+		}
+	}
+	return batch.Send()
+}
+
+func addListed(batch driver.Batch, p ListedProposal) error {
+	fingerprint, err := p.Fingerprint()
+	if err != nil {
+		return err
+	}
+	return batch.Append(
+		string(p.Ref[:]), string(p.Key), p.Identity.DAOID, string(p.Identity.Provider), p.SourceID, p.Identity.ExternalID,
+		p.Title, p.SourceURL, p.DiscussionURL, p.ProposerID,
+		string(p.Lifecycle), string(p.Outcome), string(p.Coverage),
+		timeOrNone(p.CreatedAt), timeOrNone(p.UpdatedAt), timeOrNone(p.StartAt), timeOrNone(p.EndAt),
+		fingerprint, p.Revision)
+}
+
+func addNames(batch driver.Batch, p ListedProposal) error {
+	for _, name := range p.Names() {
+		err := batch.Append(name.hash(), newestFirst(p.CreatedAt), string(p.Key),
+			string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addTitle(batch driver.Batch, p ListedProposal) error {
+	title := governance.FoldTitle(p.Title)
+	if title == "" {
+		return nil
+	}
+	return batch.Append(characters(title), newestFirst(p.CreatedAt), string(p.Key),
+		string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider), title)
+}

@@ -1,0 +1,253 @@
+package warehouse_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/record"
+)
+
+// listed is a proposal of a Snapshot space that is a DAO of its own.
+func listed(dao, id, title string, revision uint64) warehouse.ListedProposal {
+	p := warehouse.ListedProposal{
+		Ref:      ref(id).Hash(),
+		Identity: governance.Identity{DAOID: dao, Provider: governance.Snapshot, ExternalID: id}, SourceID: dao,
+		Title: title, Lifecycle: governance.Closed, Outcome: governance.Unknown, Coverage: governance.Complete,
+		Revision: revision,
+	}
+	p.Key = p.Identity.ProposalKey()
+	return p
+}
+
+func writeListed(t *testing.T, w *warehouse.Warehouse, proposals ...warehouse.ListedProposal) {
+	t.Helper()
+	if err := w.WriteListed(t.Context(), proposals); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// invented returns proposals over a few DAOs, times and states, so that many are equal
+// in what an order goes by.
+func invented(dice *rand.Rand, n int, revision uint64) []warehouse.ListedProposal {
+	moment := func() *governance.Timestamp {
+		if dice.IntN(6) == 0 {
+			return nil
+		}
+		stamp := governance.Timestamp(dice.Int64N(8)) * 86_400_000
+		return &stamp
+	}
+	proposals := make([]warehouse.ListedProposal, n)
+	for i := range proposals {
+		p := listed(fmt.Sprintf("dao-%d", dice.IntN(4)), fmt.Sprintf("id-%d", i), "T", revision)
+		p.Lifecycle = governance.Lifecycles()[dice.IntN(3)]
+		p.Outcome = governance.AllOutcomes()[dice.IntN(5)]
+		p.ProposerID = fmt.Sprintf("0x%d", dice.IntN(3))
+		p.CreatedAt, p.UpdatedAt, p.StartAt, p.EndAt = moment(), moment(), moment(), moment()
+		proposals[i] = p
+	}
+	return proposals
+}
+
+// lets says by itself whether a filter lets a proposal through.
+func lets(f warehouse.ProposalFilter, p warehouse.ListedProposal) bool {
+	at := map[string]*governance.Timestamp{
+		"": p.UpdatedAt, "updatedAt": p.UpdatedAt, "createdAt": p.CreatedAt, "startAt": p.StartAt, "endAt": p.EndAt,
+	}[f.TimeField]
+	return (f.DAOID == "" || f.DAOID == p.Identity.DAOID) && (f.ProposerID == "" || f.ProposerID == p.ProposerID) &&
+		(f.Provider == "" || f.Provider == string(p.Identity.Provider)) &&
+		(f.Lifecycles == nil || slices.Contains(f.Lifecycles, string(p.Lifecycle))) &&
+		(f.Outcomes == nil || slices.Contains(f.Outcomes, string(p.Outcome))) &&
+		(f.From == nil || at != nil && *f.From <= *at && *at < *f.To)
+}
+
+// before says by itself how two proposals are ordered.
+func before(order string, a, b warehouse.ListedProposal) int {
+	number := func(at *governance.Timestamp, sign int64) int64 {
+		if at == nil {
+			return math.MaxInt64
+		}
+		return sign * int64(*at)
+	}
+	switch order {
+	case "createdDesc":
+		return cmp.Or(cmp.Compare(number(a.CreatedAt, -1), number(b.CreatedAt, -1)), cmp.Compare(b.Key, a.Key))
+	case "endingSoon":
+		rank := map[governance.Lifecycle]int{"active": 1, "pending": 2, "closed": 3}
+		if a.Lifecycle != b.Lifecycle {
+			return rank[a.Lifecycle] - rank[b.Lifecycle]
+		}
+		if a.Lifecycle == governance.Closed {
+			return cmp.Or(cmp.Compare(number(a.EndAt, -1), number(b.EndAt, -1)), cmp.Compare(b.Key, a.Key))
+		}
+		return cmp.Or(cmp.Compare(number(a.EndAt, 1), number(b.EndAt, 1)), cmp.Compare(a.Key, b.Key))
+	}
+	return cmp.Or(cmp.Compare(number(a.UpdatedAt, -1), number(b.UpdatedAt, -1)), cmp.Compare(b.Key, a.Key))
+}
+
+func randomFilter(dice *rand.Rand) warehouse.ProposalFilter {
+	var f warehouse.ProposalFilter
+	some := func() bool { return dice.IntN(3) == 0 }
+	if some() {
+		f.DAOID = fmt.Sprintf("dao-%d", dice.IntN(5))
+	}
+	if some() {
+		f.ProposerID = fmt.Sprintf("0x%d", dice.IntN(3))
+	}
+	if some() {
+		f.Provider = []string{"snapshot", "tally"}[dice.IntN(2)]
+	}
+	if some() {
+		f.Lifecycles = []string{"active", "pending"}[dice.IntN(2):]
+	}
+	if some() {
+		f.Outcomes = []string{"passed", "unknown"}[dice.IntN(2):]
+	}
+	if some() {
+		from := governance.Timestamp(dice.Int64N(8)) * 86_400_000
+		to := from + governance.Timestamp(dice.Int64N(4))*86_400_000
+		f.From, f.To = &from, &to
+		f.TimeField = governance.ProposalTimeFields()[dice.IntN(4)]
+	}
+	return f
+}
+
+func walkProposals(
+	t *testing.T, w *warehouse.Warehouse, f warehouse.ProposalFilter, order string, limit int,
+) (keys []governance.ProposalKey) {
+	t.Helper()
+	for after := (*warehouse.ListPosition)(nil); ; {
+		page, err := w.ListProposals(t.Context(), f, order, after, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range page {
+			keys = append(keys, p.Key)
+		}
+		if len(page) < limit {
+			return keys
+		}
+		position := page[len(page)-1].PositionIn(order)
+		after = &position
+	}
+}
+
+func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	dice := rand.New(rand.NewPCG(6, 7))
+	// Versions that are out of date, some of them merged away, most of them not.
+	for revision := range uint64(3) {
+		writeListed(t, w, invented(dice, 120, revision+1)...)
+	}
+	current := invented(dice, 120, 4)
+	writeListed(t, w, current...)
+	for range 30 {
+		filter, order := randomFilter(dice), governance.ProposalSorts()[dice.IntN(3)]
+		limit := []int{3, 10, 40, 400}[dice.IntN(4)]
+		if filter.DAOID == "" && limit == 3 {
+			limit = 23
+		}
+		want := slices.DeleteFunc(slices.Clone(current), func(p warehouse.ListedProposal) bool { return !lets(filter, p) })
+		slices.SortFunc(want, func(a, b warehouse.ListedProposal) int { return before(order, a, b) })
+		var keys []governance.ProposalKey
+		for _, p := range want {
+			keys = append(keys, p.Key)
+		}
+		if diff := gocmp.Diff(keys, walkProposals(t, w, filter, order, limit)); diff != "" {
+			t.Errorf("%+v by %s, pages of %d (-want +got):\n%s", filter, order, limit, diff)
+		}
+	}
+	first, err := w.FirstProposals(t.Context(), []string{"dao-0", "dao-1"}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dao, rows := range first {
+		var keys []governance.ProposalKey
+		for _, p := range rows {
+			keys = append(keys, p.Key)
+		}
+		want := walkProposals(t, w, warehouse.ProposalFilter{DAOID: dao}, governance.SortUpdated, 500)
+		if diff := gocmp.Diff(want, keys); diff != "" || len(keys) == 0 {
+			t.Errorf("first of %s (-want +got):\n%s", dao, diff)
+		}
+	}
+}
+
+func TestWalksOfProposalsSeeEachCurrentRowOnceInOrder(t *testing.T) {
+	t.Parallel()
+	checkProposalWalks(t, open(t))
+}
+
+func TestTwoShardsListProposalsAsOneServerDoes(t *testing.T) {
+	t.Parallel()
+	instances := startCluster(t)
+	w := openAt(t, warehouse.Options{URL: instances[0].URL("pnyx"), Cluster: engine.ClusterName})
+	checkProposalWalks(t, w)
+	checkTitles(t, w)
+}
+
+func TestAProposalThatMovedIsListedOnce(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	writeListed(t, w, listed("old", "a", "Title", 1))
+	writeListed(t, w, listed("new", "a", "Title", 2))
+	for dao, want := range map[string]int{"": 1, "old": 0, "new": 1} {
+		if got := walkProposals(t, w, warehouse.ProposalFilter{DAOID: dao}, governance.SortUpdated, 10); len(got) != want {
+			t.Errorf("DAO %q: got %v, want %d", dao, got, want)
+		}
+		named, err := w.ProposalsNamed(t.Context(), warehouse.ProposalName{Field: governance.MatchedTitle, Text: "title"},
+			warehouse.NameScope{DAOID: dao}, 10)
+		if err != nil || len(named) != want {
+			t.Errorf("DAO %q: got %d of the title (%v), want %d", dao, len(named), err, want)
+		}
+	}
+	versions, err := w.ListedVersions(t.Context(), []record.RefHash{ref("a").Hash(), ref("b").Hash()})
+	if err != nil || len(versions) != 1 || versions[ref("a").Hash()].DAOID != "new" || versions[ref("a").Hash()].Revision != 2 {
+		t.Errorf("got versions %+v (%v), want the newer", versions, err)
+	}
+}
+
+func checkTitles(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	proposals := []warehouse.ListedProposal{
+		listed("t", "1", "ФОНД развития", 1), listed("t", "2", "Fund 100%_done\\ now", 1), listed("t", "3", "Fund 100x done now", 1),
+		listed("t", "4", "A longer title about funds", 1), listed("t", "5", "FUND", 1), listed("u", "6", "Funds", 1),
+		listed("u", "7", "funds", 1), listed("t", "8", "Renamed fund", 1),
+	}
+	proposals[5].CreatedAt, proposals[6].CreatedAt = at("2025-01-01"), at("2026-01-01")
+	writeListed(t, w, proposals...)
+	writeListed(t, w, listed("t", "8", "Something else", 2))
+	for text, want := range map[string]string{
+		"фонд": "1", "100%_": "2", "%_done\\": "2", "fund": "7 6 2 3 4", "funds": "4", "nd%": "", "ьь": "", "renamed": "",
+	} {
+		found, err := w.ProposalsTitled(t.Context(), text, warehouse.NameScope{}, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, p := range found {
+			ids = append(ids, p.Identity.ExternalID)
+		}
+		got := strings.Join(ids, " ")
+		if text == "fund" { // two of one length, without a time, in the order of their keys
+			got = strings.ReplaceAll(got, "3 2", "2 3")
+		}
+		if got != want {
+			t.Errorf("title with %q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTitlesAreFoundByAnyPartOfThem(t *testing.T) {
+	t.Parallel()
+	checkTitles(t, open(t))
+}

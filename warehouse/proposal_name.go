@@ -1,0 +1,149 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/cespare/xxhash/v2"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// ProposalName is something that a proposal is found by.
+type ProposalName struct {
+	// Field is the field that it is the value of: one of governance.MatchedSourceURL
+	// and its like.
+	Field string
+	// Text is its one spelling: of an address governance.CanonicalURL, of others as
+	// they are folded.
+	Text string
+}
+
+func (n ProposalName) hash() uint64 {
+	return xxhash.Sum64String(n.Field + "\x00" + n.Text)
+}
+
+// Names returns everything that the proposal is found by exactly, each once.
+func (p ListedProposal) Names() []ProposalName {
+	names := []ProposalName{
+		{governance.MatchedExternalID, governance.FoldExternalID(p.Identity.ExternalID)},
+		{governance.MatchedSourceURL, governance.CanonicalURL(p.SourceURL)},
+		{governance.MatchedDiscussionURL, governance.CanonicalURL(p.DiscussionURL)},
+		{governance.MatchedTitle, governance.FoldTitle(p.Title)},
+	}
+	// The address that follows from the ids is one of the proposal's, whatever other
+	// upstream states.
+	switch p.Identity.Provider {
+	case governance.Snapshot:
+		names = append(names, ProposalName{governance.MatchedSourceURL, governance.SnapshotURL(p.SourceID, p.Identity.ExternalID)})
+	case governance.Tally:
+		names = append(names, ProposalName{governance.MatchedSourceURL, governance.TallyURL(p.SourceID, p.Identity.ExternalID)})
+	case governance.Discourse:
+	}
+	slices.SortFunc(names, func(a, b ProposalName) int { return strings.Compare(a.Field+a.Text, b.Field+b.Text) })
+	names = slices.DeleteFunc(names, func(n ProposalName) bool { return n.Text == "" })
+	return slices.Compact(names)
+}
+
+// NameScope narrows a look-up; zero fields narrow nothing.
+type NameScope struct {
+	DAOID, Provider string
+}
+
+func (s NameScope) holds(p ListedProposal) bool {
+	return (s.DAOID == "" || p.Identity.DAOID == s.DAOID) &&
+		(s.Provider == "" || string(p.Identity.Provider) == s.Provider)
+}
+
+// ProposalsNamed returns the first limit proposals of a name, the newest first.
+func (w *Warehouse) ProposalsNamed(
+	ctx context.Context, name ProposalName, scope NameScope, limit int,
+) ([]ListedProposal, error) {
+	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
+		return w.nameEntries(ctx, query("proposals_named"), scope, after, limit, clickhouse.Named("name", name.hash()))
+	}
+	return currentRows(ctx, w, limit, next, func(e nameEntry, p ListedProposal) bool {
+		return e.holds(p) && scope.holds(p) && slices.Contains(p.Names(), name)
+	})
+}
+
+// ProposalsTitled returns the first limit proposals with a title that contains a
+// folded text and more: the shorter before the longer, then the newest first.
+func (w *Warehouse) ProposalsTitled(
+	ctx context.Context, text string, scope NameScope, limit int,
+) ([]ListedProposal, error) {
+	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
+		return w.nameEntries(ctx, query("proposals_titled"), scope, after, limit,
+			clickhouse.Named("text", text), clickhouse.Named("longer", characters(text)))
+	}
+	return currentRows(ctx, w, limit, next, func(e nameEntry, p ListedProposal) bool {
+		title := governance.FoldTitle(p.Title)
+		return e.holds(p) && scope.holds(p) && characters(title) == e.length && strings.Contains(title, text)
+	})
+}
+
+// nameEntry is an entry of proposal_names or proposal_titles, maybe out of date.
+type nameEntry struct {
+	ref    record.RefHash
+	key    string
+	length uint32
+	// descending is as newestFirst.
+	descending int64
+}
+
+func (e nameEntry) proposal() record.RefHash { return e.ref }
+
+// holds says whether the entry still says where the proposal stands.
+func (e nameEntry) holds(p ListedProposal) bool {
+	return e.key == string(p.Key) && e.descending == newestFirst(p.CreatedAt)
+}
+
+func (w *Warehouse) nameEntries(
+	ctx context.Context, sql string, scope NameScope, after *nameEntry, limit int, args ...any,
+) ([]nameEntry, error) {
+	if after == nil {
+		after = &nameEntry{}
+	}
+	args = append(args, clickhouse.Named("dao", scope.DAOID), clickhouse.Named("provider", scope.Provider),
+		clickhouse.Named("after_key", after.key), clickhouse.Named("after_descending", after.descending),
+		clickhouse.Named("after_length", after.length), clickhouse.Named("limit", limit))
+	rows, err := w.conn.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look up proposals: %w", err)
+	}
+	defer rows.Close()
+	return scanEntries(rows)
+}
+
+func scanEntries(rows driver.Rows) ([]nameEntry, error) {
+	var entries []nameEntry
+	for rows.Next() {
+		var e nameEntry
+		var ref string
+		if err := rows.Scan(&e.length, &e.descending, &e.key, &ref); err != nil {
+			return nil, fmt.Errorf("look up proposals: %w", err)
+		}
+		e.ref = record.RefHash([]byte(ref))
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}
+
+// newestFirst is a number by which later times come first, and unknown ones last.
+func newestFirst(stamp *governance.Timestamp) int64 {
+	if stamp == nil {
+		return math.MaxInt64
+	}
+	return -int64(*stamp)
+}
+
+func characters(text string) uint32 {
+	return uint32(utf8.RuneCountInString(text)) //nolint:gosec // no text is that long
+}

@@ -1,0 +1,3 @@
+SELECT DISTINCT proposal_ref
+FROM proposals
+ORDER BY proposal_ref

@@ -1,0 +1,7 @@
+SELECT
+    dao_id,
+    name,
+    source_providers,
+    source_ids
+FROM daos FINAL
+ORDER BY dao_id

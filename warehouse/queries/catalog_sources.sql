@@ -1,0 +1,72 @@
+SELECT
+    provider,
+    source_id,
+    max(source_name) AS name,
+    sum(proposal_count) AS proposals,
+    sum(topic_count) AS topics,
+    max(topic_at) AS latest_topic_at,
+    maxIf(synced, kind = 'proposals') AS proposals_synced_at,
+    maxIf(synced, kind = 'ballots') AS ballots_synced_at,
+    maxIf(synced, kind = 'topics') AS topics_synced_at
+FROM
+(
+    SELECT
+        toString(provider) AS provider,
+        source_id,
+        name AS source_name,
+        0 AS proposal_count,
+        0 AS topic_count,
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS topic_at,
+        '' AS kind,
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS synced
+    FROM sources FINAL
+
+    UNION ALL
+
+    SELECT
+        toString(provider),
+        toString(source_id),
+        '',
+        count(),
+        0,
+        NULL,
+        '',
+        NULL
+    FROM proposals FINAL
+    GROUP BY
+        provider,
+        source_id
+
+    UNION ALL
+
+    SELECT
+        'discourse',
+        host,
+        '',
+        0,
+        countIf(visible),
+        maxIf(coalesce(updated_at, created_at), visible),
+        '',
+        NULL
+    FROM topics FINAL
+    GROUP BY host
+
+    UNION ALL
+
+    SELECT
+        toString(provider),
+        source_id,
+        '',
+        0,
+        0,
+        NULL,
+        toString(kind),
+        synced_at
+    FROM syncs FINAL
+)
+GROUP BY
+    provider,
+    source_id
+ORDER BY
+    provider,
+    source_id

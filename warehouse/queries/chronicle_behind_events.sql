@@ -1,0 +1,27 @@
+SELECT
+    sipHash128('event', event.event_id) AS item,
+    event.event_id,
+    event.event_type,
+    event.event_time,
+    event.dao_id,
+    event.title,
+    event.url,
+    event.item_type,
+    event.provider,
+    event.external_id,
+    event.confidence,
+    event.importance,
+    event.discovered_at,
+    event.version
+FROM (SELECT event_id, event_type, event_time, dao_id, title, url, item_type, provider, external_id, confidence, importance, discovered_at, version FROM events FINAL) AS event
+GLOBAL LEFT JOIN
+(
+    SELECT
+        item,
+        edition,
+        revision
+    FROM chronicle_items FINAL
+) AS done ON sipHash128('event', event.event_id) = done.item
+WHERE done.revision < event.version OR done.edition != {edition:UInt64}
+ORDER BY event.event_id
+LIMIT {limit:UInt64}

@@ -1,0 +1,34 @@
+SELECT
+    item,
+    detected_at,
+    signal_id,
+    dao_id,
+    proposal_ref,
+    fingerprint
+FROM
+(
+    SELECT
+        item,
+        detected_at,
+        signal_id,
+        dao_id,
+        proposal_ref,
+        fingerprint,
+        gone
+    FROM chronicle_signals
+    WHERE item IN (SELECT proposal_ref FROM wanted_proposals)
+    ORDER BY
+        item,
+        detected_at,
+        signal_id,
+        revision DESC
+    LIMIT 1 BY
+        item,
+        detected_at,
+        signal_id
+)
+WHERE gone = 0
+ORDER BY
+    item,
+    detected_at,
+    signal_id

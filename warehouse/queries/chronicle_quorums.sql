@@ -1,0 +1,39 @@
+-- The ballot with which the counted power reached the quorum, in order of time.
+SELECT
+    proposal_ref,
+    assumeNotNull(voted_at) AS reached_at,
+    voted_day_only AS day_only,
+    discovered_at
+FROM
+(
+    SELECT
+        ballot.proposal_ref AS proposal_ref,
+        ballot.voted_at AS voted_at,
+        ballot.voted_day_only AS voted_day_only,
+        ballot.discovered_at AS discovered_at,
+        sum(ballot.counted) OVER (
+            PARTITION BY ballot.proposal_ref
+            ORDER BY ballot.voted_at, ballot.voter
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS running,
+        ballot.counted AS counted,
+        toDecimal256(wanted.quorum, 18) AS quorum
+    FROM
+    (
+        SELECT
+            proposal_ref,
+            voter,
+            voted_at,
+            voted_day_only,
+            discovered_at,
+            -- A Governor counts what is for and what abstains.
+            if(provider = 'tally' AND choice_key NOT IN ('for', 'abstain'), toDecimal256(0, 18), power) AS counted
+        FROM latest_ballots
+        WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_votes)
+            AND voted_at IS NOT NULL
+    ) AS ballot
+    GLOBAL INNER JOIN wanted_votes AS wanted ON ballot.proposal_ref = wanted.proposal_ref
+)
+WHERE running >= quorum AND running - counted < quorum
+ORDER BY proposal_ref
+LIMIT 1 BY proposal_ref

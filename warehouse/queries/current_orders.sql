@@ -1,0 +1,9 @@
+SELECT
+    kind,
+    subject,
+    generation,
+    revision
+FROM orders FINAL
+ORDER BY
+    kind,
+    subject

@@ -1,0 +1,23 @@
+-- Every version of every cast is read: neither recasts nor versions change who
+-- voted on what, and leaving them in spares the table's merging.
+SELECT
+    states.dao_id,
+    uniqExact(ballots.voter) AS unique_voters,
+    uniqExact(ballots.proposal_ref, ballots.voter) AS votes
+FROM ballots
+GLOBAL INNER JOIN
+(
+    SELECT
+        proposal_ref,
+        dao_id
+    FROM proposal_states FINAL
+    WHERE dao_id IN (SELECT dao_id FROM wanted_daos)
+) AS states ON ballots.proposal_ref = states.proposal_ref
+WHERE ballots.proposal_ref GLOBAL IN
+(
+    SELECT proposal_ref
+    FROM proposal_states FINAL
+    WHERE dao_id IN (SELECT dao_id FROM wanted_daos)
+)
+GROUP BY states.dao_id
+ORDER BY states.dao_id

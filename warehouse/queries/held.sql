@@ -1,0 +1,1 @@
+SELECT (SELECT count() FROM daos) + (SELECT count() FROM proposals) + (SELECT count() FROM topics) AS held

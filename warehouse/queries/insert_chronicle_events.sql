@@ -1,0 +1,21 @@
+INSERT INTO chronicle_events
+(
+    basis,
+    at,
+    event_id,
+    item,
+    event_type,
+    event_time,
+    discovered_at,
+    confidence,
+    dao_id,
+    item_type,
+    proposal_ref,
+    proposal_key,
+    title,
+    url,
+    importance,
+    fingerprint,
+    revision,
+    gone
+)

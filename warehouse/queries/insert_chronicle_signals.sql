@@ -1,0 +1,22 @@
+INSERT INTO chronicle_signals
+(
+    detected_at,
+    signal_id,
+    item,
+    signal_type,
+    dao_id,
+    proposal_ref,
+    proposal_key,
+    title,
+    summary,
+    source_url,
+    actionability,
+    severity,
+    score,
+    surfaces,
+    deadline_at,
+    evidence,
+    fingerprint,
+    revision,
+    gone
+)

@@ -1,0 +1,22 @@
+INSERT INTO listed_proposals
+(
+    proposal_ref,
+    proposal_key,
+    dao_id,
+    provider,
+    source_id,
+    external_id,
+    title,
+    source_url,
+    discussion_url,
+    proposer_id,
+    lifecycle,
+    outcome,
+    coverage,
+    created_at,
+    updated_at,
+    start_at,
+    end_at,
+    fingerprint,
+    revision
+)

@@ -1,0 +1,26 @@
+INSERT INTO payments
+(
+    payment_id,
+    state,
+    route_id,
+    request_hash,
+    header_hash,
+    payer,
+    pay_to,
+    nonce,
+    network,
+    asset,
+    symbol,
+    amount,
+    units,
+    valid_before,
+    claimed_at,
+    changed_at,
+    settled_at,
+    tx_hash,
+    reason,
+    attempts,
+    unanswered,
+    settlement,
+    revision
+)

@@ -1,0 +1,2 @@
+INSERT INTO token_revocations (token_id)
+VALUES (?)

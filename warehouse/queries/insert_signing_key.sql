@@ -1,0 +1,5 @@
+INSERT INTO signing_keys (name, key)
+SELECT
+    ?,
+    ?
+WHERE (SELECT count() FROM signing_keys WHERE name = ?) = 0

@@ -1,0 +1,8 @@
+SELECT
+    proposal_ref,
+    dao_id,
+    fingerprint,
+    revision
+FROM listed_proposals FINAL
+WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+ORDER BY proposal_ref

@@ -1,0 +1,3 @@
+SELECT DISTINCT import_id
+FROM batches FINAL
+WHERE sealed = 0

@@ -1,0 +1,9 @@
+SELECT
+    proposal_ref,
+    proposal_key,
+    title,
+    names,
+    topic
+FROM proposal_links FINAL
+WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+ORDER BY proposal_ref

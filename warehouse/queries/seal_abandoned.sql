@@ -1,0 +1,10 @@
+INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids)
+SELECT
+    batch_id,
+    import_id,
+    1,
+    proposals,
+    source_providers,
+    source_ids
+FROM batches FINAL
+WHERE sealed = 0 AND changed_at < now64(6, 'UTC') - toIntervalSecond(?)

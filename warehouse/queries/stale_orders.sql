@@ -1,0 +1,43 @@
+SELECT
+    kind,
+    subject,
+    proposal_ref,
+    generation,
+    revision,
+    votes
+FROM
+(
+    SELECT
+        'ballots' AS kind,
+        proposal_key AS subject,
+        proposal_ref,
+        revision,
+        votes
+    FROM proposal_states FINAL
+    WHERE votes >= ?
+
+    UNION ALL
+
+    SELECT
+        'voters',
+        dao_id,
+        toFixedString('', 16),
+        max(revision),
+        sum(votes) AS ballots
+    FROM proposal_states FINAL
+    GROUP BY dao_id
+    HAVING ballots >= ?
+) AS published
+GLOBAL LEFT JOIN
+(
+    SELECT
+        toString(kind) AS kind,
+        subject,
+        generation,
+        revision AS ordered_revision
+    FROM orders FINAL
+) AS orders USING (kind, subject)
+WHERE ordered_revision < revision
+ORDER BY
+    votes,
+    subject

@@ -1,0 +1,51 @@
+-- The rows are chosen by what is narrow, and what is wide read of these alone.
+SELECT
+    topic_key,
+    dao_id,
+    provider,
+    identity_id,
+    title,
+    summary,
+    url,
+    author,
+    category,
+    tags,
+    score,
+    posts,
+    replies,
+    likes,
+    views,
+    created_at,
+    updated_at
+FROM topic_states FINAL
+WHERE (host, external_id) GLOBAL IN
+(
+    SELECT
+        host,
+        external_id
+    FROM
+    (
+        SELECT
+            host,
+            external_id,
+            topic_key,
+            %[1]s AS place
+        FROM topic_states FINAL
+        WHERE visible
+            AND ({dao:String} = '' OR dao_id = {dao:String})
+            AND ({provider:String} = '' OR provider = {provider:String})
+            AND ({has_related:UInt8} = 0 OR related = {related:UInt8})
+            AND ({has_from:UInt8} = 0 OR toUnixTimestamp64Milli(updated_at) >= {from:Int64})
+            AND ({has_to:UInt8} = 0 OR toUnixTimestamp64Milli(updated_at) < {to:Int64})
+            AND replies >= {least:UInt64}
+    )
+    WHERE {after_key:String} = '' OR (place, topic_key) < ({after_place:Int64}, {after_key:String})
+    ORDER BY
+        place DESC,
+        topic_key DESC
+    LIMIT {limit:UInt64}
+)
+    AND visible
+ORDER BY
+    %[1]s DESC,
+    topic_key DESC

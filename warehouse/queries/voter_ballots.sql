@@ -1,0 +1,53 @@
+SELECT
+    cast.proposal_ref AS proposal_ref,
+    state.proposal_key AS proposal_key,
+    state.dao_id AS dao_id,
+    cast.choice_key AS choice_key,
+    cast.power AS power,
+    cast.voted_at AS voted_at,
+    cast.tx_hash AS tx_hash
+FROM
+(
+    -- FINAL would pass the projection by: the latest version of each cast is
+    -- picked here, then the cast that counts, by the rule of latest_ballots.
+    SELECT
+        proposal_ref,
+        choice_key,
+        power,
+        voted_at,
+        tx_hash
+    FROM
+    (
+        SELECT
+            proposal_ref,
+            vote_id,
+            choice_key,
+            power,
+            voted_at,
+            tx_hash
+        FROM ballots
+        WHERE voter = {voter:String}
+        ORDER BY
+            proposal_ref,
+            vote_id,
+            version DESC
+        LIMIT 1 BY
+            proposal_ref,
+            vote_id
+    )
+    ORDER BY
+        proposal_ref,
+        voted_at IS NULL,
+        voted_at DESC,
+        vote_id DESC
+    LIMIT 1 BY proposal_ref
+) AS cast
+GLOBAL INNER JOIN
+(
+    SELECT
+        proposal_ref,
+        proposal_key,
+        dao_id
+    FROM proposal_states FINAL
+    WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM ballots WHERE voter = {voter:String})
+) AS state ON cast.proposal_ref = state.proposal_ref

@@ -1,0 +1,32 @@
+package warehouse
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+)
+
+// signingKeyBytes is the length of a signing key.
+const signingKeyBytes = 32
+
+// SigningKey returns the key of that name, which is made at the first request
+// and stays the same. Two processes that ask at once get the same one.
+func (w *Warehouse) SigningKey(ctx context.Context, name string) ([]byte, error) {
+	fresh := make([]byte, signingKeyBytes)
+	if _, err := rand.Read(fresh); err != nil {
+		return nil, fmt.Errorf("make signing key %s: %w", name, err)
+	}
+	if err := w.conn.Exec(ctx, query("insert_signing_key"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
+		return nil, fmt.Errorf("make signing key %s: %w", name, err)
+	}
+	var text string
+	if err := w.conn.QueryRow(ctx, query("signing_key"), name).Scan(&text); err != nil {
+		return nil, fmt.Errorf("read signing key %s: %w", name, err)
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("read signing key %s: %w", name, err)
+	}
+	return key, nil
+}

@@ -1,0 +1,61 @@
+package warehouse
+
+import "pnyx/warehouse/record"
+
+func daoTable() table {
+	return table{
+		kind:    record.KindDAO,
+		keys:    []column{{"dao_id", "String"}},
+		columns: []string{"name", "source_providers", "source_ids"},
+		values: func(r record.Record) ([]any, error) {
+			dao, err := as[*record.DAO](r)
+			if err != nil {
+				return nil, err
+			}
+			providers, ids := splitRefs(dao.Sources)
+			return []any{dao.ID, dao.Name, providers, ids}, nil
+		},
+	}
+}
+
+func sourceTable() table {
+	return table{
+		kind:    record.KindSource,
+		keys:    []column{{"provider", "String"}, {"source_id", "String"}},
+		columns: []string{"name", "slug", "network", "symbol"},
+		values: func(r record.Record) ([]any, error) {
+			source, err := as[*record.Source](r)
+			if err != nil {
+				return nil, err
+			}
+			return []any{
+				string(source.Provider), source.ID,
+				source.Name, source.Slug, source.Network, source.Symbol,
+			}, nil
+		},
+	}
+}
+
+func categoryTable() table {
+	return table{
+		kind:    record.KindCategory,
+		keys:    []column{{"host", "String"}, {"category_id", "String"}},
+		columns: []string{"name", "slug"},
+		values: func(r record.Record) ([]any, error) {
+			category, err := as[*record.Category](r)
+			if err != nil {
+				return nil, err
+			}
+			return []any{category.Host, category.ID, category.Name, category.Slug}, nil
+		},
+	}
+}
+
+// splitRefs returns the references as the two arrays that columns hold.
+func splitRefs(refs []record.SourceRef) (providers, ids []string) {
+	providers, ids = make([]string, len(refs)), make([]string, len(refs))
+	for i, ref := range refs {
+		providers[i], ids[i] = string(ref.Provider), ref.ID
+	}
+	return providers, ids
+}

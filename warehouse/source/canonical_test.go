@@ -1,0 +1,144 @@
+package source_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+func TestReadmeShowsEachCanonicalLine(t *testing.T) {
+	t.Parallel()
+
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proposal := &record.ProposalRef{Provider: governance.Tally, ExternalID: "harbor-17"}
+	examples := strings.Split(string(readme), "```json\n")[1:]
+	wants := []record.Record{
+		&record.DAO{ID: "harbor", Name: "Harbor DAO", Sources: []record.SourceRef{
+			{Provider: governance.Snapshot, ID: "harbor.eth"},
+			{Provider: governance.Discourse, ID: "forum.harbor.example"},
+		}},
+		&record.Event{
+			ID: "harbor-exec-17", Type: "proposal_executed", At: *moment("2026-03-04T09:15:00Z"), DAOID: "harbor",
+			Title: "Renew the audit budget", URL: "https://forum.harbor.example/t/17", ItemType: "proposal",
+			Proposal: proposal, Confidence: "exact", Importance: 70,
+		},
+		&record.Signal{
+			ID: "harbor-quorum-17", Type: "quorum_at_risk", DAOID: "harbor", Proposal: proposal, Title: "Quorum at risk",
+			Summary: "A third of the quorum is missing with six hours left.", SourceURL: "https://forum.harbor.example/t/17",
+			Actionability: "vote", Severity: "high", Score: 82, Surfaces: []string{"agent", "telegram_realtime"},
+			DetectedAt: *moment("2026-03-01T06:00:00Z"), DeadlineAt: moment("2026-03-01T12:00:00Z"), Evidence: `{"missing":"133333.5"}`,
+		},
+		&record.Evidence{
+			Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x17"}, ArtifactVersion: "3",
+			GeneratedAt: *moment("2026-03-02"), Dossier: `{"summary":"Renews the budget for a year."}`,
+			SourceRefs: `[{"url":"https://forum.harbor.example/t/17"}]`, Warnings: `["The budget is stated in two currencies."]`,
+		},
+	}
+	if len(examples) != len(wants) {
+		t.Fatalf("examples in README.md: got %d, want %d", len(examples), len(wants))
+	}
+	var readings []reading
+	for i, want := range wants {
+		line, _, _ := strings.Cut(examples[i], "\n")
+		readings = append(readings, reading{string(want.Kind()), line, want})
+	}
+	checkReadings(t, source.Canonical, readings)
+}
+
+func TestReadmeTablesTheClosedSets(t *testing.T) {
+	t.Parallel()
+
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, eventType := range governance.EventTypes() {
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", eventType.Name, eventType.Item, eventType.Meaning))
+	}
+	for _, rule := range governance.SignalRules() {
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", rule.Type, rule.Item, rule.Condition))
+	}
+	for _, row := range rows {
+		if !strings.Contains(string(readme), row+"\n") {
+			t.Errorf("README.md has no row\n%s", row)
+		}
+	}
+}
+
+func TestCanonicalLineMayLeaveOutWhatIsNotRequired(t *testing.T) {
+	t.Parallel()
+
+	day := *moment("2026-03-04")
+	checkReadings(t, source.Canonical, []reading{
+		{
+			"event of a DAO", `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`,
+			&record.Event{ID: "e", Type: "dao_announcement", At: day, DAOID: "harbor", ItemType: "dao", Confidence: "exact"},
+		},
+		{
+			"event of a proposal", `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","eventTimeConfidence":"day","daoId":"harbor","proposal":{"provider":"snapshot","externalId":"0x1"}}`,
+			&record.Event{
+				ID: "e", Type: "dao_announcement", At: day, DAOID: "harbor", ItemType: "proposal", Confidence: "day",
+				Proposal: &record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x1"},
+			},
+		},
+		{
+			"signal", `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"harbor","detectedAt":"2026-03-04","priority":null,"proposal":null}`,
+			&record.Signal{ID: "s", Type: "close_race", DAOID: "harbor", DetectedAt: day, Surfaces: []string{"agent"}, Evidence: "{}"},
+		},
+		{
+			"evidence, its numbers untouched", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":{ "score" : 1.10e2 },"warnings":null}`,
+			&record.Evidence{
+				Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: "1"}, GeneratedAt: day,
+				Dossier: `{"score":1.10e2}`, SourceRefs: "[]", Warnings: "[]",
+			},
+		},
+	})
+}
+
+func TestCanonicalLineIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+	t.Parallel()
+
+	event := `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor",`
+	signal := `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"harbor","detectedAt":"2026-03-04",`
+	checkRefusals(t, source.Canonical, []refusal{
+		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
+		{"no version", `{"record":"event"}`, `version is missing; want a number`},
+		{"version as a text", `{"record":"event","version":"1"}`, `version is a text; want a number`},
+		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence`},
+		{"event without an id", `{"record":"event","version":1}`, `eventId is missing; want a text`},
+		{"event without a time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d"}`, `eventTimeMs is missing; want a text`},
+		{"event at no such time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d","eventTimeMs":"noon"}`, `eventTimeMs is "noon"; want an RFC 3339 time between 1970 and 2261`},
+		{
+			"event of no known type", `{"record":"event","version":1,"eventId":"e","eventType":"paused","daoId":"d"}`,
+			`eventType is "paused"; want one of ` + strings.Join(governance.EventTypeNames(), ", "),
+		},
+		{
+			"signal of no known type", `{"record":"signal","version":1,"signalId":"s","signalType":"rumour","daoId":"d"}`,
+			`signalType is "rumour"; want one of ` + strings.Join(governance.SignalTypeNames(), ", "),
+		},
+		{"event of no known item", event + `"itemType":"vote"}`, `itemType is "vote"; want one of proposal, topic, dao`},
+		{"event of no known confidence", event + `"eventTimeConfidence":"sure"}`, `eventTimeConfidence is "sure"; want one of exact, day, derived, discovered`},
+		{"event too important", event + `"importanceScore":101}`, `importanceScore is 101; want a whole number from 0 to 100`},
+		{"proposal of a forum", event + `"proposal":{"provider":"discourse","externalId":"1"}}`, `proposal.provider is "discourse"; want one of snapshot, tally`},
+		{"proposal without an id", event + `"proposal":{"provider":"tally"}}`, `proposal.externalId is missing; want a text`},
+		{"signal without a time", `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"d"}`, `detectedAt is missing; want a text`},
+		{"signal scored as a text", signal + `"priority":{"score":"9"}}`, `priority.score is a text; want a number`},
+		{"signal on no known surface", signal + `"surfaces":["agent","wall"]}`, `surfaces[1] is "wall"; want one of agent, atlas_latest, atlas_priority, telegram_realtime`},
+		{"signal with a list for evidence", signal + `"evidence":[]}`, `evidence is a list; want an object`},
+		{"evidence without a proposal", `{"record":"evidence","version":1,"generatedAt":"2026-03-04"}`, `proposal is missing; want an object`},
+		{
+			"evidence with a list for a dossier", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":[]}`,
+			`dossier is a list; want an object`,
+		},
+		{"no canonical line", `{"daoId":"harbor","sources":[]}`, `is a DAO in a file of another kind; want a canonical record`},
+	})
+}

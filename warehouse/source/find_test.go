@@ -1,0 +1,212 @@
+package source_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// sample returns a line of each format.
+func sample(format source.Format) string {
+	return map[source.Format]string{
+		source.DAO:               `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
+		source.SnapshotSpace:     `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
+		source.TallyOrganization: `{"id":"7","name":"Harbor","slug":"harbor"}`,
+		source.DiscourseCategory: `{"id":7,"name":"Proposals","slug":"proposals"}`,
+		source.SnapshotProposal:  `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic","title":"Budget"}`,
+		source.TallyProposal:     `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"Budget"}}`,
+		source.DiscourseTopic:    `{"id":7,"title":"Budget","slug":"budget","category_id":1,"posts_count":1}`,
+		source.SnapshotVote:      `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","created":null,"choice":1,"vp":1}`,
+		source.TallyVote:         `{"id":"v","proposal":{"id":"1"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`,
+		source.Canonical:         `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`,
+	}[format]
+}
+
+// write writes a file below folder and returns its path.
+func write(tb testing.TB, folder, name, content string) string {
+	tb.Helper()
+	path := filepath.Join(folder, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// pack returns content as gzip.
+func pack(tb testing.TB, content string) string {
+	tb.Helper()
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	if _, err := zip.Write([]byte(content)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return packed.String()
+}
+
+func TestFindTellsEachFormatByItsFirstRecord(t *testing.T) {
+	t.Parallel()
+
+	for _, format := range source.Formats() {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			path := write(t, t.TempDir(), forum+"/anything", sample(format)+"\n")
+			files, problems := source.Find([]string{path})
+			if len(problems) > 0 || len(files) != 1 {
+				t.Fatalf("got files %+v and problems %v, want one file", files, problems)
+			}
+			if files[0].Format != format || files[0].Kind != format.Kind() {
+				t.Errorf("got %q of kind %q, want %q of kind %q", files[0].Format, files[0].Kind, format, format.Kind())
+			}
+			if records, err := readAll(t, files[0], source.Limits{}); err != nil || len(records) != 1 {
+				t.Errorf("got %d records and %v, want one", len(records), err)
+			}
+		})
+	}
+}
+
+func TestFindListsFilesInOrderOfImport(t *testing.T) {
+	t.Parallel()
+
+	folder := t.TempDir()
+	line := func(name string, format source.Format) { write(t, folder, name, sample(format)) }
+	line("a/curated.ndjson", source.Canonical)
+	line("b/2.NDJSON", source.SnapshotVote)
+	line("b/1.jsonl", source.TallyVote)
+	line("c/daos.ndjson", source.DAO)
+	line("d/"+forum+"/topics.ndjson", source.DiscourseTopic)
+	line("d/"+forum+"/categories.ndjson", source.DiscourseCategory)
+	line("e/spaces.ndjson", source.SnapshotSpace)
+	write(t, folder, "e/proposals.ndjson.gz", pack(t, sample(source.SnapshotProposal)))
+	write(t, folder, "a/empty.ndjson", "")
+	write(t, folder, "a/notes.txt", "not looked at")
+
+	files, problems := source.Find([]string{folder})
+	if len(problems) > 0 {
+		t.Errorf("problems: got %v, want none", problems)
+	}
+	var got []string
+	for _, file := range files {
+		name, err := filepath.Rel(folder, file.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, filepath.ToSlash(name))
+	}
+	want := []string{
+		"c/daos.ndjson", "e/spaces.ndjson", "d/" + forum + "/categories.ndjson", "e/proposals.ndjson.gz",
+		"d/" + forum + "/topics.ndjson", "b/1.jsonl", "b/2.NDJSON", "a/curated.ndjson", "a/empty.ndjson",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestFindListsAFileOnceHoweverItIsNamed(t *testing.T) {
+	t.Parallel()
+
+	folder := t.TempDir()
+	path := write(t, folder, "votes.ndjson", sample(source.SnapshotVote))
+	link := filepath.Join(folder, "again.ndjson")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	files, problems := source.Find([]string{path, folder, folder + "/./votes.ndjson", link})
+	want := []source.File{{
+		Path: path, Kind: record.KindBallot, Format: source.SnapshotVote, Size: int64(len(sample(source.SnapshotVote))),
+	}}
+	if diff := cmp.Diff(want, files); diff != "" || len(problems) > 0 {
+		t.Errorf("problems %v, files (-want +got):\n%s", problems, diff)
+	}
+}
+
+func TestFindPassesOverDirtBeforeTheFirstRecord(t *testing.T) {
+	t.Parallel()
+
+	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+sample(source.SnapshotVote))
+	files, problems := source.Find([]string{path})
+	if len(problems) > 0 || len(files) != 1 || files[0].Format != source.SnapshotVote {
+		t.Errorf("got %+v and %v, want a file of Snapshot votes", files, problems)
+	}
+}
+
+func TestFindSaysWhatIsWrongAndListsTheRest(t *testing.T) {
+	t.Parallel()
+
+	good := sample(source.SnapshotVote)
+	tests := []struct {
+		name, file, content, want string
+	}{
+		{"wrong kind", "x.ndjson", `{"block":1,"miner":"0x1"}`, "x.ndjson: not a kind of file Pnyx reads: first record has fields block, miner; want one of DAO (daoId, name, sources); Snapshot space ("},
+		{"no fields", "x.ndjson", `{}`, "first record has fields (none); want"},
+		{"many fields", "x.ndjson", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1}`, "fields a, b, c, d, e, f, g, h, i, j, k, l, …; want"},
+		{"text", "x.ndjson", "id,voter\n1,0x1\n", "first record is not JSON: invalid character 'i' looking for beginning of value; want"},
+		{"pretty-printed", "x.ndjson", "{\n  \"id\": 1\n}\n", "first record is not JSON: unexpected end of JSON input; want"},
+		{"binary", "x.ndjson", "\x00\x01\xff", "first record is not UTF-8 at byte 3; want"},
+		{"gzip cut in its header", "x.ndjson.gz", pack(t, good)[:5], "x.ndjson.gz: ends in the middle: unexpected EOF"},
+		{"gzip cut before its first record", "x.ndjson.gz", pack(t, good)[:20], "x.ndjson.gz: line 1: ends in the middle: unexpected EOF"},
+		{"forum without a host", "forum/topics.ndjson", sample(source.DiscourseTopic), `topics.ndjson: its folder has to be named after the forum's host (forum.example.org), and "forum" is no host name`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			write(t, folder, test.file, test.content)
+			write(t, folder, "good.ndjson", good)
+			files, problems := source.Find([]string{folder})
+			if len(files) != 1 || filepath.Base(files[0].Path) != "good.ndjson" {
+				t.Errorf("files: got %+v, want the good one", files)
+			}
+			if len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) {
+				t.Errorf("problems: got %v, want one with %q", problems, test.want)
+			}
+		})
+	}
+}
+
+func TestFindReportsPathsThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+
+	folder := t.TempDir()
+	missing := filepath.Join(folder, "missing")
+	files, problems := source.Find([]string{missing, folder, os.DevNull})
+	if len(files) != 0 || len(problems) != 3 {
+		t.Fatalf("got %+v and %v, want three problems and no file", files, problems)
+	}
+	for i, want := range []string{"missing", "no file below it is named *.ndjson or *.jsonl", "not a regular file"} {
+		if !strings.Contains(problems[i].Error(), want) {
+			t.Errorf("problem %d: got %v, want one with %q", i, problems[i], want)
+		}
+	}
+}
+
+func TestFindTakesTheHostFromTheFolder(t *testing.T) {
+	t.Parallel()
+
+	for folder, want := range map[string]string{
+		"Forum.Harbor.Example": "forum.harbor.example", "a-b.xn--p1ai": "a-b.xn--p1ai",
+		"localhost": "", "a..b": "", "-a.b": "", "a_b.c": "", "a b.c": "", strings.Repeat("a", 64) + ".b": "",
+	} {
+		path := write(t, t.TempDir(), folder+"/topics.ndjson", sample(source.DiscourseTopic))
+		files, problems := source.Find([]string{path})
+		switch {
+		case want == "" && len(problems) != 1:
+			t.Errorf("folder %q: got %+v, want a problem", folder, files)
+		case want != "" && (len(files) != 1 || files[0].Host != want):
+			t.Errorf("folder %q: got %+v and %v, want host %q", folder, files, problems, want)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package source_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// ballots returns lines of ballots with the ids v-0, v-1, ….
+func ballots(n int) string {
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"id":"v-%d","proposal":{"id":"0xAB"},"voter":"0x%040x","created":%d,"choice":1,"vp":%d.5}`+"\n", i, i, i, i)
+	}
+	return lines.String()
+}
+
+// votesFile writes a file of Snapshot votes.
+func votesFile(tb testing.TB, content string) source.File {
+	tb.Helper()
+	return source.File{Path: write(tb, tb.TempDir(), "votes", content), Kind: record.KindBallot, Format: source.SnapshotVote}
+}
+
+// checkVotes checks that the file's ballots are v-0, v-1, … up to n.
+func checkVotes(t *testing.T, records []record.Record, n int) {
+	t.Helper()
+	if len(records) != n {
+		t.Errorf("got %d records, want %d", len(records), n)
+	}
+	for i, read := range records {
+		ballot, ok := read.(*record.Ballot)
+		if want := fmt.Sprintf("v-%d", i); !ok || ballot.VoteID != want {
+			t.Fatalf("record %d: got %+v, want ballot %s", i, read, want)
+		}
+	}
+}
+
+func TestReaderTakesPlainAndPackedFiles(t *testing.T) {
+	t.Parallel()
+
+	plain := ballots(1000)
+	halves := pack(t, plain[:5000]) + pack(t, plain[5000:])
+	for name, content := range map[string]string{
+		"plain": plain, "gzip": pack(t, plain), "gzip of two parts": halves,
+		"no line feed at the end": strings.TrimSuffix(plain, "\n"),
+		"byte order mark":         "\ufeff" + plain,
+		"packed byte order mark":  pack(t, "\ufeff"+plain),
+		"lines ending in CRLF":    strings.ReplaceAll(plain, "\n", "\r\n"),
+		"blank lines":             "\n \n" + strings.ReplaceAll(plain, "\n", "\n\t\r\n\n"),
+		"spaced JSON":             strings.NewReplacer(":", " : ", ",", "\t, ", "{", " { ", "}", " } ").Replace(plain),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			records, err := readAll(t, votesFile(t, content), source.Limits{})
+			if err != nil {
+				t.Errorf("got %v, want no error", err)
+			}
+			checkVotes(t, records, 1000)
+		})
+	}
+}
+
+func TestReaderFindsNothingInEmptyFiles(t *testing.T) {
+	t.Parallel()
+
+	for name, content := range map[string]string{"no byte": "", "blank": "\n \r\n", "packed": pack(t, ""), "mark only": "\ufeff"} {
+		path := write(t, t.TempDir(), "votes.ndjson", content)
+		files, problems := source.Find([]string{path})
+		if len(files) != 1 || len(problems) != 0 || files[0].Format != "" || files[0].Kind != "" {
+			t.Errorf("%s: got %+v and %v, want one file without a format", name, files, problems)
+			continue
+		}
+		if records, err := readAll(t, files[0], source.Limits{}); err != nil || len(records) != 0 {
+			t.Errorf("%s: got %d records and %v, want none", name, len(records), err)
+		}
+	}
+}
+
+func TestReaderGoesOnAfterARefusedLine(t *testing.T) {
+	t.Parallel()
+
+	lines := strings.SplitAfter(ballots(3), "\n")
+	bad := strings.Replace(lines[1], `"vp":1.5`, `"vp":-1`, 1)
+	file := votesFile(t, lines[0]+"\n"+bad+"nonsense\n"+lines[1]+lines[2])
+	records, err := readAll(t, file, source.Limits{})
+	checkVotes(t, records, 3)
+
+	want := fmt.Sprintf(`%[1]s: line 3: vp is refused: negative: "-1"; want a number from 0
+%[1]s: line 4: not JSON: invalid character 'o' in literal null (expecting 'u')`, file.Path)
+	if err == nil || err.Error() != want {
+		t.Errorf("refusals: got\n%v\nwant\n%s", err, want)
+	}
+	var first *source.RejectedError
+	if !errors.As(err, &first) || first.Line != 3 || first.File != file.Path || first.Text != strings.TrimSpace(bad) {
+		t.Errorf("first refusal: got %+v, want the line itself", first)
+	}
+}
+
+func TestReaderReturnsWhatStandsBeforeTheBreakOfAGzipFile(t *testing.T) {
+	t.Parallel()
+
+	packed := pack(t, ballots(20_000))
+	file := votesFile(t, packed[:len(packed)/2])
+	records, err := readAll(t, file, source.Limits{})
+	if len(records) < 5_000 || len(records) > 15_000 {
+		t.Errorf("got %d records, want about half of 20000", len(records))
+	}
+	checkVotes(t, records, len(records))
+	want := fmt.Sprintf("%s: line %d: ends in the middle: unexpected EOF", file.Path, len(records)+1)
+	if err == nil || err.Error() != want || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+}
+
+func TestReaderRepeatsWhatEndedTheFile(t *testing.T) {
+	t.Parallel()
+
+	packed := []byte(pack(t, ballots(10)))
+	packed[len(packed)-6] ^= 0xff // the checksum
+	reader, err := source.Open(votesFile(t, string(packed)), source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	for range 10 {
+		if _, err := reader.Next(); err != nil {
+			t.Fatalf("got %v, want the records before the checksum", err)
+		}
+	}
+	_, first := reader.Next()
+	_, second := reader.Next()
+	if first == nil || !strings.Contains(first.Error(), "line 11: gzip: invalid checksum") || !errors.Is(second, first) {
+		t.Errorf("got %v, then %v, want a wrong checksum twice", first, second)
+	}
+}
+
+func TestReaderRefusesALongLineWithoutHoldingIt(t *testing.T) {
+	// Not parallel: it counts what the process allocates.
+	const long, most = 32 << 20, 256 << 10
+	file := source.File{Path: filepath.Join(t.TempDir(), "votes.gz"), Format: source.SnapshotVote}
+	writeLongLine(t, file.Path, long)
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	records, err := readAll(t, file, source.Limits{MaxLine: most})
+	runtime.ReadMemStats(&after)
+
+	checkVotes(t, records, 2)
+	var rejected *source.RejectedError
+	if !errors.As(err, &rejected) {
+		t.Fatalf("got %v, want a refusal", err)
+	}
+	if want := "is longer than 262144 bytes"; rejected.Line != 2 || rejected.Reason != want || rejected.Text != strings.Repeat("x", 4096) {
+		t.Errorf("got line %d, reason %q and %d bytes of text, want line 2, %q and 4096", rejected.Line, rejected.Reason, len(rejected.Text), want)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
+		t.Errorf("got %d bytes allocated for a line of %d, want less than 4 MiB", allocated, long)
+	}
+}
+
+// writeLongLine writes two ballots, and between them a line of n bytes.
+func writeLongLine(tb testing.TB, path string, n int) {
+	tb.Helper()
+	first, second, _ := strings.Cut(ballots(2), "\n")
+	writePacked(tb, path, func(to io.Writer) {
+		_, _ = io.WriteString(to, first+"\n")
+		for range n / 4096 {
+			_, _ = io.WriteString(to, strings.Repeat("x", 4096))
+		}
+		_, _ = io.WriteString(to, "\n"+second)
+	})
+}
+
+// writePacked writes a gzip file as a stream.
+func writePacked(tb testing.TB, path string, content func(io.Writer)) {
+	tb.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	zip, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	buffered := bufio.NewWriter(zip)
+	content(buffered)
+	if err := errors.Join(buffered.Flush(), zip.Close(), file.Close()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestReaderTakesLinesUpToTheLimit(t *testing.T) {
+	t.Parallel()
+
+	line := sample(source.SnapshotVote)
+	// The reader's buffer holds 64 KiB: lines within it and beyond are cut differently.
+	for _, padding := range []int{0, 1, 1<<16 - len(line) - 1, 1<<16 - len(line), 1 << 17} {
+		padded := line + strings.Repeat(" ", padding)
+		for _, end := range []string{"", "\n"} {
+			file := votesFile(t, padded+end)
+			if records, err := readAll(t, file, source.Limits{MaxLine: len(padded)}); err != nil || len(records) != 1 {
+				t.Errorf("line of %d with a limit of as many: got %d records and %v, want one", len(padded), len(records), err)
+			}
+			if records, err := readAll(t, file, source.Limits{MaxLine: len(padded) - 1}); err == nil || len(records) != 0 {
+				t.Errorf("line of %d with a limit of one less: got %d records, want a refusal", len(padded), len(records))
+			}
+		}
+	}
+}
+
+func TestReaderHoldsNoMoreOfALongFileThanOfAShortOne(t *testing.T) {
+	// Not parallel: it looks at the heap of the process.
+	file := source.File{Path: filepath.Join(t.TempDir(), "votes.gz"), Format: source.SnapshotVote}
+	writePacked(t, file.Path, func(to io.Writer) {
+		for range 60 {
+			_, _ = io.WriteString(to, ballots(1_000))
+		}
+	})
+	reader, err := source.Open(file, source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+
+	var early, late uint64
+	for i := range 60_000 {
+		if _, err := reader.Next(); err != nil {
+			t.Fatal(err)
+		}
+		switch i {
+		case 1_000:
+			early = heap()
+		case 59_000:
+			late = heap()
+		}
+	}
+	if late > early+1<<20 {
+		t.Errorf("heap: got %d bytes near the end and %d near the start, want as many", late, early)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+func TestReadCountsTheBytesOnDisk(t *testing.T) {
+	t.Parallel()
+
+	packed := pack(t, ballots(10_000))
+	reader, err := source.Open(votesFile(t, packed), source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+
+	stop, watched := make(chan struct{}), make(chan bool)
+	go func() {
+		var last int64
+		grows := true
+		for {
+			select {
+			case <-stop:
+				watched <- grows
+				return
+			default:
+				now := reader.Read()
+				grows = grows && now >= last
+				last = now
+			}
+		}
+	}()
+	for err == nil {
+		_, err = reader.Next()
+	}
+	close(stop)
+	if !<-watched {
+		t.Error("bytes read: got fewer later than before, want them to grow")
+	}
+	if got := reader.Read(); got != int64(len(packed)) || !errors.Is(err, io.EOF) {
+		t.Errorf("got %d bytes and %v at the end, want %d and EOF", got, err, len(packed))
+	}
+}
+
+func TestRefusedTextIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct{ line, want string }{
+		"short":      {"{é", "{é"},
+		"long":       {"{" + strings.Repeat("é", 5000), "{" + strings.Repeat("é", 2047)},
+		"not UTF-8":  {"{\xff\xfe}", "{\uFFFD}"},
+		"to the end": {"{" + strings.Repeat("x", 4095), "{" + strings.Repeat("x", 4095)},
+	} {
+		_, err := readAll(t, votesFile(t, test.line), source.Limits{})
+		var rejected *source.RejectedError
+		if !errors.As(err, &rejected) || rejected.Text != test.want {
+			t.Errorf("%s: got %v, want the text %.20q… of %d bytes", name, err, test.want, len(test.want))
+		}
+	}
+}
+
+func TestOpenRefusesWhatFindWouldNotList(t *testing.T) {
+	t.Parallel()
+
+	topics := write(t, t.TempDir(), "topics", sample(source.DiscourseTopic))
+	if _, err := source.Open(source.File{Path: topics, Format: source.DiscourseTopic}, source.Limits{}); err == nil {
+		t.Error("a forum without a host: got no error")
+	}
+	if _, err := source.Open(source.File{Path: topics + "-missing"}, source.Limits{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: got %v, want %v", err, os.ErrNotExist)
+	}
+	_, err := readAll(t, source.File{Path: topics}, source.Limits{})
+	if want := "was not there when the file was listed"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a file that was empty: got %v, want %q", err, want)
+	}
+}

@@ -1,0 +1,71 @@
+package source_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// realData returns the folder of real governance data, where one is given.
+func realData(tb testing.TB) string {
+	tb.Helper()
+	folder := os.Getenv("PNYX_TEST_REAL_DATA")
+	if folder == "" {
+		tb.Skip("PNYX_TEST_REAL_DATA is not set: no real data to read")
+	}
+	return folder
+}
+
+func TestRealDataIsReadWithoutARefusal(t *testing.T) {
+	t.Parallel()
+
+	files, problems := source.Find([]string{realData(t)})
+	for _, problem := range problems {
+		t.Errorf("problem: %v", problem)
+	}
+	got := map[source.Format]int{}
+	for _, file := range files {
+		records, err := readAll(t, file, source.Limits{})
+		if err != nil {
+			t.Errorf("reading %s: got %v, want no error", file.Path, err)
+		}
+		got[file.Format] += len(records)
+		for _, read := range records {
+			checkRecord(t, file, read)
+		}
+	}
+	want := map[source.Format]int{
+		source.DAO:               31,
+		source.SnapshotSpace:     33,
+		source.TallyOrganization: 1,
+		source.DiscourseCategory: 40,
+		source.SnapshotProposal:  3_595,
+		source.TallyProposal:     21,
+		source.DiscourseTopic:    133,
+		source.SnapshotVote:      163_898,
+		source.TallyVote:         10_835,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("records by format (-want +got):\n%s", diff)
+	}
+}
+
+// checkRecord checks what is true of every record.
+func checkRecord(t *testing.T, file source.File, read record.Record) {
+	t.Helper()
+	if read.Kind() != file.Kind {
+		t.Errorf("%s: got a record of %s, want %s", file.Path, read.Kind(), file.Kind)
+	}
+	for _, part := range read.Key() {
+		if part == "" {
+			t.Errorf("%s: got key %q, want no empty part", file.Path, read.Key())
+		}
+	}
+	if ballot, ok := read.(*record.Ballot); ok {
+		checkBallot(t, ballot)
+	}
+}

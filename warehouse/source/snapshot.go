@@ -1,0 +1,82 @@
+package source
+
+import (
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+func readSnapshotSpace(in object) *record.Source {
+	return &record.Source{
+		SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: in.get("id").identifier()},
+		Name:      in.get("name").text(),
+		Network:   in.get("network").text(),
+		Symbol:    in.get("symbol").text(),
+	}
+}
+
+func readSnapshotProposal(in object) *record.Proposal {
+	proposal := &record.Proposal{
+		ProposalRef:    record.ProposalRef{Provider: governance.Snapshot, ExternalID: in.get("id").identifier()},
+		SourceID:       in.get("space").object().get("id").identifier(),
+		Title:          in.get("title").text(),
+		Body:           in.get("body").prose(),
+		ProposerID:     governance.VoterIdentity(in.get("author").text()),
+		SourceURL:      in.get("link").text(),
+		DiscussionURL:  in.get("discussion").text(),
+		VoteType:       governance.VoteType(in.get("type").text()),
+		State:          in.get("state").text(),
+		Choices:        in.get("choices").texts(),
+		CreatedAt:      in.get("created").unixTime(),
+		UpdatedAt:      in.get("updated").unixTime(),
+		StatedScores:   scores(in.get("scores")),
+		StatedVotes:    in.get("votes").count(),
+		Flagged:        in.get("flagged").flag(false),
+		UpstreamID:     in.get("source_id").text(),
+		UpstreamType:   in.get("source_type").text(),
+		UpstreamStatus: in.get("source_status").text(),
+	}
+	proposal.StatedScoresTotal, _ = in.get("scores_total").power()
+	if quorum, _ := in.get("quorum").power(); quorum != nil {
+		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").digits(), quorum
+	}
+	proposal.StartAt, proposal.StartDayOnly = momentOrDay(in.get("start"), in.get("start_day"))
+	proposal.EndAt, proposal.EndDayOnly = momentOrDay(in.get("end"), in.get("end_day"))
+	return proposal
+}
+
+func scores(list value) []decimal.Decimal {
+	var scores []decimal.Decimal
+	for element := range list.list() {
+		if !element.must(kindNumber) {
+			return nil
+		}
+		if score, _ := element.power(); score != nil {
+			scores = append(scores, *score)
+		}
+	}
+	return scores
+}
+
+func readSnapshotVote(in object) *record.Ballot {
+	ballot := &record.Ballot{
+		Proposal: record.ProposalRef{
+			Provider:   governance.Snapshot,
+			ExternalID: in.get("proposal").object().get("id").identifier(),
+		},
+		VoteID: in.get("id").identifier(),
+		Voter:  governance.VoterIdentity(in.get("voter").identifier()),
+		Reason: in.get("reason").text(),
+	}
+	ballot.VotedAt, ballot.VotedDayOnly = momentOrDay(in.get("created"), in.get("created_day"))
+	vp := in.get("vp")
+	if !vp.must(kindNumber) {
+		return ballot
+	}
+	if power, rounded := vp.power(); power != nil {
+		ballot.Power, ballot.PowerRounded = *power, rounded
+		readChoice(in.get("choice"), ballot)
+	}
+	return ballot
+}

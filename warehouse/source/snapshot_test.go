@@ -1,0 +1,230 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+func TestSnapshotSpaceBecomesASource(t *testing.T) {
+	t.Parallel()
+
+	harbor := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	checkReadings(t, source.SnapshotSpace, []reading{
+		{
+			"all stated", `{"id":"harbor.eth","name":" Harbor DAO ","network":"1","symbol":"HRB","about":{"unknown":[1]}}`,
+			&record.Source{SourceRef: harbor, Name: "Harbor DAO", Network: "1", Symbol: "HRB"},
+		},
+		{"id only", `{"id":"harbor.eth","name":null,"network":null}`, &record.Source{SourceRef: harbor}},
+	})
+	checkRefusals(t, source.SnapshotSpace, []refusal{
+		{"no id", `{"name":"Harbor","symbol":"HRB"}`, `id is missing; want a text`},
+		{"empty id", `{"id":" ","name":"Harbor","symbol":"HRB"}`, `id is empty; want an identifier`},
+		{"other type", `{"id":"harbor.eth","name":7,"symbol":"HRB"}`, `name is a number; want a text`},
+		{
+			"a proposal", `{"id":"0x1","space":{"id":"harbor.eth"},"title":"Budget"}`,
+			`is a Snapshot proposal in a file of another kind; want a Snapshot space`,
+		},
+		{
+			"of no known shape", `{"id":"harbor.eth","colour":"blue"}`,
+			`has fields id, colour; want those of a Snapshot space: id, name, network, symbol`,
+		},
+	})
+}
+
+func TestSnapshotProposalKeepsWhatUpstreamStates(t *testing.T) {
+	t.Parallel()
+
+	votes, quorum, total := uint64(3), number("1e3"), number("30.75")
+	ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}
+	checkReadings(t, source.SnapshotProposal, []reading{
+		{
+			"all stated", `{"id":"0xAB","space":{"id":"harbor.eth"},"author":"0xFEed","created":1700000000,"updated":1700000060,` +
+				`"start":1700003600,"end":1700090000,"start_day":"2020-01-01","type":"approval","title":" Budget\n","body":"  One\r\nTwo\n",` +
+				`"discussion":" https://forum.example.org/t/1 ","choices":["Yes "," No"],"quorum":1e3,"state":"closed",` +
+				`"link":"https://snapshot.example/0xAB","scores":[30.5,2.5e-1],"scores_total":30.75,"votes":3,"flagged":true,` +
+				`"source_id":"d-1","source_type":"grant","source_status":"enacted"}`,
+			&record.Proposal{
+				ProposalRef: ref, SourceID: "harbor.eth", Title: "Budget", Body: "  One\nTwo\n", ProposerID: "0xfeed",
+				SourceURL: "https://snapshot.example/0xAB", DiscussionURL: "https://forum.example.org/t/1",
+				VoteType: governance.Approval, State: "closed", Choices: []string{"Yes ", " No"},
+				QuorumRaw: "1e3", Quorum: quorum,
+				CreatedAt: moment("2023-11-14T22:13:20Z"), UpdatedAt: moment("2023-11-14T22:14:20Z"),
+				StartAt: moment("2023-11-14T23:13:20Z"), EndAt: moment("2023-11-15T23:13:20Z"),
+				StatedScores: []decimal.Decimal{*number("30.5"), *number("0.25")}, StatedScoresTotal: total,
+				StatedVotes: &votes, Flagged: true,
+				UpstreamID: "d-1", UpstreamType: "grant", UpstreamStatus: "enacted",
+			},
+		},
+		{
+			"nothing stated", `{"id":"0xAB","space":{"id":"harbor.eth"}}`,
+			&record.Proposal{ProposalRef: ref, SourceID: "harbor.eth"},
+		},
+		{
+			"everything null or blank", `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"created":null,"start":null,"title":" ","body":" \r\n",` +
+				`"choices":null,"quorum":null,"scores":[],"scores_total":null,"votes":null,"flagged":null,"type":null}`,
+			&record.Proposal{ProposalRef: ref, SourceID: "harbor.eth"},
+		},
+		{
+			"days, a quorum of zero, a type of the future", `{"id":"0xAB","space":{"id":"harbor.eth"},"start":null,` +
+				`"start_day":"2023-11-14","end_day":"2023-11-15","quorum":0,"type":"plural"}`,
+			&record.Proposal{
+				ProposalRef: ref, SourceID: "harbor.eth", VoteType: "plural", QuorumRaw: "0", Quorum: number("0"),
+				StartAt: moment("2023-11-14"), StartDayOnly: true, EndAt: moment("2023-11-15"), EndDayOnly: true,
+			},
+		},
+	})
+}
+
+func TestSnapshotProposalIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+	t.Parallel()
+
+	line := func(fields string) string { return `{"id":"0xAB","space":{"id":"harbor.eth"},` + fields + `}` }
+	checkRefusals(t, source.SnapshotProposal, []refusal{
+		{"no id", `{"space":{"id":"harbor.eth"},"title":"Budget"}`, `id is missing; want a text`},
+		{"no space", `{"id":"0xAB","author":"0xfe","title":"Budget"}`, `space.id is missing; want a text`},
+		{"null space", `{"id":"0xAB","space":null}`, `space.id is missing; want a text`},
+		{"space as a text", `{"id":"0xAB","space":"harbor.eth"}`, `space is a text; want an object`},
+		{"title as a list", line(`"title":[]`), `title is a list; want a text`},
+		{"choice as a number", line(`"choices":["Yes",2]`), `choices[1] is a number; want a text`},
+		{"choice null", line(`"choices":[null]`), `choices[0] is null; want a text`},
+		{"votes below zero", line(`"votes":-1`), `votes is -1; want a whole number from 0`},
+		{"votes with a fraction", line(`"votes":1.5`), `votes is 1.5; want a whole number from 0`},
+		{"score below zero", line(`"scores":[1,-2]`), `scores[1] is refused: negative: "-2"; want a number from 0`},
+		{"score null", line(`"scores":[null]`), `scores[0] is null; want a number`},
+		{"quorum as a text", line(`"quorum":"5"`), `quorum is a text; want a number`},
+		{"quorum too large", line(`"quorum":1e90`), `quorum is refused: ` + governance.ErrTooLarge.Error() + `: "1e90"; want a number from 0`},
+		{"flagged as a number", line(`"flagged":1`), `flagged is a number; want a boolean`},
+		{"created with a fraction", line(`"created":1700000000.5`), `created is 1700000000.5; want whole seconds since 1970, up to the year 2261`},
+		{"end in milliseconds", line(`"end":1700000000000000`), `end is 1700000000000000; want whole seconds since 1970, up to the year 2261`},
+		{"day with a time", line(`"end_day":"2023-11-15T00:00:00Z"`), `end_day is "2023-11-15T00:00:00Z"; want a day between 1970 and 2261 as YYYY-MM-DD`},
+		{"no such day", line(`"end_day":"2023-11-31"`), `end_day is "2023-11-31"; want a day between 1970 and 2261 as YYYY-MM-DD`},
+		{
+			"a vote", `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","choice":1,"vp":1}`,
+			`is a Snapshot vote in a file of another kind; want a Snapshot proposal`,
+		},
+	})
+}
+
+// vote returns a line with a ballot's choice and power.
+func vote(choice, vp string) string {
+	return `{"id":"v-1","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0xFEed","created":1700000000,"choice":` +
+		choice + `,"vp":` + vp + `,"reason":" Why not? "}`
+}
+
+func TestSnapshotVoteBecomesABallot(t *testing.T) {
+	t.Parallel()
+
+	ballot := func(change func(*record.Ballot)) *record.Ballot {
+		b := &record.Ballot{
+			Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"},
+			VoteID:   "v-1", Voter: "0xfeed", Power: *number("10"), Reason: "Why not?",
+			VotedAt: moment("2023-11-14T22:13:20Z"),
+		}
+		change(b)
+		return b
+	}
+	supports := func(raw string, keys ...string) func(*record.Ballot) {
+		return func(b *record.Ballot) { b.RawChoice, b.Choices, b.ChoiceKey = raw, keys, keys[0] }
+	}
+	checkReadings(t, source.SnapshotVote, []reading{
+		{"one choice", vote("2", "10"), ballot(supports("2", "2"))},
+		{"the highest choice", vote("65535", "10"), ballot(supports("65535", "65535"))},
+		{"a list, repeats dropped", vote("[3, 1,3,2]", "10"), ballot(supports("[3,1,3,2]", "3", "1", "2"))},
+		{"an empty list", vote("[ ]", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "[]" })},
+		{"no weights", vote("{}", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "{}" })},
+		{"only zero weights", vote(`{"1":0}`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `{"1":0}` })},
+		{"weights in order of position", vote(`{"10": 1, "2": 3.0, "1": 0}`, "10"), ballot(func(b *record.Ballot) {
+			b.RawChoice, b.ChoiceKey, b.Choices = `{"10":1,"2":3.0,"1":0}`, "2", []string{"2", "10"}
+			b.Shares = []decimal.Decimal{*number("7.5"), *number("2.5")}
+			b.Roots = []decimal.Decimal{*number("2.738612787525830567"), *number("1.581138830084189665")}
+		})},
+		{"a weight stated twice: the last counts", vote(`{"1":5,"1":2}`, "10"), ballot(func(b *record.Ballot) {
+			b.RawChoice, b.ChoiceKey, b.Choices = `{"1":5,"1":2}`, "1", []string{"1"}
+			b.Shares, b.Roots = []decimal.Decimal{*number("10")}, []decimal.Decimal{*number("3.162277660168379331")}
+		})},
+		{"power in scientific notation", vote("1", "2.5e-7"), ballot(func(b *record.Ballot) {
+			supports("1", "1")(b)
+			b.Power = *number("0.00000025")
+		})},
+		{"more than 18 decimal places", vote("1", "0.1234567890123456785"), ballot(func(b *record.Ballot) {
+			supports("1", "1")(b)
+			b.Power, b.PowerRounded = *number("0.123456789012345679"), true
+		})},
+		{"every digit of a large power", vote("1", "123456789012345678901234567890.123456789012345678"), ballot(func(b *record.Ballot) {
+			supports("1", "1")(b)
+			b.Power = *number("123456789012345678901234567890.123456789012345678")
+		})},
+		{
+			"only the day known, fields absent", `{"id":"v-1","proposal":{"id":"0xAB"},"voter":"0xFEed","created":null,"created_day":"2023-11-14","choice":1,"vp":10}`,
+			ballot(func(b *record.Ballot) {
+				supports("1", "1")(b)
+				b.VotedAt, b.VotedDayOnly, b.Reason = moment("2023-11-14"), true, ""
+			}),
+		},
+		{
+			"no time known", `{"id":"v-1","proposal":{"id":"0xAB"},"voter":"0xFEed","choice":1,"vp":10}`,
+			ballot(func(b *record.Ballot) {
+				supports("1", "1")(b)
+				b.VotedAt, b.Reason = nil, ""
+			}),
+		},
+		{
+			"names and texts escaped", `{"\u0069d":"v-1","proposal":{"id":"0x\u0041B"},"voter":"0xFEed","choice":1,"vp":10,"reason":"a\u00e9\ud83d\ude00\ud83d!"}`,
+			ballot(func(b *record.Ballot) {
+				supports("1", "1")(b)
+				b.VotedAt, b.Reason = nil, "aé😀\uFFFD!"
+			}),
+		},
+	})
+}
+
+func TestSnapshotVoteIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+	t.Parallel()
+
+	checkRefusals(t, source.SnapshotVote, []refusal{
+		{"no voter", `{"id":"v","proposal":{"id":"p"},"space":{"id":"s"},"choice":1,"vp":1}`, `voter is missing; want a text`},
+		{"voter null", `{"id":"v","proposal":{"id":"p"},"voter":null,"choice":1,"vp":1}`, `voter is null; want a text`},
+		{"voter empty", `{"id":"v","proposal":{"id":"p"},"voter":"","choice":1,"vp":1}`, `voter is empty; want an identifier`},
+		{"voter with a NUL", `{"id":"v","proposal":{"id":"p"},"voter":"0x\u0000","choice":1,"vp":1}`, `voter is "0x\u0000"; want an identifier without control characters`},
+		{"voter too long", `{"id":"v","proposal":{"id":"p"},"voter":"` + strings.Repeat("x", 1025) + `","choice":1,"vp":1}`, `voter has 1025 bytes; want an identifier of at most 1024`},
+		{"no vote id", `{"proposal":{"id":"p"},"voter":"0x1","choice":1,"vp":1}`, `id is missing; want a text`},
+		{"no proposal", `{"id":"v","voter":"0x1","choice":1,"vp":1}`, `proposal.id is missing; want a text`},
+		{"proposal id as a number", `{"id":"v","proposal":{"id":7},"voter":"0x1","choice":1,"vp":1}`, `proposal.id is a number; want a text`},
+		{"power negative", vote("1", "-0.1"), `vp is refused: negative: "-0.1"; want a number from 0`},
+		{"power null", vote("1", "null"), `vp is null; want a number`},
+		{"power as a text", vote("1", `"12"`), `vp is a text; want a number`},
+		{"power of a gigabyte", vote("1", "1e999999999"), `vp is refused: ` + governance.ErrTooLarge.Error() + `: "1e999999999"; want a number from 0`},
+		{"no power", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","choice":1}`, `vp is missing; want a number`},
+		{"choice null", vote("null", "1"), `choice is null; want a number, a list or an object`},
+		{"no choice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","vp":1}`, `choice is missing; want a number, a list or an object`},
+		{"choice a boolean", vote("true", "1"), `choice is a boolean; want a number, a list or an object`},
+		{"choice encrypted", vote(`"0x04ab"`, "1"), `choice is encrypted; import again after it is revealed`},
+		{"choice zero", vote("0", "1"), `choice is 0; want the number of a choice, 1 to 65535`},
+		{"choice too high", vote("65536", "1"), `choice is 65536; want the number of a choice, 1 to 65535`},
+		{"choice with a fraction", vote("1.0", "1"), `choice is 1.0; want the number of a choice, 1 to 65535`},
+		{"choice negative", vote("-1", "1"), `choice is -1; want the number of a choice, 1 to 65535`},
+		{"list with a text", vote(`[1,"2"]`, "1"), `choice[1] is a text; want a number`},
+		{"list with zero", vote(`[1,0]`, "1"), `choice[1] is 0; want the number of a choice, 1 to 65535`},
+		{"weight negative", vote(`{"1":1,"2":-3}`, "1"), `choice.2 is refused: negative: "-3"; want a number from 0`},
+		{"weight null", vote(`{"1":null}`, "1"), `choice.1 is null; want a number`},
+		{"weight for a word", vote(`{"for":1}`, "1"), `choice has a weight for "for"; want the number of a choice, 1 to 65535`},
+		{"weight for another spelling", vote(`{"01":1}`, "1"), `choice has a weight for "01"; want the number of a choice, 1 to 65535`},
+		{"created as a text", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","created":"now","choice":1,"vp":1}`, `created is a text; want a number`},
+		{
+			"a Tally vote", `{"id":"v","proposal":{"id":"p"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`,
+			`is a Tally vote in a file of another kind; want a Snapshot vote`,
+		},
+		{"not JSON", `{"id":"v",`, `not JSON: unexpected end of JSON input`},
+		{"more than JSON", `{"id":"v"} {}`, `not JSON: invalid character '{' after top-level value`},
+		{"not UTF-8", "{\"id\":\"v\xff\"}", `not UTF-8 at byte 9`},
+		{"a list", `[1]`, `is a list; want an object`},
+		{"a vote of no known kind", `{"id":"v","proposal":{"id":"p"},"voter":"0x1"}`, `vp is missing; want a number`},
+		{"an empty object", `{}`, `proposal.id is missing; want a text`},
+	})
+}

@@ -1,0 +1,201 @@
+package warehouse_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// topicStates draws states of topics with many equal sort keys.
+func topicStates(n int) []warehouse.TopicState {
+	dice := rand.New(rand.NewPCG(1, 2))
+	moment := func() *governance.Timestamp {
+		if dice.IntN(5) == 0 {
+			return nil
+		}
+		stamp := governance.Timestamp(dice.IntN(6))
+		return &stamp
+	}
+	states := make([]warehouse.TopicState, n)
+	for i := range states {
+		identity := governance.Identity{DAOID: fmt.Sprint("dao", dice.IntN(3)), Provider: governance.Discourse, ExternalID: fmt.Sprint(i)}
+		replies := uint64(dice.IntN(4))
+		states[i] = warehouse.TopicState{
+			TopicRef: warehouse.TopicRef{Host: fmt.Sprint("host", i%4), ExternalID: fmt.Sprint(i)},
+			Row: governance.ForumTopic{
+				TopicKey: identity.TopicKey(), Identity: identity, Title: fmt.Sprint(i), Tags: []string{}, Replies: governance.CountOf(replies),
+				Posts: "0", Likes: "0", Views: "0", CreatedAt: moment(), UpdatedAt: moment(),
+			},
+			Replies: replies, Related: dice.IntN(2) == 0, Visible: dice.IntN(8) != 0, Revision: 2,
+		}
+	}
+	return states
+}
+
+// placeOf is what an order compares.
+func placeOf(order warehouse.TopicOrder, s warehouse.TopicState) int64 {
+	stamp := s.Row.UpdatedAt
+	switch order {
+	case warehouse.TopicsByReplies:
+		return int64(s.Replies)
+	case warehouse.TopicsByCreation:
+		stamp = s.Row.CreatedAt
+	case warehouse.TopicsByUpdate:
+	}
+	if stamp == nil {
+		return -1
+	}
+	return int64(*stamp)
+}
+
+// passes says whether a filter lets a topic through.
+func passes(f warehouse.TopicFilter, s warehouse.TopicState) bool {
+	at := s.Row.UpdatedAt
+	return s.Visible && (f.DAOID == "" || s.Row.Identity.DAOID == f.DAOID) &&
+		(f.Provider == "" || f.Provider == string(governance.Discourse)) &&
+		(f.Related == nil || s.Related == *f.Related) && s.Replies >= f.LeastReplies &&
+		(f.UpdatedFrom == nil || at != nil && *at >= *f.UpdatedFrom) && (f.UpdatedTo == nil || at != nil && *at < *f.UpdatedTo)
+}
+
+func TestPagesOfTopicsEqualTheFilteredAndSortedWhole(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	states := topicStates(120)
+	older := slices.Clone(states)
+	for i := range older {
+		older[i].Revision, older[i].Visible, older[i].Replies = 1, true, 99
+	}
+	for _, written := range [][]warehouse.TopicState{older, states} {
+		if err := w.WriteTopicStates(t.Context(), written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two, four := governance.Timestamp(2), governance.Timestamp(4)
+	for _, order := range []warehouse.TopicOrder{warehouse.TopicsByUpdate, warehouse.TopicsByCreation, warehouse.TopicsByReplies} {
+		for i, filter := range []warehouse.TopicFilter{
+			{},
+			{DAOID: "dao1"},
+			{DAOID: "nobody"},
+			{Provider: "discourse", Related: new(true)},
+			{Provider: "snapshot"},
+			{Related: new(false), LeastReplies: 2},
+			{UpdatedFrom: &two},
+			{UpdatedTo: &four},
+			{UpdatedFrom: &two, UpdatedTo: &four, DAOID: "dao2"},
+			{UpdatedFrom: &two, UpdatedTo: &two},
+			{LeastReplies: 4},
+		} {
+			want := slices.DeleteFunc(slices.Clone(states), func(s warehouse.TopicState) bool { return !passes(filter, s) })
+			slices.SortFunc(want, func(a, b warehouse.TopicState) int {
+				return cmp.Or(cmp.Compare(placeOf(order, b), placeOf(order, a)), cmp.Compare(b.Row.TopicKey, a.Row.TopicKey))
+			})
+			wantPages(t, w, order, filter, want, []int{200, 7, 13}[i%3])
+		}
+	}
+}
+
+// wantPages walks a list to its end.
+func wantPages(
+	t *testing.T, w *warehouse.Warehouse, order warehouse.TopicOrder, filter warehouse.TopicFilter,
+	want []warehouse.TopicState, size int,
+) {
+	t.Helper()
+	var got, all []governance.ForumTopic
+	for _, s := range want {
+		all = append(all, s.Row)
+	}
+	for {
+		page, err := w.TopicPage(t.Context(), order, filter, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, page...)
+		if len(page) < size {
+			break
+		}
+		last := want[len(got)-1]
+		filter.After = &warehouse.TopicPosition{Place: placeOf(order, last), Key: last.Row.TopicKey}
+	}
+	if diff := gocmp.Diff(all, got); diff != "" {
+		t.Errorf("%s under %+v (-want +got):\n%s", order, filter, diff)
+	}
+}
+
+// topicsAgree checks the queries about topics that join sharded tables.
+func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	var topics, categories []record.Record
+	var refs []warehouse.TopicRef
+	for i := range 30 {
+		host := fmt.Sprint("host", i%4)
+		topics = append(topics, &record.Topic{Host: host, ExternalID: fmt.Sprint(i), CategoryID: "1", Visible: true})
+		categories = append(categories, &record.Category{Host: host, ID: "1", Name: "Grants"})
+		refs = append(refs, warehouse.TopicRef{Host: host, ExternalID: fmt.Sprint(i)})
+	}
+	appendAll(t, w, topics...)
+	appendAll(t, w, categories...)
+	held, err := w.Topics(t.Context(), refs)
+	if err != nil || len(held) != 30 || slices.ContainsFunc(held, func(t warehouse.Topic) bool { return t.Category != "Grants" }) {
+		t.Errorf("got %d topics (%v), want 30 in their category", len(held), err)
+	}
+	all, err := w.AllTopics(t.Context())
+	if err != nil || len(all) != 30 {
+		t.Errorf("got %d topics in all (%v), want 30", len(all), err)
+	}
+	forums := []warehouse.Forum{{Host: "host1", DAOID: "a"}, {Host: "host2", DAOID: "b"}}
+	changed, err := w.TopicsChanged(t.Context(), forums, 1)
+	if err != nil || len(changed) != 15 {
+		t.Errorf("got %d topics changed (%v), want 15", len(changed), err)
+	}
+	states := topicStates(30)
+	for i := range states {
+		states[i].Name, states[i].Links = fmt.Sprint("topic", i), []string{fmt.Sprint("proposal", i)}
+	}
+	if err := w.WriteTopicStates(t.Context(), states); err != nil {
+		t.Fatal(err)
+	}
+	page, err := w.TopicPage(t.Context(), warehouse.TopicsByReplies, warehouse.TopicFilter{}, 5)
+	if err != nil || len(page) != 5 {
+		t.Errorf("got %d rows (%v), want 5", len(page), err)
+	}
+	if published, err := w.PublishedTopics(t.Context(), refs); err != nil || len(published) != 30 {
+		t.Errorf("got %d published topics (%v), want 30", len(published), err)
+	}
+	linksAgree(t, w)
+}
+
+func linksAgree(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	var links []warehouse.ChangedLink
+	for i := range 20 {
+		links = append(links, warehouse.ChangedLink{
+			ProposalLink: warehouse.ProposalLink{Ref: ref(fmt.Sprint(i)).Hash(), Names: []string{fmt.Sprint("proposal", i)}, Topic: fmt.Sprint("topic", i+5)},
+			Before:       warehouse.ProposalLink{Topic: "topic29"},
+		})
+	}
+	if err := w.WriteProposalLinks(t.Context(), links, 7); err != nil {
+		t.Fatal(err)
+	}
+	for since, want := range map[uint64]int{6: 26, 7: 0} {
+		if linked, err := w.TopicsLinked(t.Context(), since); err != nil || len(linked) != want {
+			t.Errorf("got %d topics linked since %d (%v), want %d", len(linked), since, err, want)
+		}
+	}
+	found, err := w.LinkedProposals(t.Context(), []string{"topic5", "topic99"}, []string{"proposal3", "proposal0"})
+	if err != nil || len(found) != 2 {
+		t.Errorf("got %d proposals linked (%v), want 2", len(found), err)
+	}
+}
+
+func TestTopicsAndTheirLinksAreFound(t *testing.T) {
+	t.Parallel()
+	topicsAgree(t, open(t))
+}

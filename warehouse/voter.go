@@ -1,0 +1,200 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// RankedVoter is one row of a DAO's ranking.
+type RankedVoter struct {
+	Rank  uint64
+	Voter string
+	Power decimal.Decimal
+	Votes uint64
+}
+
+// RankedVoters returns the first limit voters of a DAO after a place, or of all
+// when it is nil: the highest power first, equal powers by voter, ascending. A
+// generation of zero ranks them now.
+func (w *Warehouse) RankedVoters(
+	ctx context.Context, daoID string, generation uint64, after *PowerPosition, limit int,
+) ([]RankedVoter, error) {
+	if after == nil {
+		return w.rankedRange(ctx, daoID, generation, "1", limit)
+	}
+	const value = "toDecimal256({value:String}, 18)"
+	bound := []any{clickhouse.Named("value", after.Power.Neg().String()), clickhouse.Named("voter", after.Voter)}
+	page, err := w.rankedRange(ctx, daoID, generation,
+		"descending = "+value+" AND voter > {voter:String}", limit, bound...)
+	if err != nil || len(page) == limit {
+		return page, err
+	}
+	rest, err := w.rankedRange(ctx, daoID, generation, "descending > "+value, limit-len(page), bound[:1]...)
+	return append(page, rest...), err
+}
+
+// rankedRange reads the voters that a condition lets through; see ballotRange.
+func (w *Warehouse) rankedRange(
+	ctx context.Context, daoID string, generation uint64, condition string, limit int, args ...any,
+) ([]RankedVoter, error) {
+	from := "(" + query("voter_ranking") + ")"
+	if generation != 0 {
+		from, condition = "ranked_voters", "generation = {generation:UInt64} AND "+condition
+	}
+	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", generation),
+		clickhouse.Named("dao", daoID))
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_page"), from, condition), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read a page of voters: %w", err)
+	}
+	defer rows.Close()
+	var page []RankedVoter
+	for rows.Next() {
+		var v RankedVoter
+		var descending decimal.Decimal
+		if err := rows.Scan(&v.Rank, &v.Voter, &descending, &v.Votes); err != nil {
+			return nil, fmt.Errorf("read a voter: %w", err)
+		}
+		v.Power = descending.Neg()
+		page = append(page, v)
+	}
+	return page, rows.Err()
+}
+
+// VoterDAO is what a voter did in one DAO.
+type VoterDAO struct {
+	DAOID       string
+	Votes       uint64
+	Power       decimal.Decimal
+	FirstVoteAt *governance.Timestamp
+	LastVoteAt  *governance.Timestamp
+}
+
+// VoterProfile returns what a voter did in each DAO, in order of their ids; none
+// for a voter without a ballot that counts.
+func (w *Warehouse) VoterProfile(ctx context.Context, voter string) ([]VoterDAO, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_profile"), query("voter_ballots")), clickhouse.Named("voter", voter))
+	if err != nil {
+		return nil, fmt.Errorf("read the profile of %s: %w", voter, err)
+	}
+	defer rows.Close()
+	var daos []VoterDAO
+	for rows.Next() {
+		var d VoterDAO
+		var first, last *time.Time
+		if err := rows.Scan(&d.DAOID, &d.Votes, &d.Power, &first, &last); err != nil {
+			return nil, fmt.Errorf("read the profile of %s: %w", voter, err)
+		}
+		d.FirstVoteAt, d.LastVoteAt = stampOf(first), stampOf(last)
+		daos = append(daos, d)
+	}
+	return daos, rows.Err()
+}
+
+// VoterVote is one row of a voter's history.
+type VoterVote struct {
+	Key       governance.ProposalKey
+	Title     string
+	ChoiceKey string
+	Power     decimal.Decimal
+	VotedAt   *governance.Timestamp
+	TxHash    string
+}
+
+// HistoryFilter selects from a voter's history; zero fields select all.
+type HistoryFilter struct {
+	DAOID string
+	// From is inclusive, To exclusive; either leaves out votes without a time.
+	From, To *governance.Timestamp
+	// After is the last row of the page before.
+	After *HistoryPosition
+}
+
+// HistoryPosition is a place in a voter's history.
+type HistoryPosition struct {
+	VotedAt *governance.Timestamp
+	Key     governance.ProposalKey
+}
+
+// VoterHistory returns the first limit votes of a voter that a filter lets
+// through: the newest first, those without a time last, then by proposal key,
+// descending.
+func (w *Warehouse) VoterHistory(ctx context.Context, voter string, f HistoryFilter, limit int) ([]VoterVote, error) {
+	from, to := int64(0), int64(0)
+	if f.From != nil {
+		from = int64(*f.From)
+	}
+	if f.To != nil {
+		to = int64(*f.To)
+	}
+	after := HistoryPosition{}
+	if f.After != nil {
+		after = *f.After
+	}
+	afterAt := int64(-1)
+	if after.VotedAt != nil {
+		afterAt = int64(*after.VotedAt)
+	}
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_history"), query("voter_ballots")),
+		clickhouse.Named("voter", voter), clickhouse.Named("dao", f.DAOID),
+		clickhouse.Named("has_from", boolNumber(f.From != nil)), clickhouse.Named("from", from),
+		clickhouse.Named("has_to", boolNumber(f.To != nil)), clickhouse.Named("to", to),
+		clickhouse.Named("after_key", string(after.Key)), clickhouse.Named("after_at", afterAt),
+		clickhouse.Named("limit", limit))
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", voter, err)
+	}
+	defer rows.Close()
+	var votes []VoterVote
+	var refs []record.RefHash
+	for rows.Next() {
+		var v VoterVote
+		var ref, key string
+		var votedAt *time.Time
+		if err := rows.Scan(&ref, &key, &v.ChoiceKey, &v.Power, &votedAt, &v.TxHash); err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", voter, err)
+		}
+		v.Key, v.VotedAt = governance.ProposalKey(key), stampOf(votedAt)
+		refs = append(refs, record.RefHash([]byte(ref)))
+		votes = append(votes, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", voter, err)
+	}
+	return votes, w.addTitles(ctx, votes, refs)
+}
+
+func boolNumber(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// addTitles fills in the titles of the proposals voted on.
+func (w *Warehouse) addTitles(ctx context.Context, votes []VoterVote, refs []record.RefHash) error {
+	rows, err := w.queryRefs(ctx, query("titles"), refs)
+	if err != nil {
+		return fmt.Errorf("read titles: %w", err)
+	}
+	defer rows.Close()
+	titles := map[record.RefHash]string{}
+	for rows.Next() {
+		var ref, title string
+		if err := rows.Scan(&ref, &title); err != nil {
+			return fmt.Errorf("read titles: %w", err)
+		}
+		titles[record.RefHash([]byte(ref))] = title
+	}
+	for i, ref := range refs {
+		votes[i].Title = titles[ref]
+	}
+	return rows.Err()
+}

@@ -1,0 +1,582 @@
+package warehouse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine/enginetest"
+	"pnyx/warehouse/record"
+)
+
+// open gives a test a warehouse of its own on the shared engine.
+func open(t *testing.T) *warehouse.Warehouse {
+	t.Helper()
+	w, _ := openURL(t)
+	return w
+}
+
+func openURL(t *testing.T) (w *warehouse.Warehouse, url string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	instance := enginetest.Shared(t)
+	url = instance.URL(enginetest.Database(t, instance))
+	return openAt(t, warehouse.Options{URL: url}), url
+}
+
+func openAt(t *testing.T, o warehouse.Options) *warehouse.Warehouse {
+	t.Helper()
+	o.QueryTimeout, o.MaxMemory = 30*time.Second, 2<<30
+	o.Logger = slog.New(slog.DiscardHandler)
+	w, err := warehouse.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// raw opens a plain connection, to look behind the warehouse's back.
+func raw(t *testing.T, url string) driver.Conn {
+	t.Helper()
+	options, err := clickhouse.ParseDSN(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func newRun() warehouse.Import {
+	return warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+}
+
+func appendAll(t *testing.T, w *warehouse.Warehouse, records ...record.Record) warehouse.Counts {
+	t.Helper()
+	counts, err := w.Append(t.Context(), newRun(), records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+func ref(id string) record.ProposalRef {
+	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
+}
+
+func at(text string) *governance.Timestamp {
+	stamp, err := governance.ParseTimestamp(text)
+	if err != nil {
+		panic(err)
+	}
+	return &stamp
+}
+
+// ballot returns a ballot of one choice.
+func ballot(proposal, voter, id, choice, power string, votedAt *governance.Timestamp) *record.Ballot {
+	return &record.Ballot{
+		Proposal: ref(proposal), VoteID: id, Voter: voter, Power: decimal.RequireFromString(power),
+		Choices: []string{choice}, ChoiceKey: choice, RawChoice: choice, VotedAt: votedAt,
+	}
+}
+
+func tally(t *testing.T, w *warehouse.Warehouse, proposal string) warehouse.Tally {
+	t.Helper()
+	hash := ref(proposal).Hash()
+	tallies, err := w.Tallies(t.Context(), []record.RefHash{hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tallies[hash]
+}
+
+func TestAppendingTheSameRecordsAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	first := ballot("p", "0xa", "v1", "1", "10", nil)
+	other := ballot("p", "0xb", "v2", "2", "0.000000000000000001", nil)
+	for _, step := range []struct {
+		name    string
+		records []record.Record
+		want    warehouse.Counts
+	}{
+		{"first time", []record.Record{first, other}, warehouse.Counts{New: 2}},
+		{"second time", []record.Record{first, other}, warehouse.Counts{Unchanged: 2}},
+		{"one of them new", []record.Record{first, ballot("p", "0xc", "v3", "1", "1", nil)}, warehouse.Counts{New: 1, Unchanged: 1}},
+		{"one of them changed", []record.Record{first, ballot("p", "0xb", "v2", "2", "3", nil)}, warehouse.Counts{Changed: 1, Unchanged: 1}},
+		{"twice in one batch", []record.Record{ballot("p", "0xd", "v4", "1", "1", nil), ballot("p", "0xd", "v4", "1", "1", nil)}, warehouse.Counts{New: 1, Unchanged: 1}},
+		{"twice in one batch, differing", []record.Record{ballot("p", "0xe", "v5", "1", "1", nil), ballot("p", "0xe", "v5", "1", "5", nil)}, warehouse.Counts{New: 1, Changed: 1}},
+	} {
+		if got := appendAll(t, w, step.records...); got != step.want {
+			t.Errorf("%s: got %+v, want %+v", step.name, got, step.want)
+		}
+	}
+	got := tally(t, w, "p")
+	if got.Votes != 5 || got.Power.String() != "20" {
+		t.Errorf("got %d votes of %s, want 5 of 20: the last version of each", got.Votes, got.Power)
+	}
+}
+
+func TestOneBallotOfAVoterCounts(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
+	for _, c := range []struct {
+		name, proposal string
+		casts          []record.Record
+		want           string
+	}{
+		{"the later one", "later", []record.Record{
+			ballot("later", "0xa", "v1", "1", "1", late), ballot("later", "0xa", "v2", "2", "1", early),
+		}, "1"},
+		{"a dated one before an undated one", "dated", []record.Record{
+			ballot("dated", "0xa", "v1", "1", "1", early), ballot("dated", "0xa", "v2", "2", "1", nil),
+		}, "1"},
+		{"of equal times the greater id", "equal", []record.Record{
+			ballot("equal", "0xa", "v9", "1", "1", early), ballot("equal", "0xa", "v10", "2", "1", early),
+		}, "1"},
+		{"without times the greater id", "undated", []record.Record{
+			ballot("undated", "0xa", "va", "1", "1", nil), ballot("undated", "0xa", "vb", "2", "1", nil),
+		}, "2"},
+	} {
+		appendAll(t, w, c.casts...)
+		got := tally(t, w, c.proposal)
+		if got.Votes != 1 || got.Choices[c.want].Votes != 1 {
+			t.Errorf("%s: got %d votes, choices %v, want one vote for %s", c.name, got.Votes, got.Choices, c.want)
+		}
+	}
+	// A correction of the cast that counted lets the other one count.
+	appendAll(t, w, ballot("later", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
+	if got := tally(t, w, "later"); got.Choices["2"].Votes != 1 {
+		t.Errorf("after the correction: got %v, want one vote for 2", got.Choices)
+	}
+}
+
+func TestTalliesAreExactForEveryFormOfBallot(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	approve := ballot("mixed", "0xa", "v1", "1", "0.000000000000000001", nil)
+	approve.Choices = []string{"1", "3"}
+	empty := ballot("mixed", "0xb", "v2", "", "1234567890123456789012345678901234567890.123456789012345678", at("2026-03-01T10:00:00.5Z"))
+	empty.Choices, empty.ChoiceKey, empty.PowerRounded = nil, "", true
+	zero := ballot("mixed", "0xc", "v3", "2", "0", nil)
+	weighted := ballot("mixed", "0xd", "v4", "", "10", at("2026-03-01T00:00:00Z"))
+	weighted.Choices, weighted.VotedDayOnly = nil, true
+	if err := weighted.SetWeights([]string{"1", "2", "3"}, []decimal.Decimal{
+		decimal.NewFromInt(1), decimal.NewFromInt(1), decimal.NewFromInt(1),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, w, approve, empty, zero, weighted)
+
+	got := tally(t, w, "mixed")
+	type plain struct {
+		Votes                     uint64
+		Power, Supporting         string
+		Choices                   map[string]string
+		Last                      string
+		Undated, DayOnly, Rounded uint64
+	}
+	shown := plain{
+		got.Votes, got.Power.String(), got.SupportingPower.String(),
+		map[string]string{},
+		got.LastVotedAt.String(), got.Undated, got.DayOnly, got.Rounded,
+	}
+	for key, score := range got.Choices {
+		shown.Choices[key] = score.Power.String()
+	}
+	want := plain{
+		Votes: 4, Power: "1234567890123456789012345678901234567900.123456789012345679", Supporting: "10.000000000000000001",
+		Choices: map[string]string{"1": "3.333333333333333335", "2": "3.333333333333333333", "3": "3.333333333333333334"},
+		Last:    "2026-03-01T10:00:00.500Z", Undated: 2, DayOnly: 1, Rounded: 1,
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("tally (-want +got):\n%s", diff)
+	}
+	if got.Choices["2"].Votes != 2 {
+		t.Errorf("choice 2 has %d votes, want 2: one of no power, one weighted", got.Choices["2"].Votes)
+	}
+}
+
+func TestRankedBallotsAreGroupedByOrderOfPreference(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	var casts []record.Record
+	for voter, order := range map[string][]string{"0xa": {"1", "2"}, "0xb": {"1", "2"}, "0xc": {"2", "1"}} {
+		b := ballot("ranked", voter, "v"+voter, order[0], "2", nil)
+		b.Choices = order
+		casts = append(casts, b)
+	}
+	appendAll(t, w, casts...)
+	hash := ref("ranked").Hash()
+	rankings, err := w.Rankings(t.Context(), []record.RefHash{hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []governance.Ranking{
+		{Choices: []string{"1", "2"}, Votes: 2, Power: decimal.NewFromInt(4)},
+		{Choices: []string{"2", "1"}, Votes: 1, Power: decimal.NewFromInt(2)},
+	}
+	equal := cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) })
+	if diff := cmp.Diff(want, rankings[hash], equal); diff != "" {
+		t.Errorf("rankings (-want +got):\n%s", diff)
+	}
+}
+
+func TestAProposalComesBackAsItWasAppended(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	votes, quorum := uint64(3), decimal.RequireFromString("0.000000000000000001")
+	full := &record.Proposal{
+		ProposalRef: ref("full"), SourceID: "space.eth", Title: "Título ✨", Body: "one line\nanother",
+		ProposerID: "0xa", SourceURL: "https://example.org/1", DiscussionURL: "https://forum.example.org/t/1",
+		VoteType: governance.Weighted, State: "closed", Choices: []string{"Yes", "No"}, QuorumRaw: "1e-18", Quorum: &quorum,
+		CreatedAt: at("2026-01-01T00:00:00.001Z"), UpdatedAt: at("2026-01-02T00:00:00Z"),
+		StartAt: at("2026-01-03T00:00:00Z"), EndAt: at("2261-12-31T23:59:59.999Z"), EndDayOnly: true,
+		StatedScores: []decimal.Decimal{quorum, quorum}, StatedScoresTotal: &quorum, StatedVotes: &votes, Flagged: true,
+		UpstreamID: "u", UpstreamType: "grant", UpstreamStatus: "enacted",
+		Milestones: []record.Milestone{{Type: "executed", At: at("2026-02-01T00:00:00Z"), TxHash: "0x1"}, {Type: "queued"}},
+	}
+	bare := &record.Proposal{ProposalRef: ref("bare"), SourceID: "space.eth"}
+	appendAll(t, w, full, bare)
+	got, err := w.Proposals(t.Context(), []record.RefHash{full.Hash(), bare.Hash(), ref("unknown").Hash()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]record.Proposal{}
+	for _, p := range got {
+		found[p.ExternalID] = p.Proposal
+	}
+	bare.Choices, bare.StatedScores, full.Milestones[1].TxHash = []string{}, []decimal.Decimal{}, ""
+	equal := cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) })
+	if diff := cmp.Diff(map[string]record.Proposal{"full": *full, "bare": *bare}, found, equal); diff != "" {
+		t.Errorf("proposals (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	about := ref("p")
+	for _, r := range []record.Record{
+		&record.DAO{ID: "d", Name: "D", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "d.eth"}}},
+		&record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "d.eth"}, Name: "D"},
+		&record.Category{Host: "forum.d.org", ID: "1", Name: "General"},
+		&record.Proposal{ProposalRef: about, SourceID: "d.eth"},
+		&record.Topic{Host: "forum.d.org", ExternalID: "7", Title: "T", Tags: []string{"a"}, Visible: true},
+		ballot("p", "0xa", "v", "1", "1", nil),
+		&record.Event{ID: "e", Type: "proposal_created", At: *at("2026-01-01"), DAOID: "d", Proposal: &about},
+		&record.Signal{ID: "s", Type: "close_race", DAOID: "d", Evidence: "{}", DetectedAt: *at("2026-01-01")},
+		&record.Evidence{Proposal: about, GeneratedAt: *at("2026-01-01"), Dossier: "{}", SourceRefs: "[]", Warnings: "[]"},
+	} {
+		if got, want := appendAll(t, w, r), (warehouse.Counts{New: 1}); got != want {
+			t.Errorf("%s: got %+v, want %+v", r.Kind(), got, want)
+		}
+		if got, want := appendAll(t, w, r), (warehouse.Counts{Unchanged: 1}); got != want {
+			t.Errorf("%s again: got %+v, want %+v", r.Kind(), got, want)
+		}
+	}
+}
+
+func TestBallotsWithoutTheirProposalWait(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	appendAll(t, w, ballot("late", "0xa", "v1", "1", "1", nil), ballot("late", "0xb", "v2", "1", "1", nil))
+	waiting := func() uint64 {
+		n, err := w.WaitingBallots(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if got := waiting(); got != 2 {
+		t.Errorf("got %d waiting ballots, want 2", got)
+	}
+	appendAll(t, w, &record.Proposal{ProposalRef: ref("late"), SourceID: "s"})
+	if got := waiting(); got != 0 {
+		t.Errorf("got %d waiting ballots after the proposal came, want 0", got)
+	}
+}
+
+func TestAppendIsJournalled(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	source := record.SourceRef{Provider: governance.Discourse, ID: "forum.d.org"}
+	appendAll(t, w, ballot("a", "0xa", "v1", "1", "1", nil), ballot("b", "0xa", "v1", "1", "1", nil))
+	appendAll(t, w, &record.Topic{Host: source.ID, ExternalID: "1"})
+	if err := w.MarkSynced(t.Context(), newRun(), record.KindTopic, []record.SourceRef{source}); err != nil {
+		t.Fatal(err)
+	}
+	batches, err := w.Sealed(t.Context(), time.Now().Add(-time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(batches) != 3 {
+		t.Fatalf("got %d batches, want 3", len(batches))
+	}
+	wantProposals := map[record.RefHash]bool{ref("a").Hash(): true, ref("b").Hash(): true}
+	if diff := cmp.Diff(wantProposals, batches[0].Touched.Proposals); diff != "" {
+		t.Errorf("touched proposals (-want +got):\n%s", diff)
+	}
+	for _, batch := range batches[1:] {
+		if !batch.Touched.Sources[source] {
+			t.Errorf("got sources %v, want %v", batch.Touched.Sources, source)
+		}
+	}
+	later, err := w.Sealed(t.Context(), time.Now().Add(time.Minute))
+	if err != nil || len(later) != 0 {
+		t.Errorf("got %d batches sealed in the future (%v), want none", len(later), err)
+	}
+}
+
+func TestABatchThatNobodySealedIsSealedInTheEnd(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	hash := ref("p").Hash()
+	for _, age := range []string{"10 MINUTE", "1 SECOND"} {
+		err := raw(t, url).Exec(t.Context(), "INSERT INTO batches (batch_id, import_id, sealed, changed_at, proposals) "+
+			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)]", strings.ToUpper(hexOf(hash)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.SealAbandoned(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	batches, err := w.Sealed(t.Context(), time.Now().Add(-time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(batches) != 1 || !batches[0].Touched.Proposals[hash] {
+		t.Errorf("got %+v, want the one batch that was left open long ago", batches)
+	}
+}
+
+func TestWhatADeadImportLeftUnsealedIsAnnouncedByTheNext(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	b := ballot("p", "0xa", "v1", "1", "1", nil)
+	appendAll(t, w, b)
+	conn := raw(t, url)
+	// As if the import had died between its write and its seal.
+	if err := conn.Exec(t.Context(), "ALTER TABLE batches DELETE WHERE sealed = 1 SETTINGS mutations_sync = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := appendAll(t, w, b); got.Unchanged != 1 {
+		t.Errorf("got %+v, want the ballot unchanged", got)
+	}
+	batches, err := w.Sealed(t.Context(), time.Now().Add(-time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(batches) != 1 || !batches[0].Touched.Proposals[ref("p").Hash()] {
+		t.Errorf("got %+v, want the proposal touched again", batches)
+	}
+}
+
+func hexOf(hash record.RefHash) string {
+	const digits = "0123456789abcdef"
+	var text strings.Builder
+	for _, b := range hash {
+		text.WriteByte(digits[b>>4])
+		text.WriteByte(digits[b&15])
+	}
+	return text.String()
+}
+
+func TestTheCatalogGivesEverySourceToOneDAO(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	claimed := record.SourceRef{Provider: governance.Snapshot, ID: "claimed.eth"}
+	appendAll(t, w,
+		&record.DAO{ID: "b", Name: "B", Sources: []record.SourceRef{claimed}},
+		&record.DAO{ID: "a", Name: "A", Sources: []record.SourceRef{claimed, {Provider: governance.Tally, ID: "a"}}})
+	appendAll(t, w, &record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "own.eth"}, Name: "Own"})
+	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "nameless.eth"})
+	appendAll(t, w,
+		&record.Topic{Host: "forum.a.org", ExternalID: "1", Visible: true, UpdatedAt: at("2026-01-02")},
+		&record.Topic{Host: "forum.a.org", ExternalID: "2", UpdatedAt: at("2026-01-03")})
+	catalog, err := w.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for id, dao := range catalog.DAOs {
+		names[id] = dao.Name
+	}
+	want := map[string]string{"a": "A", "b": "B", "own.eth": "Own", "nameless.eth": "nameless.eth", "forum.a.org": "forum.a.org"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("DAOs (-want +got):\n%s", diff)
+	}
+	if got := catalog.Owner[claimed]; got != "a" {
+		t.Errorf("%v belongs to %q, want a: the first in order of ids", claimed, got)
+	}
+	forum := catalog.Sources[record.SourceRef{Provider: governance.Discourse, ID: "forum.a.org"}]
+	if forum.Topics != 1 || *forum.LatestTopicAt != *at("2026-01-02") {
+		t.Errorf("got %d topics, latest %v, want the visible one", forum.Topics, forum.LatestTopicAt)
+	}
+}
+
+func TestASigningKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	first, err := w.SigningKey(t.Context(), "cursor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := openAt(t, warehouse.Options{URL: url}).SigningKey(t.Context(), "cursor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != string(second) || len(first) != 32 {
+		t.Errorf("got %d and %d bytes that differ, want the same 32", len(first), len(second))
+	}
+	other, err := w.SigningKey(t.Context(), "another")
+	if err != nil || string(other) == string(first) {
+		t.Errorf("another name has the same key (%v)", err)
+	}
+}
+
+func TestProcessesMayOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	instance := enginetest.Shared(t)
+	url := instance.URL(enginetest.Database(t, instance))
+	var opening sync.WaitGroup
+	for range 4 {
+		opening.Go(func() {
+			w, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			w.Close()
+		})
+	}
+	opening.Wait()
+}
+
+func TestTheHTTPProtocolWorksToo(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	instance := enginetest.Shared(t)
+	database := enginetest.Database(t, instance)
+	w := openAt(t, warehouse.Options{
+		URL: "http://" + instance.User + ":" + instance.Password + "@" + instance.HTTPAddr + "/" + database,
+	})
+	appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil))
+	if got := appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil)); got.Unchanged != 1 {
+		t.Errorf("got %+v, want the ballot unchanged", got)
+	}
+	if got := tally(t, w, "p"); got.Power.String() != "1.5" {
+		t.Errorf("got a power of %s, want 1.5", got.Power)
+	}
+}
+
+func TestAnUnreachableServerIsNamed(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	_, err = warehouse.Open(t.Context(), warehouse.Options{URL: "clickhouse://someone:secret@" + address})
+	if !errors.Is(err, warehouse.ErrUnreachable) || !strings.Contains(err.Error(), address) {
+		t.Errorf("got %v, want %v with the address", err, warehouse.ErrUnreachable)
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error shows the password: %v", err)
+	}
+}
+
+func TestQueriesAreBounded(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	var casts []record.Record
+	for i := range 1000 {
+		casts = append(casts, ballot("p", uuid.NewString(), uuid.NewString(), "1", decimal.NewFromInt(int64(i)).String(), nil))
+	}
+	appendAll(t, w, casts...)
+	bounded, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, MaxRows: 100, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bounded.Close()
+	_, err = bounded.Tallies(t.Context(), []record.RefHash{ref("p").Hash()})
+	if err == nil || !strings.Contains(err.Error(), "rows") {
+		t.Errorf("got %v, want an error about the limit on rows", err)
+	}
+}
+
+func TestReadOnlyCanOnlyRead(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	w, err := warehouse.OpenReadOnly(t.Context(), warehouse.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	rows, err := w.Query(t.Context(), "SELECT toDecimal256('1.000000000000000001', 18) AS power, NULL AS nothing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := rows.Next()
+	if err != nil || len(values) != 2 || fmt.Sprint(values[0]) != "1.000000000000000001" {
+		t.Errorf("got %v (%v), want the decimal as it is", values, err)
+	}
+	if err := rows.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, sql := range []string{
+		"INSERT INTO daos (dao_id) VALUES ('x')",
+		"CREATE TABLE stolen (a Int8) ENGINE = Memory",
+		"DROP TABLE daos",
+		"ALTER TABLE daos DELETE WHERE 1",
+		"TRUNCATE TABLE daos",
+		"SELECT * FROM file('/etc/passwd', LineAsString, 'line String')",
+		"SELECT * FROM url('http://127.0.0.1:1/', CSV, 'a String')",
+		"SET readonly = 0",
+	} {
+		if err := run(t.Context(), w, sql); err == nil {
+			t.Errorf("%s: went through, want it refused", sql)
+		}
+	}
+}
+
+func run(ctx context.Context, w *warehouse.Warehouse, sql string) error {
+	rows, err := w.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	_, err = rows.Next()
+	return errors.Join(err, rows.Close())
+}

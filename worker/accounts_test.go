@@ -1,0 +1,190 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/ratelimit"
+	"pnyx/warehouse"
+	"pnyx/worker"
+)
+
+// keepAccounts runs the accounts of a worker and returns how to end it.
+func (h *house) keepAccounts() (stop func()) {
+	accounts := worker.NewAccounts(worker.AccountsOptions{
+		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { accounts.Run(ctx) })
+	return sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// until waits for a check to succeed.
+func (h *house) until(check func() error) {
+	h.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// putToken writes a token down, and returns it.
+func (h *house) putToken(name string) (t warehouse.Token, raw string) {
+	h.t.Helper()
+	t = warehouse.Token{ID: access.NewID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
+	raw = access.NewToken(t.ID)
+	t.Verifier = access.VerifierOf(raw)
+	if err := h.warehouse.PutToken(h.t.Context(), t); err != nil {
+		h.t.Fatal(err)
+	}
+	return t, raw
+}
+
+// directory is an API node's copy of the tokens.
+func (h *house) directory() *access.Directory {
+	h.t.Helper()
+	directory := access.NewDirectory(h.store, time.Time{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { directory.Run(ctx) })
+	h.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return directory
+}
+
+func (h *house) identified(directory *access.Directory, raw string, want error) func() error {
+	return func() error {
+		if _, err := directory.Identify(raw, time.Now()); !errors.Is(err, want) {
+			return fmt.Errorf("got %w, want %w", err, want)
+		}
+		return nil
+	}
+}
+
+func TestARevocationOutlivesEveryLaterVersionOfAToken(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	defer h.keepAccounts()()
+	defer h.keepAccounts()() // workers overlap
+	directory := h.directory()
+	token, raw := h.putToken("a")
+	h.until(h.identified(directory, raw, nil))
+	if err := h.warehouse.RevokeToken(t.Context(), token.ID); err != nil {
+		t.Fatal(err)
+	}
+	h.until(h.identified(directory, raw, access.ErrUnauthorized))
+	// A rotation that had read the token before it was revoked.
+	after := access.NewToken(token.ID)
+	token.Verifier = access.VerifierOf(after)
+	if err := h.warehouse.PutToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	_, marker := h.putToken("b") // published later than what is before it
+	h.until(h.identified(directory, marker, nil))
+	for _, dead := range []string{raw, after} {
+		if err := h.identified(directory, dead, access.ErrUnauthorized)(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	stop := h.keepAccounts()
+	defer stop()
+	token, _ := h.putToken("a")
+	now := time.Now()
+	// Two nodes, one of which is ended and sends what it has a last time.
+	for _, answers := range []int{3, 4} {
+		meter := access.NewMeter(h.store, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		for range answers {
+			meter.Count(access.Answer{TokenID: token.ID, Route: "a", Status: http.StatusOK, Bytes: 10, Charged: true}, now)
+			meter.Count(access.Answer{TokenID: token.ID, Route: "a", Status: http.StatusNotModified}, now)
+			meter.Count(access.Answer{TokenID: token.ID, Route: "b", Status: http.StatusNotFound, Bytes: 1}, now)
+			meter.Count(access.Answer{Route: "b", Status: http.StatusOK, Paid: true, Bytes: 1}, now)
+		}
+		cancel()
+		meter.Run(ctx)
+	}
+	counts, err := h.store.Counts(t.Context(), 100)
+	if err != nil || len(counts) == 0 {
+		t.Fatalf("got %v, %v, want counts", counts, err)
+	}
+	day := now.UTC().Truncate(24 * time.Hour)
+	want := []warehouse.Usage{
+		{Day: day, Route: "b", Requests: 7, OK: 7, Bytes: 7, Payments: 7},
+		{TokenID: token.ID, Day: day, Route: "a", Requests: 14, OK: 7, NotModified: 7, Charged: 7, Bytes: 70},
+		{TokenID: token.ID, Day: day, Route: "b", Requests: 7, Refused: 7, Bytes: 7},
+	}
+	h.until(func() error { return h.wantUsage(day, want) })
+	// A worker that died after it wrote, before it took the counts away.
+	if err := h.store.PutCounts(t.Context(), counts); err != nil {
+		t.Fatal(err)
+	}
+	h.until(func() error {
+		left, err := h.store.Counts(t.Context(), 100)
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d counts are left", len(left))
+		}
+		return err
+	})
+	stop()
+	if err := h.wantUsage(day, want); err != nil {
+		t.Error(err)
+	}
+	if used, err := h.store.QuotaUsed(t.Context(), token.ID, ratelimit.MonthOf(now).String()); err != nil || used != 7 {
+		t.Errorf("quota: got %d, %v, want 7 used", used, err)
+	}
+	h.wantView(token.ID, now)
+}
+
+func (h *house) wantUsage(day time.Time, want []warehouse.Usage) error {
+	got, err := h.warehouse.UsageBetween(h.t.Context(), day, day, nil)
+	if diff := cmp.Diff(want, got); err == nil && diff != "" {
+		err = fmt.Errorf("usage (-want +got):\n%s", diff)
+	}
+	return err
+}
+
+// wantView checks what the token may read of itself.
+func (h *house) wantView(tokenID string, now time.Time) {
+	h.t.Helper()
+	view, err := h.store.View(h.t.Context(), cache.UsageKey(tokenID))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var month access.MonthUsage
+	if err := view.Decode(&month); err != nil || month.Month != now.UTC().Format("2006-01") || len(month.Days) != 2 || month.Days[0].Charged != 7 {
+		h.t.Errorf("published usage: got %+v, %v", month, err)
+	}
+}

@@ -1,0 +1,322 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// chronicleEvery is how often it is looked for what came due, and chronicleAnyway how
+	// often for what was published without a hint.
+	chronicleEvery  = time.Second
+	chronicleAnyway = time.Minute
+	// ballotsAtOnce bounds the ballots of a chapter: what one query sorts by time.
+	ballotsAtOnce = 300_000
+)
+
+// chronicler keeps the events and signals up with what is published, beside
+// publication: no vote waits for them.
+type chronicler struct {
+	*Worker
+	revision uint64
+	// edition tells the rules at work from those of another version of the program.
+	edition uint64
+	// shown is up to when everything that came due is marked; zero before the first
+	// look.
+	shown governance.Timestamp
+	names map[string]string
+}
+
+// keepChronicle works until ctx ends. A failure is logged and tried again.
+func (w *Worker) keepChronicle(ctx context.Context) {
+	c := chronicler{Worker: w, edition: governance.ChronicleEdition()}
+	ticker := time.NewTicker(chronicleEvery)
+	defer ticker.Stop()
+	var looked, rested time.Time
+	for pending := true; ctx.Err() == nil; {
+		err := c.showDue(ctx)
+		pending = pending || time.Since(looked) > chronicleAnyway
+		if err == nil && pending && time.Now().After(rested) {
+			looked = time.Now()
+			err = c.catchUp(ctx)
+			pending = err != nil
+			// Rest as long as the work took: while an import goes on, publication comes first.
+			rested = time.Now().Add(min(time.Since(looked), longestRetry))
+		}
+		if err != nil && ctx.Err() == nil {
+			w.metrics.errors.Inc()
+			w.logger.LogAttrs(ctx, slog.LevelError, "chronicle", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.published:
+			pending = true
+		case <-ticker.C:
+		}
+	}
+}
+
+// showDue moves the marks of the lists in which rows came due since the last look;
+// of all of them on the first, and when Redis was flushed.
+func (c *chronicler) showDue(ctx context.Context) error {
+	now, err := c.nextRevision(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.store.Mark(ctx, cache.EventPage, "")
+	if errors.Is(err, cache.ErrMiss) {
+		c.shown, err = 0, nil
+	}
+	if err != nil {
+		return err
+	}
+	var due map[string]warehouse.DAOChanges
+	if c.shown == 0 {
+		due, err = c.everywhere(ctx)
+	} else {
+		due, err = c.warehouse.CameDue(ctx, c.shown, now)
+	}
+	if err != nil {
+		return err
+	}
+	c.shown = now
+	return c.mark(ctx, due)
+}
+
+// nextRevision reads the warehouse's clock, and makes a later revision of it.
+func (c *chronicler) nextRevision(ctx context.Context) (governance.Timestamp, error) {
+	now, err := c.warehouse.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	c.revision = max(uint64(now.UnixMicro()), c.revision+1)
+	return governance.TimestampOf(now), nil
+}
+
+func (c *chronicler) everywhere(ctx context.Context) (map[string]warehouse.DAOChanges, error) {
+	catalog, err := c.warehouse.Catalog(ctx)
+	due := map[string]warehouse.DAOChanges{"": {Events: true, Signals: true}}
+	for id := range catalog.DAOs {
+		due[id] = warehouse.DAOChanges{Events: true, Signals: true}
+	}
+	return due, err
+}
+
+// mark moves the marks of lists that changed, and of those of all DAOs together.
+func (c *chronicler) mark(ctx context.Context, changes map[string]warehouse.DAOChanges) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	writer := c.store.NewWriter(c.revision)
+	all := changes[""]
+	for _, change := range changes {
+		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
+	}
+	changes[""] = all
+	for daoID, change := range changes {
+		if change.Events {
+			if err := writer.SetMark(ctx, cache.EventPage, daoID, 0); err != nil {
+				return err
+			}
+		}
+		if change.Signals {
+			if err := writer.SetMark(ctx, cache.SignalPage, daoID, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return writer.Flush(ctx)
+}
+
+// catchUp works out whatever was published or imported since the last time.
+func (c *chronicler) catchUp(ctx context.Context) error {
+	catalog, err := c.warehouse.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.markRenamed(ctx, catalog); err != nil {
+		return err
+	}
+	if err := c.copyImported(ctx); err != nil {
+		return err
+	}
+	behind, err := c.warehouse.ProposalsToChronicle(ctx, c.edition)
+	if err != nil {
+		return err
+	}
+	if err := c.deriveProposals(ctx, behind); err != nil {
+		return err
+	}
+	return c.deriveTopics(ctx, catalog)
+}
+
+// markRenamed moves the marks of DAOs that have another name now: it is in their
+// events, though not in what is stored of them.
+func (c *chronicler) markRenamed(ctx context.Context, catalog warehouse.Catalog) error {
+	renamed := map[string]warehouse.DAOChanges{}
+	names := make(map[string]string, len(catalog.DAOs))
+	for id, dao := range catalog.DAOs {
+		names[id] = dao.Name
+		if c.names != nil && c.names[id] != dao.Name {
+			renamed[id] = warehouse.DAOChanges{Events: true}
+		}
+	}
+	c.names = names
+	if len(renamed) == 0 {
+		return nil
+	}
+	if _, err := c.nextRevision(ctx); err != nil {
+		return err
+	}
+	return c.mark(ctx, renamed)
+}
+
+// deriveProposals works out proposals, and those whose usual turnout they are part
+// of, a bounded number of ballots at a time.
+func (c *chronicler) deriveProposals(ctx context.Context, behind []warehouse.WeighedRef) error {
+	if len(behind) == 0 {
+		return nil
+	}
+	for chunk := range slices.Chunk(slices.Clone(behind), proposalsAtOnce) {
+		followers, err := c.warehouse.Followers(ctx, refsOf(chunk))
+		if err != nil {
+			return err
+		}
+		behind = append(behind, followers...)
+	}
+	slices.SortFunc(behind, func(a, b warehouse.WeighedRef) int {
+		return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
+	})
+	for _, chapter := range chapters(slices.Compact(behind)) {
+		if err := c.deriveChapter(ctx, chapter); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refsOf(weighed []warehouse.WeighedRef) []record.RefHash {
+	refs := make([]record.RefHash, len(weighed))
+	for i, w := range weighed {
+		refs[i] = w.Ref
+	}
+	return refs
+}
+
+// chapters divides proposals into such numbers as are worked out at a time.
+func chapters(proposals []warehouse.WeighedRef) [][]record.RefHash {
+	var chapters [][]record.RefHash
+	var chapter []record.RefHash
+	var ballots uint64
+	for _, proposal := range proposals {
+		if len(chapter) > 0 && (len(chapter) == proposalsAtOnce || ballots+proposal.Votes > ballotsAtOnce) {
+			chapters, chapter, ballots = append(chapters, chapter), nil, 0
+		}
+		chapter, ballots = append(chapter, proposal.Ref), ballots+proposal.Votes
+	}
+	if len(chapter) > 0 {
+		chapters = append(chapters, chapter)
+	}
+	return chapters
+}
+
+// chapterRows is what follows from some items.
+type chapterRows struct {
+	items   []warehouse.ChronicleItem
+	events  []warehouse.EventRow
+	signals []warehouse.SignalRow
+	// heldEvents and heldSignals are the rows that followed from the items before.
+	heldEvents, heldSignals []warehouse.HeldRow
+}
+
+// hold reads what the chronicle has of the items.
+func (c *chronicler) hold(ctx context.Context, items []warehouse.Item) (rows chapterRows, err error) {
+	if rows.heldEvents, err = c.warehouse.HeldEvents(ctx, items); err != nil {
+		return rows, err
+	}
+	rows.heldSignals, err = c.warehouse.HeldSignals(ctx, items)
+	return rows, err
+}
+
+// discoveries says when the events held were first seen here; those that have not
+// happened by now do not count.
+func (r chapterRows) discoveries(now governance.Timestamp) map[string]governance.Timestamp {
+	seen := make(map[string]governance.Timestamp, len(r.heldEvents))
+	for _, held := range r.heldEvents {
+		if held.DiscoveredAt <= now {
+			seen[held.ID] = held.DiscoveredAt
+		}
+	}
+	return seen
+}
+
+// write replaces what followed from the items before, and moves the marks of the
+// lists in which something changed.
+func (c *chronicler) write(ctx context.Context, rows chapterRows) error {
+	changes := map[string]warehouse.DAOChanges{}
+	events, err := c.warehouse.ReplaceEvents(ctx, c.revision, rows.heldEvents, rows.events)
+	if err != nil {
+		return err
+	}
+	signals, err := c.warehouse.ReplaceSignals(ctx, c.revision, rows.heldSignals, rows.signals)
+	if err != nil {
+		return err
+	}
+	for daoID := range maps.Keys(events) {
+		changes[daoID] = warehouse.DAOChanges{Events: true, Signals: signals[daoID]}
+	}
+	for daoID := range maps.Keys(signals) {
+		changes[daoID] = warehouse.DAOChanges{Events: events[daoID], Signals: true}
+	}
+	// Pages made since c.revision may lack what was written since.
+	if _, err := c.nextRevision(ctx); err != nil {
+		return err
+	}
+	if err := c.mark(ctx, changes); err != nil {
+		return fmt.Errorf("mark what changed: %w", err)
+	}
+	return nil
+}
+
+// deriveChapter works out some proposals.
+func (c *chronicler) deriveChapter(ctx context.Context, refs []record.RefHash) error {
+	now, err := c.nextRevision(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := c.hold(ctx, refs)
+	if err != nil {
+		return err
+	}
+	stories, err := c.readStories(ctx, refs, now)
+	if err != nil {
+		return err
+	}
+	seen := rows.discoveries(now)
+	for _, s := range stories {
+		rows.items = append(rows.items, warehouse.ChronicleItem{
+			Item: s.proposal.Ref, DAOID: s.state.Identity.DAOID, Revision: s.state.Revision,
+		})
+		rows.events = append(rows.events, s.events(seen)...)
+		signals, err := s.signals()
+		if err != nil {
+			return err
+		}
+		rows.signals = append(rows.signals, signals...)
+	}
+	if err := c.write(ctx, rows); err != nil {
+		return err
+	}
+	return c.warehouse.WriteChronicled(ctx, c.edition, rows.items)
+}

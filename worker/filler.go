@@ -1,0 +1,185 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+const (
+	// fillsAtOnce is how many fills one worker works on: enough to keep two cores
+	// of the warehouse busy while others wait for it.
+	fillsAtOnce = 4
+	// takeFor is how long one wait for a request lasts.
+	takeFor = time.Second
+	// keepEvery is how often a worker says that it is still at a request.
+	keepEvery = 500 * time.Millisecond
+	// queueLookEvery is how often the length of the queue is measured.
+	queueLookEvery = time.Second
+)
+
+// FillerOptions says what fills are answered from.
+type FillerOptions struct {
+	Warehouse *warehouse.Warehouse
+	Store     *cache.Store
+	// Timeout bounds one fill.
+	Timeout time.Duration
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// Filler answers requests for pages that nobody asked for before. Any number of
+// them may run, in any number of processes.
+type Filler struct {
+	warehouse *warehouse.Warehouse
+	store     *cache.Store
+	timeout   time.Duration
+	logger    *slog.Logger
+	metrics   fillMetrics
+}
+
+// NewFiller returns a filler that does nothing until Run.
+func NewFiller(o FillerOptions) *Filler {
+	return &Filler{
+		warehouse: o.Warehouse, store: o.Store, timeout: o.Timeout, logger: o.Logger,
+		metrics: newFillMetrics(o.Metrics),
+	}
+}
+
+// Run answers requests until ctx ends; those under way are finished first.
+func (f *Filler) Run(ctx context.Context) {
+	var working sync.WaitGroup
+	for range fillsAtOnce {
+		working.Go(func() { f.takeFills(ctx) })
+	}
+	working.Go(func() { f.watchQueue(ctx) })
+	working.Wait()
+}
+
+func (f *Filler) takeFills(ctx context.Context) {
+	pause := takeFor / 10
+	for ctx.Err() == nil {
+		fill, err := f.store.TakeFill(ctx, takeFor)
+		switch {
+		case err == nil:
+			pause = takeFor / 10
+			// What was taken is finished, whoever shuts down meanwhile.
+			f.answer(context.WithoutCancel(ctx), fill)
+		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
+		default:
+			f.logger.LogAttrs(ctx, slog.LevelWarn, "no fills can be taken", slog.Any("error", err))
+			wait(ctx, jittered(pause))
+			pause = min(2*pause, longestRetry)
+		}
+	}
+}
+
+// answer makes the page that is asked for, unless nobody waits any more.
+func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
+	began := time.Now()
+	outcome := "made"
+	defer func() {
+		f.metrics.duration.WithLabelValues(string(fill.Page.Kind), outcome).Observe(time.Since(began).Seconds())
+	}()
+	if began.After(fill.Until.Time()) {
+		outcome = "abandoned"
+		f.finish(ctx, fill, true)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	go f.keep(ctx, fill)
+	view, err := f.makePage(ctx, fill.Page)
+	if err == nil {
+		err = f.store.SetPage(ctx, fill.Page, view)
+	}
+	if err != nil {
+		outcome = "failed"
+		f.logger.LogAttrs(ctx, slog.LevelError, "fill", slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
+	}
+	f.finish(ctx, fill, err != nil)
+}
+
+func (f *Filler) finish(ctx context.Context, fill cache.Fill, failed bool) {
+	if err := f.store.FinishFill(ctx, fill, failed); err != nil {
+		f.logger.LogAttrs(ctx, slog.LevelWarn, "finish a fill", slog.Any("error", err))
+	}
+}
+
+// keep lets others know that the request is worked on, until it is done.
+func (f *Filler) keep(ctx context.Context, fill cache.Fill) {
+	for {
+		wait(ctx, keepEvery)
+		if ctx.Err() != nil {
+			return
+		}
+		if err := f.store.KeepFill(ctx, fill); err != nil && ctx.Err() == nil {
+			f.logger.LogAttrs(ctx, slog.LevelWarn, "keep a fill", slog.Any("error", err))
+		}
+	}
+}
+
+func (f *Filler) watchQueue(ctx context.Context) {
+	for ctx.Err() == nil {
+		if queued, err := f.store.QueuedFills(ctx); err == nil {
+			f.metrics.queued.Set(float64(queued))
+		}
+		wait(ctx, queueLookEvery)
+	}
+}
+
+// makePage works a page out.
+func (f *Filler) makePage(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+	p := pageMaker{Filler: f, request: r, head: cache.View{
+		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
+	}}
+	switch r.Kind {
+	case cache.BallotPage:
+		return p.ballots(ctx)
+	case cache.VoterPage:
+		return p.voters(ctx)
+	case cache.ProfilePage:
+		return p.profile(ctx)
+	case cache.HistoryPage:
+		return p.history(ctx)
+	case cache.TopicPage:
+		return p.topics(ctx)
+	case cache.ProposalPage:
+		return p.proposals(ctx)
+	case cache.ResolvePage:
+		return p.candidates(ctx)
+	case cache.EventPage:
+		return p.events(ctx)
+	case cache.SignalPage:
+		return p.signals(ctx)
+	case cache.ProposalRows:
+	}
+	return p.absent(), nil
+}
+
+type fillMetrics struct {
+	duration *prometheus.HistogramVec
+	queued   prometheus.Gauge
+}
+
+func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
+	m := fillMetrics{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "pnyx_fill_duration_seconds", Help: "How long fills take, by kind of page and outcome.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2, 12),
+		}, []string{"kind", "outcome"}),
+		queued: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_fill_queue_length", Help: "Requests for fills that wait for a worker.",
+		}),
+	}
+	registerer.MustRegister(m.duration, m.queued)
+	return m
+}

@@ -1,0 +1,148 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/worker"
+)
+
+// books runs a ledger until the end of the test.
+func (h *house) books() {
+	h.t.Helper()
+	ledger := worker.NewLedger(worker.LedgerOptions{
+		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: h.metrics,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ledger.Run(ctx)
+	}()
+	h.t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// paid is a payment in a state.
+func paid(nonce string, state governance.PaymentState) governance.Payment {
+	at := governance.TimestampOf(time.Now())
+	p := governance.Payment{
+		ID: "eip155:84532/0xasset/0xpayer/" + nonce, State: state, Revision: uint64(time.Now().UnixMicro()),
+		RouteID: "proposals.detail", Request: "r", Header: "h", Payer: "0xpayer", PayTo: "0xPayee", Nonce: nonce,
+		Network: "eip155:84532", Asset: "0xAsset", Symbol: "USDC", Amount: "0.005", Units: "5000",
+		ValidBefore: at + 120_000, ClaimedAt: at + governance.Timestamp(nonce[2]), ChangedAt: at, Attempts: 1,
+	}
+	switch state {
+	case governance.PaymentSettled:
+		p.SettledAt, p.Transaction = &at, "0xhash"
+	case governance.PaymentSettling:
+		p.Unanswered, p.Settlement = true, []byte("{}")
+	default:
+		p.Reason = "insufficient_funds"
+	}
+	return p
+}
+
+func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.books()
+	ctx := t.Context()
+	lease := cache.PaymentLease{Owner: "test", For: time.Minute}
+	settled, open, refused := paid("0x1", governance.PaymentSettled), paid("0x2", governance.PaymentSettling), paid("0x3", governance.PaymentRefused)
+	for _, p := range []governance.Payment{settled, open, refused} {
+		if err := h.store.SavePayment(ctx, cache.PaymentStep{Payment: p, Lease: lease}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ledger := func() []governance.Payment {
+		payments, err := h.warehouse.Payments(ctx, warehouse.PaymentFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return payments
+	}
+	h.within(func() error {
+		queued, err := h.store.QueuedPayments(ctx, 10)
+		if err == nil && len(ledger()) == 3 && len(queued) == 0 {
+			return nil
+		}
+		return errors.New("not in the ledger yet")
+	})
+	if diff := cmp.Diff([]governance.Payment{refused, open, settled}, ledger()); diff != "" {
+		t.Errorf("ledger (-want +got):\n%s", diff)
+	}
+
+	if err := h.redis.FlushAll(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	h.within(func() error {
+		restored, err := h.store.PaymentsRestored(ctx)
+		if err == nil && !restored {
+			err = errors.New("not restored")
+		}
+		return err
+	})
+	for _, p := range []governance.Payment{settled, open} {
+		got, err := h.store.Payment(ctx, p.ID)
+		if diff := cmp.Diff(p, got); diff != "" || err != nil {
+			t.Errorf("restored: %v (-want +got):\n%s", err, diff)
+		}
+	}
+	if _, err := h.store.Payment(ctx, refused.ID); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("a refused payment came back: %v", err)
+	}
+	due, err := h.store.DuePayments(ctx, time.Now(), 10)
+	if diff := cmp.Diff([]string{open.ID}, due); diff != "" || err != nil {
+		t.Errorf("due: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestTheLedgerKeepsTheLatestStateAndFilters(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	first := paid("0x1", governance.PaymentSettling)
+	last := first
+	last.State, last.Revision = governance.PaymentSettled, first.Revision+1
+	other := paid("0x2", governance.PaymentRefused)
+	other.Payer = "0xother"
+	// The order of arrival does not matter, nor how often.
+	for _, payments := range [][]governance.Payment{{last}, {first, other}, {last}} {
+		if err := h.warehouse.WritePayments(t.Context(), payments); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		filter warehouse.PaymentFilter
+		want   []string
+	}{
+		"all":     {warehouse.PaymentFilter{}, []string{other.ID, last.ID}},
+		"state":   {warehouse.PaymentFilter{State: governance.PaymentSettled}, []string{last.ID}},
+		"payer":   {warehouse.PaymentFilter{Payer: "0xOTHER"}, []string{other.ID}},
+		"limit":   {warehouse.PaymentFilter{Limit: 1}, []string{other.ID}},
+		"since":   {warehouse.PaymentFilter{Since: time.Now().Add(time.Hour)}, nil},
+		"expired": {warehouse.PaymentFilter{ValidAfter: time.Now().Add(time.Hour)}, nil},
+	} {
+		payments, err := h.warehouse.Payments(t.Context(), c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range payments {
+			got = append(got, p.ID)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics is what an operator sees of a worker.
+type metrics struct {
+	leading     prometheus.Gauge
+	revision    prometheus.Gauge
+	duration    prometheus.Histogram
+	proposals   prometheus.Counter
+	topics      prometheus.Counter
+	values      prometheus.Counter
+	unbalanced  prometheus.Counter
+	errors      prometheus.Counter
+	publishedAt prometheus.Gauge
+	through     prometheus.Gauge
+	unsettled   prometheus.Gauge
+	orders      *prometheus.HistogramVec
+}
+
+func newMetrics(registerer prometheus.Registerer) metrics {
+	m := metrics{
+		leading: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_worker_leading", Help: "1 while this worker holds the lease.",
+		}),
+		revision: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_publish_revision", Help: "Revision last published by this worker.",
+		}),
+		publishedAt: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_publish_last_timestamp_seconds", Help: "When this worker last published.",
+		}),
+		through: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_publish_sealed_through_timestamp_seconds",
+			Help: "Everything sealed until then is published; the time since is the publication's lag.",
+		}),
+		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_publish_unsettled_daos", Help: "DAOs whose numbers do not agree yet and are tried again.",
+		}),
+		orders: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "pnyx_order_duration_seconds", Help: "How long ordered copies take to build, by kind.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 3, 10),
+		}, []string{"kind"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "pnyx_publish_duration_seconds", Help: "How long publications take.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 3, 10),
+		}),
+		proposals: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_publish_proposals_total", Help: "Proposals worked out and published.",
+		}),
+		topics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_publish_topics_total", Help: "Forum topics worked out and published.",
+		}),
+		values: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_publish_values_total", Help: "Values written to Redis.",
+		}),
+		unbalanced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_publish_unbalanced_total", Help: "Sums that did not equal their parts; the last good numbers stay.",
+		}),
+		errors: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_publish_errors_total", Help: "Publications that were interrupted by an error.",
+		}),
+	}
+	registerer.MustRegister(m.leading, m.revision, m.publishedAt, m.through, m.unsettled, m.orders, m.duration,
+		m.proposals, m.topics, m.values, m.unbalanced, m.errors)
+	return m
+}
+
+// observe notes a publication that is complete.
+func (m metrics) observe(p *publication) {
+	m.revision.Set(float64(p.revision))
+	m.publishedAt.SetToCurrentTime()
+	m.duration.Observe(time.Since(p.began).Seconds())
+	m.proposals.Add(float64(p.proposals))
+	m.topics.Add(float64(p.topicsDone))
+	m.values.Add(float64(p.writer.Written()))
+}
+
+// accountMetrics is what an operator sees of tokens and usage.
+type accountMetrics struct {
+	drained prometheus.Counter
+	errors  prometheus.Counter
+}
+
+func newAccountMetrics(registerer prometheus.Registerer) accountMetrics {
+	m := accountMetrics{
+		drained: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_usage_counts_total", Help: "Counts of usage that were moved to the warehouse.",
+		}),
+		errors: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_accounts_errors_total", Help: "Times that tokens could not be published or usage not be moved.",
+		}),
+	}
+	registerer.MustRegister(m.drained, m.errors)
+	return m
+}

@@ -1,0 +1,440 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// How much is worked out at a time: enough that a query is worth its while, few
+// enough to bound memory and the rows one query may read.
+const (
+	proposalsAtOnce = 4000
+	daosAtOnce      = 200
+)
+
+// everyDAO asks for all of them, in place of a set.
+var everyDAO map[string]bool //nolint:gochecknoglobals // the nil map, by name
+
+// publication is the work on one revision.
+type publication struct {
+	worker   *Worker
+	revision uint64
+	at       time.Time
+	began    time.Time
+	writer   *cache.Writer
+	catalog  *warehouse.Catalog
+	// daos are those that published proposals belong, or belonged, to.
+	daos map[string]bool
+	// unsettled are the DAOs whose numbers did not agree, and before those of which
+	// that was so at the publication before.
+	unsettled, before map[string]bool
+	// topics are to be published whatever is held of them, and of the forums those
+	// that have changed. since is the last publication that is complete.
+	topics   []warehouse.TopicRef
+	forums   map[string]bool
+	since    uint64
+	relinked bool
+
+	proposals, finished, topicsDone int
+	// counterparts are the same proposals at other providers.
+	counterparts map[record.RefHash][]record.RefHash
+	list         *proposalList
+}
+
+func newPublication(w *Worker, revision uint64, at time.Time) *publication {
+	return &publication{
+		worker: w, revision: revision, at: at, began: time.Now(),
+		writer: w.store.NewWriter(revision), daos: map[string]bool{}, unsettled: map[string]bool{},
+		forums: map[string]bool{},
+	}
+}
+
+// run works out and writes the proposals, then the DAOs, those given and those of
+// the proposals, then the topics, which show some of them.
+func (p *publication) run(ctx context.Context, refs []record.RefHash, daos map[string]bool) error {
+	if err := p.loadCatalog(ctx); err != nil {
+		return err
+	}
+	var err error
+	if p.list, err = p.newProposalList(ctx, daos == nil); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(refs, proposalsAtOnce) {
+		if err := p.publishProposals(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	// What was voted on shows before all DAOs are summed up.
+	if err := p.writer.Flush(ctx); err != nil {
+		return err
+	}
+	if err := p.list.publish(ctx); err != nil {
+		return err
+	}
+	maps.Copy(p.daos, daos)
+	if daos == nil {
+		for id := range p.catalog.DAOs {
+			p.daos[id] = true
+		}
+	}
+	if err := p.publishDAOs(ctx); err != nil {
+		return err
+	}
+	if err := p.publishTopics(ctx); err != nil {
+		return err
+	}
+	return p.writer.Flush(ctx)
+}
+
+// loadCatalog reads the catalog once, after the batches were, so that it knows
+// every source that they touch.
+func (p *publication) loadCatalog(ctx context.Context) error {
+	if p.catalog != nil {
+		return nil
+	}
+	catalog, err := p.worker.warehouse.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	p.catalog = &catalog
+	return nil
+}
+
+// owner returns the DAO of a source.
+func (p *publication) owner(source record.SourceRef) string {
+	return ownerOf(*p.catalog, source)
+}
+
+func ownerOf(catalog warehouse.Catalog, source record.SourceRef) string {
+	if id, known := catalog.Owner[source]; known {
+		return id
+	}
+	return source.ID
+}
+
+func (p *publication) publishProposals(ctx context.Context, refs []record.RefHash) error {
+	assessments, err := p.assess(ctx, refs)
+	if err != nil {
+		return err
+	}
+	before, err := p.worker.warehouse.PublishedIdentities(ctx, refs)
+	if err != nil {
+		return err
+	}
+	listed, err := p.worker.warehouse.ListedVersions(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var shown, counted []*assessment
+	for i := range assessments {
+		a := &assessments[i]
+		former, wasPublished := before[a.proposal.Ref]
+		if a.count.unbalanced != nil {
+			if err := p.holdBack(ctx, a, wasPublished); err != nil {
+				return err
+			}
+			if wasPublished {
+				if former == a.identity {
+					shown = append(shown, a)
+				}
+				continue
+			}
+		}
+		if wasPublished && former != a.identity {
+			if err := p.retract(ctx, former); err != nil {
+				return err
+			}
+		}
+		if err := p.writeProposal(ctx, a); err != nil {
+			return err
+		}
+		if err := p.list.add(ctx, a.listed(p.revision), listed); err != nil {
+			return err
+		}
+		p.daos[a.identity.DAOID] = true
+		counted, shown = append(counted, a), append(shown, a)
+	}
+	if err := p.publishEvidence(ctx, shown); err != nil {
+		return err
+	}
+	p.proposals += len(counted)
+	return p.keepStates(ctx, refs, counted)
+}
+
+// holdBack keeps the last good numbers of a proposal, or none, in place of some
+// that do not add up.
+func (p *publication) holdBack(ctx context.Context, a *assessment, wasPublished bool) error {
+	p.worker.reportUnbalanced(ctx, a.count.unbalanced, slog.String("proposal_key", string(a.key)))
+	a.withhold()
+	if !wasPublished {
+		return nil
+	}
+	return p.worker.warehouse.FlagState(ctx, a.proposal.Ref, governance.TotalsDisagree, p.revision)
+}
+
+// keepStates writes what the sums of DAOs, and the links of topics, are made from.
+func (p *publication) keepStates(ctx context.Context, refs []record.RefHash, counted []*assessment) error {
+	if len(counted) == 0 {
+		return nil
+	}
+	states := make([]warehouse.ProposalState, len(counted))
+	links := make([]warehouse.ProposalLink, len(counted))
+	for i, a := range counted {
+		states[i], links[i] = a.state(p.revision), a.link()
+	}
+	if err := p.worker.warehouse.WriteStates(ctx, states); err != nil {
+		return err
+	}
+	return p.linkProposals(ctx, refs, links)
+}
+
+// assess reads the proposals with their ballots and works them out.
+func (p *publication) assess(ctx context.Context, refs []record.RefHash) ([]assessment, error) {
+	proposals, err := p.worker.warehouse.Proposals(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	tallies, err := p.worker.warehouse.Tallies(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var ranked []record.RefHash
+	for _, proposal := range proposals {
+		if proposal.VoteType == governance.RankedChoice {
+			ranked = append(ranked, proposal.Ref)
+		}
+	}
+	rankings, err := p.worker.warehouse.Rankings(ctx, ranked)
+	if err != nil {
+		return nil, err
+	}
+	assessments := make([]assessment, len(proposals))
+	for i, proposal := range proposals {
+		daoID := p.owner(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
+		counted := ballots{tally: tallies[proposal.Ref], rankings: rankings[proposal.Ref]}
+		assessments[i] = assess(proposal, daoID, counted, p.at)
+	}
+	return assessments, nil
+}
+
+// writeProposal writes the views of a proposal.
+func (p *publication) writeProposal(ctx context.Context, a *assessment) error {
+	head := p.head()
+	head.FreshUntil = a.nextChangeAt
+	detail, err := cache.NewView(head, a.detail())
+	if err != nil {
+		return err
+	}
+	if !a.count.ready {
+		head.Readiness = governance.ReadinessUnavailable
+	}
+	summary, err := cache.NewView(head, a.summary())
+	if err != nil {
+		return err
+	}
+	if err := p.writer.SetView(ctx, cache.ProposalDetailKey(a.key), detail); err != nil {
+		return err
+	}
+	if err := p.writer.SetView(ctx, cache.VoteSummaryKey(a.key), summary); err != nil {
+		return err
+	}
+	if a.count.votes >= warehouse.OrderedFrom {
+		return p.writeFirstPages(ctx, a)
+	}
+	return p.writer.SetMark(ctx, cache.BallotPage, string(a.key), 0)
+}
+
+// writeFirstPages writes the first pages of a large proposal at once. The others
+// stay at their revision until the copy that they are read from is built again.
+func (p *publication) writeFirstPages(ctx context.Context, a *assessment) error {
+	if err := p.writer.AddMark(ctx, cache.BallotPage, string(a.key)); err != nil {
+		return err
+	}
+	labels := labelsOf(a.count.choices)
+	for _, order := range []string{cache.ByPower, cache.ByTime} {
+		rows, err := p.firstBallots(ctx, a.proposal.Ref, order)
+		if err != nil {
+			return err
+		}
+		page, err := cache.NewView(p.head(), ballotRows(rows, labels))
+		if err != nil {
+			return err
+		}
+		request := cache.PageRequest{
+			Kind: cache.BallotPage, Subject: string(a.key), Order: order, Limit: cache.ShortPage,
+		}
+		if err := p.writer.SetPage(ctx, request, page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstBallots reads from the table itself, whose copy is behind.
+func (p *publication) firstBallots(
+	ctx context.Context, ref record.RefHash, order string,
+) ([]warehouse.LatestBallot, error) {
+	at := warehouse.BallotsAt{Ref: ref}
+	if order == cache.ByTime {
+		return p.worker.warehouse.BallotsByTime(ctx, at, nil, cache.ShortPage+1)
+	}
+	return p.worker.warehouse.BallotsByPower(ctx, at, nil, cache.ShortPage+1)
+}
+
+// retract removes the views of a proposal that moved to another DAO, and with it
+// to another key.
+func (p *publication) retract(ctx context.Context, former governance.Identity) error {
+	p.daos[former.DAOID] = true
+	if err := p.writer.RemoveView(ctx, cache.ProposalDetailKey(former.ProposalKey())); err != nil {
+		return err
+	}
+	if err := p.writer.RemoveView(ctx, cache.VoteSummaryKey(former.ProposalKey())); err != nil {
+		return err
+	}
+	if err := p.writer.RemoveView(ctx, cache.EvidenceKey(former.ProposalKey())); err != nil {
+		return err
+	}
+	return p.writer.RemoveMark(ctx, cache.BallotPage, string(former.ProposalKey()))
+}
+
+// publishDAOs writes the DAOs that are touched, and the global status.
+func (p *publication) publishDAOs(ctx context.Context) error {
+	totals, err := p.worker.warehouse.DAOTotals(ctx)
+	if err != nil {
+		return err
+	}
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(p.daos)), daosAtOnce) {
+		participation, err := p.worker.warehouse.Participation(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := p.publishDAO(ctx, id, totals[id], participation[id]); err != nil {
+				return err
+			}
+		}
+	}
+	global := newGlobalStatus()
+	for id, dao := range p.catalog.DAOs {
+		global.add(assessDAO(dao, *p.catalog, totals[id]).dataStatus())
+	}
+	status, err := cache.NewView(p.head(), global.dataStatus())
+	if err != nil {
+		return err
+	}
+	return p.writer.SetView(ctx, cache.DataStatusKey(""), status)
+}
+
+func (p *publication) publishDAO(
+	ctx context.Context, id string, totals warehouse.DAOTotals, participation warehouse.Participation,
+) error {
+	dao, exists := p.catalog.DAOs[id]
+	if !exists {
+		return p.removeDAO(ctx, id)
+	}
+	a := assessDAO(dao, *p.catalog, totals)
+	a.participation = participation
+	if err := a.balance(); err != nil {
+		// Ballots that land while we count are the usual reason, and their own batch
+		// or the next try settles it.
+		if p.before[id] {
+			p.worker.reportUnbalanced(ctx, err, slog.String("dao_id", id))
+		}
+		p.unsettled[id] = true
+		return nil
+	}
+	p.finished++
+	return p.writeDAO(ctx, a)
+}
+
+// writeDAO writes the views of a DAO.
+func (p *publication) writeDAO(ctx context.Context, a daoAssessment) error {
+	payloads := map[cache.Key]any{
+		cache.DAODetailKey(a.dao.ID):  a.detail(),
+		cache.DataStatusKey(a.dao.ID): a.dataStatus(),
+	}
+	for _, timeline := range a.timelines() {
+		payloads[cache.TimelineKey(a.dao.ID, timeline.Metric)] = timeline
+	}
+	for key, payload := range payloads {
+		view, err := cache.NewView(p.head(), payload)
+		if err != nil {
+			return err
+		}
+		if err := p.writer.SetView(ctx, key, view); err != nil {
+			return err
+		}
+	}
+	if err := p.markVoters(ctx, a); err != nil {
+		return err
+	}
+	return p.writer.SetDAO(ctx, p.head(), a.listItem())
+}
+
+// markVoters moves the mark of the DAO's ranking, unless it is read from a copy
+// that is still to be built.
+func (p *publication) markVoters(ctx context.Context, a daoAssessment) error {
+	if a.totals.Votes >= warehouse.OrderedFrom {
+		return p.writer.AddMark(ctx, cache.VoterPage, a.dao.ID)
+	}
+	return p.writer.SetMark(ctx, cache.VoterPage, a.dao.ID, 0)
+}
+
+// removeDAO takes a DAO away all of whose sources another has claimed.
+func (p *publication) removeDAO(ctx context.Context, id string) error {
+	keys := []cache.Key{cache.DAODetailKey(id), cache.DataStatusKey(id)}
+	for _, metric := range governance.TimelineMetrics() {
+		keys = append(keys, cache.TimelineKey(id, metric))
+	}
+	for _, key := range keys {
+		if err := p.writer.RemoveView(ctx, key); err != nil {
+			return err
+		}
+	}
+	if err := p.writer.RemoveMark(ctx, cache.VoterPage, id); err != nil {
+		return err
+	}
+	return p.writer.RemoveDAO(ctx, p.head(), id)
+}
+
+// head is what the views of the publication have in common.
+func (p *publication) head() cache.View {
+	return cache.View{DataAsOf: governance.TimestampOf(p.at), Readiness: governance.Ready}
+}
+
+func (p *publication) attrs() []slog.Attr {
+	return []slog.Attr{
+		slog.Uint64("revision", p.revision),
+		slog.Int("proposals", p.proposals),
+		slog.Int("topics", p.topicsDone),
+		slog.Int("daos", p.finished),
+		slog.Int("values", p.writer.Written()),
+		slog.Duration("took", time.Since(p.began)),
+	}
+}
+
+// withhold keeps back the numbers of a count that does not add up.
+func (a *assessment) withhold() {
+	a.count.ready = false
+	a.conflicts = a.conflictsWithin()
+	a.flags = slices.DeleteFunc(append(a.flags, governance.TotalsDisagree), func(flag governance.QualityFlag) bool {
+		return flag == governance.TotalsDifferUpstream
+	})
+	slices.Sort(a.flags)
+}
+
+// reportUnbalanced makes numbers that do not agree visible.
+func (w *Worker) reportUnbalanced(ctx context.Context, err error, subject slog.Attr) {
+	w.metrics.unbalanced.Inc()
+	w.logger.LogAttrs(ctx, slog.LevelWarn, "numbers do not agree, keeping the last good ones",
+		subject, slog.String("reason", fmt.Sprint(err)))
+}

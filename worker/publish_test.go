@@ -1,0 +1,355 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine/enginetest"
+	"pnyx/warehouse/record"
+	"pnyx/worker"
+)
+
+// house is a warehouse and a Redis of a test's own.
+type house struct {
+	t         *testing.T
+	warehouse *warehouse.Warehouse
+	store     *cache.Store
+	redis     *redis.Client
+	metrics   *prometheus.Registry
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	instance := enginetest.Shared(t)
+	opened, err := warehouse.Open(t.Context(), warehouse.Options{
+		URL:          instance.URL(enginetest.Database(t, instance)),
+		QueryTimeout: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	// Not the test's own context, which ends before the clean-ups that need Redis.
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	url, err := cache.StartEmbedded(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := cache.Open(url, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return &house{t: t, warehouse: opened, store: store, redis: client, metrics: prometheus.NewRegistry()}
+}
+
+// work runs a worker and returns how to end it.
+func (h *house) work(metrics prometheus.Registerer) (stop func()) {
+	publisher := worker.New(worker.Options{
+		Warehouse: h.warehouse, Store: h.store, Interval: 20 * time.Millisecond, LeaseTTL: 5 * time.Second,
+		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		publisher.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	h.t.Cleanup(stop)
+	return stop
+}
+
+func (h *house) append(records ...record.Record) {
+	h.t.Helper()
+	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	for _, r := range records {
+		if _, err := h.warehouse.Append(h.t.Context(), run, []record.Record{r}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// appendTogether is append as one batch.
+func (h *house) appendTogether(records ...record.Record) {
+	h.t.Helper()
+	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := h.warehouse.Append(h.t.Context(), run, records); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// within tries until there is no error, for half a minute.
+func (h *house) within(try func() error) {
+	h.t.Helper()
+	deadline := time.After(30 * time.Second)
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			h.t.Fatal(err)
+		case <-ticker.C:
+		}
+	}
+}
+
+func (h *house) summary(key governance.ProposalKey) (governance.VoteSummary, cache.View, error) {
+	var summary governance.VoteSummary
+	view, err := h.store.View(h.t.Context(), cache.VoteSummaryKey(key))
+	if err == nil {
+		err = view.Decode(&summary)
+	}
+	return summary, view, err
+}
+
+// hasVotes waits until a proposal's summary says so many votes.
+func (h *house) hasVotes(key governance.ProposalKey, want governance.Decimal) cache.View {
+	h.t.Helper()
+	var found cache.View
+	h.within(func() error {
+		summary, view, err := h.summary(key)
+		if err != nil {
+			return err
+		}
+		if summary.Totals == nil || summary.Totals.Votes != want {
+			return fmt.Errorf("got totals %+v, want %s votes", summary.Totals, want)
+		}
+		found = view
+		return nil
+	})
+	return found
+}
+
+func (h *house) dao(id string) (detail governance.DAODetail, err error) {
+	view, err := h.store.View(h.t.Context(), cache.DAODetailKey(id))
+	if err == nil {
+		err = view.Decode(&detail)
+	}
+	return detail, err
+}
+
+func proposal(id string) *record.Proposal {
+	return &record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}, SourceID: "dao.eth",
+		Title: id, VoteType: governance.SingleChoice, Choices: []string{"For", "Against"},
+	}
+}
+
+func vote(proposalID, voter, power string) *record.Ballot {
+	return &record.Ballot{
+		Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposalID},
+		VoteID:   "v" + voter, Voter: voter, Power: decimal.RequireFromString(power),
+		Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+	}
+}
+
+func keyOf(dao, proposalID string) governance.ProposalKey {
+	return governance.Identity{DAOID: dao, Provider: governance.Snapshot, ExternalID: proposalID}.ProposalKey()
+}
+
+func TestOnlyWhatChangedIsPublishedAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), proposal("b"), vote("a", "0x1", "1"), vote("b", "0x1", "2.5"))
+	h.work(h.metrics)
+	a, b := keyOf("dao.eth", "a"), keyOf("dao.eth", "b")
+	before := h.hasVotes(a, "1")
+	untouched := h.hasVotes(b, "1")
+
+	h.append(vote("a", "0x2", "0.000000000000000001"))
+	after := h.hasVotes(a, "2")
+	if after.Revision <= before.Revision || after.DataAsOf < before.DataAsOf {
+		t.Errorf("got revision %d after %d, want a later one", after.Revision, before.Revision)
+	}
+	if _, view, err := h.summary(b); err != nil || view.Revision != untouched.Revision {
+		t.Errorf("the other proposal has revision %d (%v), want %d as before", view.Revision, err, untouched.Revision)
+	}
+	h.within(func() error {
+		dao, err := h.dao("dao.eth")
+		if err != nil {
+			return err
+		}
+		want := governance.Participation{UniqueVoters: "2", TotalVotes: "3", TotalVotingPower: "3.500000000000000001"}
+		if dao.Participation != want {
+			return fmt.Errorf("got %+v, want %+v", dao.Participation, want)
+		}
+		return nil
+	})
+}
+
+func TestBallotsCountFromTheMomentTheirProposalArrives(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(vote("late", "0x1", "1"))
+	h.work(h.metrics)
+	h.within(func() error {
+		_, err := h.store.Published(t.Context())
+		return err
+	})
+	h.append(proposal("late"))
+	h.hasVotes(keyOf("dao.eth", "late"), "1")
+}
+
+func TestAFlushedRedisIsFilledAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	h.work(h.metrics)
+	key := keyOf("dao.eth", "a")
+	h.hasVotes(key, "1")
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	h.hasVotes(key, "1")
+	h.within(func() error {
+		_, err := h.store.Published(t.Context())
+		return err
+	})
+}
+
+func TestAnotherWorkerTakesOverAndNothingGoesBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	stopFirst := h.work(prometheus.NewRegistry())
+	key := keyOf("dao.eth", "a")
+	first := h.hasVotes(key, "1")
+	h.work(prometheus.NewRegistry())
+	stopFirst()
+	h.append(vote("a", "0x2", "1"))
+	second := h.hasVotes(key, "2")
+	if second.Revision <= first.Revision {
+		t.Errorf("got revision %d after %d, want a later one", second.Revision, first.Revision)
+	}
+}
+
+func TestTimeAloneClosesAProposal(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	start := governance.TimestampOf(time.Now().Add(-time.Hour))
+	end := governance.TimestampOf(time.Now().Add(1500 * time.Millisecond))
+	ending := proposal("ending")
+	ending.StartAt, ending.EndAt = &start, &end
+	h.append(ending, vote("ending", "0x1", "1"))
+	h.work(h.metrics)
+	counts := func(want governance.ProposalCounts) {
+		h.within(func() error {
+			dao, err := h.dao("dao.eth")
+			if err == nil && dao.ProposalCounts != want {
+				err = fmt.Errorf("got %+v, want %+v", dao.ProposalCounts, want)
+			}
+			return err
+		})
+	}
+	counts(governance.ProposalCounts{Total: 1, Active: 1})
+	counts(governance.ProposalCounts{Total: 1, Closed: 1})
+	summary, _, err := h.summary(keyOf("dao.eth", "ending"))
+	if err != nil || summary.Proposal.Outcome != governance.Passed {
+		t.Errorf("got outcome %s (%v), want passed", summary.Proposal.Outcome, err)
+	}
+}
+
+func TestAClaimedSourceMovesToItsDAO(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	h.work(h.metrics)
+	former := keyOf("dao.eth", "a")
+	h.hasVotes(former, "1")
+
+	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
+	h.hasVotes(keyOf("dao", "a"), "1")
+	h.within(func() error {
+		if _, _, err := h.summary(former); !errors.Is(err, cache.ErrMiss) {
+			return fmt.Errorf("the former key still has an answer (%w)", err)
+		}
+		if _, err := h.dao("dao.eth"); !errors.Is(err, cache.ErrMiss) {
+			return fmt.Errorf("the former DAO still has an answer (%w)", err)
+		}
+		page, err := h.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+		if err != nil || len(page.Items) != 1 || page.Items[0].Name != "The DAO" {
+			return fmt.Errorf("got %+v (%w), want the one DAO", page.Items, err)
+		}
+		return nil
+	})
+}
+
+func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), proposal("fresh"), vote("a", "0x1", "1"))
+	h.work(h.metrics)
+	key := keyOf("dao.eth", "a")
+	good := h.hasVotes(key, "1")
+
+	// A ballot that supports two choices has no place on a single-choice proposal.
+	twice := vote("a", "0x2", "5")
+	twice.Choices = []string{"1", "2"}
+	h.append(twice)
+	h.within(func() error {
+		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
+			return errors.New("no mismatch was counted")
+		}
+		return nil
+	})
+	if _, view, err := h.summary(key); err != nil || view.Revision != good.Revision {
+		t.Errorf("got revision %d (%v), want %d kept", view.Revision, err, good.Revision)
+	}
+
+	h.within(func() error {
+		flags, err := h.warehouse.QualityFlags(t.Context(), twice.Proposal.Hash())
+		if err == nil && !slices.Contains(flags, string(governance.TotalsDisagree)) {
+			err = fmt.Errorf("got flags %v, want %s among them", flags, governance.TotalsDisagree)
+		}
+		return err
+	})
+	corrected := vote("a", "0x2", "5")
+	h.append(corrected)
+	h.hasVotes(key, "2")
+}
+
+func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}

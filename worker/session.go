@@ -1,0 +1,232 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// sealOverlap is how far back batches are looked for again: the warehouse stamps a
+// batch before it shows it, so that one may appear behind others that are later.
+const sealOverlap = time.Minute
+
+// abandonedEvery is how often batches are looked for that nobody will seal.
+const abandonedEvery = 30 * time.Second
+
+// session is one worker's time as leader.
+type session struct {
+	worker    *Worker
+	published cache.Published
+	// taken holds the batches within the overlap that are published, with the time
+	// they were sealed at.
+	taken map[uuid.UUID]time.Time
+	// unsettled holds the DAOs whose numbers did not agree, to be tried again.
+	unsettled     map[string]bool
+	lookedForDead time.Time
+	// lookedAtForums says that no forum has topics that an earlier session, or an
+	// earlier version of the rules, left behind.
+	lookedAtForums bool
+}
+
+// step publishes what has changed, or everything when nothing is published.
+func (s *session) step(ctx context.Context) error {
+	now, err := s.worker.warehouse.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.sealAbandoned(ctx, now); err != nil {
+		return err
+	}
+	published, err := s.worker.store.Published(ctx)
+	switch {
+	case errors.Is(err, cache.ErrMiss):
+		return s.publishAll(ctx, now)
+	case err != nil:
+		return err
+	}
+	if s.taken == nil {
+		s.adopt(published)
+	}
+	return s.publishChanges(ctx, now)
+}
+
+// adopt continues from what another worker, or an earlier session, published.
+func (s *session) adopt(published cache.Published) {
+	s.published = published
+	s.taken = map[uuid.UUID]time.Time{}
+	s.unsettled = map[string]bool{}
+}
+
+func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
+	if now.Sub(s.lookedForDead) < abandonedEvery {
+		return nil
+	}
+	s.lookedForDead = now
+	return s.worker.warehouse.SealAbandoned(ctx)
+}
+
+// publishAll publishes everything that the warehouse holds.
+func (s *session) publishAll(ctx context.Context, now time.Time) error {
+	key, err := s.worker.warehouse.SigningKey(ctx, "cursor")
+	if err != nil {
+		return err
+	}
+	token, err := s.worker.lease.BeginPublished(ctx)
+	if err != nil {
+		return err
+	}
+	// Looked up before the records are, so that what they hold is in what is read.
+	batches, err := s.worker.warehouse.Sealed(ctx, now.Add(-sealOverlap))
+	if err != nil {
+		return err
+	}
+	refs, err := s.worker.warehouse.AllProposals(ctx)
+	if err != nil {
+		return err
+	}
+	topics, err := s.worker.warehouse.AllTopics(ctx)
+	if err != nil {
+		return err
+	}
+	revision := s.nextRevision(now)
+	s.adopt(cache.Published{CursorKey: key})
+	p := newPublication(s.worker, revision, now)
+	if err := p.loadCounterparts(ctx, nil); err != nil {
+		return err
+	}
+	p.topics = topics
+	if err := p.run(ctx, refs, everyDAO); err != nil {
+		return fmt.Errorf("publish everything: %w", err)
+	}
+	s.lookedAtForums = true
+	s.take(batches)
+	s.worker.logger.LogAttrs(ctx, slog.LevelInfo, "published everything", p.attrs()...)
+	return s.commit(ctx, p, now, token)
+}
+
+// publishChanges publishes what sealed batches and the passing of time touch.
+func (s *session) publishChanges(ctx context.Context, now time.Time) error {
+	batches, err := s.untaken(ctx)
+	if err != nil {
+		return err
+	}
+	due, err := s.worker.warehouse.ProposalsDue(ctx, now)
+	if err != nil {
+		return err
+	}
+	if len(batches) == 0 && len(due) == 0 && len(s.unsettled) == 0 && s.lookedAtForums {
+		return s.beat(ctx, now, "")
+	}
+	touched := warehouse.NewTouched()
+	for _, ref := range due {
+		touched.Proposals[ref] = true
+	}
+	for _, batch := range batches {
+		maps.Copy(touched.Proposals, batch.Touched.Proposals)
+		maps.Copy(touched.Sources, batch.Touched.Sources)
+	}
+	p := newPublication(s.worker, s.nextRevision(now), now)
+	p.before, p.since = s.unsettled, s.published.Revision
+	if err := s.publishTouched(ctx, p, touched); err != nil {
+		return fmt.Errorf("publish %d batches: %w", len(batches), err)
+	}
+	s.take(batches)
+	s.lookedAtForums = true
+	s.worker.logger.LogAttrs(ctx, slog.LevelInfo, "published changes",
+		append(p.attrs(), slog.Int("batches", len(batches)))...)
+	return s.commit(ctx, p, now, "")
+}
+
+func (s *session) publishTouched(ctx context.Context, p *publication, touched warehouse.Touched) error {
+	if err := p.loadCatalog(ctx); err != nil {
+		return err
+	}
+	daos := maps.Clone(s.unsettled)
+	if !s.lookedAtForums {
+		p.touchAllForums()
+	}
+	for source := range touched.Sources {
+		p.touchForum(source)
+		daoID := p.owner(source)
+		daos[daoID] = true
+		moved, err := s.worker.warehouse.ProposalsMoved(ctx, source, daoID)
+		if err != nil {
+			return err
+		}
+		for _, ref := range moved {
+			touched.Proposals[ref] = true
+		}
+	}
+	if err := p.loadCounterparts(ctx, touched.Proposals); err != nil {
+		return err
+	}
+	refs := slices.SortedFunc(maps.Keys(touched.Proposals), func(a, b record.RefHash) int {
+		return slices.Compare(a[:], b[:])
+	})
+	return p.run(ctx, refs, daos)
+}
+
+// take notes that batches are published.
+func (s *session) take(batches []warehouse.SealedBatch) {
+	for _, batch := range batches {
+		s.taken[batch.ID] = batch.SealedAt
+	}
+}
+
+// untaken returns the sealed batches that are not published yet.
+func (s *session) untaken(ctx context.Context) ([]warehouse.SealedBatch, error) {
+	since := time.UnixMicro(s.published.SealedThrough).Add(-sealOverlap)
+	batches, err := s.worker.warehouse.Sealed(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(s.taken, func(_ uuid.UUID, sealedAt time.Time) bool { return sealedAt.Before(since) })
+	return slices.DeleteFunc(batches, func(b warehouse.SealedBatch) bool {
+		_, taken := s.taken[b.ID]
+		return taken
+	}), nil
+}
+
+// commit makes a publication the current one; token is as in beat.
+func (s *session) commit(ctx context.Context, p *publication, now time.Time, token string) error {
+	s.published.Revision = p.revision
+	s.unsettled = p.unsettled
+	s.worker.metrics.observe(p)
+	for _, hint := range []chan struct{}{s.worker.outdated, s.worker.published} {
+		select {
+		case hint <- struct{}{}:
+		default:
+		}
+	}
+	return s.beat(ctx, now, token)
+}
+
+// beat tells API nodes that everything sealed until now is published. Its token is
+// that of cache.BeginPublished where everything was.
+func (s *session) beat(ctx context.Context, now time.Time, token string) error {
+	s.published.SealedThrough = now.UnixMicro()
+	s.published.HeartbeatAt = governance.TimestampOf(time.Now())
+	if err := s.worker.lease.SetPublished(ctx, s.published, token); err != nil {
+		return err
+	}
+	s.worker.metrics.through.Set(float64(now.UnixMilli()) / 1000)
+	s.worker.metrics.unsettled.Set(float64(len(s.unsettled)))
+	return nil
+}
+
+// nextRevision is later than any before, and follows the warehouse's clock, so
+// that the revisions of two workers order as their readings do.
+func (s *session) nextRevision(now time.Time) uint64 {
+	return max(uint64(now.UnixMicro()), s.published.Revision+1)
+}
