@@ -318,6 +318,14 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	p := timed("a", -100, -50)
 	h.append(p)
 	h.hasEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	// Events show before the chronicle has noted which rules they are of.
+	h.within(func() error {
+		behind, err := h.warehouse.ProposalsToChronicle(t.Context(), governance.ChronicleEdition())
+		if err == nil && len(behind) > 0 {
+			err = errors.New("the chronicle is still at work")
+		}
+		return err
+	})
 	items := []warehouse.Item{p.Hash()}
 	held, err := h.warehouse.HeldEvents(t.Context(), items)
 	if err != nil {
@@ -335,6 +343,10 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	if err := h.warehouse.WriteChronicled(t.Context(), governance.ChronicleEdition()+1, noted); err != nil {
 		t.Fatal(err)
 	}
+	// Whatever is published next has the chronicle look.
+	other := timed("b", -100, -50)
+	other.SourceID = "other.eth"
+	h.append(other)
 	h.within(func() error {
 		again, err := h.warehouse.HeldEvents(t.Context(), items)
 		if err == nil && len(again) != len(held) {
