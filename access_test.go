@@ -39,7 +39,7 @@ func newAgora(t *testing.T, env ...string) *agora {
 	requireEngine(t)
 	server := realRedis(t)
 	// What is exact is so while Redis answers in time, which a busy machine may not.
-	env = append([]string{"REDIS_URL=" + server.URL, "PNYX_LIMIT_TIMEOUT=4s", "PNYX_FREE_RATE=0"}, env...)
+	env = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, env...)
 	a := &agora{T: t, env: env, redis: cachetest.Connect(t, server.URL)}
 	a.first = start(t, t.TempDir(), env, "serve", "--demo").ready()
 	a.second = start(t, t.TempDir(), env, "api").ready()
@@ -109,17 +109,11 @@ func (i *instance) statusOf(path, token string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// wantSoon waits until both nodes give a token this status, within a second.
+// wantSoon waits until both nodes give a token this status, and logs for how long.
 func (a *agora) wantSoon(token string, want int) {
 	a.Helper()
-	a.wantWithin(time.Second, token, want)
-}
-
-// wantWithin waits until both nodes give a token this status.
-func (a *agora) wantWithin(while time.Duration, token string, want int) {
-	a.Helper()
 	began := time.Now()
-	eventually(a, while, func() error {
+	eventually(a, func() error {
 		for _, node := range []*instance{a.first, a.second} {
 			if status, body := node.statusOf(a.paid, token); status != want {
 				return fmt.Errorf("%s: got %d %s, want %d", node.base, status, body, want)
@@ -169,7 +163,7 @@ func TestATokenFromItsIssueToItsRevocation(t *testing.T) {
 	cachetest.Flush(t, a.redis)
 	a.wantSoon(flushed.Token, http.StatusUnauthorized)
 	// What it opens has to be published again first.
-	a.wantWithin(30*time.Second, kept.Token, http.StatusOK)
+	a.wantSoon(kept.Token, http.StatusOK)
 	if out, status := command(t, a.first.env, "token", "rotate", gone.ID); status == 0 {
 		t.Errorf("a revoked token is rotated: %s", out)
 	}
@@ -204,7 +198,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	charged := u.Month.Used
-	eventually(t, 10*time.Second, func() error { // until it is in the journal
+	eventually(t, func() error { // until it is in the journal
 		u, err := a.usage(a.second, m.Token)
 		if err == nil && (len(u.Days) == 0 || u.Days[0].Charged != charged || u.Days[0].RouteID != "daos.timeline") {
 			err = fmt.Errorf("got %+v, want %s charged", u, charged)
@@ -212,7 +206,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 		return err
 	})
 	cachetest.Flush(t, a.redis)
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		u, err := a.usage(a.second, m.Token)
 		if err == nil && (u.Month.Used != charged || len(u.Days) == 0) {
 			err = fmt.Errorf("after a flush: got %+v, want %s used", u, charged)
@@ -241,7 +235,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 	if got := fmt.Sprint(120 - allowed.Load()); got != charged {
 		t.Errorf("got %d answers after %s, want 120 in all", allowed.Load(), charged)
 	}
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		rows := a.first.column("SELECT concat(toString(charged), ' ', toString(refused)) FROM usage_by_day WHERE token_id = ? AND route = 'daos.timeline'", m.ID)
 		if want := fmt.Sprintf("120 %d", refused.Load()); len(rows) != 1 || rows[0] != want {
 			return fmt.Errorf("for billing: got %v, want %s", rows, want)

@@ -36,7 +36,7 @@ type reply struct {
 // crowd is a client that keeps as many connections as there are callers.
 var crowd = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 1000, IdleConnTimeout: 10 * time.Second},
-	Timeout:   20 * time.Second,
+	Timeout:   patience,
 }
 
 // visit asks a path as an internal caller, and decodes what the answer holds into data. It may be called

@@ -23,7 +23,7 @@ const harvest = 4
 func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	requireEngine(t)
-	i := start(t, t.TempDir(), []string{"PNYX_CACHE_TIMEOUT=4s", "PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
+	i := start(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
 	status, document, err := fetch(i.base + "/openapi/agent-v2.json")
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("the OpenAPI document: %d, %v", status, err)

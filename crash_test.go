@@ -90,7 +90,7 @@ func contents(tb testing.TB, env []string) string {
 func (i *instance) settled() {
 	i.tb.Helper()
 	now := float64(time.Now().UnixMilli()) / 1000
-	eventually(i.tb, 60*time.Second, func() error {
+	eventually(i.tb, func() error {
 		through := i.metric("pnyx_publish_sealed_through_timestamp_seconds")
 		if unsettled := i.metric("pnyx_publish_unsettled_daos"); through <= now || unsettled > 0 {
 			return fmt.Errorf("published through %.3f, want %.3f; %v DAOs unsettled", through, now, unsettled)
@@ -154,7 +154,7 @@ func (i *instance) importing(data string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		i.tb.Fatal(err)
 	}
-	eventually(i.tb, 30*time.Second, func() error {
+	eventually(i.tb, func() error {
 		if i.metric("pnyx_publish_proposals_total") == 0 {
 			return fmt.Errorf("nothing of the import is published yet")
 		}

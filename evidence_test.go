@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
@@ -18,7 +17,7 @@ func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
 		t.Helper()
 		want := fmt.Sprintf(`"intelligence":{"status":"available","artifactVersion":"%d","generatedAt":"2026-03-02T00:00:00.000Z",`+
 			`"dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}`, version, dossier)
-		eventually(t, 10*time.Second, func() error {
+		eventually(t, func() error {
 			status, body, err := fetch(i.base + path)
 			if err == nil && !strings.Contains(string(body), want) {
 				err = fmt.Errorf("GET %s: %d %s, want %s in it", path, status, body, want)

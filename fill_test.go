@@ -23,7 +23,7 @@ import (
 func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
 	t.Parallel()
 	requireEngine(t)
-	env := []string{"REDIS_URL=" + realRedis(t).URL, "PNYX_CACHE_TIMEOUT=4s"}
+	env := []string{"REDIS_URL=" + realRedis(t).URL}
 	i := start(t, t.TempDir(), env, "serve").ready()
 	i.importAgain(generated(t, 20_000))
 	i.settled()
@@ -40,7 +40,7 @@ func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
 		askTogether(t, path, 200, i, other)
 	}
 	for path, query := range queries {
-		eventually(t, 10*time.Second, func() error { // the log lags behind
+		eventually(t, func() error { // the log lags behind
 			switch finished := i.queriesWith(query); finished {
 			case 0:
 				return fmt.Errorf("200 requests for %s: no warehouse query is logged", path)
@@ -193,7 +193,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 	paths := i.mixedPaths()
 	right := make([]json.RawMessage, len(paths))
 	for n, path := range paths {
-		eventually(t, 10*time.Second, func() error {
+		eventually(t, func() error {
 			_, err := i.read(path, &right[n])
 			return err
 		})
@@ -237,7 +237,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 		<-pause.C
 	}
 	for n, path := range paths {
-		eventually(t, 20*time.Second, func() error {
+		eventually(t, func() error {
 			if ready, problem := i.same(path, right[n]); !ready || problem != "" {
 				return fmt.Errorf("GET %s after the last flush: %s", path, problem)
 			}
@@ -296,7 +296,7 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 	paths, cold := everything.mixedPaths(), everything.busiestVoters(50)[40:]
 	before := make([]reply, len(paths))
 	for n, path := range paths {
-		eventually(t, 10*time.Second, func() (err error) {
+		eventually(t, func() (err error) {
 			before[n], err = node.read(path, new(json.RawMessage))
 			return err
 		})
@@ -318,7 +318,7 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 
 	start(t, t.TempDir(), workerEnv, "worker")
 	node.stillAnswers(paths, before, "ready")
-	eventually(t, 20*time.Second, func() error {
+	eventually(t, func() error {
 		_, err := node.read("/v2/voters/"+cold[0], new(json.RawMessage))
 		return err
 	})
@@ -329,7 +329,7 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 func (i *instance) stillAnswers(paths []string, before []reply, readiness string) {
 	i.tb.Helper()
 	for n, path := range paths {
-		eventually(i.tb, 20*time.Second, func() error {
+		eventually(i.tb, func() error {
 			now, err := i.read(path, new(json.RawMessage))
 			if err != nil {
 				i.tb.Fatal(err)

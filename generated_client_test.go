@@ -38,7 +38,7 @@ func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("make the client: %v\n%s", err, text)
 	}
-	eventually(t, 30*time.Second, func() error {
+	eventually(t, func() error {
 		text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/client.js", i.base, issued.Token).Output()
 		if err != nil {
 			return err // the token, or what is worked out last, may not be known yet

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const (
@@ -122,7 +121,7 @@ func TestAFurtherImportPublishesOnlyWhatItTouches(t *testing.T) {
 	if out, status := command(t, i.env, "import", extra); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		if status, body, err := fetch(i.base + "/v2/daos/new.eth"); status != http.StatusOK {
 			return fmt.Errorf("%d %w %s", status, err, body)
 		}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"pnyx/access/x402"
 	"pnyx/access/x402/x402test"
@@ -90,7 +89,7 @@ func (s *shop) sign() string {
 // wantAnswerInTheEnd sends a payment again until it is answered.
 func (s *shop) wantAnswerInTheEnd(header string) {
 	s.tb.Helper()
-	eventually(s.tb, 40*time.Second, func() error {
+	eventually(s.tb, func() error {
 		status, body, receipt, err := s.pay(header)
 		if err != nil {
 			return err
@@ -169,7 +168,7 @@ func TestAProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 func (s *shop) wantLedger() {
 	s.tb.Helper()
 	hash := s.ledger.Transfers()[0].Hash
-	eventually(s.tb, 10*time.Second, func() error {
+	eventually(s.tb, func() error {
 		out, status := command(s.tb, s.env, "payments", "list", "--state", "settled")
 		if status != 0 || !strings.Contains(out, hash) || !strings.Contains(out, "0.005") {
 			return fmt.Errorf("status %d, want the transaction %s in:\n%s", status, hash, out)

@@ -486,7 +486,7 @@ func (r *recount) checkSecondImport(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	r.checkReport(t, r.importFolder(t, dir), false)
-	eventually(t, 15*time.Second, func() error {
+	eventually(t, func() error {
 		after, err := r.ask(status)
 		if err == nil && bytes.Equal(after.data, before.data) {
 			err = fmt.Errorf("no sign of the second import in data status: %s", after.data)

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestTheDemonstrationAnswersAndSurvivesARestart(t *testing.T) {
@@ -25,7 +24,7 @@ func TestTheDemonstrationAnswersAndSurvivesARestart(t *testing.T) {
 	if len(before) < 10 {
 		t.Errorf("got %d DAOs, want the demonstration's dozen", len(before))
 	}
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		if !strings.Contains(first.output.String(), "Try:") {
 			return fmt.Errorf("no lines to try in %s", first.output)
 		}
@@ -110,7 +109,7 @@ func TestRolesRunApart(t *testing.T) {
 	if out, status := command(t, everything.env, "import", filepath.Join(dir, "in")); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		status, body, err := fetch(node.base + "/v2/daos/a.eth")
 		if status != http.StatusOK {
 			return fmt.Errorf("%d %w %s", status, err, body)
@@ -152,7 +151,7 @@ func TestAnAPINodeWithoutRedisSaysSo(t *testing.T) {
 		t.Skip("builds the program, which -short leaves out")
 	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + freeAddress(t)}, "api")
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		status, body, err := fetch(node.base + "/v2/daos")
 		if status != http.StatusServiceUnavailable || !strings.Contains(string(body), "UNAVAILABLE") {
 			return fmt.Errorf("got %d %w %s, want 503 UNAVAILABLE", status, err, body)

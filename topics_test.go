@@ -50,7 +50,7 @@ func checkTopics(t *testing.T, dir string, parts ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := start(t, t.TempDir(), []string{"PNYX_CACHE_TIMEOUT=5s", "PNYX_REQUEST_TIMEOUT=15s"}, "serve").ready()
+	i := start(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=15s"}, "serve").ready()
 	for _, part := range parts {
 		i.importAgain(filepath.Join(dir, part))
 	}
@@ -87,7 +87,7 @@ func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 		writeLines(t, file, step.line)
 		i.importAgain(file)
 		for _, list := range lists {
-			eventually(t, 10*time.Second, func() error {
+			eventually(t, func() error {
 				var rows []struct{ Title string }
 				_, err := i.read(list, &rows)
 				var got []string

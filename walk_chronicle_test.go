@@ -31,9 +31,9 @@ func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	}
 	requireEngine(t)
 
-	patience := []string{"PNYX_CACHE_TIMEOUT=5s", "PNYX_REQUEST_TIMEOUT=15s"}
+	env := []string{"PNYX_REQUEST_TIMEOUT=15s"}
 	began := time.Now()
-	i := start(t, t.TempDir(), patience, "serve").ready()
+	i := start(t, t.TempDir(), env, "serve").ready()
 	if out, status := command(t, i.env, "import", dir); status != 0 {
 		t.Fatalf("import of the real data: status %d\n%s", status, out)
 	}
@@ -64,7 +64,7 @@ FROM
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
 LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
-	eventually(i.tb, 30*time.Second, func() error {
+	eventually(i.tb, func() error {
 		if left := i.column(behind); left[0] != "0" {
 			return fmt.Errorf("%s items are still to be chronicled", left[0])
 		}

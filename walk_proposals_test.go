@@ -23,8 +23,8 @@ func TestProposalListsOfRealDataEqualARecount(t *testing.T) {
 		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
 	}
 	requireEngine(t)
-	patience := []string{"PNYX_CACHE_TIMEOUT=5s", "PNYX_REQUEST_TIMEOUT=15s"}
-	i := start(t, t.TempDir(), patience, "serve").ready()
+	env := []string{"PNYX_REQUEST_TIMEOUT=15s"}
+	i := start(t, t.TempDir(), env, "serve").ready()
 	if out, status := command(t, i.env, "import", dir); status != 0 {
 		t.Fatalf("import of the real data: status %d\n%s", status, out)
 	}

@@ -29,8 +29,8 @@ func TestWalksOfRealDataEqualARecount(t *testing.T) {
 	requireEngine(t)
 
 	// What is asked here is what the answers are, not how soon they come.
-	patience := []string{"PNYX_CACHE_TIMEOUT=5s", "PNYX_REQUEST_TIMEOUT=15s"}
-	i := start(t, t.TempDir(), patience, "serve").ready()
+	env := []string{"PNYX_REQUEST_TIMEOUT=15s"}
+	i := start(t, t.TempDir(), env, "serve").ready()
 	if out, status := command(t, i.env, "import", dir); status != 0 {
 		t.Fatalf("import of the real data: status %d\n%s", status, out)
 	}

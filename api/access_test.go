@@ -41,13 +41,18 @@ func (t *node) publishTokens(records ...access.Record) {
 	}
 }
 
-// admits publishes records and waits until the node knows them.
+// admits publishes records and waits until the node knows them, and that there are no
+// others.
 func (t *node) admits(token string, records ...access.Record) {
 	t.Helper()
 	t.publishTokens(records...)
 	t.eventually(func() error {
 		if got := t.askWith(http.MethodHead, "/v2/meta/usage", token); got.status == http.StatusUnauthorized {
 			return errors.New("the token is not known")
+		}
+		stranger := access.NewToken(access.NewID())
+		if got := t.askWith(http.MethodHead, "/v2/meta/usage", stranger); got.status != http.StatusUnauthorized {
+			return fmt.Errorf("another token: got %d", got.status)
 		}
 		return nil
 	})

@@ -30,7 +30,7 @@ import (
 
 // soon is how long anything in these tests may take. Nothing waits for it when
 // all is well.
-const soon = 10 * time.Second
+const soon = time.Minute
 
 // staleAfter is the silence of a worker that nodes under test put up with.
 const staleAfter = 15 * time.Second
@@ -170,7 +170,7 @@ func (t *node) waitWatched() {
 
 func openStore(t *testing.T, redisURL string) *cache.Store {
 	t.Helper()
-	store, err := cache.Open(redisURL, 500*time.Millisecond)
+	store, err := cache.Open(redisURL, soon)
 	if err != nil {
 		t.Fatal(err)
 	}

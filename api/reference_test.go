@@ -18,7 +18,7 @@ import (
 )
 
 // browserTime is how long a browser may take for a few steps.
-const browserTime = 30 * time.Second
+const browserTime = 3 * time.Minute
 
 // tab is a browser's tab, and what went on in it.
 type tab struct {

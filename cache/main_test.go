@@ -16,7 +16,7 @@ import (
 
 // soon is how long anything in these tests may take. Nothing waits for it when
 // all is well.
-const soon = 10 * time.Second
+const soon = time.Minute
 
 func TestMain(m *testing.M) {
 	cachetest.Quiet()

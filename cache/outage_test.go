@@ -61,8 +61,8 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 		if err := ask(); !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: got %v, want %v", name, err, cache.ErrUnavailable)
 		}
-		// Generous, for a machine that does other things besides.
-		if took := time.Since(began); took > timeout+time.Second {
+		// Far from hanging, on a machine that does other things besides.
+		if took := time.Since(began); took > timeout+20*time.Second {
 			t.Errorf("%s: took %s, want at most %s", name, took, timeout)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // soon is how long anything in these tests may take. Nothing waits for it when
 // all is well.
-const soon = 10 * time.Second
+const soon = time.Minute
 
 // noon is when stories begin.
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)

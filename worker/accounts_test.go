@@ -37,7 +37,7 @@ func (h *house) keepAccounts() (stop func()) {
 // until waits for a check to succeed.
 func (h *house) until(check func() error) {
 	h.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()

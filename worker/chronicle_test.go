@@ -176,7 +176,7 @@ func TestWhatIsToComeShowsWhenItsTimeHasCome(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	p := timed("a", -100, 0)
-	p.EndAt = new(governance.TimestampOf(time.Now().Add(4 * time.Second)))
+	p.EndAt = new(governance.TimestampOf(time.Now().Add(8 * time.Second)))
 	h.append(p)
 	h.work(h.metrics)
 	h.hasEvents("dao.eth", "voting_started exact -100", "proposal_created exact -101")
