@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/warehouse/engine"
 )
@@ -65,10 +66,22 @@ func rootCommand() *cobra.Command {
 // command is what a command does once it has its settings and its log.
 type command func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) error
 
+// settings reads the configuration. What only the part behind a setting can judge
+// is judged here, before anything starts.
+func settings() (config.Config, error) {
+	cfg, err := config.Load()
+	if err == nil && cfg.Cache.URL != "" {
+		if err = cache.CheckURL(string(cfg.Cache.URL)); err != nil {
+			err = fmt.Errorf("settings refused:\n  REDIS_URL=%q: %w", cfg.Cache.URL, err)
+		}
+	}
+	return cfg, err
+}
+
 // service runs a command that stays.
 func service(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		cfg, err := config.Load()
+		cfg, err := settings()
 		if err != nil {
 			return err
 		}
@@ -80,7 +93,7 @@ func service(run command) func(*cobra.Command, []string) error {
 // itself, and logs only what goes wrong.
 func task(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		cfg, err := config.Load()
+		cfg, err := settings()
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,52 +29,16 @@ type Store struct {
 	timeout time.Duration
 }
 
-// Open connects to the Redis at a URL: a single server, a Cluster (with further
-// nodes as addr parameters) or Sentinels (with a master_name parameter). Timeout
-// bounds every conversation that answers a request. Open does not wait for the
-// server; see Ping.
+// Open connects to the Redis at a URL: a server (redis://, rediss://, unix://), the
+// one that Sentinels name (redis+sentinel://) or a Cluster (redis+cluster://).
+// Timeout bounds every conversation that answers a request. Open does not wait for
+// the server; see Ping.
 func Open(redisURL string, timeout time.Duration) (*Store, error) {
-	client, err := newClient(redisURL)
+	client, err := NewClient(redisURL)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{client: client, timeout: timeout}, nil
-}
-
-// errMalformedURL does not quote the URL: where a password stands in a malformed
-// one is anybody's guess.
-var errMalformedURL = errors.New("redis URL is malformed")
-
-// newClient keeps errors of parsing to itself: they quote the URL, and with it
-// the password. Without ContextTimeoutEnabled a Redis that hangs would hold a
-// request for seconds, whatever deadline its context has.
-func newClient(redisURL string) (redis.UniversalClient, error) {
-	parsed, err := url.Parse(redisURL)
-	if err != nil {
-		return nil, errMalformedURL
-	}
-	switch query := parsed.Query(); {
-	case query.Has("master_name"):
-		options, err := redis.ParseFailoverURL(redisURL)
-		if err != nil {
-			return nil, errMalformedURL
-		}
-		options.ContextTimeoutEnabled = true
-		return redis.NewFailoverClient(options), nil
-	case query.Has("addr"):
-		options, err := redis.ParseClusterURL(redisURL)
-		if err != nil {
-			return nil, errMalformedURL
-		}
-		options.ContextTimeoutEnabled = true
-		return redis.NewClusterClient(options), nil
-	}
-	options, err := redis.ParseURL(redisURL)
-	if err != nil {
-		return nil, errMalformedURL
-	}
-	options.ContextTimeoutEnabled = true
-	return redis.NewClient(options), nil
 }
 
 // Close ends the connections.

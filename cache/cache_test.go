@@ -11,16 +11,18 @@ import (
 func TestOpenChoosesTheClientByTheURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"redis://cache.example:6380":                                       "*redis.Client tcp cache.example:6380",
-		"redis://cache.example":                                            "*redis.Client tcp cache.example:6379",
-		"redis://user:hunter2@cache.example/2?dial_timeout=1s":             "*redis.Client tcp cache.example:6379",
-		"rediss://cache.example":                                           "*redis.Client tcp cache.example:6379",
-		"unix:///run/redis.sock":                                           "*redis.Client unix /run/redis.sock",
-		"redis://one.example:1?addr=two.example:2&addr=three.example:3":    "*redis.ClusterClient [one.example:1 two.example:2 three.example:3]",
-		"rediss://:hunter2@one.example:1?addr=two.example:2":               "*redis.ClusterClient [one.example:1 two.example:2]",
-		"redis://sentinel.example:26379?master_name=main":                  "*redis.Client tcp FailoverClient",
-		"redis://one.example:1?addr=two.example:2&master_name=main":        "*redis.Client tcp FailoverClient",
-		"redis://one.example:1?master_name=main&username=u&password=p%26q": "*redis.Client tcp FailoverClient",
+		"redis://cache.example:6380":                               "*redis.Client tcp cache.example:6380",
+		"redis://cache.example":                                    "*redis.Client tcp cache.example:6379",
+		"redis://user:hunter2@cache.example/2?dial_timeout=1s":     "*redis.Client tcp cache.example:6379",
+		"rediss://cache.example":                                   "*redis.Client tcp cache.example:6379",
+		"unix:///run/redis.sock?db=3":                              "*redis.Client unix /run/redis.sock",
+		"redis+cluster://one.example":                              "*redis.ClusterClient [one.example:6379]",
+		"redis+cluster://one.example:1,two.example,[::1]:3":        "*redis.ClusterClient [one.example:1 two.example:6379 [::1]:3]",
+		"rediss+cluster://:hunter2@one.example:1,two.example:2/":   "*redis.ClusterClient [one.example:1 two.example:2]",
+		"redis+sentinel://sentinel.example?master=main":            "*redis.Client tcp FailoverClient",
+		"redis+sentinel://one.example:1,two.example/2?master=main": "*redis.Client tcp FailoverClient",
+		"rediss+sentinel://u:p%26q@one.example:1?master=main&db=3": "*redis.Client tcp FailoverClient",
+		"redis+sentinel://o:1?master=m&sentinel_password=hunter2":  "*redis.Client tcp FailoverClient",
 	} {
 		store, err := cache.Open(url, time.Second)
 		if err != nil {
@@ -45,10 +47,14 @@ func TestOpenRefusesWithoutShowingThePassword(t *testing.T) {
 		"redis://:" + password + "@localhost:port",
 		"redis://:" + password + "@localhost/db",
 		"redis://:" + password + "@localhost?no_such_option=1",
-		"redis://:" + password + "@localhost:1?addr=two:2&no_such_option=1",
-		"redis://:" + password + "@localhost:1?addr=two:2&dial_timeout=soon",
-		"redis://localhost:1?master_name=main&no_such_option=1&password=" + password,
-		"redis://localhost:1?master_name=main&sentinel_password=" + password,
+		"redis://:" + password + "@localhost?" + password,
+		"redis://:" + password + "@localhost?dial_timeout=" + password,
+		"redis+cluster://:" + password + "@localhost:1,two:2?no_such_option=1",
+		"redis+cluster://:" + password + "@localhost:1?dial_timeout=soon",
+		"redis+cluster://:" + password + "@localhost:1,two:2:3",
+		"redis+sentinel://localhost:1?master=main&password=" + password,
+		"redis+sentinel://localhost:1?sentinel_password=" + password,
+		"redis+sentinel://:" + password + "@localhost/x?master=main",
 		"redis://localhost:1?password=" + password,
 		"redis://:%zz" + password + "@localhost",
 		"redis://:/" + password + "@localhost",
@@ -65,6 +71,41 @@ func TestOpenRefusesWithoutShowingThePassword(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), password) {
 			t.Errorf("%q: the error shows the password: %v", url, err)
+		}
+	}
+}
+
+// refusals are URLs that somebody may well write, and what the refusal has to say.
+func refusals() map[string]string {
+	return map[string]string{
+		"redis://a:1,b:2":                           "redis+cluster:// or redis+sentinel://",
+		"redis://a:1?addr=b:2":                      "joined by commas",
+		"redis://a:1?master_name=main":              "redis+sentinel://",
+		"redis://a:1?master=main":                   "for redis+sentinel:// alone",
+		"redis+cluster://a:1?master=main":           "for redis+sentinel:// alone",
+		"redis+cluster://a:1/2":                     "names a database",
+		"redis+cluster://a:1?db=2":                  "names a database",
+		"redis+sentinel://a:1,b:2":                  "needs ?master=",
+		"redis+sentinel://a:1?master=m&master=n":    "master twice",
+		"redis+cluster://a?route_by_latency=1":      "answers are read from primaries",
+		"redis+cluster://a?read_only=true":          "answers are read from primaries",
+		"redis+sentinel://a?master=m&replica_only=": "answers are read from primaries",
+		"rediss://a?skip_verify=true":               "SSL_CERT_FILE",
+		"redis+cluster://a?username=u":              "user:password@ goes before the hosts",
+		"redis://a?pool_sise=3":                     "pool_size",
+		"redis://a?pool_size=many":                  "whole numbers",
+		"redis+cluster://":                          "is malformed",
+		"redis+ring://a,b":                          "is malformed",
+		"unix+cluster:///run/redis.sock":            "is malformed",
+	}
+}
+
+func TestARefusalSaysWhatToWriteInstead(t *testing.T) {
+	t.Parallel()
+	for url, want := range refusals() {
+		err := cache.CheckURL(url)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want a word on %q", url, err, want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ type bench struct {
 	kill func()
 }
 
-// newBench connects to a Redis. Of a Cluster, the URL names more nodes than one.
+// newBench connects to a Redis.
 func newBench(t *testing.T, url string, kill func()) *bench {
 	t.Helper()
 	b := &bench{T: t, url: url, raw: cachetest.Connect(t, url), kill: kill}

@@ -71,7 +71,7 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 	t.Parallel()
 	const timeout = 50 * time.Millisecond
-	for name, form := range map[string]string{"a server": "redis://%s", "a cluster": "redis://%s?addr=%[1]s"} {
+	for name, form := range map[string]string{"a server": "redis://%s", "a cluster": "redis+cluster://%s"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, err := cache.Open(fmt.Sprintf(form, silentServer(t)), timeout)

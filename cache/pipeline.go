@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,16 +23,16 @@ type Pipeline struct {
 	timeout time.Duration
 }
 
-// OpenPipeline connects to the Redis at a URL, as Open does.
+// OpenPipeline connects to the Redis at a URL, as Open does. The bounds are those of
+// the connection: the pipeline itself does not look at the deadline of a command
+// once it is queued.
 func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
-	bounded, err := boundedURL(redisURL, timeout)
+	e, err := parseURL(redisURL)
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(bounded)
-	if err != nil {
-		return nil, err
-	}
+	e.bound(pipelineDialTimeout, timeout)
+	client := e.client()
 	options := redis.DefaultAutoPipelineOptions()
 	options.MaxQueuedCommands = maxQueuedCommands
 	auto, err := client.AsyncAutoPipelineWithOptions(options)
@@ -41,22 +40,6 @@ func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
 		return nil, fmt.Errorf("open a pipeline: %w", err)
 	}
 	return &Pipeline{client: client, auto: auto, timeout: timeout}, nil
-}
-
-// boundedURL adds the bounds to a URL. The pipeline itself does not look at the
-// deadline of a command once it is queued.
-func boundedURL(redisURL string, timeout time.Duration) (string, error) {
-	parsed, err := url.Parse(redisURL)
-	if err != nil {
-		return "", errMalformedURL
-	}
-	query := parsed.Query()
-	query.Set("dial_timeout", pipelineDialTimeout.String())
-	query.Set("read_timeout", timeout.String())
-	query.Set("write_timeout", timeout.String())
-	query.Set("max_retries", "-1")
-	parsed.RawQuery = query.Encode()
-	return parsed.String(), nil
 }
 
 // Send queues commands, which go to Redis together, and waits for them all. The

@@ -54,7 +54,7 @@ type Warehouse struct {
 
 // Cache is where Redis is, and how long an API node waits for it.
 type Cache struct {
-	URL     SecretURL     `env:"REDIS_URL" unit:"redis:// rediss:// unix://" doc:"Redis to use, as a single, Cluster (?addr=) or Sentinel (?master_name=) URL of go-redis; empty: one inside the process."`
+	URL     SecretURL     `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the one that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); with rediss over TLS; empty: one inside the process."`
 	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Longest time one conversation of the API with Redis may take."`
 	Local   ByteSize      `env:"PNYX_CACHE_LOCAL" envDefault:"32MiB" unit:"bytes" doc:"Most memory an API node uses for its own copies of hot answers."`
 }

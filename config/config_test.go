@@ -101,7 +101,7 @@ func everything() map[string]string {
 		"PNYX_QUERY_TIMEOUT":    "1s",
 		"PNYX_QUERY_MAX_MEMORY": "512MiB",
 		"PNYX_QUERY_MAX_ROWS":   "0",
-		"REDIS_URL":             "rediss://:hunter2@s1:26379/2?master_name=pnyx&addr=s2:26379&password=hunter2",
+		"REDIS_URL":             "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
 		"PNYX_CACHE_TIMEOUT":    "50ms",
 		"PNYX_CACHE_LOCAL":      "16MiB",
 		"PNYX_PUBLISH_INTERVAL": "2s",
@@ -151,7 +151,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			QueryMaxMemory: 512 << 20,
 		},
 		Cache: config.Cache{
-			URL:     "rediss://:hunter2@s1:26379/2?master_name=pnyx&addr=s2:26379&password=hunter2",
+			URL:     "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
 			Timeout: 50 * time.Millisecond,
 			Local:   16 << 20,
 		},
@@ -222,7 +222,7 @@ func TestWrongValuesAreRefusedByNameAndRule(t *testing.T) {
 		{"PNYX_LOG_LEVEL", "debug, info, warn or error", "loud info+1 trace"},
 		{"PNYX_LOG_FORMAT", "text or json", "xml JSON"},
 		{"CLICKHOUSE_URL", "clickhouse://, tcp://, http:// or https://", "localhost:9000 redis://a:1 http:///db tcp://a:x"},
-		{"REDIS_URL", "redis://, rediss:// or unix://", "a:6379 http://a redis:// redis://a:1,b:2 unix://a unix:///"},
+		{"REDIS_URL", "redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://", "a:6379 http://a redis:// redis://a:1,b:2 unix://a unix:///"},
 		{"CLICKHOUSE_CLUSTER", "letters", "a'b a;b `a`"},
 	}
 	for _, test := range tests {

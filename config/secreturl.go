@@ -43,7 +43,7 @@ func (u SecretURL) startsWith(schemes []string) bool {
 	switch parsed.Scheme {
 	case "unix":
 		return parsed.Host == "" && len(parsed.Path) > 1
-	case "redis", "rediss": // further hosts of these are in the query
+	case "redis", "rediss": // Sentinels and Clusters have schemes of their own
 		return parsed.Host != "" && !strings.Contains(parsed.Host, ",")
 	}
 	return parsed.Host != ""
@@ -54,7 +54,7 @@ func (u SecretURL) startsWith(schemes []string) bool {
 // pass for a path. So is a port that is no number, the mark of a lost @.
 func (u SecretURL) parse() (*url.URL, bool) {
 	const host = `(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:,\[\]]+)(?::\d{1,5})?`
-	form := regexp.MustCompile(`^(\w+://(?:[^/?#]*@)?(?:` + host + `)?)((?:,` + host + `)*)((?:[/?][^#@]*)?)$`)
+	form := regexp.MustCompile(`^([\w+]+://(?:[^/?#]*@)?(?:` + host + `)?)((?:,` + host + `)*)((?:[/?][^#@]*)?)$`)
 	parts := form.FindStringSubmatch(string(u))
 	if parts == nil {
 		return nil, false

@@ -23,7 +23,8 @@ func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
 		"redis://u:%2Fhunter2@[::1]:1/0": "redis://u:***@[::1]:1/0",
 		"unix://u:hunter2@/run/r.sock":   "unix://u:***@/run/r.sock",
 		"unix:///run/r.sock?db=1":        "unix:///run/r.sock?db=1",
-		"redis://s1?master_name=m&addr=s2:1&addr=s3:1&username=u&password=hunter2&sentinel_Password=hunter2": "redis://s1?master_name=m&addr=s2:1&addr=s3:1&username=u&password=***&sentinel_Password=***",
+		"redis+sentinel://u:hunter2@s1,s2:1,[::1]:1/2?master=m&sentinel_Password=hunter2": "redis+sentinel://u:***@s1,s2:1,[::1]:1/2?master=m&sentinel_Password=***",
+		"rediss+cluster://u:hunter2@a:1,b:1":                                              "rediss+cluster://u:***@a:1,b:1",
 
 		"clickhouse://u:hunter2@a:9000,b,[::1]:9/db?z=1&a=2": "clickhouse://u:***@a:9000,b,[::1]:9/db?z=1&a=2",
 		"http://a:8123/?pass%77ord=hunter2":                  "http://a:8123/?pass%77ord=***",

@@ -1,8 +1,8 @@
 // Package cachetest gives tests a Redis.
 //
 // [Embedded] is the one inside the process. [RealRedis] is a redis-server of the
-// test's own, which can be killed, restarted and made to hang; [RealCluster] is a
-// Redis Cluster of three. Without the program redis-server the test is skipped,
+// test's own, which can be killed, restarted and made to hang; [RealSentinels] is a
+// pair of them that Sentinels watch, and [RealCluster] a Redis Cluster. Without the program redis-server the test is skipped,
 // unless PNYX_TEST_REQUIRE_REDIS is set: then it fails.
 package cachetest
 
@@ -20,7 +20,7 @@ import (
 const program = "redis-server"
 
 // soon bounds every wait for a server. Nothing waits for it when all is well.
-const soon = 20 * time.Second
+const soon = 30 * time.Second
 
 // poll is how often a server is asked again.
 const poll = 5 * time.Millisecond

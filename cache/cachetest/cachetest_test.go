@@ -79,3 +79,21 @@ func TestFlushEmptiesEveryKindOfRedis(t *testing.T) {
 		t.Error("a killed cluster answers")
 	}
 }
+
+func TestSentinelsReplaceAPrimaryThatDied(t *testing.T) {
+	t.Parallel()
+	sentinels := cachetest.RealSentinels(t)
+	client := cachetest.Connect(t, sentinels.URL)
+	if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Do(t.Context(), "wait", 1, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	former := sentinels.Primary()
+	former.Kill()
+	sentinels.AwaitFailover(former)
+	if got, err := client.Get(t.Context(), "key").Result(); err != nil || got != "value" {
+		t.Errorf("after the failover: got %q, %v, want what was written before", got, err)
+	}
+}

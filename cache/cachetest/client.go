@@ -7,13 +7,15 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
+
+	"pnyx/cache"
 )
 
 // Connect returns a client that does to the Redis at a URL what a cache.Store does
-// not, until the end of tb. Of a Cluster, the URL names more nodes than one.
+// not, until the end of tb.
 func Connect(tb testing.TB, url string) redis.UniversalClient {
 	tb.Helper()
-	client, err := newClient(url)
+	client, err := cache.NewClient(url)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -47,15 +49,4 @@ func Quiet() {
 // second, for a server that went away: no leak to a TestMain that looks for some.
 func Leftover() goleak.Option {
 	return goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
-}
-
-func newClient(url string) (redis.UniversalClient, error) {
-	if options, err := redis.ParseURL(url); err == nil {
-		return redis.NewClient(options), nil
-	}
-	options, err := redis.ParseClusterURL(url)
-	if err != nil {
-		return nil, err
-	}
-	return redis.NewClusterClient(options), nil
 }

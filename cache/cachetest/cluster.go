@@ -3,7 +3,6 @@ package cachetest
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 )
@@ -36,11 +35,13 @@ func RealCluster(tb testing.TB) *Cluster {
 		c.nodes = append(c.nodes, node)
 	}
 	c.join(tb)
-	query := url.Values{}
-	for _, node := range c.nodes[1:] {
-		query.Add("addr", node.addr)
+	c.URL = "redis+cluster://"
+	for i, node := range c.nodes {
+		if i > 0 {
+			c.URL += ","
+		}
+		c.URL += node.addr
 	}
-	c.URL = c.nodes[0].URL + "?" + query.Encode()
 	return c
 }
 

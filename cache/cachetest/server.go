@@ -27,8 +27,10 @@ type Server struct {
 	// URL is its address, the same after a Restart.
 	URL string
 
-	tb      testing.TB
-	path    string
+	tb   testing.TB
+	path string
+	// file is the configuration that a Sentinel keeps; others have none.
+	file    string
 	addr    string
 	args    []string
 	process *process
@@ -118,7 +120,11 @@ func (s *Server) launch() error {
 		return fmt.Errorf("address of %s: %w", program, err)
 	}
 	s.process = &process{exited: make(chan struct{})}
-	command := exec.Command(s.path, append([]string{"--port", port}, s.args...)...) //nolint:noctx,gosec // Kill ends it
+	args := append([]string{"--port", port}, s.args...)
+	if s.file != "" {
+		args = append([]string{s.file, "--sentinel"}, args...)
+	}
+	command := exec.Command(s.path, args...) //nolint:noctx,gosec // Kill ends it
 	command.Stdout, command.Stderr = &s.process.output, &s.process.output
 	if err := command.Start(); err != nil {
 		s.process = nil

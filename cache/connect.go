@@ -1,0 +1,274 @@
+package cache
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Ports where a URL names none.
+const (
+	redisPort    = "6379"
+	sentinelPort = "26379"
+)
+
+// endpoint is where a Redis is, and of which kind: one of its fields is set.
+type endpoint struct {
+	server    *redis.Options
+	sentinels *redis.FailoverOptions
+	cluster   *redis.ClusterOptions
+}
+
+// CheckURL says what is wrong with a Redis URL, without connecting and without
+// showing the password.
+func CheckURL(redisURL string) error {
+	_, err := parseURL(redisURL)
+	return err
+}
+
+// NewClient returns a client for the Redis at a URL; see Open.
+func NewClient(redisURL string) (redis.UniversalClient, error) {
+	e, err := parseURL(redisURL)
+	if err != nil {
+		return nil, err
+	}
+	return e.client(), nil
+}
+
+// client connects. Without ContextTimeoutEnabled a Redis that hangs would hold a
+// request for seconds, whatever deadline its context has.
+func (e endpoint) client() redis.UniversalClient {
+	switch {
+	case e.sentinels != nil:
+		e.sentinels.ContextTimeoutEnabled = true
+		return redis.NewFailoverClient(e.sentinels)
+	case e.cluster != nil:
+		e.cluster.ContextTimeoutEnabled = true
+		return redis.NewClusterClient(e.cluster)
+	}
+	e.server.ContextTimeoutEnabled = true
+	return redis.NewClient(e.server)
+}
+
+// bound limits how long a command may hold those that go with it, and sends it
+// once.
+func (e endpoint) bound(dial, timeout time.Duration) {
+	const once = -1
+	switch {
+	case e.sentinels != nil:
+		o := e.sentinels
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = dial, timeout, timeout, once
+	case e.cluster != nil:
+		o := e.cluster
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = dial, timeout, timeout, once
+	default:
+		o := e.server
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = dial, timeout, timeout, once
+	}
+}
+
+// Errors of Redis URLs. None quotes the URL: where a password stands in a malformed
+// one is anybody's guess.
+var (
+	errMalformedURL = errors.New("is malformed: want redis://host:6379, rediss:// for TLS, unix:///path, " +
+		"redis+sentinel://host:26379,host:26379?master=name or redis+cluster://host:6379,host:6379, with " +
+		"user:password@ before the first host")
+	errOneHost    = errors.New("names several hosts: write redis+cluster:// or redis+sentinel:// before them")
+	errNoMaster   = errors.New("needs ?master= with the name by which Sentinels know the Redis")
+	errNoDatabase = errors.New("names a database: a Redis Cluster has only the one that needs no name")
+)
+
+// parseURL reads a Redis URL of any kind. go-redis has a form of its own for each;
+// its errors quote the URL, and with it the password.
+func parseURL(redisURL string) (endpoint, error) {
+	u, hosts, err := splitURL(redisURL)
+	if err != nil {
+		return endpoint{}, err
+	}
+	scheme, kind, _ := strings.Cut(u.Scheme, "+")
+	u.Scheme = scheme
+	if err := checkParameters(u.Query(), kind); err != nil {
+		return endpoint{}, err
+	}
+	switch {
+	case scheme == "unix" && kind == "" && len(hosts) == 0:
+		return parseServer(u)
+	case scheme != "redis" && scheme != "rediss" || len(hosts) == 0:
+		return endpoint{}, errMalformedURL
+	}
+	switch kind {
+	case "":
+		if len(hosts) > 1 {
+			return endpoint{}, errOneHost
+		}
+		return parseServer(u)
+	case "sentinel":
+		return parseSentinels(u, hosts)
+	case "cluster":
+		return parseCluster(u, hosts)
+	}
+	return endpoint{}, errMalformedURL
+}
+
+// splitURL is url.Parse for several hosts, of which the URL it returns has the
+// first.
+func splitURL(redisURL string) (u *url.URL, hosts []string, err error) {
+	parts := regexp.MustCompile(`^([a-z+]+://(?:[^/?#]*@)?)([^/?#@]*)((?:/[^?#]*)?(?:\?[^#]*)?)$`).FindStringSubmatch(redisURL)
+	if parts == nil {
+		return nil, nil, errMalformedURL
+	}
+	if parts[2] != "" {
+		hosts = strings.Split(parts[2], ",")
+	}
+	form := regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:\d{1,5})?$`)
+	for _, host := range hosts {
+		if !form.MatchString(host) {
+			return nil, nil, errMalformedURL
+		}
+	}
+	first := parts[1] + strings.Join(hosts[:min(len(hosts), 1)], "") + parts[3]
+	if u, err = url.Parse(first); err != nil {
+		return nil, nil, errMalformedURL
+	}
+	if _, err := url.ParseQuery(u.RawQuery); err != nil {
+		return nil, nil, errMalformedURL
+	}
+	return u, hosts, nil
+}
+
+// parameters are those that every kind of Redis has. Those that would weaken what
+// is relied on, reading from replicas or not verifying whom one talks to, are not
+// among them.
+func parameters(kind string) []string {
+	all := []string{
+		"client_name", "conn_max_idle_time", "conn_max_lifetime", "dial_timeout", "max_active_conns", "max_idle_conns",
+		"max_retries", "max_retry_backoff", "min_idle_conns", "min_retry_backoff", "pool_size", "pool_timeout",
+		"read_timeout", "write_timeout",
+	}
+	switch kind {
+	case "sentinel":
+		all = append(all, "db", "master", "sentinel_username", "sentinel_password")
+	case "":
+		all = append(all, "db")
+	}
+	return all
+}
+
+// misplaced says what to write in place of parameters that go-redis, or people, may
+// think of.
+func misplaced() map[string]string {
+	const primaries = "is not possible: answers are read from primaries, because a replica lags behind"
+	return map[string]string{
+		"addr":             "is not possible: further hosts follow the first one, joined by commas",
+		"master_name":      "is not possible: write redis+sentinel://host:26379,host:26379?master=",
+		"master":           "is for redis+sentinel:// alone",
+		"username":         "is not possible: user:password@ goes before the hosts",
+		"password":         "is not possible: user:password@ goes before the hosts",
+		"skip_verify":      "is not possible: certificates are verified; name an authority of your own in SSL_CERT_FILE",
+		"read_only":        primaries,
+		"replica_only":     primaries,
+		"route_by_latency": primaries,
+		"route_randomly":   primaries,
+		"db":               errNoDatabase.Error(),
+	}
+}
+
+// checkParameters quotes no name that it does not know: that may be the tail of a
+// password.
+func checkParameters(query url.Values, kind string) error {
+	known := parameters(kind)
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if slices.Contains(known, name) {
+			if len(query[name]) > 1 {
+				return fmt.Errorf("has the parameter %s twice", name)
+			}
+			continue
+		}
+		if instead, asked := misplaced()[name]; asked {
+			return fmt.Errorf("has the parameter %s, which %s", name, instead)
+		}
+		return fmt.Errorf("has an unknown parameter: want %s", strings.Join(known, ", "))
+	}
+	return nil
+}
+
+func parseServer(u *url.URL) (endpoint, error) {
+	options, err := redis.ParseURL(u.String())
+	if err != nil {
+		return endpoint{}, errValues
+	}
+	return endpoint{server: options}, nil
+}
+
+// errValues stands for what go-redis says about values, which it quotes.
+var errValues = errors.New("has a value that does not read: want a number as database, durations such as 500ms, and whole numbers")
+
+// parseSentinels translates into the form of go-redis, in which user and password
+// are those of the Sentinels.
+func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
+	query := u.Query()
+	if query.Get("master") == "" {
+		return endpoint{}, errNoMaster
+	}
+	query.Set("master_name", query.Get("master"))
+	user, password := query.Get("sentinel_username"), query.Get("sentinel_password")
+	for _, name := range []string{"master", "sentinel_username", "sentinel_password"} {
+		query.Del(name)
+	}
+	if u.User != nil {
+		query.Set("username", u.User.Username())
+		ofRedis, _ := u.User.Password()
+		query.Set("password", ofRedis)
+	}
+	u.User = url.UserPassword(user, password)
+	setHosts(u, query, hosts, sentinelPort)
+	options, err := redis.ParseFailoverURL(u.String())
+	if err != nil {
+		return endpoint{}, errValues
+	}
+	options.TLSConfig = ownNames(options.TLSConfig)
+	return endpoint{sentinels: options}, nil
+}
+
+func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
+	if strings.Trim(u.Path, "/") != "" {
+		return endpoint{}, errNoDatabase
+	}
+	setHosts(u, u.Query(), hosts, redisPort)
+	options, err := redis.ParseClusterURL(u.String())
+	if err != nil {
+		return endpoint{}, errValues
+	}
+	options.TLSConfig = ownNames(options.TLSConfig)
+	return endpoint{cluster: options}, nil
+}
+
+// setHosts names the hosts as go-redis has it, the first as host and the others as
+// parameters.
+func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
+	for i, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			hosts[i] = host + ":" + port
+		}
+	}
+	u.Host, query["addr"] = hosts[0], hosts[1:]
+	u.RawQuery = query.Encode()
+}
+
+// ownNames has each server prove its own name: go-redis would ask all of them for
+// that of the first host.
+func ownNames(config *tls.Config) *tls.Config {
+	if config == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
+}
