@@ -142,6 +142,16 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 }
 
+// WriteAgain writes everything down at the next writing: Redis may have lost what
+// was written last.
+func (m *Meter) WriteAgain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for field := range m.counts {
+		m.changed[field] = true
+	}
+}
+
 // write writes down what has changed. What Redis does not take is written later.
 func (m *Meter) write(ctx context.Context) {
 	for {

@@ -94,6 +94,7 @@ func New(o Options) *API {
 	}
 	a.local = newLocalCopies(o.LocalBytes, o.Metrics)
 	a.publication.changed = a.local.drop
+	a.publication.renewed = a.meter.WriteAgain
 	a.pages = newPages(o.Store, a.publication, o.RequestTimeout, o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",

@@ -18,8 +18,9 @@ type publicationWatch struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.Published]
-	// changed is called whenever something newer is published.
-	changed func()
+	// changed is called whenever something newer is published, and renewed when
+	// everything was published anew, because Redis lost something.
+	changed, renewed func()
 }
 
 func newPublicationWatch(store *cache.Store, staleAfter time.Duration) *publicationWatch {
@@ -36,6 +37,9 @@ func (w *publicationWatch) run(ctx context.Context) {
 			before := w.latest.Swap(&published)
 			if before == nil || before.Revision != published.Revision {
 				w.changed()
+			}
+			if before != nil && before.Whole != published.Whole {
+				w.renewed()
 			}
 		}
 		select {

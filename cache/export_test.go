@@ -21,6 +21,9 @@ func ItemKey(daoID string) Key { return directoryItemKey(daoID) }
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }
 
+// PaymentKey names what is known of a payment.
+func PaymentKey(id string) Key { return paymentKey(id) }
+
 // ListKey names the list of the DAOs that a filter lets through.
 func (f DAOFilter) ListKey() Key { return f.listKey() }
 

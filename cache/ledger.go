@@ -52,8 +52,30 @@ func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
 	return there == 1, readError(err)
 }
 
-// RestorePayments writes the payments of the ledger that Redis does not know, and
-// says that they are there. Open ones are due at once.
+// UnrestorePayments says that payments of the ledger may be missing. None is taken
+// until they are restored.
+func (s *Store) UnrestorePayments(ctx context.Context) error {
+	return readError(s.client.Del(ctx, string(paymentRestoredKey)).Err())
+}
+
+// restorePayment writes a payment unless as much is known of it: first it is only
+// claimed (c), then open (p), then at its end (e).
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var restorePayment = redis.NewScript(`
+local order = {c = 1, p = 2, e = 3}
+local held, mark = redis.call('GETRANGE', KEYS[1], 0, 0), string.sub(ARGV[1], 1, 1)
+if (order[held] or 0) >= order[mark] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if mark == 'p' then
+	redis.call('ZADD', KEYS[2], 'NX', ARGV[4], ARGV[3])
+else
+	redis.call('ZREM', KEYS[2], ARGV[3])
+end
+return 1`)
+
+// RestorePayments writes the payments of the ledger that Redis does not know, or
+// knows less of, and says that they are there. Open ones are due at once.
 func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payment) error {
 	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, p := range payments {
@@ -61,10 +83,8 @@ func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payme
 			if err != nil {
 				return err
 			}
-			pipe.SetNX(ctx, string(paymentKey(p.ID)), value, keptFor(p))
-			if p.State == governance.PaymentSettling {
-				pipe.ZAddNX(ctx, string(paymentDueKey), redis.Z{Score: float64(time.Now().UnixMilli()), Member: p.ID})
-			}
+			restorePayment.Eval(ctx, pipe, []string{string(paymentKey(p.ID)), string(paymentDueKey)},
+				value, keptFor(p).Milliseconds(), p.ID, time.Now().UnixMilli())
 		}
 		pipe.Set(ctx, string(paymentRestoredKey), "1", 0)
 		return nil

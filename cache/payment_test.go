@@ -124,8 +124,8 @@ func unrestoredPayments(t *bench) {
 func TestAPaymentThatDoesNotDecodeIsAMiss(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, cachetest.Embedded(t), nil)
-	b.set("pnyx:1:{payments}:claim:x", "c?")
-	if _, err := b.store.Payment(t.Context(), "x"); !errors.Is(err, cache.ErrMiss) {
-		t.Errorf("got %v, want ErrMiss", err)
+	b.set(cache.PaymentKey("x"), "c?")
+	if _, err := b.store.Payment(t.Context(), "x"); !errors.Is(err, cache.ErrBroken) || !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("got %v, want %v", err, cache.ErrBroken)
 	}
 }

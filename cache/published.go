@@ -23,6 +23,10 @@ type Published struct {
 	// HeartbeatAt is when the worker last found that nothing newer is to be
 	// published.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
+	// Whole is the last revision at which everything was published.
+	Whole uint64 `msgpack:"whole"`
+	// Identity is that of the Redis when everything was; see Store.Identity.
+	Identity string `msgpack:"identity"`
 	// CursorKey signs the cursors of every API node.
 	CursorKey []byte `msgpack:"cursorKey"`
 }

@@ -48,12 +48,20 @@ func (s *session) step(ctx context.Context) error {
 	if err := s.sealAbandoned(ctx, now); err != nil {
 		return err
 	}
+	// Asked before anything is read or written, so that a failover meanwhile shows at
+	// the next step.
+	identity, err := s.worker.store.Identity(ctx)
+	if err != nil {
+		return err
+	}
 	published, err := s.worker.store.Published(ctx)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
-		return s.publishAll(ctx, now)
+		return s.publishAll(ctx, now, identity)
 	case err != nil:
 		return err
+	case published.Identity != identity:
+		return s.publishAgain(ctx, now, identity)
 	}
 	if s.taken == nil {
 		s.adopt(published)
@@ -68,6 +76,21 @@ func (s *session) adopt(published cache.Published) {
 	s.unsettled = map[string]bool{}
 }
 
+// errFailedOver ends a session: all that is kept beside publication begins anew too.
+var errFailedOver = errors.New("redis has failed over or was restarted")
+
+// publishAgain publishes everything although it was: the last writes may be lost,
+// and one of an age ago may have come back. What is there is served meanwhile.
+func (s *session) publishAgain(ctx context.Context, now time.Time, identity string) error {
+	if s.taken != nil {
+		return errFailedOver
+	}
+	if err := s.worker.store.UnrestorePayments(ctx); err != nil {
+		return err
+	}
+	return s.publishAll(ctx, now, identity)
+}
+
 func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
 	if now.Sub(s.lookedForDead) < abandonedEvery {
 		return nil
@@ -76,8 +99,8 @@ func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
 	return s.worker.warehouse.SealAbandoned(ctx)
 }
 
-// publishAll publishes everything that the warehouse holds.
-func (s *session) publishAll(ctx context.Context, now time.Time) error {
+// publishAll publishes everything that the warehouse holds to a Redis of an identity.
+func (s *session) publishAll(ctx context.Context, now time.Time, identity string) error {
 	key, err := s.worker.warehouse.SigningKey(ctx, "cursor")
 	if err != nil {
 		return err
@@ -100,7 +123,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time) error {
 		return err
 	}
 	revision := s.nextRevision(now)
-	s.adopt(cache.Published{CursorKey: key})
+	s.adopt(cache.Published{CursorKey: key, Whole: revision, Identity: identity})
 	p := newPublication(s.worker, revision, now)
 	if err := p.loadCounterparts(ctx, nil); err != nil {
 		return err

@@ -76,6 +76,9 @@ func (w *Worker) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 		case errors.Is(err, cache.ErrNotLeader):
 			pause = w.interval
+		case errors.Is(err, errFailedOver):
+			pause = w.interval
+			w.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: the last writes may be lost", slog.Any("error", err))
 		default:
 			w.metrics.errors.Inc()
 			w.logger.LogAttrs(ctx, slog.LevelError, "publication interrupted", slog.Any("error", err))

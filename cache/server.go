@@ -1,0 +1,71 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Identity names the present lives of all primaries. It changes when one was
+// restarted, when its replica took over, and when one joined a Cluster. Replication
+// is asynchronous, and so is writing to disk: whatever was written shortly before
+// may be gone then, and nothing else tells of it. A Redis that does not say who it
+// is, as the embedded one, has the identity of one that never fails over.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	var lives []string
+	err := s.ask(ctx, "server", func(said map[string]string) {
+		lives = append(lives, said["run_id"])
+	})
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(lives)
+	return strings.Join(lives, " "), nil
+}
+
+// ask has every primary tell a section of what it knows of itself, one after the
+// other. What a server does not tell is empty.
+func (s *Store) ask(ctx context.Context, section string, tell func(said map[string]string)) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	var mu sync.Mutex
+	askOne := func(ctx context.Context, server redis.Cmdable) error {
+		said, err := server.Info(ctx, section).Result()
+		if err != nil && !isReticent(err) {
+			return fmt.Errorf("%w: ask a server for its %s: %w", ErrUnavailable, section, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		tell(parseInfo(said))
+		return nil
+	}
+	if cluster, is := s.client.(*redis.ClusterClient); is {
+		return cluster.ForEachMaster(ctx, func(ctx context.Context, server *redis.Client) error {
+			return askOne(ctx, server)
+		})
+	}
+	return askOne(ctx, s.client)
+}
+
+// isReticent says whether a server refused to tell for good: the embedded one knows
+// few sections, and users may lack the right.
+func isReticent(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) &&
+		(strings.HasPrefix(reply.Error(), "NOPERM") || strings.Contains(reply.Error(), "is not supported"))
+}
+
+func parseInfo(text string) map[string]string {
+	said := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
+			said[name] = value
+		}
+	}
+	return said
+}
