@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -42,8 +43,24 @@ func NewView(v View, payload any) (View, error) {
 	return v, nil
 }
 
+// ErrWithheld is a view of something that is there, and of which nothing can be told
+// yet.
+var ErrWithheld = errors.New("the numbers do not agree yet")
+
+// withheld is the payload of such a view, from which no resource shape is decoded.
+const withheld = "withheld"
+
+// Withheld returns a view that says ErrWithheld to whoever decodes it.
+func Withheld(v View) (View, error) {
+	return NewView(v, withheld)
+}
+
 // Decode reads the payload into a resource shape.
 func (v View) Decode(payload any) error {
+	var text string
+	if msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld {
+		return fmt.Errorf("%w: %w", ErrMiss, ErrWithheld)
+	}
 	if err := msgpack.Unmarshal(v.Payload, payload); err != nil {
 		return fmt.Errorf("%w: decode a view: %w", ErrMiss, err)
 	}

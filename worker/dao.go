@@ -13,6 +13,8 @@ type daoAssessment struct {
 	dao           warehouse.CatalogDAO
 	totals        warehouse.DAOTotals
 	participation warehouse.Participation
+	// unsettled says that the two do not agree yet.
+	unsettled bool
 	// topics counts the DAO's visible forum topics.
 	topics      uint64
 	forumAt     *governance.Timestamp

@@ -32,6 +32,9 @@ type publication struct {
 	began    time.Time
 	writer   *cache.Writer
 	catalog  *warehouse.Catalog
+	// everything says that Redis holds nothing yet: what is not written has no last good
+	// numbers to keep, and would look as if it did not exist.
+	everything bool
 	// daos are those that published proposals belong, or belonged, to.
 	daos map[string]bool
 	// unsettled are the DAOs whose numbers did not agree, and before those of which
@@ -138,16 +141,17 @@ func (p *publication) publishProposals(ctx context.Context, refs []record.RefHas
 	for i := range assessments {
 		a := &assessments[i]
 		former, wasPublished := before[a.proposal.Ref]
+		kept := a.count.unbalanced != nil && wasPublished
 		if a.count.unbalanced != nil {
 			if err := p.holdBack(ctx, a, wasPublished); err != nil {
 				return err
 			}
-			if wasPublished {
-				if former == a.identity {
-					shown = append(shown, a)
-				}
-				continue
+		}
+		if kept && !p.everything {
+			if former == a.identity {
+				shown = append(shown, a)
 			}
+			continue
 		}
 		if wasPublished && former != a.identity {
 			if err := p.retract(ctx, former); err != nil {
@@ -161,7 +165,10 @@ func (p *publication) publishProposals(ctx context.Context, refs []record.RefHas
 			return err
 		}
 		p.daos[a.identity.DAOID] = true
-		counted, shown = append(counted, a), append(shown, a)
+		shown = append(shown, a)
+		if !kept {
+			counted = append(counted, a)
+		}
 	}
 	if err := p.publishEvidence(ctx, shown); err != nil {
 		return err
@@ -350,7 +357,10 @@ func (p *publication) publishDAO(
 			p.worker.reportUnbalanced(ctx, err, slog.String("dao_id", id))
 		}
 		p.unsettled[id] = true
-		return nil
+		if !p.everything {
+			return nil
+		}
+		a.unsettled = true
 	}
 	p.finished++
 	return p.writeDAO(ctx, a)
@@ -358,10 +368,10 @@ func (p *publication) publishDAO(
 
 // writeDAO writes the views of a DAO.
 func (p *publication) writeDAO(ctx context.Context, a daoAssessment) error {
-	payloads := map[cache.Key]any{
-		cache.DAODetailKey(a.dao.ID):  a.detail(),
-		cache.DataStatusKey(a.dao.ID): a.dataStatus(),
+	if err := p.writeDAODetail(ctx, a); err != nil {
+		return err
 	}
+	payloads := map[cache.Key]any{cache.DataStatusKey(a.dao.ID): a.dataStatus()}
 	for _, timeline := range a.timelines() {
 		payloads[cache.TimelineKey(a.dao.ID, timeline.Metric)] = timeline
 	}
@@ -378,6 +388,18 @@ func (p *publication) writeDAO(ctx context.Context, a daoAssessment) error {
 		return err
 	}
 	return p.writer.SetDAO(ctx, p.head(), a.listItem())
+}
+
+// writeDAODetail writes the one view in which the DAO's ballots are summed up.
+func (p *publication) writeDAODetail(ctx context.Context, a daoAssessment) error {
+	view, err := cache.NewView(p.head(), a.detail())
+	if a.unsettled {
+		view, err = cache.Withheld(p.head())
+	}
+	if err != nil {
+		return err
+	}
+	return p.writer.SetView(ctx, cache.DAODetailKey(a.dao.ID), view)
 }
 
 // markVoters moves the mark of the DAO's ranking, unless it is read from a copy

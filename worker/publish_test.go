@@ -365,6 +365,48 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 	h.hasVotes(key, "2")
 }
 
+func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	h.work(h.metrics)
+	key := keyOf("dao.eth", "a")
+	h.hasVotes(key, "1")
+	twice := vote("a", "0x2", "5")
+	twice.Choices = []string{"1", "2"}
+	h.append(twice)
+	h.within(func() error {
+		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
+			return errors.New("no mismatch was counted")
+		}
+		return nil
+	})
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	h.within(func() error {
+		_, err := h.store.Published(t.Context())
+		return err
+	})
+
+	if summary, view, err := h.summary(key); err != nil || summary.Totals != nil || view.Readiness != governance.ReadinessUnavailable {
+		t.Errorf("got %+v, %s (%v), want a summary without totals", summary, view.Readiness, err)
+	}
+	if _, err := h.dao("dao.eth"); !errors.Is(err, cache.ErrWithheld) {
+		t.Errorf("got %v for the DAO, want it to be withheld", err)
+	}
+	page, err := h.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+	if err != nil || len(page.Items) != 1 {
+		t.Errorf("got %+v (%v), want the one DAO", page.Items, err)
+	}
+	h.append(vote("a", "0x2", "5"))
+	h.hasVotes(key, "2")
+	h.within(func() error {
+		_, err := h.dao("dao.eth")
+		return err
+	})
+}
+
 func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -128,7 +128,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time, identity string
 	if err := p.loadCounterparts(ctx, nil); err != nil {
 		return err
 	}
-	p.topics = topics
+	p.topics, p.everything = topics, true
 	if err := p.run(ctx, refs, everyDAO); err != nil {
 		return fmt.Errorf("publish everything: %w", err)
 	}
