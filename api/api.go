@@ -53,6 +53,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Metrics  prometheus.Registerer
 	Prices   Prices
+	// Purged says that shared caches are told of each publication.
+	Purged bool
 }
 
 // API is one API node.
@@ -69,6 +71,7 @@ type API struct {
 	meter       *access.Meter
 	payments    *x402.Gate
 	prices      Prices
+	purged      bool
 	timeout     time.Duration
 	logger      *slog.Logger
 	metrics     metrics
@@ -87,6 +90,7 @@ func New(o Options) *API {
 		meter:       o.Meter,
 		payments:    o.Payments,
 		prices:      o.Prices,
+		purged:      o.Purged,
 		timeout:     o.RequestTimeout,
 		logger:      o.Logger,
 		metrics:     newMetrics(o.Metrics),
@@ -170,6 +174,7 @@ func (a *API) Shutdown(ctx context.Context) error {
 func (a *API) serve(route Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		pass := a.identify(c, route)
+		pass.vary(c)
 		values, err := route.parse(c)
 		if err != nil {
 			return err
@@ -185,15 +190,21 @@ func (a *API) serve(route Route) fiber.Handler {
 		defer cancel()
 		answer, err := a.find(ctx, values)
 		if err != nil {
+			tellMissing(c, values, err)
 			return err
 		}
-		writeValidators(c, route, answer)
-		if isHeld(c, answer.etag) {
+		readiness := a.readiness(answer)
+		etag := answer.named(readiness)
+		a.writeCaching(c, pass, answer, readiness)
+		if etag != "" {
+			writeValidators(c, answer, etag)
+		}
+		if isHeld(c, etag) {
 			setCommonHeaders(c)
 			c.Status(fiber.StatusNotModified)
 			return nil
 		}
-		if err := a.writeAnswer(c, answer); err != nil {
+		if err := a.writeAnswer(c, answer, readiness); err != nil {
 			return err
 		}
 		return a.collect(c, pass)
@@ -223,7 +234,11 @@ func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
-	answer.etag = etagOf(values, found.view.Revision)
+	answer.etag, answer.address, answer.tags = etagOf(values, answer), values.address(), tagsOf(values)
+	if answer.page != nil && answer.page.NextCursor != nil {
+		answer.next = values.addressAt(*answer.page.NextCursor)
+	}
+	answer.status = found.source.status(found.view, a.now())
 	a.local.set(key, answer)
 	return answer, nil
 }

@@ -13,14 +13,14 @@ func (a *API) dataStatus(ctx context.Context, values Values) (answer, error) {
 	id := values.text("daoId")
 	var status governance.DataStatus
 	view, err := a.view(ctx, cache.DataStatusKey(id), &status, notFound("daoId", id))
-	return answer{data: status, view: view}, err
+	return answer{data: status, view: view, source: readView}, err
 }
 
 func (a *API) daoDetail(ctx context.Context, values Values) (answer, error) {
 	id := values.text("daoId")
 	var detail governance.DAODetail
 	view, err := a.view(ctx, cache.DAODetailKey(id), &detail, notFound("daoId", id))
-	return answer{data: detail, view: view}, err
+	return answer{data: detail, view: view, source: readView}, err
 }
 
 func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
@@ -43,7 +43,7 @@ func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
 	if err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: listed.Items, view: listed.View, page: &page{Limit: limit}}
+	found := answer{data: listed.Items, view: listed.View, source: readView, page: &page{Limit: limit}}
 	if len(listed.Items) > limit {
 		found.data = listed.Items[:limit]
 		next, err := sealCursor(key, values, listed.Items[limit-1].DAOID)

@@ -21,10 +21,6 @@ const (
 	pathCatalog = "/.well-known/api-catalog"
 )
 
-// documentCache lets anybody keep a document for a while: it changes with releases
-// and prices.
-const documentCache = "public, max-age=300"
-
 // document is a text that a node serves as it is.
 type document struct {
 	kind   string
@@ -66,7 +62,7 @@ func serveDocument(kind string, write func() ([]byte, error)) fiber.Handler {
 func (d document) send(c *fiber.Ctx) error {
 	setCommonHeaders(c)
 	c.Set(fiber.HeaderContentType, d.kind)
-	c.Set(fiber.HeaderCacheControl, documentCache)
+	setDocumentCaching(c)
 	c.Set(fiber.HeaderETag, d.etag)
 	c.Vary(fiber.HeaderAcceptEncoding)
 	if c.Fresh() {
@@ -107,6 +103,7 @@ func (a *API) home(c *fiber.Ctx) error {
 	c.Vary(fiber.HeaderAccept)
 	if c.Get(fiber.HeaderAccept) != "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) == fiber.MIMETextHTML {
 		setCommonHeaders(c)
+		setDocumentCaching(c)
 		return c.Redirect(pathDocs, http.StatusFound)
 	}
 	e := noSuchPath(pathHome)

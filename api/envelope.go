@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -27,6 +26,8 @@ type answer struct {
 	view cache.View
 	// page is set for lists.
 	page *page
+	// source says where the view was found.
+	source source
 	// own is set for what the node knows by itself: nothing published can outdate it.
 	own bool
 }
@@ -75,20 +76,16 @@ type errorMeta struct {
 
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is
 // in bytes already.
-func (a *API) writeAnswer(c *fiber.Ctx, found rendered) error {
+func (a *API) writeAnswer(c *fiber.Ctx, found rendered, readiness governance.Readiness) error {
 	now := a.now()
-	if found.page != nil && found.page.NextCursor != nil {
-		c.Set(fiber.HeaderLink, fmt.Sprintf(`<%s>; rel="next"`, nextLink(c, *found.page.NextCursor)))
-	}
-	status := found.view.Readiness
-	if !found.own {
-		status = a.publication.readiness(found.view, now)
+	if found.next != "" {
+		c.Set(fiber.HeaderLink, "<"+found.next+`>; rel="next"`)
 	}
 	described, err := json.Marshal(meta{
 		RequestID:   requestID(c),
 		GeneratedAt: governance.TimestampOf(now),
 		DataAsOf:    found.view.DataAsOf,
-		Readiness:   readinessState{status},
+		Readiness:   readinessState{readiness},
 		Page:        found.page,
 	})
 	if err != nil {
@@ -102,14 +99,6 @@ func (a *API) writeAnswer(c *fiber.Ctx, found rendered) error {
 	body = append(body, described...)
 	body = append(body, "}\n"...)
 	return c.Status(fiber.StatusOK).Send(body)
-}
-
-// nextLink is the request's own address with another cursor, however the former
-// one was spelled.
-func nextLink(c *fiber.Ctx, cursor string) string {
-	query, _ := url.ParseQuery(string(c.Request().URI().QueryString())) // parsed before, hence no error
-	query.Set("cursor", cursor)
-	return strings.Clone(c.Path()) + "?" + query.Encode()
 }
 
 func writeJSON(c *fiber.Ctx, status int, body any) error {

@@ -27,7 +27,8 @@ func eventsRoute() Route {
 		},
 		check:   checkWindow(longestWindow),
 		Returns: []governance.Event{},
-		answer:  (*API).listEvents,
+		Fresh:   publishedFreshness(), tags: listTags(cache.EventPage),
+		answer: (*API).listEvents,
 	}
 }
 

@@ -61,23 +61,26 @@ func (p *pages) run(ctx context.Context) {
 	})
 }
 
-// page returns a page. A stale one is renewed first, if that is done in no time.
-func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+// page returns a page, and where it was found. A stale one is renewed first, if that
+// is done in no time.
+func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
 	v, marked, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, marked):
 		p.metrics.reads.WithLabelValues(string(r.Kind), "fresh").Inc()
 		// However old it is, nothing was published since that it does not show.
 		v.FreshUntil = nil
-		return v, nil
+		return v, readView, nil
 	case err == nil && !v.Absent: // what did not exist a moment ago may do so by now
 		p.metrics.reads.WithLabelValues(string(r.Kind), "stale").Inc()
-		return p.renew(ctx, r, v), nil
+		v, found := p.renew(ctx, r, v)
+		return v, found, nil
 	case err != nil && !errors.Is(err, cache.ErrMiss):
-		return cache.View{}, unavailable(err)
+		return cache.View{}, "", unavailable(err)
 	}
 	p.metrics.reads.WithLabelValues(string(r.Kind), "miss").Inc()
-	return p.make(ctx, r)
+	v, err = p.make(ctx, r)
+	return v, filled, err
 }
 
 // fresh says whether nothing is known that the page does not show.
@@ -89,15 +92,15 @@ func (p *pages) fresh(v cache.View, marked uint64) bool {
 }
 
 // renew has a page made anew, and returns the old one when that takes too long.
-func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) cache.View {
+func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	renewed, err := p.make(ctx, r)
+	v, err := p.make(ctx, r)
 	if err != nil {
 		old.Readiness = governance.Stale
-		return old
+		return old, outdated
 	}
-	return renewed
+	return v, renewed
 }
 
 // make has a page made and waits for it.

@@ -36,12 +36,6 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 			c.Set(headerPolicy, bucketPolicy(ratelimit.Free, rate))
 		}
 	}
-	if p.route.Tier != Free || p.route.Personal {
-		// Errors are not to be stored at all, and say so themselves.
-		if c.Response().StatusCode() < http.StatusBadRequest {
-			c.Set(fiber.HeaderCacheControl, p.cacheControl())
-		}
-	}
 }
 
 // describe returns the policies that a request was held to, and where it stands.

@@ -28,7 +28,7 @@ func listPage[Row any](
 	if limit > cache.ShortPage {
 		request.Limit = cache.LongPage
 	}
-	view, err := a.page(ctx, request, missing)
+	view, from, err := a.page(ctx, request, missing)
 	if err != nil {
 		return answer{}, err
 	}
@@ -36,7 +36,7 @@ func listPage[Row any](
 	if err := view.Decode(&rows); err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: rows, view: view, page: &page{Limit: limit}}
+	found := answer{data: rows, view: view, source: from, page: &page{Limit: limit}}
 	if len(rows) <= limit {
 		return found, nil
 	}
@@ -52,16 +52,16 @@ func listPage[Row any](
 // page reads a page of something that exists, or fails with missing. A worker that
 // found nothing may have looked into a Redis that was just flushed: only when
 // everything is published, nothing is really nothing, and is looked at again.
-func (a *API) page(ctx context.Context, request cache.PageRequest, missing *Error) (cache.View, error) {
-	view, err := a.pages.page(ctx, request)
+func (a *API) page(ctx context.Context, request cache.PageRequest, missing *Error) (cache.View, source, error) {
+	view, from, err := a.pages.page(ctx, request)
 	if err != nil || !view.Absent {
-		return view, err
+		return view, from, err
 	}
 	if _, err := a.store.Published(ctx); err != nil {
-		return cache.View{}, unavailable(err)
+		return cache.View{}, "", unavailable(err)
 	}
-	if view, err = a.pages.page(ctx, request); err == nil && view.Absent {
-		return cache.View{}, missing
+	if view, from, err = a.pages.page(ctx, request); err == nil && view.Absent {
+		return cache.View{}, "", missing
 	}
-	return view, err
+	return view, from, err
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -30,8 +29,13 @@ type rendered struct {
 	view cache.View
 	// etag names the answer; empty for one caller's alone.
 	etag string
-	page *page
-	own  bool
+	// address is the canonical spelling of what was asked, next that of the page after.
+	address, next string
+	tags          tagged
+	// status says which layers were asked for it.
+	status string
+	page   *page
+	own    bool
 }
 
 // localCopies keeps the rendered answers that are asked for again and again, up to
@@ -63,6 +67,7 @@ func (l *localCopies) get(key string) (rendered, bool) {
 	found, ok := l.answers.GetIfPresent(key)
 	if ok {
 		l.hits.Inc()
+		found.status = nodeHit
 	}
 	return found, ok
 }
@@ -92,17 +97,4 @@ func render(found answer) (rendered, error) {
 	head := found.view
 	head.Payload = nil
 	return rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, own: found.own}, nil
-}
-
-// canonical is the one spelling of a request: the route and every parameter, in
-// the route's order, defaults filled in.
-func (v Values) canonical() string {
-	var text strings.Builder
-	text.WriteString(v.route.ID)
-	for _, param := range v.route.Params {
-		if value, given := v.parsed[param.Name]; given {
-			fmt.Fprintf(&text, "\x00%s=%v", param.Name, value)
-		}
-	}
-	return text.String()
 }

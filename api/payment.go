@@ -14,14 +14,6 @@ import (
 	"pnyx/ratelimit"
 )
 
-// cacheControl is what holds for an answer that is not everyone's.
-func (p *pass) cacheControl() string {
-	if p.charge != nil {
-		return "private, no-store"
-	}
-	return "private"
-}
-
 // firstAnswer returns the answer that the payment of a request has bought before.
 func (p *pass) firstAnswer() (x402.Answer, bool) {
 	if p.charge == nil {
@@ -33,7 +25,6 @@ func (p *pass) firstAnswer() (x402.Answer, bool) {
 // admitPayment lets a request in that pays for itself. HEAD gets the challenge that
 // GET would: there is no answer to pay for.
 func (a *API) admitPayment(c *fiber.Ctx, p *pass, values Values) error {
-	c.Vary(x402.HeaderPayment, access.HeaderToken)
 	if a.payments == nil {
 		return tokenRequired(p.route)
 	}
@@ -87,7 +78,7 @@ func (a *API) collect(c *fiber.Ctx, p *pass) error {
 	if err := p.charge.Settle(c.UserContext(), bought); err != nil {
 		// Nothing of the answer may leak.
 		c.Response().Reset()
-		c.Vary(x402.HeaderPayment, access.HeaderToken)
+		p.vary(c)
 		return paymentProblem(p.route, err)
 	}
 	c.Set(x402.HeaderReceipt, p.charge.Receipt())
@@ -100,6 +91,7 @@ func (a *API) writeAgain(c *fiber.Ctx, p *pass, first x402.Answer) error {
 		c.Set(name, value)
 	}
 	setJSONHeaders(c)
+	c.Set(fiber.HeaderCacheControl, boughtOnce)
 	c.Set(x402.HeaderReceipt, p.charge.Receipt())
 	return c.Status(http.StatusOK).Send(first.Body)
 }

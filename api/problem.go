@@ -160,7 +160,7 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 	for name, value := range e.Headers {
 		c.Set(name, value)
 	}
-	c.Set(fiber.HeaderCacheControl, "no-store")
+	c.Set(fiber.HeaderCacheControl, errorControl(c, e.Status))
 	details := e.Details
 	if details == nil {
 		details = map[string]any{}

@@ -55,7 +55,7 @@ func window(values Values) (from, to *governance.Timestamp) {
 }
 
 func (a *API) resolveProposal(ctx context.Context, values Values) (answer, error) {
-	view, err := a.page(ctx, cache.PageRequest{
+	view, from, err := a.page(ctx, cache.PageRequest{
 		Kind: cache.ResolvePage, Limit: cache.MostCandidates,
 		Filter: cache.Filter{
 			DAOID: values.text("daoId"), Provider: values.text("provider"),
@@ -71,5 +71,5 @@ func (a *API) resolveProposal(ctx context.Context, values Values) (answer, error
 		return answer{}, unavailable(err)
 	}
 	found.Candidates = found.Candidates[:min(values.integer("limit"), len(found.Candidates))]
-	return answer{data: found, view: view}, nil
+	return answer{data: found, view: view, source: from}, nil
 }

@@ -63,6 +63,14 @@ func (w *publicationWatch) readiness(v cache.View, now time.Time) governance.Rea
 	return v.Readiness
 }
 
+// readiness says how far an answer may be relied on at this moment.
+func (a *API) readiness(found rendered) governance.Readiness {
+	if found.own {
+		return found.view.Readiness
+	}
+	return a.publication.readiness(found.view, a.now())
+}
+
 // revision returns the last publication that the node knows of.
 func (w *publicationWatch) revision() uint64 {
 	if latest := w.latest.Load(); latest != nil {

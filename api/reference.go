@@ -30,7 +30,10 @@ func (a *API) reference() {
 		c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
 		return page(c)
 	})
-	a.read(pathDocs+"/", func(c *fiber.Ctx) error { return c.Redirect(pathDocs, fiber.StatusMovedPermanently) })
+	a.read(pathDocs+"/", func(c *fiber.Ctx) error {
+		setDocumentCaching(c)
+		return c.Redirect(pathDocs, fiber.StatusMovedPermanently)
+	})
 	for name, kind := range map[string]string{
 		"start.js":                "text/javascript; charset=utf-8",
 		"style.css":               "text/css; charset=utf-8",

@@ -49,6 +49,10 @@ type Route struct {
 	Personal bool
 	// Returns is a value of the type that data has in an answer.
 	Returns any
+	// Fresh says how long an answer may be used again; personal ones never may.
+	Fresh Freshness
+	// tags name what an answer is made from.
+	tags func(Values) []cache.Tag
 	// check looks at parameters together, once each is right by itself.
 	check func(Values) []Problem
 	// answer works out the answer from the parsed parameters.
@@ -119,7 +123,8 @@ func Routes() []Route {
 			ID: "meta.pricing", Path: pathPricing, Tier: Free,
 			Summary: "What every route costs at the moment.",
 			Returns: governance.Pricing{},
-			answer:  (*API).pricing,
+			Fresh:   pricingFreshness(), tags: pricingTags,
+			answer: (*API).pricing,
 		},
 		{
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
@@ -128,7 +133,8 @@ func Routes() []Route {
 				{Name: "daoId", Kind: Text, Meaning: "The DAO to ask about; all of them when left out.", Example: "uniswap", MustExist: true},
 			},
 			Returns: governance.DataStatus{},
-			answer:  (*API).dataStatus,
+			Fresh:   publishedFreshness(), tags: statusTags,
+			answer: (*API).dataStatus,
 		},
 		{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, Personal: true,
@@ -147,14 +153,16 @@ func Routes() []Route {
 				limitParam(50, 100),
 			},
 			Returns: []governance.DAOListItem{},
-			answer:  (*API).listDAOs,
+			Fresh:   publishedFreshness(), tags: directoryTags,
+			answer: (*API).listDAOs,
 		},
 		{
 			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: Free,
 			Summary: "One DAO: its proposals by state and outcome, and participation.",
 			Params:  []Param{daoIDParam()},
 			Returns: governance.DAODetail{},
-			answer:  (*API).daoDetail,
+			Fresh:   publishedFreshness(), tags: daoTags,
+			answer: (*API).daoDetail,
 		},
 		{
 			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
@@ -167,14 +175,16 @@ func Routes() []Route {
 			},
 			check:   checkMonths,
 			Returns: governance.Timeline{},
-			answer:  (*API).timeline,
+			Fresh:   publishedFreshness(), tags: daoTags,
+			answer: (*API).timeline,
 		},
 		{
 			ID: "daos.voters", Path: "/v2/daos/:daoId/voters", Tier: Plus,
 			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
 			Params:  []Param{daoIDParam(), cursorParam(), limitParam(25, 100)},
 			Returns: []governance.DAOVoter{},
-			answer:  (*API).listDAOVoters,
+			Fresh:   publishedFreshness(), tags: daoTags,
+			answer: (*API).listDAOVoters,
 		},
 		{
 			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
@@ -194,7 +204,8 @@ func Routes() []Route {
 			},
 			check:   checkWindow(longestListWindow),
 			Returns: []governance.ProposalListItem{},
-			answer:  (*API).listProposals,
+			Fresh:   publishedFreshness(), tags: listTags(cache.ProposalPage),
+			answer: (*API).listProposals,
 		},
 		{
 			// Before the detail of a proposal, whose path would match this one.
@@ -210,21 +221,24 @@ func Routes() []Route {
 			},
 			check:   checkOneOf("url", "title", "externalId"),
 			Returns: governance.Resolution{},
-			answer:  (*API).resolveProposal,
+			Fresh:   publishedFreshness(), tags: listTags(cache.ProposalPage),
+			answer: (*API).resolveProposal,
 		},
 		{
 			ID: "proposals.detail", Path: pathProposal, Tier: Plus,
 			Summary: "One proposal with its full text.",
 			Params:  []Param{proposalKeyParam()},
 			Returns: governance.ProposalDetail{},
-			answer:  (*API).proposalDetail,
+			Fresh:   publishedFreshness(), tags: proposalTags,
+			answer: (*API).proposalDetail,
 		},
 		{
 			ID: "proposals.vote-summary", Path: pathVoteSummary, Tier: Plus,
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
 			Params:  []Param{proposalKeyParam()},
 			Returns: governance.VoteSummary{},
-			answer:  (*API).voteSummary,
+			Fresh:   publishedFreshness(), tags: proposalTags,
+			answer: (*API).voteSummary,
 		},
 		{
 			ID: "proposals.votes", Path: pathVotes, Tier: Plus,
@@ -236,14 +250,16 @@ func Routes() []Route {
 				limitParam(100, 500),
 			},
 			Returns: []governance.Ballot{},
-			answer:  (*API).listBallots,
+			Fresh:   publishedFreshness(), tags: proposalTags,
+			answer: (*API).listBallots,
 		},
 		{
 			ID: "proposals.evidence", Path: pathEvidence, Tier: Plus,
 			Summary: "What one proposal's data rests on: where each field came from, an analysis where there is one, quality flags, and conflicts between sources.",
 			Params:  []Param{proposalKeyParam()},
 			Returns: governance.Evidence{},
-			answer:  (*API).evidence,
+			Fresh:   publishedFreshness(), tags: proposalTags,
+			answer: (*API).evidence,
 		},
 		{
 			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
@@ -264,21 +280,24 @@ func Routes() []Route {
 			},
 			check:   checkOrder("updatedFrom", "updatedTo"),
 			Returns: []governance.ForumTopic{},
-			answer:  (*API).listTopics,
+			Fresh:   publishedFreshness(), tags: listTags(cache.TopicPage),
+			answer: (*API).listTopics,
 		},
 		{
 			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
 			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
 			Params:  []Param{topicKeyParam()},
 			Returns: governance.ForumTopicDetail{},
-			answer:  (*API).topicDetail,
+			Fresh:   publishedFreshness(), tags: topicTags,
+			answer: (*API).topicDetail,
 		},
 		{
 			ID: "voters.profile", Path: "/v2/voters/:voterIdentity", Tier: Plus,
 			Summary: "One voter over all DAOs.",
 			Params:  []Param{voterParam()},
 			Returns: governance.VoterProfile{},
-			answer:  (*API).voterProfile,
+			Fresh:   voterFreshness(), tags: voterTags,
+			answer: (*API).voterProfile,
 		},
 		{
 			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: Plus,
@@ -293,7 +312,8 @@ func Routes() []Route {
 			},
 			check:   checkRange,
 			Returns: []governance.VoterVote{},
-			answer:  (*API).listVoterVotes,
+			Fresh:   voterFreshness(), tags: voterTags,
+			answer: (*API).listVoterVotes,
 		},
 		eventsRoute(),
 		signalsRoute(),

@@ -25,7 +25,8 @@ func signalsRoute() Route {
 		},
 		check:   checkWindow(longestWindow),
 		Returns: []governance.Signal{},
-		answer:  (*API).listSignals,
+		Fresh:   publishedFreshness(), tags: listTags(cache.SignalPage),
+		answer: (*API).listSignals,
 	}
 }
 

@@ -7,31 +7,41 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/gofiber/fiber/v2"
-)
 
-// freeCache lets anybody use a free answer without asking again: for as long as a
-// node's own copy may be behind what is published.
-const freeCache = "public, max-age=1"
+	"pnyx/governance"
+)
 
 // etagOf names an answer by what it was worked out at and what was asked, in any
 // spelling. It cannot be made from the body, where the request's id and time are;
-// hence it is weak.
-func etagOf(values Values, revision uint64) string {
+// hence it is weak. What the node knows by itself has no revision but its content.
+func etagOf(values Values, found rendered) string {
+	revision := found.view.Revision
+	if found.own {
+		revision = xxhash.Sum64(found.data)
+	}
 	asked := xxhash.Sum64String(SurfaceVersion + "\x00" + values.canonical())
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(asked, 36) + `"`
 }
 
-// writeValidators says by what an answer can be asked for again. One that is the
-// caller's alone cannot.
-func writeValidators(c *fiber.Ctx, route Route, found rendered) {
-	if found.etag == "" {
-		return
+// named is the answer's name in a state of readiness: who holds what was stale must
+// not be told that it still is the answer when it is so no longer.
+func (r rendered) named(readiness governance.Readiness) string {
+	if r.etag == "" || readiness != governance.Stale {
+		return r.etag
 	}
-	if !route.Paid() {
-		c.Set(fiber.HeaderCacheControl, freeCache)
+	return strings.TrimSuffix(r.etag, `"`) + `-stale"`
+}
+
+// writeValidators says by what an answer can be asked for again, in which spelling,
+// and when it has changed. One that is the caller's alone cannot.
+func writeValidators(c *fiber.Ctx, found rendered, etag string) {
+	c.Set(fiber.HeaderETag, etag)
+	if !found.own {
+		c.Set(fiber.HeaderLastModified, found.view.DataAsOf.Time().UTC().Format(http.TimeFormat))
 	}
-	c.Set(fiber.HeaderETag, found.etag)
-	c.Set(fiber.HeaderLastModified, found.view.DataAsOf.Time().UTC().Format(http.TimeFormat))
+	if c.OriginalURL() != found.address {
+		c.Set(fiber.HeaderContentLocation, found.address)
+	}
 }
 
 // isHeld says whether the caller has the answer already. Only its name counts: two

@@ -18,7 +18,7 @@ func (a *API) listDAOVoters(ctx context.Context, values Values) (answer, error) 
 func (a *API) voterProfile(ctx context.Context, values Values) (answer, error) {
 	voter := values.text("voterIdentity")
 	request := cache.PageRequest{Kind: cache.ProfilePage, Subject: voter}
-	view, err := a.page(ctx, request, notFound("voterIdentity", voter))
+	view, from, err := a.page(ctx, request, notFound("voterIdentity", voter))
 	if err != nil {
 		return answer{}, err
 	}
@@ -26,7 +26,7 @@ func (a *API) voterProfile(ctx context.Context, values Values) (answer, error) {
 	if err := view.Decode(&profile); err != nil {
 		return answer{}, unavailable(err)
 	}
-	return answer{data: profile, view: view}, nil
+	return answer{data: profile, view: view, source: from}, nil
 }
 
 func (a *API) listVoterVotes(ctx context.Context, values Values) (answer, error) {
