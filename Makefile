@@ -8,8 +8,13 @@ LINT_VERSION := v2.15.0
 # The race detector needs a C compiler; without one the tests run without it.
 RACE     := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
+# What pnyx version says. BUILT is empty unless given: the same source makes the same bytes.
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
+BUILT    ?=
+
 # The binary is static; only the race detector of the tests needs cgo.
-BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.built=$(BUILT)"
 
 .DEFAULT_GOAL := help
 

@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // a ClickHouse server names its time zone; the image holds no other files
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // whom TLS trusts where the system has no certificates
 
 	"pnyx/cache"
 	"pnyx/config"
@@ -58,7 +60,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), apiCommand(), workerCommand(), importCommand(),
 		tokenCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
-		openapiCommand(), engineCommand(),
+		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(),
 	)
 	return root
 }
@@ -85,7 +87,9 @@ func service(run command) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		return run(cmd, args, cfg, newLogger(cfg.Log))
+		logger := newLogger(cfg.Log)
+		logger.LogAttrs(cmd.Context(), slog.LevelInfo, "starting "+cmd.Name(), thisBuild().attrs()...)
+		return run(cmd, args, cfg, logger)
 	}
 }
 

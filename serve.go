@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -54,10 +55,14 @@ func apiCommand() *cobra.Command {
 }
 
 func workerCommand() *cobra.Command {
-	return &cobra.Command{
+	var fillsOnly bool
+	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker alone, from a ClickHouse server to a Redis",
-		Args:  cobra.NoArgs,
+		Long: `Run a worker alone, from a ClickHouse server to a Redis. Any number may run. One of
+them publishes, and the others stand by; all make pages on demand. With --fills-only a
+worker does nothing else: such workers may come and go with the load.`,
+		Args: cobra.NoArgs,
 		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
 			if cfg.Warehouse.URL == "" {
 				return errors.New("CLICKHOUSE_URL: a worker alone needs a ClickHouse server")
@@ -66,10 +71,16 @@ func workerCommand() *cobra.Command {
 				return errors.New("REDIS_URL: a worker alone needs the Redis that API nodes read")
 			}
 			n := newNode(cfg, logger)
-			err := n.serveWorker(cmd.Context(), cmd.OutOrStdout())
+			start := n.startWorker
+			if fillsOnly {
+				start = n.startFiller
+			}
+			err := n.serveWorker(cmd.Context(), cmd.OutOrStdout(), start)
 			return errors.Join(err, n.stop())
 		}),
 	}
+	cmd.Flags().BoolVar(&fillsOnly, "fills-only", false, "make pages on demand, and neither publish nor keep books")
+	return cmd
 }
 
 // node is what runs in one process. Its parts end in the reverse order of their
@@ -79,6 +90,7 @@ type node struct {
 	logger   *slog.Logger
 	registry *prometheus.Registry
 	undo     cleanups
+	probes   probes
 	// listener and admin are taken first: an address that is in use should not be
 	// found out after half a minute of preparations.
 	listener, admin net.Listener
@@ -124,6 +136,7 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
 		return err
 	}
+	n.startAdmin()
 	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, startEngine)
 	if err != nil {
 		return err
@@ -152,15 +165,16 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err != nil {
 		return err
 	}
-	n.startAdmin(served.Ready)
+	n.probes.started(lasting(served.Ready))
 	n.announce(ctx, out, served, store, tokens)
-	return n.wait(ctx)
+	return n.drain(served, n.wait(ctx))
 }
 
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
 		return err
 	}
+	n.startAdmin()
 	store, err := openCache(string(n.cfg.Cache.URL), n.cfg.Cache.Timeout, &n.undo)
 	if err != nil {
 		return err
@@ -169,23 +183,26 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	n.startAdmin(served.Ready)
+	n.probes.started(lasting(served.Ready))
 	fmt.Fprintf(out, "API on http://%s, health and metrics on http://%s\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
-	return n.wait(ctx)
+	return n.drain(served, n.wait(ctx))
 }
 
-func (n *node) serveWorker(ctx context.Context, out io.Writer) error {
+func (n *node) serveWorker(
+	ctx context.Context, out io.Writer, start func(*warehouse.Warehouse, string) error,
+) error {
 	if err := n.listenForAdmin(); err != nil {
 		return err
 	}
+	n.startAdmin()
 	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, nil)
 	if err != nil {
 		return err
 	}
-	if err := n.startWorker(opened, string(n.cfg.Cache.URL)); err != nil {
+	if err := start(opened, string(n.cfg.Cache.URL)); err != nil {
 		return err
 	}
-	n.startAdmin(opened.Ping)
+	n.probes.started(opened.Ping)
 	fmt.Fprintf(out, "worker running, health and metrics on http://%s\n", n.cfg.API.AdminListen)
 	return n.wait(ctx)
 }
@@ -194,6 +211,7 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer) error {
 func (n *node) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
+		n.probes.drain()
 		n.logger.LogAttrs(ctx, slog.LevelInfo, "shutting down")
 		return nil
 	case err := <-n.failed:
@@ -201,23 +219,57 @@ func (n *node) wait(ctx context.Context) error {
 	}
 }
 
+// drain goes on answering for a while after the node has said that it wants no
+// more: whoever sends requests here needs a moment to notice. A node that failed has
+// nothing to answer with.
+func (n *node) drain(served *api.API, failed error) error {
+	if failed != nil {
+		return failed
+	}
+	served.Drain()
+	timer := time.NewTimer(n.cfg.API.DrainDelay)
+	defer timer.Stop()
+	select {
+	case err := <-n.failed:
+		return err
+	case <-timer.C:
+		return nil
+	}
+}
+
+// startFiller makes pages on demand, and does nothing else.
+func (n *node) startFiller(opened *warehouse.Warehouse, url string) error {
+	store, err := openCache(url, workerPatience, &n.undo)
+	if err != nil {
+		return err
+	}
+	n.fill(opened, store)
+	return nil
+}
+
+func (n *node) fill(opened *warehouse.Warehouse, store *cache.Store) {
+	filler := worker.NewFiller(worker.FillerOptions{
+		Warehouse: opened,
+		Store:     store,
+		Timeout:   n.cfg.API.RequestTimeout,
+		Logger:    n.logger,
+		Metrics:   n.registry,
+	})
+	n.background(filler.Run)
+}
+
+// startWorker publishes, keeps the books and makes pages on demand.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
 	store, err := openCache(url, workerPatience, &n.undo)
 	if err != nil {
 		return err
 	}
+	n.fill(opened, store)
 	publisher := worker.New(worker.Options{
 		Warehouse: opened,
 		Store:     store,
 		Interval:  n.cfg.Worker.PublishInterval,
 		LeaseTTL:  n.cfg.Worker.LeaseTTL,
-		Logger:    n.logger,
-		Metrics:   n.registry,
-	})
-	filler := worker.NewFiller(worker.FillerOptions{
-		Warehouse: opened,
-		Store:     store,
-		Timeout:   n.cfg.API.RequestTimeout,
 		Logger:    n.logger,
 		Metrics:   n.registry,
 	})
@@ -235,7 +287,6 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
 	})
 	n.background(ledger.Run)
 	n.background(accounts.Run)
-	n.background(filler.Run)
 	n.background(publisher.Run)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -75,6 +76,7 @@ type API struct {
 	timeout     time.Duration
 	logger      *slog.Logger
 	metrics     metrics
+	draining    atomic.Bool
 	now         func() time.Time
 }
 
@@ -156,9 +158,16 @@ func (a *API) Serve(listener net.Listener) error {
 	return nil
 }
 
+// Drain has every caller look for another node: an answer that is given from now
+// on is the last on its connection.
+func (a *API) Drain() {
+	a.draining.Store(true)
+}
+
 // Shutdown stops taking connections, and waits for requests under way until ctx
 // ends.
 func (a *API) Shutdown(ctx context.Context) error {
+	a.Drain()
 	defer a.local.close()
 	if a.payments != nil {
 		defer a.payments.Close()

@@ -70,9 +70,15 @@ func setTiming(c *fiber.Ctx, took time.Duration) {
 }
 
 // handle answers methods that Fiber has never heard of, which it would answer with
-// a plain text of its own.
+// a plain text of its own, and closes connections behind answers of a node that is
+// about to end.
 func (a *API) handle(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
+		defer func() {
+			if a.draining.Load() {
+				request.SetConnectionClose()
+			}
+		}()
 		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
 			next(request)
 			return

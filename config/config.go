@@ -38,6 +38,7 @@ type API struct {
 	AdminListen     string        `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:9090" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
 	PublicURL       string        `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Where callers reach the API; payments name it as what is paid for."`
 	RequestTimeout  time.Duration `env:"PNYX_REQUEST_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Longest time a request may take, waiting for a fill included."`
+	DrainDelay      time.Duration `env:"PNYX_DRAIN_DELAY" envDefault:"0s" unit:"duration or 0" doc:"How long an API node that got SIGTERM, and says so in /readyz, goes on answering before it takes no more; give load balancers the time to notice."`
 	ShutdownTimeout time.Duration `env:"PNYX_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Longest time to let work under way finish after SIGTERM."`
 }
 

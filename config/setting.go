@@ -100,7 +100,7 @@ func (f field) masked(raw string) string {
 func (f field) acceptable() bool {
 	switch v := f.value.Interface().(type) {
 	case time.Duration:
-		return v > 0
+		return v > 0 || v == 0 && f.Unit == "duration or 0"
 	case ByteSize:
 		return v > 0
 	case int:
@@ -142,6 +142,8 @@ func (f field) allowed() string {
 		return "letters, digits, _ . - and {macros}"
 	case "duration":
 		return "a duration above 0 such as 500ms, 30s or 5m"
+	case "duration or 0":
+		return "0s, or a duration such as 500ms, 30s or 5m"
 	case "bytes":
 		return "a size above 0 such as 512KiB, 8MiB or 4GiB"
 	case "rows":

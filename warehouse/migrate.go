@@ -2,7 +2,9 @@ package warehouse
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,10 +36,15 @@ type statement struct {
 // tableStatement matches a statement that defines or alters a table.
 var tableStatement = regexp.MustCompile(`(?s)^(CREATE TABLE IF NOT EXISTS|ALTER TABLE)\s+(\w+)`)
 
-// migrate creates the database and runs every migration, on each node of the
-// cluster if there is one. Nodes are spoken to one by one rather than by ON
-// CLUSTER, which would need a Keeper.
-func (w *Warehouse) migrate(ctx context.Context) error {
+// Migrate creates the database and runs every migration, on each node of the
+// cluster if there is one, whether it was run before or not. Nodes are spoken to
+// one by one rather than by ON CLUSTER, which would need a Keeper.
+func (w *Warehouse) Migrate(ctx context.Context) error {
+	return w.migrate(ctx, func(context.Context, []string, string) bool { return true })
+}
+
+// migrate runs every migration on the nodes that need it.
+func (w *Warehouse) migrate(ctx context.Context, needed func(context.Context, []string, string) bool) error {
 	statements, err := migrations(migrationFiles)
 	if err != nil {
 		return err
@@ -46,15 +53,59 @@ func (w *Warehouse) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	fingerprint := w.fingerprint(statements)
 	for _, node := range nodes {
-		if err := w.migrateNode(ctx, node, statements); err != nil {
-			return err
+		if !needed(ctx, node, fingerprint) {
+			continue
+		}
+		if err := w.migrateNode(ctx, node, statements, fingerprint); err != nil {
+			return whoMay(err)
 		}
 	}
 	return nil
 }
 
-func (w *Warehouse) migrateNode(ctx context.Context, addresses []string, statements []statement) error {
+// accessDenied is the code of ACCESS_DENIED.
+const accessDenied = 497
+
+// whoMay says what to do about a schema that this user may not change.
+func whoMay(err error) error {
+	var exception *clickhouse.Exception
+	if errors.As(err, &exception) && exception.Code == accessDenied {
+		return fmt.Errorf("the schema is not that of this version: run pnyx migrate as a user who may change it: %w", err)
+	}
+	return err
+}
+
+// fingerprint tells one set of migrations from another.
+func (w *Warehouse) fingerprint(statements []statement) string {
+	hash := sha256.New()
+	for _, s := range statements {
+		for _, text := range w.spread(s) {
+			fmt.Fprintln(hash, text)
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// unmigrated reports whether migrations were not run on a node yet. What keeps it
+// from finding out, they meet as well, and say.
+func (w *Warehouse) unmigrated(ctx context.Context, addresses []string, fingerprint string) bool {
+	// The database may not be there yet.
+	conn, err := w.connect(ctx, addresses, "")
+	if err != nil {
+		return true
+	}
+	defer conn.Close()
+	var applied uint64
+	table := quoted(w.options.Auth.Database) + ".schema_migrations"
+	err = conn.QueryRow(ctx, "SELECT count() FROM "+table+" WHERE fingerprint = ?", fingerprint).Scan(&applied)
+	return err != nil || applied == 0
+}
+
+func (w *Warehouse) migrateNode(
+	ctx context.Context, addresses []string, statements []statement, fingerprint string,
+) error {
 	database := w.options.Auth.Database
 	if err := w.execute(ctx, addresses, "", "CREATE DATABASE IF NOT EXISTS "+quoted(database)); err != nil {
 		return fmt.Errorf("create database %s: %w", database, err)
@@ -64,7 +115,8 @@ func (w *Warehouse) migrateNode(ctx context.Context, addresses []string, stateme
 			return fmt.Errorf("migration %s: %w", s.file, err)
 		}
 	}
-	return nil
+	// A fingerprint is hexadecimal: there is nothing in it to escape.
+	return w.execute(ctx, addresses, database, "INSERT INTO schema_migrations (fingerprint) VALUES ('"+fingerprint+"')")
 }
 
 // execute runs statements on one node.

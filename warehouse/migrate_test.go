@@ -18,7 +18,7 @@ func TestEveryMigrationMayRunTwice(t *testing.T) {
 		if !strings.Contains(s.text, "IF NOT EXISTS") && !strings.Contains(s.text, "IF EXISTS") {
 			t.Errorf("%s: %.60q… is not idempotent", s.file, s.text)
 		}
-		if s.table != "" && s.shardBy == "" {
+		if s.table != "" && s.table != "schema_migrations" && s.shardBy == "" {
 			t.Errorf("%s: table %s has no sharding key", s.file, s.table)
 		}
 	}

@@ -65,8 +65,8 @@ type Warehouse struct {
 	logger  *slog.Logger
 }
 
-// Open connects and brings the schema up to date. It fails with ErrUnreachable
-// when no server answers.
+// Open connects and brings the schema up to date where it is not. It fails with
+// ErrUnreachable when no server answers.
 func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	options, err := connectOptions(o)
 	if err != nil {
@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	}
 	w := &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}
 	w.conn.longest = o.QueryTimeout
-	if err := Retry(ctx, o.Wait, o.Logger, func() error { return fault(w.migrate(ctx)) }); err != nil {
+	if err := Retry(ctx, o.Wait, o.Logger, func() error { return fault(w.migrate(ctx, w.unmigrated)) }); err != nil {
 		return nil, err
 	}
 	if err := w.reconnect(ctx); err != nil {
