@@ -17,6 +17,9 @@ import (
 var ErrNoEngine = errors.New("there is no ClickHouse to run: " +
 	`run "make engine" or "pnyx engine" to fetch it, or set CLICKHOUSE_URL to a server`)
 
+// errStatic says why a library is of no use to this program.
+var errStatic = errors.New("this pnyx is a static one, which cannot load a library: set CLICKHOUSE_URL to a server")
+
 // Oldest clickhouse that can do it: from 26.6 on, SYSTEM START LISTEN works in
 // clickhouse local. Asked for is what the library has, which is what is tested.
 const (
@@ -47,6 +50,9 @@ type LocateOptions struct {
 // Fetch has brought, or a clickhouse of at least 26.7 on the PATH. The error is
 // [ErrNoEngine] when there is none of them.
 func Locate(ctx context.Context, options LocateOptions) (Program, error) {
+	if options.Library != "" && !loadsLibraries {
+		return Program{}, errStatic
+	}
 	if options.Library != "" {
 		path, err := filepath.Abs(options.Library)
 		if err != nil {
@@ -55,7 +61,7 @@ func Locate(ctx context.Context, options LocateOptions) (Program, error) {
 		program := Program{Library: path}
 		return program, program.check()
 	}
-	if path, ok := cached(options.CacheDir); ok {
+	if path, ok := cached(options.CacheDir); ok && loadsLibraries {
 		return Program{Library: path}, nil
 	}
 	path, err := exec.LookPath("clickhouse")
