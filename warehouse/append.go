@@ -27,6 +27,13 @@ type Counts struct {
 	New, Changed, Unchanged uint64
 }
 
+// Add adds the counts of another Append.
+func (c *Counts) Add(other Counts) {
+	c.New += other.New
+	c.Changed += other.Changed
+	c.Unchanged += other.Unchanged
+}
+
 // Append writes records of one kind that the warehouse does not hold yet, as one
 // sealed batch. It may be called again with the same records, in part or in whole,
 // after an error or a crash, and ends in the same state. Of records with the same
@@ -39,7 +46,11 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	if err != nil {
 		return Counts{}, err
 	}
-	known, err := w.known(ctx, target, records)
+	keys := make([][]string, len(records))
+	for i, r := range records {
+		keys[i] = r.Key()
+	}
+	known, err := w.known(ctx, target, keys)
 	if err != nil {
 		return Counts{}, fmt.Errorf("look up %s: %w", target.kind, fault(err))
 	}
@@ -47,7 +58,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	if err != nil {
 		return Counts{}, err
 	}
-	c, err := compare(records, known, open, run)
+	c, err := compare(records, keys, known, open, run)
 	if err != nil || c.touched.Empty() && len(c.rows) == 0 {
 		return c.counts, err
 	}
@@ -75,13 +86,13 @@ type holding struct {
 	importID     uuid.UUID
 }
 
-// known looks up what is held under the keys of the records.
-func (w *Warehouse) known(ctx context.Context, t table, records []record.Record) (map[string]holding, error) {
-	keys, err := keyTable(t, records)
+// known looks up what is held under keys.
+func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[string]holding, error) {
+	wanted, err := keyTable(t, keys)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(keys)), t.knownSQL())
+	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.knownSQL())
 	if err != nil {
 		return nil, err
 	}
@@ -102,26 +113,25 @@ func (w *Warehouse) known(ctx context.Context, t table, records []record.Record)
 	return known, rows.Err()
 }
 
-func keyTable(t table, records []record.Record) (*ext.Table, error) {
+func keyTable(t table, keys [][]string) (*ext.Table, error) {
 	columns := make([]func(*ext.Table) error, len(t.keys))
 	for i, key := range t.keys {
 		columns[i] = ext.Column(key.name, key.kind)
 	}
-	keys, err := ext.NewTable("batch_keys", columns...)
+	wanted, err := ext.NewTable("batch_keys", columns...)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range records {
-		parts := r.Key()
-		values := make([]any, len(parts))
+	values := make([]any, len(t.keys))
+	for _, parts := range keys {
 		for i, part := range parts {
 			values[i] = part
 		}
-		if err := keys.Append(values...); err != nil {
+		if err := wanted.Append(values...); err != nil {
 			return nil, err
 		}
 	}
-	return keys, nil
+	return wanted, nil
 }
 
 func joinKey(parts []string) string {
@@ -140,17 +150,17 @@ type comparison struct {
 // an import that has not sealed all it wrote is touched too: that import may be
 // dead.
 func compare(
-	records []record.Record, known map[string]holding, open map[uuid.UUID]bool, run Import,
+	records []record.Record, keys [][]string, known map[string]holding, open map[uuid.UUID]bool, run Import,
 ) (comparison, error) {
 	c := comparison{touched: NewTouched()}
 	position := map[string]int{}
 	now := uint64(time.Now().UnixMicro())
-	for _, r := range records {
+	for i, r := range records {
 		fingerprint, err := record.Fingerprint(r)
 		if err != nil {
 			return comparison{}, err
 		}
-		key := joinKey(r.Key())
+		key := joinKey(keys[i])
 		held, exists := known[key]
 		if exists && held.fingerprint == fingerprint {
 			c.counts.Unchanged++

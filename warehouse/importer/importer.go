@@ -85,14 +85,19 @@ type importRun struct {
 	rejects rejectsFile
 	// synced holds the sources of the files that were read to their end.
 	synced sourcesByKind
+	lanes  *lanes
 }
 
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
-	for _, file := range files {
-		if err := r.importFile(ctx, file); err != nil {
-			return fmt.Errorf("%s: %w", file.Path, err)
-		}
+	r.lanes = r.startLanes(ctx)
+	stopped := r.readFiles(files)
+	if err := r.lanes.close(); err != nil {
+		return err
 	}
+	if stopped != nil {
+		return stopped
+	}
+	r.countWritten()
 	if err := r.markSynced(ctx); err != nil {
 		return err
 	}
@@ -101,9 +106,25 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	return err
 }
 
-// importFile imports one file. What is wrong with the file itself goes into the
-// report, and the import goes on.
-func (r *importRun) importFile(ctx context.Context, file source.File) error {
+// readFiles hands the records of all files to the lanes. What others refer to is
+// written before them: between kinds everything is.
+func (r *importRun) readFiles(files []source.File) error {
+	for i, file := range files {
+		if i > 0 && files[i-1].Kind != file.Kind {
+			if err := r.lanes.flush(); err != nil {
+				return err
+			}
+		}
+		if err := r.readFile(file); err != nil {
+			return fmt.Errorf("%s: %w", file.Path, err)
+		}
+	}
+	return nil
+}
+
+// readFile hands on the records of one file. What is wrong with the file itself goes
+// into the report, and the import goes on.
+func (r *importRun) readFile(file source.File) error {
 	reader, err := source.Open(file, source.Limits{MaxLine: r.MaxLine})
 	if err != nil {
 		r.report.Problems = append(r.report.Problems, err)
@@ -111,8 +132,8 @@ func (r *importRun) importFile(ctx context.Context, file source.File) error {
 	}
 	defer reader.Close()
 	r.Progress.file(file, reader)
-	f := fileImport{importRun: r, kind: file.Kind, pending: map[record.Kind]*pending{}, sources: sourcesByKind{}}
-	broken, err := f.readAll(ctx, reader)
+	f := fileImport{importRun: r, kind: file.Kind, sources: sourcesByKind{}}
+	broken, err := f.readAll(reader)
 	if err != nil {
 		return err
 	}
@@ -130,25 +151,18 @@ func (r *importRun) importFile(ctx context.Context, file source.File) error {
 type fileImport struct {
 	*importRun
 	kind     record.Kind
-	pending  map[record.Kind]*pending
 	sources  sourcesByKind
 	rejected uint64
 }
 
-// pending are the records of one kind that wait to be written.
-type pending struct {
-	records []record.Record
-	text    int
-}
-
-// readAll reads a file to its end and writes everything that can be read.
-func (f *fileImport) readAll(ctx context.Context, reader *source.Reader) (broken, err error) {
+// readAll reads a file to its end and hands on everything that can be read.
+func (f *fileImport) readAll(reader *source.Reader) (broken, err error) {
 	for {
 		next, err := reader.Next()
 		var rejected *source.RejectedError
 		switch {
 		case err == nil:
-			if err := f.add(ctx, next); err != nil {
+			if err := f.add(next); err != nil {
 				return nil, err
 			}
 		case errors.As(err, &rejected):
@@ -156,55 +170,19 @@ func (f *fileImport) readAll(ctx context.Context, reader *source.Reader) (broken
 				return nil, err
 			}
 		case errors.Is(err, io.EOF):
-			return nil, f.flushAll(ctx)
+			return nil, nil
 		default:
-			return err, f.flushAll(ctx)
+			return err, nil
 		}
 	}
 }
 
-func (f *fileImport) add(ctx context.Context, r record.Record) error {
-	kind := r.Kind()
-	f.kindReport(kind).Read++
+func (f *fileImport) add(r record.Record) error {
+	f.kindReport(r.Kind()).Read++
 	if ref, known := sourceOf(r); known {
-		f.sources.add(kind, ref)
+		f.sources.add(r.Kind(), ref)
 	}
-	waiting := f.pending[kind]
-	if waiting == nil {
-		waiting = &pending{}
-		f.pending[kind] = waiting
-	}
-	waiting.records = append(waiting.records, r)
-	waiting.text += textOf(r)
-	if len(waiting.records) < f.Batch && waiting.text < maxBatchText {
-		return nil
-	}
-	return f.flush(ctx, kind)
-}
-
-func (f *fileImport) flushAll(ctx context.Context) error {
-	for _, kind := range record.Kinds() {
-		if err := f.flush(ctx, kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *fileImport) flush(ctx context.Context, kind record.Kind) error {
-	waiting := f.pending[kind]
-	if waiting == nil || len(waiting.records) == 0 {
-		return nil
-	}
-	counts, err := f.append(ctx, waiting.records)
-	if err != nil {
-		return err
-	}
-	f.kindReport(kind).add(counts)
-	f.Progress.wrote(len(waiting.records))
-	clear(waiting.records)
-	waiting.records, waiting.text = waiting.records[:0], 0
-	return nil
+	return f.lanes.add(r)
 }
 
 // reject keeps a refused line.
@@ -221,6 +199,15 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 	return nil
 }
 
+// countWritten sums up what became of the records in all lanes.
+func (r *importRun) countWritten() {
+	for _, lane := range r.lanes.all {
+		for kind, counts := range lane.counts {
+			r.kindReport(kind).Add(counts)
+		}
+	}
+}
+
 func (r *importRun) kindReport(kind record.Kind) *KindReport {
 	report := r.report.Kinds[kind]
 	if report == nil {
@@ -228,10 +215,4 @@ func (r *importRun) kindReport(kind record.Kind) *KindReport {
 		r.report.Kinds[kind] = report
 	}
 	return report
-}
-
-func (k *KindReport) add(counts warehouse.Counts) {
-	k.New += counts.New
-	k.Changed += counts.Changed
-	k.Unchanged += counts.Unchanged
 }

@@ -2,15 +2,11 @@ SELECT
     proposal_ref,
     choices,
     count() AS votes,
-    sum(power) AS total_power
+    sum(power) AS total_power,
+    countIf(single) AS single_rows
 FROM
 (
-    SELECT
-        proposal_ref,
-        arrayMap(choice -> toString(choice), choices) AS choices,
-        power
-    FROM latest_ballots
-    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+%s
 )
 GROUP BY
     proposal_ref,

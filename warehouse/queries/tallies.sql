@@ -16,21 +16,12 @@ SELECT
     countIf(power_rounded) AS rounded,
     (sumMapIf([toYYYYMM(assumeNotNull(voted_at))], [toUInt64(1)], voted_at IS NOT NULL) AS voted_in).1,
     voted_in.2,
-    max(observed_at) AS last_observed_at
+    max(observed_at) AS last_observed_at,
+    countIf(single) AS single_rows,
+    max(recast) AS recasts
 FROM
 (
-    SELECT
-        proposal_ref,
-        power,
-        power_rounded,
-        arrayMap(choice -> toString(choice), choices) AS choices,
-        shares,
-        roots,
-        voted_at,
-        voted_day_only,
-        observed_at
-    FROM latest_ballots
-    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+%s
 )
 GROUP BY proposal_ref
 ORDER BY proposal_ref

@@ -1,0 +1,192 @@
+package importer
+
+import (
+	"context"
+
+	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/errgroup"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// laneCount is how many batches are worked out and written at a time: while the
+	// engine takes one in, the next is held against what it holds.
+	laneCount = 2
+	// parcelSize is how many records go from the reader to a lane at once.
+	parcelSize = 256
+	// parcelsWaiting is how many of these a busy lane lets wait before the reader does.
+	parcelsWaiting = 16
+)
+
+// lanes write records beside their reader. All records of one key go through the
+// same lane, in their order: so the last one counts, and none is looked up while an
+// equal one is being written.
+type lanes struct {
+	all     []*lane
+	running *errgroup.Group
+	// ctx ends when a lane has.
+	ctx context.Context
+}
+
+// lane is one of the writers. Its fields but parcels belong to its goroutine until
+// the lanes are closed.
+type lane struct {
+	*importRun
+	// filling is the parcel that the reader fills.
+	filling []record.Record
+	parcels chan parcel
+	pending map[record.Kind]*pending
+	counts  map[record.Kind]warehouse.Counts
+}
+
+// parcel is some records; flushed, where it is set, is closed when these and all
+// before them are written.
+type parcel struct {
+	records []record.Record
+	flushed chan<- struct{}
+}
+
+// pending are the records of one kind that wait to be written.
+type pending struct {
+	records []record.Record
+	text    int
+}
+
+func (r *importRun) startLanes(ctx context.Context) *lanes {
+	l := &lanes{}
+	l.running, l.ctx = errgroup.WithContext(ctx)
+	for range laneCount {
+		next := &lane{
+			importRun: r, parcels: make(chan parcel, parcelsWaiting),
+			pending: map[record.Kind]*pending{}, counts: map[record.Kind]warehouse.Counts{},
+		}
+		l.all = append(l.all, next)
+		l.running.Go(func() error { return next.run(l.ctx) })
+	}
+	return l
+}
+
+// add hands a record to its lane. An error means that some lane has ended; close
+// tells why.
+func (l *lanes) add(r record.Record) error {
+	lane := l.all[laneOf(r)]
+	lane.filling = append(lane.filling, r)
+	if len(lane.filling) < parcelSize {
+		return nil
+	}
+	return l.send(lane, nil)
+}
+
+// laneOf spreads ballots by their voter, which is part of their key. Of other
+// records there are few.
+func laneOf(r record.Record) int {
+	if ballot, ok := r.(*record.Ballot); ok {
+		return int(xxhash.Sum64String(ballot.Voter) % laneCount)
+	}
+	return 0
+}
+
+func (l *lanes) send(to *lane, flushed chan<- struct{}) error {
+	select {
+	case to.parcels <- parcel{to.filling, flushed}:
+		to.filling = make([]record.Record, 0, parcelSize)
+		return nil
+	case <-l.ctx.Done():
+		return context.Cause(l.ctx)
+	}
+}
+
+// flush returns when everything that was added is written.
+func (l *lanes) flush() error {
+	waiting := make([]chan struct{}, len(l.all))
+	for i, lane := range l.all {
+		waiting[i] = make(chan struct{})
+		if err := l.send(lane, waiting[i]); err != nil {
+			return err
+		}
+	}
+	for _, flushed := range waiting {
+		select {
+		case <-flushed:
+		case <-l.ctx.Done():
+			return context.Cause(l.ctx)
+		}
+	}
+	return nil
+}
+
+// close writes everything that was added, ends the lanes, and returns what went wrong
+// in the first that failed.
+func (l *lanes) close() error {
+	stopped := l.flush()
+	for _, lane := range l.all {
+		close(lane.parcels)
+	}
+	if err := l.running.Wait(); err != nil {
+		return err
+	}
+	return stopped
+}
+
+// run writes until there are no more parcels.
+func (l *lane) run(ctx context.Context) error {
+	for next := range l.parcels {
+		for _, r := range next.records {
+			if err := l.take(ctx, r); err != nil {
+				return err
+			}
+		}
+		if next.flushed == nil {
+			continue
+		}
+		if err := l.flushAll(ctx); err != nil {
+			return err
+		}
+		close(next.flushed)
+	}
+	return nil
+}
+
+func (l *lane) take(ctx context.Context, r record.Record) error {
+	kind := r.Kind()
+	waiting := l.pending[kind]
+	if waiting == nil {
+		waiting = &pending{}
+		l.pending[kind] = waiting
+	}
+	waiting.records = append(waiting.records, r)
+	waiting.text += textOf(r)
+	if len(waiting.records) < l.Batch && waiting.text < maxBatchText {
+		return nil
+	}
+	return l.flush(ctx, kind)
+}
+
+func (l *lane) flushAll(ctx context.Context) error {
+	for _, kind := range record.Kinds() {
+		if err := l.flush(ctx, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) flush(ctx context.Context, kind record.Kind) error {
+	waiting := l.pending[kind]
+	if waiting == nil || len(waiting.records) == 0 {
+		return nil
+	}
+	counts, err := l.append(ctx, waiting.records)
+	if err != nil {
+		return err
+	}
+	total := l.counts[kind]
+	total.Add(counts)
+	l.counts[kind] = total
+	l.Progress.wrote(len(waiting.records))
+	clear(waiting.records)
+	waiting.records, waiting.text = waiting.records[:0], 0
+	return nil
+}

@@ -1,0 +1,259 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// Tally sums the ballots of one proposal that count: one a voter, the latest.
+type Tally struct {
+	Votes uint64
+	Power decimal.Decimal
+	// SupportingPower is the power of the ballots that support some choice.
+	SupportingPower decimal.Decimal
+	// Choices holds what each choice received, by key: the number of ballots that
+	// support it, and the sum of the powers (or, of weighted ballots, the shares)
+	// they give it.
+	Choices map[string]governance.Score
+	// RootSums are the sums of the square roots of the parts of weighted ballots.
+	RootSums map[string]decimal.Decimal
+	// LastVotedAt is the latest known time of a ballot.
+	LastVotedAt *governance.Timestamp
+	// Undated ballots have no time; DayOnly ones only a day; Rounded ones had more
+	// decimal places upstream.
+	Undated, DayOnly, Rounded uint64
+	// VotedIn counts the ballots with a known time by the month of it.
+	VotedIn map[Month]uint64
+	// ObservedAt is when the newest of the ballots was seen.
+	ObservedAt governance.Timestamp
+	// Recast says that some voter voted more than once.
+	Recast bool
+}
+
+// Tallies counts the ballots of the proposals that refs name. A proposal without
+// ballots is missing from the result.
+func (w *Warehouse) Tallies(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Tally, error) {
+	tallies, moving, err := w.tally(ctx, refs)
+	if err != nil {
+		return nil, fmt.Errorf("count the ballots of %d proposals: %w", len(refs), err)
+	}
+	if len(moving) == 0 {
+		return tallies, nil
+	}
+	merged, err := w.tallyMerged(ctx, moving)
+	if err != nil {
+		return nil, fmt.Errorf("count the ballots of %d moving proposals: %w", len(moving), err)
+	}
+	maps.Copy(tallies, merged)
+	return tallies, nil
+}
+
+// tally counts by picking from what is there more than once. moving are the proposals
+// that it counted while ballots landed, and that are left out.
+func (w *Warehouse) tally(
+	ctx context.Context, refs []record.RefHash,
+) (tallies map[record.RefHash]Tally, moving []record.RefHash, err error) {
+	voters, err := w.repeatedVoters(ctx, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := w.queryCounted(ctx, "tallies", refs, voters)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	tallies = map[record.RefHash]Tally{}
+	for rows.Next() {
+		ref, tally, single, err := scanTally(rows)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read a tally: %w", err)
+		}
+		if single != voters.single[ref] {
+			moving = append(moving, ref)
+			continue
+		}
+		tallies[ref] = tally
+	}
+	return tallies, moving, rows.Err()
+}
+
+// tallyMerged counts in one look at the table.
+func (w *Warehouse) tallyMerged(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Tally, error) {
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("tallies"), query("merged_ballots")), refs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tallies := map[record.RefHash]Tally{}
+	for rows.Next() {
+		ref, tally, _, err := scanTally(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read a tally: %w", err)
+		}
+		tallies[ref] = tally
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return tallies, w.markRecasts(ctx, tallies)
+}
+
+func scanTally(rows scanner) (ref record.RefHash, t Tally, single uint64, err error) {
+	t = Tally{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
+	var hash string
+	var voteKeys, powerKeys, rootKeys []string
+	var months []uint32
+	var votes, counts []uint64
+	var powers, roots []decimal.Decimal
+	var last *time.Time
+	var observed time.Time
+	err = rows.Scan(&hash, &t.Votes, &t.Power, &t.SupportingPower,
+		&voteKeys, &votes, &powerKeys, &powers, &rootKeys, &roots, &last, &t.Undated, &t.DayOnly, &t.Rounded,
+		&months, &counts, &observed, &single, &t.Recast)
+	if err != nil {
+		return record.RefHash{}, Tally{}, 0, err
+	}
+	t.VotedIn = byMonth(months, counts)
+	for i, key := range voteKeys {
+		t.Choices[key] = governance.Score{Votes: votes[i]}
+	}
+	for i, key := range powerKeys {
+		t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: powers[i]}
+	}
+	for i, key := range rootKeys {
+		t.RootSums[key] = roots[i]
+	}
+	t.LastVotedAt, t.ObservedAt = stampOf(last), governance.TimestampOf(observed)
+	return record.RefHash([]byte(hash)), t, single, nil
+}
+
+// Rankings returns the ranked ballots of the proposals that refs name, grouped
+// by equal order of preference.
+func (w *Warehouse) Rankings(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	if len(refs) == 0 {
+		return map[record.RefHash][]governance.Ranking{}, nil
+	}
+	rankings, err := w.rankings(ctx, refs)
+	if err != nil {
+		return nil, fmt.Errorf("read the ranked ballots of %d proposals: %w", len(refs), err)
+	}
+	return rankings, nil
+}
+
+func (w *Warehouse) rankings(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	voters, err := w.repeatedVoters(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := w.queryCounted(ctx, "rankings", refs, voters)
+	if err != nil {
+		return nil, err
+	}
+	rankings, single, err := scanRankings(rows)
+	if err != nil {
+		return nil, err
+	}
+	var moving []record.RefHash
+	for ref := range rankings {
+		if single[ref] != voters.single[ref] {
+			moving = append(moving, ref)
+		}
+	}
+	if len(moving) == 0 {
+		return rankings, nil
+	}
+	rows, err = w.queryRefs(ctx, fmt.Sprintf(query("rankings"), query("merged_ballots")), moving)
+	if err != nil {
+		return nil, err
+	}
+	merged, _, err := scanRankings(rows)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(rankings, merged)
+	return rankings, nil
+}
+
+// scanRankings reads all rows, with the number of ballots that were taken as they are.
+func scanRankings(rows driver.Rows) (
+	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, err error,
+) {
+	defer rows.Close()
+	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
+	for rows.Next() {
+		var ref string
+		var r governance.Ranking
+		var taken uint64
+		if err := rows.Scan(&ref, &r.Choices, &r.Votes, &r.Power, &taken); err != nil {
+			return nil, nil, fmt.Errorf("read a ranking: %w", err)
+		}
+		hash := record.RefHash([]byte(ref))
+		rankings[hash] = append(rankings[hash], r)
+		single[hash] += taken
+	}
+	return rankings, single, rows.Err()
+}
+
+// repeatedVoters are those who have more than one row on a proposal, be it another
+// cast or another version of one.
+type repeatedVoters struct {
+	hashes []uint64
+	// single counts, by proposal, the voters who have one row. A count that meets
+	// another number of them ran while ballots landed: some may be there twice.
+	single map[record.RefHash]uint64
+}
+
+func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (repeatedVoters, error) {
+	rows, err := w.queryRefs(ctx, query("repeated_voters"), refs)
+	if err != nil {
+		return repeatedVoters{}, err
+	}
+	defer rows.Close()
+	found := repeatedVoters{single: map[record.RefHash]uint64{}}
+	for rows.Next() {
+		var ref string
+		var single uint64
+		var hashes []uint64
+		if err := rows.Scan(&ref, &single, &hashes); err != nil {
+			return repeatedVoters{}, err
+		}
+		found.single[record.RefHash([]byte(ref))] = single
+		found.hashes = append(found.hashes, hashes...)
+	}
+	return found, rows.Err()
+}
+
+// queryCounted runs a query over the ballots that count.
+func (w *Warehouse) queryCounted(
+	ctx context.Context, name string, refs []record.RefHash, voters repeatedVoters,
+) (driver.Rows, error) {
+	wanted, err := refTable(refs)
+	if err != nil {
+		return nil, err
+	}
+	repeated, err := ext.NewTable("repeated_voters", ext.Column("hash", "UInt64"))
+	if err != nil {
+		return nil, err
+	}
+	for _, hash := range voters.hashes {
+		if err := repeated.Append(hash); err != nil {
+			return nil, err
+		}
+	}
+	sql := fmt.Sprintf(query(name), query("counted_ballots"))
+	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated)), sql)
+}
