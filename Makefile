@@ -94,8 +94,16 @@ docs: build ## Renew the generated parts of the documents
 	@$(BIN) openapi --docs docs
 
 .PHONY: bench
-bench: ## Run the benchmarks
-	@$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: engine bench-tools ## Measure beside yardsticks, and write docs/bench.md (BENCH=quick: under 3 minutes)
+	@cd bench && $(BUILD) -o ../bin/pnyx-bench .
+	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
+
+.PHONY: bench-tools
+bench-tools:
+	@missing=; for tool in redis-server:redis-server redis-benchmark:redis-tools wrk:wrk nginx:nginx-light; do \
+	  command -v $${tool%:*} >/dev/null || PATH=$$PATH:/usr/sbin command -v $${tool%:*} >/dev/null || missing="$$missing $${tool#*:}"; done; \
+	  [ -z "$$missing" ] || { echo "installing$$missing for the benchmarks"; \
+	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null"; }
 
 .PHONY: clean
 clean: ## Remove what was built, and the data folder

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/gofiber/fiber/v2"
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/warehouse/engine"
+)
+
+// Bare starts a bare Fiber server on the serving core, which answers with so many
+// bytes, and takes from a bucket in Redis first if there is one.
+func (w *World) Bare(ctx context.Context, size int, redisURL string) (string, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	listen, err := freeAddress()
+	if err != nil {
+		return "", err
+	}
+	url := "http://" + listen + "/"
+	_, err = w.Start(ctx, Program{
+		Name: "bare Fiber", Cores: w.ServeCores,
+		Args: []string{executable, "bare", "-listen", listen, "-size", strconv.Itoa(size), "-redis", redisURL},
+	}, func() error { return answersOK(url) })
+	return url, err
+}
+
+// bareCommand is the yardstick: as little as Fiber can do.
+func bareCommand(args []string) error {
+	flags := flag.NewFlagSet("bare", flag.ExitOnError)
+	listen := flags.String("listen", "", "address to listen on")
+	size := flags.Int("size", 0, "bytes of the body")
+	redisURL := flags.String("redis", "", "Redis to take a token from, before each answer")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	handler, err := bareHandler(bytes.Repeat([]byte("x"), *size), *redisURL)
+	if err != nil {
+		return err
+	}
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	app.Get("/", handler)
+	return app.Listen(*listen)
+}
+
+func bareHandler(body []byte, redisURL string) (fiber.Handler, error) {
+	send := func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSONCharsetUTF8)
+		return c.Send(body)
+	}
+	if redisURL == "" {
+		return send, nil
+	}
+	options, err := redis.ParseURL(redisURL)
+	if err != nil {
+		return nil, fmt.Errorf("address of Redis: %w", err)
+	}
+	pipeliner, err := redis.NewClient(options).AutoPipelineWithOptions(redis.DefaultBlockingAutoPipelineOptions())
+	if err != nil {
+		return nil, fmt.Errorf("open a pipeline: %w", err)
+	}
+	limiter := redis_rate.NewLimiter(pipeliner)
+	limit := redis_rate.Limit{Rate: manyPerMinute, Burst: manyPerMinute, Period: time.Minute}
+	return func(c *fiber.Ctx) error {
+		result, err := limiter.Allow(c.UserContext(), "bare", limit)
+		if err != nil || result.Allowed == 0 {
+			return c.SendStatus(http.StatusTooManyRequests)
+		}
+		return send(c)
+	}, nil
+}
+
+// Nginx starts nginx on the serving core, with one worker and a file of so many
+// bytes.
+func (w *World) Nginx(ctx context.Context, size int) (string, error) {
+	listen, err := freeAddress()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "pnyx-bench-nginx-")
+	if err != nil {
+		return "", err
+	}
+	w.Undo(func() error { return os.RemoveAll(dir) })
+	// Its workers are not root, who made the folder.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // it holds one file of the letter x
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "answer.json"), bytes.Repeat([]byte("x"), size), 0o644); err != nil { //nolint:gosec // the same
+		return "", err
+	}
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, []byte(fmt.Sprintf(nginxConf, dir, listen)), 0o600); err != nil {
+		return "", err
+	}
+	url := "http://" + listen + "/answer.json"
+	_, err = w.Start(ctx, Program{
+		Name: "nginx", Cores: w.ServeCores, Args: []string{"nginx", "-c", conf},
+	}, func() error { return answersOK(url) })
+	return url, err
+}
+
+const nginxConf = `
+daemon off; worker_processes 1; error_log stderr; pid %[1]s/pid;
+events { worker_connections 512; }
+http {
+	access_log off; keepalive_requests 1000000000; sendfile on; open_file_cache max=16;
+	types { application/json json; }
+	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
+	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
+	server { listen %[2]s; root %[1]s; }
+}
+`
+
+// engineCommand runs the embedded ClickHouse until it is told to end.
+func engineCommand(args []string) error {
+	flags := flag.NewFlagSet("engine", flag.ExitOnError)
+	pnyx := flags.String("pnyx", "", "program that can be the engine")
+	dir := flags.String("data", "", "its folder")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	program, err := engine.Locate(ctx, engine.LocateOptions{})
+	if err != nil {
+		return err
+	}
+	running, err := engine.Start(ctx, engine.Options{
+		DataDir: *dir, Program: program, Executable: *pnyx, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	ending, cancel := context.WithTimeout(context.Background(), stopTimeout/2)
+	defer cancel()
+	return running.Stop(ending)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Dataset is invented data, as files and imported. It is made once and kept.
+type Dataset struct {
+	// Files is the folder of what upstream would publish, Warehouse that of the engine
+	// which holds it.
+	Files, Warehouse string
+	Size             Size
+}
+
+// Size says how much data there is.
+type Size struct {
+	DAOs, Proposals, Ballots, Largest int
+}
+
+// sizes of the full and the quick run. Both have a proposal of the size that cold
+// pages are promised for.
+func sizeOf(quick bool) Size {
+	if quick {
+		return Size{DAOs: 50, Proposals: 1000, Ballots: 1_100_000, Largest: 900_000}
+	}
+	return Size{DAOs: 500, Proposals: 12_500, Ballots: 5_000_000, Largest: 900_000}
+}
+
+// generatedAt is the moment at which generated data stands still.
+const generatedAt = "2026-06-01T00:00:00Z"
+
+// Data returns the data set of the run, made and imported.
+func (w *World) Data(ctx context.Context) (*Dataset, error) {
+	if w.data != nil {
+		return w.data, nil
+	}
+	data, err := w.Generate(ctx, sizeOf(w.Quick))
+	if err != nil {
+		return nil, err
+	}
+	if err := data.load(ctx, w); err != nil {
+		return nil, err
+	}
+	w.data = data
+	return data, nil
+}
+
+// Generate returns a data set of a size, as files; it is not imported.
+func (w *World) Generate(ctx context.Context, size Size) (*Dataset, error) {
+	dir := filepath.Join(w.Dir, strconv.Itoa(size.Ballots))
+	data := &Dataset{Files: filepath.Join(dir, "files"), Warehouse: filepath.Join(dir, "warehouse"), Size: size}
+	return data, once(data.Files, size, func() error {
+		fmt.Fprintf(w.Log, "generating %d ballots\n", size.Ballots)
+		_, err := w.Run(ctx, Program{Args: []string{
+			w.Pnyx, "generate", "--now", generatedAt, "--daos", strconv.Itoa(size.DAOs), "--proposals", strconv.Itoa(size.Proposals),
+			"--ballots", strconv.Itoa(size.Ballots), "--largest", strconv.Itoa(size.Largest), data.Files,
+		}})
+		return err
+	})
+}
+
+// load imports the files.
+func (d *Dataset) load(ctx context.Context, w *World) error {
+	return once(d.Warehouse, d.Size, func() error {
+		fmt.Fprintf(w.Log, "importing %d ballots\n", d.Size.Ballots)
+		began := time.Now()
+		_, err := w.Run(ctx, Program{
+			Args: []string{w.Pnyx, "import", "--tolerate-rejects", d.Files}, Env: []string{"PNYX_DATA=" + d.Warehouse},
+		})
+		fmt.Fprintf(w.Log, "imported in %s\n", time.Since(began).Round(time.Second))
+		return err
+	})
+}
+
+// once makes a folder unless it was made before, for the same size.
+func once(dir string, size Size, produce func() error) error {
+	stamp := dir + ".json"
+	wanted, err := json.Marshal(size)
+	if err != nil {
+		return err
+	}
+	if made, err := os.ReadFile(stamp); err == nil && string(made) == string(wanted) {
+		return nil
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(stamp), os.MkdirAll(dir, 0o750)); err != nil {
+		return fmt.Errorf("make room for data: %w", err)
+	}
+	if err := produce(); err != nil {
+		return err
+	}
+	return os.WriteFile(stamp, wanted, 0o600)
+}

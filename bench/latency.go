@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/valyala/fasthttp"
+)
+
+// Latency is how long answers take under a load that does not wait for them.
+type Latency struct {
+	ID, Name string
+	// Publishing has everything published anew, again and again, meanwhile.
+	Publishing bool
+	// Prepare says what to ask, and how often a second at saturation.
+	Prepare func(context.Context, *World) (Load, error)
+}
+
+// Load is what is asked of one server.
+type Load struct {
+	// URLs are asked in turns.
+	URLs   []string
+	Header http.Header
+	// Saturation is how many requests a second the server answers at the most.
+	Saturation float64
+}
+
+// LatencyResult is what came out, in milliseconds.
+type LatencyResult struct {
+	Name                string
+	Rate                float64
+	P50, P99, P999, Max float64
+	Count, Failed       int64
+}
+
+// longestLatency bounds what the histogram holds.
+const longestLatency = 30 * time.Second
+
+// run asks for half of what saturates, at even intervals. The latency of a request
+// counts from when it was due, not from when it was sent: one that had to wait for
+// another waited all the same.
+func (l Latency) run(ctx context.Context, w *World, length time.Duration) (LatencyResult, error) {
+	load, err := l.Prepare(ctx, w)
+	if err != nil {
+		return LatencyResult{}, fmt.Errorf("prepare %s: %w", l.ID, err)
+	}
+	if l.Publishing {
+		stop := w.keepPublishing(ctx)
+		defer stop()
+	}
+	drive, err := newDrive(load, connections)
+	if err != nil {
+		return LatencyResult{}, err
+	}
+	defer drive.close()
+	rate := load.Saturation / 2
+	if _, _, err := drive.run(ctx, rate, length/10); err != nil { // to warm up
+		return LatencyResult{}, err
+	}
+	taken, failed, err := drive.run(ctx, rate, length)
+	return LatencyResult{
+		Name: l.Name, Rate: rate, Count: taken.TotalCount(), Failed: failed,
+		P50: inMilliseconds(taken.ValueAtQuantile(50)), P99: inMilliseconds(taken.ValueAtQuantile(99)),
+		P999: inMilliseconds(taken.ValueAtQuantile(99.9)), Max: inMilliseconds(taken.Max()),
+	}, err
+}
+
+func inMilliseconds(microseconds int64) float64 { return float64(microseconds) / 1000 }
+
+// drive sends a load over a number of connections.
+type drive struct {
+	requests [][]byte
+	next     atomic.Int64
+	conns    []net.Conn
+}
+
+func newDrive(load Load, connections int) (*drive, error) {
+	d := &drive{}
+	if len(load.URLs) == 0 {
+		return nil, errors.New("a load without requests")
+	}
+	var host string
+	for _, address := range load.URLs {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			return nil, fmt.Errorf("an address of the load: %w", err)
+		}
+		host = parsed.Host
+		request := "GET " + parsed.RequestURI() + " HTTP/1.1\r\nHost: " + host + "\r\n"
+		for name, values := range load.Header {
+			request += name + ": " + values[0] + "\r\n"
+		}
+		d.requests = append(d.requests, []byte(request+"\r\n"))
+	}
+	for range connections {
+		conn, err := net.Dial("tcp", host) //nolint:noctx // loopback
+		if err != nil {
+			d.close()
+			return nil, fmt.Errorf("connect: %w", err)
+		}
+		d.conns = append(d.conns, conn)
+	}
+	return d, nil
+}
+
+func (d *drive) close() {
+	for _, conn := range d.conns {
+		conn.Close()
+	}
+}
+
+// run drives the load for a while: at a rate, or for 0 as fast as it is answered.
+// Each connection has its own share of the schedule.
+func (d *drive) run(ctx context.Context, rate float64, length time.Duration) (*hdrhistogram.Histogram, int64, error) {
+	var interval time.Duration
+	if rate > 0 {
+		interval = time.Duration(float64(time.Second) / rate)
+	}
+	total := hdrhistogram.New(1, longestLatency.Microseconds(), 3)
+	var failed atomic.Int64
+	var mu sync.Mutex
+	var problems []error
+	var running sync.WaitGroup
+	began := time.Now()
+	for i, conn := range d.conns {
+		running.Go(func() {
+			p := pace{due: began.Add(time.Duration(i) * interval), step: time.Duration(len(d.conns)) * interval, end: began.Add(length)}
+			taken, bad, err := d.send(ctx, conn, p)
+			mu.Lock()
+			defer mu.Unlock()
+			total.Merge(taken)
+			failed.Add(bad)
+			problems = append(problems, err)
+		})
+	}
+	running.Wait()
+	return total, failed.Load(), errors.Join(problems...)
+}
+
+// pace is the schedule of a connection; without a step it never waits.
+type pace struct {
+	due, end time.Time
+	step     time.Duration
+}
+
+// send sends the share of one connection.
+func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.Histogram, int64, error) {
+	taken := hdrhistogram.New(1, longestLatency.Microseconds(), 3)
+	reader := bufio.NewReaderSize(conn, 64<<10)
+	var answer fasthttp.Response
+	var failed int64
+	for ; p.due.Before(p.end) && ctx.Err() == nil; p.due = p.due.Add(p.step) {
+		if p.step == 0 {
+			p.due = time.Now()
+		}
+		wait(time.Until(p.due))
+		request := d.requests[int(d.next.Add(1)-1)%len(d.requests)]
+		if err := conn.SetDeadline(time.Now().Add(longestLatency)); err != nil {
+			return taken, failed, err
+		}
+		if _, err := conn.Write(request); err != nil {
+			return taken, failed, fmt.Errorf("send: %w", err)
+		}
+		if err := answer.Read(reader); err != nil {
+			return taken, failed, fmt.Errorf("receive: %w", err)
+		}
+		if answer.StatusCode() != http.StatusOK {
+			failed++
+		}
+		_ = taken.RecordValue(max(1, min(time.Since(p.due), longestLatency).Microseconds())) // within its bounds
+	}
+	return taken, failed, ctx.Err()
+}
+
+// wait sleeps, which is what an open load does between two requests.
+func wait(d time.Duration) {
+	if d > 0 {
+		<-time.After(d)
+	}
+}

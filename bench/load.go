@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// connections is how many a closed load keeps open.
+const connections = 64
+
+// Saturate returns what measures how many requests a second an address answers to
+// 64 connections that ask again as soon as they are answered. The generator is wrk,
+// on a core of its own.
+func (w *World) Saturate(url string, header http.Header) Measure {
+	length := 4 * time.Second
+	if w.Quick {
+		length = 2 * time.Second
+	}
+	return func(ctx context.Context) (float64, error) {
+		args := []string{"wrk", "-t", "1", "-c", strconv.Itoa(connections), "-d", fmt.Sprintf("%.0fs", length.Seconds())}
+		for name, values := range header {
+			args = append(args, "-H", name+": "+values[0])
+		}
+		text, err := w.Run(ctx, Program{Args: append(args, url), Cores: w.LoadCores})
+		if err != nil {
+			return 0, err
+		}
+		return readWrk(text)
+	}
+}
+
+var (
+	wrkRate    = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+	wrkRefused = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)|Socket errors: .*`)
+)
+
+// readWrk reads the rate from what wrk prints. A load with errors in it measures
+// something else.
+func readWrk(text string) (float64, error) {
+	if refused := wrkRefused.FindString(text); refused != "" {
+		return 0, fmt.Errorf("the load met with errors: %s", refused)
+	}
+	found := wrkRate.FindStringSubmatch(text)
+	if found == nil {
+		return 0, fmt.Errorf("wrk prints no rate: %s", text)
+	}
+	return strconv.ParseFloat(found[1], 64)
+}

@@ -1,0 +1,174 @@
+// Command bench measures Pnyx beside yardsticks: the same work done barely, in the
+// same run and in turns. It prints a table, and writes it as a document with a
+// chart.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if err := command(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// command runs the benchmark, or one of the programs that it needs beside it.
+func command(args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "bare":
+			return bareCommand(args[1:])
+		case "engine":
+			return engineCommand(args[1:])
+		}
+	}
+	return benchCommand(args)
+}
+
+// options say what to measure.
+type options struct {
+	root, pnyx, dir, docs string
+	quick                 bool
+	only                  []string
+}
+
+func benchCommand(args []string) error {
+	var o options
+	var only string
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	flags.StringVar(&o.root, "root", ".", "folder of the repository")
+	flags.StringVar(&o.dir, "data", "data/bench", "folder that keeps generated data between runs")
+	flags.StringVar(&o.docs, "docs", "docs", "folder to write the documents to; empty for none")
+	flags.BoolVar(&o.quick, "quick", false, "few rounds, and less data")
+	flags.StringVar(&only, "only", "", "rows to measure, by their ids or how these begin, joined by commas; nothing is written then")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if only != "" {
+		o.only, o.docs = strings.Split(only, ","), ""
+	}
+	var err error
+	if o.pnyx, err = filepath.Abs(filepath.Join(o.root, "bin", "pnyx")); err != nil {
+		return err
+	}
+	if o.dir, err = filepath.Abs(o.dir); err != nil {
+		return err
+	}
+	// What starts it may end, and everything else has to end with it.
+	runtime.LockOSThread()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return o.bench(ctx)
+}
+
+// wants says whether a row is to be measured.
+func (o options) wants(id string) bool {
+	return len(o.only) == 0 || slices.ContainsFunc(o.only, func(begin string) bool { return strings.HasPrefix(id, begin) })
+}
+
+// bench measures everything that is wanted, and reports.
+func (o options) bench(ctx context.Context) (err error) {
+	w, err := newWorld(o.pnyx, o.dir, o.quick, os.Stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
+	problems := errors.Join(
+		o.compare(ctx, w, &report), o.latencies(ctx, w, &report), o.micro(ctx, w, &report),
+	)
+	report.Took = time.Since(report.Began)
+	return errors.Join(problems, o.write(report))
+}
+
+// compare measures the rows. One that cannot be measured does not keep the others
+// from it.
+func (o options) compare(ctx context.Context, w *World, report *Report) error {
+	var problems []error
+	for _, row := range Rows() {
+		if !o.wants(row.ID) || row.rounds(o.quick) == 0 {
+			continue
+		}
+		fmt.Fprintf(w.Log, "%s (%s)\n", row.Name, row.ID)
+		result, err := row.run(ctx, w, w.Log)
+		if err := errors.Join(err, w.endRow()); err != nil {
+			fmt.Fprintln(w.Log, "  ", err)
+			problems = append(problems, err)
+			continue
+		}
+		report.Results = append(report.Results, result)
+		if row.Unit == "requests/s" {
+			w.saturations[row.ID] = result.Ours.Median
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// latencyLength is how long a latency is measured.
+func (o options) latencyLength() time.Duration {
+	if o.quick {
+		return 4 * time.Second
+	}
+	return 20 * time.Second
+}
+
+func (o options) latencies(ctx context.Context, w *World, report *Report) error {
+	var problems []error
+	for _, l := range Latencies() {
+		if !o.wants(l.ID) {
+			continue
+		}
+		fmt.Fprintf(w.Log, "latency: %s\n", l.Name)
+		result, err := l.run(ctx, w, o.latencyLength())
+		if err := errors.Join(err, w.endRow()); err != nil {
+			fmt.Fprintln(w.Log, "  ", err)
+			problems = append(problems, err)
+			continue
+		}
+		fmt.Fprintf(w.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
+			figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
+		report.Latencies = append(report.Latencies, result)
+	}
+	return errors.Join(problems...)
+}
+
+func (o options) micro(ctx context.Context, w *World, report *Report) (err error) {
+	if o.wants("micro") {
+		report.Micro, err = w.runMicro(ctx, o.root)
+	}
+	return err
+}
+
+// write prints the report, and writes the documents.
+func (o options) write(report Report) error {
+	report.Markdown(os.Stdout)
+	fmt.Printf("\nmeasured in %s\n", report.Took.Round(time.Second)) //nolint:forbidigo // it is what the command prints
+	if o.docs == "" {
+		return nil
+	}
+	var text strings.Builder
+	report.Markdown(&text)
+	kept, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(o.docs, "bench.md"), []byte(text.String()), 0o644), //nolint:gosec // a document
+		os.WriteFile(filepath.Join(o.dir, "last.json"), kept, 0o600),
+		report.Chart(filepath.Join(o.docs, "bench.svg")),
+	)
+}

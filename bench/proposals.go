@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// Proposal is one of the data set's.
+type Proposal struct {
+	Key, Source, ExternalID string
+	Votes                   uint64
+}
+
+// largestProposal is the one with most ballots.
+func (w *World) largestProposal(ctx context.Context) (Proposal, error) {
+	return w.proposal(ctx, "1 ORDER BY votes DESC, proposal_key")
+}
+
+// smallProposal is a proposal of Snapshot with a thousand ballots at the most.
+func (w *World) smallProposal(ctx context.Context) (Proposal, error) {
+	return w.proposal(ctx, "provider = 'snapshot' AND votes BETWEEN 10 AND 1000 ORDER BY votes DESC, proposal_key")
+}
+
+// proposal is the first that a condition lets through.
+func (w *World) proposal(ctx context.Context, condition string) (p Proposal, err error) {
+	_, conn, err := w.Warehouse(ctx)
+	if err != nil {
+		return p, err
+	}
+	err = conn.QueryRow(ctx, "SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE "+
+		condition+" LIMIT 1").Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes)
+	if err != nil {
+		return p, fmt.Errorf("find a proposal: %w", err)
+	}
+	return p, nil
+}
+
+// generation is the ordered copy of a proposal's ballots; zero while there is none.
+func (w *World) generation(ctx context.Context, key string) (generation uint64, err error) {
+	_, conn, err := w.Warehouse(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, "SELECT max(generation) FROM orders WHERE kind = 'ballots' AND subject = $1", key).Scan(&generation)
+	if err != nil {
+		return 0, fmt.Errorf("find the copy of %s: %w", key, err)
+	}
+	return generation, nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Report is everything that a run has found.
+type Report struct {
+	Began     time.Time
+	Took      time.Duration
+	Machine   Machine
+	Quick     bool
+	Size      Size
+	Results   []Result
+	Latencies []LatencyResult
+	Micro     []Micro
+}
+
+// Machine is what the figures were taken on.
+type Machine struct {
+	Processor, Kernel, Go, Commit string
+	Cores                         int
+}
+
+func thisMachine(root string) Machine {
+	m := Machine{Go: runtime.Version(), Processor: "unknown", Kernel: "unknown", Commit: "unknown", Cores: runtime.NumCPU()}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+				m.Processor = strings.TrimSpace(value)
+			}
+		}
+	}
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.Kernel = strings.TrimSpace(string(text))
+	}
+	if text, err := exec.Command("git", "-C", root, "describe", "--always", "--dirty").Output(); err == nil { //nolint:noctx,gosec // it does not wait
+		m.Commit = strings.TrimSpace(string(text))
+	}
+	return m
+}
+
+// Markdown writes the report as a document.
+func (r Report) Markdown(out io.Writer) {
+	fmt.Fprintf(out, `# Measured
+
+Written by %[1]smake bench%[1]s; nothing here is typed by hand. Each figure of ours stands beside a yardstick that was measured
+in the same run, in turns with it, so that a slow or busy machine slows both. The ratio is ours ÷ yardstick: its median over
+the rounds, and its extremes. The load generator has a core of its own; all that serves, Redis included, shares another.
+
+%[2]s, %[3]d cores, Linux %[4]s, %[5]s, commit %[6]s, %[7]s. %[8]d generated ballots in %[9]d proposals of %[10]d DAOs, the largest
+with %[11]d.%[12]s
+
+![ratios and latencies](bench.svg)
+
+`, "`", r.Machine.Processor, r.Machine.Cores, r.Machine.Kernel, r.Machine.Go, r.Machine.Commit, r.Began.UTC().Format("2 January 2006"),
+		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickly())
+	r.markdownRatios(out)
+	r.markdownLatencies(out)
+	r.markdownMicro(out)
+}
+
+func (r Report) quickly() string {
+	if r.Quick {
+		return " A quick run: few rounds, and less data than a full one."
+	}
+	return ""
+}
+
+func (r Report) markdownRatios(out io.Writer) {
+	fmt.Fprintf(out, "## Against yardsticks\n\n| what | ours | yardstick | ratio: median (min – max) | must be | |\n|---|---:|---|---:|---|---|\n")
+	for _, result := range r.Results {
+		fmt.Fprintf(out, "| %s | %s %s | %s | %s | %s | %s |\n", result.Row.Name, figure(result.Ours.Median), result.Row.Unit,
+			result.yardstick(), result.ratio(), result.wanted(), result.verdict())
+	}
+	fmt.Fprintln(out)
+}
+
+// yardstick says what the yardstick gave, or over what ours is spread without one.
+func (r Result) yardstick() string {
+	if r.Bare.Count == 0 {
+		return fmt.Sprintf("%s – %s in %d rounds", figure(r.Ours.Min), figure(r.Ours.Max), r.Ours.Count)
+	}
+	return fmt.Sprintf("%s: %s", r.Row.Yardstick, figure(r.Bare.Median))
+}
+
+func (r Result) ratio() string {
+	if r.Ratio.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f (%.2f – %.2f)", r.Ratio.Median, r.Ratio.Min, r.Ratio.Max)
+}
+
+func (r Result) wanted() string {
+	var bounds []string
+	if r.Row.Ratio.Set() {
+		bounds = append(bounds, "ratio "+r.Row.Ratio.String())
+	}
+	if r.Row.Value.Set() {
+		bounds = append(bounds, r.Row.Value.String()+" "+r.Row.Unit)
+	}
+	return strings.Join(bounds, ", ")
+}
+
+func (r Result) verdict() string {
+	switch {
+	case r.wanted() == "":
+		return ""
+	case r.Reached():
+		return "✓"
+	}
+	return "✗"
+}
+
+func (r Report) markdownLatencies(out io.Writer) {
+	if len(r.Latencies) == 0 {
+		return
+	}
+	fmt.Fprintf(out, `## Latency at half of what saturates
+
+An open load: requests are sent when they are due, not when the one before is answered, and latency counts from when they were due.
+Milliseconds; the generator's own delay is part of them.
+
+| what | requests/s | p50 | p99 | p99.9 | longest | failed |
+|---|---:|---:|---:|---:|---:|---:|
+`)
+	for _, l := range r.Latencies {
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %d of %d |\n",
+			l.Name, figure(l.Rate), figure(l.P50), figure(l.P99), figure(l.P999), figure(l.Max), l.Failed, l.Count)
+	}
+	fmt.Fprintln(out)
+}
+
+func (r Report) markdownMicro(out io.Writer) {
+	if len(r.Micro) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "## Single functions\n\n| package | benchmark | time | bytes | allocations |\n|---|---|---:|---:|---:|\n")
+	for _, m := range r.Micro {
+		fmt.Fprintf(out, "| %s | %s | %s | %d | %d |\n", m.Package, m.Name, m.duration(), m.Bytes, m.Allocations)
+	}
+}

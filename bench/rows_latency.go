@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Latencies lists what is asked at half of the load that saturates: alone, and
+// while everything is published anew.
+func Latencies() []Latency {
+	var all []Latency
+	for _, publishing := range []bool{false, true} {
+		suffix, id := "", ""
+		if publishing {
+			suffix, id = ", everything being published meanwhile", "-publishing"
+		}
+		all = append(all,
+			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: freeLoad},
+			Latency{ID: "latency-paid" + id, Name: "hot paid route" + suffix, Publishing: publishing, Prepare: paidLoad},
+			Latency{ID: "latency-cold" + id, Name: "cold pages of ballots" + suffix, Publishing: publishing, Prepare: coldLoad},
+		)
+	}
+	return all
+}
+
+func freeLoad(ctx context.Context, w *World) (Load, error) {
+	url, _, err := w.hotFree(ctx)
+	if err != nil {
+		return Load{}, err
+	}
+	rate, err := w.saturation("hot-free", func() (float64, error) { return w.Saturate(url, nil)(ctx) })
+	return Load{URLs: []string{url}, Saturation: rate}, err
+}
+
+func paidLoad(ctx context.Context, w *World) (Load, error) {
+	url, header, _, err := w.hotPaid(ctx)
+	if err != nil {
+		return Load{}, err
+	}
+	rate, err := w.saturation("hot-paid", func() (float64, error) { return w.Saturate(url, header)(ctx) })
+	return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
+}
+
+// coldSample is how long cold pages are asked for to find what saturates.
+const coldSample = 3 * time.Second
+
+// coldLoad is pages that are deep in the largest proposal, and in nobody's cache.
+func coldLoad(ctx context.Context, w *World) (Load, error) {
+	urls, err := w.coldPages(ctx)
+	if err != nil {
+		return Load{}, err
+	}
+	load := Load{URLs: urls, Header: w.internal()}
+	load.Saturation, err = w.saturation("cold", func() (float64, error) {
+		drive, err := newDrive(load, coldAtOnce)
+		if err != nil {
+			return 0, err
+		}
+		defer drive.close()
+		taken, failed, err := drive.run(ctx, 0, coldSample)
+		if failed > 0 {
+			err = errors.Join(err, fmt.Errorf("%d cold pages failed", failed))
+		}
+		return float64(taken.TotalCount()) / coldSample.Seconds(), err
+	})
+	if err != nil {
+		return Load{}, err
+	}
+	return load, w.forgetPages(ctx)
+}
+
+// coldAtOnce is how many cold pages are asked for at once to find what saturates.
+const coldAtOnce = 8
+
+// coldWanted is how many pages a cold load needs, so that none comes twice.
+const coldWanted = 600
+
+// coldPages walks until there are enough pages, and forgets them.
+func (w *World) coldPages(ctx context.Context) ([]string, error) {
+	if len(w.coldURLs) < coldWanted {
+		sides, err := w.walk(ctx, "power")
+		if err != nil {
+			return nil, err
+		}
+		for len(w.coldURLs) < coldWanted {
+			if _, err := sides.Ours(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return w.coldURLs, w.forgetPages(ctx)
+}
+
+// saturation is the median that a row has found, or else measured now, once.
+func (w *World) saturation(id string, measure func() (float64, error)) (float64, error) {
+	if rate, known := w.saturations[id]; known {
+		return rate, nil
+	}
+	rate, err := measure()
+	w.saturations[id] = rate
+	return rate, err
+}
+
+// publishedPattern finds the mark of publication, without which a worker publishes
+// everything. What is published already stays and is served meanwhile.
+const publishedPattern = "pnyx:*:{worker}:published"
+
+// keepPublishing has everything published again and again until it is stopped.
+func (w *World) keepPublishing(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var publishing sync.WaitGroup
+	publishing.Go(func() {
+		for ctx.Err() == nil {
+			_ = w.republish(ctx) // the load shows what comes of it
+		}
+	})
+	return func() {
+		cancel()
+		publishing.Wait()
+	}
+}
+
+// republish has everything published once.
+func (w *World) republish(ctx context.Context) error {
+	keys, err := w.store.Keys(ctx, publishedPattern).Result()
+	if err != nil || len(keys) != 1 {
+		return errors.Join(fmt.Errorf("find the mark of publication: %d", len(keys)), err)
+	}
+	if err := w.store.Del(ctx, keys[0]).Err(); err != nil {
+		return err
+	}
+	return w.worker.until(ctx, func() error { return w.store.Get(ctx, keys[0]).Err() })
+}

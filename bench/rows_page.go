@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// pagesAtOnce is how many pages of a walk make one figure.
+const pagesAtOnce = 20
+
+// rowsAPage is the largest page there is.
+const rowsAPage = 500
+
+// pageRows are what nobody asked for before: deep pages, and what was just imported.
+func pageRows() []Row {
+	rows := []Row{}
+	for _, order := range []string{"power", "time"} {
+		rows = append(rows, Row{
+			ID: "cold-" + order, Name: "cold page of 500 ballots out of 900,000, by " + order + ": the slowest of 20",
+			Yardstick: "the bare statement on the ordered copy", Unit: "ms",
+			Value: AtMost(50), Rounds: 90, Quick: 8,
+			Prepare: func(ctx context.Context, w *World) (Sides, error) { return w.walk(ctx, order) },
+		})
+	}
+	return append(rows, Row{
+		ID: "arrival", Name: "ballot handed to pnyx import → in the vote summary over HTTP", Unit: "s",
+		Value: AtMost(2), Rounds: 7, Quick: 3,
+		Prepare: func(ctx context.Context, w *World) (Sides, error) {
+			small, err := w.smallProposal(ctx)
+			return Sides{Ours: func(ctx context.Context) (float64, error) { return w.arrival(ctx, small) }}, err
+		},
+	})
+}
+
+// walk reads the ballots of the largest proposal from the first to the last page,
+// and from the first again.
+func (w *World) walk(ctx context.Context, order string) (Sides, error) {
+	base, _, err := w.API(ctx)
+	if err != nil {
+		return Sides{}, err
+	}
+	largest, err := w.largestProposal(ctx)
+	if err != nil {
+		return Sides{}, err
+	}
+	copied, err := w.copied(ctx, largest)
+	if err != nil {
+		return Sides{}, err
+	}
+	walk := &walk{
+		world: w, order: order, generation: copied,
+		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, rowsAPage),
+	}
+	return Sides{Ours: walk.pages, Bare: walk.statements}, walk.forget(ctx)
+}
+
+// copied waits for the ordered copy of a proposal's ballots.
+func (w *World) copied(ctx context.Context, p Proposal) (generation uint64, err error) {
+	err = w.worker.until(ctx, func() error {
+		generation, err = w.generation(ctx, p.Key)
+		if err == nil && generation == 0 {
+			err = fmt.Errorf("the ballots of %s are not copied yet", p.Key)
+		}
+		return err
+	})
+	return generation, err
+}
+
+// walk is a reading of all pages of a proposal's ballots.
+type walk struct {
+	world       *World
+	order, path string
+	generation  uint64
+	cursor      string
+	// turns are the last rows of the pages read last, at which the statements begin.
+	turns []turn
+}
+
+// turn is the end of a page.
+type turn struct {
+	VoterIdentity string  `json:"voterIdentity"`
+	VotingPower   string  `json:"votingPower"`
+	VotedAt       *string `json:"votedAt"`
+}
+
+// forget removes the pages of ballots from Redis: they are cold again.
+func (k *walk) forget(ctx context.Context) error { return k.world.forgetPages(ctx) }
+
+func (w *World) forgetPages(ctx context.Context) error {
+	keys := w.store.Scan(ctx, 0, "pnyx:*:view:page:ballots:*", 1000).Iterator()
+	for keys.Next(ctx) {
+		if err := w.store.Unlink(ctx, keys.Val()).Err(); err != nil {
+			return fmt.Errorf("forget a page: %w", err)
+		}
+	}
+	return keys.Err()
+}
+
+// pages reads the next pages and returns the time of the slowest, in milliseconds.
+func (k *walk) pages(ctx context.Context) (float64, error) {
+	var slowest time.Duration
+	k.turns = nil
+	for range pagesAtOnce {
+		took, err := k.page(ctx)
+		if err != nil {
+			return 0, err
+		}
+		slowest = max(slowest, took)
+	}
+	return milliseconds(slowest), nil
+}
+
+func (k *walk) page(ctx context.Context) (time.Duration, error) {
+	address := k.path
+	if k.cursor != "" {
+		address += "&cursor=" + url.QueryEscape(k.cursor)
+	}
+	began := time.Now()
+	status, body, err := get(ctx, address, k.world.internal())
+	took := time.Since(began)
+	if err != nil {
+		return 0, err
+	}
+	var page struct {
+		Data []turn
+		Meta struct{ Page struct{ NextCursor string } }
+	}
+	if err := json.Unmarshal(body, &page); err != nil || status != http.StatusOK {
+		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", address, status, body), err)
+	}
+	k.world.coldURLs = append(k.world.coldURLs, address)
+	k.cursor = page.Meta.Page.NextCursor
+	if k.cursor != "" {
+		k.turns = append(k.turns, page.Data[len(page.Data)-1])
+	}
+	return took, nil
+}
+
+// statements reads what follows the pages read last by bare statements, and returns
+// the time of the slowest, in milliseconds.
+func (k *walk) statements(ctx context.Context) (float64, error) {
+	turns := k.turns
+	if len(turns) == 0 {
+		turns = []turn{{VotingPower: "1000000000000"}}
+	}
+	var slowest time.Duration
+	for _, t := range turns {
+		began := time.Now()
+		if err := k.statement(ctx, t); err != nil {
+			return 0, err
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	return milliseconds(slowest), nil
+}
+
+func (k *walk) statement(ctx context.Context, t turn) error {
+	column, value := "power", "toDecimal256({value:String}, 18)"
+	text := t.VotingPower
+	if k.order == "time" {
+		column, value, text = "voted_at", "parseDateTime64BestEffort({value:String}, 3, 'UTC')", "2200-01-01"
+		if t.VotedAt != nil {
+			text = *t.VotedAt
+		}
+	}
+	rows, err := k.world.conn.Query(ctx, fmt.Sprintf(`SELECT voter, vote_id, choice_key, raw_choice, toString(power), voted_at, tx_hash
+		FROM ordered_ballots WHERE generation = {generation:UInt64} AND %[1]s < %[2]s ORDER BY %[1]s DESC, voter DESC LIMIT %[3]d`,
+		column, value, rowsAPage+1), clickhouse.Named("generation", k.generation), clickhouse.Named("value", text))
+	if err != nil {
+		return fmt.Errorf("the bare statement: %w", err)
+	}
+	defer rows.Close()
+	var voter, vote, choice, raw, power, hash string
+	var at time.Time
+	for rows.Next() {
+		if err := rows.Scan(&voter, &vote, &choice, &raw, &power, &at, &hash); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// arrival imports a ballot of a new voter and returns how long it takes until it is
+// counted, in seconds, the start of the import included.
+func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
+	base, _, err := w.API(ctx)
+	if err != nil {
+		return 0, err
+	}
+	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
+	before, err := w.votes(ctx, summary)
+	if err != nil {
+		return 0, err
+	}
+	w.ballots++
+	now := time.Now()
+	path := filepath.Join(w.Dir, "arrival.ndjson")
+	id := fmt.Sprintf("bench-%d-%d", now.UnixNano(), w.ballots)
+	line := fmt.Sprintf(`{"id":%q,"proposal":{"id":%q},"space":{"id":%q},"voter":%q,"created":%d,"choice":1,"vp":1}`,
+		id, p.ExternalID, p.Source, "0x"+strconv.FormatInt(now.UnixNano(), 16), now.Unix())
+	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if _, err := w.Run(ctx, Program{Args: []string{w.Pnyx, "import", path}, Env: w.warehouseEnv()}); err != nil {
+		return 0, err
+	}
+	err = w.api.until(ctx, func() error {
+		votes, err := w.votes(ctx, summary)
+		if err == nil && votes <= before {
+			err = errors.New("the ballot is not counted yet")
+		}
+		return err
+	})
+	return time.Since(began).Seconds(), err
+}
+
+// votes reads how many votes a summary counts.
+func (w *World) votes(ctx context.Context, summary string) (int, error) {
+	status, body, err := get(ctx, summary, w.internal())
+	if err != nil {
+		return 0, err
+	}
+	var found struct {
+		Data struct{ Totals struct{ Votes string } }
+	}
+	if err := json.Unmarshal(body, &found); err != nil || status != http.StatusOK {
+		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", summary, status, body), err)
+	}
+	return strconv.Atoi(found.Data.Totals.Votes)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
