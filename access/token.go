@@ -56,7 +56,8 @@ func NewToken(id string) string {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
 	text := tokenPrefix + id + "_" + digits(new(big.Int).SetBytes(secret), secretDigits)
-	return text + checksum(text)
+	check := checksum(text)
+	return text + string(check[:])
 }
 
 // ParseToken returns the id of the record that a well-formed token belongs to. Its
@@ -67,14 +68,28 @@ func ParseToken(token string) (id string, err error) {
 		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
 	}
 	body, check := token[:tokenLength-checkDigits], token[tokenLength-checkDigits:]
-	if strings.Trim(rest[:idDigits]+rest[idDigits+1:], base62) != "" || checksum(body) != check {
+	if !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) || checksum(body) != [checkDigits]byte([]byte(check)) {
 		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
 	}
 	return rest[:idDigits], nil
 }
 
-func checksum(text string) string {
-	return digits(big.NewInt(int64(crc32.ChecksumIEEE([]byte(text)))), checkDigits)
+func isBase62(text string) bool {
+	for i := range len(text) {
+		if strings.IndexByte(base62, text[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func checksum(text string) (check [checkDigits]byte) {
+	sum := crc32.ChecksumIEEE([]byte(text))
+	for i := checkDigits - 1; i >= 0; i-- {
+		check[i] = base62[sum%base62Decimal]
+		sum /= base62Decimal
+	}
+	return check
 }
 
 // digits writes a number to base 62, in a fixed width.

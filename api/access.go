@@ -18,7 +18,7 @@ import (
 // pass is who asks, and what they were granted. Every request to a route has one,
 // from its first moment to after its answer.
 type pass struct {
-	route Route
+	route *Route
 	// internal callers are neither limited nor metered.
 	internal bool
 	// caller has a valid token; nil for nobody.
@@ -42,7 +42,7 @@ func passOf(ctx context.Context) *pass {
 
 // identify finds out who asks. What is wrong with credentials matters only where
 // some are needed.
-func (a *API) identify(c *fiber.Ctx, route Route) *pass {
+func (a *API) identify(c *fiber.Ctx, route *Route) *pass {
 	p := &pass{route: route}
 	c.Locals(passKey{}, p)
 	if token := c.Get(access.HeaderInternal); token != "" {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,7 @@ type API struct {
 	publication *publicationWatch
 	pages       *pages
 	local       *localCopies
+	understood  *understood
 	tokens      *access.Directory
 	internal    access.Internal
 	limiter     *ratelimit.Limiter
@@ -101,6 +103,7 @@ func New(o Options) *API {
 	a.local = newLocalCopies(o.LocalBytes, o.Metrics)
 	a.publication.changed = a.local.drop
 	a.publication.renewed = a.meter.WriteAgain
+	a.understood = newUnderstood()
 	a.pages = newPages(o.Store, a.publication, o.RequestTimeout, o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",
@@ -169,6 +172,7 @@ func (a *API) Drain() {
 func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
+	defer a.understood.close()
 	if a.payments != nil {
 		defer a.payments.Close()
 	}
@@ -182,9 +186,9 @@ func (a *API) Shutdown(ctx context.Context) error {
 // then the answer, then the envelope. What an answer costs is settled after it.
 func (a *API) serve(route Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		pass := a.identify(c, route)
+		pass := a.identify(c, &route)
 		pass.vary(c)
-		values, err := route.parse(c)
+		values, err := a.understood.parse(c, &route)
 		if err != nil {
 			return err
 		}
@@ -195,9 +199,7 @@ func (a *API) serve(route Route) fiber.Handler {
 		if first, paid := pass.firstAnswer(); paid {
 			return a.writeAgain(c, pass, first)
 		}
-		ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), passKey{}, pass), a.timeout)
-		defer cancel()
-		answer, err := a.find(ctx, values)
+		answer, err := a.answerTo(c, pass, values)
 		if err != nil {
 			tellMissing(c, values, err)
 			return err
@@ -220,21 +222,24 @@ func (a *API) serve(route Route) fiber.Handler {
 	}
 }
 
-// find returns the answer, the node's own copy if there is one. An answer that is
-// one caller's alone is not copied.
-func (a *API) find(ctx context.Context, values Values) (rendered, error) {
-	route := values.route
-	if route.Personal {
-		found, err := route.answer(a, ctx, values)
-		if err != nil {
-			return rendered{}, err
-		}
-		return render(found)
-	}
-	key := values.canonical()
-	if copied, ok := a.local.get(key); ok {
+// answerTo returns the answer to a request, the node's own copy if there is one.
+func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (rendered, error) {
+	if copied, ok := a.local.get(values.name); ok {
 		return copied, nil
 	}
+	// Only from here on does anything wait.
+	ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), passKey{}, p), a.timeout)
+	defer cancel()
+	answer, err := a.find(ctx, values)
+	if err == nil {
+		a.understood.remember(c, values)
+	}
+	return answer, err
+}
+
+// find works the answer out, and keeps a copy of one that is not one caller's alone.
+func (a *API) find(ctx context.Context, values Values) (rendered, error) {
+	route := values.route
 	found, err := route.answer(a, ctx, values)
 	if err != nil {
 		return rendered{}, err
@@ -243,11 +248,15 @@ func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
+	if route.Personal {
+		return answer, nil
+	}
 	answer.etag, answer.address, answer.tags = etagOf(values, answer), values.address(), tagsOf(values)
+	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.next = values.addressAt(*answer.page.NextCursor)
 	}
 	answer.status = found.source.status(found.view, a.now())
-	a.local.set(key, answer)
+	a.local.set(values.name, answer)
 	return answer, nil
 }

@@ -18,7 +18,10 @@ func (a *API) Watched() bool { return a.publication.latest.Load() != nil }
 func (a *API) ForgetCopies() { a.local.drop() }
 
 // ForgetForGood ends what a node that never served runs in the background.
-func (a *API) ForgetForGood() { a.local.close() }
+func (a *API) ForgetForGood() {
+	a.local.close()
+	a.understood.close()
+}
 
 // Handler answers requests without a socket.
 func (a *API) Handler() fasthttp.RequestHandler { return a.handle(a.app.Handler()) }

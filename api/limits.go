@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -42,18 +43,24 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 func describe(g *ratelimit.Grant, now time.Time) (policy, state string) {
 	bucket := g.Request.Bucket
 	policy = bucketPolicy(bucket, g.Request.Limits.Rate(bucket))
-	state = fmt.Sprintf("%q;r=%d;t=%d", bucket, g.Decision.Remaining, seconds(g.Decision.ResetAfter))
+	state = limitItem(string(bucket), "r", int64(g.Decision.Remaining), "t", g.Decision.ResetAfter)
 	if g.Quota.Limit == 0 {
 		return policy, state
 	}
-	month := g.Quota.Month
-	policy += fmt.Sprintf(", %q;q=%d;w=%d", monthPolicy, g.Quota.Limit, seconds(month.End().Sub(month.Begin)))
-	state += fmt.Sprintf(", %q;r=%d;t=%d", monthPolicy, g.Quota.Remaining(), seconds(month.End().Sub(now)))
+	begin, end := g.Quota.Month.Begin, g.Quota.Month.End()
+	policy += ", " + limitItem(monthPolicy, "q", g.Quota.Limit, "w", end.Sub(begin))
+	state += ", " + limitItem(monthPolicy, "r", g.Quota.Remaining(), "t", end.Sub(now))
 	return policy, state
 }
 
 func bucketPolicy(bucket ratelimit.Bucket, rate ratelimit.Rate) string {
-	return fmt.Sprintf("%q;q=%d;w=%d", bucket, rate.Burst, seconds(rate.Window()))
+	return limitItem(string(bucket), "q", int64(rate.Burst), "w", rate.Window())
+}
+
+// limitItem is a name with a count and a time in seconds, as structured headers have
+// it.
+func limitItem(name, countKey string, count int64, timeKey string, d time.Duration) string {
+	return `"` + name + `";` + countKey + "=" + strconv.FormatInt(count, 10) + ";" + timeKey + "=" + strconv.Itoa(seconds(d))
 }
 
 // seconds rounds up: who waits that long has waited long enough.

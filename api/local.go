@@ -29,6 +29,8 @@ type rendered struct {
 	view cache.View
 	// etag names the answer; empty for one caller's alone.
 	etag string
+	// modified is when the data was worked out, as a header has it.
+	modified string
 	// address is the canonical spelling of what was asked, next that of the page after.
 	address, next string
 	tags          tagged

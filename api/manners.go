@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
@@ -35,10 +37,16 @@ const (
 
 // setCommonHeaders sets what every answer carries, whatever it is.
 func setCommonHeaders(c *fiber.Ctx) {
-	c.Set(headerRequestID, requestID(c))
-	c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
-	c.Set(fiber.HeaderAccessControlExposeHeaders, exposedHeaders)
-	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+	setPlain(c, headerRequestID, requestID(c))
+	setPlain(c, fiber.HeaderAccessControlAllowOrigin, "*")
+	setPlain(c, fiber.HeaderAccessControlExposeHeaders, exposedHeaders)
+	setPlain(c, fiber.HeaderXContentTypeOptions, "nosniff")
+}
+
+// setPlain sets a header whose name is spelled as the server would spell it (capitals
+// after dashes only) and whose value has no line ends: neither is looked at again.
+func setPlain(c *fiber.Ctx, name, value string) {
+	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
 
 // preflight answers what may be asked of a path.
@@ -66,7 +74,13 @@ func boundURL(c *fiber.Ctx) error {
 
 // setTiming tells how long the answer took on this node.
 func setTiming(c *fiber.Ctx, took time.Duration) {
-	c.Set(headerServerTiming, fmt.Sprintf("app;dur=%.3f", float64(took.Microseconds())/1000))
+	var room [32]byte
+	text := append(room[:0], "app;dur="...)
+	text = strconv.AppendInt(text, took.Microseconds()/1000, 10)
+	text = append(text, '.')
+	thousandths := took.Microseconds() % 1000
+	text = append(text, byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10))
+	c.Response().Header.SetBytesV(headerServerTiming, text)
 }
 
 // handle answers methods that Fiber has never heard of, which it would answer with

@@ -148,6 +148,8 @@ func (p Param) parse(text string) (any, error) {
 type Values struct {
 	route  *Route
 	parsed map[string]any
+	// name is canonical, once all of them are read.
+	name string
 }
 
 // text returns a parameter that was given, or "".

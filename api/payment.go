@@ -26,7 +26,7 @@ func (p *pass) firstAnswer() (x402.Answer, bool) {
 // GET would: there is no answer to pay for.
 func (a *API) admitPayment(c *fiber.Ctx, p *pass, values Values) error {
 	if a.payments == nil {
-		return tokenRequired(p.route)
+		return tokenRequired(*p.route)
 	}
 	request := x402.Request{
 		RouteID: p.route.ID, Path: strings.Clone(c.Path()), Description: p.route.Summary,
@@ -34,11 +34,11 @@ func (a *API) admitPayment(c *fiber.Ctx, p *pass, values Values) error {
 	}
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
-		return paymentProblem(p.route, a.payments.Challenge(request))
+		return paymentProblem(*p.route, a.payments.Challenge(request))
 	}
 	charge, err := a.payments.Begin(c.UserContext(), request, header)
 	if err != nil {
-		return paymentProblem(p.route, err)
+		return paymentProblem(*p.route, err)
 	}
 	p.charge = charge
 	return a.admitPayer(c, p)
@@ -79,7 +79,7 @@ func (a *API) collect(c *fiber.Ctx, p *pass) error {
 		// Nothing of the answer may leak.
 		c.Response().Reset()
 		p.vary(c)
-		return paymentProblem(p.route, err)
+		return paymentProblem(*p.route, err)
 	}
 	c.Set(x402.HeaderReceipt, p.charge.Receipt())
 	return nil

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -37,7 +36,7 @@ func (r rendered) named(readiness governance.Readiness) string {
 func writeValidators(c *fiber.Ctx, found rendered, etag string) {
 	c.Set(fiber.HeaderETag, etag)
 	if !found.own {
-		c.Set(fiber.HeaderLastModified, found.view.DataAsOf.Time().UTC().Format(http.TimeFormat))
+		setPlain(c, fiber.HeaderLastModified, found.modified)
 	}
 	if c.OriginalURL() != found.address {
 		c.Set(fiber.HeaderContentLocation, found.address)
@@ -50,7 +49,11 @@ func isHeld(c *fiber.Ctx, etag string) bool {
 	if etag == "" {
 		return false
 	}
-	for held := range strings.SplitSeq(c.Get(fiber.HeaderIfNoneMatch), ",") {
+	asked := c.Get(fiber.HeaderIfNoneMatch)
+	if asked == "" {
+		return false
+	}
+	for held := range strings.SplitSeq(asked, ",") {
 		held = strings.TrimSpace(held)
 		if held == "*" || strings.TrimPrefix(held, "W/") == strings.TrimPrefix(etag, "W/") {
 			return true

@@ -62,12 +62,15 @@ func (t Timestamp) String() string {
 	return t.Time().Format(timestampLayout)
 }
 
+// Append adds the ISO 8601 form to a text.
+func (t Timestamp) Append(text []byte) []byte {
+	return t.Time().AppendFormat(text, timestampLayout)
+}
+
 // MarshalJSON implements json.Marshaler.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
 	text := make([]byte, 0, len(timestampLayout)+2)
-	text = append(text, '"')
-	text = t.Time().AppendFormat(text, timestampLayout)
-	return append(text, '"'), nil
+	return append(t.Append(append(text, '"')), '"'), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler; see ParseTimestamp.

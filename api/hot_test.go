@@ -1,0 +1,142 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+// hotPath is answered from the node's own copy, again and again.
+const hotPath = "/v2/daos/uniswap"
+
+// hotNode is a node without a socket, whose tokens are known and whose answers are
+// at hand.
+func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
+	tb.Helper()
+	url := cachetest.Embedded(tb)
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { store.Close() })
+	publishHot(tb, store, tokens)
+	options := api.Options{
+		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: samplePrices(),
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}
+	settings{redisURL: url, freeRate: 1_000_000_000}.openDoors(tb, &options)
+	node := api.New(options)
+	tb.Cleanup(node.ForgetForGood)
+	ctx, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { node.Watch(ctx) })
+	tb.Cleanup(func() { stop(); watching.Wait() })
+	for deadline := time.Now().Add(soon); !node.Watched() || options.Tokens.Ready() != nil; {
+		if time.Now().After(deadline) {
+			tb.Fatal(errors.New("the node does not know what is published"))
+		}
+	}
+	return node.Handler()
+}
+
+// publishHot publishes what hot requests ask for.
+func publishHot(tb testing.TB, store *cache.Store, tokens []access.Record) {
+	tb.Helper()
+	writer := store.NewWriter(1)
+	for key, payload := range map[cache.Key]any{
+		cache.DAODetailKey("uniswap"): uniswapDetail(), cache.VoteSummaryKey(countedKey): countedSummary(),
+	} {
+		view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, payload)
+		if err == nil {
+			err = writer.SetView(tb.Context(), key, view)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	encoded, err := access.EncodeRecords(tokens)
+	if err == nil {
+		err = errors.Join(writer.Flush(tb.Context()), store.SetTokens(tb.Context(), 1, encoded))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	lease := store.NewLease(time.Hour)
+	if err := lease.Acquire(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	state := cache.Published{Revision: 1, HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte(cursorKey)}
+	if err := setPublished(tb.Context(), lease, state); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// asking is a request that can be sent to a handler any number of times.
+func asking(tb testing.TB, handler fasthttp.RequestHandler, path string, header http.Header) func() {
+	tb.Helper()
+	var c fasthttp.RequestCtx
+	ask := func() {
+		c.Response.Reset()
+		c.ResetUserValues()
+		c.Request.Header.SetMethod(http.MethodGet)
+		c.Request.SetRequestURI(path)
+		handler(&c)
+	}
+	c.Init(&fasthttp.Request{}, nil, nil)
+	for name, values := range header {
+		c.Request.Header.Set(name, values[0])
+	}
+	ask()
+	if got := c.Response.StatusCode(); got != http.StatusOK {
+		tb.Fatalf("GET %s: got %d %s, want 200", path, got, c.Response.Body())
+	}
+	return ask
+}
+
+// TestAHitAllocatesLittle keeps what a hit leaves for the garbage collector from
+// growing unnoticed.
+func TestAHitAllocatesLittle(t *testing.T) {
+	const most = 12
+	ask := asking(t, hotNode(t), hotPath, nil)
+	if got := testing.AllocsPerRun(1000, ask); got > most {
+		t.Errorf("a hit makes %.0f allocations, want %d at the most", got, most)
+	}
+}
+
+// BenchmarkHit answers a free route from the node's own copy, without a socket.
+func BenchmarkHit(b *testing.B) {
+	ask := asking(b, hotNode(b), hotPath, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		ask()
+	}
+}
+
+// BenchmarkBareFiber is what Fiber itself takes for that.
+func BenchmarkBareFiber(b *testing.B) {
+	app := fiber.New()
+	body := make([]byte, 500)
+	app.Get(hotPath, func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSONCharsetUTF8)
+		return c.Send(body)
+	})
+	ask := asking(b, app.Handler(), hotPath, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		ask()
+	}
+}
