@@ -80,6 +80,7 @@ type Meter struct {
 	mu      sync.Mutex
 	counts  map[string]*Usage
 	changed map[string]bool
+	today   today
 }
 
 // NewMeter returns a meter that writes down nothing until Run.
@@ -92,17 +93,42 @@ func NewMeter(store *cache.Store, logger *slog.Logger) *Meter {
 
 // Count counts an answer.
 func (m *Meter) Count(a Answer, now time.Time) {
-	u := Usage{Session: m.session, TokenID: a.TokenID, Day: now.UTC().Format(time.DateOnly), Route: a.Route}
-	field := u.field()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	counted, known := m.counts[field]
-	if !known {
-		counted = &u
-		m.counts[field] = counted
-	}
-	counted.add(a)
+	field := m.fieldOf(a, now)
+	m.counts[field].add(a)
 	m.changed[field] = true
+}
+
+// today names the counts of one day without writing their names anew each time.
+type today struct {
+	// number counts the days since 1970.
+	number int64
+	fields map[counted]string
+}
+
+// counted is what answers of a day are told apart by.
+type counted struct{ tokenID, route string }
+
+const secondsADay = 24 * 60 * 60
+
+// fieldOf returns the name of the count that an answer belongs to, and makes sure
+// that there is one.
+func (m *Meter) fieldOf(a Answer, now time.Time) string {
+	if day := now.Unix() / secondsADay; day != m.today.number || m.today.fields == nil {
+		m.today = today{day, map[counted]string{}}
+	}
+	field := m.today.fields[counted{a.TokenID, a.Route}]
+	if m.counts[field] != nil {
+		return field
+	}
+	u := &Usage{Session: m.session, TokenID: a.TokenID, Day: now.UTC().Format(time.DateOnly), Route: a.Route}
+	field = u.field()
+	m.today.fields[counted{a.TokenID, a.Route}] = field
+	if m.counts[field] == nil {
+		m.counts[field] = u
+	}
+	return field
 }
 
 func (t *Tally) add(a Answer) {

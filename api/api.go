@@ -71,15 +71,17 @@ type API struct {
 	internal    access.Internal
 	limiter     *ratelimit.Limiter
 	addresses   *ratelimit.Addresses
-	meter       *access.Meter
-	payments    *x402.Gate
-	prices      Prices
-	purged      bool
-	timeout     time.Duration
-	logger      *slog.Logger
-	metrics     metrics
-	draining    atomic.Bool
-	now         func() time.Time
+	// freePolicy is the policy of free routes, as a header has it; empty for none.
+	freePolicy string
+	meter      *access.Meter
+	payments   *x402.Gate
+	prices     Prices
+	purged     bool
+	timeout    time.Duration
+	logger     *slog.Logger
+	metrics    metrics
+	draining   atomic.Bool
+	now        func() time.Time
 }
 
 // New returns a node that answers once Serve is called.
@@ -99,6 +101,9 @@ func New(o Options) *API {
 		logger:      o.Logger,
 		metrics:     newMetrics(o.Metrics),
 		now:         time.Now,
+	}
+	if rate, bounded := o.Addresses.Rate(); bounded {
+		a.freePolicy = bucketPolicy(ratelimit.Free, rate)
 	}
 	a.local = newLocalCopies(o.LocalBytes, o.Metrics)
 	a.publication.changed = a.local.drop

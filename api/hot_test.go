@@ -18,6 +18,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/ratelimit"
 )
 
 // hotPath is answered from the node's own copy, again and again.
@@ -120,6 +121,19 @@ func TestAHitAllocatesLittle(t *testing.T) {
 // BenchmarkHit answers a free route from the node's own copy, without a socket.
 func BenchmarkHit(b *testing.B) {
 	ask := asking(b, hotNode(b), hotPath, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		ask()
+	}
+}
+
+// BenchmarkPaidHit is BenchmarkHit with a token, a bucket and a quota, which an
+// embedded Redis keeps.
+func BenchmarkPaidHit(b *testing.B) {
+	record, token := partner(ratelimit.Custom, access.V2All)
+	plenty := ratelimit.Rate{PerMinute: 1_000_000_000, Burst: 1_000_000_000}
+	record.Limits = &ratelimit.Limits{Month: 1 << 40, Standard: plenty, Detail: plenty}
+	ask := asking(b, hotNode(b, record), "/v2/proposals/"+string(countedKey)+"/votes/summary", http.Header{access.HeaderToken: {token}})
 	b.ReportAllocs()
 	for b.Loop() {
 		ask()

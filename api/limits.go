@@ -33,8 +33,8 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 		c.Set(headerPolicy, policy)
 		c.Set(headerLimits, state)
 	case p.route.Tier == Free:
-		if rate, bounded := a.addresses.Rate(); bounded {
-			c.Set(headerPolicy, bucketPolicy(ratelimit.Free, rate))
+		if a.freePolicy != "" {
+			c.Set(headerPolicy, a.freePolicy)
 		}
 	}
 }

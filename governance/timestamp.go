@@ -59,12 +59,32 @@ func (t Timestamp) Time() time.Time {
 
 // String returns the ISO 8601 form.
 func (t Timestamp) String() string {
-	return t.Time().Format(timestampLayout)
+	return string(t.Append(nil))
 }
 
-// Append adds the ISO 8601 form to a text.
+// Append adds the ISO 8601 form to a text. A layout would be read anew each time.
 func (t Timestamp) Append(text []byte) []byte {
-	return t.Time().AppendFormat(text, timestampLayout)
+	moment := t.Time()
+	year, month, day := moment.Date()
+	hour, minute, second := moment.Clock()
+	text = appendDigits(text, year, 4)
+	text = appendDigits(append(text, '-'), int(month), 2)
+	text = appendDigits(append(text, '-'), day, 2)
+	text = appendDigits(append(text, 'T'), hour, 2)
+	text = appendDigits(append(text, ':'), minute, 2)
+	text = appendDigits(append(text, ':'), second, 2)
+	text = appendDigits(append(text, '.'), moment.Nanosecond()/int(time.Millisecond), 3)
+	return append(text, 'Z')
+}
+
+// appendDigits adds the last few digits of a number, four at the most.
+func appendDigits(text []byte, number, width int) []byte {
+	text = append(text, "0000"[:width]...)
+	for i := range width {
+		text[len(text)-1-i] = byte('0' + number%10)
+		number /= 10
+	}
+	return text
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -45,8 +45,11 @@ func (a *Addresses) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 // client is the last address on the way here that is no trusted proxy's: what
 // stands before it is what that address says, and anybody may say anything.
 func (a *Addresses) client(peer netip.Addr, forwardedFor string) netip.Addr {
-	hops := strings.Split(forwardedFor, ",")
 	address := peer.Unmap()
+	if !a.isTrusted(address) {
+		return address
+	}
+	hops := strings.Split(forwardedFor, ",")
 	for i := len(hops) - 1; i >= 0 && a.isTrusted(address); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {

@@ -31,7 +31,8 @@ func (c *conversation) Eval(ctx context.Context, script string, keys []string, a
 }
 
 func (c *conversation) send(ctx context.Context, command *redis.Cmd) *redis.Cmd {
-	commands := []redis.Cmder{command}
+	var room [2]redis.Cmder
+	commands := append(room[:0], command)
 	if c.along != nil {
 		commands = append(commands, c.along)
 		c.along = nil
@@ -45,7 +46,7 @@ func (c *conversation) send(ctx context.Context, command *redis.Cmd) *redis.Cmd 
 }
 
 func scriptCommand(ctx context.Context, name, script string, keys []string, args ...any) *redis.Cmd {
-	words := []any{name, script, len(keys)}
+	words := append(make([]any, 0, 3+len(keys)+len(args)), name, script, len(keys))
 	for _, key := range keys {
 		words = append(words, key)
 	}
