@@ -257,6 +257,7 @@ func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 		return answer, nil
 	}
 	answer.etag, answer.address, answer.tags = etagOf(values, answer), values.address(), tagsOf(values)
+	answer.control = route.usually()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.next = values.addressAt(*answer.page.NextCursor)

@@ -35,15 +35,19 @@ func (a *API) writeCaching(c *fiber.Ctx, p *pass, found rendered, readiness gove
 	case p.charge != nil, p.route.Personal:
 		c.Set(fiber.HeaderCacheControl, boughtOnce)
 	case p.route.Paid():
-		c.Set(fiber.HeaderCacheControl, p.route.Fresh.forCaller())
+		setPlain(c, fiber.HeaderCacheControl, found.control)
 	default:
-		c.Set(fiber.HeaderCacheControl, p.route.Fresh.forAll(a.edgeLifetime(p.route, found, readiness)))
+		control := found.control
+		if lifetime := a.edgeLifetime(p.route, found, readiness); lifetime != p.route.Fresh.Edge {
+			control = p.route.Fresh.forAll(lifetime)
+		}
+		setPlain(c, fiber.HeaderCacheControl, control)
 	}
 	if p.route.Personal {
 		return
 	}
 	writeTags(c, found.tags)
-	c.Set(headerCacheStatus, found.status)
+	setPlain(c, headerCacheStatus, found.status)
 }
 
 func writeTags(c *fiber.Ctx, tags tagged) {

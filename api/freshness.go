@@ -92,6 +92,14 @@ func (f Freshness) forAll(shared time.Duration) string {
 	return control
 }
 
+// usually is what an answer says while nothing shortens its life.
+func (r *Route) usually() string {
+	if r.Paid() {
+		return r.Fresh.forCaller()
+	}
+	return r.Fresh.forAll(r.Fresh.Edge)
+}
+
 // forCaller lets only the caller's own cache keep an answer.
 func (f Freshness) forCaller() string {
 	return "private, max-age=" + wholeSeconds(f.Caller)
@@ -101,7 +109,7 @@ func (f Freshness) forCaller() string {
 // that has every request authorized. What is not as it should be may be so in a
 // moment, without a publication that would purge it; and nothing is kept beyond the
 // moment at which time alone makes it wrong.
-func (a *API) edgeLifetime(route Route, found rendered, readiness governance.Readiness) time.Duration {
+func (a *API) edgeLifetime(route *Route, found rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
 	if !a.purged || readiness != governance.Ready {
 		return fresh.Edge

@@ -31,6 +31,8 @@ type rendered struct {
 	etag string
 	// modified is when the data was worked out, as a header has it.
 	modified string
+	// control says who may keep it, as a header has it, while nothing shortens its life.
+	control string
 	// address is the canonical spelling of what was asked, next that of the page after.
 	address, next string
 	tags          tagged

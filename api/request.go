@@ -38,6 +38,7 @@ func (r *Route) parse(c *fiber.Ctx) (Values, error) {
 	if len(problems) > 0 {
 		return Values{}, invalid(problems)
 	}
+	values.name = values.canonical()
 	return values, nil
 }
 

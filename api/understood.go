@@ -32,11 +32,7 @@ func (u *understood) parse(c *fiber.Ctx, route *Route) (Values, error) {
 	if values, known := u.requests.GetIfPresent(c.OriginalURL()); known && values.route.ID == route.ID {
 		return values, nil
 	}
-	values, err := route.parse(c)
-	if err == nil {
-		values.name = values.canonical()
-	}
-	return values, err
+	return route.parse(c)
 }
 
 // remember keeps what was answered: only addresses that lead somewhere are worth it.

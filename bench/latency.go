@@ -36,7 +36,7 @@ type Load struct {
 
 // LatencyResult is what came out, in milliseconds.
 type LatencyResult struct {
-	Name                string
+	ID, Name            string
 	Rate                float64
 	P50, P99, P999, Max float64
 	Count, Failed       int64
@@ -68,7 +68,7 @@ func (l Latency) run(ctx context.Context, w *World, length time.Duration) (Laten
 	}
 	taken, failed, err := drive.run(ctx, rate, length)
 	return LatencyResult{
-		Name: l.Name, Rate: rate, Count: taken.TotalCount(), Failed: failed,
+		ID: l.ID, Name: l.Name, Rate: rate, Count: taken.TotalCount(), Failed: failed,
 		P50: inMilliseconds(taken.ValueAtQuantile(50)), P99: inMilliseconds(taken.ValueAtQuantile(99)),
 		P999: inMilliseconds(taken.ValueAtQuantile(99.9)), Max: inMilliseconds(taken.Max()),
 	}, err

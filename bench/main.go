@@ -170,5 +170,6 @@ func (o options) write(report Report) error {
 		os.WriteFile(filepath.Join(o.docs, "bench.md"), []byte(text.String()), 0o644), //nolint:gosec // a document
 		os.WriteFile(filepath.Join(o.dir, "last.json"), kept, 0o600),
 		report.Chart(filepath.Join(o.docs, "bench.svg")),
+		report.writeCapacity(filepath.Join(o.docs, "capacity.md")),
 	)
 }

@@ -68,7 +68,9 @@ func (b Bound) String() string {
 
 // Result is what came out of a row.
 type Result struct {
-	Row        Row `json:"-"`
+	Row Row `json:"-"`
+	// ID is the row's.
+	ID         string
 	Ours, Bare Spread
 	// Ratio is over the rounds, each round's own.
 	Ratio Spread
@@ -120,7 +122,7 @@ func (row Row) run(ctx context.Context, w *World, log io.Writer) (Result, error)
 		bare, ratios = append(bare, b), append(ratios, a/b)
 		fmt.Fprintf(log, "  %s against %s %s: %.2f\n", figure(a), figure(b), row.Unit, a/b)
 	}
-	return Result{Row: row, Ours: spreadOf(ours), Bare: spreadOf(bare), Ratio: spreadOf(ratios)}, nil
+	return Result{Row: row, ID: row.ID, Ours: spreadOf(ours), Bare: spreadOf(bare), Ratio: spreadOf(ratios)}, nil
 }
 
 func (row Row) rounds(quick bool) int {
@@ -150,8 +152,8 @@ func (s Sides) measure(ctx context.Context, bareFirst bool) (ours, bare float64,
 // figure writes a number as people read it: three digits that count.
 func figure(value float64) string {
 	switch {
-	case value >= 100_000:
-		return fmt.Sprintf("%.0f,%03.0f", float64(int(value)/1000), float64(int(value)%1000))
+	case value >= 1000:
+		return grouped(value)
 	case value >= 100:
 		return fmt.Sprintf("%.0f", value)
 	case value >= 10:

@@ -1,0 +1,30 @@
+package api_test
+
+import (
+	"testing"
+
+	"pnyx/api"
+	"pnyx/cache"
+)
+
+// BenchmarkCursor makes the cursor of a page, and reads it as the next request does.
+func BenchmarkCursor(b *testing.B) {
+	cursors := api.NewCursors(cursorKey, "proposals.votes", map[string]any{"proposalKey": string(countedKey), "order": "power"})
+	position := cache.Position{Power: "1234567.890123456789012345", Key: "0x00000000000000000000000000000000000000aa"}
+	sealed := cursors.Seal(position)
+	b.Run("seal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			cursors.Seal(position)
+		}
+	})
+	b.Run("open", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var opened cache.Position
+			if err := cursors.Open(sealed, &opened); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+)
+
+// What capacity is planned for.
+const (
+	plannedRate    = 10_000
+	plannedBallots = 100_000_000
+)
+
+// The figures of the report stand between these lines of the page on capacity.
+const (
+	capacityBegin = "<!-- capacity:begin -->\n"
+	capacityEnd   = "<!-- capacity:end -->\n"
+)
+
+// writeCapacity renews the figures of the page on capacity. A run that left some out
+// leaves the page as it is.
+func (r Report) writeCapacity(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("the page on capacity: %w", err)
+	}
+	before, rest, begun := strings.Cut(string(text), capacityBegin)
+	_, after, ended := strings.Cut(rest, capacityEnd)
+	if !begun || !ended {
+		return errors.New("the page on capacity has no place for figures")
+	}
+	figures, complete := r.capacity()
+	if !complete {
+		return nil
+	}
+	return os.WriteFile(path, []byte(before+capacityBegin+figures.markdown()+capacityEnd+after), 0o644) //nolint:gosec // a document
+}
+
+// capacity is what plans are made from.
+type capacity struct {
+	// free, paid and cold are requests a second at saturation, of one core.
+	free, paid, cold float64
+	// node is a node's memory in MB, view what Redis holds of a proposal in KB, ballot
+	// what the warehouse holds of a ballot in bytes.
+	node, view, ballot float64
+	// publish is how long publishing everything takes, in seconds.
+	publish float64
+	size    Size
+}
+
+// capacity collects the figures, and says whether there are all of them.
+func (r Report) capacity() (c capacity, complete bool) {
+	found := map[string]float64{}
+	for _, result := range r.Results {
+		found[result.Row.ID] = result.Ours.Median
+	}
+	for _, l := range r.Latencies {
+		found[l.ID] = 2 * l.Rate
+	}
+	complete = true
+	of := func(id string) float64 {
+		complete = complete && found[id] > 0
+		return found[id]
+	}
+	c = capacity{
+		free: of("hot-free"), paid: of("hot-paid"), cold: of("latency-cold"), node: of("memory"),
+		view: of("redis-memory"), ballot: of("disk"), publish: of("publish"), size: r.Size,
+	}
+	return c, complete
+}
+
+func (c capacity) markdown() string {
+	times := plannedBallots / float64(c.size.Ballots)
+	proposals := times * float64(c.size.Proposals)
+	cores := math.Ceil(plannedRate / (c.paid / 2))
+	var text strings.Builder
+	fmt.Fprintf(&text, "\n| | of the last run |\n|---|---:|\n")
+	for _, line := range []struct {
+		name, value string
+	}{
+		{"hot free answers a second, one core", figure(c.free)},
+		{"hot paid answers a second, one core, Redis on the same core", figure(c.paid)},
+		{"cold pages of 500 ballots a second, warehouse and worker on the same two cores", figure(c.cold)},
+		{"most memory of a node", figure(c.node) + " MB"},
+		{"memory of Redis a proposal", figure(c.view) + " KB"},
+		{"disk of the warehouse a ballot", figure(c.ballot) + " bytes"},
+		{fmt.Sprintf("publishing everything, %s ballots, two cores", grouped(float64(c.size.Ballots))), figure(c.publish) + " s"},
+	} {
+		fmt.Fprintf(&text, "| %s | %s |\n", line.name, line.value)
+	}
+	fmt.Fprintf(&text, `
+**%s requests a second**, all of them paid and none answered by the edge: a core is planned at half of what saturates it,
+%s ÷ 2 = %s a second, so %s ÷ %s = **%.0f cores** for nodes and Redis together, and **%.0f MB** for as many nodes of one core.
+Free answers take %s ÷ (%s ÷ 2) = %.0f. What the edge answers comes off first.
+
+**%s ballots** are %.0f times those of the run, and in the same shape %s proposals. Disk: %s × %s bytes = **%s GB**, once a
+replica. Redis: %s × %s KB = **%s GB**. Publishing everything, which only a flushed Redis asks for: %.0f × %s s = **%s minutes** on two
+cores, while what is cached is served; it is set-based, and goes down with the warehouse's cores and shards. What is imported from day to
+day costs what it touches.
+
+`, grouped(plannedRate), figure(c.paid), figure(c.paid/2), grouped(plannedRate), figure(c.paid/2), cores, cores*c.node,
+		grouped(plannedRate), figure(c.free), math.Ceil(plannedRate/(c.free/2)),
+		grouped(plannedBallots), times, grouped(proposals), grouped(plannedBallots), figure(c.ballot), figure(plannedBallots*c.ballot/1e9),
+		grouped(proposals), figure(c.view), figure(proposals*c.view/1e6), times, figure(c.publish), figure(times*c.publish/60))
+	return text.String()
+}
+
+// grouped writes a whole number with commas between thousands.
+func grouped(number float64) string {
+	text := fmt.Sprintf("%.0f", number)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
