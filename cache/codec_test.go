@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -56,6 +57,35 @@ func TestAnEncodedViewBeginsWithItsRevision(t *testing.T) {
 	}
 }
 
+func TestAViewComesBackWhateverItsSize(t *testing.T) {
+	t.Parallel()
+	random := rand.NewChaCha8([32]byte{})
+	for bytes := 1; bytes < 1<<20; bytes = bytes*3/2 + 1 {
+		noise := make([]byte, bytes)
+		_, _ = random.Read(noise) // it never fails
+		for name, text := range map[string]string{"prose": strings.Repeat("For, Against. ", bytes/14+1), "noise": string(noise)} {
+			view, err := cache.NewView(cache.View{Revision: 7, Readiness: governance.Ready}, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value, err := view.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "prose" && bytes > 4096 && len(value) > bytes/4 {
+				t.Errorf("%d bytes of prose are kept in %d", bytes, len(value))
+			}
+			if len(value) > len(text)+200 {
+				t.Errorf("%d bytes of %s are kept in %d", bytes, name, len(value))
+			}
+			back, err := cache.DecodeView(value)
+			if diff := cmp.Diff(view, back); err != nil || diff != "" {
+				t.Errorf("%d bytes of %s: %v (-want +got):\n%s", bytes, name, err, diff)
+			}
+		}
+	}
+}
+
 func FuzzDecodeView(f *testing.F) {
 	value, err := aView(f, 10).Encode()
 	if err != nil {
@@ -65,6 +95,7 @@ func FuzzDecodeView(f *testing.F) {
 	for _, broken := range brokenValues() {
 		f.Add([]byte(broken))
 	}
+	f.Add([]byte("0000000000000007\xc1\xff\xff\xff\xff\x0fcompressed"))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		view, err := cache.DecodeView(value)
 		if err != nil {

@@ -18,21 +18,22 @@ type DAOFilter struct {
 }
 
 // The directory lists the DAOs in order of their ids, under every filter. Each
-// DAO's row is one value, and one ordered set per filter holds the ids that it
-// lets through, so that any page of any filter is read in one conversation and is
+// DAO's row is one field of a hash, and one ordered set per filter holds the ids that
+// it lets through, so that any page of any filter is read in one conversation and is
 // never cold. Sets change together with the row: a reader sees each DAO under
 // exactly the filters that its row fits.
 
 // putDAO writes a row unless a newer one is there, and moves the id to the sets
-// that are listed first among the keys after the row's and the state's.
+// that are listed first among the keys after the rows' and the state's.
 //
 //nolint:gochecknoglobals,dupword // scripts are constants that know their own hash; Lua ends twice
 var putDAO = redis.NewScript(`
-local held = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(revisionDigits-1) + `))
+local row = redis.call('HGET', KEYS[1], ARGV[4])
+local held = row and tonumber(string.sub(row, 1, ` + strconv.Itoa(revisionDigits) + `))
 if held and held > tonumber(ARGV[1]) then return 0 end
 local state = tonumber(redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(revisionDigits-1) + `))
 if not state or state <= tonumber(ARGV[1]) then redis.call('SET', KEYS[2], ARGV[3]) end
-if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2]) end
+redis.call('HSET', KEYS[1], ARGV[4], ARGV[2])
 local fits = tonumber(ARGV[5])
 for i = 3, #KEYS do
 	if i < 3 + fits then
@@ -50,8 +51,10 @@ return 1`)
 var pageOfDAOs = redis.NewScript(`
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])
 local page = {redis.call('GET', KEYS[2])}
+if #ids == 0 then return page end
+local rows = redis.call('HMGET', KEYS[3], unpack(ids))
 for i = 1, #ids do
-	page[i + 1] = redis.call('GET', ARGV[3] .. ids[i])
+	page[i + 1] = rows[i]
 end
 return page`)
 
@@ -71,10 +74,11 @@ func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem
 	return w.putDAO(ctx, v, item.DAOID, row, fitting, others)
 }
 
-// RemoveDAO takes a DAO off the directory, unless a newer revision put it there.
+// RemoveDAO takes a DAO off the directory, unless a newer revision put it there. In
+// place of its row stays the revision, so that none before comes back.
 func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) error {
 	v.Revision = w.revision
-	return w.putDAO(ctx, v, daoID, nil, nil, allLists())
+	return w.putDAO(ctx, v, daoID, revisionText(w.revision), nil, allLists())
 }
 
 func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, fitting, others []string) error {
@@ -83,7 +87,7 @@ func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, f
 	if err != nil {
 		return err
 	}
-	keys := append([]string{string(directoryItemKey(daoID)), string(directoryStateKey)}, fitting...)
+	keys := append([]string{string(directoryRowsKey), string(directoryStateKey)}, fitting...)
 	return w.run(ctx, putDAO, append(keys, others...), w.revision, row, state, daoID, len(fitting))
 }
 
@@ -107,8 +111,8 @@ func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, lim
 	if after != "" {
 		from = "(" + after
 	}
-	keys := []string{string(filter.listKey()), string(directoryStateKey)}
-	values, err := pageOfDAOs.Run(ctx, s.client, keys, from, limit+1, directoryItemKeyPrefix).Slice()
+	keys := []string{string(filter.listKey()), string(directoryStateKey), string(directoryRowsKey)}
+	values, err := pageOfDAOs.Run(ctx, s.client, keys, from, limit+1).Slice()
 	if err != nil {
 		return DirectoryPage{}, readError(err)
 	}

@@ -61,6 +61,14 @@ func (t *bench) setDAOs(revision uint64, rows ...governance.DAOListItem) {
 	})
 }
 
+// setRow writes a row past the store.
+func (t *bench) setRow(id, value string) {
+	t.Helper()
+	if err := t.raw.HSet(t.Context(), string(cache.RowsKey), id, value).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (t *bench) removeDAO(revision uint64, id string) {
 	t.Helper()
 	head := cache.View{DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
@@ -256,10 +264,10 @@ func lostRowIsUnavailable(t *bench) {
 		}
 	}
 	for name, value := range brokenValues() {
-		t.set(cache.ItemKey("b"), value)
+		t.setRow("b", value)
 		check(name)
 	}
-	if err := t.raw.Del(t.Context(), string(cache.ItemKey("b"))).Err(); err != nil {
+	if err := t.raw.HDel(t.Context(), string(cache.RowsKey), "b").Err(); err != nil {
 		t.Fatal(err)
 	}
 	check("lost")
@@ -267,7 +275,7 @@ func lostRowIsUnavailable(t *bench) {
 
 func brokenRowIsReplaced(t *bench) {
 	for name, value := range brokenValues() {
-		t.set(cache.ItemKey("a"), value)
+		t.setRow("a", value)
 		t.set(cache.StateKey, value)
 		t.setDAOs(2, governance.DAOListItem{DAOID: "a", Name: fmt.Sprint("after ", name)})
 		got := t.walk(cache.DAOFilter{}, 10)

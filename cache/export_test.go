@@ -11,12 +11,10 @@ const (
 	LeaseKey     = leaseKey
 	PublishedKey = publishedKey
 	StateKey     = directoryStateKey
+	RowsKey      = directoryRowsKey
 	QueueKey     = fillQueueKey
 	FlushEvery   = flushEvery
 )
-
-// ItemKey names a DAO's row.
-func ItemKey(daoID string) Key { return directoryItemKey(daoID) }
 
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,7 +113,7 @@ func (s *Store) QueuedFills(ctx context.Context) (int64, error) {
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var setPage = redis.NewScript(`
-local held = tonumber(redis.call('GETRANGE', KEYS[1], 0, 15))
+local held = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(revisionDigits-1) + `))
 if not held or held <= tonumber(ARGV[1]) then
 	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 	return 1

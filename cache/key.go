@@ -10,7 +10,7 @@ import (
 
 // formatVersion names the layout of keys and values. Raising it makes processes
 // of two versions blind to each other's values instead of misreading them.
-const formatVersion = "2"
+const formatVersion = "3"
 
 // namespace begins every key.
 const namespace = "pnyx:" + formatVersion + ":"
@@ -33,13 +33,14 @@ const (
 	paymentTag             = namespace + "{payments}:"
 	paymentJournalKey      = Key(paymentTag + "journal")
 	paymentDueKey          = Key(paymentTag + "due")
+	paymentEndsKey         = Key(paymentTag + "ends")
 	paymentRestoredKey     = Key(paymentTag + "restored")
 	tokensKey          Key = namespace + "{tokens}:all"
 	usageKey           Key = namespace + "{usage}:journal"
 
 	directoryTag               = namespace + "{daos}:"
 	directoryStateKey      Key = directoryTag + "state"
-	directoryItemKeyPrefix     = directoryTag + "item:"
+	directoryRowsKey       Key = directoryTag + "rows"
 	directoryListKeyPrefix     = directoryTag + "list:"
 )
 
@@ -126,11 +127,6 @@ func viewKey(view string, parameters ...string) Key {
 		key.WriteString(":" + url.QueryEscape(parameter))
 	}
 	return Key(key.String())
-}
-
-// directoryItemKey is also built by a script, from the prefix and the id.
-func directoryItemKey(daoID string) Key {
-	return Key(directoryItemKeyPrefix + daoID)
 }
 
 // listKey names the ordered set of the DAOs that a filter lets through.

@@ -15,7 +15,6 @@ func namedKeys(parameter string) map[string]cache.Key {
 		"DAO detail":   cache.DAODetailKey(parameter),
 		"proposal":     cache.ProposalDetailKey(governance.ProposalKey(parameter)),
 		"vote summary": cache.VoteSummaryKey(governance.ProposalKey(parameter)),
-		"row":          cache.ItemKey(parameter),
 		"timeline":     cache.TimelineKey(parameter, governance.VotesCast),
 		"ballots":      cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.Key(),
 		"ballots mark": cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.MarkKey(),
@@ -27,7 +26,7 @@ func namedKeys(parameter string) map[string]cache.Key {
 // fixedKeys are the keys of what there is one of.
 func fixedKeys() map[string]cache.Key {
 	keys := map[string]cache.Key{
-		"lease": cache.LeaseKey, "published": cache.PublishedKey, "state": cache.StateKey, "queue": cache.QueueKey,
+		"lease": cache.LeaseKey, "published": cache.PublishedKey, "state": cache.StateKey, "rows": cache.RowsKey, "queue": cache.QueueKey,
 	}
 	for _, filter := range cache.AllFilters() {
 		keys["list "+string(filter.ListKey())] = filter.ListKey()
@@ -44,8 +43,8 @@ func TestNoTwoThingsShareAKey(t *testing.T) {
 		}
 		taken[key] = name
 	}
-	if got := len(fixedKeys()); got != 4+45 {
-		t.Errorf("fixed keys: got %d, want 4 and 45 lists", got)
+	if got := len(fixedKeys()); got != 5+45 {
+		t.Errorf("fixed keys: got %d, want 5 and 45 lists", got)
 	}
 	for name, key := range fixedKeys() {
 		claim(name, key)

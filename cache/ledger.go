@@ -66,7 +66,8 @@ var restorePayment = redis.NewScript(`
 local order = {c = 1, p = 2, e = 3}
 local held, mark = redis.call('GETRANGE', KEYS[1], 0, 0), string.sub(ARGV[1], 1, 1)
 if (order[held] or 0) >= order[mark] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[3])
 if mark == 'p' then
 	redis.call('ZADD', KEYS[2], 'NX', ARGV[4], ARGV[3])
 else
@@ -83,8 +84,8 @@ func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payme
 			if err != nil {
 				return err
 			}
-			restorePayment.Eval(ctx, pipe, []string{string(paymentKey(p.ID)), string(paymentDueKey)},
-				value, keptFor(p).Milliseconds(), p.ID, time.Now().UnixMilli())
+			keys := []string{string(paymentKey(p.ID)), string(paymentDueKey), string(paymentEndsKey)}
+			restorePayment.Eval(ctx, pipe, keys, value, endOf(p), p.ID, time.Now().UnixMilli())
 		}
 		pipe.Set(ctx, string(paymentRestoredKey), "1", 0)
 		return nil

@@ -32,14 +32,17 @@ func (w *Writer) AddMark(ctx context.Context, kind PageKind, subject string) err
 	return w.run(ctx, addMark, []string{string(markKey(kind, subject))}, Mark{Revision: 1}.encode())
 }
 
-// addMark writes a mark where there is none.
+// addMark writes a mark where there is none, or was one.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var addMark = redis.NewScript(`return redis.call('SETNX', KEYS[1], ARGV[1])`)
+var addMark = redis.NewScript(`
+if redis.call('STRLEN', KEYS[1]) > ` + strconv.Itoa(revisionDigits) + ` then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+return 1`)
 
 // RemoveMark removes the mark of what is published no longer.
 func (w *Writer) RemoveMark(ctx context.Context, kind PageKind, subject string) error {
-	return w.run(ctx, removeOlder, []string{string(markKey(kind, subject))}, w.revision)
+	return w.remove(ctx, markKey(kind, subject))
 }
 
 // Mark reads a mark. The error is ErrMiss or ErrUnavailable.

@@ -30,6 +30,10 @@ var (
 // paymentKeptFor is how long a payment is remembered after it has run out.
 const paymentKeptFor = 10 * time.Minute
 
+// Payments have no expiry, lest a Redis that is full evicts them: a payer who repeats
+// a request would be refused. Their ends are listed, and ForgetEndedPayments keeps to
+// the list.
+
 // paidAnswerKeptFor is how long the answer to a payment is kept. Those who ask
 // with the same payment after that get it made again.
 const paidAnswerKeptFor = 5 * time.Minute
@@ -58,7 +62,8 @@ local mark = held and string.sub(held, 1, 1)
 if mark == 'e' then return {0, held} end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {0, held or ''} end
 if mark == 'p' then return {2, held} end
-redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
+redis.call('SET', KEYS[1], ARGV[3])
+redis.call('ZADD', KEYS[4], ARGV[4], ARGV[5])
 return {1}`)
 
 // PaymentLease is the right to work on one payment.
@@ -81,9 +86,11 @@ func (s *Store) ClaimPayment(
 	if err != nil {
 		return governance.Payment{}, false, err
 	}
-	keys := []string{string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentRestoredKey)}
+	keys := []string{
+		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentRestoredKey), string(paymentEndsKey),
+	}
 	result, err := claimPayment.Run(ctx, s.client, keys,
-		lease.Owner, lease.For.Milliseconds(), value, keptFor(p).Milliseconds()).Slice()
+		lease.Owner, lease.For.Milliseconds(), value, endOf(p), p.ID).Slice()
 	if err != nil {
 		return governance.Payment{}, false, readError(err)
 	}
@@ -159,7 +166,8 @@ type PaymentStep struct {
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var savePayment = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] and redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
+redis.call('SET', KEYS[1], ARGV[3])
+redis.call('ZADD', KEYS[6], ARGV[4], ARGV[6])
 if ARGV[2] == '0' then
 	redis.call('DEL', KEYS[2])
 else
@@ -191,10 +199,10 @@ func (s *Store) SavePayment(ctx context.Context, step PaymentStep) error {
 	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
-		string(paymentJournalKey), string(paidAnswerKey(p.ID)),
+		string(paymentJournalKey), string(paidAnswerKey(p.ID)), string(paymentEndsKey),
 	}
 	saved, err := savePayment.Run(ctx, s.client, keys, step.Lease.Owner, leaseFor, value,
-		keptFor(p).Milliseconds(), due, p.ID, step.Answer, paidAnswerKeptFor.Milliseconds()).Int()
+		endOf(p), due, p.ID, step.Answer, paidAnswerKeptFor.Milliseconds()).Int()
 	if err != nil {
 		return readError(err)
 	}
@@ -291,7 +299,37 @@ func decodePayment(value []byte) (governance.Payment, error) {
 	return p, nil
 }
 
-// keptFor is how long a payment is still remembered.
-func keptFor(p governance.Payment) time.Duration {
-	return max(time.Until(p.ValidBefore.Time()), 0) + paymentKeptFor
+// endOf is until when a payment is remembered, in Unix milliseconds.
+func endOf(p governance.Payment) int64 {
+	end := p.ValidBefore.Time()
+	if now := time.Now(); end.Before(now) {
+		end = now
+	}
+	return end.Add(paymentKeptFor).UnixMilli()
+}
+
+// forgetEnded removes a payment whose end has come, unless it was put off.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var forgetEnded = redis.NewScript(`
+local ends = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]))
+if not ends or ends > tonumber(ARGV[2]) then return 0 end
+redis.call('ZREM', KEYS[2], ARGV[1])
+return redis.call('DEL', KEYS[1])`)
+
+// ForgetEndedPayments removes up to most payments whose end has come.
+func (s *Store) ForgetEndedPayments(ctx context.Context, now time.Time, most int) error {
+	ids, err := s.client.ZRangeArgs(ctx, redis.ZRangeArgs{
+		Key: string(paymentEndsKey), ByScore: true, Start: "-inf", Stop: now.UnixMilli(), Count: int64(most),
+	}).Result()
+	if err != nil || len(ids) == 0 {
+		return readError(err)
+	}
+	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, id := range ids {
+			forgetEnded.Eval(ctx, pipe, []string{string(paymentKey(id)), string(paymentEndsKey)}, id, now.UnixMilli())
+		}
+		return nil
+	})
+	return readError(err)
 }

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ func paymentClaims() []claim {
 		{"a settlement is taken over once its lease has ended", takeOverOfASettlement},
 		{"a released payment may be claimed again", releasedPayment},
 		{"no payment is claimed before they are restored", unrestoredPayments},
+		{"the ledger restores what is further than what is held", restoredOverEarlier},
+		{"a payment is forgotten at its end, not before, and never evicted", forgottenAtTheEnd},
 	}
 }
 
@@ -118,6 +121,51 @@ func releasedPayment(t *bench) {
 func unrestoredPayments(t *bench) {
 	if _, _, err := t.store.ClaimPayment(t.Context(), claimed("4"), lease("a")); !errors.Is(err, cache.ErrNotRestored) {
 		t.Errorf("got %v, want ErrNotRestored", err)
+	}
+}
+
+func restoredOverEarlier(t *bench) {
+	t.restored()
+	states := []governance.PaymentState{governance.PaymentClaimed, governance.PaymentSettling, governance.PaymentSettled}
+	for i, held := range states {
+		for j, restored := range states {
+			p := claimed(fmt.Sprint("r", i, j))
+			want := states[max(i, j)]
+			for _, p.State = range []governance.PaymentState{held, restored} {
+				if err := t.store.RestorePayments(t.Context(), []governance.Payment{p}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := t.store.Payment(t.Context(), p.ID); err != nil || got.State != want {
+				t.Errorf("%s restored over %s: got %s, %v, want %s", restored, held, got.State, err, want)
+			}
+		}
+	}
+	// Claimed over settling, settling over both, and nothing of what is at its end.
+	if ids, err := t.store.DuePayments(t.Context(), time.Now().Add(time.Minute), 10); err != nil || len(ids) != 3 {
+		t.Errorf("due: got %v, %v, want 3", ids, err)
+	}
+}
+
+func forgottenAtTheEnd(t *bench) {
+	t.restored()
+	p := claimed("5")
+	t.wantClaim(p, "a", governance.PaymentClaimed, true)
+	if ttl, err := t.raw.TTL(t.Context(), string(cache.PaymentKey(p.ID))).Result(); err != nil || ttl > 0 {
+		t.Errorf("a payment may be evicted: it ends in %s, %v", ttl, err)
+	}
+	ends := p.ValidBefore.Time().Add(10 * time.Minute)
+	if err := t.store.ForgetEndedPayments(t.Context(), ends.Add(-time.Second), 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := t.store.Payment(t.Context(), p.ID); err != nil {
+		t.Errorf("just before the end: %v", err)
+	}
+	if err := t.store.ForgetEndedPayments(t.Context(), ends.Add(time.Second), 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := t.store.Payment(t.Context(), p.ID); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("after the end: got %v, want %v", err, cache.ErrMiss)
 	}
 }
 

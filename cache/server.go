@@ -69,3 +69,50 @@ func parseInfo(text string) map[string]string {
 	}
 	return said
 }
+
+// Errors of what Redis servers are set up as.
+var (
+	errIsCluster  = errors.New("it is a node of a Redis Cluster: write redis+cluster:// in REDIS_URL")
+	errIsSentinel = errors.New("it is a Sentinel: write redis+sentinel://…?master=name in REDIS_URL")
+	errIsReplica  = errors.New("it is a replica: name its primary, or the Sentinels that know it, in REDIS_URL")
+	errNoCluster  = errors.New("it is no Redis Cluster: write redis:// in REDIS_URL")
+	errEvicts     = errors.New("set its maxmemory-policy to volatile-lru or noeviction: it may evict any key now, " +
+		"and without its keys a proposal, a revoked token or a used payment would look as if there were none")
+)
+
+// CheckServers says which server is set up so that answers could be wrong: it is
+// another kind of Redis than the URL says, or evicts what has no expiry. The error
+// is ErrMisfit, with what to do about it, or ErrUnavailable.
+func (s *Store) CheckServers(ctx context.Context) error {
+	var problems []error
+	_, cluster := s.client.(*redis.ClusterClient)
+	note := func(said map[string]string) {
+		if err := misfit(said, cluster); err != nil {
+			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrMisfit, said["tcp_port"], err))
+		}
+	}
+	if err := s.ask(ctx, "default", note); err != nil {
+		return err
+	}
+	return errors.Join(problems...)
+}
+
+// ErrMisfit is a Redis that is set up so that answers could be wrong.
+var ErrMisfit = errors.New("redis is not set up for Pnyx")
+
+func misfit(said map[string]string, cluster bool) error {
+	limited := said["maxmemory"] != "" && said["maxmemory"] != "0"
+	switch mode := said["redis_mode"]; {
+	case mode == "sentinel":
+		return errIsSentinel
+	case mode == "cluster" && !cluster:
+		return errIsCluster
+	case mode == "standalone" && cluster:
+		return errNoCluster
+	case said["role"] == "slave":
+		return errIsReplica
+	case limited && strings.HasPrefix(said["maxmemory_policy"], "allkeys-"):
+		return errEvicts
+	}
+	return nil
+}

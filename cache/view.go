@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/vmihailenco/msgpack/v5"
@@ -73,7 +74,7 @@ func (v View) encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode a view: %w", err)
 	}
-	return append(revisionText(v.Revision), content...), nil
+	return append(revisionText(v.Revision), compress(content)...), nil
 }
 
 func revisionText(revision uint64) []byte {
@@ -89,8 +90,15 @@ func decodeView(value []byte) (View, error) {
 	if err != nil {
 		return View{}, fmt.Errorf("%w: %w: no revision", ErrMiss, ErrBroken)
 	}
+	if isTombstone(value) {
+		return View{}, fmt.Errorf("%w: it was removed at %d", ErrMiss, revision)
+	}
+	content, err := decompress(value[revisionDigits:])
+	if err != nil {
+		return View{}, fmt.Errorf("%w: %w", ErrMiss, err)
+	}
 	var v View
-	if err := msgpack.Unmarshal(value[revisionDigits:], &v); err != nil {
+	if err := msgpack.Unmarshal(content, &v); err != nil {
 		return View{}, fmt.Errorf("%w: %w: %w", ErrMiss, ErrBroken, err)
 	}
 	v.Revision = revision
@@ -120,12 +128,11 @@ if not held or held <= tonumber(ARGV[1]) then
 end
 return 0`)
 
-// removeOlder removes a value unless a newer revision stands there.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
-var removeOlder = redis.NewScript(`
-local held = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(revisionDigits-1) + `))
-if not held or held <= tonumber(ARGV[1]) then
-	return redis.call('DEL', KEYS[1])
-end
-return 0`)
+// tombstoneTTL is how long it is remembered that something was removed: longer than
+// a worker that was paused, and has lost its lease, may be late.
+const tombstoneTTL = time.Hour
+
+// isTombstone says whether a value is the revision alone of what was removed.
+func isTombstone(value []byte) bool {
+	return len(value) == revisionDigits
+}

@@ -17,6 +17,8 @@ func viewClaims() []claim {
 		{"an older publication never replaces a view", olderNeverReplacesView},
 		{"a publication may write a view twice", sameRevisionReplacesView},
 		{"an older publication never removes a view", olderNeverRemovesView},
+		{"what was removed does not come back with an older publication that is late", removedStaysAway},
+		{"a mark that was removed may be added again", removedMarkIsAdded},
 		{"a view that is missing is a miss", missingViewIsMiss},
 		{"a view that does not decode is a miss", brokenViewIsMiss},
 		{"a view that does not decode is replaced by the next", brokenViewIsReplaced},
@@ -94,6 +96,45 @@ func olderNeverRemovesView(t *bench) {
 		if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("view %s: got %v, want %v", key, err, cache.ErrMiss)
 		}
+	}
+}
+
+func removedStaysAway(t *bench) {
+	key, dao := cache.DAODetailKey("a"), governance.DAOListItem{DAOID: "a"}
+	t.setView(3, key, "early")
+	t.setDAOs(3, dao, governance.DAOListItem{DAOID: "b"})
+	t.publish(7, func(w *cache.Writer) error {
+		return errors.Join(w.SetMark(t.Context(), cache.BallotPage, "a", 1), w.RemoveView(t.Context(), key),
+			w.RemoveMark(t.Context(), cache.BallotPage, "a"), w.RemoveDAO(t.Context(), cache.View{}, "a"))
+	})
+	t.setView(5, key, "late")
+	t.setDAOs(5, dao)
+	t.publish(5, func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.BallotPage, "a", 2) })
+	if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrBroken) {
+		t.Errorf("the view: got %v, want %v", err, cache.ErrMiss)
+	}
+	if mark, err := t.store.Mark(t.Context(), cache.BallotPage, "a"); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("the mark: got %+v, %v, want %v", mark, err, cache.ErrMiss)
+	}
+	t.wantIDs(cache.DAOFilter{}, "b")
+
+	t.setView(8, key, "again")
+	t.setDAOs(8, dao)
+	t.wantView(key, "again", 8)
+	t.wantIDs(cache.DAOFilter{}, "a", "b")
+	if ttl, err := t.raw.TTL(t.Context(), string(key)).Result(); err != nil || ttl > 0 {
+		t.Errorf("what is published again ends in %s, %v, want never", ttl, err)
+	}
+}
+
+func removedMarkIsAdded(t *bench) {
+	t.publish(7, func(w *cache.Writer) error { return w.RemoveMark(t.Context(), cache.BallotPage, "a") })
+	for range 2 {
+		t.publish(8, func(w *cache.Writer) error { return w.AddMark(t.Context(), cache.BallotPage, "a") })
+		if mark, err := t.store.Mark(t.Context(), cache.BallotPage, "a"); err != nil || mark.Revision != 1 {
+			t.Errorf("got %+v, %v, want revision 1", mark, err)
+		}
+		t.publish(8, func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.BallotPage, "b", 0) })
 	}
 }
 

@@ -54,7 +54,13 @@ func (w *Writer) SetPage(ctx context.Context, r PageRequest, v View) error {
 
 // RemoveView removes a view, unless a newer one is there.
 func (w *Writer) RemoveView(ctx context.Context, key Key) error {
-	return w.run(ctx, removeOlder, []string{string(key)}, w.revision)
+	return w.remove(ctx, key)
+}
+
+// remove leaves the revision alone in place of a value, for a while: a write of an
+// earlier one that comes late finds it, and stays away.
+func (w *Writer) remove(ctx context.Context, key Key) error {
+	return w.run(ctx, setPage, []string{string(key)}, w.revision, revisionText(w.revision), tombstoneTTL.Milliseconds())
 }
 
 // run queues a script. Scripts go by their text: a server that was restarted in

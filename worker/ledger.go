@@ -72,10 +72,13 @@ func (l *Ledger) Run(ctx context.Context) {
 	}
 }
 
-// keep writes what is queued, and restores what Redis has lost. Restoring comes
+// keep writes what is queued, forgets what has run out, and restores what Redis has lost. Restoring comes
 // last, so that it finds what was queued.
 func (l *Ledger) keep(ctx context.Context) error {
 	if err := l.drain(ctx); err != nil {
+		return err
+	}
+	if err := l.store.ForgetEndedPayments(ctx, time.Now(), ledgerBatch); err != nil {
 		return err
 	}
 	restored, err := l.store.PaymentsRestored(ctx)

@@ -1,0 +1,83 @@
+package cache_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+)
+
+// check opens a store and has its servers checked.
+func check(t *testing.T, url string) error {
+	t.Helper()
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store.CheckServers(t.Context())
+}
+
+func wantMisfit(t *testing.T, url, word string) {
+	t.Helper()
+	if err := check(t, url); !errors.Is(err, cache.ErrMisfit) || !strings.Contains(err.Error(), word) {
+		t.Errorf("%s: got %v, want %v with a word on %q", url, err, cache.ErrMisfit, word)
+	}
+}
+
+func TestARedisThatEvictsAnyKeyIsNoneForPnyx(t *testing.T) {
+	t.Parallel()
+	server := cachetest.RealRedis(t)
+	client := cachetest.Connect(t, server.URL)
+	for _, c := range []struct {
+		policy, limit string
+		fits          bool
+	}{
+		{"noeviction", "0", true},
+		{"noeviction", "100mb", true},
+		{"volatile-lru", "100mb", true},
+		{"allkeys-lru", "0", true}, // without a limit nothing is evicted
+		{"allkeys-lru", "100mb", false},
+		{"allkeys-random", "100mb", false},
+	} {
+		err := errors.Join(client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err(),
+			client.ConfigSet(t.Context(), "maxmemory", c.limit).Err())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.fits {
+			if err := check(t, server.URL); err != nil {
+				t.Errorf("%s at %s: %v", c.policy, c.limit, err)
+			}
+			continue
+		}
+		wantMisfit(t, server.URL, "maxmemory-policy to volatile-lru")
+	}
+	host := strings.TrimPrefix(server.URL, "redis://")
+	if err := check(t, "redis+cluster://"+host); err == nil {
+		t.Error("a server passes for a Cluster")
+	}
+}
+
+func TestAURLThatNamesAnotherKindOfRedisIsFoundOut(t *testing.T) {
+	t.Parallel()
+	if err := check(t, cachetest.Embedded(t)); err != nil {
+		t.Errorf("the embedded one: %v", err)
+	}
+	cluster := cachetest.RealCluster(t).URL
+	if err := check(t, cluster); err != nil {
+		t.Errorf("a Cluster: %v", err)
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(cluster, "redis+cluster://"), ",")
+	wantMisfit(t, "redis://"+first, "redis+cluster://")
+
+	sentinels := cachetest.RealSentinels(t)
+	if err := check(t, sentinels.URL); err != nil {
+		t.Errorf("Sentinels: %v", err)
+	}
+	wantMisfit(t, sentinels.Replica().URL, "is a replica")
+	first, _, _ = strings.Cut(strings.TrimPrefix(sentinels.URL, "redis+sentinel://"), ",")
+	wantMisfit(t, "redis://"+first, "redis+sentinel://")
+}
