@@ -56,6 +56,11 @@ test-fast: ## Run the tests that need neither engine nor server, in seconds
 test-x402: engine ## Let the published x402 client pay, over a chain of its own (npm, 411 MB)
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
 
+.PHONY: test-cluster
+test-cluster: engine redis ## Run over Redis Cluster and Sentinel: slots move, primaries die, memory runs out (minutes)
+	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 \
+	  $(GO) test -timeout 30m -count 1 -v -run 'TestOver' .
+
 .PHONY: redis
 redis:
 	@command -v redis-server >/dev/null || { \

@@ -175,7 +175,7 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	n.startAdmin()
-	store, err := openCache(string(n.cfg.Cache.URL), n.cfg.Cache.Timeout, &n.undo)
+	store, err := n.openStore(ctx, string(n.cfg.Cache.URL), n.cfg.Cache.Timeout)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (n *node) drain(served *api.API, failed error) error {
 
 // startFiller makes pages on demand, and does nothing else.
 func (n *node) startFiller(opened *warehouse.Warehouse, url string) error {
-	store, err := openCache(url, workerPatience, &n.undo)
+	store, err := n.openStore(context.Background(), url, workerPatience)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (n *node) fill(opened *warehouse.Warehouse, store *cache.Store) {
 
 // startWorker publishes, keeps the books and makes pages on demand.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
-	store, err := openCache(url, workerPatience, &n.undo)
+	store, err := n.openStore(context.Background(), url, workerPatience)
 	if err != nil {
 		return err
 	}

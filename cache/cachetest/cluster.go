@@ -3,45 +3,67 @@ package cachetest
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // Sizes of a cluster.
 const (
-	clusterNodes = 3
-	clusterSlots = 16384
+	clusterPrimaries = 3
+	clusterSlots     = 16384
+	// clusterTimeout is after how many milliseconds without a word a node is taken for
+	// dead: a failover takes about a second more.
+	clusterTimeout = "2000"
 )
 
-// Cluster is a Redis Cluster on this machine, without replicas.
+// Cluster is a Redis Cluster on this machine.
 type Cluster struct {
 	// URL names every node.
 	URL string
 
+	tb    testing.TB
 	nodes []*Server
 }
 
-// RealCluster starts three redis-servers and makes a cluster of them, until the
+// RealCluster starts three redis-servers and makes a Cluster of them, until the
 // end of tb. It skips the test when there is no such program.
 func RealCluster(tb testing.TB) *Cluster {
 	tb.Helper()
+	return startCluster(tb, clusterPrimaries)
+}
+
+// RealReplicatedCluster is RealCluster with a replica for each of the three.
+func RealReplicatedCluster(tb testing.TB) *Cluster {
+	tb.Helper()
+	c := startCluster(tb, 2*clusterPrimaries)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), soon)
+	defer cancel()
+	for i, replica := range c.nodes[clusterPrimaries:] {
+		replica.command(ctx, "cluster", "replicate", c.nodes[i].id(ctx))
+	}
+	for _, replica := range c.nodes[clusterPrimaries:] {
+		eventually(tb, func() error { return replica.role("slave") })
+	}
+	return c
+}
+
+func startCluster(tb testing.TB, nodes int) *Cluster {
+	tb.Helper()
 	path := located(tb)
-	c := &Cluster{}
-	for range clusterNodes {
-		busPort := freePort(tb)
-		node := newServer(tb, path,
-			"--cluster-enabled", "yes", "--cluster-port", busPort, "--cluster-node-timeout", "2000")
+	c := &Cluster{tb: tb, URL: "redis+cluster://"}
+	for i := range nodes {
+		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", freePort(tb),
+			"--cluster-node-timeout", clusterTimeout, "--repl-diskless-sync-delay", "0")
 		node.start()
 		c.nodes = append(c.nodes, node)
-	}
-	c.join(tb)
-	c.URL = "redis+cluster://"
-	for i, node := range c.nodes {
 		if i > 0 {
 			c.URL += ","
 		}
 		c.URL += node.addr
 	}
+	c.join()
 	return c
 }
 
@@ -52,24 +74,77 @@ func (c *Cluster) Kill() {
 	}
 }
 
+// KillPrimary ends a primary at once, and returns when its replica has taken over.
+func (c *Cluster) KillPrimary() *Server {
+	c.tb.Helper()
+	killed, replica := c.nodes[0], c.nodes[clusterPrimaries]
+	if killed.role("master") != nil {
+		killed, replica = replica, killed
+	}
+	killed.Kill()
+	eventually(c.tb, func() error { return replica.role("master") })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
+	defer cancel()
+	for _, node := range c.nodes {
+		if node != killed {
+			eventually(c.tb, func() error { return node.says(ctx, "cluster_state:ok") })
+		}
+	}
+	return killed
+}
+
+// MoveSlots moves so many slots, with the keys in them, from the second primary to
+// the third and back. It needs the program redis-cli.
+func (c *Cluster) MoveSlots(slots int) {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), 4*soon)
+	defer cancel()
+	from, to := c.nodes[1], c.nodes[2]
+	for range 2 {
+		move := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", from.addr, "--cluster-from", from.id(ctx), //nolint:gosec // our own words
+			"--cluster-to", to.id(ctx), "--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
+		if said, err := move.CombinedOutput(); err != nil {
+			c.tb.Fatalf("move slots: %v: %s", err, said)
+		}
+		from, to = to, from
+	}
+}
+
 // join shares the slots out, introduces the nodes to each other, and waits until
 // each of them knows where every slot is.
-func (c *Cluster) join(tb testing.TB) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), soon)
+func (c *Cluster) join() {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
 	defer cancel()
 	for i, node := range c.nodes {
-		first, next := clusterSlots*i/clusterNodes, clusterSlots*(i+1)/clusterNodes
 		node.command(ctx, "cluster", "set-config-epoch", i+1)
-		node.command(ctx, "cluster", "addslotsrange", first, next-1)
+		if i < clusterPrimaries {
+			first, next := clusterSlots*i/clusterPrimaries, clusterSlots*(i+1)/clusterPrimaries
+			node.command(ctx, "cluster", "addslotsrange", first, next-1)
+		}
 	}
 	for _, node := range c.nodes[1:] {
 		host, port, _ := strings.Cut(node.addr, ":")
 		c.nodes[0].command(ctx, "cluster", "meet", host, port, node.busPort())
 	}
 	for _, node := range c.nodes {
-		eventually(tb, func() error { return node.knowsAll(ctx) })
+		eventually(c.tb, func() error {
+			return node.says(ctx, "cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", clusterSlots),
+				fmt.Sprintf("cluster_known_nodes:%d", len(c.nodes)))
+		})
 	}
+}
+
+// id is the name by which nodes of a cluster know each other.
+func (s *Server) id(ctx context.Context) string {
+	s.tb.Helper()
+	client := s.client()
+	defer client.Close()
+	id, err := client.Do(ctx, "cluster", "myid").Text()
+	if err != nil {
+		s.tb.Fatalf("ask %s for its id: %v", s.addr, err)
+	}
+	return id
 }
 
 // command runs a command on one node.
@@ -92,17 +167,15 @@ func (s *Server) busPort() string {
 	return ""
 }
 
-// knowsAll checks that a node knows where every slot is.
-func (s *Server) knowsAll(ctx context.Context) error {
+// says checks what a node knows of its cluster.
+func (s *Server) says(ctx context.Context, wants ...string) error {
 	client := s.client()
 	defer client.Close()
 	said, err := client.ClusterInfo(ctx).Result()
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", s.addr, err)
 	}
-	for _, want := range []string{
-		"cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", clusterSlots), fmt.Sprintf("cluster_known_nodes:%d", clusterNodes),
-	} {
+	for _, want := range wants {
 		if !strings.Contains(said, want) {
 			return fmt.Errorf("cluster information of %s: got %s, want %s", s.addr, said, want)
 		}
