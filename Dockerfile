@@ -1,0 +1,53 @@
+# The image of production holds one static program and nothing else: no shell, no
+# libraries, no other files. ClickHouse and Redis are servers elsewhere.
+#
+#   docker build --build-arg VERSION=1.4.0 --build-arg COMMIT=$(git rev-parse HEAD) -t pnyx:1.4.0 .
+#   docker build --target edge -t pnyx-edge:1.4.0 .   # with nginx, for pnyx edge
+#   docker build --target dev -t pnyx-dev:1.4.0 .     # with the embedded ClickHouse, to try things
+
+FROM golang:1.26-bookworm AS source
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=devel
+ARG COMMIT=unknown
+ARG BUILT=
+
+FROM source AS static
+RUN make static VERSION="$VERSION" COMMIT="$COMMIT" BUILT="$BUILT"
+
+FROM source AS engine
+RUN make build VERSION="$VERSION" COMMIT="$COMMIT" BUILT="$BUILT" \
+    && library="$(bin/pnyx engine | sed 's/^engine: //')" \
+    && install -D -m 644 "$library" /engine/libchdb.so
+
+# nginx writes below PNYX_EDGE_DIR only.
+FROM debian:12-slim AS edge
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends nginx libnginx-mod-http-lua ca-certificates \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=static /src/bin/pnyx-static /pnyx
+ENV PNYX_EDGE_LISTEN=:8000 PNYX_EDGE_ADMIN_LISTEN=:9091 PNYX_EDGE_DIR=/cache PNYX_LOG_FORMAT=json
+USER 65532:65532
+EXPOSE 8000 9091
+ENTRYPOINT ["/pnyx"]
+CMD ["edge"]
+
+# The C library is there for the embedded ClickHouse alone.
+FROM gcr.io/distroless/base-debian12:nonroot AS dev
+COPY --from=engine /src/bin/pnyx /pnyx
+COPY --from=engine /engine/libchdb.so /engine/libchdb.so
+ENV PNYX_ENGINE_LIB=/engine/libchdb.so PNYX_DATA=/data PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:9090
+USER 65532:65532
+EXPOSE 8080 9090
+ENTRYPOINT ["/pnyx"]
+CMD ["serve", "--demo"]
+
+FROM scratch
+COPY --from=static /src/bin/pnyx-static /pnyx
+ENV PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:9090 PNYX_LOG_FORMAT=json
+USER 65532:65532
+EXPOSE 8080 9090
+ENTRYPOINT ["/pnyx"]
+CMD ["api"]

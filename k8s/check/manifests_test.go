@@ -1,0 +1,140 @@
+// Package check holds what is demanded of the manifests beside it: that they build,
+// fit the types of Kubernetes, keep its rules of security, and fit each other. It is
+// a module of its own, so that the program does not carry the types of Kubernetes.
+package check
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+)
+
+// overlays are what people apply.
+func overlays() []string {
+	return []string{"dev", "production"}
+}
+
+// build is kustomize's output for an overlay.
+func build(t *testing.T, overlay string) resmap.ResMap {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../overlays/"+overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+// decode returns an overlay's objects. A field that a type does not have, or has
+// twice, is an error.
+func decode(t *testing.T, overlay string) []runtime.Object {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
+		networkingv1.AddToScheme, policyv1.AddToScheme, monitoring.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme,
+		json.SerializerOptions{Yaml: true, Strict: true})
+	var objects []runtime.Object
+	for _, resource := range build(t, overlay).Resources() {
+		text, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := decoder.Decode(text, nil, nil)
+		if err != nil {
+			t.Errorf("%s: %v", resource.CurId(), err)
+			continue
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// all returns the objects of one type.
+func all[T runtime.Object](objects []runtime.Object) []T {
+	var found []T
+	for _, object := range objects {
+		if typed, is := object.(T); is {
+			found = append(found, typed)
+		}
+	}
+	return found
+}
+
+// workload is what makes pods.
+type workload struct {
+	name string
+	kind string
+	pod  corev1.PodTemplateSpec
+}
+
+func workloads(objects []runtime.Object) []workload {
+	var found []workload
+	for _, d := range all[*appsv1.Deployment](objects) {
+		found = append(found, workload{d.Name, "Deployment", d.Spec.Template})
+	}
+	for _, j := range all[*batchv1.Job](objects) {
+		found = append(found, workload{j.Name, "Job", j.Spec.Template})
+	}
+	return found
+}
+
+func TestEveryOverlayBuildsAndFitsTheTypesOfKubernetes(t *testing.T) {
+	for _, overlay := range overlays() {
+		if got := len(workloads(decode(t, overlay))); got == 0 {
+			t.Errorf("%s: got no workload", overlay)
+		}
+	}
+}
+
+func TestAVersionMigratesByAJobOfItsOwn(t *testing.T) {
+	for _, job := range all[*batchv1.Job](decode(t, "production")) {
+		image := job.Spec.Template.Spec.Containers[0].Image
+		_, version, _ := strings.Cut(image, ":")
+		if want := "migrate-" + version; job.Name != want {
+			t.Errorf("got %s for %s, want %s", job.Name, image, want)
+		}
+	}
+}
+
+func TestTheAlertsInTheClusterAreThoseThatAreTested(t *testing.T) {
+	rules, err := os.ReadFile("../../observe/rules.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapped, err := os.ReadFile("../components/monitoring/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, spec, _ := strings.Cut(string(wrapped), "\nspec:\n")
+	var indented bytes.Buffer
+	for line := range strings.Lines(string(rules)) {
+		if strings.TrimSpace(line) != "" {
+			indented.WriteString("  ")
+		}
+		indented.WriteString(line)
+	}
+	if spec != indented.String() {
+		t.Error("k8s/components/monitoring/rules.yaml is not observe/rules.yml: run `make docs`")
+	}
+}

@@ -1,0 +1,184 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+func TestEveryPodRunsWithoutRights(t *testing.T) {
+	for _, overlay := range overlays() {
+		for _, w := range workloads(decode(t, overlay)) {
+			pod := w.pod.Spec
+			security := pod.SecurityContext
+			switch {
+			case security == nil || security.RunAsNonRoot == nil || !*security.RunAsNonRoot:
+				t.Errorf("%s %s: may run as root", overlay, w.name)
+			case security.RunAsUser == nil || *security.RunAsUser < 1000:
+				t.Errorf("%s %s: has no number of its own for its user", overlay, w.name)
+			case security.SeccompProfile == nil || security.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault:
+				t.Errorf("%s %s: may make any system call", overlay, w.name)
+			}
+			if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+				t.Errorf("%s %s: is given a token for Kubernetes", overlay, w.name)
+			}
+			if pod.HostNetwork || pod.HostPID || pod.HostIPC {
+				t.Errorf("%s %s: shares the node's namespaces", overlay, w.name)
+			}
+			for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+				checkContainer(t, overlay+" "+w.name, c)
+			}
+		}
+	}
+}
+
+func checkContainer(t *testing.T, name string, c corev1.Container) {
+	t.Helper()
+	security := c.SecurityContext
+	if security == nil || security.AllowPrivilegeEscalation == nil || *security.AllowPrivilegeEscalation ||
+		security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem ||
+		security.Capabilities == nil || !slices.Contains(security.Capabilities.Drop, "ALL") {
+		t.Errorf("%s: may gain rights, or write to its image", name)
+	}
+	memory := c.Resources.Limits[corev1.ResourceMemory]
+	asked := c.Resources.Requests[corev1.ResourceMemory]
+	if memory.IsZero() || asked.IsZero() || asked.Cmp(memory) > 0 || c.Resources.Requests.Cpu().IsZero() {
+		t.Errorf("%s: lacks a request, or a limit of memory", name)
+	}
+	_, tag, found := strings.Cut(c.Image, ":")
+	if !found || tag == "latest" {
+		t.Errorf("%s: %s may be another program tomorrow", name, c.Image)
+	}
+	for _, variable := range c.Env {
+		if variable.Value != "" && (strings.Contains(variable.Name, "TOKEN") || strings.HasSuffix(variable.Name, "_URL")) {
+			t.Errorf("%s: %s stands in the clear", name, variable.Name)
+		}
+	}
+}
+
+func TestNoSecretStandsInTheManifests(t *testing.T) {
+	for _, overlay := range overlays() {
+		objects := decode(t, overlay)
+		if found := all[*corev1.Secret](objects); len(found) > 0 {
+			t.Errorf("%s: holds the secret %s", overlay, found[0].Name)
+		}
+		for _, settings := range all[*corev1.ConfigMap](objects) {
+			for name := range settings.Data {
+				if strings.Contains(name, "TOKEN") || name == "REDIS_URL" || name == "CLICKHOUSE_URL" {
+					t.Errorf("%s %s: %s belongs into a Secret", overlay, settings.Name, name)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryNamespaceEnforcesTheRestrictedStandard(t *testing.T) {
+	for _, overlay := range overlays() {
+		for _, namespace := range all[*corev1.Namespace](decode(t, overlay)) {
+			if namespace.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
+				t.Errorf("%s: namespace %s takes any pod", overlay, namespace.Name)
+			}
+		}
+	}
+}
+
+func TestTheThreeProbesAskDifferentThings(t *testing.T) {
+	for _, overlay := range overlays() {
+		for _, w := range workloads(decode(t, overlay)) {
+			if w.kind == "Job" {
+				continue
+			}
+			for _, c := range w.pod.Spec.Containers {
+				if c.StartupProbe == nil || c.ReadinessProbe == nil || c.LivenessProbe == nil {
+					t.Errorf("%s %s: lacks a probe", overlay, w.name)
+					continue
+				}
+				started, ready, lives := c.StartupProbe.HTTPGet.Path, c.ReadinessProbe.HTTPGet.Path, c.LivenessProbe.HTTPGet.Path
+				if w.name != "edge" && (started == ready || ready == lives || started == lives) {
+					t.Errorf("%s %s: two of %s, %s and %s are one", overlay, w.name, started, ready, lives)
+				}
+			}
+		}
+	}
+}
+
+func TestAPodIsGivenTheTimeToDrain(t *testing.T) {
+	objects := decode(t, "production")
+	settings := map[string]string{}
+	for _, found := range all[*corev1.ConfigMap](objects) {
+		for name, value := range found.Data {
+			settings[name] = value
+		}
+	}
+	for _, w := range workloads(objects) {
+		needed := map[string][]string{
+			"api": {"PNYX_DRAIN_DELAY", "PNYX_SHUTDOWN_TIMEOUT"}, "worker": {"PNYX_QUERY_TIMEOUT"}, "filler": {"PNYX_QUERY_TIMEOUT"},
+		}[w.name]
+		var longest time.Duration
+		for _, name := range needed {
+			took, err := time.ParseDuration(settings[name])
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			longest += took
+		}
+		if len(needed) == 0 {
+			continue
+		}
+		if given := time.Duration(*w.pod.Spec.TerminationGracePeriodSeconds) * time.Second; given < longest+5*time.Second {
+			t.Errorf("%s: is killed after %s, and may need %s", w.name, given, longest)
+		}
+	}
+}
+
+// arrows is who may reach which ports in production; all else is refused.
+func arrows() map[string][]string {
+	return map[string][]string{
+		"edge":    {"53", "http"},
+		"api":     {"53", "443", "6379", "26379"},
+		"worker":  {"53", "443", "6379", "26379", "9440"},
+		"filler":  {"53", "6379", "26379", "9440"},
+		"migrate": {"53", "9440"},
+	}
+}
+
+func TestPodsReachWhatTheDesignSaysAndNothingElse(t *testing.T) {
+	objects := decode(t, "production")
+	policies := all[*networkingv1.NetworkPolicy](objects)
+	for _, w := range workloads(objects) {
+		role := w.pod.Labels["app.kubernetes.io/name"]
+		closedIn, closedOut := false, false
+		reached := map[string]bool{}
+		for _, p := range policies {
+			if !selects(t, p.Spec.PodSelector, w.pod.Labels) {
+				continue
+			}
+			closedIn = closedIn || slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress)
+			closedOut = closedOut || slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+			for _, rule := range p.Spec.Egress {
+				if len(rule.To) == 0 || len(rule.Ports) == 0 {
+					t.Errorf("%s: policy %s lets it go anywhere", w.name, p.Name)
+				}
+				for _, port := range rule.Ports {
+					reached[port.Port.String()] = true
+				}
+			}
+		}
+		if !closedIn || !closedOut {
+			t.Errorf("%s: nothing is refused by default", w.name)
+		}
+		want := arrows()[role]
+		if len(reached) != len(want) {
+			t.Errorf("%s: reaches the ports %v, want %v", w.name, reached, want)
+		}
+		for _, port := range want {
+			if !reached[port] {
+				t.Errorf("%s: does not reach port %s", w.name, port)
+			}
+		}
+	}
+}
