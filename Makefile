@@ -103,6 +103,12 @@ bench: engine bench-tools ## Measure beside yardsticks, and write docs/bench.md 
 	@cd bench && $(BUILD) -o ../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 
+SCALE := 1,5,20
+.PHONY: bench-scale
+bench-scale: engine bench-tools ## Measure how everything grows, and write docs/scale.md (SCALE=1,5,20 million ballots; long)
+	@cd bench && $(BUILD) -o ../bin/pnyx-bench .
+	@bin/pnyx-bench scale -sizes $(SCALE)
+
 .PHONY: bench-tools
 bench-tools:
 	@missing=; for tool in redis-server:redis-server redis-benchmark:redis-tools wrk:wrk nginx:nginx-light; do \

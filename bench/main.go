@@ -34,6 +34,8 @@ func command(args []string) error {
 			return bareCommand(args[1:])
 		case "engine":
 			return engineCommand(args[1:])
+		case "scale":
+			return scaleCommand(args[1:])
 		}
 	}
 	return benchCommand(args)

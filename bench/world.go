@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/redis/go-redis/v9"
 
@@ -169,13 +168,7 @@ func (w *World) Warehouse(ctx context.Context) (string, driver.Conn, error) {
 		return "", nil, err
 	}
 	if w.engine == nil {
-		executable, err := os.Executable()
-		if err != nil {
-			return "", nil, err
-		}
-		w.engine, err = w.shared(ctx, Program{
-			Name: "engine", Args: []string{executable, "engine", "-pnyx", w.Pnyx, "-data", data.Warehouse}, Nice: niceness,
-		}, func() error { _, err := engine.Find(data.Warehouse); return err })
+		w.engine, err = w.shared(ctx, w.engineAt(data.Warehouse), func() error { _, err := engine.Find(data.Warehouse); return err })
 		if err != nil {
 			return "", nil, err
 		}
@@ -186,16 +179,17 @@ func (w *World) Warehouse(ctx context.Context) (string, driver.Conn, error) {
 	}
 	url := instance.URL(warehouse.DefaultDatabase)
 	if w.conn == nil {
-		options, err := clickhouse.ParseDSN(url)
-		if err != nil {
-			return "", nil, fmt.Errorf("address of the engine: %w", err)
-		}
-		options.ReadTimeout = startTimeout
-		if w.conn, err = clickhouse.Open(options); err != nil {
-			return "", nil, fmt.Errorf("connect to the engine: %w", err)
+		if w.conn, err = connect(url); err != nil {
+			return "", nil, err
 		}
 	}
 	return url, w.conn, nil
+}
+
+// engineAt is the engine over a folder.
+func (w *World) engineAt(dir string) Program {
+	executable, _ := os.Executable() // it is running
+	return Program{Name: "engine", Args: []string{executable, "engine", "-pnyx", w.Pnyx, "-data", dir}, Nice: niceness}
 }
 
 // Published runs a worker until everything is published, and leaves it running.

@@ -12,7 +12,7 @@ import (
 // markRecasts notes in which tallies a voter has more than one cast. Most
 // proposals are told apart by a count that reads next to nothing.
 func (w *Warehouse) markRecasts(ctx context.Context, tallies map[record.RefHash]Tally) error {
-	casts, err := w.casts(ctx, slices.Collect(maps.Keys(tallies)))
+	casts, err := w.Casts(ctx, slices.Collect(maps.Keys(tallies)))
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,9 @@ func (w *Warehouse) markRecasts(ctx context.Context, tallies map[record.RefHash]
 	return rows.Err()
 }
 
-// casts counts what was cast on proposals, recasts included.
-func (w *Warehouse) casts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]uint64, error) {
+// Casts counts the ballots held of proposals, recasts included. It reads next to
+// nothing, and may count one that is held in two versions twice.
+func (w *Warehouse) Casts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]uint64, error) {
 	rows, err := w.queryRefs(ctx, query("casts"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("count the casts on %d proposals: %w", len(refs), err)

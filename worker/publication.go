@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -15,9 +17,11 @@ import (
 )
 
 // How much is worked out at a time: enough that a query is worth its while, few
-// enough to bound memory and the rows one query may read.
+// enough to bound memory and the rows one query may read. A proposal with more casts
+// is read alone.
 const (
 	proposalsAtOnce = 4000
+	castsAtOnce     = 1_000_000
 	daosAtOnce      = 200
 )
 
@@ -71,10 +75,8 @@ func (p *publication) run(ctx context.Context, refs []record.RefHash, daos map[s
 	if p.list, err = p.newProposalList(ctx, daos == nil); err != nil {
 		return err
 	}
-	for chunk := range slices.Chunk(refs, proposalsAtOnce) {
-		if err := p.publishProposals(ctx, chunk); err != nil {
-			return err
-		}
+	if err := p.publishProposals(ctx, refs); err != nil {
+		return err
 	}
 	// What was voted on shows before all DAOs are summed up.
 	if err := p.writer.Flush(ctx); err != nil {
@@ -124,23 +126,12 @@ func ownerOf(catalog warehouse.Catalog, source record.SourceRef) string {
 	return source.ID
 }
 
-func (p *publication) publishProposals(ctx context.Context, refs []record.RefHash) error {
-	assessments, err := p.assess(ctx, refs)
-	if err != nil {
-		return err
-	}
-	before, err := p.worker.warehouse.PublishedIdentities(ctx, refs)
-	if err != nil {
-		return err
-	}
-	listed, err := p.worker.warehouse.ListedVersions(ctx, refs)
-	if err != nil {
-		return err
-	}
+// publishChunk writes some proposals that are worked out.
+func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
 	var shown, counted []*assessment
-	for i := range assessments {
-		a := &assessments[i]
-		former, wasPublished := before[a.proposal.Ref]
+	for i := range c.assessments {
+		a := &c.assessments[i]
+		former, wasPublished := c.before[a.proposal.Ref]
 		kept := a.count.unbalanced != nil && wasPublished
 		if a.count.unbalanced != nil {
 			if err := p.holdBack(ctx, a, wasPublished); err != nil {
@@ -161,7 +152,7 @@ func (p *publication) publishProposals(ctx context.Context, refs []record.RefHas
 		if err := p.writeProposal(ctx, a); err != nil {
 			return err
 		}
-		if err := p.list.add(ctx, a.listed(p.revision), listed); err != nil {
+		if err := p.list.add(ctx, a.listed(p.revision), c.listed); err != nil {
 			return err
 		}
 		p.daos[a.identity.DAOID] = true
@@ -174,7 +165,7 @@ func (p *publication) publishProposals(ctx context.Context, refs []record.RefHas
 		return err
 	}
 	p.proposals += len(counted)
-	return p.keepStates(ctx, refs, counted)
+	return p.keepStates(ctx, c.refs, counted)
 }
 
 // holdBack keeps the last good numbers of a proposal, or none, in place of some
@@ -206,12 +197,18 @@ func (p *publication) keepStates(ctx context.Context, refs []record.RefHash, cou
 
 // assess reads the proposals with their ballots and works them out.
 func (p *publication) assess(ctx context.Context, refs []record.RefHash) ([]assessment, error) {
-	proposals, err := p.worker.warehouse.Proposals(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	tallies, err := p.worker.warehouse.Tallies(ctx, refs)
-	if err != nil {
+	var proposals []warehouse.Proposal
+	var tallies map[record.RefHash]warehouse.Tally
+	reading, both := errgroup.WithContext(ctx)
+	reading.Go(func() (err error) {
+		proposals, err = p.worker.warehouse.Proposals(both, refs)
+		return err
+	})
+	reading.Go(func() (err error) {
+		tallies, err = p.worker.warehouse.Tallies(both, refs)
+		return err
+	})
+	if err := reading.Wait(); err != nil {
 		return nil, err
 	}
 	var ranked []record.RefHash

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse/engine"
+)
+
+// publishRows are about the way from files to Redis.
+func publishRows() []Row {
+	return []Row{
+		{
+			ID: "publish", Name: "full publish", Yardstick: "the bare statements that read the same rows once", Unit: "s",
+			Ratio: AtMost(2), Rounds: 3, Quick: 1, Prepare: fullPublish,
+		},
+		{
+			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
+			Yardstick: "the bare statement that counts its ballots once", Value: AtMost(2), Rounds: 5, Quick: 2, Prepare: incrementalPublish,
+		},
+		{
+			ID: "import", Name: "import of ballots", Yardstick: "bare INSERT … SELECT FROM file, the engine reads the same files",
+			Unit: "rows/s", Rounds: 3, Quick: 1, Prepare: importBallots,
+		},
+	}
+}
+
+// readOnce are the statements that read what a full publish is made from: the ballots
+// that count, the proposals, and who voted in each DAO.
+func readOnce() []string {
+	return []string{
+		`SELECT proposal_ref, choices, count(), sum(power), max(voted_at), max(observed_at) FROM latest_ballots
+			GROUP BY proposal_ref, choices FORMAT Null`,
+		`SELECT * FROM proposals FINAL FORMAT Null`,
+		`SELECT states.dao_id, uniqExact(ballots.voter), count() FROM ballots INNER JOIN
+			(SELECT proposal_ref, dao_id FROM proposal_states FINAL) AS states USING proposal_ref
+			GROUP BY states.dao_id FORMAT Null`,
+	}
+}
+
+func fullPublish(ctx context.Context, w *World) (Sides, error) {
+	if err := w.Published(ctx); err != nil {
+		return Sides{}, err
+	}
+	return Sides{
+		Ours: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			err := w.republish(ctx)
+			return time.Since(began).Seconds(), err
+		},
+		Bare: func(ctx context.Context) (float64, error) { return timed(ctx, w.conn, readOnce()...) },
+	}, nil
+}
+
+// timed runs statements one after the other and returns the seconds they took.
+func timed(ctx context.Context, conn driver.Conn, statements ...string) (float64, error) {
+	began := time.Now()
+	for _, statement := range statements {
+		if err := conn.Exec(ctx, statement); err != nil {
+			return 0, fmt.Errorf("the bare statement: %w", err)
+		}
+	}
+	return time.Since(began).Seconds(), nil
+}
+
+func incrementalPublish(ctx context.Context, w *World) (Sides, error) {
+	if _, _, err := w.API(ctx); err != nil {
+		return Sides{}, err
+	}
+	largest, err := w.largestProposal(ctx)
+	if err != nil {
+		return Sides{}, err
+	}
+	statement := fmt.Sprintf(`SELECT choices, count(), sum(power) FROM latest_ballots WHERE proposal_ref =
+		(SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s') GROUP BY choices FORMAT Null`, largest.Key)
+	return Sides{
+		Ours: func(ctx context.Context) (float64, error) { return w.arrival(ctx, largest) },
+		Bare: func(ctx context.Context) (float64, error) { return timed(ctx, w.conn, statement) },
+	}, nil
+}
+
+// importSize is what is imported into an empty warehouse, again and again.
+func importSize(quick bool) Size {
+	if quick {
+		return Size{DAOs: 10, Proposals: 200, Ballots: 100_000, Largest: 20_000}
+	}
+	return Size{DAOs: 40, Proposals: 1000, Ballots: 500_000, Largest: 90_000}
+}
+
+// importBallots imports the ballots of Snapshot into a database of its own each time,
+// in an engine that holds nothing else.
+func importBallots(ctx context.Context, w *World) (Sides, error) {
+	data, err := w.Generate(ctx, importSize(w.Quick))
+	if err != nil {
+		return Sides{}, err
+	}
+	instance, err := w.emptyEngine(ctx, filepath.Join(w.Dir, "import"))
+	if err != nil {
+		return Sides{}, err
+	}
+	files := filepath.Join(data.Files, "snapshot", "votes")
+	began := time.Now().Unix()
+	var round int
+	fresh := func() string {
+		round++
+		return fmt.Sprintf("import_%d_%d", began, round)
+	}
+	return Sides{
+		Ours: func(ctx context.Context) (float64, error) { return w.importInto(ctx, instance.URL(fresh()), files) },
+		Bare: func(ctx context.Context) (float64, error) { return w.insertInto(ctx, instance, fresh(), files) },
+	}, nil
+}
+
+// emptyEngine runs an engine until the end of the row.
+func (w *World) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
+	_, err := w.Start(ctx, w.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
+	if err != nil {
+		return engine.Instance{}, err
+	}
+	return engine.Find(dir)
+}
+
+// importInto imports files and returns how many ballots a second were read.
+func (w *World) importInto(ctx context.Context, url, files string) (float64, error) {
+	began := time.Now()
+	env := append(w.common(), "CLICKHOUSE_URL="+url)
+	if _, err := w.Run(ctx, Program{Args: []string{w.Pnyx, "import", "--tolerate-rejects", files}, Env: env}); err != nil {
+		return 0, err
+	}
+	return rowsASecond(ctx, url, time.Since(began))
+}
+
+// insertInto has the engine read the same files into the same table, in one statement.
+func (w *World) insertInto(ctx context.Context, instance engine.Instance, database, files string) (float64, error) {
+	url := instance.URL(database)
+	// An import of nothing makes the tables.
+	if _, err := w.Run(ctx, Program{
+		Args: []string{w.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
+		Env:  append(w.common(), "CLICKHOUSE_URL="+url),
+	}); err != nil {
+		return 0, err
+	}
+	conn, err := connect(url)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	began := time.Now()
+	if err := conn.Exec(ctx, fmt.Sprintf(insertFiles, filepath.Join(files, "*.gz"))); err != nil {
+		return 0, fmt.Errorf("the bare statement: %w", err)
+	}
+	return rowsASecond(ctx, url, time.Since(began))
+}
+
+// insertFiles fills the columns of a ballot that a file of Snapshot's states as they are.
+const insertFiles = `INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key,
+		raw_choice, voted_at, reason, fingerprint, version, discovered_at, observed_at)
+	SELECT toFixedString(substring(SHA256(concat('snapshot\0', proposal.id)), 1, 16), 16), lower(voter), id, 'snapshot', proposal.id,
+		vp, [choice], choice, choice, fromUnixTimestamp64Milli(created * 1000), ifNull(reason, ''), cityHash64(*), 1, now64(3), now64(3)
+	FROM file('%s', 'JSONEachRow', 'id String, proposal Tuple(id String), voter String, created Nullable(Int64), choice String,
+		vp Decimal(76, 18), reason Nullable(String)')
+	SETTINGS input_format_skip_unknown_fields = 1, input_format_json_read_numbers_as_strings = 1,
+		input_format_json_read_arrays_as_strings = 1, input_format_json_read_objects_as_strings = 1`
+
+// rowsASecond counts the ballots that are held.
+func rowsASecond(ctx context.Context, url string, took time.Duration) (float64, error) {
+	conn, err := connect(url)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	var held uint64
+	if err := conn.QueryRow(ctx, "SELECT count() FROM ballots FINAL").Scan(&held); err != nil {
+		return 0, fmt.Errorf("count what was imported: %w", err)
+	}
+	return float64(held) / took.Seconds(), nil
+}
+
+// connect opens a connection to a database of an engine.
+func connect(url string) (driver.Conn, error) {
+	options, err := clickhouse.ParseDSN(url)
+	if err != nil {
+		return nil, fmt.Errorf("address of the engine: %w", err)
+	}
+	options.ReadTimeout = startTimeout
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the engine: %w", err)
+	}
+	return conn, nil
+}

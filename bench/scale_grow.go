@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+)
+
+// million is generated and imported; larger warehouses are made of copies of it, under
+// other names, by the engine alone: an import of all would take an hour of two cores.
+func million() Size {
+	return Size{DAOs: 100, Proposals: 2500, Ballots: 1_000_000, Largest: 180_000}
+}
+
+// grown returns a warehouse of so many million ballots, made of the one before.
+func (w *World) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
+	dir := filepath.Join(w.Dir, fmt.Sprintf("%dM", millions))
+	size := million()
+	size.Ballots, size.Proposals, size.DAOs = millions*size.Ballots, millions*size.Proposals, millions*size.DAOs
+	data := &Dataset{Warehouse: dir, Size: size}
+	return data, once(dir, size, func() error {
+		if before == nil {
+			base, err := w.Generate(ctx, million())
+			if err != nil {
+				return err
+			}
+			if err := base.load(ctx, w); err != nil {
+				return err
+			}
+			before = base
+		}
+		if err := os.CopyFS(dir, os.DirFS(before.Warehouse)); err != nil {
+			return fmt.Errorf("copy the warehouse: %w", err)
+		}
+		return w.grow(ctx, dir, before.Size.Ballots/million().Ballots, millions)
+	})
+}
+
+func (w *World) grow(ctx context.Context, dir string, from, to int) error {
+	process, err := w.launch(w.engineAt(dir))
+	if err != nil {
+		return err
+	}
+	defer process.stop() //nolint:errcheck // what it wrote is there
+	if err := process.until(ctx, func() error { _, err := engine.Find(dir); return err }); err != nil {
+		return err
+	}
+	instance, err := engine.Find(dir)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(instance.URL(warehouse.DefaultDatabase))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for copied := from; copied < to; copied++ {
+		fmt.Fprintf(w.Log, "copying the %d. million\n", copied+1)
+		if err := copyMillion(ctx, conn, copied); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyMillion adds a copy of everything that was imported. The first copy of the
+// largest proposal gets four more ballots for each: it is the one of 900,000.
+func copyMillion(ctx context.Context, conn driver.Conn, number int) error {
+	for _, statement := range copies {
+		if err := conn.Exec(ctx, strings.ReplaceAll(statement, "-xN", fmt.Sprintf("-x%d", number))); err != nil {
+			return fmt.Errorf("copy %.40s…: %w", statement, err)
+		}
+	}
+	for extra := 1; number == 1 && extra <= 4; extra++ {
+		if err := conn.Exec(ctx, fmt.Sprintf(enlarge, extra)); err != nil {
+			return fmt.Errorf("enlarge the largest proposal: %w", err)
+		}
+	}
+	return nil
+}
+
+// copies are the statements of one copy. Names of copies end in -x and a number.
+//
+//nolint:gochecknoglobals // constants
+var copies = []string{
+	`INSERT INTO ballots SELECT * REPLACE (` + copiedRef + ` AS proposal_ref, concat(external_id, '-xN') AS external_id)
+		FROM (SELECT * FROM ballots FINAL WHERE NOT match(external_id, '-x[0-9]+$'))`,
+	`INSERT INTO proposals SELECT * REPLACE (` + copiedRef + ` AS proposal_ref, concat(external_id, '-xN') AS external_id,
+			concat(toString(source_id), '-xN') AS source_id, concat(source_url, '-xN') AS source_url, '' AS discussion_url,
+			concat(page, '-xN') AS page, if(linked_page = '', '', concat(linked_page, '-xN')) AS linked_page)
+		FROM (SELECT * FROM proposals FINAL WHERE NOT match(external_id, '-x[0-9]+$'))`,
+	`INSERT INTO sources SELECT * REPLACE (concat(source_id, '-xN') AS source_id)
+		FROM (SELECT * FROM sources FINAL WHERE provider != 'discourse' AND NOT match(source_id, '-x[0-9]+$'))`,
+	`INSERT INTO syncs SELECT * REPLACE (concat(source_id, '-xN') AS source_id)
+		FROM (SELECT * FROM syncs FINAL WHERE provider != 'discourse' AND NOT match(source_id, '-x[0-9]+$'))`,
+	`INSERT INTO daos SELECT * REPLACE (concat(dao_id, '-xN') AS dao_id,
+			arrayMap(i -> concat(i, '-xN'), arrayFilter((i, p) -> p != 'discourse', source_ids, source_providers)) AS source_ids,
+			arrayFilter(p -> p != 'discourse', source_providers) AS source_providers)
+		FROM (SELECT * FROM daos FINAL WHERE NOT match(dao_id, '-x[0-9]+$'))`,
+}
+
+// copiedRef names the copy of a proposal as record.ProposalRef.Hash does.
+const copiedRef = `toFixedString(substring(SHA256(concat(toString(provider), '\0', external_id, '-xN')), 1, 16), 16)`
+
+// enlarge adds a ballot of another voter for each of the largest copied proposal.
+const enlarge = `INSERT INTO ballots SELECT * REPLACE (
+		concat('0x', lower(hex(substring(SHA256(concat(voter, '%[1]d')), 1, 20)))) AS voter, concat(vote_id, '-%[1]d') AS vote_id)
+	FROM (SELECT * FROM ballots FINAL WHERE NOT match(vote_id, '-[1-4]$') AND proposal_ref =
+		(SELECT proposal_ref FROM ballots WHERE match(external_id, '-x1$') GROUP BY proposal_ref ORDER BY count() DESC LIMIT 1))`

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// ScaleReport is what was measured at every size.
+type ScaleReport struct {
+	Machine Machine
+	Began   time.Time
+	Points  []Point
+}
+
+// foretold is the size that the curves are drawn on to.
+const foretold = 100e6
+
+// curve is one figure over the sizes.
+type curve struct {
+	name, unit string
+	of         func(Point) float64
+}
+
+// curves are what is tabled, and drawn by group.
+func (r ScaleReport) curves() []curve {
+	all := []curve{
+		{"full publish", "s", func(p Point) float64 { return p.Publish }},
+		{"the bare statements that read the same rows once", "s", func(p Point) float64 { return p.Statements }},
+		{"ballot on a small proposal → in its summary", "s", func(p Point) float64 { return p.Small }},
+		{"ballot on the largest proposal → in its summary", "s", func(p Point) float64 { return p.Big }},
+		{"import of 50,000 ballots on the largest proposal", "ballots/s", func(p Point) float64 { return p.Import }},
+		{"worker, most memory resident", "MB", func(p Point) float64 { return p.WorkerMemory / 1e6 }},
+		{"Redis a proposal, all that is published", "KB", func(p Point) float64 { return p.RedisBytes / 1e3 / float64(p.Proposals) }},
+		{"warehouse a ballot, on disk", "bytes", func(p Point) float64 { return p.DiskBytes / float64(p.Ballots) }},
+	}
+	for i, pages := range r.Points[0].Pages {
+		all = append(all, curve{"cold page: " + pages.Name, "ms", func(p Point) float64 { return p.Pages[i].Median }},
+			curve{"the slowest of these", "ms", func(p Point) float64 { return p.Pages[i].Slowest }})
+	}
+	return all
+}
+
+// growth is the exponent with which a curve grows from its first to its last point: 0
+// stays, 1 doubles with the data.
+func (r ScaleReport) growth(c curve) float64 {
+	first, last := r.Points[0], r.Points[len(r.Points)-1]
+	return math.Log(c.of(last)/c.of(first)) / math.Log(float64(last.Ballots)/float64(first.Ballots))
+}
+
+// foretell draws a curve on from its last two points.
+func (r ScaleReport) foretell(c curve) float64 {
+	n := len(r.Points)
+	last, before := r.Points[n-1], r.Points[max(n-2, 0)]
+	if last.Ballots == before.Ballots {
+		return c.of(last)
+	}
+	slope := math.Log(c.of(last)/c.of(before)) / math.Log(float64(last.Ballots)/float64(before.Ballots))
+	return c.of(last) * math.Pow(foretold/float64(last.Ballots), slope)
+}
+
+// Markdown writes the report as a document.
+func (r ScaleReport) Markdown(out io.Writer) {
+	fmt.Fprintf(out, `# How it grows
+
+Written by %[1]smake bench-scale%[1]s. The same things were measured while the warehouse grew, each time with a worker, a Redis and an
+API node that had just been started. A million generated ballots were imported; the rest are copies of them under other names, and
+one proposal of them was enlarged. %[2]s, %[3]d cores, commit %[4]s, %[5]s.
+
+![curves](scale.svg)
+
+| `, "`", r.Machine.Processor, r.Machine.Cores, r.Machine.Commit, r.Began.UTC().Format("2 January 2006"))
+	for _, p := range r.Points {
+		fmt.Fprintf(out, "| %.1f M ballots, %d proposals, %d DAOs, largest %d ", float64(p.Ballots)/1e6, p.Proposals, p.DAOs, p.Largest)
+	}
+	fmt.Fprintf(out, "| grows with the power | at 100 M |\n|---%s|---:|---:|\n", strings.Repeat("|---:", len(r.Points)))
+	for _, c := range r.curves() {
+		fmt.Fprintf(out, "| %s, %s ", c.name, c.unit)
+		for _, p := range r.Points {
+			fmt.Fprintf(out, "| %s ", figure(c.of(p)))
+		}
+		if len(r.Points) > 1 {
+			fmt.Fprintf(out, "| %.2f | %s |\n", r.growth(c), figure(r.foretell(c)))
+			continue
+		}
+		fmt.Fprintln(out, "| | |")
+	}
+	fmt.Fprintln(out, `
+A power of 0 stays whatever is added, and one of 1 doubles with the data. The last column is the line through the last two sizes, drawn
+on; it holds as long as memory and disk do.`)
+}
+
+// write writes document and chart.
+func (r ScaleReport) write(docs string) error {
+	var text strings.Builder
+	r.Markdown(&text)
+	return errors.Join(
+		os.WriteFile(filepath.Join(docs, "scale.md"), []byte(text.String()), 0o644), //nolint:gosec // a document
+		r.chart(filepath.Join(docs, "scale.svg")),
+	)
+}
+
+// chart draws a panel for times of publication, one for pages, and one for memory.
+func (r ScaleReport) chart(path string) error {
+	all := r.curves()
+	panels := []struct {
+		title  string
+		curves []curve
+	}{
+		{"publication, seconds", all[:4]}, {"cold pages, median, ms", everySecond(all[8:])}, {"memory and disk", all[5:8]},
+	}
+	const width, height = 820, 300
+	canvas := vgsvg.New(vg.Points(width), vg.Points(float64(height*len(panels))))
+	top := vg.Points(float64(height * len(panels)))
+	for _, panel := range panels {
+		p, err := r.panel(panel.title, panel.curves)
+		if err != nil {
+			return fmt.Errorf("draw %s: %w", panel.title, err)
+		}
+		area := draw.New(canvas)
+		area.Max.Y, area.Min.Y = top, top-vg.Points(height)
+		p.Draw(area)
+		top -= vg.Points(height)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the chart: %w", err)
+	}
+	_, err = canvas.WriteTo(file)
+	return errors.Join(err, file.Close())
+}
+
+func everySecond(all []curve) (some []curve) {
+	for i := 0; i < len(all); i += 2 {
+		some = append(some, all[i])
+	}
+	return some
+}
+
+// panel draws curves over the number of ballots, both logarithmic.
+func (r ScaleReport) panel(title string, curves []curve) (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text = title, "ballots"
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	for i, c := range curves {
+		values := make(plotter.XYs, len(r.Points))
+		for j, point := range r.Points {
+			values[j] = plotter.XY{X: float64(point.Ballots), Y: c.of(point)}
+		}
+		line, points, err := plotter.NewLinePoints(values)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, points.Color, points.Shape = plotutil.Color(i), plotutil.Color(i), plotutil.Shape(i)
+		p.Add(line, points)
+		p.Legend.Add(c.name+", "+c.unit, line, points)
+	}
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.TextStyle.Font.Size = vg.Points(8)
+	p.Add(plotter.NewGrid())
+	return p, nil
+}
