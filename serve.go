@@ -18,6 +18,7 @@ import (
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/ratelimit"
+	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/worker"
 )
@@ -89,6 +90,7 @@ type node struct {
 	cfg      config.Config
 	logger   *slog.Logger
 	registry *prometheus.Registry
+	tracer   *telemetry.Tracer
 	undo     cleanups
 	probes   probes
 	// listener and admin are taken first: an address that is in use should not be
@@ -137,6 +139,9 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 		return err
 	}
 	n.startAdmin()
+	if err := n.startTracing(ctx, "serve"); err != nil {
+		return err
+	}
 	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, startEngine)
 	if err != nil {
 		return err
@@ -175,6 +180,9 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	n.startAdmin()
+	if err := n.startTracing(ctx, "api"); err != nil {
+		return err
+	}
 	store, err := n.openStore(ctx, string(n.cfg.Cache.URL), n.cfg.Cache.Timeout)
 	if err != nil {
 		return err
@@ -195,6 +203,9 @@ func (n *node) serveWorker(
 		return err
 	}
 	n.startAdmin()
+	if err := n.startTracing(ctx, "worker"); err != nil {
+		return err
+	}
 	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, nil)
 	if err != nil {
 		return err
@@ -243,6 +254,8 @@ func (n *node) startFiller(opened *warehouse.Warehouse, url string) error {
 	if err != nil {
 		return err
 	}
+	store.Instrument(n.measured("worker"))
+	opened.Instrument(n.registry, n.tracer)
 	n.fill(opened, store)
 	return nil
 }
@@ -254,6 +267,7 @@ func (n *node) fill(opened *warehouse.Warehouse, store *cache.Store) {
 		Timeout:   n.cfg.API.RequestTimeout,
 		Logger:    n.logger,
 		Metrics:   n.registry,
+		Tracer:    n.tracer,
 	})
 	n.background(filler.Run)
 }
@@ -264,6 +278,8 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
 	if err != nil {
 		return err
 	}
+	store.Instrument(n.measured("worker"))
+	opened.Instrument(n.registry, n.tracer)
 	n.fill(opened, store)
 	publisher := worker.New(worker.Options{
 		Warehouse: opened,
@@ -272,6 +288,7 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
 		LeaseTTL:  n.cfg.Worker.LeaseTTL,
 		Logger:    n.logger,
 		Metrics:   n.registry,
+		Tracer:    n.tracer,
 	})
 	accounts := worker.NewAccounts(worker.AccountsOptions{
 		Warehouse: opened,
@@ -305,10 +322,12 @@ func (n *node) background(run func(context.Context)) {
 
 func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	settings := n.cfg.Access
+	store.Instrument(n.measured("api"))
 	pipeline, err := openPipeline(redisURL, settings.LimitTimeout, &n.undo)
 	if err != nil {
 		return nil, err
 	}
+	pipeline.Instrument(n.measured("limits"))
 	charged, err := charged(n.cfg.Payment)
 	if err != nil {
 		return nil, err
@@ -330,11 +349,13 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 			Logger:     n.logger,
 			Metrics:    n.registry,
 		}),
-		Addresses: ratelimit.NewAddresses(settings.FreeRate, settings.TrustedProxies.Prefixes()),
+		Addresses: ratelimit.NewAddresses(settings.FreeRate, settings.TrustedProxies.Prefixes(), n.registry),
 		Meter:     access.NewMeter(store, n.logger),
 		Payments:  gate,
 		Prices:    charged,
 		Logger:    n.logger,
+		Log:       api.LogOptions{Every: n.cfg.Log.Sample, Slow: n.cfg.Log.Slow},
+		Tracer:    n.tracer,
 		Metrics:   n.registry,
 	})
 	n.background(served.Watch)

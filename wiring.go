@@ -9,6 +9,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/config"
+	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
@@ -125,6 +126,36 @@ func openCache(url string, timeout time.Duration, undo *cleanups) (*cache.Store,
 	}
 	undo.add(store.Close)
 	return store, nil
+}
+
+// startTracing has what is done sent to the collector that is configured, until the
+// clean-up. Without one the tracer stays nil, and costs nothing.
+func (n *node) startTracing(ctx context.Context, role string) error {
+	if n.cfg.Trace.Endpoint == "" {
+		return nil
+	}
+	tracer, err := telemetry.NewTracer(ctx, telemetry.ExportOptions{
+		Endpoint: string(n.cfg.Trace.Endpoint), Headers: n.cfg.Trace.Headers.Map(), Ratio: n.cfg.Trace.Ratio.Share(),
+		Service: n.cfg.Trace.Service, Role: role, Logger: n.logger,
+	})
+	if err != nil {
+		return err
+	}
+	n.tracer = tracer
+	n.undo.add(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		if err := tracer.Shutdown(ctx); err != nil {
+			n.logger.LogAttrs(ctx, slog.LevelWarn, "the last traces are lost", slog.Any("error", err))
+		}
+		return nil
+	})
+	return nil
+}
+
+// measured says what a client of Redis is measured by.
+func (n *node) measured(client string) cache.Instruments {
+	return cache.Instruments{Client: client, Metrics: n.registry, Tracer: n.tracer}
 }
 
 // openPipeline connects the limiter to a Redis.

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/governance"
 	"pnyx/ratelimit"
 )
 
@@ -29,6 +30,18 @@ type pass struct {
 	grant *ratelimit.Grant
 	// charge is the payment for this request alone; nil when there is none.
 	charge *x402.Charge
+	// looked says that an answer was looked for, and layer and readiness where it was
+	// found and how far it may be relied on.
+	looked    bool
+	layer     layer
+	readiness governance.Readiness
+}
+
+// cameFrom notes where the answer was found. A nil pass is that of nobody.
+func (p *pass) cameFrom(l layer) {
+	if p != nil {
+		p.layer = l
+	}
 }
 
 // passKey finds the pass of a request.
@@ -116,6 +129,7 @@ func (a *API) admitWithinLimits(c *fiber.Ctx, p *pass) error {
 	now := a.now()
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: p.caller.ID, Limits: p.caller.LimitsInForce(), Bucket: ratelimit.Bucket(p.route.Bucket()),
+		Plan: p.caller.Plan,
 	}, now)
 	p.grant = &grant
 	switch {

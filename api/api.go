@@ -21,6 +21,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/cache"
 	"pnyx/ratelimit"
+	"pnyx/telemetry"
 )
 
 // Bounds of one request on the wire. A payment header alone may take several
@@ -53,8 +54,11 @@ type Options struct {
 	// Payments takes payments for single requests; nil when none are taken.
 	Payments *x402.Gate
 	Logger   *slog.Logger
+	Log      LogOptions
 	Metrics  prometheus.Registerer
-	Prices   Prices
+	// Tracer is nil when no traces are made.
+	Tracer *telemetry.Tracer
+	Prices Prices
 	// Purged says that shared caches are told of each publication.
 	Purged bool
 }
@@ -79,7 +83,9 @@ type API struct {
 	purged     bool
 	timeout    time.Duration
 	logger     *slog.Logger
-	metrics    metrics
+	log        *requestLog
+	metrics    *metrics
+	tracer     *telemetry.Tracer
 	draining   atomic.Bool
 	now        func() time.Time
 }
@@ -99,17 +105,20 @@ func New(o Options) *API {
 		purged:      o.Purged,
 		timeout:     o.RequestTimeout,
 		logger:      o.Logger,
+		log:         newRequestLog(o),
+		tracer:      o.Tracer,
 		metrics:     newMetrics(o.Metrics),
 		now:         time.Now,
 	}
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = bucketPolicy(ratelimit.Free, rate)
 	}
-	a.local = newLocalCopies(o.LocalBytes, o.Metrics)
+	a.local = newLocalCopies(o.LocalBytes)
 	a.publication.changed = a.local.drop
 	a.publication.renewed = a.meter.WriteAgain
 	a.understood = newUnderstood()
-	a.pages = newPages(o.Store, a.publication, o.RequestTimeout, o.Metrics)
+	a.pages = newPages(o, a.publication)
+	a.publication.measure(o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",
 		DisableStartupMessage: true,
@@ -120,7 +129,7 @@ func New(o Options) *API {
 		ReadTimeout:           readTimeout,
 		WriteTimeout:          writeTimeout,
 		IdleTimeout:           idleTimeout,
-		ErrorHandler:          a.writeError,
+		ErrorHandler:          a.refuse,
 	})
 	a.app.Use(a.observe, recovery.New(), newCompressor().compress, boundURL)
 	for _, route := range Routes() {
@@ -210,6 +219,7 @@ func (a *API) serve(route Route) fiber.Handler {
 			return err
 		}
 		readiness := a.readiness(answer)
+		pass.readiness = readiness
 		etag := answer.named(readiness)
 		a.writeCaching(c, pass, answer, readiness)
 		if etag != "" {
@@ -229,7 +239,9 @@ func (a *API) serve(route Route) fiber.Handler {
 
 // answerTo returns the answer to a request, the node's own copy if there is one.
 func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (rendered, error) {
+	p.looked, p.layer = true, layerRedis
 	if copied, ok := a.local.get(values.name); ok {
+		p.layer = layerLocal
 		return copied, nil
 	}
 	// Only from here on does anything wait.
@@ -248,6 +260,9 @@ func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 	found, err := route.answer(a, ctx, values)
 	if err != nil {
 		return rendered{}, err
+	}
+	if found.own {
+		passOf(ctx).cameFrom(layerLocal)
 	}
 	answer, err := render(found)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/singleflight"
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/telemetry"
 )
 
 const (
@@ -32,16 +33,17 @@ type pages struct {
 	publication *publicationWatch
 	flights     singleflight.Group
 	timeout     time.Duration
+	tracer      *telemetry.Tracer
 	metrics     pageMetrics
 
 	mu      sync.Mutex
 	waiting map[cache.Key]chan bool
 }
 
-func newPages(store *cache.Store, publication *publicationWatch, timeout time.Duration, registerer prometheus.Registerer) *pages {
+func newPages(o Options, publication *publicationWatch) *pages {
 	return &pages{
-		store: store, publication: publication, timeout: timeout,
-		metrics: newPageMetrics(registerer), waiting: map[cache.Key]chan bool{},
+		store: o.Store, publication: publication, timeout: o.RequestTimeout, tracer: o.Tracer,
+		metrics: newPageMetrics(o.Metrics), waiting: map[cache.Key]chan bool{},
 	}
 }
 
@@ -67,18 +69,18 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, sour
 	v, marked, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, marked):
-		p.metrics.reads.WithLabelValues(string(r.Kind), "fresh").Inc()
+		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
 		// However old it is, nothing was published since that it does not show.
 		v.FreshUntil = nil
 		return v, readView, nil
 	case err == nil && !v.Absent: // what did not exist a moment ago may do so by now
-		p.metrics.reads.WithLabelValues(string(r.Kind), "stale").Inc()
+		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
 		v, found := p.renew(ctx, r, v)
 		return v, found, nil
 	case err != nil && !errors.Is(err, cache.ErrMiss):
 		return cache.View{}, "", unavailable(err)
 	}
-	p.metrics.reads.WithLabelValues(string(r.Kind), "miss").Inc()
+	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
 	v, err = p.make(ctx, r)
 	return v, filled, err
 }
@@ -105,6 +107,8 @@ func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) 
 
 // make has a page made and waits for it.
 func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+	p.metrics.waiters.Inc()
+	defer p.metrics.waiters.Dec()
 	flight := p.flights.DoChan(string(r.Key()), func() (any, error) {
 		// The flight goes on for others when the caller who began it gives up.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
@@ -119,17 +123,33 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 		if result.Err != nil || !ok {
 			return cache.View{}, result.Err
 		}
+		passOf(ctx).cameFrom(layerFill)
 		return v, nil
 	}
 }
 
-// fill asks for a page until it is there.
+// fill asks for a page until it is there, and says how long that took.
 func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+	began := time.Now()
+	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(r.Kind), trace.SpanKindProducer)
+	defer span.End()
+	v, err := p.await(ctx, r)
+	outcome := fillOutcome(err)
+	if outcome != outcomeMade {
+		span.Fail(string(outcome))
+	}
+	p.metrics.waits[outcome].Observe(time.Since(began).Seconds())
+	return v, err
+}
+
+// await asks for a page until it is there.
+func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	done := p.register(r.Key())
 	defer p.unregister(r.Key())
-	until, _ := ctx.Deadline()
-	if err := p.store.AskFill(ctx, r, until); err != nil {
-		p.metrics.shed.Inc()
+	wanted := cache.Fill{Page: r, Trace: p.tracer.Parcel(ctx)}
+	deadline, _ := ctx.Deadline()
+	wanted.Until = governance.TimestampOf(deadline)
+	if err := p.store.AskFill(ctx, wanted); err != nil {
 		return cache.View{}, unavailable(err)
 	}
 	ticker := time.NewTicker(lookAgainEvery)
@@ -151,7 +171,7 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 		case failed:
 			return cache.View{}, unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
-			_ = p.store.AskFill(ctx, r, until) // if it cannot be asked for again, it was once
+			_ = p.store.AskFill(ctx, wanted) // if it cannot be asked for again, it was once
 		}
 	}
 }
@@ -168,22 +188,4 @@ func (p *pages) unregister(key cache.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waiting, key)
-}
-
-type pageMetrics struct {
-	reads *prometheus.CounterVec
-	shed  prometheus.Counter
-}
-
-func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
-	m := pageMetrics{
-		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_page_reads_total", Help: "Pages read, by kind and by what was found: fresh, stale or a miss.",
-		}, []string{"kind", "found"}),
-		shed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_fill_shed_total", Help: "Requests for fills that were turned away.",
-		}),
-	}
-	registerer.MustRegister(m.reads, m.shed)
-	return m
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
 )
@@ -46,11 +45,10 @@ type rendered struct {
 // a number of bytes. They are dropped when anything newer is published.
 type localCopies struct {
 	answers *otter.Cache[string, rendered]
-	hits    prometheus.Counter
 }
 
-func newLocalCopies(maxBytes uint64, registerer prometheus.Registerer) *localCopies {
-	l := &localCopies{
+func newLocalCopies(maxBytes uint64) *localCopies {
+	return &localCopies{
 		answers: otter.Must(&otter.Options[string, rendered]{
 			MaximumWeight: cmp.Or(maxBytes, defaultLocalBytes),
 			Weigher: func(key string, answer rendered) uint32 {
@@ -58,19 +56,13 @@ func newLocalCopies(maxBytes uint64, registerer prometheus.Registerer) *localCop
 			},
 			ExpiryCalculator: otter.ExpiryWriting[string, rendered](localFor),
 		}),
-		hits: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_local_hits_total", Help: "Answers given from the node's own copy.",
-		}),
 	}
-	registerer.MustRegister(l.hits)
-	return l
 }
 
 // get returns the copy of an answer, if there is one.
 func (l *localCopies) get(key string) (rendered, bool) {
 	found, ok := l.answers.GetIfPresent(key)
 	if ok {
-		l.hits.Inc()
 		found.status = nodeHit
 	}
 	return found, ok

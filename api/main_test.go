@@ -142,7 +142,7 @@ func (s settings) openDoors(tb testing.TB, o *api.Options) {
 	o.Tokens = access.NewDirectory(o.Store, s.launchedAt)
 	o.Internal = access.NewInternal([]string{internalToken})
 	o.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: o.Logger, Metrics: o.Metrics})
-	o.Addresses = ratelimit.NewAddresses(s.freeRate, s.trusted)
+	o.Addresses = ratelimit.NewAddresses(s.freeRate, s.trusted, o.Metrics)
 	o.Meter = access.NewMeter(o.Store, o.Logger)
 }
 

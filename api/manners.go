@@ -100,7 +100,7 @@ func (a *API) handle(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		c := a.app.AcquireCtx(request)
 		defer a.app.ReleaseCtx(c)
 		c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
-		if err := a.writeError(c, fiber.ErrMethodNotAllowed); err != nil {
+		if err := a.refuse(c, fiber.ErrMethodNotAllowed); err != nil {
 			request.Error(http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		}
 	}

@@ -49,6 +49,7 @@ func (a *API) admitPayer(c *fiber.Ctx, p *pass) error {
 	now := a.now()
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: "payer:" + p.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(), Bucket: ratelimit.Bucket(p.route.Bucket()),
+		Plan: ratelimit.PayPerRequest,
 	}, now)
 	p.grant = &grant
 	if grant.Decision.Allowed {

@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -149,11 +148,7 @@ func fromFiber(c *fiber.Ctx, err *fiber.Error) *Error {
 // writeError sends an error in its envelope: the only place that does.
 func (a *API) writeError(c *fiber.Ctx, err error) error {
 	e := toError(c, err)
-	if e.Cause != nil {
-		a.logger.LogAttrs(c.UserContext(), slog.LevelWarn, "request answered with an error",
-			slog.String("request_id", requestID(c)), slog.Int("status", e.Status),
-			slog.String("path", strings.Clone(c.Path())), slog.Any("error", e.Cause))
-	}
+	c.Locals(failureKey{}, e)
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
 	}

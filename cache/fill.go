@@ -29,9 +29,9 @@ var (
 )
 
 const (
-	// maxQueuedFills bounds the queue. At 20 ms a fill and four at a time it is
+	// MostQueuedFills bounds the queue. At 20 ms a fill and four at a time it is
 	// worth two and a half seconds of waiting: callers have patience for no more.
-	maxQueuedFills = 500
+	MostQueuedFills = 500
 	// pendingFor is how long a request stays pending without a sign of life from the
 	// worker that has it.
 	pendingFor = 2 * time.Second
@@ -41,11 +41,15 @@ const (
 	absentTTL = 3 * time.Second
 )
 
-// Fill is a request that a worker has taken off the queue.
+// Fill is a request for a page.
 type Fill struct {
 	Page PageRequest `msgpack:"p"`
 	// Until is when those who asked will have given up.
 	Until governance.Timestamp `msgpack:"u"`
+	// AskedAt is when it was queued, and Trace the trace that it belongs to; empty for
+	// none.
+	AskedAt governance.Timestamp `msgpack:"a,omitempty"`
+	Trace   string               `msgpack:"t,omitempty"`
 }
 
 // askFill queues a request unless it is pending or the queue is full: 1, 0 or -1.
@@ -60,17 +64,18 @@ return 1`)
 
 // AskFill asks for a page, unless somebody already has. The error is ErrQueueFull
 // or ErrUnavailable.
-func (s *Store) AskFill(ctx context.Context, r PageRequest, until time.Time) error {
+func (s *Store) AskFill(ctx context.Context, f Fill) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	request, err := msgpack.Marshal(&Fill{Page: r, Until: governance.TimestampOf(until)})
+	f.AskedAt = governance.TimestampOf(time.Now())
+	request, err := msgpack.Marshal(&f)
 	if err != nil {
 		return fmt.Errorf("encode a request for a fill: %w", err)
 	}
 	// A request waits in the queue for as long as there is somebody to wait for it.
-	pending := max(pendingFor, time.Until(until))
-	asked, err := askFill.Run(ctx, s.client, []string{string(fillQueueKey), string(pendingKey(r.Key()))},
-		maxQueuedFills, pending.Milliseconds(), request).Int()
+	pending := max(pendingFor, time.Until(f.Until.Time()))
+	asked, err := askFill.Run(ctx, s.client, []string{string(fillQueueKey), string(pendingKey(f.Page.Key()))},
+		MostQueuedFills, pending.Milliseconds(), request).Int()
 	if err != nil {
 		return readError(err)
 	}

@@ -29,6 +29,13 @@ const (
 	SignalPage   PageKind = "signals"
 )
 
+// PageKinds lists the kinds of pages.
+func PageKinds() []PageKind {
+	return []PageKind{
+		BallotPage, VoterPage, ProfilePage, HistoryPage, ProposalPage, ResolvePage, TopicPage, EventPage, SignalPage,
+	}
+}
+
 // ProposalRows is no page: its mark moves before the rows are written that proposal
 // pages are made from, and the marks of these pages after.
 const ProposalRows PageKind = "proposal-rows"

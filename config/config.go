@@ -28,6 +28,7 @@ type Config struct {
 	Payment   Payment
 	Import    Import
 	Log       Log
+	Trace     Trace
 
 	given map[string]bool // the variables that the environment holds; the others are defaults
 }
@@ -94,8 +95,18 @@ type Import struct {
 
 // Log is what is logged, and how it looks.
 type Log struct {
-	Level  slog.Level `env:"PNYX_LOG_LEVEL" envDefault:"info" unit:"debug|info|warn|error" doc:"Least severity that is logged."`
-	Format string     `env:"PNYX_LOG_FORMAT" envDefault:"text" unit:"text|json" doc:"Form of the log's lines."`
+	Level  slog.Level    `env:"PNYX_LOG_LEVEL" envDefault:"info" unit:"debug|info|warn|error" doc:"Least severity that is logged."`
+	Format string        `env:"PNYX_LOG_FORMAT" envDefault:"text" unit:"text|json" doc:"Form of the log's lines."`
+	Sample uint64        `env:"PNYX_LOG_SAMPLE" envDefault:"100" unit:"requests" doc:"One in so many requests is logged that neither failed nor was slow; 0: none."`
+	Slow   time.Duration `env:"PNYX_LOG_SLOW" envDefault:"1s" unit:"duration" doc:"A request that takes this long is always logged."`
+}
+
+// Trace is where traces go. The names are those of OpenTelemetry.
+type Trace struct {
+	Endpoint SecretURL `env:"OTEL_EXPORTER_OTLP_ENDPOINT" unit:"http:// https://" doc:"Collector that traces are sent to, as OTLP over HTTP, at v1/traces below it; empty: none are made."`
+	Headers  Pairs     `env:"OTEL_EXPORTER_OTLP_HEADERS" unit:"name=value,…" doc:"Headers to send along, such as those of the collector's credentials."`
+	Ratio    Ratio     `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"0.01" unit:"ratio" doc:"Share of requests that are traced, unless an internal caller or a trusted proxy has decided."`
+	Service  string    `env:"OTEL_SERVICE_NAME" envDefault:"pnyx" unit:"name" doc:"What traces call the service."`
 }
 
 // Load reads the configuration from the environment of the process; see Parse.

@@ -63,7 +63,9 @@ func fields(c *Config) []field {
 				Default: member.Tag.Get("envDefault"),
 				Unit:    member.Tag.Get("unit"),
 				Doc:     member.Tag.Get("doc"),
-				Secret:  member.Type == reflect.TypeFor[SecretURL]() || member.Type == reflect.TypeFor[Secrets](),
+				Secret: slices.Contains([]reflect.Type{
+					reflect.TypeFor[SecretURL](), reflect.TypeFor[Secrets](), reflect.TypeFor[Pairs](),
+				}, member.Type),
 			}})
 		}
 	}
@@ -91,6 +93,8 @@ func (f field) masked(raw string) string {
 		return SecretURL(raw).String()
 	case Secrets:
 		return Secrets(raw).String()
+	case Pairs:
+		return Pairs(raw).String()
 	}
 	return raw
 }
@@ -158,6 +162,12 @@ func (f field) allowed() string {
 		return "one token of 32 or more visible ASCII characters, or two joined by a comma"
 	case "timestamp":
 		return "an RFC 3339 time such as 2026-01-01T00:00:00Z"
+	case "name=value,…":
+		return "names with values such as api-key=abc, joined by commas; in a value, percent-encode commas, spaces and %"
+	case "ratio":
+		return "a decimal number from 0 to 1 such as 0.01"
+	case "requests":
+		return "a whole number, 0 for none"
 	case "requests a minute":
 		return "a whole number, 0 for any number"
 	case "addresses":

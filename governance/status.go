@@ -75,6 +75,11 @@ const (
 	ReadinessUnavailable Readiness = "unavailable"
 )
 
+// Readinesses lists the values of meta.readiness.status.
+func Readinesses() []Readiness {
+	return []Readiness{Ready, ReadinessBackfilling, Stale, ReadinessUnavailable}
+}
+
 // VoteType is how a ballot on a proposal is filled in and counted.
 type VoteType string
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Addresses limits what one address may ask of free routes, in this process. It
@@ -15,15 +17,18 @@ type Addresses struct {
 	trusted []netip.Prefix
 	buckets *Buckets
 	seed    maphash.Seed
+
+	decisions decisions
 }
 
 // NewAddresses allows each address so many requests a minute, a third of them at
 // once; zero for any number. What proxies in the trusted networks say of where a
 // request came from is believed.
-func NewAddresses(perMinute int, trusted []netip.Prefix) *Addresses {
+func NewAddresses(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *Addresses {
 	return &Addresses{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
 		trusted: trusted, buckets: NewBuckets(), seed: maphash.MakeSeed(),
+		decisions: newDecisions(metrics),
 	}
 }
 
@@ -39,7 +44,13 @@ func (a *Addresses) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 	}
 	network := networkOf(a.client(peer, forwardedFor))
 	key := strconv.FormatUint(maphash.Comparable(a.seed, network), 36)
-	return a.buckets.Take(key, a.rate, now)
+	d := a.buckets.Take(key, a.rate, now)
+	if d.Allowed {
+		a.decisions.count(planAnonymous, Free, outcomeAllowed)
+	} else {
+		a.decisions.count(planAnonymous, Free, outcomeBucket)
+	}
+	return d
 }
 
 // client is the last address on the way here that is no trusted proxy's: what
@@ -58,6 +69,11 @@ func (a *Addresses) client(peer netip.Addr, forwardedFor string) netip.Addr {
 		address = hop.Unmap()
 	}
 	return address
+}
+
+// Trusts says whether an address is that of a trusted proxy.
+func (a *Addresses) Trusts(address netip.Addr) bool {
+	return a.isTrusted(address.Unmap())
 }
 
 func (a *Addresses) isTrusted(address netip.Addr) bool {

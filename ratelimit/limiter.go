@@ -55,6 +55,8 @@ type Request struct {
 	Caller string
 	Limits Limits
 	Bucket Bucket
+	// Plan is counted, and bounds nothing: Limits do.
+	Plan Plan
 }
 
 // Grant is what the limiter says to a request.

@@ -284,14 +284,14 @@ func TestAnAddressIsWhatTrustedProxiesSay(t *testing.T) {
 // shared says whether two requests, each a peer and what it forwards, take from one
 // bucket.
 func shared(trusted []netip.Prefix, first, second [2]string) bool {
-	addresses := ratelimit.NewAddresses(1, trusted)
+	addresses := ratelimit.NewAddresses(1, trusted, nil)
 	addresses.Take(netip.MustParseAddr(first[0]), first[1], noon)
 	return !addresses.Take(netip.MustParseAddr(second[0]), second[1], noon).Allowed
 }
 
 func TestAddressesWithoutARateAreNotLimited(t *testing.T) {
 	t.Parallel()
-	addresses := ratelimit.NewAddresses(0, nil)
+	addresses := ratelimit.NewAddresses(0, nil, nil)
 	for range 1000 {
 		if !addresses.Take(netip.MustParseAddr("192.0.2.1"), "", noon).Allowed {
 			t.Fatal("refused")

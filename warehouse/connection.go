@@ -6,6 +6,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // connection is a pool whose statements are ended by the server alone: those that
@@ -16,6 +17,8 @@ type connection struct {
 	driver.Conn
 	// longest is the server's own bound on a statement; zero for none.
 	longest time.Duration
+	// measure is nil where nobody looks.
+	measure *measure
 }
 
 // Query begins a query unless ctx has ended.
@@ -23,12 +26,19 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return c.Conn.Query(c.toItsEnd(ctx), query, args...)
+	ctx, s := c.measure.begin(ctx, opSelect, query)
+	rows, err := c.Conn.Query(c.toItsEnd(ctx), query, args...)
+	if err != nil {
+		s.end(err)
+		return nil, err
+	}
+	return measuredRows{rows, s}, nil
 }
 
 // QueryRow begins a query for one row.
 func (c connection) QueryRow(ctx context.Context, query string, args ...any) driver.Row {
-	return c.Conn.QueryRow(c.toItsEnd(ctx), query, args...)
+	ctx, s := c.measure.begin(ctx, opSelect, query)
+	return measuredRow{c.Conn.QueryRow(c.toItsEnd(ctx), query, args...), s}
 }
 
 // Exec runs a statement unless ctx has ended.
@@ -36,7 +46,10 @@ func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return c.Conn.Exec(c.toItsEnd(ctx), query, args...)
+	ctx, s := c.measure.begin(ctx, opCommand, query)
+	err := c.Conn.Exec(c.toItsEnd(ctx), query, args...)
+	s.end(err)
+	return err
 }
 
 // PrepareBatch begins an insert unless ctx has ended.
@@ -46,13 +59,23 @@ func (c connection) PrepareBatch(
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return c.Conn.PrepareBatch(c.toItsEnd(ctx), query, options...)
+	batch, err := c.Conn.PrepareBatch(c.toItsEnd(ctx), query, options...)
+	if err != nil {
+		_, s := c.measure.begin(ctx, opInsert, query)
+		s.end(err)
+		return nil, err
+	}
+	return measuredBatch{batch, ctx, c.measure, query}, nil
 }
 
 // toItsEnd has the server keep the deadline of a context that the driver does not
 // see any more, where it comes before the server's own bound.
 func (c connection) toItsEnd(ctx context.Context) context.Context {
 	detached := context.WithoutCancel(ctx)
+	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
+		// The server's own log of spans continues the trace.
+		detached = clickhouse.Context(detached, clickhouse.WithSpan(span))
+	}
 	deadline, bounded := ctx.Deadline()
 	left := time.Until(deadline)
 	if !bounded || c.longest > 0 && left >= c.longest {

@@ -44,7 +44,7 @@ func (h *house) pageOf(request cache.PageRequest, rows any) error {
 	request.Limit, request.Filter.From, request.Filter.To = cache.ShortPage, &from, &to
 	view, marked, err := h.store.Page(h.t.Context(), request)
 	if errors.Is(err, cache.ErrMiss) || err == nil && view.Revision < marked {
-		err = errors.Join(errors.New("the page is on its way"), h.store.AskFill(h.t.Context(), request, time.Now().Add(10*time.Second)))
+		err = errors.Join(errors.New("the page is on its way"), h.store.AskFill(h.t.Context(), cache.Fill{Page: request, Until: governance.TimestampOf(time.Now().Add(10 * time.Second))}))
 	}
 	if err != nil {
 		return err

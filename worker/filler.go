@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/telemetry"
 	"pnyx/warehouse"
 )
 
@@ -34,6 +36,8 @@ type FillerOptions struct {
 	Timeout time.Duration
 	Logger  *slog.Logger
 	Metrics prometheus.Registerer
+	// Tracer is nil when no traces are made.
+	Tracer *telemetry.Tracer
 }
 
 // Filler answers requests for pages that nobody asked for before. Any number of
@@ -44,13 +48,14 @@ type Filler struct {
 	timeout   time.Duration
 	logger    *slog.Logger
 	metrics   fillMetrics
+	tracer    *telemetry.Tracer
 }
 
 // NewFiller returns a filler that does nothing until Run.
 func NewFiller(o FillerOptions) *Filler {
 	return &Filler{
 		warehouse: o.Warehouse, store: o.Store, timeout: o.Timeout, logger: o.Logger,
-		metrics: newFillMetrics(o.Metrics),
+		metrics: newFillMetrics(o.Metrics), tracer: o.Tracer,
 	}
 }
 
@@ -85,9 +90,14 @@ func (f *Filler) takeFills(ctx context.Context) {
 // answer makes the page that is asked for, unless nobody waits any more.
 func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	began := time.Now()
+	if fill.AskedAt != 0 {
+		f.metrics.waited.Observe(max(0, began.Sub(fill.AskedAt.Time()).Seconds()))
+	}
+	ctx, span := f.tracer.Start(f.tracer.Unpack(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
+	defer span.End()
 	outcome := "made"
 	defer func() {
-		f.metrics.duration.WithLabelValues(string(fill.Page.Kind), outcome).Observe(time.Since(began).Seconds())
+		f.metrics.observe(fill.Page.Kind, outcome, time.Since(began))
 	}()
 	if began.After(fill.Until.Time()) {
 		outcome = "abandoned"
@@ -103,6 +113,7 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	}
 	if err != nil {
 		outcome = "failed"
+		span.Fail(outcome)
 		f.logger.LogAttrs(ctx, slog.LevelError, "fill", slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
 	}
 	f.finish(ctx, fill, err != nil)
@@ -163,23 +174,4 @@ func (f *Filler) makePage(ctx context.Context, r cache.PageRequest) (cache.View,
 	case cache.ProposalRows:
 	}
 	return p.absent(), nil
-}
-
-type fillMetrics struct {
-	duration *prometheus.HistogramVec
-	queued   prometheus.Gauge
-}
-
-func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
-	m := fillMetrics{
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "pnyx_fill_duration_seconds", Help: "How long fills take, by kind of page and outcome.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2, 12),
-		}, []string{"kind", "outcome"}),
-		queued: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_fill_queue_length", Help: "Requests for fills that wait for a worker.",
-		}),
-	}
-	registerer.MustRegister(m.duration, m.queued)
-	return m
 }

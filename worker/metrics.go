@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/telemetry"
 )
 
 // metrics is what an operator sees of a worker.
@@ -20,6 +22,7 @@ type metrics struct {
 	through     prometheus.Gauge
 	unsettled   prometheus.Gauge
 	orders      *prometheus.HistogramVec
+	lag         lagMetrics
 }
 
 func newMetrics(registerer prometheus.Registerer) metrics {
@@ -40,14 +43,10 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pnyx_publish_unsettled_daos", Help: "DAOs whose numbers do not agree yet and are tried again.",
 		}),
-		orders: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "pnyx_order_duration_seconds", Help: "How long ordered copies take to build, by kind.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 3, 10),
-		}, []string{"kind"}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "pnyx_publish_duration_seconds", Help: "How long publications take.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 3, 10),
-		}),
+		orders: prometheus.NewHistogramVec(
+			telemetry.Work("pnyx_order_duration_seconds", "How long ordered copies take to build, by kind."), []string{"kind"}),
+		duration: prometheus.NewHistogram(
+			telemetry.Work("pnyx_publish_duration_seconds", "How long publications take.")),
 		proposals: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_publish_proposals_total", Help: "Proposals worked out and published.",
 		}),
@@ -64,6 +63,7 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 			Name: "pnyx_publish_errors_total", Help: "Publications that were interrupted by an error.",
 		}),
 	}
+	m.lag = newLagMetrics(registerer)
 	registerer.MustRegister(m.leading, m.revision, m.publishedAt, m.through, m.unsettled, m.orders, m.duration,
 		m.proposals, m.topics, m.values, m.unbalanced, m.errors)
 	return m
@@ -77,6 +77,7 @@ func (m metrics) observe(p *publication) {
 	m.proposals.Add(float64(p.proposals))
 	m.topics.Add(float64(p.topicsDone))
 	m.values.Add(float64(p.writer.Written()))
+	m.lag.observe(p)
 }
 
 // accountMetrics is what an operator sees of tokens and usage.

@@ -20,7 +20,7 @@ func (h *house) fresh(r cache.PageRequest, payload any) error {
 	if err == nil && !view.Absent && view.Revision >= marked {
 		return view.Decode(payload)
 	}
-	if asked := h.store.AskFill(h.t.Context(), r, time.Now().Add(time.Second)); asked != nil {
+	if asked := h.store.AskFill(h.t.Context(), cache.Fill{Page: r, Until: governance.TimestampOf(time.Now().Add(time.Second))}); asked != nil {
 		return asked
 	}
 	return fmt.Errorf("the page is not fresh: revision %d, mark %d (%w)", view.Revision, marked, err)

@@ -52,6 +52,10 @@ type publication struct {
 	relinked bool
 
 	proposals, finished, topicsDone int
+	// classes are those of the DAOs that were looked at, and sealedAt when the oldest
+	// batch was sealed; zero for none.
+	classes  map[string]class
+	sealedAt time.Time
 	// counterparts are the same proposals at other providers.
 	counterparts map[record.RefHash][]record.RefHash
 	list         *proposalList
@@ -61,7 +65,7 @@ func newPublication(w *Worker, revision uint64, at time.Time) *publication {
 	return &publication{
 		worker: w, revision: revision, at: at, began: time.Now(),
 		writer: w.store.NewWriter(revision), daos: map[string]bool{}, unsettled: map[string]bool{},
-		forums: map[string]bool{},
+		forums: map[string]bool{}, classes: map[string]class{},
 	}
 }
 
@@ -347,6 +351,7 @@ func (p *publication) publishDAO(
 	}
 	a := assessDAO(dao, *p.catalog, totals)
 	a.participation = participation
+	p.classes[id] = classOf(totals.Votes)
 	if err := a.balance(); err != nil {
 		// Ballots that land while we count are the usual reason, and their own batch
 		// or the next try settles it.

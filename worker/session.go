@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -33,6 +34,7 @@ type session struct {
 	taken map[uuid.UUID]time.Time
 	// unsettled holds the DAOs whose numbers did not agree, to be tried again.
 	unsettled     map[string]bool
+	held          map[string]held
 	lookedForDead time.Time
 	// lookedAtForums says that no forum has topics that an earlier session, or an
 	// earlier version of the rules, left behind.
@@ -101,6 +103,8 @@ func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
 
 // publishAll publishes everything that the warehouse holds to a Redis of an identity.
 func (s *session) publishAll(ctx context.Context, now time.Time, identity string) error {
+	ctx, span := s.worker.tracer.Begin(ctx, "publish everything", trace.SpanKindInternal)
+	defer span.End()
 	key, err := s.worker.warehouse.SigningKey(ctx, "cursor")
 	if err != nil {
 		return err
@@ -151,15 +155,20 @@ func (s *session) publishChanges(ctx context.Context, now time.Time) error {
 	if len(batches) == 0 && len(due) == 0 && len(s.unsettled) == 0 && s.lookedAtForums {
 		return s.beat(ctx, now, "")
 	}
+	ctx, span := s.worker.tracer.Begin(ctx, "publish changes", trace.SpanKindInternal)
+	defer span.End()
+	p := newPublication(s.worker, s.nextRevision(now), now)
 	touched := warehouse.NewTouched()
 	for _, ref := range due {
 		touched.Proposals[ref] = true
 	}
 	for _, batch := range batches {
+		if p.sealedAt.IsZero() || batch.SealedAt.Before(p.sealedAt) {
+			p.sealedAt = batch.SealedAt
+		}
 		maps.Copy(touched.Proposals, batch.Touched.Proposals)
 		maps.Copy(touched.Sources, batch.Touched.Sources)
 	}
-	p := newPublication(s.worker, s.nextRevision(now), now)
 	p.before, p.since = s.unsettled, s.published.Revision
 	if err := s.publishTouched(ctx, p, touched); err != nil {
 		return fmt.Errorf("publish %d batches: %w", len(batches), err)
@@ -223,6 +232,7 @@ func (s *session) untaken(ctx context.Context) ([]warehouse.SealedBatch, error) 
 
 // commit makes a publication the current one; token is as in beat.
 func (s *session) commit(ctx context.Context, p *publication, now time.Time, token string) error {
+	s.hold(p)
 	s.published.Revision = p.revision
 	s.unsettled = p.unsettled
 	s.worker.metrics.observe(p)
@@ -244,6 +254,7 @@ func (s *session) beat(ctx context.Context, now time.Time, token string) error {
 		return err
 	}
 	s.worker.metrics.through.Set(float64(now.UnixMilli()) / 1000)
+	s.worker.metrics.lag.through(now, s.held)
 	s.worker.metrics.unsettled.Set(float64(len(s.unsettled)))
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/telemetry"
 	"pnyx/warehouse"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	LeaseTTL time.Duration
 	Logger   *slog.Logger
 	Metrics  prometheus.Registerer
+	// Tracer is nil when no traces are made.
+	Tracer *telemetry.Tracer
 }
 
 // Worker publishes while it holds the lease.
@@ -46,6 +49,7 @@ type Worker struct {
 	leaseTTL  time.Duration
 	logger    *slog.Logger
 	metrics   metrics
+	tracer    *telemetry.Tracer
 	// outdated gets a hint when a publication left ordered copies behind, and published
 	// whenever there was one.
 	outdated, published chan struct{}
@@ -61,6 +65,7 @@ func New(o Options) *Worker {
 		leaseTTL:  o.LeaseTTL,
 		logger:    o.Logger,
 		metrics:   newMetrics(o.Metrics),
+		tracer:    o.Tracer,
 		outdated:  make(chan struct{}, 1),
 		published: make(chan struct{}, 1),
 	}

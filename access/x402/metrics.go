@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/governance"
+	"pnyx/telemetry"
 )
 
 // metrics is what an operator sees of payments.
@@ -22,12 +25,14 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		replays: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_payment_replays_total", Help: "Requests with a payment that was settled before.",
 		}),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "pnyx_facilitator_duration_seconds", Help: "How long the facilitator takes, by call and outcome.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10),
-		}, []string{"call", "outcome"}),
+		requests: prometheus.NewHistogramVec(
+			telemetry.Latency("pnyx_facilitator_duration_seconds", "How long the facilitator takes, by call and outcome."),
+			[]string{"call", "outcome"}),
 	}
 	registerer.MustRegister(m.payments, m.replays, m.requests)
+	for _, state := range governance.PaymentStates() {
+		m.payments.WithLabelValues(string(state))
+	}
 	return m
 }
 

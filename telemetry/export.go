@@ -1,0 +1,74 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+)
+
+// Bounds of the export. What does not fit the queue is dropped: no request waits for
+// a collector.
+const (
+	maxQueuedSpans = 4096
+	spansAtOnce    = 512
+	exportEvery    = 2 * time.Second
+	exportTimeout  = 10 * time.Second
+)
+
+// ExportOptions says where spans go.
+type ExportOptions struct {
+	// Endpoint is the OTLP/HTTP collector, without the path of the signal.
+	Endpoint string
+	// Headers go with every export; they may hold credentials.
+	Headers map[string]string
+	// Ratio is the share of traces begun here that are recorded, 0 to 1.
+	Ratio float64
+	// Service is what traces call this process, Role the command that it runs.
+	Service, Role string
+	Logger        *slog.Logger
+}
+
+// NewTracer returns a tracer whose spans are sent to the collector in the background.
+func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
+	address, err := url.JoinPath(o.Endpoint, "v1", "traces")
+	if err != nil {
+		return nil, fmt.Errorf("address of the trace collector: %w", err)
+	}
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(o.Headers),
+		otlptracehttp.WithTimeout(exportTimeout), otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
+	if err != nil {
+		return nil, fmt.Errorf("export traces: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "traces are not exported", slog.Any("error", err))
+	}))
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),
+		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL,
+			semconv.ServiceName(o.Service), semconv.ServiceInstanceID(rand.Text()), attribute.String("pnyx.role", o.Role),
+		)),
+		sdktrace.WithBatcher(exporter,
+			sdktrace.WithMaxQueueSize(maxQueuedSpans), sdktrace.WithMaxExportBatchSize(spansAtOnce),
+			sdktrace.WithBatchTimeout(exportEvery), sdktrace.WithExportTimeout(exportTimeout)),
+	)
+	return &Tracer{tracer: provider.Tracer("pnyx"), shutdown: provider.Shutdown}, nil
+}
+
+// Shutdown sends the spans that wait, until ctx ends. No span is made after it.
+func (t *Tracer) Shutdown(ctx context.Context) error {
+	if err := t.shutdown(ctx); err != nil {
+		return fmt.Errorf("send the last traces: %w", err)
+	}
+	return nil
+}
