@@ -93,6 +93,11 @@ lint: ## Run the linters
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
 	@$(LINT) run ./...
 
+.PHONY: alerts-check
+alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)
+	@command -v promtool >/dev/null || { echo "no promtool: apt-get install prometheus"; exit 1; }
+	@promtool check rules observe/rules.yml && promtool test rules observe/rules_test.yml
+
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
 	@$(BIN) config --readme README.md

@@ -87,7 +87,7 @@ func (l *requestLog) judge(v *visit) (level slog.Level, sample uint64) {
 
 func (l *requestLog) describe(c *fiber.Ctx, route string, v *visit, sample uint64) []slog.Attr {
 	attrs := append(make([]slog.Attr, 0, 16),
-		slog.String("request_id", requestID(c)), slog.String("method", method(c)), slog.String("route", route),
+		slog.String("request_id", masked(requestID(c))), slog.String("method", method(c)), slog.String("route", route),
 		slog.Int("status", v.status), slog.Float64("duration_ms", float64(v.took.Microseconds())/1000), slog.Int("bytes", v.bytes))
 	text := func(name, value string) {
 		if value != "" {
@@ -119,6 +119,9 @@ var tokenForm = regexp.MustCompile(`pnyx_\w+`)
 
 // loggedPath is a path, fit for the log.
 func loggedPath(path string) string {
-	path = strings.ToValidUTF8(path[:min(len(path), maxLoggedPath)], "")
-	return tokenForm.ReplaceAllString(path, "pnyx_***")
+	return masked(strings.ToValidUTF8(path[:min(len(path), maxLoggedPath)], ""))
+}
+
+func masked(text string) string {
+	return tokenForm.ReplaceAllString(text, "pnyx_***")
 }

@@ -78,6 +78,8 @@ type settings struct {
 	trusted []netip.Prefix
 	// launchedAt is when v2 was.
 	launchedAt time.Time
+	// log says which requests are logged.
+	log api.LogOptions
 	// payments is where payments for single requests go; nil when none are taken.
 	payments *x402test.Ledger
 }
@@ -105,7 +107,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	options := api.Options{
 		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(),
-		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry,
+		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
 	s.openDoors(t, &options)
 	if s.payments != nil {

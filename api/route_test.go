@@ -85,15 +85,15 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	n.ask(http.MethodPost, "/v2/daos", nil)
 	got := n.counts("pnyx_http_requests_total")
 	for series, want := range map[string]float64{
-		"route=/v2/daos status=200": 4, "route=/v2/daos status=400": 1,
-		"route=/v2/daos/:daoId status=200": 2, "route=/v2/daos/:daoId status=404": 2,
+		"code= route=daos.list status=200": 4, "code=VALIDATION_ERROR route=daos.list status=400": 1,
+		"code= route=daos.detail status=200": 2, "code=NOT_FOUND route=daos.detail status=404": 2,
 	} {
 		if got[series] != want {
 			t.Errorf("%s: got %g, want %g", series, got[series], want)
 		}
 	}
-	if got["route=none status=404"] < 2 {
-		t.Errorf("unknown paths: got %g, want at least 2", got["route=none status=404"])
+	if got := got["code=NOT_FOUND route=none status=404"]; got < 2 {
+		t.Errorf("unknown paths: got %g, want at least 2", got)
 	}
 	for series := range got {
 		for _, given := range []string{"uniswap", "nobody", "route=/a", "route=/b"} {

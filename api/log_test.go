@@ -1,0 +1,124 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/api"
+)
+
+// logged are the lines about requests of a route.
+func (t *node) logged(route string) []map[string]any {
+	t.Helper()
+	var lines []map[string]any
+	for text := range strings.Lines(t.log.String()) {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if line["msg"] == "request" && line["route"] == route {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestOneInSoManyHealthyRequestsIsLoggedAndEveryError(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{log: api.LogOptions{Every: 5}})
+	for range 20 {
+		n.wantSuccess("/v2/daos")
+	}
+	for range 3 {
+		n.get("/v2/daos/nobody")
+	}
+	healthy := n.logged("daos.list")
+	if len(healthy) != 4 {
+		t.Errorf("got %d lines of 20 requests, want every fifth", len(healthy))
+	}
+	for _, line := range healthy {
+		if line["sample"] != 5.0 || line["status"] != 200.0 || line["layer"] == nil || line["level"] != "INFO" {
+			t.Errorf("got %v, want a line that stands for 5 answers", line)
+		}
+	}
+	errs := n.logged("daos.detail")
+	if len(errs) != 3 {
+		t.Errorf("got %d lines of 3 errors", len(errs))
+	}
+	for _, line := range errs {
+		if line["code"] != "NOT_FOUND" || line["sample"] != nil || line["path"] != nil {
+			t.Errorf("got %v, want the code, and nothing that was asked", line)
+		}
+	}
+	counted := n.counts("pnyx_log_requests_total")
+	if counted["line=sampled"] != 16 || counted["line=dropped"] != 0 {
+		t.Errorf("got %v, want 16 healthy requests without a line", counted)
+	}
+}
+
+func TestASlowRequestIsLogged(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{log: api.LogOptions{Slow: time.Nanosecond}})
+	n.wantSuccess("/v2/daos")
+	if lines := n.logged("daos.list"); len(lines) != 1 {
+		t.Errorf("got %v, want one line", lines)
+	}
+}
+
+func TestAFloodOfErrorsIsNoFloodOfLines(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for range 2000 {
+		n.get("/v2/daos?limit=0")
+	}
+	counted := n.counts("pnyx_log_requests_total")
+	lines := float64(len(n.logged("daos.list")))
+	if lines < 500 || counted["line=dropped"]+lines < 2000 {
+		t.Errorf("got %g lines and %v, want the first 500 and all the others counted", lines, counted)
+	}
+}
+
+func TestTheLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{unpublished: true})
+	const token = "pnyx_abcdefgh_0123456789012345678901234567890123456789" //nolint:gosec // none
+	n.ask(http.MethodGet, "/v2/daos/"+token+"?q="+token, http.Header{"X-Request-Id": {token}})
+	n.ask(http.MethodGet, "/v2/daos/"+token, http.Header{"X-Request-Id": {token}})
+	lines := n.logged("daos.detail")
+	if len(lines) != 2 {
+		t.Fatalf("got %v, want two lines", lines)
+	}
+	failed := lines[1]
+	if failed["level"] != "WARN" || failed["error"] == nil || failed["plan"] != "internal" || failed["path"] != "/v2/daos/pnyx_***" {
+		t.Errorf("got %v, want a warning with cause and path", failed)
+	}
+	if strings.Contains(n.log.String(), token) {
+		t.Errorf("the log has the token: %s", n.log)
+	}
+}
+
+func TestAHealthyAnswerIsCountedWithoutAllocating(t *testing.T) {
+	t.Parallel()
+	if got := newNode(t).api.AllocationsOfNoting("/v2/daos"); got != 0 {
+		t.Errorf("got %g allocations, want none", got)
+	}
+}
+
+func TestAnswersAreCountedByLayer(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.api.ForgetCopies()
+	n.wantSuccess("/v2/daos/uniswap")
+	n.wantSuccess("/v2/daos/uniswap")
+	n.get("/v2/daos/nobody")
+	got := n.counts("pnyx_cache_answers_total")
+	if got["layer=redis readiness=ready"] < 1 || got["layer=redis readiness=ready"]+got["layer=local readiness=ready"] != 2 {
+		t.Errorf("got %v, want two answers, the first from Redis", got)
+	}
+	if inFlight := n.counts("pnyx_http_requests_in_flight")[""]; inFlight != 0 {
+		t.Errorf("got %g requests in flight, want none", inFlight)
+	}
+}
