@@ -40,8 +40,7 @@ func operations() []operation {
 	return []operation{opRead, opWrite, opScript, opPipeline, opWait, opConnect, opOther}
 }
 
-// operationOf sorts commands. What the connection itself needs (HELLO, SUBSCRIBE, …)
-// is other.
+// operationOf sorts commands.
 func operationOf(command string) operation {
 	switch command {
 	case "get", "getrange", "mget", "exists", "llen", "hget", "hmget", "hscan", "zrange", "xrange", "ping", "time":
@@ -52,6 +51,8 @@ func operationOf(command string) operation {
 		return opScript
 	case "blpop":
 		return opWait
+	case "hello", "auth", "client", "select", "readonly":
+		return opConnect
 	}
 	return opOther
 }
@@ -140,7 +141,8 @@ func newMeasure(i Instruments) *measure {
 // note notes a conversation that is over.
 func (m *measure) note(op operation, began time.Time, span telemetry.Span, err error) {
 	m.duration[op].Observe(time.Since(began).Seconds())
-	if reason := troubleOf(err); reason != "" {
+	// A server need not know all that the client introduces itself with.
+	if reason := troubleOf(err); reason != "" && (op != opConnect || reason != troubleServer) {
 		m.errors[op][reason].Inc()
 		span.Fail(string(reason))
 	}
@@ -184,7 +186,11 @@ func (m *measure) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 		ctx, span := m.begin(ctx, string(opPipeline))
 		span.Count("db.operation.batch.size", len(commands))
 		err := next(ctx, commands)
-		m.note(opPipeline, began, span, err)
+		op := opPipeline
+		if len(commands) > 0 && operationOf(commands[0].Name()) == opConnect {
+			op = opConnect // the client's own introduction
+		}
+		m.note(op, began, span, err)
 		return err
 	}
 }
