@@ -92,16 +92,16 @@ func TestMetricsFollowTheConventionsAndNoCallerNamesASeries(t *testing.T) {
 	t.Parallel()
 	requireEngine(t)
 	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0"}, "serve", "--demo").ready()
-	i.visitOddly("first", "zeroth")
+	i.visitOddly("quux-1", "quux-2")
 	before := i.metrics()
-	i.visitOddly("second", "drop-table", "0xdeadbeef")
+	i.visitOddly("quux-3", "drop-table", "0xdeadbeef")
 	after := i.metrics()
 	was := seriesOf(before)
 	for _, series := range seriesOf(after) {
 		if !slices.Contains(was, series) {
 			t.Errorf("a series came with what callers sent: %s", series)
 		}
-		for _, text := range []string{"first", "second", "drop-table", "deadbeef", internalToken} {
+		for _, text := range []string{"quux", "drop-table", "deadbeef", internalToken} {
 			if strings.Contains(series, text) {
 				t.Errorf("a series is named by what a caller sent: %s", series)
 			}

@@ -77,7 +77,7 @@ func (a *API) isTrusted(c *fiber.Ctx) bool {
 
 // describe tells a trace what a request was and what became of it.
 func (v *visit) describe(c *fiber.Ctx, route string) {
-	v.span.Describe("GET "+route,
+	v.span.Describe(method(c)+" "+route,
 		attribute.String("http.request.method", method(c)), attribute.String("http.route", strings.Clone(c.Route().Path)),
 		attribute.Int("http.response.status_code", v.status), attribute.Int("http.response.body.size", v.bytes),
 		attribute.String("pnyx.layer", string(v.layer())), attribute.String("pnyx.request_id", requestID(c)))
