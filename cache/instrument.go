@@ -93,14 +93,14 @@ func troubleOf(err error) trouble {
 	return troubleNetwork
 }
 
-// Instrument measures every conversation of the store. It is called once, before the
-// first.
+// Instrument measures every conversation of the store from now on. It is called once,
+// before the store is shared.
 func (s *Store) Instrument(i Instruments) {
 	instrument(s.client, i)
 }
 
-// Instrument measures every conversation of the pipeline. It is called once, before
-// the first.
+// Instrument measures every conversation of the pipeline from now on. It is called
+// once, before the pipeline is shared.
 func (p *Pipeline) Instrument(i Instruments) {
 	instrument(p.client, i)
 }
