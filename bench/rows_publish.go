@@ -44,7 +44,7 @@ func readOnce() []string {
 }
 
 func fullPublish(ctx context.Context, w *World) (Sides, error) {
-	if err := w.Published(ctx); err != nil {
+	if _, _, err := w.API(ctx); err != nil {
 		return Sides{}, err
 	}
 	return Sides{

@@ -114,8 +114,17 @@ func (w *World) measurePublish(ctx context.Context, p *Point) error {
 	if err := w.Published(ctx); err != nil {
 		return err
 	}
+	err := w.worker.until(ctx, func() error {
+		keys, err := w.store.Keys(ctx, publishedPattern).Result()
+		if err == nil && len(keys) == 0 {
+			err = errors.New("not everything is published yet")
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	p.Publish = time.Since(began).Seconds()
-	var err error
 	p.Statements, err = timed(ctx, w.conn, readOnce()...)
 	return err
 }
