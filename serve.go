@@ -281,11 +281,16 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
 	store.Instrument(n.measured("worker"))
 	opened.Instrument(n.registry, n.tracer)
 	n.fill(opened, store)
+	purger, err := n.openPurger()
+	if err != nil {
+		return err
+	}
 	publisher := worker.New(worker.Options{
 		Warehouse: opened,
 		Store:     store,
 		Interval:  n.cfg.Worker.PublishInterval,
 		LeaseTTL:  n.cfg.Worker.LeaseTTL,
+		Purge:     purger,
 		Logger:    n.logger,
 		Metrics:   n.registry,
 		Tracer:    n.tracer,
@@ -353,6 +358,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		Meter:     access.NewMeter(store, n.logger),
 		Payments:  gate,
 		Prices:    charged,
+		Purged:    n.cfg.Purge.Kind != "",
 		Logger:    n.logger,
 		Log:       api.LogOptions{Every: n.cfg.Log.Sample, Slow: n.cfg.Log.Slow},
 		Tracer:    n.tracer,

@@ -257,6 +257,7 @@ func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (rendered, error) {
 // find works the answer out, and keeps a copy of one that is not one caller's alone.
 func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 	route := values.route
+	begun := a.local.drops.Load()
 	found, err := route.answer(a, ctx, values)
 	if err != nil {
 		return rendered{}, err
@@ -271,13 +272,13 @@ func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 	if route.Personal {
 		return answer, nil
 	}
-	answer.etag, answer.address, answer.tags = etagOf(values, answer), values.address(), tagsOf(values)
+	answer.etag, answer.target, answer.tags = etagOf(values, answer), values.target(), tagsOf(values)
 	answer.control = route.usually()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {
-		answer.next = values.addressAt(*answer.page.NextCursor)
+		answer.next = values.targetAt(*answer.page.NextCursor)
 	}
 	answer.status = found.source.status(found.view, a.now())
-	a.local.set(values.name, answer)
+	a.local.set(values.name, answer, begun)
 	return answer, nil
 }

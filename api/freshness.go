@@ -73,6 +73,19 @@ func documentFreshness() Freshness {
 	}
 }
 
+// NodeLag is how long after a publication a node may answer as before it: as long as
+// it keeps copies, and a little for what is under way.
+const NodeLag = localFor + 250*time.Millisecond
+
+// LongestPurged is how long caches keep answers that are purged, at the longest.
+func LongestPurged() time.Duration {
+	var longest time.Duration
+	for _, route := range Routes() {
+		longest = max(longest, route.Fresh.Purged+route.Fresh.Renewing)
+	}
+	return longest
+}
+
 // What answers say that are no cache's.
 const (
 	neverStored = "no-store"

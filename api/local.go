@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -32,9 +33,9 @@ type rendered struct {
 	modified string
 	// control says who may keep it, as a header has it, while nothing shortens its life.
 	control string
-	// address is the canonical spelling of what was asked, next that of the page after.
-	address, next string
-	tags          tagged
+	// target is the canonical spelling of what was asked, next that of the page after.
+	target, next string
+	tags         tagged
 	// status says which layers were asked for it.
 	status string
 	page   *page
@@ -45,6 +46,8 @@ type rendered struct {
 // a number of bytes. They are dropped when anything newer is published.
 type localCopies struct {
 	answers *otter.Cache[string, rendered]
+	// drops counts how often everything was forgotten.
+	drops atomic.Uint64
 }
 
 func newLocalCopies(maxBytes uint64) *localCopies {
@@ -68,12 +71,17 @@ func (l *localCopies) get(key string) (rendered, bool) {
 	return found, ok
 }
 
-func (l *localCopies) set(key string, answer rendered) {
-	l.answers.Set(key, answer)
+// set keeps an answer, unless everything was forgotten since it began to be worked
+// out: it may be from before.
+func (l *localCopies) set(key string, answer rendered, begun uint64) {
+	if l.drops.Load() == begun {
+		l.answers.Set(key, answer)
+	}
 }
 
 // drop forgets everything.
 func (l *localCopies) drop() {
+	l.drops.Add(1)
 	l.answers.InvalidateAll()
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,7 +11,8 @@ import (
 	"pnyx/governance"
 )
 
-// watchInterval is how often a node looks at the state of publication.
+// watchInterval is how often a node looks at the state of publication, beside when
+// it hears of one.
 const watchInterval = 500 * time.Millisecond
 
 // publicationWatch is a node's own copy of the state of publication.
@@ -30,6 +32,18 @@ func newPublicationWatch(store *cache.Store, staleAfter time.Duration) *publicat
 // run keeps the copy up to date until ctx ends. While Redis does not answer, or is
 // being filled anew, the last copy stays, and grows stale.
 func (w *publicationWatch) run(ctx context.Context) {
+	announced := make(chan struct{}, 1)
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	listening.Go(func() {
+		w.store.Announced(ctx, func() {
+			w.changed() // also when it was not the publication itself, but a list beside it
+			select {
+			case announced <- struct{}{}:
+			default:
+			}
+		})
+	})
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
@@ -45,6 +59,7 @@ func (w *publicationWatch) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-announced:
 		case <-ticker.C:
 		}
 	}

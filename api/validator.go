@@ -38,8 +38,8 @@ func writeValidators(c *fiber.Ctx, found rendered, etag string) {
 	if !found.own {
 		setPlain(c, fiber.HeaderLastModified, found.modified)
 	}
-	if c.OriginalURL() != found.address {
-		c.Set(fiber.HeaderContentLocation, found.address)
+	if c.OriginalURL() != found.target {
+		c.Set(fiber.HeaderContentLocation, found.target)
 	}
 }
 

@@ -83,6 +83,8 @@ func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) error {
 
 func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, fitting, others []string) error {
 	v.Payload = nil
+	w.changed.add(DirectoryTag)
+	w.changed.add(DAOTag(daoID))
 	state, err := v.encode()
 	if err != nil {
 		return err

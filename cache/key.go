@@ -25,6 +25,8 @@ const (
 	publishedKey Key = namespace + "{worker}:published"
 	// publishingKey holds a token while everything is published.
 	publishingKey Key = namespace + "{worker}:publishing"
+	// outdatedChannel carries the news that something was published.
+	outdatedChannel Key = namespace + "{worker}:outdated"
 
 	fillTag             = namespace + "{fills}:"
 	fillQueueKey    Key = fillTag + "queue"

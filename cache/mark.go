@@ -22,6 +22,7 @@ type Mark struct {
 // SetMark moves the mark of a proposal's ballots or a DAO's voters to the
 // publication's revision, unless it is further.
 func (w *Writer) SetMark(ctx context.Context, kind PageKind, subject string, generation uint64) error {
+	w.changed.add(markTag(kind, subject))
 	return w.run(ctx, setNewer, []string{string(markKey(kind, subject))},
 		w.revision, Mark{w.revision, generation}.encode())
 }
@@ -42,6 +43,7 @@ return 1`)
 
 // RemoveMark removes the mark of what is published no longer.
 func (w *Writer) RemoveMark(ctx context.Context, kind PageKind, subject string) error {
+	w.changed.add(markTag(kind, subject))
 	return w.remove(ctx, markKey(kind, subject))
 }
 

@@ -90,3 +90,28 @@ func (l *Lease) SetPublished(ctx context.Context, p Published, token string) err
 	keys := []string{string(leaseKey), string(publishedKey), string(publishingKey)}
 	return l.guarded(ctx, setAsLeader, keys, value, token)
 }
+
+// Announce tells API nodes that something was published. Those who do not hear it
+// find out by themselves, a moment later.
+func (s *Store) Announce(ctx context.Context) error {
+	return readError(s.client.Publish(ctx, string(outdatedChannel), "").Err())
+}
+
+// Announced calls heard whenever something was published, until ctx ends. Messages
+// may be lost while the connection is.
+func (s *Store) Announced(ctx context.Context, heard func()) {
+	subscription := s.client.Subscribe(ctx, string(outdatedChannel))
+	defer subscription.Close()
+	messages := subscription.Channel()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-messages:
+			if !open {
+				return
+			}
+			heard()
+		}
+	}
+}

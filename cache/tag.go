@@ -3,7 +3,10 @@ package cache
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 
 	"pnyx/governance"
 )
@@ -58,4 +61,63 @@ func tagOf(kind, id string) Tag {
 		name = base64.RawURLEncoding.EncodeToString(sum[:16])
 	}
 	return Tag(kind + ":" + name)
+}
+
+// tag is the tag of the answers that a view is for; "" for one that no cache keeps.
+func (k Key) tag() Tag {
+	text, isView := strings.CutPrefix(string(k), namespace+"view:")
+	parts := strings.Split(text, ":")
+	if !isView || len(parts) < 2 {
+		return ""
+	}
+	id, _ := url.QueryUnescape(parts[1]) // as viewKey escaped it
+	switch view := parts[0]; {
+	case view == "data-status" && id == "":
+		return StatusTag
+	case view == "data-status", view == "dao", view == "timeline":
+		return DAOTag(id)
+	case view == "proposal", view == "vote-summary", view == "evidence":
+		return ProposalTag(governance.ProposalKey(id))
+	case view == "topic":
+		return TopicTag(governance.TopicKey(id))
+	}
+	return ""
+}
+
+// markTag is the tag of the pages that a mark is for.
+func markTag(kind PageKind, subject string) Tag {
+	switch kind {
+	case BallotPage:
+		return ProposalTag(governance.ProposalKey(subject))
+	case VoterPage:
+		return DAOTag(subject)
+	case ProposalPage, TopicPage, EventPage, SignalPage:
+		return ListTag(kind, subject)
+	case ProfilePage, HistoryPage, ResolvePage, ProposalRows:
+	}
+	return ""
+}
+
+// mostChanges is how many tags are told apart: of more, purging everything costs
+// less than naming them.
+const mostChanges = 200
+
+// changes is a set of tags. The zero value is empty.
+type changes map[Tag]struct{}
+
+func (c *changes) add(tag Tag) {
+	if _, all := (*c)[EverythingTag]; all || tag == "" {
+		return
+	}
+	if *c == nil {
+		*c = changes{}
+	}
+	(*c)[tag] = struct{}{}
+	if len(*c) > mostChanges {
+		*c = changes{EverythingTag: {}}
+	}
+}
+
+func (c changes) list() []Tag {
+	return slices.Sorted(maps.Keys(c))
 }

@@ -18,6 +18,7 @@ type Writer struct {
 	revision uint64
 	pipe     redis.Pipeliner
 	written  int
+	changed  changes
 }
 
 // NewWriter starts the writes of a publication.
@@ -30,6 +31,12 @@ func (w *Writer) Written() int {
 	return w.written
 }
 
+// Changed returns the tags of all answers that what was written, or removed, outdates;
+// EverythingTag alone where there are too many to name.
+func (w *Writer) Changed() []Tag {
+	return w.changed.list()
+}
+
 // SetView writes a view at the publication's revision, unless a newer one is
 // there.
 func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
@@ -38,6 +45,7 @@ func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
 	if err != nil {
 		return err
 	}
+	w.changed.add(key.tag())
 	return w.run(ctx, setNewer, []string{string(key)}, w.revision, value)
 }
 
@@ -54,6 +62,7 @@ func (w *Writer) SetPage(ctx context.Context, r PageRequest, v View) error {
 
 // RemoveView removes a view, unless a newer one is there.
 func (w *Writer) RemoveView(ctx context.Context, key Key) error {
+	w.changed.add(key.tag())
 	return w.remove(ctx, key)
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	Warehouse Warehouse
 	Cache     Cache
 	Worker    Worker
+	Purge     Purge
 	Payment   Payment
 	Import    Import
 	Log       Log

@@ -107,6 +107,9 @@ func everything() map[string]string {
 		"PNYX_PUBLISH_INTERVAL": "2s",
 		"PNYX_LEASE_TTL":        "3s",
 		"PNYX_STALE_AFTER":      "4s",
+		"PNYX_PURGE_KIND":       "varnish",
+		"PNYX_PURGE_URL":        "http://v1:80,https://pnyx:hunter2@v2",
+		"PNYX_PURGE_TOKEN":      "hunter2",
 		"PNYX_IMPORT_BATCH":     "7",
 		"PNYX_IMPORT_MAX_LINE":  "1000",
 		"PNYX_LOG_LEVEL":        "WARN",
@@ -156,6 +159,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			Local:   16 << 20,
 		},
 		Worker: config.Worker{PublishInterval: 2 * time.Second, LeaseTTL: 3 * time.Second, StaleAfter: 4 * time.Second},
+		Purge:  config.Purge{Kind: "varnish", URLs: "http://v1:80,https://pnyx:hunter2@v2", Token: "hunter2"},
 		Payment: config.Payment{
 			PayTo:          "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
 			FacilitatorURL: "https://pnyx:hunter2@facilitator.example.org", RPCURL: "https://:hunter2@rpc.example.org",
@@ -205,6 +209,9 @@ func TestWrongValuesAreRefusedByNameAndRule(t *testing.T) {
 		{"PNYX_REQUEST_TIMEOUT", "30s", "5 0s -5s soon 1d"},
 		{"PNYX_SHUTDOWN_TIMEOUT", "30s", "20 0"},
 		{"PNYX_PUBLIC_URL", "https://", "example.org ftp://example.org https://"},
+		{"PNYX_PURGE_KIND", "fastly, cloudflare or varnish", "nginx Fastly"},
+		{"PNYX_PURGE_URL", "joined by commas", "varnish:80 http://a,,http://b ftp://a"},
+		{"PNYX_PURGE_TOKEN", "visible ASCII", "tökén"},
 		{"X402_PAY_TO", "40 hexadecimal digits", "me 0x12 3C44CdDdB6a900fa2b585dd299e03d12FA4293BC00"},
 		{"X402_ASSET", "40 hexadecimal digits", "USDC"},
 		{"X402_FACILITATOR_URL", "https://", "x402.org"},
@@ -285,6 +292,14 @@ func TestContradictionsAreRefusedByBothNames(t *testing.T) {
 		"a cluster of no server": {
 			map[string]string{"CLICKHOUSE_CLUSTER": "two"},
 			`CLICKHOUSE_CLUSTER="two": needs a server in CLICKHOUSE_URL=`,
+		},
+		"purges of nothing known": {
+			map[string]string{"PNYX_PURGE_URL": "https://pnyx:hunter2@a"},
+			`PNYX_PURGE_URL="https://pnyx:***@a": needs a kind of cache in PNYX_PURGE_KIND=`,
+		},
+		"a token for nobody": {
+			map[string]string{"PNYX_PURGE_KIND": "fastly", "PNYX_PURGE_TOKEN": "hunter2"},
+			`PNYX_PURGE_TOKEN="***": needs an address in PNYX_PURGE_URL=`,
 		},
 		"a cache slower than the request": {
 			map[string]string{"PNYX_CACHE_TIMEOUT": "5s"},
@@ -467,6 +482,10 @@ PNYX_CACHE_LOCAL=32MiB                  # source: default
 PNYX_PUBLISH_INTERVAL=500ms  # source: default
 PNYX_LEASE_TTL=10s           # source: default
 PNYX_STALE_AFTER=15s         # source: default
+# Purge
+PNYX_PURGE_KIND=   # source: default
+PNYX_PURGE_URL=    # source: default
+PNYX_PURGE_TOKEN=  # source: default
 # Payment
 X402_PAY_TO=                                           # source: default
 X402_FACILITATOR_URL=                                  # source: default

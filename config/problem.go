@@ -47,7 +47,7 @@ type contradiction struct {
 // contradictions returns the problems between two settings of which sound, by
 // pointer, says that each is right in itself.
 func (c *Config) contradictions(sound map[any]field) []Problem {
-	api, store, cache, worker, payment := &c.API, &c.Warehouse, &c.Cache, &c.Worker, &c.Payment
+	api, store, cache, worker, purge, payment := &c.API, &c.Warehouse, &c.Cache, &c.Worker, &c.Purge, &c.Payment
 	pairs := []contradiction{
 		{&api.AdminListen, &api.Listen, overlap(api.AdminListen, api.Listen), "must not share a port with"},
 		{&store.Cluster, &store.URL, store.Cluster != "" && store.URL == "", "needs a server in"},
@@ -55,6 +55,8 @@ func (c *Config) contradictions(sound map[any]field) []Problem {
 		{&c.Access.LimitTimeout, &api.RequestTimeout, c.Access.LimitTimeout >= api.RequestTimeout, "must stay below"},
 		{&worker.StaleAfter, &worker.PublishInterval, worker.StaleAfter <= worker.PublishInterval, "must exceed"},
 		{&worker.StaleAfter, &worker.LeaseTTL, worker.StaleAfter <= worker.LeaseTTL, "must exceed"},
+		{&purge.URLs, &purge.Kind, purge.URLs != "" && purge.Kind == "", "needs a kind of cache in"},
+		{&purge.Token, &purge.URLs, purge.Token != "" && purge.URLs == "", "needs an address in"},
 		{&payment.PayTo, &payment.FacilitatorURL, payment.PayTo != "" && payment.FacilitatorURL == "", "needs a facilitator in"},
 		{&payment.PayTo, &api.PublicURL, payment.PayTo != "" && api.PublicURL == "", "needs an address of the service in"},
 	}

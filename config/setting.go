@@ -63,13 +63,18 @@ func fields(c *Config) []field {
 				Default: member.Tag.Get("envDefault"),
 				Unit:    member.Tag.Get("unit"),
 				Doc:     member.Tag.Get("doc"),
-				Secret: slices.Contains([]reflect.Type{
-					reflect.TypeFor[SecretURL](), reflect.TypeFor[Secrets](), reflect.TypeFor[Pairs](),
-				}, member.Type),
+				Secret:  isSecret(member.Type),
 			}})
 		}
 	}
 	return all
+}
+
+func isSecret(kind reflect.Type) bool {
+	return slices.Contains([]reflect.Type{
+		reflect.TypeFor[SecretURL](), reflect.TypeFor[SecretURLs](), reflect.TypeFor[Secret](), reflect.TypeFor[Secrets](),
+		reflect.TypeFor[Pairs](),
+	}, kind)
 }
 
 // pointer identifies the field: it equals the address of the same field
@@ -91,6 +96,10 @@ func (f field) masked(raw string) string {
 	switch f.value.Interface().(type) {
 	case SecretURL:
 		return SecretURL(raw).String()
+	case SecretURLs:
+		return SecretURLs(raw).String()
+	case Secret:
+		return Secret(raw).String()
 	case Secrets:
 		return Secrets(raw).String()
 	case Pairs:
@@ -160,6 +169,10 @@ func (f field) allowed() string {
 		return "a decimal number such as 0.001"
 	case "token[,token]":
 		return "one token of 32 or more visible ASCII characters, or two joined by a comma"
+	case "token":
+		return "one token of visible ASCII characters"
+	case "address[,address]":
+		return "one or more URLs that begin with http:// or https://, joined by commas; in passwords, percent-encode / ? # and @"
 	case "timestamp":
 		return "an RFC 3339 time such as 2026-01-01T00:00:00Z"
 	case "name=value,…":

@@ -136,7 +136,11 @@ func (c *chronicler) mark(ctx context.Context, changes map[string]warehouse.DAOC
 			}
 		}
 	}
-	return writer.Flush(ctx)
+	if err := writer.Flush(ctx); err != nil {
+		return err
+	}
+	c.outdate(ctx, writer)
+	return nil
 }
 
 // catchUp works out whatever was published or imported since the last time.

@@ -90,29 +90,31 @@ func (w *Worker) buildOrder(ctx context.Context, order warehouse.Order) error {
 	if err := w.warehouse.SwitchOrder(ctx, order); err != nil {
 		return err
 	}
-	if err := w.markOrder(ctx, order); err != nil {
+	marked, err := w.markOrder(ctx, order)
+	if err != nil {
 		return err
 	}
+	w.outdate(ctx, marked)
 	w.metrics.orders.WithLabelValues(string(order.Kind)).Observe(time.Since(began).Seconds())
 	w.logger.LogAttrs(ctx, slog.LevelDebug, "built an order", slog.String("kind", string(order.Kind)),
 		slog.String("subject", order.Subject), slog.Uint64("votes", order.Votes), slog.Duration("took", time.Since(began)))
 	return nil
 }
 
-// markOrder lets pages be made from a copy.
-func (w *Worker) markOrder(ctx context.Context, order warehouse.Order) error {
+// markOrder lets pages be made from a copy, and returns what was written for it.
+func (w *Worker) markOrder(ctx context.Context, order warehouse.Order) (*cache.Writer, error) {
 	kind := cache.BallotPage
 	if order.Kind == warehouse.VoterOrder {
 		kind = cache.VoterPage
 	}
 	writer := w.store.NewWriter(order.Revision)
 	if err := writer.SetMark(ctx, kind, order.Subject, order.Generation); err != nil {
-		return err
+		return nil, err
 	}
 	if err := writer.Flush(ctx); err != nil {
-		return fmt.Errorf("mark the order of %s: %w", order.Subject, err)
+		return nil, fmt.Errorf("mark the order of %s: %w", order.Subject, err)
 	}
-	return nil
+	return writer, nil
 }
 
 // dropOrders removes copies that were replaced. All marks are set once more before:
@@ -128,7 +130,7 @@ func (w *Worker) dropOrders(ctx context.Context) error {
 		return err
 	}
 	for _, order := range current {
-		if err := w.markOrder(ctx, order); err != nil {
+		if _, err := w.markOrder(ctx, order); err != nil {
 			return err
 		}
 	}

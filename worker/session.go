@@ -242,7 +242,11 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 		default:
 		}
 	}
-	return s.beat(ctx, now, token)
+	if err := s.beat(ctx, now, token); err != nil {
+		return err
+	}
+	s.worker.outdate(ctx, p.writer)
+	return nil
 }
 
 // beat tells API nodes that everything sealed until now is published. Its token is

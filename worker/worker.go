@@ -34,8 +34,11 @@ type Options struct {
 	Interval time.Duration
 	// LeaseTTL is how long a worker that died keeps others from taking over.
 	LeaseTTL time.Duration
-	Logger   *slog.Logger
-	Metrics  prometheus.Registerer
+	// Purge tells caches in front of the API what is outdated, and returns at once; nil
+	// when there are none.
+	Purge   func(tags []cache.Tag)
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer
 	// Tracer is nil when no traces are made.
 	Tracer *telemetry.Tracer
 }
@@ -47,6 +50,7 @@ type Worker struct {
 	lease     *cache.Lease
 	interval  time.Duration
 	leaseTTL  time.Duration
+	purge     func([]cache.Tag)
 	logger    *slog.Logger
 	metrics   metrics
 	tracer    *telemetry.Tracer
@@ -63,6 +67,7 @@ func New(o Options) *Worker {
 		lease:     o.Store.NewLease(o.LeaseTTL),
 		interval:  o.Interval,
 		leaseTTL:  o.LeaseTTL,
+		purge:     o.Purge,
 		logger:    o.Logger,
 		metrics:   newMetrics(o.Metrics),
 		tracer:    o.Tracer,
@@ -148,6 +153,17 @@ func (w *Worker) publishUntil(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// outdate tells API nodes, and the caches in front of them, that what was written is
+// there. Neither has to hear it: nodes look for themselves, and nothing is kept long.
+func (w *Worker) outdate(ctx context.Context, written *cache.Writer) {
+	if err := w.store.Announce(ctx); err != nil && ctx.Err() == nil {
+		w.logger.LogAttrs(ctx, slog.LevelWarn, "publication not announced", slog.Any("error", err))
+	}
+	if w.purge != nil {
+		w.purge(written.Changed())
 	}
 }
 

@@ -22,15 +22,15 @@ func (v Values) canonical() string {
 	return text.String()
 }
 
-// address is the canonical spelling of a request: parameters in the route's order,
+// target is the canonical spelling of a request: parameters in the route's order,
 // defaults left out, each value in the one form that it is read to. Caches in front
 // go by it, whatever a caller has written.
-func (v Values) address() string {
-	return v.addressAt(v.text("cursor"))
+func (v Values) target() string {
+	return v.targetAt(v.text("cursor"))
 }
 
-// addressAt is the address of another page of the same list.
-func (v Values) addressAt(cursor string) string {
+// targetAt is the target of another page of the same list.
+func (v Values) targetAt(cursor string) string {
 	path, query := v.route.Path, ""
 	for _, param := range v.route.Params {
 		value := spelled(v.parsed[param.Name])
