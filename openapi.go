@@ -88,6 +88,7 @@ func renewDocs(dir string) error {
 	}
 	for name, text := range map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": governance.Rulebook(),
+		"caching.md": api.CachingTable(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
 			return err

@@ -121,7 +121,7 @@ func describeRoute(schemas *openapi.Schemas, route Route, prices Prices) *openap
 	if !route.Personal {
 		operation.Responses.Add("304", &openapi.Response{
 			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
-			Headers:     headers(headerRequestID, fiber.HeaderCacheControl, fiber.HeaderETag),
+			Headers:     headers(keptHeaders(route)...),
 		})
 	}
 	for _, status := range statuses(route) {

@@ -17,6 +17,12 @@ func describeHeaders() openapi.Members[*openapi.Header] {
 	return openapi.Members[*openapi.Header]{
 		{Name: headerRequestID, Value: text("The request's id: the caller's own where it has up to 64 letters, digits, dots, dashes or underscores, or a fresh one.", "4bf92f35-77b3-4da6-a3ce-929d0e0e4736")},
 		{Name: fiber.HeaderCacheControl, Value: text("Who may keep the answer, and for how long.", "private, max-age=1")},
+		{Name: fiber.HeaderVary, Value: text("By which headers of the request the answer was chosen.", "Accept-Encoding")},
+		{Name: fiber.HeaderLastModified, Value: text("When the data was worked out, to the second.", "Sat, 31 Jan 2026 12:00:00 GMT")},
+		{Name: fiber.HeaderContentLocation, Value: text("The one spelling of what was asked; absent when it was asked so.", "/v2/daos?hasVoteData=true")},
+		{Name: headerCacheStatus, Value: text("Which caches were asked for the answer (RFC 9211), the one nearest to the caller last.", "pnyx-node; hit")},
+		{Name: headerSurrogateKey, Value: text("What the answer is made from, for caches that are told when it changes.", "all dao:uniswap")},
+		{Name: headerCacheTag, Value: text("Surrogate-Key, joined by commas.", "all,dao:uniswap")},
 		{Name: fiber.HeaderETag, Value: text("Names the answer; sent back as If-None-Match it saves the body while nothing changed.", `"1f2e3d"`)},
 		{Name: fiber.HeaderLink, Value: text(`The next page, with rel="next"; absent on the last one.`, `</v2/daos?cursor=EDuh5eTB9Cmn>; rel="next"`)},
 		{Name: headerServerTiming, Value: text("How long the answer took, in milliseconds.", "app;dur=0.412")},
@@ -38,11 +44,19 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 	return all
 }
 
+// keptHeaders are those of a 304, and of the answer that it stands for.
+func keptHeaders(route Route) []string {
+	names := []string{headerRequestID, fiber.HeaderCacheControl, fiber.HeaderVary}
+	if route.Personal {
+		return names
+	}
+	return append(names, fiber.HeaderETag, fiber.HeaderLastModified, fiber.HeaderContentLocation,
+		headerCacheStatus, headerSurrogateKey, headerCacheTag)
+}
+
 // answerHeaders are those of an answer with data.
 func answerHeaders(route Route) openapi.Members[*openapi.Header] {
-	names := []string{
-		headerRequestID, fiber.HeaderCacheControl, fiber.HeaderETag, headerServerTiming, headerLimits, headerPolicy,
-	}
+	names := append(keptHeaders(route), headerServerTiming, headerLimits, headerPolicy)
 	if route.Paged() {
 		names = append(names, fiber.HeaderLink)
 	}

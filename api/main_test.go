@@ -80,6 +80,8 @@ type settings struct {
 	launchedAt time.Time
 	// log says which requests are logged.
 	log api.LogOptions
+	// purged says that shared caches are told of publications.
+	purged bool
 	// payments is where payments for single requests go; nil when none are taken.
 	payments *x402test.Ledger
 }
@@ -106,7 +108,7 @@ func startNode(t *testing.T, s settings) *node {
 		n.publishSamples()
 	}
 	options := api.Options{
-		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(),
+		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), Purged: s.purged,
 		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
 	s.openDoors(t, &options)

@@ -29,7 +29,7 @@ const headerServerTiming = "Server-Timing"
 
 const (
 	// exposedHeaders are what a script of another origin gets to see.
-	exposedHeaders = fiber.HeaderETag + ", " + fiber.HeaderLink + ", " + headerLimits + ", " + headerPolicy + ", " +
+	exposedHeaders = fiber.HeaderETag + ", " + fiber.HeaderAge + ", " + headerCacheStatus + ", " + fiber.HeaderContentLocation + ", " + fiber.HeaderLink + ", " + headerLimits + ", " + headerPolicy + ", " +
 		fiber.HeaderRetryAfter + ", " + headerRequestID + ", " + headerServerTiming + ", " + x402.HeaderRequired + ", " + x402.HeaderReceipt
 	// askedHeaders are what a script of another origin may send.
 	askedHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID

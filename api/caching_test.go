@@ -1,0 +1,368 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+)
+
+// spelling is a request as it should be spelled, and as it may be.
+type spelling struct{ canonical, other string }
+
+// everyRoute is one request of each route that is not one caller's alone.
+func everyRoute() map[string]spelling {
+	const window = "?from=2026-01-01T00:00:00.000Z&to=2026-02-01T00:00:00.000Z"
+	proposal := "/v2/proposals/" + string(countedKey)
+	other := "/v2/proposals/%701" + strings.TrimPrefix(string(countedKey), "p1")
+	return map[string]spelling{
+		"meta.pricing":           {"/v2/meta/pricing", "/v2/meta/pricing?"},
+		"meta.data-status":       {"/v2/meta/data-status?daoId=uniswap", "/v2/meta/data-status?%64aoId=%75niswap"},
+		"daos.list":              {"/v2/daos?hasVoteData=true&coverageStatus=complete", "/v2/daos?limit=50&coverageStatus=complete&hasVoteData=true"},
+		"daos.detail":            {"/v2/daos/uniswap", "/v2/daos/%75niswap"},
+		"daos.timeline":          {"/v2/daos/uniswap/timeline?metric=votes_cast&toMonth=2026-06", "/v2/daos/uniswap/timeline?toMonth=2026-06&metric=votes_cast"},
+		"daos.voters":            {"/v2/daos/uniswap/voters", "/v2/daos/uniswap/voters?limit=025"},
+		"proposals.list":         {"/v2/proposals?lifecycleStatus=active,closed", "/v2/proposals?sort=updatedDesc&lifecycleStatus=closed%2Cactive,closed&timeField=updatedAt"},
+		"proposals.resolve":      {"/v2/proposals/resolve?title=deploy%20v4", "/v2/proposals/resolve?limit=5&title=deploy+v4"},
+		"proposals.detail":       {proposal, other},
+		"proposals.vote-summary": {proposal + "/votes/summary", other + "/votes/summary"},
+		"proposals.votes":        {proposal + "/votes", proposal + "/votes?limit=100&order=power"},
+		"proposals.evidence":     {proposal + "/evidence", other + "/evidence"},
+		"forum-topics.list":      {"/v2/forum-topics?minReplies=3", "/v2/forum-topics?sort=updatedDesc&minReplies=03"},
+		"forum-topics.detail":    {"/v2/forum-topics/" + string(talkKey), "/v2/forum-topics/%741" + strings.TrimPrefix(string(talkKey), "t1")},
+		"voters.profile":         {"/v2/voters/0xab", "/v2/voters/0xAB"},
+		"voters.votes":           {"/v2/voters/0xab/votes", "/v2/voters/0xAb/votes?limit=50"},
+		"events.list":            {"/v2/events" + window, "/v2/events?to=2026-02-01&from=2026-01-01T01:00:00%2B01:00&timeBasis=eventTime"},
+		"signals.list":           {"/v2/signals" + window, "/v2/signals?surface=agent&to=2026-02-01&from=2026-01-01&limit=50"},
+	}
+}
+
+// publishEverything publishes what each request of everyRoute is answered from.
+func (t *node) publishEverything(revision uint64) {
+	t.Helper()
+	t.write(revision, cache.View{Readiness: governance.Ready}, map[cache.Key]any{
+		cache.DataStatusKey("uniswap"):                     uniswapStatus(),
+		cache.DAODetailKey("uniswap"):                      uniswapDetail(),
+		cache.TimelineKey("uniswap", governance.VotesCast): governance.Timeline{DAOID: "uniswap"},
+		cache.ProposalDetailKey(countedKey):                countedDetail(),
+		cache.VoteSummaryKey(countedKey):                   countedSummary(),
+		cache.EvidenceKey(countedKey):                      countedEvidence(),
+		cache.TopicDetailKey(talkKey):                      talkDetail(),
+	})
+	t.writeDAOs(revision, uniswapRow(), ensRow())
+	writer := t.store.NewWriter(revision)
+	for _, page := range []struct {
+		request cache.PageRequest
+		payload any
+	}{
+		{cache.PageRequest{Kind: cache.VoterPage, Subject: "uniswap", Limit: cache.ShortPage}, []governance.DAOVoter{}},
+		{cache.PageRequest{
+			Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage,
+			Filter: cache.Filter{Lifecycles: []string{"active", "closed"}},
+		}, listedRows()},
+		{cache.PageRequest{
+			Kind: cache.ResolvePage, Limit: cache.MostCandidates, Filter: cache.Filter{Title: governance.FoldTitle("deploy v4")},
+		}, []governance.ProposalCandidate{}},
+		{cache.PageRequest{Kind: cache.BallotPage, Subject: string(countedKey), Order: cache.ByPower, Limit: cache.ShortPage}, []governance.Ballot{}},
+		{cache.PageRequest{
+			Kind: cache.TopicPage, Order: governance.SortUpdated, Limit: cache.ShortPage, Filter: cache.Filter{Least: 3},
+		}, []governance.ForumTopic{}},
+		{cache.PageRequest{Kind: cache.ProfilePage, Subject: "0xab"}, governance.VoterProfile{VoterIdentity: "0xab"}},
+		{cache.PageRequest{Kind: cache.HistoryPage, Subject: "0xab", Limit: cache.ShortPage}, []governance.VoterVote{}},
+		{eventRequest(nil), eventRows()},
+		{signalRequest(nil), signalRows()},
+	} {
+		view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.SetPage(t.Context(), page.request, view); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.api.ForgetCopies()
+}
+
+// kept is what a cache updates of what it holds when it is told that it still holds,
+// and what HEAD says of GET.
+func kept(header http.Header) map[string]string {
+	all := map[string]string{}
+	for _, name := range []string{
+		"Cache-Control", "Vary", "Etag", "Last-Modified", "Content-Location", "Surrogate-Key", "Cache-Tag", "Link",
+	} {
+		all[name] = header.Get(name)
+	}
+	return all
+}
+
+func TestEveryRouteIsSentOnceUntilItsDataChanges(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.publishEverything(2)
+	names := map[string]string{}
+	for _, route := range api.Routes() {
+		if route.Personal {
+			continue
+		}
+		asked, listed := everyRoute()[route.ID]
+		if !listed {
+			t.Errorf("%s is not tried here", route.ID)
+			continue
+		}
+		first := n.get(asked.canonical)
+		if first.status != http.StatusOK {
+			t.Errorf("GET %s: got %d %s", asked.canonical, first.status, first.body)
+			continue
+		}
+		etag := first.header.Get("Etag")
+		names[route.ID] = etag
+		head := n.ask(http.MethodHead, asked.canonical, nil)
+		held := n.ask(http.MethodGet, asked.canonical, http.Header{"If-None-Match": {`"x", ` + etag}})
+		n.wantUnchanged(held, etag)
+		for method, got := range map[string]answer{"HEAD": head, "304": held} {
+			want := kept(first.header)
+			if method == "304" {
+				want["Link"] = got.header.Get("Link") // of the body, which is not sent
+			}
+			if diff := cmp.Diff(want, kept(got.header)); diff != "" {
+				t.Errorf("%s %s (-GET +%s):\n%s", method, asked.canonical, method, diff)
+			}
+		}
+		other := n.get(asked.other)
+		location := asked.canonical
+		if plain, _ := url.PathUnescape(asked.other); strings.TrimSuffix(plain, "?") == location {
+			location = "" // an escape that was not needed is no other address
+		}
+		if other.header.Get("Etag") != etag || other.header.Get("Content-Location") != location ||
+			first.header.Get("Content-Location") != "" {
+			t.Errorf("GET %s: got ETag %s and Content-Location %q, want %s and %q", asked.other,
+				other.header.Get("Etag"), other.header.Get("Content-Location"), etag, location)
+		}
+		n.wantUnchanged(n.ask(http.MethodGet, asked.other, http.Header{"If-None-Match": {etag}}), etag)
+	}
+
+	n.publishEverything(3)
+	for id, etag := range names {
+		got := n.ask(http.MethodGet, everyRoute()[id].canonical, http.Header{"If-None-Match": {etag}})
+		if id == "meta.pricing" { // what it costs did not change
+			n.wantUnchanged(got, etag)
+			continue
+		}
+		if got.status != http.StatusOK || got.header.Get("Etag") == etag {
+			t.Errorf("%s after a publication: got %d, ETag %s, want a new answer", id, got.status, got.header.Get("Etag"))
+		}
+	}
+}
+
+func TestAStaleAnswerIsNotTakenForAFreshOne(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	ready := n.get("/v2/daos/uniswap").header.Get("Etag")
+	n.write(1, cache.View{Readiness: governance.Stale}, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+	n.api.ForgetCopies()
+	got := n.ask(http.MethodGet, "/v2/daos/uniswap", http.Header{"If-None-Match": {ready}})
+	if got.status != http.StatusOK || got.header.Get("Etag") == ready || !strings.Contains(got.body, `"stale"`) {
+		t.Errorf("got %d, ETag %s, want the stale answer under another name than %s", got.status, got.header.Get("Etag"), ready)
+	}
+}
+
+func TestTheTableOfCachingIsTheRecordedOne(t *testing.T) {
+	t.Parallel()
+	recorded, err := os.ReadFile("../docs/caching.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(recorded), string(api.CachingTable())); diff != "" {
+		t.Errorf("docs/caching.md is not the present one, run `make docs`:\n%s", diff)
+	}
+}
+
+// tabled is what the table says of a route.
+func tabled(t *testing.T, id string) (control, purged, missing string) {
+	t.Helper()
+	for line := range strings.Lines(string(api.CachingTable())) {
+		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| `"+id+"` | ") && len(cells) > 5 {
+			return strings.Trim(cells[2], "`"), strings.Trim(cells[3], "`"), strings.Trim(cells[4], "`")
+		}
+	}
+	t.Fatalf("%s is not in the table", id)
+	return "", "", ""
+}
+
+func TestAnswersSayWhatTheTableSays(t *testing.T) {
+	t.Parallel()
+	plain, told := newNode(t), startNode(t, settings{purged: true})
+	plain.publishEverything(2)
+	told.publishEverything(2)
+	for id, asked := range everyRoute() {
+		control, purged, _ := tabled(t, id)
+		if got := plain.get(asked.canonical).header.Get("Cache-Control"); got != control {
+			t.Errorf("%s: got %q, want %q", id, got, control)
+		}
+		if got := told.get(asked.canonical).header.Get("Cache-Control"); got != purged {
+			t.Errorf("%s where caches are purged: got %q, want %q", id, got, purged)
+		}
+	}
+	for id, path := range map[string]string{
+		"meta.data-status": "/v2/meta/data-status?daoId=nobody", "daos.detail": "/v2/daos/nobody", "daos.timeline": "/v2/daos/nobody/timeline?metric=votes_cast",
+		"proposals.detail": "/v2/proposals/" + string(unknownKey), "proposals.vote-summary": summaryPath(unknownKey),
+		"proposals.evidence": "/v2/proposals/" + string(unknownKey) + "/evidence", "forum-topics.detail": "/v2/forum-topics/" + string(unknownTopicKey),
+	} {
+		_, _, missing := tabled(t, id)
+		got := plain.get(path)
+		if got.status != http.StatusNotFound || got.header.Get("Cache-Control") != missing || got.header.Get("Surrogate-Key") == "" {
+			t.Errorf("GET %s: got %d %v, want 404, %q and what ends it", path, got.status, got.header, missing)
+		}
+	}
+}
+
+func TestWhatIsNotAsItShouldBeIsKeptShortly(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{purged: true})
+	soon := governance.TimestampOf(noon.Add(20_500_000_000))
+	for want, head := range map[string]cache.View{
+		"s-maxage=60,": {Readiness: governance.Ready},
+		"s-maxage=20,": {Readiness: governance.Ready, FreshUntil: &soon}, // a vote ends then
+		"s-maxage=1,":  {Readiness: governance.ReadinessBackfilling},
+	} {
+		n.write(2, head, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+		n.api.ForgetCopies()
+		if got := n.get("/v2/daos/uniswap").header.Get("Cache-Control"); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+}
+
+func TestAnswersNameTheLayersThatWereAsked(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, want := range []string{"pnyx-redis; hit, pnyx-node; fwd=uri-miss; stored", "pnyx-node; hit"} {
+		if got := n.get("/v2/daos/uniswap").header.Get("Cache-Status"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	until := governance.TimestampOf(noon.Add(-3_000_000_000))
+	n.write(2, cache.View{Readiness: governance.Ready, FreshUntil: &until}, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+	n.api.ForgetCopies()
+	if got := n.get("/v2/daos/uniswap").header.Get("Cache-Status"); !strings.HasPrefix(got, "pnyx-redis; hit; ttl=-3, ") {
+		t.Errorf("what should have been renewed: got %q", got)
+	}
+}
+
+// cached is what a cache that keeps RFC 9111 may do with an answer to GET.
+type cached struct {
+	shared, private bool
+	// lifetime is how long a shared cache may use it, in seconds, guessed says that the
+	// cache has to guess.
+	lifetime int
+	guessed  bool
+}
+
+// directives reads Cache-Control.
+func directives(header http.Header) map[string]string {
+	all := map[string]string{}
+	for _, part := range strings.Split(strings.Join(header.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), "=")
+		all[name] = strings.Trim(value, `"`)
+	}
+	return all
+}
+
+// readByRFC9111 applies its section 3, on what may be stored, and 4.2, on what is
+// fresh.
+func readByRFC9111(request http.Header, got answer) cached {
+	has := func(name string) bool { _, is := directives(got.header)[name]; return is }
+	heuristic := map[int]bool{200: true, 203: true, 204: true, 206: true, 300: true, 301: true, 308: true, 404: true, 405: true, 410: true, 414: true, 501: true}
+	if has("no-store") || got.status == http.StatusNotModified || strings.TrimSpace(got.header.Get("Vary")) == "*" {
+		return cached{}
+	}
+	explicit := has("max-age") || got.header.Get("Expires") != ""
+	c := cached{private: explicit || has("public") || has("private") || heuristic[got.status]}
+	c.shared = !has("private") && (explicit || has("public") || has("s-maxage") || heuristic[got.status])
+	if request.Get("Authorization") != "" && !has("must-revalidate") && !has("public") && !has("s-maxage") {
+		c.shared = false
+	}
+	for _, name := range []string{"s-maxage", "max-age"} {
+		if _, err := fmt.Sscan(directives(got.header)[name], &c.lifetime); err == nil {
+			return c
+		}
+	}
+	c.guessed = c.private || c.shared
+	return c
+}
+
+func TestNoSharedCacheMayKeepWhatWasPaidFor(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	record, token := partner(ratelimit.Developer, access.V2All)
+	small, smallToken := partner(ratelimit.Developer, access.V2Standard)
+	n.admits(token, record, small)
+	withToken := http.Header{access.HeaderToken: {token}}
+	payment := http.Header{x402.HeaderPayment: {n.sign(paidPath)}}
+	missing := "/v2/proposals/" + string(unknownKey)
+	for name, c := range map[string]struct {
+		path   string
+		header http.Header
+		status int
+		shared bool
+	}{
+		"a free answer":                     {"/v2/daos/uniswap", nil, 200, true},
+		"a free answer, with a token":       {"/v2/daos/uniswap", withToken, 200, true},
+		"a free answer, with authorization": {"/v2/daos/uniswap", http.Header{"Authorization": {"Bearer x"}}, 200, true},
+		"no such DAO":                       {"/v2/daos/nobody", nil, 404, true},
+		"no such path":                      {"/v2/brief", nil, 404, true},
+		"prices":                            {"/v2/meta/pricing", nil, 200, true},
+		"a document":                        {"/llms.txt", nil, 200, true},
+		"a wrong parameter":                 {"/v2/daos?limit=0", nil, 400, false},
+		"nobody":                            {paidPath, nil, 402, false},
+		"a bad token":                       {paidPath, http.Header{access.HeaderToken: {"pnyx_1"}}, 401, false},
+		"a small token":                     {paidPath, http.Header{access.HeaderToken: {smallToken}}, 403, false},
+		"a token":                           {paidPath, withToken, 200, false},
+		"an internal caller":                {paidPath, http.Header{access.HeaderInternal: {internalToken}}, 200, false},
+		"no such proposal":                  {missing, withToken, 404, false},
+		"usage":                             {"/v2/meta/usage", withToken, 200, false},
+		"usage of nobody":                   {"/v2/meta/usage", nil, 401, false},
+	} {
+		got := n.askAs(http.MethodGet, c.path, c.header)
+		n.wantKept(name, c.header, got, c.status, c.shared)
+	}
+	n.wantKept("a payment", payment, n.askAs(http.MethodGet, paidPath, payment), 200, false)
+	n.wantKept("its replay", payment, n.askAs(http.MethodGet, paidPath, payment), 200, false)
+	n.wantKept("another method", nil, n.askAs(http.MethodPost, "/v2/daos", nil), 405, false)
+	limited := n.askAs(http.MethodGet, paidPath, withToken)
+	for limited.status == http.StatusOK { // the clock stands still
+		limited = n.askAs(http.MethodGet, paidPath, withToken)
+	}
+	n.wantKept("a token that asks too often", withToken, limited, 429, false)
+
+	empty := startNode(t, settings{unpublished: true})
+	empty.wantKept("nothing published", nil, empty.get("/v2/daos/uniswap"), 503, false)
+	broken := startNode(t, settings{broken: true})
+	broken.wantKept("a failure", nil, broken.get("/v2/daos/uniswap"), 500, false)
+}
+
+// wantKept checks what caches may do with an answer. None may have to guess.
+func (t *node) wantKept(name string, request http.Header, got answer, status int, shared bool) {
+	t.Helper()
+	read := readByRFC9111(request, got)
+	if got.status != status || read.shared != shared || read.guessed || read.shared && read.lifetime == 0 {
+		t.Errorf("%s: got %d %q, which reads as %+v; want %d, shared %t", name, got.status, got.header.Get("Cache-Control"), read, status, shared)
+	}
+	if status >= 400 && status != http.StatusNotFound && read.private {
+		t.Errorf("%s: got %q, which a cache may keep", name, got.header.Get("Cache-Control"))
+	}
+}
