@@ -1,0 +1,85 @@
+package cache_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+)
+
+func openEmbedded(t *testing.T) *cache.Store {
+	t.Helper()
+	store, err := cache.Open(cachetest.Embedded(t), soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// Every write says which answers it outdates, by the names that the answers carry.
+func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	const key, topic = governance.ProposalKey("p1_a"), governance.TopicKey("t1_a")
+	view := cache.View{Readiness: governance.Ready}
+	for name, c := range map[string]struct {
+		write func(w *cache.Writer) error
+		want  []cache.Tag
+	}{
+		"status of all": {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.DataStatusKey(""), view) }, []cache.Tag{cache.StatusTag}},
+		"status":        {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.DataStatusKey("a b"), view) }, []cache.Tag{cache.DAOTag("a b")}},
+		"detail":        {func(w *cache.Writer) error { return w.RemoveView(t.Context(), cache.DAODetailKey("a:b")) }, []cache.Tag{cache.DAOTag("a:b")}},
+		"timeline":      {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.TimelineKey("a", "votes_cast"), view) }, []cache.Tag{cache.DAOTag("a")}},
+		"proposal":      {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.ProposalDetailKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
+		"summary":       {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.VoteSummaryKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
+		"evidence":      {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.EvidenceKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
+		"topic":         {func(w *cache.Writer) error { return w.RemoveView(t.Context(), cache.TopicDetailKey(topic)) }, []cache.Tag{cache.TopicTag(topic)}},
+		"ballots":       {func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.BallotPage, string(key), 0) }, []cache.Tag{cache.ProposalTag(key)}},
+		"ranking":       {func(w *cache.Writer) error { return w.RemoveMark(t.Context(), cache.VoterPage, "a") }, []cache.Tag{cache.DAOTag("a")}},
+		"a list":        {func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.EventPage, "a", 0) }, []cache.Tag{cache.ListTag(cache.EventPage, "a")}},
+		"rows":          {func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.ProposalRows, "", 0) }, nil},
+		"usage":         {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.UsageKey("a"), view) }, nil},
+		"directory": {func(w *cache.Writer) error {
+			return w.SetDAO(t.Context(), view, governance.DAOListItem{DAOID: "a"})
+		}, []cache.Tag{cache.DAOTag("a"), cache.DirectoryTag}},
+	} {
+		writer := store.NewWriter(1)
+		if err := c.write(writer); err != nil {
+			t.Fatal(err)
+		}
+		if got := writer.Changed(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestTooManyChangesAreEverything(t *testing.T) {
+	t.Parallel()
+	writer := openEmbedded(t).NewWriter(1)
+	for i := range 1000 {
+		if err := writer.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := writer.Changed(); !slices.Equal(got, []cache.Tag{cache.EverythingTag}) {
+		t.Errorf("got %d tags, want one for everything", len(got))
+	}
+}
+
+func TestTagsFitHeaders(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"a b,c", "民", strings.Repeat("x", 512), strings.Repeat("民", 170)} {
+		tag := string(cache.DAOTag(id))
+		if len(tag) > 100 || strings.ContainsFunc(tag, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }) {
+			t.Errorf("%q: got the tag %q", id, tag)
+		}
+	}
+	if cache.DAOTag(strings.Repeat("x", 511)) == cache.DAOTag(strings.Repeat("x", 512)) {
+		t.Error("got one tag for two long ids")
+	}
+}
