@@ -132,7 +132,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time, identity string
 	if err := p.loadCounterparts(ctx, nil); err != nil {
 		return err
 	}
-	p.topics, p.everything = topics, true
+	p.topics = topics
 	if err := p.run(ctx, refs, everyDAO); err != nil {
 		return fmt.Errorf("publish everything: %w", err)
 	}
@@ -144,7 +144,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time, identity string
 
 // publishChanges publishes what sealed batches and the passing of time touch.
 func (s *session) publishChanges(ctx context.Context, now time.Time) error {
-	batches, err := s.untaken(ctx)
+	batches, err := s.untaken(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -216,9 +216,10 @@ func (s *session) take(batches []warehouse.SealedBatch) {
 	}
 }
 
-// untaken returns the sealed batches that are not published yet.
-func (s *session) untaken(ctx context.Context) ([]warehouse.SealedBatch, error) {
-	since := time.UnixMicro(s.published.SealedThrough).Add(-sealOverlap)
+// untaken returns the sealed batches that are not published yet. When the warehouse's
+// clock was set back, batches are sealed before the time up to which they are published.
+func (s *session) untaken(ctx context.Context, now time.Time) ([]warehouse.SealedBatch, error) {
+	since := time.UnixMicro(min(s.published.SealedThrough, now.UnixMicro())).Add(-sealOverlap)
 	batches, err := s.worker.warehouse.Sealed(ctx, since)
 	if err != nil {
 		return nil, err
