@@ -121,6 +121,15 @@ func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, lim
 	return decodePage(values)
 }
 
+// DAORow returns one DAO's row. The error is ErrMiss or ErrUnavailable.
+func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOListItem, err error) {
+	row, err := s.View(ctx, directoryItemKey(daoID))
+	if err != nil {
+		return item, err
+	}
+	return item, row.Decode(&item)
+}
+
 func decodePage(values []any) (DirectoryPage, error) {
 	page := DirectoryPage{Items: []governance.DAOListItem{}}
 	for i, value := range values {

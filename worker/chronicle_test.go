@@ -379,3 +379,38 @@ func TestTopicsOfOneNumberInTwoForumsOfADAOAreTwoEvents(t *testing.T) {
 		t.Errorf("got %+v, want two events with ids of their own", rows)
 	}
 }
+
+func TestEventsDoNotForgetTheNameOfADAOWithAFlush(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
+	h.append(proposal("a"))
+	h.fill()
+	stop := h.work(h.metrics)
+	named := func() error {
+		var rows []governance.EventRow
+		err := h.pageOf(cache.PageRequest{
+			Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime},
+		}, &rows)
+		if err == nil && len(rows) == 0 {
+			err = errors.New("there are no events yet")
+		}
+		for _, row := range rows {
+			if row.DAOName != "The DAO" {
+				t.Fatalf("the DAO is named %q", row.DAOName)
+			}
+		}
+		return err
+	}
+	h.within(named)
+	stop()
+
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := named(); err == nil {
+		t.Error("there are events before anything is published")
+	}
+	h.work(prometheus.NewRegistry())
+	h.within(named)
+}

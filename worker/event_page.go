@@ -83,11 +83,15 @@ func (p pageMaker) nameDAOs(ctx context.Context, rows []governance.EventRow) err
 	return nil
 }
 
+// daoName reads the name off the directory. A row that is missing is that of no DAO
+// only if everything is published: Redis may have been flushed.
 func (p pageMaker) daoName(ctx context.Context, id string) (string, error) {
-	var detail governance.DAODetail
-	view, err := p.store.View(ctx, cache.DAODetailKey(id))
-	if err == nil {
-		err = view.Decode(&detail)
+	row, err := p.store.DAORow(ctx, id)
+	if errors.Is(err, cache.ErrMiss) {
+		if _, err := p.store.Published(ctx); err != nil {
+			return "", fmt.Errorf("read the name of %s: %w", id, err)
+		}
+		row, err = p.store.DAORow(ctx, id)
 	}
 	if errors.Is(err, cache.ErrMiss) {
 		return id, nil
@@ -95,5 +99,5 @@ func (p pageMaker) daoName(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the name of %s: %w", id, err)
 	}
-	return detail.Name, nil
+	return row.Name, nil
 }
