@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -36,9 +37,6 @@ type publication struct {
 	began    time.Time
 	writer   *cache.Writer
 	catalog  *warehouse.Catalog
-	// everything says that Redis holds nothing yet: what is not written has no last good
-	// numbers to keep, and would look as if it did not exist.
-	everything bool
 	// daos are those that published proposals belong, or belonged, to.
 	daos map[string]bool
 	// unsettled are the DAOs whose numbers did not agree, and before those of which
@@ -142,11 +140,17 @@ func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
 				return err
 			}
 		}
-		if kept && !p.everything {
-			if former == a.identity {
+		if kept {
+			standing, err := p.stands(ctx, cache.VoteSummaryKey(former.ProposalKey()))
+			if err != nil {
+				return err
+			}
+			if standing && former == a.identity {
 				shown = append(shown, a)
 			}
-			continue
+			if standing {
+				continue
+			}
 		}
 		if wasPublished && former != a.identity {
 			if err := p.retract(ctx, former); err != nil {
@@ -181,6 +185,16 @@ func (p *publication) holdBack(ctx context.Context, a *assessment, wasPublished 
 		return nil
 	}
 	return p.worker.warehouse.FlagState(ctx, a.proposal.Ref, governance.TotalsDisagree, p.revision)
+}
+
+// stands says whether Redis has last good numbers to keep. After a flush it has none,
+// and what is not written would look as if it did not exist.
+func (p *publication) stands(ctx context.Context, key cache.Key) (bool, error) {
+	_, err := p.worker.store.View(ctx, key)
+	if errors.Is(err, cache.ErrMiss) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // keepStates writes what the sums of DAOs, and the links of topics, are made from.
@@ -359,13 +373,30 @@ func (p *publication) publishDAO(
 			p.worker.reportUnbalanced(ctx, err, slog.String("dao_id", id))
 		}
 		p.unsettled[id] = true
-		if !p.everything {
-			return nil
+		standing, err := p.outdateDAO(ctx, id)
+		if err != nil || standing {
+			return err
 		}
 		a.unsettled = true
 	}
 	p.finished++
 	return p.writeDAO(ctx, a)
+}
+
+// outdateDAO notes on a DAO's last good numbers that newer ones are due: an answer says
+// that it is stale if it takes long. It reports whether there are any.
+func (p *publication) outdateDAO(ctx context.Context, id string) (standing bool, err error) {
+	key := cache.DAODetailKey(id)
+	view, err := p.worker.store.View(ctx, key)
+	switch {
+	case errors.Is(err, cache.ErrMiss):
+		return false, nil
+	case err != nil || view.FreshUntil != nil:
+		return err == nil, err
+	}
+	due := governance.TimestampOf(p.at)
+	view.FreshUntil = &due
+	return true, p.writer.SetView(ctx, key, view)
 }
 
 // writeDAO writes the views of a DAO.

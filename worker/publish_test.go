@@ -352,6 +352,13 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 	if _, view, err := h.summary(key); err != nil || view.Revision != good.Revision {
 		t.Errorf("got revision %d (%v), want %d kept", view.Revision, err, good.Revision)
 	}
+	h.within(func() error {
+		view, err := h.store.View(t.Context(), cache.DAODetailKey("dao.eth"))
+		if err == nil && view.FreshUntil == nil {
+			err = errors.New("the DAO's last good numbers do not say that newer ones are due")
+		}
+		return err
+	})
 
 	h.within(func() error {
 		flags, err := h.warehouse.QualityFlags(t.Context(), twice.Proposal.Hash())
@@ -405,6 +412,26 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 		_, err := h.dao("dao.eth")
 		return err
 	})
+}
+
+func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	stop := h.work(h.metrics)
+	h.hasVotes(keyOf("dao.eth", "a"), "1")
+	stop()
+
+	// What the worker has left if the clock was an hour ahead.
+	lease := h.store.NewLease(5 * time.Second)
+	published, err := h.store.Published(t.Context())
+	published.SealedThrough += time.Hour.Microseconds()
+	if err := errors.Join(err, lease.Acquire(t.Context()), lease.SetPublished(t.Context(), published, ""), lease.Release(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	h.work(prometheus.NewRegistry())
+	h.append(vote("a", "0x2", "5"))
+	h.hasVotes(keyOf("dao.eth", "a"), "2")
 }
 
 func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {
