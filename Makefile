@@ -61,6 +61,16 @@ test-cluster: engine redis ## Run over Redis Cluster and Sentinel: slots move, p
 	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 \
 	  $(GO) test -timeout 30m -count 1 -v -run 'TestOver' .
 
+.PHONY: test-drills
+test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/docs/drills.md \
+	  $(GO) test -count=1 -v -timeout 3h -run 'TestDrills/$(DRILLS)' ./drills
+
+.PHONY: soak
+soak: engine redis ## Ask at a steady rate for an hour (SOAK=10m for less), fail on growth, and renew docs/soak.md
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md \
+	  $(GO) test -count=1 -v -timeout 30h -run TestSoak ./drills
+
 .PHONY: redis
 redis:
 	@command -v redis-server >/dev/null || { \

@@ -1,0 +1,62 @@
+package drills
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+)
+
+// link is a network between two processes, which can be spoilt.
+type link struct {
+	tb    testing.TB
+	proxy *toxiproxy.Proxy
+}
+
+// newLink leads to an address.
+func newLink(tb testing.TB, to string) *link {
+	tb.Helper()
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	l := &link{tb: tb, proxy: toxiproxy.NewProxy(server, to, "127.0.0.1:0", to)}
+	l.open()
+	tb.Cleanup(l.close)
+	return l
+}
+
+// addr is where the link begins.
+func (l *link) addr() string { return l.proxy.Listen }
+
+// open accepts connections again after close, at the same address.
+func (l *link) open() {
+	l.tb.Helper()
+	if err := l.proxy.Start(); err != nil {
+		l.tb.Fatal(err)
+	}
+}
+
+// close breaks all connections, and refuses new ones.
+func (l *link) close() { l.proxy.Stop() }
+
+// delay holds back what comes from the other end.
+func (l *link) delay(by time.Duration) {
+	l.spoil(fmt.Sprintf(`{"type":"latency","attributes":{"latency":%d,"jitter":%d}}`, by.Milliseconds(), by.Milliseconds()/5))
+}
+
+// swallow lets nothing through in either direction, and tells nobody.
+func (l *link) swallow() {
+	l.spoil(`{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
+	l.spoil(`{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
+}
+
+// mend takes all toxics away.
+func (l *link) mend() { l.proxy.Toxics.ResetToxics(l.tb.Context()) }
+
+func (l *link) spoil(toxic string) {
+	l.tb.Helper()
+	if _, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+		l.tb.Error(err)
+	}
+}

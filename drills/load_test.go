@@ -1,0 +1,309 @@
+package drills
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mostAtOnce bounds the requests under way: what does not fit is not sent, and counts
+// as broken, so that a hanging service shows.
+const mostAtOnce = 1000
+
+// verdict is what became of a request.
+type verdict int
+
+const (
+	// right answers are true.
+	right verdict = iota
+	// refused requests got an honest error.
+	refused
+	// broken ones got none.
+	broken
+	// wrong is anything else: an answer that is not true, or an error that is not honest.
+	wrong
+)
+
+// outcome is one request's.
+type outcome struct {
+	at      time.Time // when it was over
+	took    time.Duration
+	verdict verdict
+	stale   bool
+	// notConnected is a broken request that reached nobody.
+	notConnected bool
+}
+
+// load asks, at a steady rate, until it is stopped, and checks everything.
+type load struct {
+	tb    testing.TB
+	world *world
+	poll  *poll
+	rate  int // requests a second
+	cold  int // percent of them that are for cold pages
+	asked int // cold pages
+	// bases are the addresses of API nodes, asked in turn.
+	bases []string
+	// clockIsWrong turns off what compares times.
+	clockIsWrong bool
+
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+	underWay atomic.Int64
+
+	mu       sync.Mutex
+	outcomes []outcome
+	// problems are the first of what is wrong.
+	problems []string
+}
+
+// newLoad prepares so many requests a second.
+func newLoad(tb testing.TB, w *world, p *poll, rate, cold int, bases ...string) *load {
+	tb.Helper()
+	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases}
+}
+
+// start begins to ask, until the end of the test or stop.
+func (l *load) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel = cancel
+	l.running.Go(func() { l.run(ctx) })
+	l.tb.Cleanup(l.stop)
+}
+
+// stop ends the load and waits for what is under way.
+func (l *load) stop() {
+	l.cancel()
+	l.running.Wait()
+}
+
+// run sends requests when they are due, whatever became of those before.
+func (l *load) run(ctx context.Context) {
+	ticker := time.NewTicker(time.Second / time.Duration(l.rate))
+	defer ticker.Stop()
+	chance := rand.New(rand.NewPCG(1, 2))
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		check := l.pick(n, chance)
+		if l.underWay.Add(1) > mostAtOnce {
+			l.underWay.Add(-1)
+			l.note(outcome{at: time.Now(), verdict: broken}, "too many requests under way")
+			continue
+		}
+		base := l.bases[n%len(l.bases)]
+		l.running.Go(func() {
+			defer l.underWay.Add(-1)
+			check(base)
+		})
+	}
+}
+
+// pick chooses the next request: free and with a token what is not cold and not about
+// the poll, which are 10 % of all. Cold pages are asked in turn, so that each is cold
+// for as long as can be.
+func (l *load) pick(n int, chance *rand.Rand) func(base string) {
+	w := l.world
+	switch part := chance.IntN(100); {
+	case part < 10:
+		questions := l.poll.questions()
+		return l.moving(questions[n%len(questions)])
+	case part < 10+l.cold:
+		l.asked++
+		return l.fixed(w.cold[l.asked%len(w.cold)], w.headers())
+	case part%2 == 0:
+		return l.fixed(w.free[chance.IntN(len(w.free))], nil)
+	default:
+		return l.fixed(w.paid[chance.IntN(len(w.paid))], w.headers())
+	}
+}
+
+// fixed asks what has one right answer.
+func (l *load) fixed(q question, headers map[string]string) func(string) {
+	return func(base string) {
+		l.judge(base+q.path, headers, func(r *reply) error { return q.check(r) })
+	}
+}
+
+func (q question) check(r *reply) error {
+	next := ""
+	if r.Meta.Page != nil && r.Meta.Page.NextCursor != nil {
+		next = *r.Meta.Page.NextCursor
+	}
+	switch {
+	case !bytes.Equal(r.Data, q.data):
+		return fmt.Errorf("got %.600s, want %.600s", r.Data, q.data)
+	case next != q.next:
+		return fmt.Errorf("next cursor is %q, want %q", next, q.next)
+	}
+	return nil
+}
+
+// moving asks about the poll.
+func (l *load) moving(q pollQuestion) func(string) {
+	return func(base string) {
+		l.judge(base+q.path, l.world.headers(), func(r *reply) error {
+			casts, err := q.read(r.Data)
+			if err != nil {
+				return err
+			}
+			return l.poll.plausible(casts, r)
+		})
+	}
+}
+
+// errRefused is what a check says of an error that is as good as an answer.
+var errRefused = errors.New("refused")
+
+// judge sends a request and takes down what became of it. Check looks at an answer,
+// and at errors of the statuses given; of the others, only 503 is honest.
+func (l *load) judge(url string, headers map[string]string, check func(*reply) error, statuses ...int) {
+	began := time.Now()
+	r := ask(url, headers)
+	o := outcome{at: time.Now(), took: time.Since(began), stale: r.Meta.Readiness.Status == "stale"}
+	var err error
+	switch {
+	case r.transport != nil:
+		o.verdict, err = broken, r.transport
+		o.notConnected = errors.Is(err, syscall.ECONNREFUSED)
+	case r.dishonest(l.clockIsWrong) != nil:
+		o.verdict, err = wrong, r.dishonest(l.clockIsWrong)
+	case r.status == http.StatusOK || slices.Contains(statuses, r.status):
+		switch err = check(&r); {
+		case errors.Is(err, errRefused):
+			o.verdict, err = refused, nil
+		case err != nil:
+			o.verdict = wrong
+		}
+	case r.status == http.StatusServiceUnavailable:
+		o.verdict = refused
+	default:
+		o.verdict, err = wrong, fmt.Errorf("an answer is due")
+	}
+	problem := ""
+	if err != nil {
+		problem = fmt.Sprintf("%s GET %s: %d %v %.300s", o.at.Format("15:04:05.000"), url, r.status, err, r.text)
+	}
+	l.note(o, problem)
+}
+
+func (l *load) note(o outcome, problem string) {
+	const most = 20
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outcomes = append(l.outcomes, o)
+	if problem != "" && len(l.problems) < most {
+		l.problems = append(l.problems, problem)
+	}
+}
+
+// tally sums up what became of the requests.
+type tally struct {
+	requests, refused, broken, notConnected, wrong, stale int
+	slowest                                               time.Duration
+	// lastFailed is when the last request failed; zero for never.
+	lastFailed time.Time
+}
+
+func (l *load) tally() (t tally) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.requests = len(l.outcomes)
+	for _, o := range l.outcomes {
+		switch o.verdict {
+		case right:
+		case refused:
+			t.refused++
+		case broken:
+			t.broken++
+			if o.notConnected {
+				t.notConnected++
+			}
+		case wrong:
+			t.wrong++
+		}
+		if o.stale {
+			t.stale++
+		}
+		if o.verdict != right && o.at.After(t.lastFailed) {
+			t.lastFailed = o.at
+		}
+		t.slowest = max(t.slowest, o.took)
+	}
+	return t
+}
+
+// askEverything asks every question once more, a quarter of the cold ones, as often as
+// it takes to get an answer.
+func (l *load) askEverything() {
+	l.tb.Helper()
+	questions := slices.Concat(l.world.free, l.world.paid, l.world.cold[:len(l.world.cold)/4])
+	var asking sync.WaitGroup
+	next := make(chan question)
+	for range 4 {
+		asking.Go(func() {
+			for q := range next {
+				l.askUntilAnswered(q)
+			}
+		})
+	}
+	for _, q := range questions {
+		next <- q
+	}
+	close(next)
+	asking.Wait()
+}
+
+func (l *load) askUntilAnswered(q question) {
+	var r reply
+	for range 60 {
+		r = ask(l.bases[0]+q.path, l.world.headers())
+		if r.transport == nil && r.status == http.StatusOK {
+			if err := q.check(&r); err != nil {
+				l.tb.Errorf("afterwards, GET %s: %v", q.path, err)
+			}
+			return
+		}
+		wait(context.Background(), 500*time.Millisecond)
+	}
+	l.tb.Errorf("afterwards, GET %s: %d %v %s", q.path, r.status, r.transport, r.text)
+}
+
+// importing casts ballots, one every so often, until ctx ends. An import that fails is
+// repeated until it does not.
+func (s *stage) importing(ctx context.Context, p *poll, every time.Duration) {
+	for ctx.Err() == nil {
+		line := p.next()
+		for s.importLine(line) != nil {
+			if !wait(ctx, every) {
+				return
+			}
+		}
+		p.done()
+		wait(ctx, every)
+	}
+}
+
+// wait pauses, and reports whether ctx is still alive.
+func wait(ctx context.Context, while time.Duration) bool {
+	timer := time.NewTimer(while)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,24 @@
+package drills
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if theWorld.dir != "" {
+		os.RemoveAll(theWorld.dir)
+	}
+	os.Exit(code)
+}
+
+// gate skips a test that takes minutes, unless it is asked for.
+func gate(t *testing.T, variable, target string) string {
+	t.Helper()
+	value := os.Getenv(variable)
+	if value == "" {
+		t.Skipf("takes minutes: run %s", target)
+	}
+	return value
+}

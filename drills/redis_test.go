@@ -1,0 +1,78 @@
+package drills
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisDrills break Redis itself.
+func redisDrills() []drill {
+	return []drill{
+		{
+			name: "Redis killed", fault: "SIGKILL; started again, empty, after 5 s", lasts: 5 * time.Second,
+			breaks: func(s *stage) func() { s.redis.kill(); return s.redis.open },
+		},
+		{
+			name: "Redis flushed", fault: "FLUSHALL",
+			breaks: func(s *stage) func() { s.redis.do("FLUSHALL"); return nil },
+		},
+		{
+			name: "Redis paused", fault: "SIGSTOP for 8 s: connections stay, nothing is answered", lasts: 8 * time.Second,
+			breaks: func(s *stage) func() { s.redis.pause(); return s.redis.resume },
+		},
+		{
+			name: "Redis full, noeviction", fault: "maxmemory below what is used for 20 s: every write is refused", lasts: 20 * time.Second,
+			breaks: func(s *stage) func() { return s.redis.full("noeviction", -1<<16) },
+		},
+		{
+			name: "Redis full, volatile-lru", fault: "100 KiB left for 20 s: whatever has an expiry is evicted", lasts: 20 * time.Second,
+			breaks: func(s *stage) func() { return s.redis.full("volatile-lru", 100<<10) },
+		},
+		{
+			name: "Redis full, volatile-ttl", fault: "no room at all for 20 s: what has an expiry is evicted, then writes are refused", lasts: 20 * time.Second,
+			breaks: func(s *stage) func() { return s.redis.full("volatile-ttl", -1<<16) },
+		},
+		{
+			name: "Redis failed over", stage: stageOptions{sentinels: true, workers: 2},
+			fault:  "SIGKILL of the primary; three Sentinels make its replica the primary",
+			breaks: func(s *stage) func() { s.sentinels.Primary().Kill(); return nil },
+		},
+		{
+			name: "Redis failed over, the former primary hangs", stage: stageOptions{sentinels: true, workers: 2},
+			fault: "SIGSTOP of the primary for 20 s, which the Sentinels replace meanwhile", lasts: 20 * time.Second,
+			breaks: func(s *stage) func() {
+				former := s.sentinels.Primary()
+				former.Pause()
+				return former.Resume
+			},
+		},
+	}
+}
+
+// client is a connection of the drill's own.
+func (r *redisServer) client() *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: r.addr})
+}
+
+// do runs a command.
+func (r *redisServer) do(args ...any) {
+	r.tb.Helper()
+	client := r.client()
+	defer client.Close()
+	if err := client.Do(r.tb.Context(), args...).Err(); err != nil {
+		r.tb.Errorf("%v: %v", args, err)
+	}
+}
+
+// full leaves so many bytes of memory, until it is undone.
+func (r *redisServer) full(policy string, left int64) (mend func()) {
+	r.tb.Helper()
+	used, err := r.used()
+	if err != nil {
+		r.tb.Error(err)
+	}
+	r.do("CONFIG", "SET", "maxmemory-policy", policy, "maxmemory", fmt.Sprint(int64(used)+left))
+	return func() { r.do("CONFIG", "SET", "maxmemory", "0") }
+}

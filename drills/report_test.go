@@ -1,0 +1,78 @@
+package drills
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// writeReport writes the table of all drills. Rows of drills that were not played now
+// stay as they were.
+func writeReport(path string, results []result) error {
+	rows := map[string]string{}
+	if before, err := os.ReadFile(path); err == nil {
+		for line := range strings.Lines(string(before)) {
+			if cells := strings.Split(line, " | "); len(cells) > 5 {
+				rows[strings.TrimPrefix(cells[0], "| ")] = strings.TrimSpace(line)
+			}
+		}
+	}
+	for _, r := range results {
+		rows[r.drill.name] = r.row()
+	}
+	return os.WriteFile(path, []byte(drillReport(rows)), 0o600)
+}
+
+// drillReport is the table in Markdown, of rows by the names of their drills.
+func drillReport(rows map[string]string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, `<!-- Written by make test-drills: change the program, not this file. -->
+# Failure drills
+
+What happens when something breaks while Pnyx is asked. `+"`make test-drills`"+` plays each of these with real
+processes: API nodes and workers, Redis, the engine, a facilitator, networks in between that can be spoilt. Every
+drill has the same load: %d requests a second, of which %d %% are for pages that have to be made, %d %% about a vote that
+goes on (a ballot is imported every second, and what the answers must be is recounted), and the rest free or with a
+token, held byte by byte against an undisturbed run; and a payment every %s.
+
+*Wrong* counts answers that are not true, errors that are not honest (no envelope, no `+"`Retry-After`"+` on a 503), and
+answers that nobody was charged for. *Refused* are honest errors, *unanswered* requests got nothing at all.
+*Recovery* is from the end of the fault to the moment from which on every node is ready, shows what was imported since, and no
+request failed any more. *Slowest* is the longest anybody waited.
+
+Settings are the defaults, but for %s. Each row is from the last run of its drill; the newest is of %s, on %d cores shared with other work:
+
+| drill | what is done | requests | wrong | refused | unanswered | marked stale | bought | slowest | recovery |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+`, drillRate, drillCold, 10, payEvery, othersThanDefault(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
+	for _, d := range drills() {
+		if row, played := rows[d.name]; played {
+			fmt.Fprintln(&out, row)
+		}
+	}
+	return out.String()
+}
+
+// row is a line of the table.
+func (r *result) row() string {
+	fault := r.drill.fault
+	if r.remark != "" {
+		fault += " (" + r.remark + ")"
+	}
+	t := r.tally
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %.1f s | %.1f s |", r.drill.name, fault,
+		t.requests, t.wrong, t.refused, t.broken, t.stale, r.bought, t.slowest.Seconds(), r.recovery.Seconds())
+}
+
+// othersThanDefault are the settings that this machine needs.
+func othersThanDefault() string {
+	settings := []string{"`PNYX_PUBLISH_INTERVAL=250ms`", "`PNYX_FREE_RATE=0`"}
+	for _, setting := range os.Environ() {
+		if strings.HasPrefix(setting, "PNYX_") && !strings.HasPrefix(setting, "PNYX_TEST_") {
+			settings = append(settings, "`"+setting+"`")
+		}
+	}
+	return strings.Join(settings, ", ")
+}

@@ -1,0 +1,119 @@
+package drills
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// warehouseDrills break ClickHouse, or the disk below it.
+func warehouseDrills() []drill {
+	const small = 160 << 20
+	return []drill{
+		{
+			name: "ClickHouse killed", fault: "SIGKILL of the embedded engine, which is supervised",
+			breaks: func(s *stage) func() { s.signalEngine(syscall.SIGKILL); return nil },
+		},
+		{
+			name: "ClickHouse paused", fault: "SIGSTOP for 20 s", lasts: 20 * time.Second,
+			breaks: func(s *stage) func() {
+				s.signalEngine(syscall.SIGSTOP)
+				return func() { s.signalEngine(syscall.SIGCONT) }
+			},
+		},
+		{
+			name: "ClickHouse slow", fault: "every answer 1 s later, for 20 s", lasts: 20 * time.Second,
+			breaks: func(s *stage) func() { s.workerToEngine.delay(time.Second); return s.workerToEngine.mend },
+		},
+		{
+			name: "ClickHouse read-only", fault: "its file system is mounted read-only for 15 s", lasts: 15 * time.Second,
+			breaks: func(s *stage) func() { return readOnly(s.tb, s.data) },
+		},
+		{
+			name: "ClickHouse's disk full", fault: "not a byte is left for 15 s", lasts: 15 * time.Second,
+			stage: stageOptions{disk: small}, breaks: func(s *stage) func() { return fillDisk(s.tb, s.data) },
+		},
+	}
+}
+
+func (s *stage) signalEngine(signal syscall.Signal) {
+	if err := syscall.Kill(s.engine.Instance().EnginePID, signal); err != nil {
+		s.tb.Error(err)
+	}
+}
+
+// mount makes a file system of so many bytes, until the end of the test. It skips the
+// test where that is not allowed.
+func mount(tb testing.TB, dir string, bytes int) {
+	tb.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes))
+	if errors.Is(err, unix.EPERM) {
+		tb.Skip("needs the right to mount")
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { unmount(tb, dir) })
+}
+
+func unmount(tb testing.TB, dir string) {
+	tb.Helper()
+	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+		tb.Error(err)
+	}
+}
+
+// readOnly lays a read-only view of a folder over it. Files that are open stay
+// writable; everything that is opened from now on is not.
+func readOnly(tb testing.TB, dir string) (mend func()) {
+	tb.Helper()
+	err := unix.Mount(dir, dir, "", unix.MS_BIND, "")
+	if errors.Is(err, unix.EPERM) {
+		tb.Skip("needs the right to mount")
+	}
+	remount := func(flags uintptr) error {
+		return unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_BIND|flags, "")
+	}
+	if err = errors.Join(err, remount(unix.MS_RDONLY)); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { unmount(tb, dir) })
+	return func() {
+		if err := remount(0); err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
+// fillDisk writes until nothing more fits.
+func fillDisk(tb testing.TB, dir string) (mend func()) {
+	tb.Helper()
+	path := filepath.Join(dir, "ballast")
+	file, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer file.Close()
+	zeros := make([]byte, 4096)
+	for err == nil {
+		_, err = file.Write(zeros)
+	}
+	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, io.ErrShortWrite) {
+		tb.Error(err)
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			tb.Error(err)
+		}
+	}
+}
