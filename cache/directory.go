@@ -123,11 +123,13 @@ func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, lim
 
 // DAORow returns one DAO's row. The error is ErrMiss or ErrUnavailable.
 func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOListItem, err error) {
-	row, err := s.View(ctx, directoryItemKey(daoID))
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	row, err := s.client.HGet(ctx, string(directoryRowsKey), daoID).Result()
 	if err != nil {
-		return item, err
+		return item, readError(err)
 	}
-	return item, row.Decode(&item)
+	return decodeRow(row)
 }
 
 func decodePage(values []any) (DirectoryPage, error) {

@@ -20,8 +20,8 @@ type Published struct {
 	// SealedThrough is up to when batches are published, microseconds by the
 	// warehouse's clock.
 	SealedThrough int64 `msgpack:"sealedThrough"`
-	// HeartbeatAt is when the worker last found that nothing newer is to be
-	// published.
+	// HeartbeatAt is when the worker last looked for what is to be published: nothing
+	// before is missing.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// Whole is the last revision at which everything was published.
 	Whole uint64 `msgpack:"whole"`

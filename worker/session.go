@@ -29,6 +29,9 @@ const abandonedEvery = 30 * time.Second
 type session struct {
 	worker    *Worker
 	published cache.Published
+	// began is when the step under way looked for something to publish. Whatever came
+	// since may be missing, however long the publication takes.
+	began time.Time
 	// taken holds the batches within the overlap that are published, with the time
 	// they were sealed at.
 	taken map[uuid.UUID]time.Time
@@ -43,6 +46,7 @@ type session struct {
 
 // step publishes what has changed, or everything when nothing is published.
 func (s *session) step(ctx context.Context) error {
+	s.began = time.Now()
 	now, err := s.worker.warehouse.Now(ctx)
 	if err != nil {
 		return err
@@ -254,7 +258,7 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 // that of cache.BeginPublished where everything was.
 func (s *session) beat(ctx context.Context, now time.Time, token string) error {
 	s.published.SealedThrough = now.UnixMicro()
-	s.published.HeartbeatAt = governance.TimestampOf(time.Now())
+	s.published.HeartbeatAt = governance.TimestampOf(s.began)
 	if err := s.worker.lease.SetPublished(ctx, s.published, token); err != nil {
 		return err
 	}
