@@ -27,6 +27,8 @@ type Published struct {
 	Whole uint64 `msgpack:"whole"`
 	// Identity is that of the Redis when everything was; see Store.Identity.
 	Identity string `msgpack:"identity"`
+	// Unsettled are the DAOs whose numbers did not agree, for a next leader to try again.
+	Unsettled []string `msgpack:"unsettled,omitempty"`
 	// CursorKey signs the cursors of every API node.
 	CursorKey []byte `msgpack:"cursorKey"`
 }

@@ -23,7 +23,7 @@ func redisDrills() []drill {
 			breaks: func(s *stage) func() { s.redis.pause(); return s.redis.resume },
 		},
 		{
-			name: "Redis full, noeviction", fault: "maxmemory below what is used for 20 s: every write is refused", lasts: 20 * time.Second,
+			name: "Redis full, noeviction", fault: "maxmemory 64 KiB below what is used for 20 s: every write is refused", lasts: 20 * time.Second,
 			breaks: func(s *stage) func() { return s.redis.full("noeviction", -1<<16) },
 		},
 		{
@@ -31,7 +31,7 @@ func redisDrills() []drill {
 			breaks: func(s *stage) func() { return s.redis.full("volatile-lru", 100<<10) },
 		},
 		{
-			name: "Redis full, volatile-ttl", fault: "no room at all for 20 s: what has an expiry is evicted, then writes are refused", lasts: 20 * time.Second,
+			name: "Redis full, volatile-ttl", fault: "maxmemory 64 KiB below what is used for 20 s: what has an expiry is evicted", lasts: 20 * time.Second,
 			breaks: func(s *stage) func() { return s.redis.full("volatile-ttl", -1<<16) },
 		},
 		{

@@ -42,15 +42,17 @@ answers that nobody was charged for. *Refused* are honest errors, *unanswered* r
 *Recovery* is from the end of the fault to the moment from which on every node is ready, shows what was imported since, and no
 request failed any more. *Slowest* is the longest anybody waited.
 
-Settings are the defaults, but for %s. Each row is from the last run of its drill; the newest is of %s, on %d cores shared with other work:
+Settings are the defaults, but for %s, and shorter timeouts of the facilitator. Each row is from the last run of its drill; the newest is of %s, on %d cores shared with other work:
 
 | drill | what is done | requests | wrong | refused | unanswered | marked stale | bought | slowest | recovery |
 |---|---|---:|---:|---:|---:|---:|---:|---:|---:|
 `, drillRate, drillCold, 10, payEvery, othersThanDefault(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
 	for _, d := range drills() {
-		if row, played := rows[d.name]; played {
-			fmt.Fprintln(&out, row)
+		row, played := rows[d.name]
+		if !played {
+			row = fmt.Sprintf("| %s | %s | not yet | | | | | | | |", d.name, d.fault)
 		}
+		fmt.Fprintln(&out, row)
 	}
 	return out.String()
 }
@@ -62,6 +64,12 @@ func (r *result) row() string {
 		fault += " (" + r.remark + ")"
 	}
 	t := r.tally
+	if r.failed {
+		fault += " **(failed)**"
+	}
+	if t.requests == 0 {
+		return fmt.Sprintf("| %s | %s | it ended early: no recovery in time, or a process ended | | | | | | | |", r.drill.name, fault)
+	}
 	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %.1f s | %.1f s |", r.drill.name, fault,
 		t.requests, t.wrong, t.refused, t.broken, t.stale, r.bought, t.slowest.Seconds(), r.recovery.Seconds())
 }

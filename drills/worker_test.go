@@ -41,7 +41,7 @@ func workerDrills() []drill {
 			},
 		},
 		{
-			name: "Leader ends", stage: stageOptions{workers: 2, env: []string{"PNYX_LEASE_TTL=60s"}},
+			name: "Leader ends", stage: stageOptions{workers: 2, env: []string{"PNYX_LEASE_TTL=60s", "PNYX_STALE_AFTER=90s"}},
 			fault: "SIGTERM of the leader, whose lease of 60 s has just begun",
 			breaks: func(s *stage) func() {
 				leading, others := s.leader()

@@ -80,6 +80,9 @@ func (s *session) adopt(published cache.Published) {
 	s.published = published
 	s.taken = map[uuid.UUID]time.Time{}
 	s.unsettled = map[string]bool{}
+	for _, daoID := range published.Unsettled {
+		s.unsettled[daoID] = true
+	}
 }
 
 // errFailedOver ends a session: all that is kept beside publication begins anew too.
@@ -240,6 +243,7 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 	s.hold(p)
 	s.published.Revision = p.revision
 	s.unsettled = p.unsettled
+	s.published.Unsettled = slices.Sorted(maps.Keys(p.unsettled))
 	s.worker.metrics.observe(p)
 	for _, hint := range []chan struct{}{s.worker.outdated, s.worker.published} {
 		select {
