@@ -121,11 +121,13 @@ func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Err
 	switch {
 	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrBroken):
 		return cache.View{}, missing
-	case err != nil:
-		return cache.View{}, unavailable(err)
+	case err == nil:
+		if err = v.Decode(payload); err == nil {
+			return v, nil
+		}
+		fallthrough
+	case errors.Is(err, cache.ErrBroken):
+		_ = a.store.AskRenewal(ctx) // the next who finds it asks again
 	}
-	if err := v.Decode(payload); err != nil {
-		return cache.View{}, unavailable(err)
-	}
-	return v, nil
+	return cache.View{}, unavailable(err)
 }

@@ -27,6 +27,8 @@ const (
 	publishingKey Key = namespace + "{worker}:publishing"
 	// outdatedChannel carries the news that something was published.
 	outdatedChannel Key = namespace + "{worker}:outdated"
+	// renewalKey says that a view is broken, or was.
+	renewalKey Key = namespace + "{worker}:renewal"
 
 	fillTag             = namespace + "{fills}:"
 	fillQueueKey    Key = fillTag + "queue"

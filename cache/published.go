@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/vmihailenco/msgpack/v5"
@@ -116,4 +117,40 @@ func (s *Store) Announced(ctx context.Context, heard func()) {
 			heard()
 		}
 	}
+}
+
+// renewalEvery is how often everything is published again for views that do not
+// decode, at the most: if that does not help, nothing will.
+const renewalEvery = 10 * time.Minute
+
+// Values of the key of renewals.
+const (
+	renewalAsked = "asked"
+	renewalDone  = "done"
+)
+
+// AskRenewal asks the worker to publish everything again, because a view does not
+// decode. It does nothing where somebody has, in the last ten minutes.
+func (s *Store) AskRenewal(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return readError(s.client.SetNX(ctx, string(renewalKey), renewalAsked, renewalEvery).Err())
+}
+
+// RenewalAsked says whether somebody has asked to publish everything again.
+func (s *Store) RenewalAsked(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	said, err := s.client.Get(ctx, string(renewalKey)).Result()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return said == renewalAsked, readError(err)
+}
+
+// RenewalDone says that everything was published again.
+func (s *Store) RenewalDone(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	return readError(s.client.Set(ctx, string(renewalKey), renewalDone, renewalEvery).Err())
 }

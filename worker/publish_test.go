@@ -234,6 +234,33 @@ func TestAFlushedRedisIsFilledAgain(t *testing.T) {
 	})
 }
 
+func TestAViewThatDoesNotDecodeIsPublishedAgainWhenSomebodyFindsIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	h.work(h.metrics)
+	a := keyOf("dao.eth", "a")
+	h.hasVotes(a, "1")
+	if err := h.redis.Set(t.Context(), string(cache.VoteSummaryKey(a)), "0000000000000001 broken", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.summary(a); !errors.Is(err, cache.ErrBroken) {
+		t.Fatalf("got %v, want %v", err, cache.ErrBroken)
+	}
+	for range 3 { // however many ask
+		if err := h.store.AskRenewal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.hasVotes(a, "1")
+	h.within(func() error {
+		if asked, err := h.store.RenewalAsked(t.Context()); err != nil || asked {
+			return fmt.Errorf("still asked for: %t, %v", asked, err) //nolint:errorlint // it may be nil
+		}
+		return nil
+	})
+}
+
 // A failover to a replica that was behind is the same: another life of Redis, which
 // lacks what was written last.
 func TestWhatARestartOfRedisTookBackIsPublishedAgain(t *testing.T) {

@@ -69,6 +69,13 @@ func (s *session) step(ctx context.Context) error {
 	case published.Identity != identity:
 		return s.publishAgain(ctx, now, identity)
 	}
+	renewal, err := s.worker.store.RenewalAsked(ctx)
+	if err != nil {
+		return err
+	}
+	if renewal {
+		return s.renew(ctx, now, identity)
+	}
 	if s.taken == nil {
 		s.adopt(published)
 	}
@@ -98,6 +105,15 @@ func (s *session) publishAgain(ctx context.Context, now time.Time, identity stri
 		return err
 	}
 	return s.publishAll(ctx, now, identity)
+}
+
+// renew publishes everything because a node has found a view that does not decode.
+func (s *session) renew(ctx context.Context, now time.Time, identity string) error {
+	s.worker.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: a view does not decode")
+	if err := s.publishAll(ctx, now, identity); err != nil {
+		return err
+	}
+	return s.worker.store.RenewalDone(ctx)
 }
 
 func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
