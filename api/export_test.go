@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -38,6 +39,16 @@ func (a *API) AllocationsOfNoting(path string) float64 {
 	return testing.AllocsPerRun(1000, func() {
 		a.note(c, a.metrics.routes[path], a.trace(c), time.Millisecond)
 	})
+}
+
+// Page says which part of a list an answer is.
+type Page = page
+
+// MetaTexts returns a meta as answers have it, and as encoding/json writes it.
+func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *Page) (written, encoded string, err error) {
+	m := meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: readinessState{status}, Page: p}
+	text, err := json.Marshal(m)
+	return string(m.append(nil)), string(text), err
 }
 
 // Parse reads one value of a parameter.
