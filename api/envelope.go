@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -84,24 +86,38 @@ func (a *API) writeAnswer(c *fiber.Ctx, found rendered, readiness governance.Rea
 	}
 	setJSONHeaders(c)
 	c.Status(fiber.StatusOK)
-	body := c.Response()
-	body.ResetBody()
-	body.AppendBodyString(`{"data":`)
-	body.AppendBody(found.data)
-	var room [metaRoom]byte
-	body.AppendBody(meta{
+	described := meta{
 		RequestID:   requestID(c),
 		GeneratedAt: governance.TimestampOf(now),
 		DataAsOf:    found.view.DataAsOf,
 		Readiness:   readinessState{readiness},
 		Page:        found.page,
-	}.append(append(room[:0], `,"meta":`...)))
-	body.AppendBodyString("}\n")
+	}
+	writeEnvelope(c.Response(), found.data, described)
 	return nil
 }
 
 // metaRoom is the space that most metas need.
 const metaRoom = 512
+
+// mostKept is the longest data that is written into the connection's own buffer. The
+// connection keeps it, as large as its largest answer was.
+const mostKept = 16 << 10
+
+// writeEnvelope makes data and meta a body.
+func writeEnvelope(response *fasthttp.Response, data []byte, described meta) {
+	var room [metaRoom]byte
+	tail := described.append(append(room[:0], `,"meta":`...))
+	tail = append(tail, "}\n"...)
+	if len(data) > mostKept {
+		response.SetBodyRaw(slices.Concat([]byte(`{"data":`), data, tail))
+		return
+	}
+	response.ResetBody()
+	response.AppendBodyString(`{"data":`)
+	response.AppendBody(data)
+	response.AppendBody(tail)
+}
 
 // append writes what encoding/json would, which would take longer for it than
 // everything else about an answer that is at hand. Its texts need no escapes: ids

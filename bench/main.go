@@ -46,6 +46,7 @@ type options struct {
 	root, pnyx, dir, docs string
 	quick                 bool
 	only                  []string
+	nice                  int
 }
 
 func benchCommand(args []string) error {
@@ -56,6 +57,7 @@ func benchCommand(args []string) error {
 	flags.StringVar(&o.dir, "data", "data/bench", "folder that keeps generated data between runs")
 	flags.StringVar(&o.docs, "docs", "docs", "folder to write the documents to; empty for none")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds, and less data")
+	flags.IntVar(&o.nice, "nice", usualNiceness, "niceness of worker and warehouse; 0 where a busy machine would starve them")
 	flags.StringVar(&only, "only", "", "rows to measure, by their ids or how these begin, joined by commas; nothing is written then")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -88,6 +90,7 @@ func (o options) bench(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	w.Niceness = o.nice
 	defer func() { err = errors.Join(err, w.Close()) }()
 	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
 	problems := errors.Join(

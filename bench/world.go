@@ -25,9 +25,9 @@ import (
 // manyPerMinute is a rate that no load here reaches.
 const manyPerMinute = 1_000_000_000
 
-// niceness of the worker and the warehouse: they run beside the node that serves, as
-// they do where each has a share of the machine of its own.
-const niceness = 10
+// usualNiceness is that of the worker and the warehouse: they run beside the node
+// that serves, as they do where each has a share of the machine of its own.
+const usualNiceness = 10
 
 // World is what rows run in: the programs beside the benchmark, and the data they
 // serve. Parts are started when a row first asks for them, and shared by all rows
@@ -38,6 +38,8 @@ type World struct {
 	// Dir keeps generated data between runs.
 	Dir   string
 	Quick bool
+	// Niceness is that of the worker and the warehouse.
+	Niceness int
 	// LoadCores are those of the load generator, ServeCores those of all that serve.
 	LoadCores, ServeCores []int
 	// AllCores are those of programs that nobody waits for.
@@ -67,7 +69,7 @@ type World struct {
 
 // newWorld divides the cores: the first is the generator's, the next one serves.
 func newWorld(pnyx, dir string, quick bool, log io.Writer) (*World, error) {
-	w := &World{Pnyx: pnyx, Dir: dir, Quick: quick, Log: log, saturations: map[string]float64{}, secret: "internal-token-of-the-benchmark-" + rand.Text()}
+	w := &World{Pnyx: pnyx, Dir: dir, Quick: quick, Log: log, Niceness: usualNiceness, saturations: map[string]float64{}, secret: "internal-token-of-the-benchmark-" + rand.Text()}
 	all, err := cores()
 	if err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (w *World) Warehouse(ctx context.Context) (string, driver.Conn, error) {
 // engineAt is the engine over a folder.
 func (w *World) engineAt(dir string) Program {
 	executable, _ := os.Executable() // it is running
-	return Program{Name: "engine", Args: []string{executable, "engine", "-pnyx", w.Pnyx, "-data", dir}, Nice: niceness}
+	return Program{Name: "engine", Args: []string{executable, "engine", "-pnyx", w.Pnyx, "-data", dir}, Nice: w.Niceness}
 }
 
 // Published runs a worker until everything is published, and leaves it running.
@@ -210,7 +212,7 @@ func (w *World) Published(ctx context.Context) error {
 		return err
 	}
 	w.worker, err = w.shared(ctx, Program{
-		Name: "pnyx worker", Args: []string{w.Pnyx, "worker"}, Nice: niceness,
+		Name: "pnyx worker", Args: []string{w.Pnyx, "worker"}, Nice: w.Niceness,
 		Env: append(w.common(), "CLICKHOUSE_URL="+url, "REDIS_URL="+redisURL, "PNYX_ADMIN_LISTEN="+admin),
 	}, func() error { return answersOK("http://" + admin + "/readyz") })
 	return err
