@@ -115,13 +115,13 @@ docs: build ## Renew the generated parts of the documents
 
 .PHONY: bench
 bench: engine bench-tools ## Measure beside yardsticks, and write docs/bench.md (BENCH=quick: under 3 minutes)
-	@cd bench && $(BUILD) -o ../bin/pnyx-bench .
+	@cd bench && $(BUILD) -mod=mod -o ../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 
 SCALE := 1,5,20
 .PHONY: bench-scale
 bench-scale: engine bench-tools ## Measure how everything grows, and write docs/scale.md (SCALE=1,5,20 million ballots; long)
-	@cd bench && $(BUILD) -o ../bin/pnyx-bench .
+	@cd bench && $(BUILD) -mod=mod -o ../bin/pnyx-bench .
 	@bin/pnyx-bench scale -sizes $(SCALE)
 
 .PHONY: bench-tools
