@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -22,17 +23,34 @@ func (w *World) smallProposal(ctx context.Context) (Proposal, error) {
 }
 
 // proposal is the first that a condition lets through.
-func (w *World) proposal(ctx context.Context, condition string) (p Proposal, err error) {
+func (w *World) proposal(ctx context.Context, condition string) (Proposal, error) {
+	found, err := w.proposals(ctx, condition, 1)
+	if err != nil || len(found) == 0 {
+		return Proposal{}, errors.Join(errors.New("there is no proposal where "+condition), err)
+	}
+	return found[0], nil
+}
+
+// proposals are the first that a condition lets through.
+func (w *World) proposals(ctx context.Context, condition string, most int) (found []Proposal, err error) {
 	_, conn, err := w.Warehouse(ctx)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	err = conn.QueryRow(ctx, "SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE "+
-		condition+" LIMIT 1").Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes)
+	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE %s LIMIT %d",
+		condition, most))
 	if err != nil {
-		return p, fmt.Errorf("find a proposal: %w", err)
+		return nil, fmt.Errorf("find proposals: %w", err)
 	}
-	return p, nil
+	defer rows.Close()
+	for rows.Next() {
+		var p Proposal
+		if err := rows.Scan(&p.Key, &p.Source, &p.ExternalID, &p.Votes); err != nil {
+			return nil, fmt.Errorf("find proposals: %w", err)
+		}
+		found = append(found, p)
+	}
+	return found, rows.Err()
 }
 
 // generation is the ordered copy of a proposal's ballots; zero while there is none.

@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Latencies lists what is asked at half of the load that saturates: alone, and
-// while everything is published anew.
+// while a worker publishes.
 func Latencies() []Latency {
 	var all []Latency
 	for _, publishing := range []bool{false, true} {
 		suffix, id := "", ""
 		if publishing {
-			suffix, id = ", everything being published meanwhile", "-publishing"
+			suffix, id = fmt.Sprintf(", %d proposals being published, again and again", touchedAtOnce), "-publishing"
 		}
 		all = append(all,
 			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: freeLoad},
@@ -104,17 +107,21 @@ func (w *World) saturation(id string, measure func() (float64, error)) (float64,
 	return rate, err
 }
 
-// publishedPattern finds the mark of publication, without which a worker publishes
-// everything. What is published already stays and is served meanwhile.
-const publishedPattern = "pnyx:*:{worker}:published"
+// touchedAtOnce is how many proposals each of the publications touches that go on
+// beside a load.
+const touchedAtOnce = 500
 
-// keepPublishing has everything published again and again until it is stopped.
+// keepPublishing imports ballots on many proposals, again and again until it is
+// stopped, so that a worker has always something to publish.
 func (w *World) keepPublishing(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.republish(ctx) // the load shows what comes of it
+			if err := w.touch(ctx); err != nil && ctx.Err() == nil {
+				fmt.Fprintln(w.Log, "  nothing is published meanwhile:", err)
+				return
+			}
 		}
 	})
 	return func() {
@@ -122,6 +129,28 @@ func (w *World) keepPublishing(ctx context.Context) (stop func()) {
 		publishing.Wait()
 	}
 }
+
+// touch imports a ballot on each of many proposals.
+func (w *World) touch(ctx context.Context) error {
+	proposals, err := w.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", touchedAtOnce)
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	for _, p := range proposals {
+		lines.WriteString(w.newBallot(p) + "\n")
+	}
+	path := filepath.Join(w.Dir, "touch.ndjson")
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		return err
+	}
+	_, err = w.Run(ctx, Program{Args: []string{w.Pnyx, "import", path}, Env: w.warehouseEnv(), Nice: w.Niceness})
+	return err
+}
+
+// publishedPattern finds the mark of publication, without which a worker publishes
+// everything. What is published already stays and is served meanwhile.
+const publishedPattern = "pnyx:*:{worker}:published"
 
 // republish has everything published once.
 func (w *World) republish(ctx context.Context) error {

@@ -61,7 +61,7 @@ func (w *World) walk(ctx context.Context, order string) (Sides, error) {
 		world: w, order: order, generation: copied,
 		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, rowsAPage),
 	}
-	return Sides{Ours: walk.pages, Bare: walk.statements}, walk.forget(ctx)
+	return Sides{Ours: walk.pages, Bare: walk.statements}, nil
 }
 
 // copied waits for the ordered copy of a proposal's ballots.
@@ -124,6 +124,8 @@ func (k *walk) page(ctx context.Context) (time.Duration, error) {
 	address := k.path
 	if k.cursor != "" {
 		address += "&cursor=" + url.QueryEscape(k.cursor)
+	} else if err := k.forget(ctx); err != nil {
+		return 0, err
 	}
 	began := time.Now()
 	status, body, err := get(ctx, address, k.world.internal())
@@ -202,13 +204,8 @@ func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	w.ballots++
-	now := time.Now()
 	path := filepath.Join(w.Dir, "arrival.ndjson")
-	id := fmt.Sprintf("bench-%d-%d", now.UnixNano(), w.ballots)
-	line := fmt.Sprintf(`{"id":%q,"proposal":{"id":%q},"space":{"id":%q},"voter":%q,"created":%d,"choice":1,"vp":1}`,
-		id, p.ExternalID, p.Source, "0x"+strconv.FormatInt(now.UnixNano(), 16), now.Unix())
-	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(w.newBallot(p)+"\n"), 0o600); err != nil {
 		return 0, err
 	}
 	began := time.Now()
@@ -223,6 +220,15 @@ func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
 		return err
 	})
 	return time.Since(began).Seconds(), err
+}
+
+// newBallot is a ballot of a new voter, as Snapshot publishes it.
+func (w *World) newBallot(p Proposal) string {
+	w.ballots++
+	now := time.Now()
+	name := strconv.FormatInt(now.UnixNano()+int64(w.ballots), 16)
+	return fmt.Sprintf(`{"id":"bench-%s","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%s","created":%d,"choice":1,"vp":1}`,
+		name, p.ExternalID, p.Source, name, now.Unix())
 }
 
 // votes reads how many votes a summary counts.
