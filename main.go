@@ -60,7 +60,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), apiCommand(), workerCommand(), importCommand(),
 		tokenCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
-		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(),
+		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(),
 	)
 	return root
 }

@@ -35,6 +35,8 @@ type pass struct {
 	looked    bool
 	layer     layer
 	readiness governance.Readiness
+	// leftBytes is the length of a body that an edge sends.
+	leftBytes int
 }
 
 // cameFrom notes where the answer was found. A nil pass is that of nobody.
@@ -165,7 +167,7 @@ func (a *API) settle(c *fiber.Ctx) {
 	}
 	counted := access.Answer{TokenID: p.caller.ID, Route: p.route.ID, Status: status, Charged: charged}
 	if isGet {
-		counted.Bytes = len(c.Response().Body())
+		counted.Bytes = len(c.Response().Body()) + p.leftBytes
 	}
 	a.meter.Count(counted, a.now())
 }

@@ -230,6 +230,10 @@ func (a *API) serve(route Route) fiber.Handler {
 			c.Status(fiber.StatusNotModified)
 			return nil
 		}
+		if pass.isLeftToEdge(c) {
+			return a.leaveToEdge(c, pass, values, answer, readiness)
+		}
+		a.tellHowLongToKeep(c, pass, values, answer, readiness)
 		if err := a.writeAnswer(c, answer, readiness); err != nil {
 			return err
 		}

@@ -37,11 +37,12 @@ func (a *API) writeCaching(c *fiber.Ctx, p *pass, found rendered, readiness gove
 	case p.route.Paid():
 		setPlain(c, fiber.HeaderCacheControl, found.control)
 	default:
-		control := found.control
-		if lifetime := a.edgeLifetime(p.route, found, readiness); lifetime != p.route.Fresh.Edge {
+		control, lifetime := found.control, a.edgeLifetime(p.route, found, readiness)
+		if lifetime != p.route.Fresh.Edge {
 			control = p.route.Fresh.forAll(lifetime)
 		}
 		setPlain(c, fiber.HeaderCacheControl, control)
+		tellWhenItEnds(c, lifetime) // after it: what nginx reads last holds
 	}
 	if p.route.Personal {
 		return

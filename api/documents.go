@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
@@ -80,6 +82,15 @@ func (d document) send(c *fiber.Ctx) error {
 // than what could be made for one answer in another encoding.
 func zips(c *fiber.Ctx) bool {
 	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip") == "gzip"
+}
+
+// DocumentPaths lists the documents, which are the same for everyone.
+func DocumentPaths() []string {
+	paths := []string{pathOpenAPI, pathAgents, pathCatalog, pathDocs}
+	for _, file := range slices.Sorted(maps.Keys(referenceKinds())) {
+		paths = append(paths, referencePath(file))
+	}
+	return paths
 }
 
 // documents registers everything there is to read about the routes.

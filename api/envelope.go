@@ -19,8 +19,19 @@ import (
 // headerRequestID carries the request's id both ways.
 const headerRequestID = "X-Request-Id"
 
-// maxRequestID bounds an id that a caller brings.
-const maxRequestID = 64
+// maxRequestID bounds an id that a caller brings, which is made of
+// requestIDCharacters. The dash is the last one, so that they are a class of a
+// regular expression as well.
+const (
+	maxRequestID        = 64
+	requestIDCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
+
+// RequestIDPattern is a regular expression of the request ids that are taken over
+// from callers.
+func RequestIDPattern() string {
+	return fmt.Sprintf("^[%s]{1,%d}$", requestIDCharacters, maxRequestID)
+}
 
 // answer is what a handler found.
 type answer struct {
@@ -205,5 +216,5 @@ func isSaneID(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false
 	}
-	return strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+	return strings.Trim(id, requestIDCharacters) == ""
 }

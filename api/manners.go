@@ -88,6 +88,7 @@ func setTiming(c *fiber.Ctx, took time.Duration) {
 // about to end.
 func (a *API) handle(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
+		a.unwrapEdge(request)
 		defer func() {
 			if a.draining.Load() {
 				request.SetConnectionClose()

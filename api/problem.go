@@ -130,19 +130,29 @@ func fromFiber(c *fiber.Ctx, err *fiber.Error) *Error {
 	case http.StatusNotFound:
 		return noSuchPath(strings.Clone(c.Path()))
 	case http.StatusMethodNotAllowed:
-		return &Error{
-			Status: err.Code, Code: CodeMethodNotAllowed,
-			Message: fmt.Sprintf("%s is not allowed here", method(c)),
-			Details: map[string]any{"allowed": allowedMethods()},
-		}
+		return methodNotAllowed(method(c))
 	}
 	if err.Code < http.StatusInternalServerError {
-		return &Error{Status: err.Code, Code: CodeValidation, Message: strings.ToLower(http.StatusText(err.Code))}
+		return notARequest(err.Code)
 	}
 	return &Error{
 		Status: http.StatusInternalServerError, Code: CodeInternal,
 		Message: "something went wrong on our side", Cause: err,
 	}
+}
+
+// methodNotAllowed is the error of a method that nothing here has.
+func methodNotAllowed(method string) *Error {
+	return &Error{
+		Status: http.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,
+		Message: method + " is not allowed here",
+		Details: map[string]any{"allowed": allowedMethods()},
+	}
+}
+
+// notARequest is the error of what cannot be read as a request.
+func notARequest(status int) *Error {
+	return &Error{Status: status, Code: CodeValidation, Message: strings.ToLower(http.StatusText(status))}
 }
 
 // writeError sends an error in its envelope: the only place that does.
@@ -156,12 +166,17 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 		c.Set(name, value)
 	}
 	c.Set(fiber.HeaderCacheControl, errorControl(c, e.Status))
+	return writeJSON(c, e.Status, e.envelope(requestID(c)))
+}
+
+// envelope is the error as a body.
+func (e *Error) envelope(requestID string) errorEnvelope {
 	details := e.Details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return writeJSON(c, e.Status, errorEnvelope{
+	return errorEnvelope{
 		Error: errorBody{Code: e.Code, Message: e.Message, Details: details},
-		Meta:  errorMeta{RequestID: requestID(c)},
-	})
+		Meta:  errorMeta{RequestID: requestID},
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 )
@@ -34,19 +35,25 @@ func (a *API) reference() {
 		setDocumentCaching(c)
 		return c.Redirect(pathDocs, fiber.StatusMovedPermanently)
 	})
-	for name, kind := range map[string]string{
+	for name, kind := range referenceKinds() {
+		a.read(referencePath(name), serveDocument(kind, referenceFile(name)))
+	}
+}
+
+// referenceKinds are the media types of the files that the page loads.
+func referenceKinds() map[string]string {
+	return map[string]string{
 		"start.js":                "text/javascript; charset=utf-8",
 		"style.css":               "text/css; charset=utf-8",
 		"icon.svg":                "image/svg+xml",
 		"swagger-ui.css.gz":       "text/css; charset=utf-8",
 		"swagger-ui-bundle.js.gz": "text/javascript; charset=utf-8",
-	} {
-		served := name
-		if path.Ext(name) == ".gz" {
-			served = name[:len(name)-len(".gz")]
-		}
-		a.read(pathDocs+"/"+served, serveDocument(kind, referenceFile(name)))
 	}
+}
+
+// referencePath is where a file is served: unpacked, under the name it had before.
+func referencePath(name string) string {
+	return pathDocs + "/" + strings.TrimSuffix(name, ".gz")
 }
 
 // referenceFile reads a file of the reference; one that is kept gzipped is unpacked.

@@ -27,6 +27,7 @@ type Config struct {
 	Worker    Worker
 	Purge     Purge
 	Payment   Payment
+	Edge      Edge
 	Import    Import
 	Log       Log
 	Trace     Trace
@@ -86,6 +87,16 @@ type Payment struct {
 	Window         time.Duration `env:"X402_WINDOW" envDefault:"2m" unit:"duration" doc:"How long a payment that is signed now should stay valid."`
 	VerifyTimeout  time.Duration `env:"X402_VERIFY_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Longest time the facilitator may take to check a payment."`
 	SettleTimeout  time.Duration `env:"X402_SETTLE_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Longest time a caller waits for a settlement; after that it is looked into in the background."`
+}
+
+// Edge is the cache before the API nodes.
+type Edge struct {
+	Listen      string   `env:"PNYX_EDGE_LISTEN" envDefault:"127.0.0.1:8000" unit:"host:port" doc:"Where the edge listens."`
+	AdminListen string   `env:"PNYX_EDGE_ADMIN_LISTEN" envDefault:"127.0.0.1:9091" unit:"host:port" doc:"Where health and status of the edge are served; keep it private."`
+	Origin      string   `env:"PNYX_EDGE_ORIGIN" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Where the edge finds the API nodes. They trust its word on addresses if it is in PNYX_TRUSTED_PROXIES."`
+	Dir         string   `env:"PNYX_EDGE_DIR" envDefault:"./data/edge" unit:"path" doc:"Folder that holds the edge's cache and temporary files."`
+	CacheSize   ByteSize `env:"PNYX_EDGE_CACHE_SIZE" envDefault:"1GiB" unit:"bytes" doc:"Most space the edge's cache takes."`
+	Modules     string   `env:"PNYX_EDGE_MODULES" envDefault:"/usr/lib/nginx/modules" unit:"path" doc:"Folder that holds nginx's modules; the one of Lua is needed."`
 }
 
 // Import is how pnyx import reads files.

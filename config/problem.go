@@ -50,6 +50,7 @@ func (c *Config) contradictions(sound map[any]field) []Problem {
 	api, store, cache, worker, purge, payment := &c.API, &c.Warehouse, &c.Cache, &c.Worker, &c.Purge, &c.Payment
 	pairs := []contradiction{
 		{&api.AdminListen, &api.Listen, overlap(api.AdminListen, api.Listen), "must not share a port with"},
+		{&c.Edge.AdminListen, &c.Edge.Listen, overlap(c.Edge.AdminListen, c.Edge.Listen), "must not share a port with"},
 		{&store.Cluster, &store.URL, store.Cluster != "" && store.URL == "", "needs a server in"},
 		{&cache.Timeout, &api.RequestTimeout, cache.Timeout >= api.RequestTimeout, "must stay below"},
 		{&c.Access.LimitTimeout, &api.RequestTimeout, c.Access.LimitTimeout >= api.RequestTimeout, "must stay below"},

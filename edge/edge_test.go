@@ -1,0 +1,260 @@
+package edge_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pnyx/access"
+	"pnyx/api"
+)
+
+// outOfDate is how long to wait for an answer that was good for a second: nginx
+// counts whole ones.
+const outOfDate = 2500 * time.Millisecond
+
+// origin is an origin that answers as a test wants it to.
+type origin struct {
+	*httptest.Server
+
+	// asked counts requests, and seen keeps the last one.
+	asked atomic.Int64
+	mu    sync.Mutex
+	seen  *http.Request
+}
+
+func newOrigin(tb testing.TB, answer http.HandlerFunc) *origin {
+	tb.Helper()
+	o := &origin{}
+	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.asked.Add(1)
+		o.mu.Lock()
+		o.seen = r
+		o.mu.Unlock()
+		answer(w, r)
+	}))
+	tb.Cleanup(o.Close)
+	return o
+}
+
+func (o *origin) last() *http.Request {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.seen
+}
+
+func TestAStampedeIsOneRequest(t *testing.T) {
+	t.Parallel()
+	control := "public, s-maxage=1"
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(200 * time.Millisecond) // so that the others come meanwhile
+		w.Header().Set("Cache-Control", control)
+		fmt.Fprint(w, r.URL.Path)
+	})
+	e := startEdge(t, o.URL)
+	e.together(100, "/v2/daos/unknown-yet")
+	<-time.After(outOfDate)
+	if got := o.asked.Load(); got > 2 { // two, if asking took longer than the answer was good for
+		t.Errorf("an answer that is not there: got %d requests, want one", got)
+	}
+	o.asked.Store(0)
+	control = "public, s-maxage=3600"
+	e.together(100, "/v2/daos/unknown-yet")
+	if got := o.asked.Load(); got != 1 {
+		t.Errorf("an answer out of date: got %d requests, want one", got)
+	}
+}
+
+func TestStaleAnswersGoOnWithinTheirBounds(t *testing.T) {
+	t.Parallel()
+	const stale = "public, s-maxage=1, stale-if-error=3600"
+	var status atomic.Int64
+	status.Store(http.StatusOK)
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", map[bool]string{true: stale, false: "public, s-maxage=1"}[r.URL.Path != "/v2/daos"])
+		if status.Load() != http.StatusOK {
+			w.Header().Set("Cache-Control", "no-store")
+		}
+		w.WriteHeader(int(status.Load()))
+		fmt.Fprint(w, "data")
+	})
+	e := startEdge(t, o.URL)
+	e.get("/v2/daos/a")
+	e.get("/v2/daos")
+	<-time.After(outOfDate)
+	status.Store(http.StatusServiceUnavailable)
+	if got := e.get("/v2/daos/a"); got.status != http.StatusOK || got.body != "data" || got.header.Get("Age") == "" ||
+		!strings.Contains(got.header.Get("Cache-Status"), "pnyx-edge; hit") {
+		t.Errorf("while the origin fails: got %d %v, want the stale answer, and its age", got.status, got.header)
+	}
+	if got := e.get("/v2/daos"); got.status != http.StatusServiceUnavailable {
+		t.Errorf("while the origin fails, without a word on stale answers: got %d, want 503", got.status)
+	}
+	status.Store(http.StatusNotFound)
+	e.eventually(func() error { // it is gone, which is no failure
+		if got := e.get("/v2/daos/a"); got.status != http.StatusNotFound {
+			return fmt.Errorf("what is gone: got %d, want 404", got.status)
+		}
+		return nil
+	})
+	o.CloseClientConnections()
+	o.Close()
+	if got := e.get("/v2/daos/a"); got.status != http.StatusOK {
+		t.Errorf("while the origin is stopped: got %d, want the stale answer", got.status)
+	}
+	for _, path := range []string{"/v2/daos", "/v2/daos/b", "/v2/proposals"} {
+		got := e.get(path, "X-Request-Id", "mine")
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"code":"UNAVAILABLE"`) ||
+			!strings.Contains(got.body, `"requestId":"mine"`) || got.header.Get("Retry-After") == "" {
+			t.Errorf("%s without an origin: got %d %v %s, want 503 in the envelope", path, got.status, got.header, got.body)
+		}
+	}
+}
+
+func TestSpellingsOfARequestShareAnAnswer(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=3600")
+		w.Header().Set("Vary", "Accept-Encoding")
+		fmt.Fprint(w, "data")
+	})
+	e := startEdge(t, o.URL)
+	for _, same := range [][]string{
+		{"/v2/daos", "/v2/daos?", "/v2/daos?limit=50"},
+		{
+			"/v2/daos?hasVoteData=true&coverageStatus=complete&limit=5", "/v2/daos?limit=5&coverageStatus=complete&hasVoteData=true",
+			"/v2/daos?coverageStatus=complete&limit=5&hasVoteData=true",
+		},
+		{"/v2/daos?hasVoteData=true&hasForumData=false", "/v2/daos?hasForumData=false&limit=50&hasVoteData=true"},
+		{"/v2/meta/pricing", "/v2/meta/pricing?"},
+		{"/v2/daos/a.eth"},
+		{"/v2/daos/A.eth"},
+		{"/docs", "/docs?"},
+	} {
+		before := o.asked.Load()
+		for _, path := range same {
+			for _, encoding := range []string{"gzip", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8"} {
+				e.get(path, "Accept-Encoding", encoding)
+			}
+		}
+		if got := o.asked.Load() - before; got != 1 {
+			t.Errorf("%v: got %d requests at the origin, want one", same, got)
+		}
+	}
+	e.get("/v2/daos?limit=50")
+	before := o.asked.Load()
+	for _, plain := range []string{"", "identity", "br", "gzip;q=0", "x-gzip"} {
+		e.get("/v2/daos", "Accept-Encoding", plain)
+	}
+	if got := o.asked.Load() - before; got > 1 {
+		t.Errorf("without compression: got %d requests at the origin, want one", got)
+	}
+}
+
+func TestWhatNobodyRecognisesIsPassedOnAndNotKept(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=3600")
+		fmt.Fprint(w, r.RequestURI)
+	})
+	e := startEdge(t, o.URL)
+	e.get("/v2/daos")
+	e.get("/v2/daos?limit=5")
+	for _, path := range []string{
+		"/v2/daos?limit=5&limit=6", "/v2/daos?limit=5&limit=5", "/v2/daos?Limit=5", "/v2/daos?limit=05", "/v2/daos?limit=%35", "/v2/daos?limit=",
+		"/v2/daos?limit", "/v2/daos?x=1", "/v2/daos?limit=5&", "/v2/daos?limit=5&x=1", "/v2/daos?limit=5#", "/v2/daos?hasVoteData=TRUE",
+		"/v2/daos?coverageStatus=nonsense", "/v2/d%61os", "/v2//daos", "/v2/./daos", "/v2/daos/a/../b", "/v2/daos/a%2Fb", "/v2/daos/", "/v2/daos/a?x=1",
+		"/v2/meta/usage", "/", "/nowhere", "/v2/daos?limit=5+", "/docs?x=1",
+	} {
+		wanted := strings.TrimSuffix(path, "#")
+		before := o.asked.Load()
+		for range 2 {
+			if got := e.get(path); got.body != wanted && !strings.HasSuffix(path, "#") {
+				t.Errorf("%s: the origin was asked for %s", path, got.body)
+			}
+		}
+		if got := o.asked.Load() - before; got != 2 && !strings.HasSuffix(path, "#") {
+			t.Errorf("%s: got %d requests at the origin, want two", path, got)
+		}
+	}
+}
+
+func TestACallerCanNeitherPretendToBeAnEdgeNorLeaveTraces(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=3600")
+		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
+		w.Header().Set("Surrogate-Key", "all")
+		w.Header().Set("Server-Timing", "app;dur=1")
+	})
+	e := startEdge(t, o.URL)
+	forged := []string{
+		access.HeaderInternal, internalToken, api.HeaderFill, "x", access.HeaderToken, "secret", "X-Request-Id", "alice.1", "Cookie", "a=b",
+	}
+	for path, proof := range map[string]string{
+		"/v2/daos": "", "/v2/daos?x=1": "", "/nowhere": "", "/v2/meta/usage": "", "/internal/edge/authorize/v2/proposals": "",
+		"/v2/proposals": internalToken, "/v2/proposals/p1_x/votes?limit=3": internalToken,
+	} {
+		e.get(path, forged...)
+		asked := o.last()
+		if got := asked.Header.Get(access.HeaderInternal); got != proof {
+			t.Errorf("%s: the origin got the internal token %q, want %q", path, got, proof)
+		}
+		if got := asked.Header.Get(api.HeaderFill); got != "" {
+			t.Errorf("%s: the origin was told to fill %q", path, got)
+		}
+		if want := path; proof != "" && asked.RequestURI != api.PathAuthorize+want {
+			t.Errorf("%s: the origin was asked for %s", path, asked.RequestURI)
+		}
+	}
+	e.get("/v2/daos/a", forged...)
+	if asked := o.last(); asked.Header.Get(access.HeaderToken) != "" || asked.Header.Get("X-Request-Id") == "alice.1" {
+		t.Errorf("what is kept for everyone was asked for with %v", asked.Header)
+	}
+	for _, id := range []string{"alice.1", "bob.2"} {
+		got := e.get("/v2/daos/a", "X-Request-Id", id)
+		if got.header.Get("X-Request-Id") != id || len(got.header.Values("X-Request-Id")) != 1 {
+			t.Errorf("request id: got %v, want the caller's own %s", got.header.Values("X-Request-Id"), id)
+		}
+		for _, name := range []string{"Surrogate-Key", "Server-Timing"} {
+			if got := got.header.Get(name); got != "" {
+				t.Errorf("%s is shown: %s", name, got)
+			}
+		}
+	}
+	for _, method := range []string{http.MethodHead, http.MethodOptions, http.MethodPost} {
+		if _, err := e.try(method, "/v2/proposals", forged...); err != nil {
+			t.Fatal(err)
+		}
+		if asked := o.last(); asked.RequestURI != "/v2/proposals" || asked.Header.Get(access.HeaderInternal) != "" || asked.Method != method {
+			t.Errorf("%s: the origin was asked %s %s with %v", method, asked.Method, asked.RequestURI, asked.Header)
+		}
+	}
+	e.get("/v2/proposals", "PAYMENT-SIGNATURE", "x")
+	if asked := o.last(); asked.RequestURI != "/v2/proposals" || asked.Header.Get(access.HeaderInternal) != "" {
+		t.Errorf("a payment: the origin was asked %s with %v", asked.RequestURI, asked.Header)
+	}
+}
+
+func TestTheEdgeRefusesInTheEnvelope(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
+	e := startEdge(t, o.URL)
+	for path, want := range map[string]int{
+		api.PathBody + "x":                          http.StatusNotFound,
+		"/v2/daos?x=" + strings.Repeat("x", 40<<10): http.StatusRequestURITooLong,
+	} {
+		got := e.get(path)
+		if got.status != want || !strings.HasPrefix(got.body, `{"error":{"code":"`) || got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%.40s: got %d %v %s, want %d in the envelope", path, got.status, got.header, got.body, want)
+		}
+	}
+	if got := o.asked.Load(); got != 0 {
+		t.Errorf("got %d requests at the origin, want none", got)
+	}
+}

@@ -1,0 +1,196 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"sync"
+	"testing"
+	"time"
+
+	"pnyx/edge"
+)
+
+// soon is how long anything in these tests may take. Nothing waits for it when
+// all is well.
+const soon = 30 * time.Second
+
+// internalToken is that of the edge under test.
+const internalToken = "internal-token-of-the-tests-of-the-edge"
+
+// modules is where Debian keeps nginx's modules.
+const modules = "/usr/lib/nginx/modules"
+
+// requireNginx skips a test where there is no nginx to run.
+func requireNginx(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs nginx, which -short leaves out")
+	}
+	_, err := edge.Locate(modules)
+	if err != nil && os.Getenv("PNYX_TEST_REQUIRE_NGINX") != "" {
+		tb.Fatal(err)
+	}
+	if err != nil {
+		tb.Skip(err)
+	}
+}
+
+// nginx is an edge under test.
+type nginx struct {
+	testing.TB
+
+	base   string
+	client *http.Client
+}
+
+// startEdge runs an edge before an origin until the end of the test.
+func startEdge(tb testing.TB, origin string) *nginx {
+	tb.Helper()
+	requireNginx(tb)
+	listen, admin := freeAddress(tb), freeAddress(tb)
+	options := edge.Options{
+		Listen: listen, AdminListen: admin, Origin: origin, Dir: tb.TempDir(), CacheBytes: 64 << 20,
+		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: soon, Modules: modules,
+	}
+	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
+		options.User = me.Username
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var log lockedBuffer
+	ended := make(chan error, 1)
+	go func() { ended <- edge.Run(ctx, options, io.Discard, &log) }()
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
+	e := &nginx{TB: tb, base: "http://" + listen, client: &http.Client{Transport: transport, Timeout: soon}}
+	tb.Cleanup(func() {
+		transport.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			tb.Errorf("the end of nginx: %v", err)
+		}
+		if log := log.String(); log != "" && tb.Failed() {
+			tb.Logf("nginx says:\n%s", log)
+		}
+	})
+	e.eventually(func() error {
+		response, err := e.client.Get("http://" + admin + "/healthz")
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	})
+	return e
+}
+
+// answer is a response, read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// get asks for a path, with headers given as name and value in turn.
+func (e *nginx) get(path string, headers ...string) answer {
+	e.Helper()
+	got, err := e.try(http.MethodGet, path, headers...)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return got
+}
+
+// try asks from any goroutine.
+func (e *nginx) try(method, path string, headers ...string) (answer, error) {
+	request, err := http.NewRequest(method, e.base+path, http.NoBody)
+	if err != nil {
+		return answer{}, err
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Add(headers[i], headers[i+1])
+	}
+	response, err := e.client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return answer{status: response.StatusCode, header: response.Header, body: string(body)}, nil
+}
+
+// together asks for a path as often, at the same time.
+func (e *nginx) together(times int, path string) {
+	e.Helper()
+	problems := make(chan error, times)
+	for range times {
+		go func() {
+			got, err := e.try(http.MethodGet, path)
+			if err == nil && got.status != http.StatusOK {
+				err = fmt.Errorf("GET %s: got %d %s", path, got.status, got.body)
+			}
+			problems <- err
+		}()
+	}
+	var all []error
+	for range times {
+		all = append(all, <-problems)
+	}
+	if err := errors.Join(all...); err != nil {
+		e.Error(err)
+	}
+}
+
+func (e *nginx) eventually(check func() error) {
+	e.Helper()
+	deadline := time.NewTimer(soon)
+	defer deadline.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			e.Fatal(err)
+		}
+	}
+}
+
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
