@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,13 @@ func (e *nginx) try(method, path string, headers ...string) (answer, error) {
 		return answer{}, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	reader := io.Reader(response.Body)
+	if response.Header.Get("Content-Encoding") == "gzip" && method == http.MethodGet && response.StatusCode == http.StatusOK {
+		if reader, err = gzip.NewReader(response.Body); err != nil {
+			return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+	}
+	body, err := io.ReadAll(reader)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}

@@ -1,0 +1,215 @@
+package edge_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pnyx/access"
+)
+
+// fewSteps is how many steps the interleavings have, unless
+// PNYX_TEST_EDGE_STEPS says otherwise.
+const fewSteps = 3000
+
+// walkers take steps at the same time.
+const walkers = 8
+
+// crowd is everybody who may come to the edge, and what is true of them.
+type crowd struct {
+	*node
+
+	partners []partner // with the whole scope, and months without an end
+	small    partner
+	poor     partner
+	fickle   partner
+	// revoked says whether the fickle one's token is revoked; it is only changed while
+	// nobody asks with it.
+	revoked bool
+	gate    sync.RWMutex
+	reads   sync.Map // partner → *atomic.Int64: answers with data
+	bodies  sync.Map // ETag → title
+	kinds   sync.Map // what happened, for the log
+	steps   atomic.Int64
+}
+
+// poorMonth is the quota of the poor one.
+const poorMonth = 20
+
+// TestNoInterleavingLetsABodyOutOrMiscountsIt has everybody come at once, in any
+// order, while data is published and a token is revoked and made good again.
+func TestNoInterleavingLetsABodyOutOrMiscountsIt(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	c := &crowd{node: n}
+	for range 3 {
+		c.partners = append(c.partners, n.issue(1_000_000, access.V2All))
+	}
+	c.small, c.poor = n.issue(1_000_000, access.V2Standard), n.issue(poorMonth, access.V2Plus)
+	c.fickle = n.issue(1_000_000, access.V2All)
+	for _, p := range append([]partner{c.small, c.poor, c.fickle}, c.partners...) {
+		c.reads.Store(p, &atomic.Int64{})
+	}
+	c.steps.Store(fewSteps)
+	if text := os.Getenv("PNYX_TEST_EDGE_STEPS"); text != "" {
+		steps, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.steps.Store(steps)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var walking sync.WaitGroup
+	for i := range walkers {
+		walking.Go(func() {
+			dice := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // a game
+			for c.steps.Add(-1) >= 0 && !t.Failed() {
+				c.step(dice)
+			}
+		})
+	}
+	walking.Wait()
+	c.reads.Range(func(who, reads any) bool {
+		if got, want := n.used(who.(partner)), reads.(*atomic.Int64).Load(); got != want {
+			t.Errorf("a month: got %d used after %d answers with data", got, want)
+		}
+		return true
+	})
+	if got := n.used(c.poor); got > poorMonth {
+		t.Errorf("the poor one: got %d reads, want %d at the most", got, poorMonth)
+	}
+	c.kinds.Range(func(kind, times any) bool {
+		t.Logf("%-22s %d", kind, times.(*atomic.Int64).Load())
+		return true
+	})
+}
+
+// step does one thing.
+func (c *crowd) step(dice *rand.Rand) {
+	switch roll := dice.IntN(1000); {
+	case roll < 10:
+		c.publish(dice.IntN(len(keys)))
+		c.note("published")
+	case roll < 12:
+		c.turn()
+	default:
+		c.ask(dice)
+	}
+}
+
+// turn revokes the fickle one's token, or makes it good again.
+func (c *crowd) turn() {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	c.revoked = !c.revoked
+	c.publishTokens(func(r access.Record) bool { return !c.revoked || r.ID != c.fickle.id })
+	c.waitFor(c.fickle, map[bool]int{true: http.StatusUnauthorized, false: http.StatusOK}[c.revoked])
+	c.note("turned")
+}
+
+// visit is one request: who asks, and which statuses are true.
+type visit struct {
+	who     partner
+	headers []string
+	status  []int
+}
+
+func (c *crowd) visit(dice *rand.Rand) visit {
+	data := []int{http.StatusOK, http.StatusNotModified}
+	as := func(p partner, status ...int) visit {
+		return visit{p, []string{access.HeaderToken, p.token}, status}
+	}
+	switch dice.IntN(10) {
+	case 0:
+		return visit{partner{}, nil, []int{http.StatusPaymentRequired}}
+	case 1:
+		return visit{partner{}, []string{access.HeaderInternal, internalToken, "X-Edge-Fill", "x"}, []int{http.StatusPaymentRequired}}
+	case 2:
+		return as(partner{token: access.NewToken(access.NewID())}, http.StatusUnauthorized)
+	case 3:
+		return as(c.small, http.StatusForbidden)
+	case 4:
+		return as(c.poor, http.StatusOK, http.StatusNotModified, http.StatusTooManyRequests)
+	case 5, 6:
+		if c.revoked {
+			return as(c.fickle, http.StatusUnauthorized)
+		}
+		return as(c.fickle, data...)
+	}
+	return as(c.partners[dice.IntN(len(c.partners))], data...)
+}
+
+// ask asks for a proposal, and judges the answer.
+func (c *crowd) ask(dice *rand.Rand) {
+	c.gate.RLock()
+	defer c.gate.RUnlock()
+	which := dice.IntN(len(keys))
+	v := c.visit(dice)
+	if encoding := []string{"", "gzip", "br, gzip;q=0"}[dice.IntN(3)]; encoding != "" {
+		v.headers = append(v.headers, "Accept-Encoding", encoding)
+	}
+	if held := c.held(dice, which); held != "" {
+		v.headers = append(v.headers, "If-None-Match", held)
+	}
+	method := http.MethodGet
+	if dice.IntN(20) == 0 {
+		method = http.MethodHead
+	}
+	got, err := c.try(method, pathOf(which)+[]string{"", "?"}[dice.IntN(2)], v.headers...)
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	c.judge(v, method, which, got)
+}
+
+// held is the name of an answer that the caller may have, if any.
+func (c *crowd) held(dice *rand.Rand, which int) string {
+	if dice.IntN(4) != 0 {
+		return ""
+	}
+	etag, _ := c.bodies.Load(which)
+	text, _ := etag.(string)
+	return text
+}
+
+func (c *crowd) judge(v visit, method string, which int, got answer) {
+	c.note(fmt.Sprintf("%s %d", method, got.status))
+	allowed := false
+	for _, status := range v.status {
+		allowed = allowed || got.status == status
+	}
+	hasData := strings.Contains(got.body, "revision") || strings.Contains(got.body, "proposalKey")
+	if !allowed || hasData != (got.status == http.StatusOK && method == http.MethodGet) {
+		c.Errorf("%v: got %d %v %.300s, want one of %v", v.headers, got.status, got.header, got.body, v.status)
+		return
+	}
+	if !hasData {
+		return
+	}
+	reads, _ := c.reads.Load(v.who)
+	reads.(*atomic.Int64).Add(1)
+	if status := got.header.Get("Cache-Status"); strings.HasSuffix(status, "pnyx-edge; hit") {
+		c.note("from the edge")
+	}
+	if !strings.Contains(got.body, string(keys[which])) {
+		c.Errorf("%s: got %.300s", keys[which], got.body)
+	}
+	etag, said := got.header.Get("ETag"), fmt.Sprint(which, revisionIn(got.body))
+	if before, known := c.bodies.LoadOrStore(etag, said); known && before != said {
+		c.Errorf("%s names %v, and %v", etag, before, said)
+	}
+	c.bodies.Store(which, etag)
+}
+
+func (c *crowd) note(kind string) {
+	times, _ := c.kinds.LoadOrStore(kind, &atomic.Int64{})
+	times.(*atomic.Int64).Add(1)
+}

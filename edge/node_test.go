@@ -1,0 +1,483 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/cache/cachetest"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+)
+
+// keys are of proposals that nodes under test know.
+var keys = []governance.ProposalKey{
+	"p1_f_XfJz_6yGy1gCgoSU2qbg", "p1_QTih_6Tc8DCYv4aSbi5x1Q", "p1_AAAAAAAAAAAAAAAAAAAAAA", "p1_BBBBBBBBBBBBBBBBBBBBBA",
+}
+
+// node is an API node with an edge before it.
+type node struct {
+	*nginx
+
+	store    *cache.Store
+	registry *prometheus.Registry
+	// direct asks the node without the edge.
+	direct *nginx
+	// revision is the last one published.
+	revision atomic.Uint64
+	mu       sync.Mutex
+	records  []access.Record
+	edition  uint64
+}
+
+// startNode runs a node that knows one DAO and some proposals, and an edge before it.
+func startNode(tb testing.TB) *node {
+	tb.Helper()
+	requireNginx(tb)
+	url := cachetest.Embedded(tb)
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pipeline, err := cache.OpenPipeline(url, soon)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n := &node{store: store, registry: prometheus.NewRegistry()}
+	n.nginx = &nginx{TB: tb}
+	logger := slog.New(slog.DiscardHandler)
+	served := api.New(api.Options{
+		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
+		Tokens: access.NewDirectory(store, time.Time{}), Internal: access.NewInternal([]string{internalToken}),
+		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
+		Addresses: ratelimit.NewAddresses(0, nil), Meter: access.NewMeter(store, logger),
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { served.Watch(ctx) })
+	running.Go(func() { _ = served.Serve(listener) }) // until Shutdown
+	tb.Cleanup(func() {
+		stop()
+		_ = served.Shutdown(context.WithoutCancel(ctx)) // connections of the edge may be open
+		running.Wait()
+		pipeline.Close()
+		store.Close()
+	})
+	n.publish(0)
+	n.nginx = startEdge(tb, "http://"+listener.Addr().String())
+	n.direct = &nginx{TB: tb, base: "http://" + listener.Addr().String(), client: n.client}
+	n.admit()
+	n.eventually(func() error {
+		if got := n.direct.get("/v2/daos/a"); got.status != http.StatusOK {
+			return fmt.Errorf("the node: got %d %s", got.status, got.body)
+		}
+		return nil
+	})
+	return n
+}
+
+func prices() api.Prices {
+	prices := api.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
+	for _, route := range api.Routes() {
+		if route.Paid() {
+			prices.Paid[route.ID] = "0.001"
+		}
+	}
+	return prices
+}
+
+// publish publishes everything at the next revision, or the DAO and one proposal
+// alone, and says so in their titles.
+func (n *node) publish(which int) uint64 {
+	n.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	revision := n.revision.Load() + 1
+	writer := n.store.NewWriter(revision)
+	views := map[cache.Key]any{cache.DAODetailKey("a"): governance.DAODetail{DAOID: "a", Name: title(revision)}}
+	name, body := title(revision), strings.Repeat("x", 1500)
+	for i, key := range keys {
+		if revision == 1 || i == which {
+			views[cache.ProposalDetailKey(key)] = governance.ProposalDetail{ProposalKey: key, Title: &name, BodyText: &body}
+		}
+	}
+	for key, data := range views {
+		view, err := cache.NewView(cache.View{DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready}, data)
+		if err != nil {
+			n.Fatal(err)
+		}
+		if err := writer.SetView(context.Background(), key, view); err != nil {
+			n.Fatal(err)
+		}
+	}
+	if err := errors.Join(writer.Flush(context.Background()), n.announce(revision)); err != nil {
+		n.Fatal(err)
+	}
+	n.revision.Store(revision)
+	return revision
+}
+
+// title is how the answers of a revision are known.
+func title(revision uint64) string { return fmt.Sprintf("revision %d.", revision) }
+
+func (n *node) announce(revision uint64) error {
+	ctx := context.Background()
+	lease := n.store.NewLease(time.Hour)
+	if err := lease.Acquire(ctx); err != nil {
+		return err
+	}
+	token, err := lease.BeginPublished(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(lease.SetPublished(ctx, cache.Published{
+		Revision: revision, SealedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
+		CursorKey: []byte("sixteen bytes or more"),
+	}, token), lease.Release(ctx))
+}
+
+// partner is a caller with a token.
+type partner struct {
+	id, token string
+}
+
+// generous limits never refuse anybody in a test.
+func generous(month int64) *ratelimit.Limits {
+	rate := ratelimit.Rate{PerMinute: 60_000_000, Burst: 1_000_000}
+	return &ratelimit.Limits{Month: month, Standard: rate, Detail: rate}
+}
+
+// admit makes tokens known, in addition to those that are.
+func (n *node) admit(records ...access.Record) {
+	n.Helper()
+	n.mu.Lock()
+	n.records = append(n.records, records...)
+	n.mu.Unlock()
+	n.publishTokens(func(access.Record) bool { return true })
+}
+
+// publishTokens publishes the tokens that are valid, as a worker does.
+func (n *node) publishTokens(valid func(access.Record) bool) {
+	n.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	published := []access.Record{}
+	for _, record := range n.records {
+		if valid(record) {
+			published = append(published, record)
+		}
+	}
+	encoded, err := access.EncodeRecords(published)
+	n.edition++
+	if err = errors.Join(err, n.store.SetTokens(context.Background(), n.edition, encoded)); err != nil {
+		n.Fatal(err)
+	}
+}
+
+// issue makes a token with a monthly quota, and waits until it is known.
+func (n *node) issue(month int64, scopes ...access.Scope) partner {
+	n.Helper()
+	p := partner{id: access.NewID()}
+	p.token = access.NewToken(p.id)
+	n.admit(access.Record{
+		ID: p.id, Plan: ratelimit.Custom, Limits: generous(month), Scopes: scopes, Verifier: access.VerifierOf(p.token),
+		CreatedAt: time.Now().AddDate(-1, 0, 0),
+	})
+	n.waitFor(p, http.StatusOK)
+	return p
+}
+
+// waitFor waits until the node itself gives a token's usage this status.
+func (n *node) waitFor(p partner, status int) {
+	n.Helper()
+	n.eventually(func() error {
+		got, err := n.direct.try(http.MethodHead, "/v2/meta/usage", access.HeaderToken, p.token)
+		if err == nil && got.status != status {
+			err = fmt.Errorf("usage: got %d, want %d", got.status, status)
+		}
+		return err
+	})
+}
+
+// used is how much of a month is gone.
+func (n *node) used(p partner) int64 {
+	n.Helper()
+	used, err := n.store.QuotaUsed(context.Background(), p.id, ratelimit.MonthOf(time.Now()).String())
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		n.Fatal(err)
+	}
+	return used
+}
+
+// read asks for a paid answer.
+func (n *node) read(p partner, path string, headers ...string) answer {
+	n.Helper()
+	return n.get(path, append([]string{access.HeaderToken, p.token}, headers...)...)
+}
+
+// requests is how many the node has answered with 200 on a route.
+func (n *node) requests(route string) int {
+	n.Helper()
+	families, err := n.registry.Gather()
+	if err != nil {
+		n.Fatal(err)
+	}
+	total := 0
+	for _, family := range families {
+		if family.GetName() != "pnyx_http_requests_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "route" && label.GetValue() == route {
+					total += int(metric.GetCounter().GetValue())
+				}
+			}
+		}
+	}
+	return total
+}
+
+// titleIn is the title in an answer with data.
+func titleIn(body string) string {
+	var envelope struct {
+		Data struct{ Title, Name string }
+	}
+	if json.Unmarshal([]byte(body), &envelope) != nil {
+		return ""
+	}
+	return envelope.Data.Title + envelope.Data.Name
+}
+
+func pathOf(i int) string { return "/v2/proposals/" + string(keys[i]) }
+
+func TestFreeAnswersHardlyReachTheOrigin(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	const route, all, atOnce = "/v2/daos/:daoId", 10_000, 16
+	before, began := n.requests(route), time.Now()
+	var left atomic.Int64
+	left.Store(all)
+	problems := make(chan error, atOnce)
+	for range atOnce {
+		go func() {
+			for left.Add(-1) >= 0 {
+				if got, err := n.try(http.MethodGet, "/v2/daos/a"); err != nil || got.status != http.StatusOK {
+					problems <- fmt.Errorf("got %d %w", got.status, err)
+					return
+				}
+			}
+			problems <- nil
+		}()
+	}
+	for range atOnce {
+		if err := <-problems; err != nil {
+			t.Error(err)
+		}
+	}
+	took := time.Since(began)
+	// One a second or so is what keeps it fresh, and a machine may be slow.
+	most := 3 + 2*int(took/time.Second)
+	got := n.requests(route) - before
+	if got > most {
+		t.Errorf("%d requests in %s: got %d at the origin, want %d at the most", all, took, got, most)
+	}
+	t.Logf("%d requests in %s: %d at the origin", all, took, got)
+}
+
+func TestAPublicationShowsAtTheEdge(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.issue(100_000, access.V2All)
+	for range 3 {
+		n.get("/v2/daos/a")
+		n.read(p, pathOf(0))
+		want := title(n.publish(0))
+		began := time.Now()
+		var free, paid time.Duration
+		n.eventually(func() error {
+			if free == 0 && titleIn(n.get("/v2/daos/a").body) == want {
+				free = time.Since(began)
+			}
+			if paid == 0 && titleIn(n.read(p, pathOf(0)).body) == want {
+				paid = time.Since(began)
+			}
+			if free == 0 || paid == 0 {
+				return errors.New("the publication does not show")
+			}
+			return nil
+		})
+		t.Logf("shown after %s (free), %s (paid)", free, paid)
+	}
+}
+
+func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	alice, bob := n.issue(1000, access.V2All), n.issue(1000, access.V2Plus)
+	small, poor := n.issue(1000, access.V2Standard, access.V1All), n.issue(2, access.V2All)
+	gone := n.issue(1000, access.V2All)
+	path := pathOf(0)
+
+	first := n.read(alice, path, "X-Request-Id", "alice.1")
+	n.wantBody(first, "fwd=uri-miss")
+	for i := range 3 {
+		got := n.read(bob, path, "X-Request-Id", "bob.1")
+		n.wantBody(got, "hit")
+		if got.header.Get("X-Request-Id") != "bob.1" || strings.Contains(got.body, "alice.1") || !strings.HasPrefix(got.header.Get("Cache-Control"), "private") {
+			t.Errorf("headers: got %v, want Bob's own", got.header)
+		}
+		if limits, want := got.header.Get("RateLimit"), fmt.Sprintf(`"month";r=%d;`, 999-i); !strings.Contains(limits, want) {
+			t.Errorf("limits: got %s, want %s", limits, want)
+		}
+		for name, values := range got.header {
+			if len(values) != 1 {
+				t.Errorf("%s: got %q, want it once", name, values)
+			}
+		}
+	}
+	n.wantUsed(map[partner]int64{alice: 1, bob: 3})
+	n.wantSameWithAndWithout(alice, path)
+
+	for name, c := range map[string]struct {
+		headers []string
+		status  int
+		code    api.Code
+	}{
+		"nobody":                {nil, http.StatusPaymentRequired, api.CodePaymentRequired},
+		"an internal caller":    {[]string{access.HeaderInternal, internalToken}, http.StatusPaymentRequired, api.CodePaymentRequired},
+		"one who would fill":    {[]string{access.HeaderInternal, internalToken, api.HeaderFill, "x"}, http.StatusPaymentRequired, api.CodePaymentRequired},
+		"a held answer, nobody": {[]string{"If-None-Match", first.header.Get("ETag")}, http.StatusPaymentRequired, api.CodePaymentRequired},
+		"a made up token":       {[]string{access.HeaderToken, access.NewToken(access.NewID())}, http.StatusUnauthorized, api.CodeUnauthorized},
+		"a malformed token":     {[]string{access.HeaderToken, "x"}, http.StatusUnauthorized, api.CodeUnauthorized},
+		"too small a scope":     {[]string{access.HeaderToken, small.token}, http.StatusForbidden, api.CodeForbidden},
+		"a payment, none taken": {[]string{"PAYMENT-SIGNATURE", "x"}, http.StatusPaymentRequired, api.CodePaymentRequired},
+	} {
+		n.wantRefusal(name, n.get(path, c.headers...), c.status, c.code)
+	}
+	n.wantBody(n.read(poor, path), "hit")
+	n.wantBody(n.read(poor, path), "hit")
+	n.wantRefusal("an exhausted month", n.read(poor, path), http.StatusTooManyRequests, api.CodeQuotaExceeded)
+	if got := n.read(poor, path).header.Get("Retry-After"); got == "" {
+		t.Error("an exhausted month: want Retry-After")
+	}
+	n.wantBody(n.read(gone, path), "hit")
+	began := time.Now()
+	n.publishTokens(func(r access.Record) bool { return r.ID != gone.id })
+	n.eventually(func() error {
+		if got := n.read(gone, path); got.status != http.StatusUnauthorized {
+			return fmt.Errorf("a revoked token: got %d", got.status)
+		}
+		return nil
+	})
+	t.Logf("a revoked token is refused after %s", time.Since(began))
+	n.wantRefusal("a revoked token", n.read(gone, path), http.StatusUnauthorized, api.CodeUnauthorized)
+}
+
+func TestOnlyAnswersWithDataCount(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.issue(1000, access.V2All)
+	etag := n.read(p, pathOf(0)).header.Get("ETag")
+	for _, held := range []string{etag, "*", `"x", ` + etag, `*, "x"`, strings.TrimPrefix(etag, "W/")} {
+		for range 2 {
+			if got := n.read(p, pathOf(0), "If-None-Match", held); got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != etag {
+				t.Errorf("If-None-Match: %s: got %d %v, want 304", held, got.status, got.header)
+			}
+		}
+	}
+	for path, want := range map[string]int{
+		"/v2/proposals/p1_CCCCCCCCCCCCCCCCCCCCCA": http.StatusNotFound,
+		"/v2/proposals/p1_x":                      http.StatusBadRequest,
+		pathOf(0) + "?x=1":                        http.StatusBadRequest,
+		"/v2/daos/a/voters/":                      http.StatusNotFound,
+	} {
+		if got := n.read(p, path); got.status != want {
+			t.Errorf("%s: got %d, want %d", path, got.status, want)
+		}
+	}
+	if got, err := n.try(http.MethodHead, pathOf(0), access.HeaderToken, p.token); err != nil || got.status != http.StatusOK || got.header.Get("ETag") != etag {
+		t.Errorf("HEAD: got %d %v %v", got.status, got.header, err)
+	}
+	n.wantUsed(map[partner]int64{p: 1})
+	// What nginx would take for held is a read all the same.
+	got := n.read(p, pathOf(0), "If-None-Match", `"x"`, "If-Modified-Since", n.read(p, pathOf(0)).header.Get("Last-Modified"), "Range", "bytes=0-1")
+	n.wantBody(got, "hit")
+	n.wantUsed(map[partner]int64{p: 3})
+}
+
+// wantSameWithAndWithout compares an answer of the edge with the node's own.
+func (n *node) wantSameWithAndWithout(p partner, path string) {
+	n.Helper()
+	for _, encoding := range []string{"", "gzip"} {
+		byEdge := n.read(p, path, "Accept-Encoding", encoding)
+		byNode := n.direct.get(path, access.HeaderToken, p.token, "Accept-Encoding", encoding)
+		if byEdge.status != byNode.status {
+			n.Errorf("got %d, without the edge %d", byEdge.status, byNode.status)
+		}
+		for _, name := range []string{
+			"Content-Type", "Content-Encoding", "Etag", "Last-Modified", "Cache-Control", "Vary", "Ratelimit-Policy",
+			"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Content-Type-Options", "Link",
+		} {
+			if got, want := byEdge.header.Values(name), byNode.header.Values(name); fmt.Sprint(got) != fmt.Sprint(want) {
+				n.Errorf("encoding %q, %s: got %q, without the edge %q", encoding, name, got, want)
+			}
+		}
+	}
+}
+
+// wantBody wants an answer with data, and the edge to say how it came by it.
+func (n *node) wantBody(got answer, status string) {
+	n.Helper()
+	if got.status != http.StatusOK || titleIn(got.body) == "" || got.header.Get("ETag") == "" {
+		n.Fatalf("got %d %v %.200s, want the body", got.status, got.header, got.body)
+	}
+	if by := got.header.Get("Cache-Status"); !strings.HasSuffix(by, "pnyx-edge; "+status) {
+		n.Errorf("Cache-Status: got %s, want %s", by, status)
+	}
+}
+
+// wantRefusal wants an error in the envelope, and nothing of the data.
+func (n *node) wantRefusal(who string, got answer, status int, code api.Code) {
+	n.Helper()
+	if got.status != status || !strings.Contains(got.body, `{"error":{"code":"`+string(code)+`"`) || strings.Contains(got.body, "revision") ||
+		got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
+		n.Errorf("%s: got %d %v %s, want %d %s and no body", who, got.status, got.header, got.body, status, code)
+	}
+}
+
+func (n *node) wantUsed(want map[partner]int64) {
+	n.Helper()
+	for p, want := range want {
+		if got := n.used(p); got != want {
+			n.Errorf("used: got %d, want %d", got, want)
+		}
+	}
+}
+
+// revisionIn is the revision in the title of an answer; zero for none.
+func revisionIn(body string) uint64 {
+	text := strings.TrimSuffix(strings.TrimPrefix(titleIn(body), "revision "), ".")
+	revision, _ := strconv.ParseUint(text, 10, 64) //nolint:errcheck // zero is what it is then
+	return revision
+}
