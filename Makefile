@@ -27,6 +27,10 @@ help: ## Print this help
 run: build engine ## Build, and serve everything with demonstration data on http://127.0.0.1:8080
 	@$(BIN) serve --demo
 
+.PHONY: run-edge
+run-edge: build nginx ## Run nginx as a cache before `make run`, on http://127.0.0.1:8000
+	@$(BIN) edge
+
 .PHONY: build
 build: ## Build bin/pnyx
 	@mkdir -p bin
@@ -43,9 +47,10 @@ engine: build ## Fetch the embedded ClickHouse, once (178 MB)
 	@$(BIN) engine
 
 .PHONY: test
-test: engine redis browser npm ## Run every test, with the race detector, on the real engine and a real Redis
+test: engine redis browser npm nginx ## Run every test, with the race detector, on the real engine and a real Redis
 	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=$$(command -v redis-server >/dev/null && echo 1) \
 	  PNYX_TEST_REQUIRE_BROWSER=$$(command -v chromium >/dev/null && echo 1) \
+	  PNYX_TEST_REQUIRE_NGINX=$$([ -e $(NGINX_LUA) ] && echo 1) \
 	  $(GO) test $(RACE) -timeout 15m ./...
 
 .PHONY: test-fast
@@ -71,6 +76,14 @@ soak: engine redis ## Ask at a steady rate for an hour (SOAK=10m for less), fail
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md \
 	  $(GO) test -count=1 -v -timeout 30h -run TestSoak ./drills
 
+.PHONY: test-edge
+test-edge: nginx ## Let a hundred thousand requests and changes interleave at the edge
+	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_STEPS=100000 $(GO) test -count 1 -timeout 60m -v -run Interleaving ./edge
+
+.PHONY: bench-edge
+bench-edge: nginx wrk ## Compare the edge, free and paid, with nginx serving the same bytes as a file
+	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_BENCH=1 $(GO) test -count 1 -v -run TestHitsBesideAFile ./edge
+
 .PHONY: redis
 redis:
 	@command -v redis-server >/dev/null || { \
@@ -84,6 +97,19 @@ browser:
 	  command -v apt-get >/dev/null || { echo "no chromium: the tests of the reference are skipped"; exit 0; }; \
 	  echo "installing chromium for the tests"; \
 	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium >/dev/null'; }
+
+NGINX_LUA := /usr/lib/nginx/modules/ngx_http_lua_module.so
+
+.PHONY: nginx
+nginx:
+	@[ -e $(NGINX_LUA) ] || { \
+	  command -v apt-get >/dev/null || { echo "no nginx: the edge does not run, and its tests are skipped"; exit 0; }; \
+	  echo "installing nginx for the edge"; \
+	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq nginx libnginx-mod-http-lua >/dev/null'; }
+
+.PHONY: wrk
+wrk:
+	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq wrk >/dev/null'
 
 .PHONY: npm
 npm: api/npm/node_modules/.package-lock.json

@@ -78,7 +78,7 @@ type facts struct {
 	PathAuthorize, PathBody  string
 	HeaderInternal           string
 	HeaderToken              string
-	HeaderFill               string
+	HeaderFill, HeaderTime   string
 	HeaderPayment            string
 	VariablePayment          string
 	RequestID                string
@@ -98,7 +98,7 @@ func (o Options) facts() (facts, error) {
 		Lua: program, Paid: paidPattern(api.Routes()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
-		HeaderFill: api.HeaderFill, HeaderPayment: x402.HeaderPayment,
+		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime, HeaderPayment: x402.HeaderPayment,
 		VariablePayment: "$http_" + strings.ReplaceAll(strings.ToLower(x402.HeaderPayment), "-", "_"),
 		RequestID:       api.RequestIDPattern(),
 	}

@@ -12,14 +12,19 @@ local function usable()
     if kept then
         return math.max(1, kept)
     end
-    -- Of an answer from the cache a part of its time is gone; and nobody waits in vain
-    -- for one that may not be kept.
+    -- nginx counts whole seconds: what it serves now it does until this one is over.
+    local now = ngx.now()
     if var.upstream_cache_status == "HIT" then
-        return 1
+        return math.max(0.001, math.floor(now) + 1 - now)
     end
     local control = var.upstream_http_cache_control or ""
-    local fresh = control:match("s%-maxage=(%d+)") or control:match("max%-age=(%d+)") or 0
     local renewing = control:match("stale%-while%-revalidate=(%d+)") or 0
+    local last = (var.upstream_http_x_accel_expires or ""):match("^@(%d+)$")
+    if last then
+        return math.max(0.001, last + renewing + 1 - now)
+    end
+    -- Nobody waits in vain for an answer that may not be kept.
+    local fresh = control:match("s%-maxage=(%d+)") or control:match("max%-age=(%d+)") or 0
     return math.max(1, fresh + renewing)
 end
 
@@ -51,7 +56,8 @@ end
 -- bound is how old, in seconds, an answer may become while the origin fails.
 local function bound()
     local control = ngx.var.upstream_http_cache_control or ""
-    return usable() + (tonumber(control:match("stale%-if%-error=(%d+)")) or 0)
+    local fresh = control:match("s%-maxage=(%d+)") or control:match("max%-age=(%d+)") or 0
+    return fresh + (control:match("stale%-if%-error=(%d+)") or 0)
 end
 
 -- answered tells how old an answer from the cache is, and takes note of one that

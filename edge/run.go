@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -54,7 +54,10 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // ended by hand, gently
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// Ctrl-C in a terminal goes to all of its group: nginx is told to end by us.
+	// Ctrl-C in a terminal goes to all of its group: nginx is told to end by us. It
+	// does not outlive us either, which the kernel takes for the thread that began it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start nginx: %w", err)
@@ -76,7 +79,7 @@ func wait(ctx context.Context, cmd *exec.Cmd) error {
 	case <-ended:
 		return nil
 	case <-time.After(stopTimeout):
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its workers as well
 		<-ended
 		return fmt.Errorf("nginx did not end within %s", stopTimeout)
 	}
@@ -99,13 +102,4 @@ func (o *Options) prepare() (file string, err error) {
 		return "", fmt.Errorf("write the configuration of nginx: %w", err)
 	}
 	return file, nil
-}
-
-// Check has nginx read a configuration, and says what is wrong with it.
-func Check(ctx context.Context, path, file string) error {
-	out, err := exec.CommandContext(ctx, path, "-t", "-q", "-e", "stderr", "-c", file).CombinedOutput() //nolint:gosec // our own file
-	if err != nil {
-		return fmt.Errorf("nginx -t: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return nil
 }

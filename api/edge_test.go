@@ -1,0 +1,143 @@
+package api_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/ratelimit"
+)
+
+// askAsEdge asks for permission, on behalf of whoever has some headers.
+func (t *node) askAsEdge(method, path string, header http.Header) answer {
+	t.Helper()
+	header = header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set(access.HeaderInternal, internalToken)
+	return t.askAs(method, api.PathAuthorize+path, header)
+}
+
+func TestAPermissionIsTheAnswerButForTheBody(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Custom, access.V2All)
+	n.admits(token, record)
+	caller := http.Header{access.HeaderToken: {token}}
+
+	permitted := n.askAsEdge(http.MethodGet, detailPath, caller)
+	name := strings.TrimPrefix(permitted.header.Get("X-Accel-Redirect"), api.PathBody)
+	if permitted.status != http.StatusOK || permitted.body != "" || len(name) < 40 || permitted.header.Get("RateLimit") == "" {
+		t.Fatalf("got %d %v %s, want a permission", permitted.status, permitted.header, permitted.body)
+	}
+	for wanted, keep := range map[string]string{name: "3600", "another": "0", "": ""} {
+		got := n.ask(http.MethodGet, detailPath, http.Header{api.HeaderFill: {wanted}})
+		if got.status != http.StatusOK || got.body == "" || got.header.Get("X-Accel-Expires") != keep || got.header.Get("Etag") != permitted.header.Get("Etag") {
+			t.Errorf("body %q: got %d %v, want X-Accel-Expires %q", wanted, got.status, got.header, keep)
+		}
+	}
+	if got := n.askAs(http.MethodGet, detailPath, http.Header{access.HeaderToken: {token}, api.HeaderFill: {name}}); got.header.Get("X-Accel-Expires") != "" {
+		t.Errorf("a partner may keep for others: got %v", got.header)
+	}
+	again := n.askAsEdge(http.MethodGet, detailPath+"?", caller)
+	if got := again.header.Get("X-Accel-Redirect"); got != api.PathBody+name {
+		t.Errorf("another spelling: got %s, want the same name", got)
+	}
+	for path, want := range map[string]int{
+		detailPath + "?x=1": http.StatusBadRequest, "/v2/proposals/" + string(unknownKey): http.StatusNotFound, "/nowhere": http.StatusNotFound,
+	} {
+		if got := n.askAsEdge(http.MethodGet, path, caller); got.status != want || got.header.Get("X-Accel-Redirect") != "" || strings.Contains(got.body, "internal") {
+			t.Errorf("%s: got %d %v %s, want %d", path, got.status, got.header, got.body, want)
+		}
+	}
+	held := http.Header{access.HeaderToken: {token}, "If-None-Match": permitted.header["Etag"]}
+	if got := n.askAsEdge(http.MethodGet, detailPath, held); got.status != http.StatusNotModified {
+		t.Errorf("a held answer: got %d, want 304", got.status)
+	}
+	if got := n.askAsEdge(http.MethodHead, detailPath, caller); got.status != http.StatusOK || got.header.Get("X-Accel-Redirect") != "" {
+		t.Errorf("HEAD: got %d %v, want the answer itself", got.status, got.header)
+	}
+	if got := n.askAsEdge(http.MethodGet, "/v2/daos", nil); got.status != http.StatusOK || got.body == "" {
+		t.Errorf("a free answer: got %d, want it with its body", got.status)
+	}
+	n.wantFailure(n.askAsEdge(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
+}
+
+func TestOnlyAnEdgeMayAskForPermission(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Custom, access.V2All)
+	n.admits(token, record)
+	for name, header := range map[string]http.Header{
+		"a partner":       {access.HeaderToken: {token}},
+		"a wrong token":   {access.HeaderToken: {token}, access.HeaderInternal: {"wrong"}},
+		"nobody":          {},
+		"an empty secret": {access.HeaderInternal: {""}},
+	} {
+		got := n.askAs(http.MethodGet, api.PathAuthorize+detailPath, header)
+		if got.status != http.StatusNotFound || got.header.Get("X-Accel-Redirect") != "" {
+			t.Errorf("%s: got %d %v, want that there is no such path", name, got.status, got.header)
+		}
+	}
+	for _, document := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/.well-known/api-catalog"} {
+		if got := n.get(document); strings.Contains(got.body, api.PathAuthorize) {
+			t.Errorf("%s tells of the internal path", document)
+		}
+	}
+}
+
+func TestAnAnswerForAllEndsByTheClockOfTheEdge(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	got := n.askAs(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {"1700000000.123"}})
+	if keep := got.header.Get("X-Accel-Expires"); keep != "@1700000000" {
+		t.Errorf("got X-Accel-Expires %q, want to the end of the second", keep)
+	}
+	names := slices.Collect(func(yield func(string) bool) {
+		for line := range strings.Lines(n.rawHead("/v2/daos", api.HeaderTime+": 1700000000.123")) {
+			if name, _, is := strings.Cut(line, ":"); is && !yield(name) {
+				return
+			}
+		}
+	})
+	if slices.Index(names, "X-Accel-Expires") < slices.Index(names, "Cache-Control") {
+		t.Errorf("got %v, want X-Accel-Expires last: nginx would not read what follows it", names)
+	}
+	if got := n.get("/v2/daos"); got.header.Get("X-Accel-Expires") != "" {
+		t.Errorf("without a clock: got %v", got.header)
+	}
+}
+
+func TestEveryDocumentIsListed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range api.DocumentPaths() {
+		if got := n.get(path); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Cache-Control"), "public") {
+			t.Errorf("%s: got %d %v, want a document for all", path, got.status, got.header)
+		}
+	}
+}
+
+// rawHead is the head of an answer, in the order in which it was sent.
+func (t *node) rawHead(path, header string) string {
+	t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(t.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n", path, header)
+	text, err := io.ReadAll(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(text), "\r\n\r\n")
+	return head
+}

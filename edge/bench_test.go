@@ -1,0 +1,121 @@
+package edge_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"pnyx/access"
+	"pnyx/edge"
+)
+
+// benchRounds is how often each is measured, in turns, so that what else the
+// machine does falls on all of them.
+const benchRounds = 7
+
+// TestHitsBesideAFile compares hits at the edge with nginx serving the same bytes as
+// a file. It asserts nothing but that all were answered: how fast is for the reader.
+func TestHitsBesideAFile(t *testing.T) {
+	if os.Getenv("PNYX_TEST_EDGE_BENCH") == "" {
+		t.Skip("is `make bench-edge`")
+	}
+	n := startNode(t)
+	p := n.issue(1_000_000_000, "v2:paid:*")
+	paid := n.read(p, pathOf(0))
+	file := serveFile(t, paid.body)
+	header := access.HeaderToken + ": " + p.token
+	measures := []struct {
+		name, url string
+		headers   []string
+		rates     []float64
+	}{
+		{name: "file", url: file + "/body"},
+		{name: "free hit", url: n.base + "/v2/daos/a"},
+		{name: "paid hit", url: n.base + pathOf(0), headers: []string{header}},
+		{name: "paid, no edge", url: n.direct.base + pathOf(0), headers: []string{header}},
+	}
+	for range benchRounds {
+		for i := range measures {
+			m := &measures[i]
+			m.rates = append(m.rates, wrk(t, m.url, m.headers...))
+		}
+	}
+	for _, m := range measures {
+		var ratios []float64
+		for i, rate := range m.rates {
+			ratios = append(ratios, rate/measures[0].rates[i])
+		}
+		slices.Sort(m.rates)
+		slices.Sort(ratios)
+		last := benchRounds - 1
+		t.Logf("%-14s %8.0f/s (%.0f to %.0f), %.2f of a file (%.2f to %.2f)",
+			m.name, m.rates[last/2], m.rates[0], m.rates[last], ratios[last/2], ratios[0], ratios[last])
+	}
+}
+
+// wrk returns requests a second.
+func wrk(t *testing.T, url string, headers ...string) float64 {
+	t.Helper()
+	args := []string{"-t1", "-c32", "-d2s"}
+	for _, header := range headers {
+		args = append(args, "-H", header)
+	}
+	out, err := exec.Command("wrk", append(args, url)...).CombinedOutput()
+	found := regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`).FindSubmatch(out)
+	if err != nil || found == nil || regexp.MustCompile(`Non-2xx`).Match(out) {
+		t.Fatalf("wrk %s: %v %s", url, err, out)
+	}
+	rate, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rate
+}
+
+// serveFile has nginx serve a text as a file, with the workers that an edge has.
+func serveFile(t *testing.T, text string) (base string) {
+	t.Helper()
+	dir, address := t.TempDir(), freeAddress(t)
+	if err := os.WriteFile(filepath.Join(dir, "body"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	configuration := fmt.Sprintf(`daemon off; user root; worker_processes auto; pid %[1]s/pid; error_log stderr;
+events { worker_connections 4096; }
+http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000; open_file_cache max=100; default_type application/json;
+server { listen %[2]s; root %[1]s; } }`, dir, address)
+	path := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := edge.Locate(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, "-p", dir, "-e", "stderr", "-c", path)
+	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it ends its workers
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(); _ = cmd.Wait() })
+	base = "http://" + address
+	e := &nginx{TB: t, base: base, client: http.DefaultClient}
+	e.eventually(func() error {
+		got, err := e.try(http.MethodGet, "/body")
+		if err == nil && got.body != text {
+			err = fmt.Errorf("got %d %s", got.status, got.body)
+		}
+		return err
+	})
+	return base
+}
