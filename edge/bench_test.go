@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"pnyx/access"
+	"pnyx/cache/cachetest"
 	"pnyx/edge"
 )
 
@@ -28,7 +29,8 @@ func TestHitsBesideAFile(t *testing.T) {
 	if os.Getenv("PNYX_TEST_EDGE_BENCH") == "" {
 		t.Skip("is `make bench-edge`")
 	}
-	n := startNode(t)
+	requireNginx(t)
+	n := startNodeOn(t, cachetest.RealRedis(t).URL)
 	p := n.issue(1_000_000_000, "v2:paid:*")
 	paid := n.read(p, pathOf(0))
 	file := serveFile(t, paid.body)

@@ -50,7 +50,12 @@ type node struct {
 func startNode(tb testing.TB) *node {
 	tb.Helper()
 	requireNginx(tb)
-	url := cachetest.Embedded(tb)
+	return startNodeOn(tb, cachetest.Embedded(tb))
+}
+
+// startNodeOn is startNode on a Redis.
+func startNodeOn(tb testing.TB, url string) *node {
+	tb.Helper()
 	store, err := cache.Open(url, soon)
 	if err != nil {
 		tb.Fatal(err)
