@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -52,6 +53,11 @@ func (w *Worker) keepOrders(ctx context.Context) {
 
 // buildOrders builds every copy that is missing or behind.
 func (w *Worker) buildOrders(ctx context.Context) error {
+	// While everything is published the machine has better to do, and a copy of what
+	// is half published would only be built again.
+	if _, err := w.store.Published(ctx); errors.Is(err, cache.ErrMiss) {
+		return nil
+	}
 	orders, err := w.warehouse.StaleOrders(ctx)
 	if err != nil {
 		return err
