@@ -118,6 +118,10 @@ api/npm/node_modules/.package-lock.json: api/npm/package-lock.json
 	@command -v npm >/dev/null || { echo "no npm: the description is not linted"; exit 0; }; \
 	  cd api/npm && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: the description is not linted"
 
+.PHONY: k8s-check
+k8s-check: ## Build the manifests, and hold them against Kubernetes' types, rules and each other
+	@cd k8s/check && $(GO) test .
+
 .PHONY: openapi-lint
 openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
 	@cd api/npm && npm run -s lint && npm run -s client
@@ -138,6 +142,8 @@ alerts-check: ## Check the alert rules and try each of them (needs promtool, of 
 docs: build ## Renew the generated parts of the documents
 	@$(BIN) config --readme README.md
 	@$(BIN) openapi --docs docs
+	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
+	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
 
 .PHONY: bench
 bench: engine bench-tools ## Measure beside yardsticks, and write docs/bench.md (BENCH=quick: under 3 minutes)

@@ -14,6 +14,8 @@ const (
 	RowsKey      = directoryRowsKey
 	QueueKey     = fillQueueKey
 	FlushEvery   = flushEvery
+	// FormatVersion names the layout that the values have.
+	FormatVersion = formatVersion
 )
 
 // PendingKey names the note that a page is being made.
