@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
@@ -59,15 +58,15 @@ func (i *instance) visitOddly(texts ...string) {
 		} {
 			for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, "M" + text} {
 				for _, token := range []string{"", internalToken, text} {
-					i.visit(method, path, token, text)
+					i.knock(method, path, token, text)
 				}
 			}
 		}
 	}
 }
 
-// visit sends a request and looks at nothing.
-func (i *instance) visit(method, path, token, text string) {
+// knock sends a request and looks at nothing.
+func (i *instance) knock(method, path, token, text string) {
 	i.tb.Helper()
 	request, err := http.NewRequestWithContext(i.tb.Context(), method, i.base+path, http.NoBody)
 	if err != nil {
@@ -214,7 +213,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789" //nolint:gosec // none
 	secrets := []string{internalToken, issued, forged}
 	path := "/v2/proposals?limit=3"
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		if status, body := i.statusOf(path, issued); status != http.StatusOK {
 			return fmt.Errorf("%d %s", status, body)
 		}
@@ -222,8 +221,8 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	})
 	for _, secret := range secrets {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			i.visit(method, "/v2/daos/"+secret+"?token="+secret, secret, "a")
-			i.visit(method, "/v2/forum-topics?title="+secret, secret, "a")
+			i.knock(method, "/v2/daos/"+secret+"?token="+secret, secret, "a")
+			i.knock(method, "/v2/forum-topics?title="+secret, secret, "a")
 		}
 	}
 	i.stop()

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -92,7 +91,7 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	i.visitTraced(path+"&sort=endingSoon", "") // a stranger does not decide what is recorded
 	i.visitTraced(path, internalToken)
 	var spans map[string]*tracepb.Span
-	eventually(t, 30*time.Second, func() error {
+	eventually(t, func() error {
 		spans = c.trace(callersTrace)
 		for _, wanted := range []string{"GET proposals.list", "wait for fill proposals", "fill proposals", "clickhouse select", "redis get"} {
 			if !slices.ContainsFunc(namesOf(spans), func(name string) bool { return name == wanted }) {

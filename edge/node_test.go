@@ -71,7 +71,7 @@ func startNodeOn(tb testing.TB, url string) *node {
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
 		Tokens: access.NewDirectory(store, time.Time{}), Internal: access.NewInternal([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
-		Addresses: ratelimit.NewAddresses(0, nil), Meter: access.NewMeter(store, logger),
+		Addresses: ratelimit.NewAddresses(0, nil, n.registry), Meter: access.NewMeter(store, logger),
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
