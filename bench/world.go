@@ -250,7 +250,7 @@ func (w *World) API(ctx context.Context) (string, *Process, error) {
 func (w *World) common() []string {
 	return []string{
 		"PNYX_INTERNAL_TOKEN=" + w.secret, "PNYX_FREE_RATE=" + strconv.Itoa(manyPerMinute),
-		"PNYX_LOG_LEVEL=warn", "PNYX_CACHE_TIMEOUT=2s", "PNYX_DATA=" + filepath.Join(w.Dir, "unused"),
+		"PNYX_LOG_LEVEL=warn", "PNYX_CACHE_TIMEOUT=2s", "PNYX_QUERY_TIMEOUT=5m", "PNYX_DATA=" + filepath.Join(w.Dir, "unused"),
 	}
 }
 
