@@ -209,12 +209,12 @@ func TestAListThatLostARowIsUnavailable(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	client := cachetest.Connect(t, n.redisURL)
-	rows, err := client.Keys(t.Context(), "*item:uniswap").Result()
+	rows, err := client.Keys(t.Context(), "*{daos}:rows").Result()
 	if err != nil || len(rows) != 1 {
-		t.Fatalf("rows of uniswap: got %v, %v, want one", rows, err)
+		t.Fatalf("rows of the directory: got %v, %v, want one hash", rows, err)
 	}
-	if err := client.Del(t.Context(), rows[0]).Err(); err != nil {
-		t.Fatal(err)
+	if gone, err := client.HDel(t.Context(), rows[0], "uniswap").Result(); err != nil || gone != 1 {
+		t.Fatalf("remove the row of uniswap: got %d, %v, want one", gone, err)
 	}
 	n.wantUnavailable("/v2/daos")
 	n.wantSuccess("/v2/daos?hasVoteData=false") // a page without it is whole
