@@ -276,7 +276,7 @@ type cached struct {
 // directives reads Cache-Control.
 func directives(header http.Header) map[string]string {
 	all := map[string]string{}
-	for _, part := range strings.Split(strings.Join(header.Values("Cache-Control"), ","), ",") {
+	for part := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), "=")
 		all[name] = strings.Trim(value, `"`)
 	}
