@@ -91,10 +91,7 @@ func TestABallotLeavesTheListAsItIs(t *testing.T) {
 	h.work(h.metrics)
 	h.hasVotes(keyOf("dao.eth", "a"), "1")
 	h.lists(listOf(cache.Filter{}), "a")
-	h.within(func() error { // the publication that lists it may not be the one that counts its first ballot
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published() // the publication that lists it may not be the one that counts its first ballot
 	before, err := h.store.Mark(t.Context(), cache.ProposalPage, "")
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +109,7 @@ func TestNoPageIsMadeOfAListThatIsBeingWritten(t *testing.T) {
 	h.append(created(proposal("a"), 1000))
 	stop := h.work(h.metrics)
 	h.lists(listOf(cache.Filter{}), "a")
-	h.within(func() error {
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published()
 	stop()
 	whole, err := h.store.Mark(t.Context(), cache.ProposalPage, "")
 	if err != nil {

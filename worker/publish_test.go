@@ -101,7 +101,17 @@ func (h *house) appendTogether(records ...record.Record) {
 	}
 }
 
-// within tries until there is no error, for half a minute.
+// published waits until a publication is complete: what is voted on shows before.
+func (h *house) published() (published cache.Published) {
+	h.t.Helper()
+	h.within(func() (err error) {
+		published, err = h.store.Published(h.t.Context())
+		return err
+	})
+	return published
+}
+
+// within tries until there is no error, for a minute.
 func (h *house) within(try func() error) {
 	h.t.Helper()
 	deadline := time.After(time.Minute)
@@ -209,10 +219,7 @@ func TestBallotsCountFromTheMomentTheirProposalArrives(t *testing.T) {
 	h := newHouse(t)
 	h.append(vote("late", "0x1", "1"))
 	h.work(h.metrics)
-	h.within(func() error {
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published()
 	h.append(proposal("late"))
 	h.hasVotes(keyOf("dao.eth", "late"), "1")
 }
@@ -228,10 +235,7 @@ func TestAFlushedRedisIsFilledAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.hasVotes(key, "1")
-	h.within(func() error {
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published()
 }
 
 func TestAViewThatDoesNotDecodeIsPublishedAgainWhenSomebodyFindsIt(t *testing.T) {
@@ -418,10 +422,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	h.within(func() error {
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published()
 
 	if summary, view, err := h.summary(key); err != nil || summary.Totals != nil || view.Readiness != governance.ReadinessUnavailable {
 		t.Errorf("got %+v, %s (%v), want a summary without totals", summary, view.Readiness, err)
@@ -447,13 +448,14 @@ func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 	h.append(proposal("a"), vote("a", "0x1", "1"))
 	stop := h.work(h.metrics)
 	h.hasVotes(keyOf("dao.eth", "a"), "1")
+	h.published()
 	stop()
 
 	// What the worker has left if the clock was an hour ahead.
 	lease := h.store.NewLease(5 * time.Second)
-	published, err := h.store.Published(t.Context())
+	published := h.published()
 	published.SealedThrough += time.Hour.Microseconds()
-	if err := errors.Join(err, lease.Acquire(t.Context()), lease.SetPublished(t.Context(), published, ""), lease.Release(t.Context())); err != nil {
+	if err := errors.Join(lease.Acquire(t.Context()), lease.SetPublished(t.Context(), published, ""), lease.Release(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	h.work(prometheus.NewRegistry())

@@ -319,10 +319,7 @@ func TestAFlushedRedisGetsItsTopicsBack(t *testing.T) {
 	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	h.within(func() error {
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published()
 	for i := range topics {
 		if _, _, err := h.topic(topicKey("a.example", strconv.Itoa(i+1))); err != nil {
 			t.Fatalf("topic %d: %v", i+1, err)
@@ -341,10 +338,7 @@ func TestANewWorkerLooksAtEveryForum(t *testing.T) {
 	h.append(topic("a.example", "1", "one", ""))
 	stop := h.work(prometheus.NewRegistry())
 	h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	h.within(func() error {
-		_, err := h.store.Published(t.Context())
-		return err
-	})
+	h.published()
 	stop()
 	// As an earlier version published it.
 	rows, err := h.warehouse.Topics(t.Context(), []warehouse.TopicRef{{Host: "a.example", ExternalID: "1"}})
@@ -378,11 +372,7 @@ func TestANewWorkerFollowsLinksThatWereOnlyNoted(t *testing.T) {
 	h.append(topic("a.example", "1", "one", ""))
 	stop := h.work(prometheus.NewRegistry())
 	view := h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	var published cache.Published
-	h.within(func() (err error) {
-		published, err = h.store.Published(t.Context())
-		return err
-	})
+	published := h.published()
 	stop()
 	link := warehouse.ProposalLink{Ref: proposal("p").Hash(), Key: keyOf("dao.eth", "p"), Title: "P", Topic: governance.TopicName("a.example", "1")}
 	err := h.warehouse.WriteProposalLinks(t.Context(), []warehouse.ChangedLink{{ProposalLink: link}}, max(published.Revision, view.Revision)+1)
