@@ -261,14 +261,15 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 	s.unsettled = p.unsettled
 	s.published.Unsettled = slices.Sorted(maps.Keys(p.unsettled))
 	s.worker.metrics.observe(p)
+	if err := s.beat(ctx, now, token); err != nil {
+		return err
+	}
+	// After it: who hears the first one looks whether everything is published.
 	for _, hint := range []chan struct{}{s.worker.outdated, s.worker.published} {
 		select {
 		case hint <- struct{}{}:
 		default:
 		}
-	}
-	if err := s.beat(ctx, now, token); err != nil {
-		return err
 	}
 	s.worker.outdate(ctx, p.writer)
 	return nil
