@@ -172,6 +172,11 @@ func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
 	if err := p.publishEvidence(ctx, shown); err != nil {
 		return err
 	}
+	// What was written, and retracted, is there before the warehouse says so: cut off
+	// in between, it is done again.
+	if err := p.writer.Flush(ctx); err != nil {
+		return err
+	}
 	p.proposals += len(counted)
 	return p.keepStates(ctx, c.refs, counted)
 }
