@@ -43,8 +43,13 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			PriceStandard: "0.001", PricePlus: "0.005",
 			Window: 2 * time.Minute, VerifyTimeout: 5 * time.Second, SettleTimeout: 20 * time.Second,
 		},
+		Edge: config.Edge{
+			Listen: "127.0.0.1:8000", AdminListen: "127.0.0.1:9091", Origin: "http://127.0.0.1:8080",
+			Dir: "./data/edge", CacheSize: 1 << 30, Modules: "/usr/lib/nginx/modules",
+		},
 		Import: config.Import{Batch: 20_000, MaxLine: 8 << 20},
-		Log:    config.Log{Level: slog.LevelInfo, Format: "text"},
+		Log:    config.Log{Level: slog.LevelInfo, Format: "text", Sample: 100, Slow: time.Second},
+		Trace:  config.Trace{Ratio: "0.01", Service: "pnyx"},
 	}
 	for name, environ := range map[string]map[string]string{"nil": nil, "empty": {}, "empty values": emptyValues()} {
 		got, err := config.Parse(environ)
@@ -87,6 +92,7 @@ func everything() map[string]string {
 		"X402_WINDOW":           "1m",
 		"X402_VERIFY_TIMEOUT":   "2s",
 		"X402_SETTLE_TIMEOUT":   "3s",
+		"PNYX_DRAIN_DELAY":      "15s",
 		"PNYX_SHUTDOWN_TIMEOUT": "1m",
 		"PNYX_INTERNAL_TOKEN":   "hunter2-hunter2-hunter2-hunter2-1,hunter2-hunter2-hunter2-hunter2-2",
 		"PNYX_V2_LAUNCHED_AT":   "2026-01-01T00:00:00+01:00",
@@ -114,6 +120,20 @@ func everything() map[string]string {
 		"PNYX_IMPORT_MAX_LINE":  "1000",
 		"PNYX_LOG_LEVEL":        "WARN",
 		"PNYX_LOG_FORMAT":       "json",
+		"PNYX_LOG_SAMPLE":       "0",
+		"PNYX_LOG_SLOW":         "250ms",
+
+		"PNYX_EDGE_LISTEN":       ":82",
+		"PNYX_EDGE_ADMIN_LISTEN": "[::1]:83",
+		"PNYX_EDGE_ORIGIN":       "https://nodes.example.org",
+		"PNYX_EDGE_DIR":          "/var/cache/pnyx",
+		"PNYX_EDGE_CACHE_SIZE":   "64MiB",
+		"PNYX_EDGE_MODULES":      "/opt/nginx/modules",
+
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://pnyx:hunter2@collector.example.org",
+		"OTEL_EXPORTER_OTLP_HEADERS":  "api-key=hunter2",
+		"OTEL_TRACES_SAMPLER_ARG":     "0.5",
+		"OTEL_SERVICE_NAME":           "pnyx-test",
 	}
 }
 
@@ -121,7 +141,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 	t.Parallel()
 	environ := everything()
 	for _, s := range config.Settings() {
-		if environ[s.Name] == "" {
+		if environ[s.Name] == "" || environ[s.Name] == s.Default {
 			t.Errorf("%s is not tried here", s.Name)
 		}
 	}
@@ -135,6 +155,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			AdminListen:     "[::1]:81",
 			PublicURL:       "https://api.example.org",
 			RequestTimeout:  6 * time.Second,
+			DrainDelay:      15 * time.Second,
 			ShutdownTimeout: time.Minute,
 		},
 		Access: config.Access{
@@ -168,8 +189,15 @@ func TestParseReadsEverySetting(t *testing.T) {
 			PriceStandard: "1", PricePlus: "2.5", PriceOverrides: "daos.timeline=0.1",
 			Window: time.Minute, VerifyTimeout: 2 * time.Second, SettleTimeout: 3 * time.Second,
 		},
+		Edge: config.Edge{
+			Listen: ":82", AdminListen: "[::1]:83", Origin: "https://nodes.example.org",
+			Dir: "/var/cache/pnyx", CacheSize: 64 << 20, Modules: "/opt/nginx/modules",
+		},
 		Import: config.Import{Batch: 7, MaxLine: 1000},
-		Log:    config.Log{Level: slog.LevelWarn, Format: "json"},
+		Log:    config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
+		Trace: config.Trace{
+			Endpoint: "https://pnyx:hunter2@collector.example.org", Headers: "api-key=hunter2", Ratio: "0.5", Service: "pnyx-test",
+		},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -207,6 +235,7 @@ func TestWrongValuesAreRefusedByNameAndRule(t *testing.T) {
 		{"PNYX_LISTEN", "host:port", "8080 127.0.0.1 127.0.0.1: 127.0.0.1:http a:65536 a:-1 ::1:80"},
 		{"PNYX_ADMIN_LISTEN", "host:port", "9090 :x"},
 		{"PNYX_REQUEST_TIMEOUT", "30s", "5 0s -5s soon 1d"},
+		{"PNYX_DRAIN_DELAY", "0s, or a duration", "15 -1s soon"},
 		{"PNYX_SHUTDOWN_TIMEOUT", "30s", "20 0"},
 		{"PNYX_PUBLIC_URL", "https://", "example.org ftp://example.org https://"},
 		{"PNYX_PURGE_KIND", "fastly, cloudflare or varnish", "nginx Fastly"},
@@ -228,6 +257,13 @@ func TestWrongValuesAreRefusedByNameAndRule(t *testing.T) {
 		{"PNYX_IMPORT_BATCH", "1 to 2147483647", "0 -5 2147483648 many"},
 		{"PNYX_LOG_LEVEL", "debug, info, warn or error", "loud info+1 trace"},
 		{"PNYX_LOG_FORMAT", "text or json", "xml JSON"},
+		{"PNYX_LOG_SAMPLE", "0 for none", "-1 0.01 all"},
+		{"PNYX_LOG_SLOW", "above 0", "0s 1 -1s slow"},
+		{"PNYX_EDGE_LISTEN", "host:port", "8000 a:65536"},
+		{"PNYX_EDGE_ADMIN_LISTEN", "host:port", "9091 :x"},
+		{"PNYX_EDGE_ORIGIN", "http:// or https://", "127.0.0.1:8080 redis://a http://"},
+		{"PNYX_EDGE_CACHE_SIZE", "4GiB", "0 1GB lots"},
+		{"OTEL_SERVICE_NAME", "letters", "a'b a;b"},
 		{"CLICKHOUSE_URL", "clickhouse://, tcp://, http:// or https://", "localhost:9000 redis://a:1 http:///db tcp://a:x"},
 		{"REDIS_URL", "redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://", "a:6379 http://a redis:// redis://a:1,b:2 unix://a unix:///"},
 		{"CLICKHOUSE_CLUSTER", "letters", "a'b a;b `a`"},
@@ -257,6 +293,8 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 	environ["PNYX_LISTN"] = ":80"
 	delete(environ, "PNYX_DATA") // any text names a path
 	delete(environ, "PNYX_ENGINE_LIB")
+	delete(environ, "PNYX_EDGE_DIR")
+	delete(environ, "PNYX_EDGE_MODULES")
 	delete(environ, "X402_ASSET_NAME") // nor is there a rule for what a token is named
 	delete(environ, "X402_ASSET_VERSION")
 
@@ -288,6 +326,10 @@ func TestContradictionsAreRefusedByBothNames(t *testing.T) {
 		"one address within another": {
 			map[string]string{"PNYX_LISTEN": "[::]:9090"},
 			`PNYX_ADMIN_LISTEN="127.0.0.1:9090": must not share a port with PNYX_LISTEN=[::]:9090`,
+		},
+		"one address of the edge twice": {
+			map[string]string{"PNYX_EDGE_LISTEN": "127.0.0.1:9091"},
+			`PNYX_EDGE_ADMIN_LISTEN="127.0.0.1:9091": must not share a port with PNYX_EDGE_LISTEN=127.0.0.1:9091`,
 		},
 		"a cluster of no server": {
 			map[string]string{"CLICKHOUSE_CLUSTER": "two"},
@@ -458,6 +500,7 @@ PNYX_LISTEN=127.0.0.1:8080        # source: environment
 PNYX_ADMIN_LISTEN=127.0.0.1:9090  # source: default
 PNYX_PUBLIC_URL=                  # source: default
 PNYX_REQUEST_TIMEOUT=5s           # source: default
+PNYX_DRAIN_DELAY=0s               # source: default
 PNYX_SHUTDOWN_TIMEOUT=20s         # source: default
 # Access
 PNYX_INTERNAL_TOKEN=     # source: default
@@ -502,12 +545,26 @@ X402_PRICE_OVERRIDES=                                  # source: default
 X402_WINDOW=2m0s                                       # source: default
 X402_VERIFY_TIMEOUT=5s                                 # source: default
 X402_SETTLE_TIMEOUT=20s                                # source: default
+# Edge
+PNYX_EDGE_LISTEN=127.0.0.1:8000           # source: default
+PNYX_EDGE_ADMIN_LISTEN=127.0.0.1:9091     # source: default
+PNYX_EDGE_ORIGIN=http://127.0.0.1:8080    # source: default
+PNYX_EDGE_DIR=./data/edge                 # source: default
+PNYX_EDGE_CACHE_SIZE=1GiB                 # source: default
+PNYX_EDGE_MODULES=/usr/lib/nginx/modules  # source: default
 # Import
 PNYX_IMPORT_BATCH=20000    # source: default
 PNYX_IMPORT_MAX_LINE=1MiB  # source: environment
 # Log
 PNYX_LOG_LEVEL=error  # source: environment
 PNYX_LOG_FORMAT=text  # source: default
+PNYX_LOG_SAMPLE=100   # source: default
+PNYX_LOG_SLOW=1s      # source: default
+# Trace
+OTEL_EXPORTER_OTLP_ENDPOINT=  # source: default
+OTEL_EXPORTER_OTLP_HEADERS=   # source: default
+OTEL_TRACES_SAMPLER_ARG=0.01  # source: default
+OTEL_SERVICE_NAME=pnyx        # source: default
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -521,6 +578,7 @@ func TestWhatPrintWritesParsesToTheSame(t *testing.T) {
 	environ["REDIS_URL"] = "unix:///run/redis.sock?db=3"
 	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://facilitator", "https://rpc"
 	environ["PNYX_INTERNAL_TOKEN"] = ""
+	environ["OTEL_EXPORTER_OTLP_ENDPOINT"], environ["OTEL_EXPORTER_OTLP_HEADERS"] = "https://collector", ""
 	first := printed(t, environ)
 	again := make(map[string]string)
 	for line := range strings.Lines(first) {
