@@ -67,8 +67,10 @@ func walk(node any, visit func(map[string]any)) {
 	switch node := node.(type) {
 	case map[string]any:
 		visit(node)
-		for _, value := range node {
-			walk(value, visit)
+		for name, value := range node {
+			if !strings.HasPrefix(name, "x-") { // what others are made of
+				walk(value, visit)
+			}
 		}
 	case []any:
 		for _, value := range node {

@@ -289,7 +289,10 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 	everything := start(t, dir, nil, "serve").ready()
 	workerEnv := []string{redis, "CLICKHOUSE_URL=" + engineURL(t, dir), "PNYX_LEASE_TTL=1s"}
 	worker := start(t, t.TempDir(), workerEnv, "worker")
-	node := start(t, t.TempDir(), []string{redis, "PNYX_LEASE_TTL=1s", "PNYX_STALE_AFTER=3s", "PNYX_REQUEST_TIMEOUT=2s"}, "api").ready()
+	node := start(t, t.TempDir(), []string{
+		redis, "PNYX_LEASE_TTL=1s", "PNYX_STALE_AFTER=3s", "PNYX_REQUEST_TIMEOUT=2s",
+		"PNYX_CACHE_TIMEOUT=1800ms", "PNYX_LIMIT_TIMEOUT=1800ms",
+	}, "api").ready()
 	everything.importAgain(generated(t, 20_000))
 	everything.settled()
 	worker.settled()

@@ -34,6 +34,7 @@ func openShop(t *testing.T) *shop {
 	// Short enough for the lease of a dead process to end within the test.
 	env := []string{
 		"REDIS_URL=" + redis.URL, "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
+		"PNYX_CACHE_TIMEOUT=900ms", "PNYX_LIMIT_TIMEOUT=900ms",
 		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
 		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=1s",

@@ -366,6 +366,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	})
 	n.background(served.Watch)
 	go func() {
+		n.awaitReady(served)
 		if err := served.Serve(n.listener); err != nil {
 			n.failed <- err
 		}
@@ -376,4 +377,21 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		return served.Shutdown(ctx)
 	})
 	return served, nil
+}
+
+// awaitReady keeps the first callers waiting for the moment that a node takes to learn
+// what is published: whoever balances load without asking /readyz would get refusals
+// from each node that starts. When there is nothing to learn, the refusal is true.
+func (n *node) awaitReady(served *api.API) {
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.API.RequestTimeout/2)
+	defer cancel()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for served.Ready(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+	}
 }

@@ -93,7 +93,7 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	var spans map[string]*tracepb.Span
 	eventually(t, func() error {
 		spans = c.trace(callersTrace)
-		for _, wanted := range []string{"GET proposals.list", "wait for fill proposals", "fill proposals", "clickhouse select", "redis get"} {
+		for _, wanted := range []string{"GET proposals.list", "wait for fill proposals", "fill proposals", "clickhouse select", "redis pipeline"} {
 			if !slices.ContainsFunc(namesOf(spans), func(name string) bool { return name == wanted }) {
 				return fmt.Errorf("no span %q among %v", wanted, namesOf(spans))
 			}
@@ -102,7 +102,7 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	})
 	for _, chain := range [][]string{
 		{"clickhouse select", "fill proposals", "wait for fill proposals", "GET proposals.list", callersSpan},
-		{"redis get", "GET proposals.list", callersSpan},
+		{"redis pipeline", "GET proposals.list", callersSpan},
 	} {
 		if !slices.ContainsFunc(chains(spans), func(got string) bool { return got == strings.Join(chain, " < ") }) {
 			t.Errorf("got the chains %s, want %v among them", strings.Join(chains(spans), "\n"), chain)

@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -157,9 +158,11 @@ func (a *API) Watch(ctx context.Context) {
 
 // Ready says whether everything was published at least once, or why not.
 func (a *API) Ready(ctx context.Context) error {
-	_, err := a.store.Published(ctx)
-	if err != nil {
+	if _, err := a.store.Published(ctx); err != nil {
 		return fmt.Errorf("nothing is published yet: %w", err)
+	}
+	if a.publication.latest.Load() == nil {
+		return errors.New("what is published is not known here yet")
 	}
 	if err := a.tokens.Ready(); err != nil {
 		return fmt.Errorf("nobody is known yet: %w", err)

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
+	"pnyx/warehouse"
 )
 
 // metrics is what an operator sees of a worker.
@@ -64,6 +65,9 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		}),
 	}
 	m.lag = newLagMetrics(registerer)
+	for _, kind := range []warehouse.OrderKind{warehouse.BallotOrder, warehouse.VoterOrder} {
+		m.orders.WithLabelValues(string(kind))
+	}
 	registerer.MustRegister(m.leading, m.revision, m.publishedAt, m.through, m.unsettled, m.orders, m.duration,
 		m.proposals, m.topics, m.values, m.unbalanced, m.errors)
 	return m
