@@ -288,8 +288,8 @@ func TestWhatARestartOfRedisTookBackIsPublishedAgain(t *testing.T) {
 	}
 	h.within(func() error {
 		published, err := h.store.Published(t.Context())
-		if err == nil && published.Whole != after.Revision {
-			err = fmt.Errorf("everything was published at %d, want %d", published.Whole, after.Revision)
+		if err == nil && published.Whole < after.Revision {
+			err = fmt.Errorf("everything was published at %d, want it at %d or later", published.Whole, after.Revision)
 		}
 		return err
 	})
@@ -311,26 +311,43 @@ func TestAnotherWorkerTakesOverAndNothingGoesBack(t *testing.T) {
 	}
 }
 
+// endSoon appends a proposal whose end is ahead, and waits for what shows before it:
+// with an end further ahead where the machine was too slow for the first.
+func (h *house) endSoon(p *record.Proposal, before func() error) {
+	h.t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	var err error
+	for _, ahead := range []time.Duration{8 * time.Second, time.Minute} {
+		p.EndAt = new(governance.TimestampOf(time.Now().Add(ahead)))
+		h.append(p)
+		for time.Now().Before(p.EndAt.Time()) {
+			if err = before(); err == nil {
+				return
+			}
+			<-ticker.C
+		}
+	}
+	h.t.Fatalf("not before the end: %v", err)
+}
+
 func TestTimeAloneClosesAProposal(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	start := governance.TimestampOf(time.Now().Add(-time.Hour))
-	end := governance.TimestampOf(time.Now().Add(8 * time.Second))
 	ending := proposal("ending")
-	ending.StartAt, ending.EndAt = &start, &end
-	h.append(ending, vote("ending", "0x1", "1"))
+	ending.StartAt = &start
+	h.append(vote("ending", "0x1", "1"))
 	h.work(h.metrics)
-	counts := func(want governance.ProposalCounts) {
-		h.within(func() error {
-			dao, err := h.dao("dao.eth")
-			if err == nil && dao.ProposalCounts != want {
-				err = fmt.Errorf("got %+v, want %+v", dao.ProposalCounts, want)
-			}
-			return err
-		})
+	counts := func(want governance.ProposalCounts) error {
+		dao, err := h.dao("dao.eth")
+		if err == nil && dao.ProposalCounts != want {
+			err = fmt.Errorf("got %+v, want %+v", dao.ProposalCounts, want)
+		}
+		return err
 	}
-	counts(governance.ProposalCounts{Total: 1, Active: 1})
-	counts(governance.ProposalCounts{Total: 1, Closed: 1})
+	h.endSoon(ending, func() error { return counts(governance.ProposalCounts{Total: 1, Active: 1}) })
+	h.within(func() error { return counts(governance.ProposalCounts{Total: 1, Closed: 1}) })
 	summary, _, err := h.summary(keyOf("dao.eth", "ending"))
 	if err != nil || summary.Proposal.Outcome != governance.Passed {
 		t.Errorf("got outcome %s (%v), want passed", summary.Proposal.Outcome, err)
@@ -461,6 +478,34 @@ func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 	h.work(prometheus.NewRegistry())
 	h.append(vote("a", "0x2", "5"))
 	h.hasVotes(keyOf("dao.eth", "a"), "2")
+}
+
+func TestEverythingIsPublishedAgainAlthoughTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	stop := h.work(h.metrics)
+	h.hasVotes(keyOf("dao.eth", "a"), "1")
+	h.published()
+	stop()
+
+	lease := h.store.NewLease(5 * time.Second)
+	published := h.published()
+	published.Revision += uint64(time.Hour.Microseconds())
+	if err := errors.Join(
+		lease.Acquire(t.Context()), lease.SetPublished(t.Context(), published, ""), lease.Release(t.Context()),
+		h.store.AskRenewal(t.Context()),
+	); err != nil {
+		t.Fatal(err)
+	}
+	h.work(prometheus.NewRegistry())
+	h.within(func() error {
+		now, err := h.store.Published(t.Context())
+		if err == nil && now.Whole <= published.Revision {
+			err = fmt.Errorf("everything was published at %d, want a revision past %d", now.Whole, published.Revision)
+		}
+		return err
+	})
 }
 
 func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {

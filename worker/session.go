@@ -66,7 +66,11 @@ func (s *session) step(ctx context.Context) error {
 		return s.publishAll(ctx, now, identity)
 	case err != nil:
 		return err
-	case published.Identity != identity:
+	}
+	// A clock that was set back must not make what is published next older than what
+	// is there, which would refuse it.
+	s.published.Revision = max(s.published.Revision, published.Revision)
+	if published.Identity != identity {
 		return s.publishAgain(ctx, now, identity)
 	}
 	renewal, err := s.worker.store.RenewalAsked(ctx)

@@ -81,7 +81,11 @@ func New(o Options) *Worker {
 func (w *Worker) Run(ctx context.Context) {
 	pause := w.interval
 	for ctx.Err() == nil {
+		began := time.Now()
 		err := w.lead(ctx)
+		if time.Since(began) > longestRetry {
+			pause = w.interval // what was wrong before is long over
+		}
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, cache.ErrNotLeader):
