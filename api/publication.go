@@ -125,8 +125,9 @@ func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Err
 		if err = v.Decode(payload); err == nil {
 			return v, nil
 		}
-		fallthrough
-	case errors.Is(err, cache.ErrBroken):
+	}
+	// A view that is withheld would be the same again.
+	if errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrWithheld) {
 		_ = a.store.AskRenewal(ctx) // the next who finds it asks again
 	}
 	return cache.View{}, unavailable(err)

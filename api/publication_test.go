@@ -203,6 +203,19 @@ func TestAPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "no detail"})
 	n.wantUnavailable("/v2/daos/uniswap")
+	if asked, err := n.store.RenewalAsked(t.Context()); err != nil || !asked {
+		t.Errorf("got %t, %v, want it to be asked for again", asked, err)
+	}
+}
+
+func TestAViewThatIsWithheldIsUnavailableAndNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "withheld"})
+	n.wantUnavailable("/v2/daos/uniswap")
+	if asked, err := n.store.RenewalAsked(t.Context()); err != nil || asked {
+		t.Errorf("got %t, %v, want nothing to be asked for", asked, err)
+	}
 }
 
 func TestAListThatLostARowIsUnavailable(t *testing.T) {
