@@ -157,8 +157,8 @@ func (h *house) hasVotes(key governance.ProposalKey, want governance.Decimal) ca
 	return found
 }
 
-func (h *house) dao(id string) (detail governance.DAODetail, err error) {
-	view, err := h.store.View(h.t.Context(), cache.DAODetailKey(id))
+func (h *house) dao() (detail governance.DAODetail, err error) {
+	view, err := h.store.View(h.t.Context(), cache.DAODetailKey("dao.eth"))
 	if err == nil {
 		err = view.Decode(&detail)
 	}
@@ -202,7 +202,7 @@ func TestOnlyWhatChangedIsPublishedAgain(t *testing.T) {
 		t.Errorf("the other proposal has revision %d (%v), want %d as before", view.Revision, err, untouched.Revision)
 	}
 	h.within(func() error {
-		dao, err := h.dao("dao.eth")
+		dao, err := h.dao()
 		if err != nil {
 			return err
 		}
@@ -340,7 +340,7 @@ func TestTimeAloneClosesAProposal(t *testing.T) {
 	h.append(vote("ending", "0x1", "1"))
 	h.work(h.metrics)
 	counts := func(want governance.ProposalCounts) error {
-		dao, err := h.dao("dao.eth")
+		dao, err := h.dao()
 		if err == nil && dao.ProposalCounts != want {
 			err = fmt.Errorf("got %+v, want %+v", dao.ProposalCounts, want)
 		}
@@ -368,7 +368,7 @@ func TestAClaimedSourceMovesToItsDAO(t *testing.T) {
 		if _, _, err := h.summary(former); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("the former key still has an answer (%w)", err)
 		}
-		if _, err := h.dao("dao.eth"); !errors.Is(err, cache.ErrMiss) {
+		if _, err := h.dao(); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("the former DAO still has an answer (%w)", err)
 		}
 		page, err := h.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
@@ -444,7 +444,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	if summary, view, err := h.summary(key); err != nil || summary.Totals != nil || view.Readiness != governance.ReadinessUnavailable {
 		t.Errorf("got %+v, %s (%v), want a summary without totals", summary, view.Readiness, err)
 	}
-	if _, err := h.dao("dao.eth"); !errors.Is(err, cache.ErrWithheld) {
+	if _, err := h.dao(); !errors.Is(err, cache.ErrWithheld) {
 		t.Errorf("got %v for the DAO, want it to be withheld", err)
 	}
 	page, err := h.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
@@ -454,7 +454,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	h.append(vote("a", "0x2", "5"))
 	h.hasVotes(key, "2")
 	h.within(func() error {
-		_, err := h.dao("dao.eth")
+		_, err := h.dao()
 		return err
 	})
 }
