@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -483,6 +482,6 @@ func (n *node) wantUsed(want map[partner]int64) {
 // revisionIn is the revision in the title of an answer; zero for none.
 func revisionIn(body string) uint64 {
 	text := strings.TrimSuffix(strings.TrimPrefix(titleIn(body), "revision "), ".")
-	revision, _ := strconv.ParseUint(text, 10, 64) //nolint:errcheck // zero is what it is then
+	revision, _ := strconv.ParseUint(text, 10, 64) // zero is what it is then
 	return revision
 }

@@ -67,10 +67,14 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 
 // wait ends nginx with ctx, first gently.
 func wait(ctx context.Context, cmd *exec.Cmd) error {
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var err error // of an nginx that has ended
+	go func() {
+		defer close(ended)
+		err = cmd.Wait()
+	}()
 	select {
-	case err := <-ended:
+	case <-ended:
 		return fmt.Errorf("nginx ended by itself: %w", err)
 	case <-ctx.Done():
 	}

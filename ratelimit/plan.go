@@ -101,10 +101,9 @@ func (p Plan) Limits() Limits {
 		return Limits{Month: 100_000, Standard: Rate{300, 100}, Detail: Rate{75, 25}}
 	case PayPerRequest:
 		return Limits{Standard: Rate{60, 20}, Detail: Rate{20, 8}}
-	case Developer:
+	default: // Developer, which a plan that a newer version has written down is taken for
+		return Limits{Month: 3_000, Standard: Rate{30, 10}, Detail: Rate{10, 5}}
 	}
-	// A plan that a newer version has written down is taken for the smallest.
-	return Limits{Month: 3_000, Standard: Rate{30, 10}, Detail: Rate{10, 5}}
 }
 
 // Month is a calendar month, UTC.
