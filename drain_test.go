@@ -29,7 +29,7 @@ func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
 	requireEngine(t)
 	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
 	node.probe("/startedz", http.StatusOK, "ok")
-	if answer := node.ask(t, "/v2/daos"); answer.Close {
+	if node.closesBehind(t, "/v2/daos") {
 		t.Error("a connection is closed behind an answer before there is a reason to")
 	}
 	if err := node.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -37,7 +37,7 @@ func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
 	}
 	node.probe("/readyz", http.StatusServiceUnavailable, "draining")
 	node.probe("/healthz", http.StatusOK, "ok")
-	if answer := node.ask(t, "/v2/daos"); !answer.Close {
+	if !node.closesBehind(t, "/v2/daos") {
 		t.Error("a connection to a node that is about to end stays open for more")
 	}
 	select {
@@ -50,8 +50,9 @@ func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
 	}
 }
 
-// ask fetches a path, which must succeed, over a connection that could be kept.
-func (i *instance) ask(t *testing.T, path string) *http.Response {
+// closesBehind fetches a path, which must succeed, over a connection that could be
+// kept, and reports whether the node closes it all the same.
+func (i *instance) closesBehind(t *testing.T, path string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -67,7 +68,7 @@ func (i *instance) ask(t *testing.T, path string) *http.Response {
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("GET %s: %s %v", path, answer.Status, err)
 	}
-	return answer
+	return answer.Close
 }
 
 func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
@@ -97,13 +98,13 @@ func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
 
 // publishers starts an engine, and returns the environment of workers on it and on a
 // Redis of their own. Their lease is so long that none is ever seen to run out.
-func publishers(t *testing.T) (everything *instance, env []string) {
+func publishers(t *testing.T) []string {
 	t.Helper()
 	requireEngine(t)
 	redis := realRedis(t)
 	dir := t.TempDir()
-	everything = start(t, dir, nil, "serve").ready()
-	return everything, []string{
+	start(t, dir, nil, "serve").ready()
+	return []string{
 		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + engineURL(t, dir),
 		"PNYX_LEASE_TTL=1h", "PNYX_STALE_AFTER=2h",
 	}
@@ -122,7 +123,7 @@ func (i *instance) leads() {
 
 func TestALeaderThatIsToldToEndHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
-	_, env := publishers(t)
+	env := publishers(t)
 	leader := start(t, t.TempDir(), env, "worker")
 	leader.leads()
 	next := start(t, t.TempDir(), env, "worker")
@@ -133,7 +134,7 @@ func TestALeaderThatIsToldToEndHandsOverAtOnce(t *testing.T) {
 
 func TestAWorkerForFillsAloneMakesPagesAndPublishesNothing(t *testing.T) {
 	t.Parallel()
-	_, env := publishers(t)
+	env := publishers(t)
 	filler := start(t, t.TempDir(), env, "worker", "--fills-only")
 	filler.probe("/readyz", http.StatusOK, "ok")
 	node := start(t, t.TempDir(), env[:1], "api")

@@ -48,8 +48,7 @@ func describe(shape reflect.Type, lines map[string]bool) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		describe(shape.Elem(), lines)
 	case reflect.Struct:
-		for i := range shape.NumField() {
-			field := shape.Field(i)
+		for field := range shape.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("msgpack"), ",")
 			line := fmt.Sprintf("%s %s %s", shape, name, field.Type)
 			if !field.IsExported() || name == "-" || lines[line] {
@@ -70,7 +69,7 @@ func TestTwoVersionsOfOneFormatReadEachOthersValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known, err := os.ReadFile(path) //nolint:gosec // the file of this test
+	known, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v: with a new formatVersion, run this test with -update-layout", err)
 	}

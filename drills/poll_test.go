@@ -100,14 +100,6 @@ func count(casts int) (votes [pollChoices]int, power [pollChoices]*big.Int) {
 	return votes, power
 }
 
-func total(power [pollChoices]*big.Int) string {
-	sum := new(big.Int)
-	for _, p := range power {
-		sum.Add(sum, p)
-	}
-	return text(sum)
-}
-
 // plausible checks how many casts an answer shows: not more than there can be, and
 // not fewer than it says to know of.
 func (p *poll) plausible(casts int, r *reply) error {

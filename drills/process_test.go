@@ -91,8 +91,6 @@ func (p *process) signal(signal syscall.Signal) {
 	_ = p.command.Process.Signal(signal) // it may have ended
 }
 
-func (p *process) pid() int { return p.command.Process.Pid }
-
 // running fails the test if the program has ended by itself.
 func (p *process) running() {
 	p.tb.Helper()

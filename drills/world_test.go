@@ -132,8 +132,7 @@ func (w *world) try(env []string, args ...string) (string, error) {
 	command := exec.Command(w.binary, args...)
 	command.Env = append(os.Environ(), env...)
 	out, err := command.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ended := errors.AsType[*exec.ExitError](err); ended {
 		err = fmt.Errorf("pnyx %v: %w: %s", args, err, exit.Stderr)
 	}
 	return string(out), err
