@@ -88,7 +88,7 @@ func service(run command) func(*cobra.Command, []string) error {
 			return err
 		}
 		logger := newLogger(cfg.Log)
-		logger.LogAttrs(cmd.Context(), slog.LevelInfo, "starting "+cmd.Name(), thisBuild().attrs()...)
+		logger.LogAttrs(cmd.Context(), slog.LevelInfo, "starting "+cmd.Name(), thisBuild().attrs()...) //nolint:sloglint // one of a few commands
 		return run(cmd, args, cfg, logger)
 	}
 }

@@ -210,7 +210,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	if status != 0 || issued == "" {
 		t.Fatalf("issue a token: status %d: %s", status, out)
 	}
-	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789" //nolint:gosec // none
+	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
 	secrets := []string{internalToken, issued, forged}
 	path := "/v2/proposals?limit=3"
 	eventually(t, func() error {

@@ -113,8 +113,6 @@ func (l *requestLog) describe(c *fiber.Ctx, route string, v *visit, sample uint6
 }
 
 // tokenForm is what looks like a token, wherever somebody has put it.
-//
-//nolint:gochecknoglobals // compiled once
 var tokenForm = regexp.MustCompile(`pnyx_\w+`)
 
 // loggedPath is a path, fit for the log.

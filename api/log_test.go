@@ -84,7 +84,7 @@ func TestAFloodOfErrorsIsNoFloodOfLines(t *testing.T) {
 func TestTheLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{unpublished: true})
-	const token = "pnyx_abcdefgh_0123456789012345678901234567890123456789" //nolint:gosec // none
+	const token = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
 	n.ask(http.MethodGet, "/v2/daos/"+token+"?q="+token, http.Header{"X-Request-Id": {token}})
 	n.ask(http.MethodGet, "/v2/daos/"+token, http.Header{"X-Request-Id": {token}})
 	lines := n.logged("daos.detail")

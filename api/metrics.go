@@ -119,10 +119,10 @@ func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 
 // count counts an answer.
 func (m *metrics) count(r *routeMetrics, v *visit) {
-	switch {
-	case v.status == fiber.StatusOK:
+	switch v.status {
+	case fiber.StatusOK:
 		r.ok.Inc()
-	case v.status == fiber.StatusNotModified:
+	case fiber.StatusNotModified:
 		r.notModified.Inc()
 	default:
 		m.requests.WithLabelValues(r.id, strconv.Itoa(v.status), string(v.code())).Inc()

@@ -56,7 +56,7 @@ func (p *Pipeline) Send(ctx context.Context, commands ...redis.Cmder) error {
 	}
 	until := p.deadline.within(p.timeout)
 	for _, future := range waiting {
-		if err := future.WaitContext(until); err != nil && until.Err() != nil {
+		if err := future.WaitContext(until); err != nil && until.Err() != nil { //nolint:contextcheck // one deadline for all who wait
 			return fmt.Errorf("%w: %w", ErrUnavailable, until.Err())
 		}
 	}

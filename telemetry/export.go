@@ -50,8 +50,9 @@ func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("export traces: %w", err)
 	}
+	always := context.WithoutCancel(ctx)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "traces are not exported", slog.Any("error", err))
+		o.Logger.LogAttrs(always, slog.LevelWarn, "traces are not exported", slog.Any("error", err))
 	}))
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),

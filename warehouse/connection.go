@@ -59,7 +59,7 @@ func (c connection) PrepareBatch(
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	batch, err := c.Conn.PrepareBatch(c.toItsEnd(ctx), query, options...)
+	batch, err := c.Conn.PrepareBatch(c.toItsEnd(ctx), query, options...) //nolint:clickhouselint // whoever began it closes it
 	if err != nil {
 		_, s := c.measure.begin(ctx, opInsert, query)
 		s.end(err)

@@ -17,7 +17,7 @@ func openAs(t *testing.T, url string) (*warehouse.Warehouse, error) {
 	t.Helper()
 	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
-		t.Cleanup(func() { opened.Close() }) //nolint:errcheck // the test is over
+		t.Cleanup(func() { opened.Close() })
 	}
 	return opened, err
 }

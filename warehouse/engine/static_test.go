@@ -9,7 +9,7 @@ import (
 func TestAStaticProgramHasNothingThatLoadsLibraries(t *testing.T) {
 	t.Parallel()
 	for tags, loads := range map[string]bool{"": true, "static": false} {
-		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "pnyx") //nolint:gosec // the tags are above
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "pnyx")
 		out, err := list.Output()
 		if err != nil {
 			t.Fatalf("%s: %v", list, err)
