@@ -170,7 +170,7 @@ func (i *instance) same(path string, right json.RawMessage) (ready bool, problem
 
 // together does a number of jobs, a few at a time, and fails the test with the first
 // of their errors.
-func together(t *testing.T, atOnce, jobs int, do func(n int) error) {
+func together(t testing.TB, atOnce, jobs int, do func(n int) error) {
 	t.Helper()
 	queue, errs := make(chan int), make(chan error, jobs)
 	var wait sync.WaitGroup
