@@ -250,17 +250,18 @@ func (n *node) drain(served *api.API, failed error) error {
 
 // startFiller makes pages on demand, and does nothing else.
 func (n *node) startFiller(opened *warehouse.Warehouse, url string) error {
+	_, err := n.fill(opened, url)
+	return err
+}
+
+// fill makes pages on demand, in the store that it returns.
+func (n *node) fill(opened *warehouse.Warehouse, url string) (*cache.Store, error) {
 	store, err := n.openStore(context.Background(), url, workerPatience)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	store.Instrument(n.measured("worker"))
 	opened.Instrument(n.registry, n.tracer)
-	n.fill(opened, store)
-	return nil
-}
-
-func (n *node) fill(opened *warehouse.Warehouse, store *cache.Store) {
 	filler := worker.NewFiller(worker.FillerOptions{
 		Warehouse: opened,
 		Store:     store,
@@ -270,17 +271,15 @@ func (n *node) fill(opened *warehouse.Warehouse, store *cache.Store) {
 		Tracer:    n.tracer,
 	})
 	n.background(filler.Run)
+	return store, nil
 }
 
 // startWorker publishes, keeps the books and makes pages on demand.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
-	store, err := n.openStore(context.Background(), url, workerPatience)
+	store, err := n.fill(opened, url)
 	if err != nil {
 		return err
 	}
-	store.Instrument(n.measured("worker"))
-	opened.Instrument(n.registry, n.tracer)
-	n.fill(opened, store)
 	purger, err := n.openPurger()
 	if err != nil {
 		return err
