@@ -459,6 +459,17 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	})
 }
 
+// leave writes what a worker has left whose clock was another.
+func (h *house) leave(published cache.Published) {
+	h.t.Helper()
+	lease := h.store.NewLease(5 * time.Second)
+	if err := errors.Join(
+		lease.Acquire(h.t.Context()), lease.SetPublished(h.t.Context(), published, ""), lease.Release(h.t.Context()),
+	); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -468,13 +479,9 @@ func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 	h.published()
 	stop()
 
-	// What the worker has left if the clock was an hour ahead.
-	lease := h.store.NewLease(5 * time.Second)
 	published := h.published()
 	published.SealedThrough += time.Hour.Microseconds()
-	if err := errors.Join(lease.Acquire(t.Context()), lease.SetPublished(t.Context(), published, ""), lease.Release(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	h.leave(published)
 	h.work(prometheus.NewRegistry())
 	h.append(vote("a", "0x2", "5"))
 	h.hasVotes(keyOf("dao.eth", "a"), "2")
@@ -489,13 +496,10 @@ func TestEverythingIsPublishedAgainAlthoughTheClockWasSetBack(t *testing.T) {
 	h.published()
 	stop()
 
-	lease := h.store.NewLease(5 * time.Second)
 	published := h.published()
 	published.Revision += uint64(time.Hour.Microseconds())
-	if err := errors.Join(
-		lease.Acquire(t.Context()), lease.SetPublished(t.Context(), published, ""), lease.Release(t.Context()),
-		h.store.AskRenewal(t.Context()),
-	); err != nil {
+	h.leave(published)
+	if err := h.store.AskRenewal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.work(prometheus.NewRegistry())
