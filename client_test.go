@@ -170,8 +170,8 @@ func (i *instance) same(path string, right json.RawMessage) (ready bool, problem
 
 // together does a number of jobs, a few at a time, and fails the test with the first
 // of their errors.
-func together(t testing.TB, atOnce, jobs int, do func(n int) error) {
-	t.Helper()
+func together(tb testing.TB, atOnce, jobs int, do func(n int) error) {
+	tb.Helper()
 	queue, errs := make(chan int), make(chan error, jobs)
 	var wait sync.WaitGroup
 	for range atOnce {
@@ -193,11 +193,11 @@ func together(t testing.TB, atOnce, jobs int, do func(n int) error) {
 			continue
 		}
 		if wrong++; wrong <= 10 {
-			t.Error(err)
+			tb.Error(err)
 		}
 	}
 	if wrong > 10 {
-		t.Errorf("%d of %d are wrong, %d more than shown", wrong, jobs, wrong-10)
+		tb.Errorf("%d of %d are wrong, %d more than shown", wrong, jobs, wrong-10)
 	}
 }
 

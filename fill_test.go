@@ -70,16 +70,16 @@ func (i *instance) wantMadeOnce(other *instance, query string, path func(n int) 
 
 // askTogether sends requests all at once, to several nodes in turn, and wants one
 // answer to all of them.
-func askTogether(t testing.TB, path string, requests int, nodes ...*instance) {
-	t.Helper()
+func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
+	tb.Helper()
 	answers := make([]json.RawMessage, requests)
-	together(t, requests, requests, func(n int) error {
+	together(tb, requests, requests, func(n int) error {
 		_, err := nodes[n%len(nodes)].read(path, &answers[n])
 		return err
 	})
 	for _, answer := range answers {
 		if len(answer) < 100 || !bytes.Equal(answer, answers[0]) {
-			t.Errorf("GET %s: got two answers to the same request, or an empty one:\n%s\n%s", path, answers[0], answer)
+			tb.Errorf("GET %s: got two answers to the same request, or an empty one:\n%s\n%s", path, answers[0], answer)
 			return
 		}
 	}
