@@ -3,7 +3,6 @@ package drills
 import (
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +11,7 @@ import (
 	"time"
 )
 
-const (
-	hour = time.Hour
-	// libfaketime gives programs that use the C library another time.
-	libfaketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
-)
+const hour = time.Hour
 
 // clockDrills set clocks of single machines wrong, and right again. Monotonic clocks
 // go on, as they do when an operator or NTP sets a clock.
@@ -49,17 +44,16 @@ func clockDrills() []drill {
 	}
 }
 
-// clock is how far the clock of one process is off, in a file.
+// clock is how far the clock of one process is off, in seconds, in a file that the
+// process has mapped.
 type clock struct {
 	tb   testing.TB
 	path string
 	// env makes a process follow it.
 	env []string
-	// text is how the file is read: by libfaketime, or else as a number of seconds.
-	text bool
 }
 
-// newGoClock is for a pnyx that setClock was built into.
+// newGoClock is for a pnyx that buildWithClock has built.
 func newGoClock(tb testing.TB, path string) *clock {
 	tb.Helper()
 	c := &clock{tb: tb, path: path, env: []string{"PNYX_TEST_CLOCK=" + path}}
@@ -67,34 +61,22 @@ func newGoClock(tb testing.TB, path string) *clock {
 	return c
 }
 
-// newLibraryClock is for a program that asks the C library for the time. It skips the
-// test where the library that answers in its place is missing.
-func newLibraryClock(tb testing.TB, path string) *clock {
+// newLibraryClock is for a program that asks the C library for the time; library is
+// what answers in its place.
+func newLibraryClock(tb testing.TB, path, library string) *clock {
 	tb.Helper()
-	if _, err := os.Stat(libfaketime); err != nil {
-		tb.Skip("needs libfaketime: ", err)
-	}
-	c := &clock{tb: tb, path: path, text: true, env: []string{
-		"LD_PRELOAD=" + libfaketime, "FAKETIME_TIMESTAMP_FILE=" + path, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
-	}}
-	c.jump(0)
+	c := newGoClock(tb, path)
+	c.env = append(c.env, "LD_PRELOAD="+library)
 	return c
 }
 
 // jump sets the clock wrong by so much.
 func (c *clock) jump(by time.Duration) {
 	c.tb.Helper()
-	content := binary.LittleEndian.AppendUint64(nil, uint64(int64(by.Seconds())))
-	if c.text {
-		content = fmt.Appendf(nil, "%+d\n", int64(by.Seconds()))
-	}
 	// Written in place: the processes hold the file, not its name.
 	file, err := os.OpenFile(c.path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
-		_, err = file.WriteAt(content, 0)
-	}
-	if err == nil {
-		err = file.Truncate(int64(len(content)))
+		_, err = file.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(int64(by.Seconds()))), 0)
 	}
 	if err != nil {
 		c.tb.Error(err)
@@ -103,6 +85,66 @@ func (c *clock) jump(by time.Duration) {
 	if err := file.Close(); err != nil {
 		c.tb.Error(err)
 	}
+}
+
+// libraryIsOff answers for the C library. Nothing in it allocates: an allocator may be
+// among those that ask.
+const libraryIsOff = `
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int64_t right, *seconds = &right;
+
+__attribute__((constructor)) static void hold(void) {
+	const char *path = getenv("PNYX_TEST_CLOCK");
+	int file = path ? open(path, O_RDONLY) : -1;
+	void *memory = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *seconds, PROT_READ, MAP_SHARED, file, 0);
+	if (memory != MAP_FAILED) seconds = memory;
+}
+
+int clock_gettime(clockid_t which, struct timespec *now) {
+	int failed = syscall(SYS_clock_gettime, which, now);
+	if (!failed && (which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE)) now->tv_sec += *seconds;
+	return failed;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+	struct timespec exact;
+	if (clock_gettime(CLOCK_REALTIME, &exact)) return -1;
+	now->tv_sec = exact.tv_sec, now->tv_usec = exact.tv_nsec / 1000;
+	return 0;
+}
+
+time_t time(time_t *now) {
+	struct timespec exact;
+	clock_gettime(CLOCK_REALTIME, &exact);
+	if (now) *now = exact.tv_sec;
+	return exact.tv_sec;
+}
+`
+
+// buildLibraryClock builds what answers for the C library. It skips the test where
+// there is no compiler.
+func buildLibraryClock(tb testing.TB, dir string) string {
+	tb.Helper()
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		tb.Skip("needs a C compiler: ", err)
+	}
+	path := filepath.Join(dir, "clock.so")
+	build := exec.Command(compiler, "-shared", "-fPIC", "-O2", "-x", "c", "-", "-o", path)
+	build.Stdin = strings.NewReader(libraryIsOff)
+	if out, err := build.CombinedOutput(); err != nil {
+		tb.Fatalf("build a clock for the C library: %v: %s", err, out)
+	}
+	return path
 }
 
 // nowIsOff is what the standard library's time.Now becomes: everything else of the

@@ -123,7 +123,7 @@ func (s *stage) startRedis(o stageOptions) {
 	s.tb.Helper()
 	var env []string
 	if o.clocks {
-		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"))
+		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"), s.world.libraryClock(s.tb))
 		env = s.redisClock.env
 	}
 	s.redis = startRedis(s.tb, s.dir, "redis", env)
@@ -155,7 +155,7 @@ func (s *stage) startEngine(o stageOptions) {
 	s.tb.Helper()
 	ctx := context.Background()
 	if o.clocks { // it inherits the environment, also when it is started again
-		s.engineClock = newLibraryClock(s.tb, filepath.Join(s.dir, "engine.clock"))
+		s.engineClock = newLibraryClock(s.tb, filepath.Join(s.dir, "engine.clock"), s.world.libraryClock(s.tb))
 		for _, setting := range s.engineClock.env {
 			name, value, _ := strings.Cut(setting, "=")
 			s.tb.Setenv(name, value)

@@ -19,8 +19,8 @@ import (
 // world is the data that all drills begin with, and what is true of it.
 type world struct {
 	binary string
-	// withClock is built by the first drill that needs it.
-	withClock string
+	// withClock and clockLibrary are built by the first drill that needs them.
+	withClock, clockLibrary string
 	// data is a warehouse's folder, copied for each drill.
 	data string
 	// token opens everything.
@@ -89,6 +89,15 @@ func (w *world) binaryWithClock(tb testing.TB) string {
 		w.withClock = buildWithClock(tb, filepath.Dir(w.data))
 	}
 	return w.withClock
+}
+
+// libraryClock is what gives other programs a clock that can be set.
+func (w *world) libraryClock(tb testing.TB) string {
+	tb.Helper()
+	if w.clockLibrary == "" {
+		w.clockLibrary = buildLibraryClock(tb, filepath.Dir(w.data))
+	}
+	return w.clockLibrary
 }
 
 // fill imports an invented data set and the poll, and takes down what a node says of

@@ -42,6 +42,8 @@ type publication struct {
 	// unsettled are the DAOs whose numbers did not agree, and before those of which
 	// that was so at the publication before.
 	unsettled, before map[string]bool
+	// participation is that of before, counted at the same time as the proposals.
+	participation map[string]warehouse.Participation
 	// topics are to be published whatever is held of them, and of the forums those
 	// that have changed. since is the last publication that is complete.
 	topics   []warehouse.TopicRef
@@ -77,7 +79,7 @@ func (p *publication) run(ctx context.Context, refs []record.RefHash, daos map[s
 	if p.list, err = p.newProposalList(ctx, daos == nil); err != nil {
 		return err
 	}
-	if err := p.publishProposals(ctx, refs); err != nil {
+	if err := p.countTogether(ctx, refs); err != nil {
 		return err
 	}
 	// What was voted on shows before all DAOs are summed up.
@@ -100,6 +102,21 @@ func (p *publication) run(ctx context.Context, refs []record.RefHash, daos map[s
 		return err
 	}
 	return p.writer.Flush(ctx)
+}
+
+// countTogether works the proposals out, and counts the ballots of the DAOs that were
+// unsettled at the same moment: whatever lands while the rest is written cannot set the
+// two at odds again.
+func (p *publication) countTogether(ctx context.Context, refs []record.RefHash) error {
+	together, ctx := errgroup.WithContext(ctx)
+	together.Go(func() error { return p.publishProposals(ctx, refs) })
+	if len(p.before) > 0 {
+		together.Go(func() (err error) {
+			p.participation, err = p.worker.warehouse.Participation(ctx, slices.Sorted(maps.Keys(p.before)))
+			return err
+		})
+	}
+	return together.Wait()
 }
 
 // loadCatalog reads the catalog once, after the batches were, so that it knows
@@ -340,7 +357,7 @@ func (p *publication) publishDAOs(ctx context.Context) error {
 		return err
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(p.daos)), daosAtOnce) {
-		participation, err := p.worker.warehouse.Participation(ctx, ids)
+		participation, err := p.participationOf(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -359,6 +376,20 @@ func (p *publication) publishDAOs(ctx context.Context) error {
 		return err
 	}
 	return p.writer.SetView(ctx, cache.DataStatusKey(""), status)
+}
+
+// participationOf counts the ballots of DAOs that are not counted yet.
+func (p *publication) participationOf(ctx context.Context, ids []string) (map[string]warehouse.Participation, error) {
+	uncounted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return p.before[id] })
+	if len(uncounted) == 0 {
+		return p.participation, nil
+	}
+	found, err := p.worker.warehouse.Participation(ctx, uncounted)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(found, p.participation)
+	return found, nil
 }
 
 func (p *publication) publishDAO(
@@ -388,8 +419,8 @@ func (p *publication) publishDAO(
 	return p.writeDAO(ctx, a)
 }
 
-// outdateDAO notes on a DAO's last good numbers that newer ones are due: an answer says
-// that it is stale if it takes long. It reports whether there are any.
+// outdateDAO notes on a DAO's last good numbers since when newer ones are due: an answer
+// says that it is stale if it takes long. It reports whether there are any.
 func (p *publication) outdateDAO(ctx context.Context, id string) (standing bool, err error) {
 	key := cache.DAODetailKey(id)
 	view, err := p.worker.store.View(ctx, key)
@@ -399,7 +430,11 @@ func (p *publication) outdateDAO(ctx context.Context, id string) (standing bool,
 	case err != nil || view.FreshUntil != nil:
 		return err == nil, err
 	}
-	due := governance.TimestampOf(p.at)
+	since := p.at
+	if !p.sealedAt.IsZero() {
+		since = p.sealedAt
+	}
+	due := governance.TimestampOf(since)
 	view.FreshUntil = &due
 	return true, p.writer.SetView(ctx, key, view)
 }
