@@ -245,7 +245,7 @@ func (a *API) serve(route Route) fiber.Handler {
 }
 
 // answerTo returns the answer to a request, the node's own copy if there is one.
-func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (rendered, error) {
+func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (*rendered, error) {
 	p.looked, p.layer = true, layerRedis
 	if copied, ok := a.local.get(values.name); ok {
 		p.layer = layerLocal
@@ -262,19 +262,19 @@ func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (rendered, error) {
 }
 
 // find works the answer out, and keeps a copy of one that is not one caller's alone.
-func (a *API) find(ctx context.Context, values Values) (rendered, error) {
+func (a *API) find(ctx context.Context, values Values) (*rendered, error) {
 	route := values.route
 	begun := a.local.drops.Load()
 	found, err := route.answer(a, ctx, values)
 	if err != nil {
-		return rendered{}, err
+		return nil, err
 	}
 	if found.own {
 		passOf(ctx).cameFrom(layerLocal)
 	}
 	answer, err := render(found)
 	if err != nil {
-		return rendered{}, err
+		return nil, err
 	}
 	if route.Personal {
 		return answer, nil
@@ -283,9 +283,9 @@ func (a *API) find(ctx context.Context, values Values) (rendered, error) {
 	answer.control = route.usually()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {
-		answer.next = values.targetAt(*answer.page.NextCursor)
+		answer.link = "<" + values.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
 	answer.status = found.source.status(found.view, a.now())
-	a.local.set(values.name, answer, begun)
+	a.local.set(values.name, *answer, begun)
 	return answer, nil
 }

@@ -21,16 +21,16 @@ const (
 // vary says by which headers of the request the answer was chosen, whatever it is.
 func (p *pass) vary(c *fiber.Ctx) {
 	if (p.route.Paid() || p.route.Personal) && !p.internal {
-		c.Set(fiber.HeaderVary, variesByPurse)
+		setPlain(c, fiber.HeaderVary, variesByPurse)
 		return
 	}
-	c.Set(fiber.HeaderVary, variesForAll)
+	setPlain(c, fiber.HeaderVary, variesForAll)
 }
 
 // writeCaching says who may keep an answer, for how long, what makes it wrong, and
 // which caches were asked for it. What is the caller's alone has no name and is not
 // kept.
-func (a *API) writeCaching(c *fiber.Ctx, p *pass, found rendered, readiness governance.Readiness) {
+func (a *API) writeCaching(c *fiber.Ctx, p *pass, found *rendered, readiness governance.Readiness) {
 	switch {
 	case p.charge != nil, p.route.Personal:
 		c.Set(fiber.HeaderCacheControl, boughtOnce)
@@ -52,8 +52,8 @@ func (a *API) writeCaching(c *fiber.Ctx, p *pass, found rendered, readiness gove
 }
 
 func writeTags(c *fiber.Ctx, tags tagged) {
-	c.Set(headerSurrogateKey, tags.spaced)
-	c.Set(headerCacheTag, tags.joined)
+	setPlain(c, headerSurrogateKey, tags.spaced)
+	setPlain(c, headerCacheTag, tags.joined)
 }
 
 // tellMissing says what will end a 404, so that a cache which keeps it can be told.

@@ -69,7 +69,7 @@ func (p *pass) isLeftToEdge(c *fiber.Ctx) bool {
 
 // leaveToEdge permits the edge to answer, and tells it with what. The permission is
 // the answer that counts: it is metered here, and the body is not.
-func (a *API) leaveToEdge(c *fiber.Ctx, p *pass, values Values, found rendered, readiness governance.Readiness) error {
+func (a *API) leaveToEdge(c *fiber.Ctx, p *pass, values Values, found *rendered, readiness governance.Readiness) error {
 	p.leftBytes = len(found.data)
 	setCommonHeaders(c)
 	c.Set(headerRedirect, PathBody+bodyName(values, found, readiness))
@@ -79,9 +79,12 @@ func (a *API) leaveToEdge(c *fiber.Ctx, p *pass, values Values, found rendered, 
 
 // tellHowLongToKeep answers an edge that lacks a body. One that is not the body it
 // was permitted to send, since the node knows of another publication, is not kept.
-func (a *API) tellHowLongToKeep(c *fiber.Ctx, p *pass, values Values, found rendered, readiness governance.Readiness) {
+func (a *API) tellHowLongToKeep(c *fiber.Ctx, p *pass, values Values, found *rendered, readiness governance.Readiness) {
+	if !p.internal {
+		return
+	}
 	name := c.Get(HeaderFill)
-	if name == "" || !p.internal {
+	if name == "" {
 		return
 	}
 	keep := 0
@@ -104,7 +107,7 @@ func tellWhenItEnds(c *fiber.Ctx, lifetime time.Duration) {
 // bodyName names an answer by all that its bytes depend on but for the request's id
 // and time. It is a cryptographic hash: callers choose what is hashed, and must not
 // be able to have one answer pass for another.
-func bodyName(values Values, found rendered, readiness governance.Readiness) string {
+func bodyName(values Values, found *rendered, readiness governance.Readiness) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", SurfaceVersion, values.canonical(),
 		found.view.Revision, found.view.DataAsOf, readiness))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

@@ -90,10 +90,10 @@ type errorMeta struct {
 
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is
 // in bytes already.
-func (a *API) writeAnswer(c *fiber.Ctx, found rendered, readiness governance.Readiness) error {
+func (a *API) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Readiness) error {
 	now := a.now()
-	if found.next != "" {
-		c.Set(fiber.HeaderLink, "<"+found.next+`>; rel="next"`)
+	if found.link != "" {
+		setPlain(c, fiber.HeaderLink, found.link)
 	}
 	setJSONHeaders(c)
 	c.Status(fiber.StatusOK)

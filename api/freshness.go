@@ -122,7 +122,7 @@ func (f Freshness) forCaller() string {
 // that has every request authorized. What is not as it should be may be so in a
 // moment, without a publication that would purge it; and nothing is kept beyond the
 // moment at which time alone makes it wrong.
-func (a *API) edgeLifetime(route *Route, found rendered, readiness governance.Readiness) time.Duration {
+func (a *API) edgeLifetime(route *Route, found *rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
 	if !a.purged || readiness != governance.Ready {
 		return fresh.Edge

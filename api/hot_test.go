@@ -29,6 +29,11 @@ const hotPath = "/v2/daos/uniswap"
 // at hand.
 func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
 	tb.Helper()
+	return hotAPI(tb, tokens...).Handler()
+}
+
+func hotAPI(tb testing.TB, tokens ...access.Record) *api.API {
+	tb.Helper()
 	url := cachetest.Embedded(tb)
 	store, err := cache.Open(url, soon)
 	if err != nil {
@@ -51,8 +56,9 @@ func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
 		if time.Now().After(deadline) {
 			tb.Fatal(errors.New("the node does not know what is published"))
 		}
+		time.Sleep(time.Millisecond)
 	}
-	return node.Handler()
+	return node
 }
 
 // publishHot publishes what hot requests ask for.

@@ -30,11 +30,11 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 	case p.internal:
 	case p.grant != nil:
 		policy, state := describe(p.grant, a.now())
-		c.Set(headerPolicy, policy)
-		c.Set(headerLimits, state)
+		setPlain(c, headerPolicy, policy)
+		setPlain(c, headerLimits, state)
 	case p.route.Tier == Free:
 		if a.freePolicy != "" {
-			c.Set(headerPolicy, a.freePolicy)
+			setPlain(c, headerPolicy, a.freePolicy)
 		}
 	}
 }

@@ -33,8 +33,9 @@ type rendered struct {
 	modified string
 	// control says who may keep it, as a header has it, while nothing shortens its life.
 	control string
-	// target is the canonical spelling of what was asked, next that of the page after.
-	target, next string
+	// target is the canonical spelling of what was asked, link, as a header has it, that
+	// of the page after.
+	target, link string
 	tags         tagged
 	// status says which layers were asked for it.
 	status string
@@ -45,37 +46,34 @@ type rendered struct {
 // localCopies keeps the rendered answers that are asked for again and again, up to
 // a number of bytes. They are dropped when anything newer is published.
 type localCopies struct {
-	answers *otter.Cache[string, rendered]
+	answers *otter.Cache[string, *rendered]
 	// drops counts how often everything was forgotten.
 	drops atomic.Uint64
 }
 
 func newLocalCopies(maxBytes uint64) *localCopies {
 	return &localCopies{
-		answers: otter.Must(&otter.Options[string, rendered]{
+		answers: otter.Must(&otter.Options[string, *rendered]{
 			MaximumWeight: cmp.Or(maxBytes, defaultLocalBytes),
-			Weigher: func(key string, answer rendered) uint32 {
+			Weigher: func(key string, answer *rendered) uint32 {
 				return uint32(len(key) + len(answer.data) + localOverhead) //nolint:gosec // bounded by the longest page
 			},
-			ExpiryCalculator: otter.ExpiryWriting[string, rendered](localFor),
+			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](localFor),
 		}),
 	}
 }
 
 // get returns the copy of an answer, if there is one.
-func (l *localCopies) get(key string) (rendered, bool) {
-	found, ok := l.answers.GetIfPresent(key)
-	if ok {
-		found.status = nodeHit
-	}
-	return found, ok
+func (l *localCopies) get(key string) (*rendered, bool) {
+	return l.answers.GetIfPresent(key)
 }
 
-// set keeps an answer, unless everything was forgotten since it began to be worked
-// out: it may be from before.
+// set keeps a copy of an answer, unless everything was forgotten since it began to be
+// worked out: it may be from before.
 func (l *localCopies) set(key string, answer rendered, begun uint64) {
+	answer.status = nodeHit
 	if l.drops.Load() == begun {
-		l.answers.Set(key, answer)
+		l.answers.Set(key, &answer)
 	}
 }
 
@@ -91,14 +89,14 @@ func (l *localCopies) close() {
 }
 
 // render turns an answer into bytes.
-func render(found answer) (rendered, error) {
+func render(found answer) (*rendered, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(found.data); err != nil {
-		return rendered{}, fmt.Errorf("encode an answer: %w", err)
+		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
 	head := found.view
 	head.Payload = nil
-	return rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, own: found.own}, nil
+	return &rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, own: found.own}, nil
 }

@@ -40,7 +40,7 @@ type requestLog struct {
 
 	logger                       *slog.Logger
 	seen                         atomic.Uint64
-	bound                        *ratelimit.Buckets
+	bound                        *ratelimit.Buckets[struct{}]
 	written, sampledOut, dropped prometheus.Counter
 }
 
@@ -50,7 +50,7 @@ func newRequestLog(o Options) *requestLog {
 		Help: "Requests by what the log has of them: written, sampled (one in so many stands for them), or dropped (there were too many).",
 	}, []string{"line"}))
 	return &requestLog{
-		LogOptions: o.Log, logger: o.Logger, bound: ratelimit.NewBuckets(),
+		LogOptions: o.Log, logger: o.Logger, bound: ratelimit.NewBuckets[struct{}](),
 		written: lines.WithLabelValues("written"), sampledOut: lines.WithLabelValues("sampled"), dropped: lines.WithLabelValues("dropped"),
 	}
 }
@@ -63,7 +63,7 @@ func (l *requestLog) write(c *fiber.Ctx, route string, v *visit) {
 	case sample == 0:
 		l.sampledOut.Inc()
 		return
-	case !l.bound.Take("lines", ratelimit.Rate{PerMinute: 60 * mostLinesASecond, Burst: mostLinesAtOnce}, time.Now()).Allowed:
+	case !l.bound.Take(struct{}{}, ratelimit.Rate{PerMinute: 60 * mostLinesASecond, Burst: mostLinesAtOnce}, time.Now()).Allowed:
 		l.dropped.Inc()
 		return
 	}

@@ -27,24 +27,19 @@ const corsMaxAge = "86400"
 // headerServerTiming says how long an answer took.
 const headerServerTiming = "Server-Timing"
 
-const (
-	// exposedHeaders are what a script of another origin gets to see.
-	exposedHeaders = fiber.HeaderETag + ", " + fiber.HeaderAge + ", " + headerCacheStatus + ", " + fiber.HeaderContentLocation + ", " + fiber.HeaderLink + ", " + headerLimits + ", " + headerPolicy + ", " +
-		fiber.HeaderRetryAfter + ", " + headerRequestID + ", " + headerServerTiming + ", " + x402.HeaderRequired + ", " + x402.HeaderReceipt
-	// askedHeaders are what a script of another origin may send.
-	askedHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID
-)
+// askedHeaders are what a script of another origin may send.
+const askedHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID
 
 // setCommonHeaders sets what every answer carries, whatever it is.
 func setCommonHeaders(c *fiber.Ctx) {
 	setPlain(c, headerRequestID, requestID(c))
 	setPlain(c, fiber.HeaderAccessControlAllowOrigin, "*")
-	setPlain(c, fiber.HeaderAccessControlExposeHeaders, exposedHeaders)
+	setPlain(c, fiber.HeaderAccessControlExposeHeaders, "*")
 	setPlain(c, fiber.HeaderXContentTypeOptions, "nosniff")
 }
 
-// setPlain sets a header whose name is spelled as the server would spell it (capitals
-// after dashes only) and whose value has no line ends: neither is looked at again.
+// setPlain sets a header whose value has no line ends: it is sent as it is, and under
+// the very name.
 func setPlain(c *fiber.Ctx, name, value string) {
 	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }

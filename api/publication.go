@@ -79,7 +79,7 @@ func (w *publicationWatch) readiness(v cache.View, now time.Time) governance.Rea
 }
 
 // readiness says how far an answer may be relied on at this moment.
-func (a *API) readiness(found rendered) governance.Readiness {
+func (a *API) readiness(found *rendered) governance.Readiness {
 	if found.own {
 		return found.view.Readiness
 	}

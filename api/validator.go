@@ -13,7 +13,7 @@ import (
 // etagOf names an answer by what it was worked out at and what was asked, in any
 // spelling. It cannot be made from the body, where the request's id and time are;
 // hence it is weak. What the node knows by itself has no revision but its content.
-func etagOf(values Values, found rendered) string {
+func etagOf(values Values, found *rendered) string {
 	revision := found.view.Revision
 	if found.own {
 		revision = xxhash.Sum64(found.data)
@@ -24,7 +24,7 @@ func etagOf(values Values, found rendered) string {
 
 // named is the answer's name in a state of readiness: who holds what was stale must
 // not be told that it still is the answer when it is so no longer.
-func (r rendered) named(readiness governance.Readiness) string {
+func (r *rendered) named(readiness governance.Readiness) string {
 	if r.etag == "" || readiness != governance.Stale {
 		return r.etag
 	}
@@ -33,13 +33,13 @@ func (r rendered) named(readiness governance.Readiness) string {
 
 // writeValidators says by what an answer can be asked for again, in which spelling,
 // and when it has changed. One that is the caller's alone cannot.
-func writeValidators(c *fiber.Ctx, found rendered, etag string) {
-	c.Set(fiber.HeaderETag, etag)
+func writeValidators(c *fiber.Ctx, found *rendered, etag string) {
+	setPlain(c, fiber.HeaderETag, etag)
 	if !found.own {
 		setPlain(c, fiber.HeaderLastModified, found.modified)
 	}
 	if c.OriginalURL() != found.target {
-		c.Set(fiber.HeaderContentLocation, found.target)
+		setPlain(c, fiber.HeaderContentLocation, found.target)
 	}
 }
 

@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"hash/maphash"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,20 +14,22 @@ import (
 type Addresses struct {
 	rate    Rate
 	trusted []netip.Prefix
-	buckets *Buckets
+	buckets *Buckets[uint64]
 	seed    maphash.Seed
 
-	decisions decisions
+	allowed, refused prometheus.Counter
 }
 
 // NewAddresses allows each address so many requests a minute, a third of them at
 // once; zero for any number. What proxies in the trusted networks say of where a
 // request came from is believed.
 func NewAddresses(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *Addresses {
+	decisions := newDecisions(metrics)
 	return &Addresses{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
-		trusted: trusted, buckets: NewBuckets(), seed: maphash.MakeSeed(),
-		decisions: newDecisions(metrics),
+		trusted: trusted, buckets: NewBuckets[uint64](), seed: maphash.MakeSeed(),
+		allowed: decisions[decision{planAnonymous, Free, outcomeAllowed}],
+		refused: decisions[decision{planAnonymous, Free, outcomeBucket}],
 	}
 }
 
@@ -43,12 +44,11 @@ func (a *Addresses) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 		return Decision{Allowed: true}
 	}
 	network := networkOf(a.client(peer, forwardedFor))
-	key := strconv.FormatUint(maphash.Comparable(a.seed, network), 36)
-	d := a.buckets.Take(key, a.rate, now)
+	d := a.buckets.Take(maphash.Comparable(a.seed, network), a.rate, now)
 	if d.Allowed {
-		a.decisions.count(planAnonymous, Free, outcomeAllowed)
+		a.allowed.Inc()
 	} else {
-		a.decisions.count(planAnonymous, Free, outcomeBucket)
+		a.refused.Inc()
 	}
 	return d
 }

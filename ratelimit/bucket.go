@@ -48,23 +48,23 @@ const mostBuckets = 100_000
 // any bucket takes to fill, so that a bucket that is forgotten was full.
 const generationFor = 2 * time.Minute
 
-// Buckets are token buckets of this process. Those that were not used in a
+// Buckets are token buckets of this process, by key. Those that were not used in a
 // generation or two are forgotten: they are full again, unless a flood of new ones
 // ended the generation early.
-type Buckets struct {
+type Buckets[Key comparable] struct {
 	mu            sync.Mutex
 	began         time.Time
-	young, old    map[string]time.Time
+	young, old    map[Key]time.Time
 	longestWindow time.Duration
 }
 
 // NewBuckets returns buckets that are all full.
-func NewBuckets() *Buckets {
-	return &Buckets{young: map[string]time.Time{}}
+func NewBuckets[Key comparable]() *Buckets[Key] {
+	return &Buckets[Key]{young: map[Key]time.Time{}}
 }
 
 // Take takes one token out of a bucket.
-func (b *Buckets) Take(key string, rate Rate, now time.Time) Decision {
+func (b *Buckets[Key]) Take(key Key, rate Rate, now time.Time) Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.age(rate, now)
@@ -78,7 +78,7 @@ func (b *Buckets) Take(key string, rate Rate, now time.Time) Decision {
 }
 
 // Look says where a bucket stands.
-func (b *Buckets) Look(key string, rate Rate, now time.Time) Decision {
+func (b *Buckets[Key]) Look(key Key, rate Rate, now time.Time) Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	full, known := b.young[key]
@@ -89,10 +89,10 @@ func (b *Buckets) Look(key string, rate Rate, now time.Time) Decision {
 }
 
 // age begins a new generation when the present one is old or large.
-func (b *Buckets) age(rate Rate, now time.Time) {
+func (b *Buckets[Key]) age(rate Rate, now time.Time) {
 	b.longestWindow = max(b.longestWindow, rate.Window(), generationFor)
 	if now.Sub(b.began) < b.longestWindow && len(b.young) < mostBuckets {
 		return
 	}
-	b.began, b.old, b.young = now, b.young, make(map[string]time.Time)
+	b.began, b.old, b.young = now, b.young, make(map[Key]time.Time)
 }

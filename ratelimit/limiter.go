@@ -31,7 +31,7 @@ type Options struct {
 type Limiter struct {
 	pipeline   *cache.Pipeline
 	perProcess bool
-	buckets    *Buckets
+	buckets    *Buckets[string]
 	tallies    tallies
 	// restUntil is when Redis is asked again, in Unix nanoseconds; zero while it
 	// answers.
@@ -43,7 +43,7 @@ type Limiter struct {
 // New returns a limiter.
 func New(o Options) *Limiter {
 	l := &Limiter{
-		pipeline: o.Pipeline, perProcess: o.PerProcess, buckets: NewBuckets(), logger: o.Logger,
+		pipeline: o.Pipeline, perProcess: o.PerProcess, buckets: NewBuckets[string](), logger: o.Logger,
 	}
 	l.metrics = newMetrics(o.Metrics, l)
 	return l

@@ -301,7 +301,7 @@ func TestAddressesWithoutARateAreNotLimited(t *testing.T) {
 
 func TestBucketsThatAreForgottenWereFull(t *testing.T) {
 	t.Parallel()
-	buckets, rate := ratelimit.NewBuckets(), ratelimit.Rate{PerMinute: 1, Burst: 5}
+	buckets, rate := ratelimit.NewBuckets[string](), ratelimit.Rate{PerMinute: 1, Burst: 5}
 	for range 5 {
 		buckets.Take("a", rate, noon)
 	}
