@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
@@ -70,6 +73,30 @@ func TestAMonthIsExactForManyClientsOfManyProcesses(t *testing.T) {
 	next := limiters[1].Take(t.Context(), r, noon.AddDate(0, 1, 0))
 	if !next.Allowed() || next.Quota.Used != 1 {
 		t.Errorf("in the next month: got %+v, want the first", next.Quota)
+	}
+}
+
+func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	server := cachetest.RealRedis(t)
+	limiter := newLimiter(t, server.URL, soon, false)
+	r := ratelimit.Request{Caller: "a", Limits: slow(3, 100), Bucket: ratelimit.Detail}
+	if got := crowd(t, 1, 2, r, limiter); got != 2 {
+		t.Fatalf("got %d of 2 requests allowed", got)
+	}
+	client := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(server.URL, "redis://")})
+	defer client.Close()
+	buckets, err := client.Keys(t.Context(), "rate:*").Result()
+	if err != nil || len(buckets) != 1 {
+		t.Fatalf("got the buckets %v (%v), want one", buckets, err)
+	}
+	// What a bucket holds is when it is full: an hour ahead is what it was while the clock
+	// was an hour ahead.
+	if err := client.IncrByFloat(t.Context(), buckets[0], time.Hour.Seconds()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := crowd(t, 1, 5, r, limiter); got != 3 {
+		t.Errorf("got %d of 5 requests allowed once the clock was right again, want a full bucket's 3", got)
 	}
 }
 

@@ -84,13 +84,24 @@ func keep(ctx context.Context, p *cache.Pipeline, key cache.Key) error {
 	return p.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(cache.QuotaTTL.Seconds())))
 }
 
+// clockTolerance is how much later than its window allows a bucket may be full. One that
+// is full later still was used before the clock of Redis was set back, or before another
+// server took over whose clock is behind: it would refuse everything until then, and
+// begins anew.
+const clockTolerance = time.Second
+
 // takeShared asks Redis for tokens of the bucket, and sends a command along. For no
 // tokens, it says where the bucket stands.
 func takeShared(ctx context.Context, p *cache.Pipeline, r Request, tokens int, along redis.Cmder) (Decision, error) {
-	talk := &conversation{Cmdable: p.Commands(), pipeline: p, along: along}
-	rate := r.Limits.Rate(r.Bucket)
-	result, err := redis_rate.NewLimiter(talk).AllowN(ctx, cache.BucketKey(r.Caller, string(r.Bucket)),
-		redis_rate.Limit{Rate: rate.PerMinute, Burst: rate.Burst, Period: time.Minute}, tokens)
+	limiter := redis_rate.NewLimiter(&conversation{Cmdable: p.Commands(), pipeline: p, along: along})
+	key, rate := cache.BucketKey(r.Caller, string(r.Bucket)), r.Limits.Rate(r.Bucket)
+	limit := redis_rate.Limit{Rate: rate.PerMinute, Burst: rate.Burst, Period: time.Minute}
+	result, err := limiter.AllowN(ctx, key, limit, tokens)
+	if err == nil && result.ResetAfter > rate.Window()+clockTolerance {
+		if err = limiter.Reset(ctx, key); err == nil {
+			result, err = limiter.AllowN(ctx, key, limit, tokens)
+		}
+	}
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
