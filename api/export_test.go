@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"reflect"
 	"testing"
 	"time"
@@ -98,3 +99,6 @@ func Undescribed() ([]string, error) {
 	}
 	return schemas.Undescribed(), nil
 }
+
+// LazyListener gives a listener's connections lazy deadlines.
+func LazyListener(listener net.Listener) net.Listener { return lazyListener{listener} }
