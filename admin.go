@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"sync/atomic"
 	"time"
 
@@ -96,14 +97,16 @@ func answer(probe func(context.Context) error) http.HandlerFunc {
 }
 
 // startAdmin serves /healthz (the process lives), /startedz (everything runs),
-// /readyz (it should get work) and /metrics. It ends last, so that the end can be
-// watched too.
+// /readyz (it should get work), /metrics, and Go's profiles below /debug/pprof/. It
+// ends last, so that the end can be watched too.
 func (n *node) startAdmin() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", answer(func(context.Context) error { return nil }))
 	mux.HandleFunc("GET /startedz", answer(n.probes.Started))
 	mux.HandleFunc("GET /readyz", answer(n.probes.Ready))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 
 	server := &http.Server{Handler: mux, ReadTimeout: adminTimeout, WriteTimeout: 2 * adminTimeout}
 	go func() {
