@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/valyala/fasthttp"
 
+	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/openapi/openapitest"
 	"pnyx/governance"
@@ -34,6 +35,21 @@ func TestScriptsOfAnyOriginMayAsk(t *testing.T) {
 		exposed, credentials := got.header.Get("Access-Control-Expose-Headers"), got.header.Get("Access-Control-Allow-Credentials")
 		if exposed != "*" || credentials != "" {
 			t.Errorf("GET %s: got the headers %q exposed, and credentials %q; want all, and none", path, exposed, credentials)
+		}
+	}
+}
+
+func TestNoCallerWritesHeaders(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	const line = "%0D%0ASet-Cookie:%20a=b%0D%0A"
+	for _, path := range []string{
+		"/v2/daos/nobody" + line, "/v2/daos?limit=1" + line, "/v2/daos?hasVoteData=true&cursor=" + line,
+		"/v2/meta/data-status?daoId=" + line, "/v2/meta/pricing?" + line,
+	} {
+		got := n.ask(http.MethodGet, path, http.Header{access.HeaderInternal: {internalToken}})
+		if got.header.Get("Set-Cookie") != "" {
+			t.Errorf("GET %s: got the header %v", path, got.header)
 		}
 	}
 }
