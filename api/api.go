@@ -112,7 +112,7 @@ func New(o Options) *API {
 		now:         time.Now,
 	}
 	if rate, bounded := o.Addresses.Rate(); bounded {
-		a.freePolicy = bucketPolicy(ratelimit.Free, rate)
+		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
 	}
 	a.local = newLocalCopies(o.LocalBytes)
 	a.publication.changed = a.local.drop

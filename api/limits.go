@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
 
 	"pnyx/governance"
 	"pnyx/ratelimit"
@@ -29,9 +30,10 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 	switch {
 	case p.internal:
 	case p.grant != nil:
-		policy, state := describe(p.grant, a.now())
-		setPlain(c, headerPolicy, policy)
-		setPlain(c, headerLimits, state)
+		var room [2][128]byte
+		now := a.now()
+		setPlain(c, headerPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
+		setPlain(c, headerLimits, utils.UnsafeString(appendLimits(room[1][:0], p.grant, now)))
 	case p.route.Tier == Free:
 		if a.freePolicy != "" {
 			setPlain(c, headerPolicy, a.freePolicy)
@@ -39,28 +41,37 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 	}
 }
 
-// describe returns the policies that a request was held to, and where it stands.
-func describe(g *ratelimit.Grant, now time.Time) (policy, state string) {
+// appendPolicies writes the policies that a request was held to.
+func appendPolicies(text []byte, g *ratelimit.Grant) []byte {
 	bucket := g.Request.Bucket
-	policy = bucketPolicy(bucket, g.Request.Limits.Rate(bucket))
-	state = limitItem(string(bucket), "r", int64(g.Decision.Remaining), "t", g.Decision.ResetAfter)
+	text = appendPolicy(text, bucket, g.Request.Limits.Rate(bucket))
 	if g.Quota.Limit == 0 {
-		return policy, state
+		return text
 	}
-	begin, end := g.Quota.Month.Begin, g.Quota.Month.End()
-	policy += ", " + limitItem(monthPolicy, "q", g.Quota.Limit, "w", end.Sub(begin))
-	state += ", " + limitItem(monthPolicy, "r", g.Quota.Remaining(), "t", end.Sub(now))
-	return policy, state
+	month := g.Quota.Month
+	return appendItem(append(text, ", "...), monthPolicy, 'q', g.Quota.Limit, 'w', month.End().Sub(month.Begin))
 }
 
-func bucketPolicy(bucket ratelimit.Bucket, rate ratelimit.Rate) string {
-	return limitItem(string(bucket), "q", int64(rate.Burst), "w", rate.Window())
+// appendLimits writes where a request stands.
+func appendLimits(text []byte, g *ratelimit.Grant, now time.Time) []byte {
+	text = appendItem(text, string(g.Request.Bucket), 'r', int64(g.Decision.Remaining), 't', g.Decision.ResetAfter)
+	if g.Quota.Limit == 0 {
+		return text
+	}
+	return appendItem(append(text, ", "...), monthPolicy, 'r', g.Quota.Remaining(), 't', g.Quota.Month.End().Sub(now))
 }
 
-// limitItem is a name with a count and a time in seconds, as structured headers have
-// it.
-func limitItem(name, countKey string, count int64, timeKey string, d time.Duration) string {
-	return `"` + name + `";` + countKey + "=" + strconv.FormatInt(count, 10) + ";" + timeKey + "=" + strconv.Itoa(seconds(d))
+// appendPolicy writes the size of a bucket.
+func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []byte {
+	return appendItem(text, string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
+}
+
+// appendItem writes a name with a count and a time in seconds, as structured headers
+// have it.
+func appendItem(text []byte, name string, countKey byte, count int64, timeKey byte, d time.Duration) []byte {
+	text = append(append(append(text, '"'), name...), '"', ';', countKey, '=')
+	text = append(strconv.AppendInt(text, count, 10), ';', timeKey, '=')
+	return strconv.AppendInt(text, int64(seconds(d)), 10)
 }
 
 // seconds rounds up: who waits that long has waited long enough.
