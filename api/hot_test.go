@@ -32,9 +32,14 @@ func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
 	return hotAPI(tb, tokens...).Handler()
 }
 
+var realURL string
+
 func hotAPI(tb testing.TB, tokens ...access.Record) *api.API {
 	tb.Helper()
-	url := cachetest.Embedded(tb)
+	url := realURL
+	if url == "" {
+		url = cachetest.Embedded(tb)
+	}
 	store, err := cache.Open(url, soon)
 	if err != nil {
 		tb.Fatal(err)
