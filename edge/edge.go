@@ -93,6 +93,10 @@ func (o Options) facts() (facts, error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return facts{}, fmt.Errorf("the folder of the edge: %w", err)
 	}
+	// What nginx is told stands for itself: nginx would look below its own folder.
+	if o.Modules, err = filepath.Abs(o.Modules); err != nil {
+		return facts{}, fmt.Errorf("the folder of nginx's modules: %w", err)
+	}
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
 		Lua: program, Paid: paidPattern(api.Routes()),
