@@ -3,7 +3,8 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -75,6 +76,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 // row is a record that is to be written.
 type row struct {
 	record     record.Record
+	key        []string
 	provenance provenance
 }
 
@@ -84,11 +86,26 @@ type holding struct {
 	version      uint64
 	discoveredAt time.Time
 	importID     uuid.UUID
+	// row is the place from 1 among the rows to be written, if it is one of those.
+	row int
+}
+
+// wholeKey is a key as one value; a shorter one ends in empty texts.
+type wholeKey [3]string
+
+func whole(key []string) (w wholeKey) {
+	copy(w[:], key)
+	return w
 }
 
 // known looks up what is held under keys.
-func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[string]holding, error) {
-	wanted, err := keyTable(t, keys)
+func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[wholeKey]holding, error) {
+	known := make(map[wholeKey]holding, len(keys))
+	keys, err := w.perhapsHeld(ctx, t, keys)
+	if err != nil || len(keys) == 0 {
+		return known, err
+	}
+	wanted, err := keyTable(t.keys, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +114,6 @@ func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[st
 		return nil, err
 	}
 	defer rows.Close()
-	known := map[string]holding{}
 	parts := make([]string, len(t.keys))
 	for rows.Next() {
 		var h holding
@@ -108,34 +124,69 @@ func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[st
 		if err := rows.Scan(append(targets, &h.fingerprint, &h.version, &h.discoveredAt, &h.importID)...); err != nil {
 			return nil, err
 		}
-		known[joinKey(parts)] = h
+		known[whole(parts)] = h
 	}
 	return known, rows.Err()
 }
 
-func keyTable(t table, keys [][]string) (*ext.Table, error) {
-	columns := make([]func(*ext.Table) error, len(t.keys))
-	for i, key := range t.keys {
+// perhapsHeld leaves out the keys of which not even the first value is held: to find
+// these costs little, and new ballots are most often on new proposals.
+func (w *Warehouse) perhapsHeld(ctx context.Context, t table, keys [][]string) ([][]string, error) {
+	if len(t.keys) == 1 {
+		return keys, nil
+	}
+	firsts := map[string][]string{}
+	for _, key := range keys {
+		firsts[key[0]] = key[:1]
+	}
+	wanted, err := keyTable(t.keys[:1], slices.Collect(maps.Values(firsts)))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.heldSQL())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	held := map[string]bool{}
+	for rows.Next() {
+		var first string
+		if err := rows.Scan(&first); err != nil {
+			return nil, err
+		}
+		held[first] = true
+	}
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key []string) bool { return !held[key[0]] })
+	return keys, rows.Err()
+}
+
+// keyTable is the external table that queries take keys, or the beginnings of keys,
+// from.
+func keyTable(of []column, keys [][]string) (*ext.Table, error) {
+	columns := make([]func(*ext.Table) error, len(of))
+	for i, key := range of {
 		columns[i] = ext.Column(key.name, key.kind)
 	}
 	wanted, err := ext.NewTable("batch_keys", columns...)
 	if err != nil {
 		return nil, err
 	}
-	values := make([]any, len(t.keys))
-	for _, parts := range keys {
-		for i, part := range parts {
-			values[i] = part
-		}
-		if err := wanted.Append(values...); err != nil {
+	var cells []any
+	for _, key := range keys {
+		cells = appendKey(cells[:0], key)
+		if err := wanted.Append(cells...); err != nil {
 			return nil, err
 		}
 	}
 	return wanted, nil
 }
 
-func joinKey(parts []string) string {
-	return strings.Join(parts, "\x00")
+// appendKey appends the values of a key's columns.
+func appendKey(into []any, key []string) []any {
+	for _, part := range key {
+		into = append(into, part)
+	}
+	return into
 }
 
 // comparison is what records say beyond what is held.
@@ -150,22 +201,21 @@ type comparison struct {
 // an import that has not sealed all it wrote is touched too: that import may be
 // dead.
 func compare(
-	records []record.Record, keys [][]string, known map[string]holding, open map[uuid.UUID]bool, run Import,
+	records []record.Record, keys [][]string, known map[wholeKey]holding, open map[uuid.UUID]bool, run Import,
 ) (comparison, error) {
 	c := comparison{touched: NewTouched()}
-	position := map[string]int{}
 	now := uint64(time.Now().UnixMicro())
 	for i, r := range records {
 		fingerprint, err := record.Fingerprint(r)
 		if err != nil {
 			return comparison{}, err
 		}
-		key := joinKey(keys[i])
+		key := whole(keys[i])
 		held, exists := known[key]
 		if exists && held.fingerprint == fingerprint {
 			c.counts.Unchanged++
 			if open[held.importID] {
-				c.touched.add(r)
+				c.touched.add(r, keys[i])
 			}
 			continue
 		}
@@ -175,20 +225,26 @@ func compare(
 			c.counts.New++
 			held.discoveredAt = run.ObservedAt
 		}
-		c.touched.add(r)
+		c.touched.add(r, keys[i])
 		p := provenance{
 			fingerprint: fingerprint, version: max(now, held.version+1),
 			discoveredAt: held.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
 		}
-		known[key] = holding{fingerprint: fingerprint, version: p.version, discoveredAt: p.discoveredAt, importID: run.ID}
-		if at, repeated := position[key]; repeated {
-			c.rows[at] = row{r, p}
-			continue
-		}
-		position[key] = len(c.rows)
-		c.rows = append(c.rows, row{r, p})
+		c.put(row{r, keys[i], p}, &held)
+		held.fingerprint, held.version, held.importID = fingerprint, p.version, run.ID
+		known[key] = held
 	}
 	return c, nil
+}
+
+// put adds a row, in place of one before it with the same key.
+func (c *comparison) put(r row, held *holding) {
+	if held.row > 0 {
+		c.rows[held.row-1] = r
+		return
+	}
+	c.rows = append(c.rows, r)
+	held.row = len(c.rows)
 }
 
 // insert sends the rows as one block, which the server takes whole or not at all.
@@ -201,12 +257,15 @@ func (w *Warehouse) insert(ctx context.Context, t table, rows []row) error {
 		return err
 	}
 	defer batch.Close()
-	for _, r := range rows {
-		values, err := t.values(r.record)
+	var cells []any
+	for i := range rows {
+		r := &rows[i]
+		cells, err = t.values(appendKey(cells[:0], r.key), r.record)
 		if err != nil {
 			return err
 		}
-		if err := batch.Append(append(values, r.provenance.values()...)...); err != nil {
+		cells = r.provenance.values(cells)
+		if err := batch.Append(cells...); err != nil {
 			return err
 		}
 	}

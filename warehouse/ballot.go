@@ -15,18 +15,17 @@ func ballotTable() table {
 			"provider", "external_id", "power", "power_rounded", "choices", "shares",
 			"roots", "choice_key", "raw_choice", "voted_at", "voted_day_only", "tx_hash", "reason",
 		},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			b, err := as[*record.Ballot](r)
 			if err != nil {
 				return nil, err
 			}
-			hash := b.Proposal.Hash()
-			return []any{
-				string(hash[:]), b.Voter, b.VoteID,
-				string(b.Proposal.Provider), b.Proposal.ExternalID, b.Power, b.PowerRounded,
-				texts(b.Choices), decimals(b.Shares), decimals(b.Roots), b.ChoiceKey, b.RawChoice,
-				nullableTime(b.VotedAt), b.VotedDayOnly, b.TxHash, b.Reason,
-			}, nil
+			// Pointers spare a copy on the heap each; low cardinality takes none.
+			return append(into,
+				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
+				texts(b.Choices), decimals(b.Shares), decimals(b.Roots), b.ChoiceKey, &b.RawChoice,
+				nullableTime(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
+			), nil
 		},
 	}
 }

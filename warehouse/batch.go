@@ -33,8 +33,8 @@ func (t Touched) Empty() bool {
 	return len(t.Proposals) == 0 && len(t.Sources) == 0
 }
 
-// add notes what a record changes.
-func (t Touched) add(r record.Record) {
+// add notes what a record with this key changes.
+func (t Touched) add(r record.Record, key []string) {
 	switch r := r.(type) {
 	case *record.DAO:
 		for _, source := range r.Sources {
@@ -49,7 +49,7 @@ func (t Touched) add(r record.Record) {
 	case *record.Proposal:
 		t.Proposals[r.Hash()] = true
 	case *record.Ballot:
-		t.Proposals[r.Proposal.Hash()] = true
+		t.Proposals[record.RefHash([]byte(key[0]))] = true
 	case *record.Evidence:
 		t.Proposals[r.Proposal.Hash()] = true
 	}

@@ -10,16 +10,16 @@ func eventTable() table {
 			"event_type", "event_time", "dao_id", "title", "url", "item_type",
 			"provider", "external_id", "confidence", "importance",
 		},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			e, err := as[*record.Event](r)
 			if err != nil {
 				return nil, err
 			}
 			provider, externalID := splitProposal(e.Proposal)
-			return []any{
-				e.ID, e.Type, e.At.Time(), e.DAOID, e.Title, e.URL, e.ItemType,
+			return append(into,
+				e.Type, e.At.Time(), e.DAOID, e.Title, e.URL, e.ItemType,
 				provider, externalID, e.Confidence, e.Importance,
-			}, nil
+			), nil
 		},
 	}
 }
@@ -32,17 +32,17 @@ func signalTable() table {
 			"signal_type", "dao_id", "provider", "external_id", "title", "summary", "source_url",
 			"actionability", "severity", "score", "surfaces", "detected_at", "deadline_at", "evidence",
 		},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			s, err := as[*record.Signal](r)
 			if err != nil {
 				return nil, err
 			}
 			provider, externalID := splitProposal(s.Proposal)
-			return []any{
-				s.ID, s.Type, s.DAOID, provider, externalID, s.Title, s.Summary, s.SourceURL,
+			return append(into,
+				s.Type, s.DAOID, provider, externalID, s.Title, s.Summary, s.SourceURL,
 				s.Actionability, s.Severity, s.Score, texts(s.Surfaces), s.DetectedAt.Time(),
 				nullableTime(s.DeadlineAt), s.Evidence,
-			}, nil
+			), nil
 		},
 	}
 }
@@ -52,15 +52,12 @@ func evidenceTable() table {
 		kind:    record.KindEvidence,
 		keys:    []column{{"provider", "String"}, {"external_id", "String"}},
 		columns: []string{"artifact_version", "generated_at", "dossier", "source_refs", "warnings"},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			e, err := as[*record.Evidence](r)
 			if err != nil {
 				return nil, err
 			}
-			return []any{
-				string(e.Proposal.Provider), e.Proposal.ExternalID,
-				e.ArtifactVersion, e.GeneratedAt.Time(), e.Dossier, e.SourceRefs, e.Warnings,
-			}, nil
+			return append(into, e.ArtifactVersion, e.GeneratedAt.Time(), e.Dossier, e.SourceRefs, e.Warnings), nil
 		},
 	}
 }

@@ -22,22 +22,21 @@ func proposalTable() table {
 	}
 }
 
-func proposalValues(r record.Record) ([]any, error) {
+func proposalValues(into []any, r record.Record) ([]any, error) {
 	p, err := as[*record.Proposal](r)
 	if err != nil {
 		return nil, err
 	}
-	hash := p.Hash()
 	milestones := splitMilestones(p.Milestones)
-	return []any{
-		string(hash[:]), string(p.Provider), p.SourceID, p.ExternalID, p.Title, p.Body, p.ProposerID,
+	return append(into,
+		string(p.Provider), p.SourceID, p.ExternalID, p.Title, p.Body, p.ProposerID,
 		p.SourceURL, p.DiscussionURL, string(p.VoteType), p.State, texts(p.Choices),
 		p.QuorumRaw, p.Quorum, nullableTime(p.CreatedAt), nullableTime(p.UpdatedAt),
 		nullableTime(p.StartAt), nullableTime(p.EndAt),
 		p.StartDayOnly, p.EndDayOnly, decimals(p.StatedScores), p.StatedScoresTotal,
 		p.StatedVotes, p.Flagged, p.UpstreamID, p.UpstreamType, p.UpstreamStatus,
 		milestones.types, milestones.times, milestones.hashes, p.SnapshotURL,
-	}, nil
+	), nil
 }
 
 // milestoneColumns holds milestones as the arrays that columns hold.

@@ -7,13 +7,13 @@ func daoTable() table {
 		kind:    record.KindDAO,
 		keys:    []column{{"dao_id", "String"}},
 		columns: []string{"name", "source_providers", "source_ids"},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			dao, err := as[*record.DAO](r)
 			if err != nil {
 				return nil, err
 			}
 			providers, ids := splitRefs(dao.Sources)
-			return []any{dao.ID, dao.Name, providers, ids}, nil
+			return append(into, dao.Name, providers, ids), nil
 		},
 	}
 }
@@ -23,15 +23,12 @@ func sourceTable() table {
 		kind:    record.KindSource,
 		keys:    []column{{"provider", "String"}, {"source_id", "String"}},
 		columns: []string{"name", "slug", "network", "symbol"},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			source, err := as[*record.Source](r)
 			if err != nil {
 				return nil, err
 			}
-			return []any{
-				string(source.Provider), source.ID,
-				source.Name, source.Slug, source.Network, source.Symbol,
-			}, nil
+			return append(into, source.Name, source.Slug, source.Network, source.Symbol), nil
 		},
 	}
 }
@@ -41,12 +38,12 @@ func categoryTable() table {
 		kind:    record.KindCategory,
 		keys:    []column{{"host", "String"}, {"category_id", "String"}},
 		columns: []string{"name", "slug"},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			category, err := as[*record.Category](r)
 			if err != nil {
 				return nil, err
 			}
-			return []any{category.Host, category.ID, category.Name, category.Slug}, nil
+			return append(into, category.Name, category.Slug), nil
 		},
 	}
 }

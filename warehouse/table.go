@@ -21,8 +21,8 @@ type table struct {
 	keys []column
 	// columns are the others, without the provenance columns.
 	columns []string
-	// values returns a record's values for keys and columns.
-	values func(record.Record) ([]any, error)
+	// values appends a record's values for columns.
+	values func(into []any, r record.Record) ([]any, error)
 }
 
 // column is a column's name and type.
@@ -72,6 +72,13 @@ func (t table) knownSQL() string {
 	return fmt.Sprintf(query("known_records"), keys, t.kind, keys, keys, keys)
 }
 
+// heldSQL returns the query for which of the first values of keys, in the external
+// table "batch_keys", begin a key that is held.
+func (t table) heldSQL() string {
+	first := t.keys[0].name
+	return fmt.Sprintf(query("held_keys"), first, t.kind, first, first)
+}
+
 func (t table) keyNames() []string {
 	names := make([]string, len(t.keys))
 	for i, key := range t.keys {
@@ -89,8 +96,9 @@ type provenance struct {
 	importID     uuid.UUID
 }
 
-func (p provenance) values() []any {
-	return []any{p.fingerprint, p.version, p.discoveredAt, p.observedAt, p.importID}
+// values appends the values of the columns. Pointers spare a copy on the heap each.
+func (p *provenance) values(into []any) []any {
+	return append(into, &p.fingerprint, &p.version, &p.discoveredAt, &p.observedAt, &p.importID)
 }
 
 // nullableTime is the column value of a moment that may be unknown.
@@ -112,12 +120,15 @@ func stampOf(moment *time.Time) *governance.Timestamp {
 }
 
 // decimals is an array column's value: never nil, which the driver refuses.
-func decimals(numbers []decimal.Decimal) []decimal.Decimal {
+func decimals(numbers []decimal.Decimal) any {
 	if numbers == nil {
-		return []decimal.Decimal{}
+		return noDecimals
 	}
 	return numbers
 }
+
+// noDecimals is made once: nearly every ballot has two.
+var noDecimals any = []decimal.Decimal{}
 
 // texts is an array column's value: never nil, which the driver refuses.
 func texts(values []string) []string {

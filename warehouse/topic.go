@@ -20,17 +20,16 @@ func topicTable() table {
 			"title", "slug", "category_id", "tags", "author", "body_html", "posts", "likes",
 			"views", "participants", "created_at", "updated_at", "last_post_at", "closed", "archived", "visible",
 		},
-		values: func(r record.Record) ([]any, error) {
+		values: func(into []any, r record.Record) ([]any, error) {
 			t, err := as[*record.Topic](r)
 			if err != nil {
 				return nil, err
 			}
-			return []any{
-				t.Host, t.ExternalID,
+			return append(into,
 				t.Title, t.Slug, t.CategoryID, texts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
 				t.Views, t.Participants, nullableTime(t.CreatedAt), nullableTime(t.UpdatedAt), nullableTime(t.LastPostAt),
 				t.Closed, t.Archived, t.Visible,
-			}, nil
+			), nil
 		},
 	}
 }

@@ -6,10 +6,6 @@ package record
 
 import (
 	"crypto/sha256"
-	"fmt"
-
-	"github.com/cespare/xxhash/v2"
-	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance"
 )
@@ -48,16 +44,6 @@ type Record interface {
 	Key() []string
 }
 
-// Fingerprint returns a hash of everything a record says, the same on every
-// machine.
-func Fingerprint(r Record) (uint64, error) {
-	content, err := msgpack.Marshal(r)
-	if err != nil {
-		return 0, fmt.Errorf("fingerprint of a record of %s: %w", r.Kind(), err)
-	}
-	return xxhash.Sum64(content), nil
-}
-
 // SourceRef names one upstream source: a Snapshot space, a Tally organization,
 // a Discourse host.
 type SourceRef struct {
@@ -79,6 +65,8 @@ type RefHash [16]byte
 // Hash returns the name under which the warehouse knows the proposal: the first
 // 128 bits of SHA-256 of provider and external id, separated by a zero byte.
 func (r ProposalRef) Hash() RefHash {
-	sum := sha256.Sum256([]byte(string(r.Provider) + "\x00" + r.ExternalID))
+	text := make([]byte, 0, 128) // room for nearly all, on the stack
+	text = append(append(append(text, r.Provider...), 0), r.ExternalID...)
+	sum := sha256.Sum256(text)
 	return RefHash(sum[:len(RefHash{})])
 }

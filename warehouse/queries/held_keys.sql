@@ -1,0 +1,3 @@
+SELECT DISTINCT %s
+FROM %s
+WHERE %s IN (SELECT %s FROM batch_keys)

@@ -1,0 +1,94 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/shopspring/decimal"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// plain is a ballot that msgpack takes apart by itself.
+type plain record.Ballot
+
+// FuzzBallotFingerprint checks that a ballot's own encoding leaves its fingerprint
+// what it would be without: those that are stored were made either way.
+func FuzzBallotFingerprint(f *testing.F) {
+	f.Add("snapshot", "0xab", "0x01", "0xvoter", int64(5), int32(-18), uint8(0), "", "1", int64(0), false, "")
+	f.Add("tally", "1", "", "a", int64(-1), int32(40), uint8(3), "for", `"for"`, int64(1700000000000), true, "because")
+	f.Add("", "", "", "", int64(0), int32(0), uint8(255), "ü", "{}", int64(-1), true, "\xff")
+	f.Fuzz(func(t *testing.T, provider, id, vote, voter string, power int64, exponent int32, several uint8,
+		key, raw string, votedAt int64, flag bool, reason string,
+	) {
+		b := record.Ballot{
+			Proposal: record.ProposalRef{Provider: governance.Provider(provider), ExternalID: id}, VoteID: vote, Voter: voter,
+			Power: decimal.New(power, exponent), PowerRounded: flag, ChoiceKey: key, RawChoice: raw,
+			VotedDayOnly: !flag, TxHash: voter, Reason: reason,
+		}
+		if votedAt != 0 {
+			moment := governance.Timestamp(votedAt)
+			b.VotedAt = &moment
+		}
+		for range several {
+			b.Choices = append(b.Choices, key)
+			b.Shares = append(b.Shares, b.Power)
+			b.Roots = append(b.Roots, decimal.New(power, 0))
+		}
+		if flag && several == 0 {
+			b.Choices, b.Shares, b.Roots = []string{}, []decimal.Decimal{}, []decimal.Decimal{}
+		}
+		checkFingerprint(t, &b)
+	})
+}
+
+func checkFingerprint(t *testing.T, b *record.Ballot) {
+	t.Helper()
+	content, err := msgpack.Marshal((*plain)(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := record.Fingerprint(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := xxhash.Sum64(content); got != want {
+		t.Errorf("fingerprint of %+v: got %x, want %x", b, got, want)
+	}
+}
+
+// A fingerprint that changes has every ballot imported again.
+func TestTheFingerprintOfABallotDoesNotChange(t *testing.T) {
+	t.Parallel()
+
+	moment := governance.Timestamp(1710679598000)
+	b := record.Ballot{
+		Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x97ec"}, VoteID: "0xad59", Voter: "0xfcd0",
+		Power: decimal.RequireFromString("20.000000000000000000"), Choices: []string{"1", "2"}, ChoiceKey: "1",
+		Shares: []decimal.Decimal{decimal.New(15, 0), decimal.New(5, 0)}, Roots: []decimal.Decimal{decimal.New(3, 0), decimal.New(2, 0)},
+		RawChoice: `{"1":3,"2":1}`, VotedAt: &moment, Reason: "why not",
+	}
+	got, err := record.Fingerprint(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := uint64(15777819398257492300); got != want {
+		t.Errorf("got %d, want %d", got, want)
+	}
+}
+
+func BenchmarkBallotFingerprint(b *testing.B) {
+	ballot := record.Ballot{
+		Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x97ec4c61c2286a0dad1aa506ca56388fdde87ad065c2720c7d0b5dff375601d3"},
+		VoteID:   "0xad5974c705198beac421a31afc7434125616b4b3379dd18cfbbfb7c4a9e7dfa3", Voter: "0xfcd054605f3b6203a2f01b12053ec111bd7f8746",
+		Power: decimal.New(20, 18).Shift(-18), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := record.Fingerprint(&ballot); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
