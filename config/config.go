@@ -101,7 +101,7 @@ type Edge struct {
 
 // Import is how pnyx import reads files.
 type Import struct {
-	Batch   int      `env:"PNYX_IMPORT_BATCH" envDefault:"20000" unit:"records" doc:"Records that are written to the warehouse at once."`
+	Batch   int      `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records that are written to the warehouse at once."`
 	MaxLine ByteSize `env:"PNYX_IMPORT_MAX_LINE" envDefault:"8MiB" unit:"bytes" doc:"Longest line that is read; a longer one is rejected."`
 }
 

@@ -47,7 +47,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			Listen: "127.0.0.1:8000", AdminListen: "127.0.0.1:9091", Origin: "http://127.0.0.1:8080",
 			Dir: "./data/edge", CacheSize: 1 << 30, Modules: "/usr/lib/nginx/modules",
 		},
-		Import: config.Import{Batch: 20_000, MaxLine: 8 << 20},
+		Import: config.Import{Batch: 40_000, MaxLine: 8 << 20},
 		Log:    config.Log{Level: slog.LevelInfo, Format: "text", Sample: 100, Slow: time.Second},
 		Trace:  config.Trace{Ratio: "0.01", Service: "pnyx"},
 	}
@@ -553,7 +553,7 @@ PNYX_EDGE_DIR=./data/edge                 # source: default
 PNYX_EDGE_CACHE_SIZE=1GiB                 # source: default
 PNYX_EDGE_MODULES=/usr/lib/nginx/modules  # source: default
 # Import
-PNYX_IMPORT_BATCH=20000    # source: default
+PNYX_IMPORT_BATCH=40000    # source: default
 PNYX_IMPORT_MAX_LINE=1MiB  # source: environment
 # Log
 PNYX_LOG_LEVEL=error  # source: environment

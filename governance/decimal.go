@@ -61,11 +61,21 @@ func ParsePower(text string) (power decimal.Decimal, rounded bool, err error) {
 	if exact.IsNegative() {
 		return decimal.Zero, false, fmt.Errorf("%w: %q", ErrNegative, clip(text))
 	}
-	power = exact.Round(PowerScale)
+	power, rounded = toPowerScale(exact)
 	if power.NumDigits()+int(power.Exponent()) > maxPowerDigits {
 		return decimal.Zero, false, fmt.Errorf("%w: %q", ErrTooLarge, clip(text))
 	}
-	return power, !power.Equal(exact), nil
+	return power, rounded, nil
+}
+
+// toPowerScale returns a number with PowerScale decimal places, rounded half up, and
+// whether that changed it.
+func toPowerScale(exact decimal.Decimal) (power decimal.Decimal, rounded bool) {
+	if exact.Exponent() >= -PowerScale {
+		return exact.RoundCeil(PowerScale), false // has nothing to round up, and only adds zeros
+	}
+	power = exact.Round(PowerScale)
+	return power, !power.Equal(exact)
 }
 
 // ParseUnits reads an integer amount in a token's smallest unit, of which
@@ -107,6 +117,9 @@ func parseNumber(text string) (decimal.Decimal, error) {
 	}
 	if number.IsZero() {
 		return decimal.Zero, nil
+	}
+	if exponent == 0 {
+		return number, nil
 	}
 	return number.Shift(int32(max(-maxExponent, min(exponent, maxExponent)))), nil
 }

@@ -230,6 +230,9 @@ func compare(
 			fingerprint: fingerprint, version: max(now, held.version+1),
 			discoveredAt: held.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
 		}
+		if c.rows == nil {
+			c.rows = make([]row, 0, len(records)-i)
+		}
 		c.put(row{r, keys[i], p}, &held)
 		held.fingerprint, held.version, held.importID = fingerprint, p.version, run.ID
 		known[key] = held
@@ -247,11 +250,13 @@ func (c *comparison) put(r row, held *holding) {
 	held.row = len(c.rows)
 }
 
-// insert sends the rows as one block, which the server takes whole or not at all.
+// insert sends the rows as one block, which the server takes whole or not at all. It
+// need not look for keys that are there twice: there are none.
 func (w *Warehouse) insert(ctx context.Context, t table, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"optimize_on_insert": 0}))
 	batch, err := w.conn.PrepareBatch(ctx, t.insertSQL())
 	if err != nil {
 		return err

@@ -22,6 +22,10 @@ const DefaultDatabase = "pnyx"
 // dialTimeout bounds how long one attempt to connect takes.
 const dialTimeout = 5 * time.Second
 
+// sentAtOnce is how many bytes of a block are packed and sent at once, by whole
+// columns. A connection keeps the room for them.
+const sentAtOnce = 1 << 20
+
 // ErrUnreachable is what Open fails with when nothing answers at the address.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
@@ -130,6 +134,7 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	options.ReadTimeout = o.QueryTimeout + dialTimeout
 	options.MaxOpenConns = 8
 	options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
+	options.MaxCompressionBuffer = sentAtOnce
 	if options.Settings == nil {
 		options.Settings = clickhouse.Settings{}
 	}

@@ -14,10 +14,13 @@ const (
 	// laneCount is how many batches are worked out and written at a time: while the
 	// engine takes one in, the next is held against what it holds.
 	laneCount = 2
-	// parcelSize is how many records go from the reader to a lane at once.
+	// parcelSize is how many records go from the reader to a lane at once, and
+	// parcelText the bytes of text above which there are fewer.
 	parcelSize = 256
-	// parcelsWaiting is how many of these a busy lane lets wait before the reader does.
-	parcelsWaiting = 16
+	parcelText = 128 << 10
+	// parcelsWaiting is how many of these a busy lane lets wait before the reader does:
+	// about a batch, so that there is one to write when the one before is written.
+	parcelsWaiting = 128
 )
 
 // lanes write records beside their reader. All records of one key go through the
@@ -34,11 +37,12 @@ type lanes struct {
 // the lanes are closed.
 type lane struct {
 	*importRun
-	// filling is the parcel that the reader fills.
-	filling []record.Record
-	parcels chan parcel
-	pending map[record.Kind]*pending
-	counts  map[record.Kind]warehouse.Counts
+	// filling is the parcel that the reader fills, and its text.
+	filling     []record.Record
+	fillingText int
+	parcels     chan parcel
+	pending     map[record.Kind]*pending
+	counts      map[record.Kind]warehouse.Counts
 }
 
 // parcel is some records; flushed, where it is set, is closed when these and all
@@ -73,7 +77,8 @@ func (r *importRun) startLanes(ctx context.Context) *lanes {
 func (l *lanes) add(r record.Record) error {
 	lane := l.all[laneOf(r)]
 	lane.filling = append(lane.filling, r)
-	if len(lane.filling) < parcelSize {
+	lane.fillingText += textOf(r)
+	if len(lane.filling) < parcelSize && lane.fillingText < parcelText {
 		return nil
 	}
 	return l.send(lane, nil)
@@ -91,7 +96,7 @@ func laneOf(r record.Record) int {
 func (l *lanes) send(to *lane, flushed chan<- struct{}) error {
 	select {
 	case to.parcels <- parcel{to.filling, flushed}:
-		to.filling = make([]record.Record, 0, parcelSize)
+		to.filling, to.fillingText = make([]record.Record, 0, parcelSize), 0
 		return nil
 	case <-l.ctx.Done():
 		return context.Cause(l.ctx)
