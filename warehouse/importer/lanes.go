@@ -43,6 +43,8 @@ type lane struct {
 	parcels     chan parcel
 	pending     map[record.Kind]*pending
 	counts      map[record.Kind]warehouse.Counts
+	// batch is how many records it writes next.
+	batch int
 }
 
 // parcel is some records; flushed, where it is set, is closed when these and all
@@ -61,10 +63,12 @@ type pending struct {
 func (r *importRun) startLanes(ctx context.Context) *lanes {
 	l := &lanes{}
 	l.running, l.ctx = errgroup.WithContext(ctx)
-	for range laneCount {
+	for i := range laneCount {
 		next := &lane{
 			importRun: r, parcels: make(chan parcel, parcelsWaiting),
 			pending: map[record.Kind]*pending{}, counts: map[record.Kind]warehouse.Counts{},
+			// The first batches differ, so that lanes do not write at the same time.
+			batch: max(r.Batch*(i+1)/laneCount, 1),
 		}
 		l.all = append(l.all, next)
 		l.running.Go(func() error { return next.run(l.ctx) })
@@ -163,7 +167,7 @@ func (l *lane) take(ctx context.Context, r record.Record) error {
 	}
 	waiting.records = append(waiting.records, r)
 	waiting.text += textOf(r)
-	if len(waiting.records) < l.Batch && waiting.text < maxBatchText {
+	if len(waiting.records) < l.batch && waiting.text < maxBatchText {
 		return nil
 	}
 	return l.flush(ctx, kind)
@@ -193,5 +197,6 @@ func (l *lane) flush(ctx context.Context, kind record.Kind) error {
 	l.Progress.wrote(len(waiting.records))
 	clear(waiting.records)
 	waiting.records, waiting.text = waiting.records[:0], 0
+	l.batch = l.Batch
 	return nil
 }
