@@ -248,6 +248,9 @@ func FuzzParsePower(f *testing.F) {
 			}
 			return
 		}
+		if power.Exponent() != -governance.PowerScale { // which fingerprints are made with
+			t.Fatalf("%q: got exponent %d, want %d", text, power.Exponent(), -governance.PowerScale)
+		}
 		canonical := string(governance.DecimalOf(power))
 		if power.IsNegative() {
 			t.Fatalf("%q: got %s, want no negative number", text, canonical)
