@@ -9,9 +9,6 @@ func ParseLine(file File, text string) (record.Record, string) {
 	return file.parse(&l, skipSpace([]byte(text)))
 }
 
-// IsJSON says whether a text is taken for JSON.
-func IsJSON(text string) bool { return isJSON([]byte(text)) }
-
 // FieldsOf returns the values of a JSON object's fields by name, as they are cut
 // out of the text. The text has to be a JSON object.
 func FieldsOf(text string) map[string]string {

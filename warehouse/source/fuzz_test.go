@@ -37,33 +37,6 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzJSON checks what is taken for JSON against the standard library.
-func FuzzJSON(f *testing.F) {
-	for _, text := range []string{
-		"", " ", "{}", " [ ] ", `{"a":[1,-0,0.5,1e9,1E-9,-12.50e+07]}`, `["\u00e9\ud83d\"\\\/\b\f\n\r\t"]`, "tru", "nullx", "[true,false,null]",
-		"01", "-", "1.", ".5", "1e", "+1", `"\x"`, `"\u12g4"`, `"\u123`, "\"\t\"", `"`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{1:2}`, "[1,]", "[1 2]", "[,1]", "{} {}",
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(checkIsJSON)
-}
-
-func TestJSONMayBeAsDeepAsInTheStandardLibrary(t *testing.T) {
-	t.Parallel()
-
-	for _, depth := range []int{9_999, 10_000, 10_001, 100_000} {
-		checkIsJSON(t, strings.Repeat("[", depth)+strings.Repeat("]", depth))
-		checkIsJSON(t, strings.Repeat(`{"":`, depth)+"0"+strings.Repeat("}", depth))
-	}
-}
-
-func checkIsJSON(t *testing.T, text string) {
-	t.Helper()
-	if got, want := source.IsJSON(text), json.Valid([]byte(text)); got != want {
-		t.Errorf("%.100q (%d bytes): got %t, want %t", text, len(text), got, want)
-	}
-}
-
 // FuzzFields checks the taking apart of JSON against the standard library.
 func FuzzFields(f *testing.F) {
 	f.Add(`{}`)

@@ -18,7 +18,7 @@ func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return fmt.Errorf("not UTF-8 at byte %d", firstInvalid(text)+1)
 	}
-	if isJSON(text) {
+	if json.Valid(text) {
 		return nil
 	}
 	var value json.RawMessage
