@@ -72,14 +72,46 @@ func (k truth) holds(t *testing.T, i *instance) {
 	}
 }
 
+// watch is what became of requests while something happened.
+type watch struct {
+	mu                sync.Mutex
+	answered, refused int
+	wrong             map[string]string
+	// first and last are the times of refusals.
+	first, last time.Time
+}
+
+// ask asks for one thing, and takes down what became of it.
+func (w *watch) ask(i *instance, path string, right json.RawMessage) {
+	ready, problem := i.same(path, right)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case problem != "":
+		w.wrong[path] = problem
+	case ready:
+		w.answered++
+	default:
+		w.refused++
+		w.last = time.Now()
+		if w.first.IsZero() {
+			w.first = w.last
+		}
+	}
+}
+
 // during asks for everything again and again while something happens. Every answer
 // is right, or an honest refusal.
 func (k truth) during(t *testing.T, i *instance, what string, happen func()) {
 	t.Helper()
-	stop := make(chan struct{})
+	w := watch{wrong: map[string]string{}}
 	var asking sync.WaitGroup
-	var mu sync.Mutex
-	wrong, answered, refused := map[string]string{}, 0, 0
+	stop := make(chan struct{})
+	end := sync.OnceFunc(func() {
+		close(stop)
+		asking.Wait()
+	})
+	defer end()
 	for first := range 4 {
 		asking.Go(func() {
 			for n := first; ; n = (n + 1) % len(k.paths) {
@@ -87,30 +119,21 @@ func (k truth) during(t *testing.T, i *instance, what string, happen func()) {
 				case <-stop:
 					return
 				default:
+					w.ask(i, k.paths[n], k.right[n])
 				}
-				ready, problem := i.same(k.paths[n], k.right[n])
-				mu.Lock()
-				switch {
-				case problem != "":
-					wrong[k.paths[n]] = problem
-				case ready:
-					answered++
-				default:
-					refused++
-				}
-				mu.Unlock()
 			}
 		})
 	}
-	happen()
 	began := time.Now()
+	happen()
+	happened := time.Now()
 	k.holds(t, i)
-	close(stop)
-	asking.Wait()
-	t.Logf("%s: %d right answers, %d honest refusals, %d wrong; all there again after %s",
-		what, answered, refused, len(wrong), time.Since(began).Round(100*time.Millisecond))
-	reportWrong(t, wrong)
-	if answered == 0 {
+	held := time.Now()
+	end()
+	t.Logf("%s, in %.1f s: %d right answers, %d honest refusals within %.1f s, %d wrong; all there again after %.1f s", what,
+		happened.Sub(began).Seconds(), w.answered, w.refused, w.last.Sub(w.first).Seconds(), len(w.wrong), held.Sub(happened).Seconds())
+	reportWrong(t, w.wrong)
+	if w.answered == 0 {
 		t.Errorf("%s: nothing was answered", what)
 	}
 }
@@ -124,7 +147,10 @@ func TestOverAClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 	k.holds(t, i)
 	k.during(t, i, "4000 slots move there and back", func() { cluster.MoveSlots(4000) })
 	for range 2 {
-		k.during(t, i, "a primary is killed", func() { cluster.KillPrimary().Restart() })
+		k.during(t, i, "a primary is killed", func() {
+			cluster.KillPrimary().Restart()
+			cluster.AwaitReplicas()
+		})
 	}
 }
 

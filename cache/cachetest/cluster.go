@@ -2,8 +2,10 @@ package cachetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +95,22 @@ func (c *Cluster) KillPrimary() *Server {
 	return killed
 }
 
+// AwaitReplicas returns when each primary has a replica that is up to date, as after a
+// Restart of a former primary.
+func (c *Cluster) AwaitReplicas() {
+	c.tb.Helper()
+	for first := range clusterPrimaries {
+		one, other := c.nodes[first], c.nodes[first+clusterPrimaries]
+		eventually(c.tb, func() error {
+			if one.role("master") != nil {
+				one, other = other, one
+			}
+			return errors.Join(one.role("master"), other.role("slave"))
+		})
+	}
+	c.agree()
+}
+
 // MoveSlots moves so many slots, with the keys in them, from the second primary to
 // the third and back. It needs the program redis-cli.
 func (c *Cluster) MoveSlots(slots int) {
@@ -106,8 +124,47 @@ func (c *Cluster) MoveSlots(slots int) {
 		if said, err := move.CombinedOutput(); err != nil {
 			c.tb.Fatalf("move slots: %v: %s", err, said)
 		}
+		c.agree()
 		from, to = to, from
 	}
+}
+
+// agree returns when all nodes say the same of who has which slots: redis-cli moves
+// none before.
+func (c *Cluster) agree() {
+	c.tb.Helper()
+	eventually(c.tb, func() error {
+		first, err := c.nodes[0].slots()
+		if err != nil {
+			return err
+		}
+		for _, node := range c.nodes[1:] {
+			said, err := node.slots()
+			if err != nil {
+				return err
+			}
+			if said != first {
+				return fmt.Errorf("%s says %s, and %s says %s", c.nodes[0].addr, first, node.addr, said)
+			}
+		}
+		return nil
+	})
+}
+
+// slots is what a node knows of who has which slots.
+func (s *Server) slots() (string, error) {
+	client := s.client()
+	defer client.Close()
+	ranges, err := client.ClusterSlots(context.WithoutCancel(s.tb.Context())).Result()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for slots: %w", s.addr, err)
+	}
+	var said []string
+	for _, part := range ranges {
+		said = append(said, fmt.Sprintf("%05d-%05d %s", part.Start, part.End, part.Nodes[0].Addr))
+	}
+	slices.Sort(said)
+	return strings.Join(said, ", "), nil
 }
 
 // join shares the slots out, introduces the nodes to each other, and waits until
