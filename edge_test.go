@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/cache/cachetest"
 	"pnyx/edge"
 )
 
@@ -29,9 +30,9 @@ func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
 	requireNginx(t)
 	dir := t.TempDir()
 	origin := start(t, dir, nil, "serve").ready()
-	listen := freeAddress(t)
+	listen := cachetest.FreeAddress(t)
 	before := start(t, t.TempDir(), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + freeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.base,
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + cachetest.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.base,
 		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
 	}, "edge")
 	want := func(path string, status int) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"pnyx/access"
+	"pnyx/cache/cachetest"
 	"pnyx/warehouse/engine"
 )
 
@@ -131,7 +131,7 @@ func start(tb testing.TB, dataDir string, env []string, args ...string) *instanc
 	i := &instance{
 		tb: tb, dataDir: dataDir, output: &lockedBuffer{}, done: make(chan struct{}),
 	}
-	listen, admin := freeAddress(tb), freeAddress(tb)
+	listen, admin := cachetest.FreeAddress(tb), cachetest.FreeAddress(tb)
 	i.base, i.admin = "http://"+listen, "http://"+admin
 	i.env = append([]string{
 		"PNYX_INTERNAL_TOKEN=" + internalToken, "PNYX_DATA=" + dataDir, "PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin,
@@ -252,16 +252,6 @@ func eventually(tb testing.TB, try func() error) {
 		case <-ticker.C:
 		}
 	}
-}
-
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // writeLines writes a file of newline-delimited JSON.

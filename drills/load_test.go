@@ -41,6 +41,9 @@ type outcome struct {
 	stale   bool
 	// notConnected is a broken request that reached nobody.
 	notConnected bool
+	// metered says that it was sent with the load's token, status how it was answered.
+	metered bool
+	status  int
 }
 
 // load asks, at a steady rate, until it is stopped, and checks everything.
@@ -55,6 +58,10 @@ type load struct {
 	bases []string
 	// clockIsWrong turns off what compares times.
 	clockIsWrong bool
+	// token is the one that is sent.
+	token string
+	// onward wants no node to show fewer casts than it has shown before.
+	onward bool
 
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -62,6 +69,8 @@ type load struct {
 
 	mu       sync.Mutex
 	outcomes []outcome
+	// shown holds the most casts that each address has shown.
+	shown map[string]int
 	// problems are the first of what is wrong.
 	problems []string
 }
@@ -69,7 +78,7 @@ type load struct {
 // newLoad prepares so many requests a second.
 func newLoad(tb testing.TB, w *world, p *poll, rate, cold int, bases ...string) *load {
 	tb.Helper()
-	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases}
+	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases, token: w.token, shown: map[string]int{}}
 }
 
 // start begins to ask, until the end of the test or stop.
@@ -122,11 +131,11 @@ func (l *load) pick(n int, chance *rand.Rand) func(base string) {
 		return l.moving(questions[n%len(questions)])
 	case part < 10+l.cold:
 		l.asked++
-		return l.fixed(w.cold[l.asked%len(w.cold)], w.headers())
+		return l.fixed(w.cold[l.asked%len(w.cold)], withToken(l.token))
 	case part%2 == 0:
 		return l.fixed(w.free[chance.IntN(len(w.free))], nil)
 	default:
-		return l.fixed(w.paid[chance.IntN(len(w.paid))], w.headers())
+		return l.fixed(w.paid[chance.IntN(len(w.paid))], withToken(l.token))
 	}
 }
 
@@ -153,15 +162,32 @@ func (q question) check(r *reply) error {
 
 // moving asks about the poll.
 func (l *load) moving(q pollQuestion) func(string) {
+	var with map[string]string
+	if !q.free {
+		with = withToken(l.token)
+	}
 	return func(base string) {
-		l.judge(base+q.path, l.world.headers(), func(r *reply) error {
+		url := base + q.path
+		before := l.mostShown(url, 0)
+		l.judge(url, with, func(r *reply) error {
 			casts, err := q.read(r.Data)
 			if err != nil {
 				return err
 			}
+			if l.mostShown(url, casts); l.onward && casts < before {
+				return fmt.Errorf("it shows %d casts, and has shown %d before", casts, before)
+			}
 			return l.poll.plausible(casts, r)
 		})
 	}
+}
+
+// mostShown returns the most casts that an address has shown, which now shows so many.
+func (l *load) mostShown(url string, casts int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown[url] = max(l.shown[url], casts)
+	return l.shown[url]
 }
 
 // errRefused is what a check says of an error that is as good as an answer.
@@ -172,7 +198,9 @@ var errRefused = errors.New("refused")
 func (l *load) judge(url string, headers map[string]string, check func(*reply) error, statuses ...int) {
 	began := time.Now()
 	r := ask(url, headers)
-	o := outcome{at: time.Now(), took: time.Since(began), stale: r.Meta.Readiness.Status == "stale"}
+	o := outcome{
+		at: time.Now(), took: time.Since(began), stale: r.Meta.Readiness.Status == "stale", metered: headers[tokenHeader] != "", status: r.status,
+	}
 	var err error
 	switch {
 	case r.transport != nil:
@@ -243,6 +271,21 @@ func (l *load) tally() (t tally) {
 		t.slowest = max(t.slowest, o.took)
 	}
 	return t
+}
+
+// metered counts what was sent with the load's token, and how much of it was answered.
+func (l *load) metered() (requests, answers int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.outcomes {
+		if o.metered {
+			requests++
+		}
+		if o.metered && o.status == http.StatusOK {
+			answers++
+		}
+	}
+	return requests, answers
 }
 
 // askEverything asks every question once more, a quarter of the cold ones, as often as

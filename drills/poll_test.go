@@ -139,6 +139,8 @@ func (p *poll) importedSince(moment time.Time) bool {
 // pollQuestion is a path whose answer follows from the number of casts.
 type pollQuestion struct {
 	path string
+	// free is asked without a token.
+	free bool
 	// read returns how many casts an answer shows, and what else is wrong with it.
 	read func(data []byte) (casts int, err error)
 }
@@ -147,9 +149,9 @@ type pollQuestion struct {
 func (p *poll) questions() []pollQuestion {
 	path := "/v2/proposals/" + p.key + "/votes"
 	return []pollQuestion{
-		{path + "/summary", readSummary},
-		{path + "?order=time&limit=30", readBallots},
-		{"/v2/daos/" + pollDAO, readParticipation},
+		{path: path + "/summary", read: readSummary},
+		{path: path + "?order=time&limit=30", read: readBallots},
+		{path: "/v2/daos/" + pollDAO, free: true, read: readParticipation},
 	}
 }
 

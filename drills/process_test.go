@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pnyx/cache/cachetest"
 )
 
 // endsWithin bounds how long a process may take to end after SIGTERM.
@@ -130,17 +132,6 @@ func eventually(tb testing.TB, within time.Duration, try func() error) {
 	}
 }
 
-// freeAddress is a port of the loopback interface that nobody uses yet.
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // accepts says whether anybody listens at an address.
 func accepts(address string) error {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
@@ -173,7 +164,7 @@ type redisServer struct {
 // startRedis runs a Redis on a free port until the end of the test.
 func startRedis(tb testing.TB, dir, name string, env []string, args ...string) *redisServer {
 	tb.Helper()
-	addr := freeAddress(tb)
+	addr := cachetest.FreeAddress(tb)
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		tb.Fatal(err)

@@ -31,9 +31,9 @@ type stageOptions struct {
 	clocks bool
 	// disk bounds the warehouse's file system, in bytes; 0 leaves it where all else is.
 	disk int
-	// sentinels has Redis be a pair watched by Sentinels, reached without networks that
-	// can be spoilt.
-	sentinels bool
+	// sentinels has Redis be a pair watched by Sentinels, cluster one of six nodes; both
+	// are reached without networks that can be spoilt.
+	sentinels, cluster bool
 	// front puts nginx before the API nodes.
 	front bool
 }
@@ -51,6 +51,7 @@ type stage struct {
 	// The networks between them.
 	apiToRedis, workerToRedis, workerToEngine, apiToFacilitator *link
 	sentinels                                                   *cachetest.Sentinels
+	cluster                                                     *cachetest.Cluster
 	redisClock, engineClock                                     *clock
 	// env are the settings that every pnyx shares.
 	env           []string
@@ -93,6 +94,10 @@ func newStage(tb testing.TB, w *world, o stageOptions) *stage {
 	if o.sentinels {
 		s.sentinels = cachetest.RealSentinels(tb)
 		s.env = append(s.env, "REDIS_URL="+s.sentinels.URL)
+	}
+	if o.cluster {
+		s.cluster = cachetest.RealReplicatedCluster(tb)
+		s.env = append(s.env, "REDIS_URL="+s.cluster.URL)
 	}
 	for n := range max(1, o.workers) {
 		s.workers = append(s.workers, s.node("worker", n+1, "CLICKHOUSE_URL="+s.warehouseURL(s.workerToEngine.addr())))
@@ -195,9 +200,9 @@ func (s *stage) warehouseURL(addr string) string {
 // node prepares a pnyx with a role.
 func (s *stage) node(role string, number int, env ...string) *node {
 	s.tb.Helper()
-	listen, admin := freeAddress(s.tb), freeAddress(s.tb)
+	listen, admin := cachetest.FreeAddress(s.tb), cachetest.FreeAddress(s.tb)
 	env = append(append([]string{"PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin}, s.env...), env...)
-	if network := map[string]*link{"api": s.apiToRedis, "worker": s.workerToRedis}[role]; s.sentinels == nil {
+	if network := map[string]*link{"api": s.apiToRedis, "worker": s.workerToRedis}[role]; s.sentinels == nil && s.cluster == nil {
 		env = append(env, "REDIS_URL=redis://"+network.addr())
 	}
 	return &node{

@@ -110,13 +110,7 @@ func (w *world) fill(tb testing.TB, dir string) {
 	s := newStage(tb, w, stageOptions{})
 	s.importFiles(set)
 	s.importLines(pollLines...)
-	var issued struct{ Token string }
-	out := w.run(tb, s.env, "token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
-		"--limits", "900000000,600000,200000,600000,200000", "--json")
-	if err := json.Unmarshal([]byte(out), &issued); err != nil {
-		tb.Fatal(err)
-	}
-	w.token = issued.Token
+	_, w.token = s.issue()
 	s.open()
 	s.chronicled()
 	w.learn(tb, s.apis[0])
@@ -124,6 +118,18 @@ func (w *world) fill(tb testing.TB, dir string) {
 	if err := os.CopyFS(w.data, os.DirFS(s.data)); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// issue makes a token that opens everything.
+func (s *stage) issue() (id, token string) {
+	s.tb.Helper()
+	var issued struct{ ID, Token string }
+	out := s.world.run(s.tb, s.env, "token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
+		"--limits", "900000000,600000,200000,600000,200000", "--json")
+	if err := json.Unmarshal([]byte(out), &issued); err != nil {
+		s.tb.Fatal(err)
+	}
+	return issued.ID, issued.Token
 }
 
 // run runs the program to its end, which must be a good one, and returns what it
@@ -277,7 +283,10 @@ func (w *world) String() string {
 	}, ", ")
 }
 
+// tokenHeader carries a token.
+const tokenHeader = "X-Service-Api-Token"
+
 // headers are those of a caller with the token.
-func (w *world) headers() map[string]string {
-	return map[string]string{"X-Service-Api-Token": w.token}
-}
+func (w *world) headers() map[string]string { return withToken(w.token) }
+
+func withToken(token string) map[string]string { return map[string]string{tokenHeader: token} }

@@ -96,7 +96,8 @@ func (s *session) adopt(published cache.Published) {
 	}
 }
 
-// errFailedOver ends a session: all that is kept beside publication begins anew too.
+// errFailedOver ends a session, as all that is kept beside publication begins anew too.
+// The next one publishes everything, and says why.
 var errFailedOver = errors.New("redis has failed over or was restarted")
 
 // publishAgain publishes everything although it was: the last writes may be lost,
@@ -105,6 +106,7 @@ func (s *session) publishAgain(ctx context.Context, now time.Time, identity stri
 	if s.taken != nil {
 		return errFailedOver
 	}
+	s.worker.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: Redis has failed over or was restarted, and may have lost the last writes")
 	if err := s.worker.store.UnrestorePayments(ctx); err != nil {
 		return err
 	}

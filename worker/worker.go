@@ -88,11 +88,8 @@ func (w *Worker) Run(ctx context.Context) {
 		}
 		switch {
 		case ctx.Err() != nil:
-		case errors.Is(err, cache.ErrNotLeader):
+		case errors.Is(err, cache.ErrNotLeader), errors.Is(err, errFailedOver):
 			pause = w.interval
-		case errors.Is(err, errFailedOver):
-			pause = w.interval
-			w.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: the last writes may be lost", slog.Any("error", err))
 		default:
 			w.metrics.errors.Inc()
 			w.logger.LogAttrs(ctx, slog.LevelError, "publication interrupted", slog.Any("error", err))

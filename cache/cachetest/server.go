@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os/exec"
-	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -101,7 +102,7 @@ func (s *Server) start() {
 	s.tb.Helper()
 	var problems []error
 	for range startTries {
-		s.addr = freeAddress(s.tb)
+		s.addr = FreeAddress(s.tb)
 		s.URL = "redis://" + s.addr
 		err := s.launch()
 		if err == nil {
@@ -183,25 +184,42 @@ func (s *Server) client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
 }
 
-// freeAddress is a port of the loopback interface that nobody uses yet.
-func freeAddress(tb testing.TB) string {
+// Ports that are given out begin at firstPort. Systems take those of outgoing connections
+// from further up, so that a server that was killed finds its port free again.
+const (
+	firstPort = 10_000
+	ports     = 22_000
+)
+
+// given holds the addresses that this process has given out.
+//
+//nolint:gochecknoglobals // ports are the machine's
+var given sync.Map
+
+// FreeAddress is an address of the loopback interface at which nobody listens, and a
+// different one each time.
+func FreeAddress(tb testing.TB) string {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
-	if err != nil {
-		tb.Fatal(err)
+	for range ports {
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(ports)) //nolint:gosec // no secret
+		if _, again := given.LoadOrStore(address, true); again {
+			continue
+		}
+		listener, err := net.Listen("tcp", address) //nolint:noctx // it does not wait
+		if err == nil {
+			listener.Close()
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	tb.Fatal("no port is free")
+	return ""
 }
 
-// freePort is the port of a freeAddress.
+// freePort is the port of a FreeAddress.
 func freePort(tb testing.TB) string {
 	tb.Helper()
-	address, err := net.ResolveTCPAddr("tcp", freeAddress(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return strconv.Itoa(address.Port)
+	_, port, _ := strings.Cut(FreeAddress(tb), ":")
+	return port
 }
 
 // lockedBuffer is what a process printed, and may be read while it prints.

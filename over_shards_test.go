@@ -1,0 +1,196 @@
+package main_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/cache/cachetest"
+	"pnyx/warehouse/engine"
+)
+
+// shard is one of the engines over which a warehouse is spread.
+type shard struct {
+	options engine.Options
+	running *engine.Engine
+}
+
+// startShards runs two engines that know each other as the shards of a cluster.
+func startShards(t *testing.T) (shards [2]*shard, env []string) {
+	t.Helper()
+	program, err := engine.Locate(t.Context(), engine.LocateOptions{Library: os.Getenv("PNYX_ENGINE_LIB")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := []string{cachetest.FreeAddress(t), cachetest.FreeAddress(t)}
+	for n := range shards {
+		_, text, _ := strings.Cut(addresses[n], ":")
+		port, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shards[n] = &shard{options: engine.Options{
+			DataDir: t.TempDir(), Program: program, Executable: pnyxBinary(t), TCPPort: port, Shards: addresses, Password: "between-shards",
+		}}
+		shards[n].start(t)
+		t.Cleanup(func() { shards[n].stop(t) })
+	}
+	return shards, []string{"CLICKHOUSE_URL=" + shards[0].running.Instance().URL("pnyx"), "CLICKHOUSE_CLUSTER=" + engine.ClusterName}
+}
+
+func (s *shard) start(t *testing.T) {
+	t.Helper()
+	running, err := engine.Start(t.Context(), s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.running = running
+}
+
+func (s *shard) stop(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.running.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOverTwoShardsEveryAnswerIsThatOfOneServer imports one data set into a warehouse of
+// one engine and into one of two shards, while both are served, and compares all that is
+// said about every DAO, proposal, topic and voter. Then a shard goes away.
+func TestOverTwoShardsEveryAnswerIsThatOfOneServer(t *testing.T) {
+	requireCluster(t)
+	data := generated(t, 120_000) // the largest proposal is read off an ordered copy
+	slow := []string{"PNYX_REQUEST_TIMEOUT=20s", "PNYX_LEASE_TTL=5s"}
+	single := start(t, t.TempDir(), slow, "serve").ready()
+	shards, sharded := startShards(t)
+	redis := realRedis(t)
+	two := start(t, t.TempDir(), slices.Concat(slow, sharded, []string{"REDIS_URL=" + redis.URL}), "serve").ready()
+	two.dataDir = shards[0].options.DataDir // where its warehouse can be asked
+	for _, i := range []*instance{single, two} {
+		i.importAgain(data)
+		i.settled()
+		i.chronicled()
+	}
+	for n, s := range shards {
+		rows := (&instance{tb: t, dataDir: s.options.DataDir}).column("SELECT toString(count()) FROM ballots_local")
+		t.Logf("shard %d holds %s casts", n, rows[0])
+		if rows[0] == "0" {
+			t.Errorf("shard %d holds nothing", n)
+		}
+	}
+	said := single.everything()
+	t.Logf("%d answers are compared, %d of them lists that are walked to their ends", len(said.views)+len(said.lists), len(said.lists))
+	said.equal(t, single, two)
+	if t.Failed() {
+		return
+	}
+
+	// A shard is away, and Redis has lost what it had: half of the truth is never published.
+	k := truth{paths: two.mixedPaths()}
+	k.learn(t, two)
+	k.during(t, two, "a shard is away and Redis empty", func() {
+		shards[1].stop(t)
+		cachetest.Flush(t, cachetest.Connect(t, redis.URL))
+		two.saysAgain("publication interrupted", 1)
+		shards[1].start(t)
+	})
+	said.equal(t, single, two)
+}
+
+// everything is what there is to ask.
+type everything struct {
+	views []string
+	lists []string
+}
+
+// everything collects all addresses of an instance's data.
+func (i *instance) everything() (all everything) {
+	i.tb.Helper()
+	for _, sort := range []string{"updatedDesc", "createdDesc", "endingSoon"} {
+		all.lists = append(all.lists, "/v2/proposals?sort="+sort, "/v2/proposals?lifecycleStatus=closed&outcome=passed,failed&sort="+sort)
+	}
+	all.lists = append(all.lists, "/v2/daos", "/v2/daos?hasVoteData=true",
+		"/v2/forum-topics?sort=createdDesc", "/v2/forum-topics?sort=repliesDesc", "/v2/forum-topics?governanceRelated=true")
+	for _, window := range []string{"from=2026-03-10&to=2026-06-01", "from=2025-12-20&to=2026-03-10"} {
+		all.lists = append(all.lists, "/v2/events?"+window, "/v2/signals?"+window)
+	}
+	for _, dao := range i.ids("/v2/daos", "daoId") {
+		path := "/v2/daos/" + dao
+		all.views = append(all.views, path, path+"/timeline?metric=votes_cast", path+"/timeline?metric=proposals_created", "/v2/meta/data-status?daoId="+dao)
+		all.lists = append(all.lists, path+"/voters", "/v2/proposals?daoId="+dao)
+	}
+	for _, proposal := range i.ids("/v2/proposals", "proposalKey") {
+		path := "/v2/proposals/" + proposal
+		all.views = append(all.views, path, path+"/votes/summary", path+"/evidence")
+		all.lists = append(all.lists, path+"/votes?order=power", path+"/votes?order=time")
+	}
+	for _, topic := range i.ids("/v2/forum-topics", "topicKey") {
+		all.views = append(all.views, "/v2/forum-topics/"+topic)
+	}
+	for _, voter := range i.busiestVoters(100) {
+		path := "/v2/voters/" + url.PathEscape(voter)
+		all.views = append(all.views, path)
+		all.lists = append(all.lists, path+"/votes")
+	}
+	return all
+}
+
+// ids walks a list for the ids in its rows.
+func (i *instance) ids(list, field string) (ids []string) {
+	i.tb.Helper()
+	rows, err := i.walk(list, 100)
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	for _, row := range rows {
+		var fields map[string]json.RawMessage
+		var id string
+		if err := cmp.Or(json.Unmarshal(row, &fields), json.Unmarshal(fields[field], &id)); err != nil {
+			i.tb.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// equal asks two instances for everything, and wants the same of both.
+func (all everything) equal(t *testing.T, one, two *instance) {
+	t.Helper()
+	together(t, walkersAtOnce, len(all.views), func(n int) error {
+		var right, got json.RawMessage
+		_, err := one.read(all.views[n], &right)
+		_, errTwo := two.read(all.views[n], &got)
+		if err = cmp.Or(err, errTwo); err != nil {
+			return err
+		}
+		if right, got = timeless(right), timeless(got); !bytes.Equal(right, got) {
+			return fmt.Errorf("GET %s (-one server +two shards):\n%s", all.views[n], gocmp.Diff(plain(right), plain(got)))
+		}
+		return nil
+	})
+	together(t, walkersAtOnce, len(all.lists), func(n int) error {
+		want, err := one.walk(all.lists[n], 100)
+		if err != nil {
+			return err
+		}
+		return two.checkWalk(all.lists[n], 100, want)
+	})
+}
+
+// importedAt are the times that differ between two imports of the same files.
+var importedAt = regexp.MustCompile(`"(observedAt|governanceAt|forumAt)":"[^"]*"`)
+
+func timeless(data json.RawMessage) json.RawMessage { return importedAt.ReplaceAll(data, nil) }
