@@ -62,9 +62,9 @@ test-x402: engine ## Let the published x402 client pay, over a chain of its own 
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
 
 .PHONY: test-cluster
-test-cluster: engine redis ## Run over Redis Cluster and Sentinel: slots move, primaries die, memory runs out (minutes)
-	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 \
-	  $(GO) test -timeout 30m -count 1 -v -run 'TestOver' .
+test-cluster: engine redis ## Run over Redis Cluster, Sentinel, two shards and many processes, and break some (ten minutes)
+	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 PNYX_TEST_BINARY=$(CURDIR)/$(BIN) \
+	  $(GO) test -timeout 15m -count 1 -p 1 -v -run 'TestOver' . ./drills
 
 .PHONY: test-drills
 test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)

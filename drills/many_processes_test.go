@@ -26,11 +26,11 @@ type crowd struct {
 	tokenID string
 }
 
-// TestFourNodesAndTwoWorkersOverACluster plays one thing after another on two workers,
+// TestOverAClusterTwoWorkersAndFourNodesAgree plays one thing after another on two workers,
 // four API nodes, one warehouse and a Redis Cluster of six. No node ever gives a wrong
 // answer or goes back to an earlier one, all four agree in the end, and what they have
 // metered together is what was sent.
-func TestFourNodesAndTwoWorkersOverACluster(t *testing.T) {
+func TestOverAClusterTwoWorkersAndFourNodesAgree(t *testing.T) {
 	gate(t, "PNYX_TEST_CLUSTER", "make test-cluster")
 	c := openCrowd(t)
 	var second *node
