@@ -155,13 +155,16 @@ func (c *Cluster) agree() {
 func (s *Server) slots() (string, error) {
 	client := s.client()
 	defer client.Close()
-	ranges, err := client.ClusterSlots(context.WithoutCancel(s.tb.Context())).Result()
+	nodes, err := client.ClusterNodes(context.WithoutCancel(s.tb.Context())).Result()
 	if err != nil {
 		return "", fmt.Errorf("ask %s for slots: %w", s.addr, err)
 	}
 	var said []string
-	for _, part := range ranges {
-		said = append(said, fmt.Sprintf("%05d-%05d %s", part.Start, part.End, part.Nodes[0].Addr))
+	for line := range strings.Lines(nodes) {
+		// Id, address, flags, its primary, two times, epoch, link, and then slots.
+		if words := strings.Fields(line); len(words) > 8 {
+			said = append(said, words[0]+" "+strings.Join(words[8:], " "))
+		}
 	}
 	slices.Sort(said)
 	return strings.Join(said, ", "), nil
