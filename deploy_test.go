@@ -16,8 +16,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"pnyx/cache/cachetest"
 	"pnyx/config"
+	"pnyx/porttest"
 )
 
 // container is one of ours in a manifest.
@@ -235,7 +235,7 @@ func TestEveryProbeOfADeploymentIsAnswered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
 	}
-	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + cachetest.FreeAddress(t)}, "api")
+	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + porttest.FreeAddress(t)}, "api")
 	node.probe("/healthz", http.StatusOK, "ok")
 	probes := map[string]bool{"/metrics": true}
 	for _, c := range containers(t) {

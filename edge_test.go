@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"pnyx/cache/cachetest"
 	"pnyx/edge"
+	"pnyx/porttest"
 )
 
 // requireNginx skips a test where there is no nginx to run.
@@ -30,9 +30,9 @@ func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
 	requireNginx(t)
 	dir := t.TempDir()
 	origin := start(t, dir, nil, "serve").ready()
-	listen := cachetest.FreeAddress(t)
+	listen := porttest.FreeAddress(t)
 	before := start(t, t.TempDir(), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + cachetest.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.base,
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + porttest.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.base,
 		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
 	}, "edge")
 	want := func(path string, status int) {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"pnyx/access"
-	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 	"pnyx/warehouse/engine"
 )
 
@@ -131,7 +131,7 @@ func start(tb testing.TB, dataDir string, env []string, args ...string) *instanc
 	i := &instance{
 		tb: tb, dataDir: dataDir, output: &lockedBuffer{}, done: make(chan struct{}),
 	}
-	listen, admin := cachetest.FreeAddress(tb), cachetest.FreeAddress(tb)
+	listen, admin := porttest.FreeAddress(tb), porttest.FreeAddress(tb)
 	i.base, i.admin = "http://"+listen, "http://"+admin
 	i.env = append([]string{
 		"PNYX_INTERNAL_TOKEN=" + internalToken, "PNYX_DATA=" + dataDir, "PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin,

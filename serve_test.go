@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 )
 
 func TestTheDemonstrationAnswersAndSurvivesARestart(t *testing.T) {
@@ -90,7 +90,7 @@ func TestADataFolderHasOneOwner(t *testing.T) {
 	dir := t.TempDir()
 	owner := start(t, dir, nil, "serve").ready()
 	out, status := command(t, []string{
-		"PNYX_DATA=" + dir, "PNYX_LISTEN=" + cachetest.FreeAddress(t), "PNYX_ADMIN_LISTEN=" + cachetest.FreeAddress(t),
+		"PNYX_DATA=" + dir, "PNYX_LISTEN=" + porttest.FreeAddress(t), "PNYX_ADMIN_LISTEN=" + porttest.FreeAddress(t),
 	}, "serve")
 	if status != 1 || !strings.Contains(out, fmt.Sprint(owner.cmd.Process.Pid)) || !strings.Contains(out, dir) {
 		t.Errorf("got status %d and %q, want 1 and the folder with process %d", status, out, owner.cmd.Process.Pid)
@@ -125,7 +125,7 @@ func TestRolesRefuseToRunWithoutTheirServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
 	}
-	closed := cachetest.FreeAddress(t)
+	closed := porttest.FreeAddress(t)
 	for _, c := range []struct {
 		env  []string
 		args []string
@@ -152,7 +152,7 @@ func TestAnAPINodeWithoutRedisSaysSo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
 	}
-	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + cachetest.FreeAddress(t)}, "api")
+	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + porttest.FreeAddress(t)}, "api")
 	eventually(t, func() error {
 		status, body, err := fetch(node.base + "/v2/daos")
 		if status != http.StatusServiceUnavailable || !strings.Contains(string(body), "UNAVAILABLE") {

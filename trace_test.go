@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"pnyx/access"
-	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 )
 
 // collector takes traces, as OTLP over HTTP.
@@ -182,7 +182,7 @@ func TestACollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	requireEngine(t)
 	i := start(t, t.TempDir(), []string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:hidden@" + cachetest.FreeAddress(t), "OTEL_TRACES_SAMPLER_ARG=1",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:hidden@" + porttest.FreeAddress(t), "OTEL_TRACES_SAMPLER_ARG=1",
 	}, "serve").ready()
 	var daos []any
 	i.get("/v2/daos", &daos)

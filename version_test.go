@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pnyx/api"
-	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 )
 
 func TestVersionSaysWhatRuns(t *testing.T) {
@@ -36,7 +36,7 @@ func TestANodeSaysWhichVersionItIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
 	}
-	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + cachetest.FreeAddress(t)}, "api")
+	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + porttest.FreeAddress(t)}, "api")
 	node.probe("/healthz", http.StatusOK, "ok")
 	_, metrics, err := fetch(node.admin + "/metrics")
 	if err != nil || !strings.Contains(string(metrics), `pnyx_build_info{commit="`) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 )
 
 // processDrills end API nodes.
@@ -94,7 +94,7 @@ func (s *stage) startFront() {
 	for _, n := range s.apis {
 		fmt.Fprintf(&upstreams, "        server %s max_fails=0;\n", strings.TrimPrefix(n.base, "http://"))
 	}
-	listen := cachetest.FreeAddress(s.tb)
+	listen := porttest.FreeAddress(s.tb)
 	conf := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, upstreams.String(), listen), 0o600); err != nil {
 		s.tb.Fatal(err)

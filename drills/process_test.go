@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 )
 
 // endsWithin bounds how long a process may take to end after SIGTERM.
@@ -164,7 +164,7 @@ type redisServer struct {
 // startRedis runs a Redis on a free port until the end of the test.
 func startRedis(tb testing.TB, dir, name string, env []string, args ...string) *redisServer {
 	tb.Helper()
-	addr := cachetest.FreeAddress(tb)
+	addr := porttest.FreeAddress(tb)
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		tb.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/access/x402/x402test"
 	"pnyx/cache/cachetest"
+	"pnyx/porttest"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
@@ -200,7 +201,7 @@ func (s *stage) warehouseURL(addr string) string {
 // node prepares a pnyx with a role.
 func (s *stage) node(role string, number int, env ...string) *node {
 	s.tb.Helper()
-	listen, admin := cachetest.FreeAddress(s.tb), cachetest.FreeAddress(s.tb)
+	listen, admin := porttest.FreeAddress(s.tb), porttest.FreeAddress(s.tb)
 	env = append(append([]string{"PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin}, s.env...), env...)
 	if network := map[string]*link{"api": s.apiToRedis, "worker": s.workerToRedis}[role]; s.sentinels == nil && s.cluster == nil {
 		env = append(env, "REDIS_URL=redis://"+network.addr())

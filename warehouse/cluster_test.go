@@ -2,8 +2,6 @@ package warehouse_test
 
 import (
 	"fmt"
-	"net"
-	"strconv"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -15,50 +13,19 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// startCluster runs two engines that know each other as the shards of a cluster.
-func startCluster(t *testing.T) [2]engine.Instance {
+// startShards runs two engines that know each other as the shards of a cluster.
+func startShards(t *testing.T) [2]*enginetest.Shard {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	ports := [2]int{freePort(t), freePort(t)}
-	shards := []string{fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])}
-	var instances [2]engine.Instance
-	for i := range ports {
-		options := enginetest.Options(t)
-		options.TCPPort, options.Password, options.Shards = ports[i], "between-shards", shards
-		running, err := engine.Start(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { running.Stop(t.Context()) }) //nolint:errcheck // the test is over
-		instances[i] = running.Instance()
-	}
-	return instances
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, text, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return enginetest.Shards(t)
 }
 
 func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 	t.Parallel()
-	instances := startCluster(t)
-	sharded := openAt(t, warehouse.Options{URL: instances[0].URL("pnyx"), Cluster: engine.ClusterName})
+	shards := startShards(t)
+	sharded := openAt(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
 	single := open(t)
 
 	var records []record.Record
@@ -84,8 +51,8 @@ func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Whichever shard is asked.
-	for _, instance := range instances {
-		w := openAt(t, warehouse.Options{URL: instance.URL("pnyx"), Cluster: engine.ClusterName})
+	for _, shard := range shards {
+		w := openAt(t, warehouse.Options{URL: shard.Instance().URL("pnyx"), Cluster: engine.ClusterName})
 		got, err := w.Tallies(t.Context(), refs)
 		if err != nil {
 			t.Fatal(err)
@@ -103,9 +70,9 @@ func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 			t.Errorf("got %d waiting ballots (%v), want %d", waiting, err, len(records))
 		}
 	}
-	for i, instance := range instances {
+	for i, shard := range shards {
 		var rows uint64
-		if err := raw(t, instance.URL("pnyx")).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
+		if err := raw(t, shard.Instance().URL("pnyx")).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
 			t.Fatal(err)
 		}
 		if rows == 0 || rows == uint64(len(records)) {

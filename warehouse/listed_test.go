@@ -189,8 +189,8 @@ func TestWalksOfProposalsSeeEachCurrentRowOnceInOrder(t *testing.T) {
 
 func TestTwoShardsListProposalsAsOneServerDoes(t *testing.T) {
 	t.Parallel()
-	instances := startCluster(t)
-	w := openAt(t, warehouse.Options{URL: instances[0].URL("pnyx"), Cluster: engine.ClusterName})
+	shards := startShards(t)
+	w := openAt(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
 	checkProposalWalks(t, w)
 	checkTitles(t, w)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"pnyx/porttest"
 )
 
 // Sizes of a cluster.
@@ -56,7 +58,7 @@ func startCluster(tb testing.TB, nodes int) *Cluster {
 	path := located(tb)
 	c := &Cluster{tb: tb, URL: "redis+cluster://"}
 	for i := range nodes {
-		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", freePort(tb),
+		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", porttest.Free(tb),
 			"--cluster-node-timeout", clusterTimeout, "--repl-diskless-sync-delay", "0")
 		node.start()
 		c.nodes = append(c.nodes, node)

@@ -7,16 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/porttest"
 )
 
 // startTries is how many ports are tried: another process may take one in the
@@ -102,7 +102,7 @@ func (s *Server) start() {
 	s.tb.Helper()
 	var problems []error
 	for range startTries {
-		s.addr = FreeAddress(s.tb)
+		s.addr = porttest.FreeAddress(s.tb)
 		s.URL = "redis://" + s.addr
 		err := s.launch()
 		if err == nil {
@@ -182,44 +182,6 @@ func ping(ctx context.Context, addr string) error {
 // client connects to this server alone.
 func (s *Server) client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
-}
-
-// Ports that are given out begin at firstPort. Systems take those of outgoing connections
-// from further up, so that a server that was killed finds its port free again.
-const (
-	firstPort = 10_000
-	ports     = 22_000
-)
-
-// given holds the addresses that this process has given out.
-//
-//nolint:gochecknoglobals // ports are the machine's
-var given sync.Map
-
-// FreeAddress is an address of the loopback interface at which nobody listens, and a
-// different one each time.
-func FreeAddress(tb testing.TB) string {
-	tb.Helper()
-	for range ports {
-		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(ports)) //nolint:gosec // no secret
-		if _, again := given.LoadOrStore(address, true); again {
-			continue
-		}
-		listener, err := net.Listen("tcp", address) //nolint:noctx // it does not wait
-		if err == nil {
-			listener.Close()
-			return address
-		}
-	}
-	tb.Fatal("no port is free")
-	return ""
-}
-
-// freePort is the port of a FreeAddress.
-func freePort(tb testing.TB) string {
-	tb.Helper()
-	_, port, _ := strings.Cut(FreeAddress(tb), ":")
-	return port
 }
 
 // lockedBuffer is what a process printed, and may be read while it prints.
