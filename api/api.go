@@ -221,7 +221,7 @@ func (a *API) serve(route Route) fiber.Handler {
 			tellMissing(c, values, err)
 			return err
 		}
-		readiness := a.readiness(answer)
+		readiness := a.readiness(answer, pass.at)
 		pass.readiness = readiness
 		etag := answer.named(readiness)
 		a.writeCaching(c, pass, answer, readiness)
@@ -237,9 +237,7 @@ func (a *API) serve(route Route) fiber.Handler {
 			return a.leaveToEdge(c, pass, values, answer, readiness)
 		}
 		a.tellHowLongToKeep(c, pass, values, answer, readiness)
-		if err := a.writeAnswer(c, answer, readiness); err != nil {
-			return err
-		}
+		pass.writeAnswer(c, answer, readiness)
 		return a.collect(c, pass)
 	}
 }
@@ -255,6 +253,7 @@ func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (*rendered, error) 
 	ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), passKey{}, p), a.timeout)
 	defer cancel()
 	answer, err := a.find(ctx, values)
+	p.at = a.now()
 	if err == nil {
 		a.understood.remember(c, values)
 	}

@@ -90,8 +90,7 @@ type errorMeta struct {
 
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is
 // in bytes already.
-func (a *API) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Readiness) error {
-	now := a.now()
+func (p *pass) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Readiness) {
 	if found.link != "" {
 		setPlain(c, fiber.HeaderLink, found.link)
 	}
@@ -99,13 +98,12 @@ func (a *API) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Re
 	c.Status(fiber.StatusOK)
 	described := meta{
 		RequestID:   requestID(c),
-		GeneratedAt: governance.TimestampOf(now),
+		GeneratedAt: governance.TimestampOf(p.at),
 		DataAsOf:    found.view.DataAsOf,
 		Readiness:   readinessState{readiness},
 		Page:        found.page,
 	}
 	writeEnvelope(c.Response(), found.data, described)
-	return nil
 }
 
 // metaRoom is the space that most metas need.

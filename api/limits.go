@@ -31,9 +31,8 @@ func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
 	case p.internal:
 	case p.grant != nil:
 		var room [2][128]byte
-		now := a.now()
 		setPlain(c, headerPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
-		setPlain(c, headerLimits, utils.UnsafeString(appendLimits(room[1][:0], p.grant, now)))
+		setPlain(c, headerLimits, utils.UnsafeString(appendLimits(room[1][:0], p.grant, p.at)))
 	case p.route.Tier == Free:
 		if a.freePolicy != "" {
 			setPlain(c, headerPolicy, a.freePolicy)

@@ -51,7 +51,7 @@ func (a *API) admitPayer(c *fiber.Ctx, p *pass) error {
 		Caller: "payer:" + p.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(), Bucket: ratelimit.Bucket(p.route.Bucket()),
 		Plan: ratelimit.PayPerRequest,
 	}, now)
-	p.grant = &grant
+	p.grant, p.at = &grant, a.now()
 	if grant.Decision.Allowed {
 		return nil
 	}

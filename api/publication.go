@@ -78,12 +78,12 @@ func (w *publicationWatch) readiness(v cache.View, now time.Time) governance.Rea
 	return v.Readiness
 }
 
-// readiness says how far an answer may be relied on at this moment.
-func (a *API) readiness(found *rendered) governance.Readiness {
+// readiness says how far an answer may be relied on at a moment.
+func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	if found.own {
 		return found.view.Readiness
 	}
-	return a.publication.readiness(found.view, a.now())
+	return a.publication.readiness(found.view, at)
 }
 
 // revision returns the last publication that the node knows of.
