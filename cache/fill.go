@@ -85,9 +85,22 @@ func (s *Store) AskFill(ctx context.Context, f Fill) error {
 	return nil
 }
 
+// End is one of the two of the queue of fills.
+type End string
+
+// The ends: whoever has waited longest, and whoever came last.
+const (
+	Oldest End = "oldest"
+	Newest End = "newest"
+)
+
 // TakeFill waits a while for a request. The error is ErrNoFill or ErrUnavailable.
-func (s *Store) TakeFill(ctx context.Context, while time.Duration) (Fill, error) {
-	taken, err := s.client.BLPop(ctx, while, string(fillQueueKey)).Result()
+func (s *Store) TakeFill(ctx context.Context, end End, while time.Duration) (Fill, error) {
+	take := s.client.BLPop
+	if end == Newest {
+		take = s.client.BRPop
+	}
+	taken, err := take(ctx, while, string(fillQueueKey)).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return Fill{}, ErrNoFill

@@ -22,6 +22,10 @@ const (
 	fillsAtOnce = 4
 	// takeFor is how long one wait for a request lasts.
 	takeFor = time.Second
+	// longWait in the queue means that there is more to do than can be done, and
+	// tooLittle is what is too little to make a page then.
+	longWait  = time.Second
+	tooLittle = longWait / 2
 	// keepEvery is how often a worker says that it is still at a request.
 	keepEvery = 500 * time.Millisecond
 	// queueLookEvery is how often the length of the queue is measured.
@@ -70,12 +74,12 @@ func (f *Filler) Run(ctx context.Context) {
 }
 
 func (f *Filler) takeFills(ctx context.Context) {
-	pause := takeFor / 10
+	pause, end := takeFor/10, cache.Oldest
 	for ctx.Err() == nil {
-		fill, err := f.store.TakeFill(ctx, takeFor)
+		fill, err := f.store.TakeFill(ctx, end, takeFor)
 		switch {
 		case err == nil:
-			pause = takeFor / 10
+			pause, end = takeFor/10, nextEnd(fill, time.Now())
 			// What was taken is finished, whoever shuts down meanwhile.
 			f.answer(context.WithoutCancel(ctx), fill)
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
@@ -87,7 +91,27 @@ func (f *Filler) takeFills(ctx context.Context) {
 	}
 }
 
-// answer makes the page that is asked for, unless nobody waits any more.
+// nextEnd says whose turn it is after a request. While more comes than can be done,
+// those at the front of the queue will have given up before their page is made: taken
+// in turn, nobody would get any.
+func nextEnd(taken cache.Fill, now time.Time) cache.End {
+	if hasWaitedLong(taken, now) {
+		return cache.Newest
+	}
+	return cache.Oldest
+}
+
+func hasWaitedLong(fill cache.Fill, now time.Time) bool {
+	return fill.AskedAt != 0 && now.Sub(fill.AskedAt.Time()) > longWait
+}
+
+// isTooLate says that nobody will be there any more when the page is made.
+func isTooLate(fill cache.Fill, now time.Time) bool {
+	left := fill.Until.Time().Sub(now)
+	return left < 0 || left < tooLittle && hasWaitedLong(fill, now)
+}
+
+// answer makes the page that is asked for, unless nobody will wait for it.
 func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	began := time.Now()
 	if fill.AskedAt != 0 {
@@ -99,7 +123,7 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	defer func() {
 		f.metrics.observe(fill.Page.Kind, outcome, time.Since(began))
 	}()
-	if began.After(fill.Until.Time()) {
+	if isTooLate(fill, began) {
 		outcome = "abandoned"
 		f.finish(ctx, fill, true)
 		return

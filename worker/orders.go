@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"pnyx/cache"
@@ -14,8 +15,8 @@ import (
 const (
 	// ordersEvery is how often missing copies are looked for without a hint.
 	ordersEvery = 5 * time.Second
-	// dropAfter is how long a copy that was replaced stays for readers that began
-	// on it, and dropEvery how often old ones are looked for.
+	// dropEvery is how often old copies are looked for. One stays for readers that
+	// began on it: from one look to the next, and for dropAfter since it was begun.
 	dropAfter = time.Minute
 	dropEvery = time.Minute
 )
@@ -25,6 +26,7 @@ const (
 // and tried again.
 func (w *Worker) keepOrders(ctx context.Context) {
 	var dropped time.Time
+	var current []warehouse.Order
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := w.buildOrders(ctx); err != nil && ctx.Err() == nil {
@@ -34,7 +36,8 @@ func (w *Worker) keepOrders(ctx context.Context) {
 		}
 		if time.Since(dropped) > dropEvery {
 			dropped = time.Now()
-			if err := w.dropOrders(ctx); err != nil && ctx.Err() == nil {
+			var err error
+			if current, err = w.dropOrders(ctx, current); err != nil && ctx.Err() == nil {
 				w.logger.LogAttrs(ctx, slog.LevelWarn, "drop old orders", slog.Any("error", err))
 			}
 		}
@@ -123,22 +126,21 @@ func (w *Worker) markOrder(ctx context.Context, order warehouse.Order) (*cache.W
 	return writer, nil
 }
 
-// dropOrders removes copies that were replaced. All marks are set once more before:
-// one that could not be written at its time must not go on naming a copy that is
-// gone.
-func (w *Worker) dropOrders(ctx context.Context) error {
+// dropOrders removes copies that were replaced, but those that were current when it last
+// looked, and returns the current ones. All marks are set once more before: one that
+// could not be written at its time must not go on naming a copy that is gone.
+func (w *Worker) dropOrders(ctx context.Context, before []warehouse.Order) (current []warehouse.Order, err error) {
 	now, err := w.warehouse.Now(ctx)
 	if err != nil {
-		return err
+		return before, err
 	}
-	current, err := w.warehouse.CurrentOrders(ctx)
-	if err != nil {
-		return err
+	if current, err = w.warehouse.CurrentOrders(ctx); err != nil {
+		return before, err
 	}
 	for _, order := range current {
 		if _, err := w.markOrder(ctx, order); err != nil {
-			return err
+			return before, err
 		}
 	}
-	return w.warehouse.DropOldOrders(ctx, current, now.Add(-dropAfter))
+	return current, w.warehouse.DropOldOrders(ctx, slices.Concat(before, current), now.Add(-dropAfter))
 }

@@ -32,31 +32,62 @@ func (p pageMaker) absent() cache.View {
 	return p.head
 }
 
+// fromCopy reads from the generation that the mark of what is asked for names; without
+// a mark there is nothing to read. A generation that is replaced meanwhile may be gone,
+// and a part of the page with it: it is read again from the next.
+func (p *pageMaker) fromCopy(ctx context.Context, read func(generation uint64) error) (there bool, err error) {
+	mark, there, err := p.mark(ctx)
+	for there && err == nil {
+		before := mark
+		if err := read(before.Generation); err != nil {
+			return false, err
+		}
+		if mark, there, err = p.mark(ctx); there && mark.Generation == before.Generation {
+			p.head.Revision = before.Revision
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// mark reads the mark of what is asked for.
+func (p *pageMaker) mark(ctx context.Context) (mark cache.Mark, there bool, err error) {
+	mark, err = p.store.Mark(ctx, p.request.Kind, p.request.Subject)
+	if errors.Is(err, cache.ErrMiss) {
+		return cache.Mark{}, false, nil
+	}
+	return mark, err == nil, err
+}
+
 // ballots makes a page of a proposal's ballots.
 func (p pageMaker) ballots(ctx context.Context) (cache.View, error) {
-	mark, err := p.store.Mark(ctx, cache.BallotPage, p.request.Subject)
-	if errors.Is(err, cache.ErrMiss) {
-		return p.absent(), nil
-	}
-	if err != nil {
-		return cache.View{}, err
-	}
-	// What the page needs to know of the proposal is published already.
 	var detail governance.ProposalDetail
+	var rows []warehouse.LatestBallot
+	there, err := p.fromCopy(ctx, func(generation uint64) (err error) {
+		if detail, err = p.proposal(ctx); err != nil {
+			return err
+		}
+		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
+		rows, err = p.readBallots(ctx, warehouse.BallotsAt{Ref: ref.Hash(), Generation: generation})
+		return err
+	})
+	if err != nil || !there {
+		return p.absent(), err
+	}
+	return cache.NewView(p.head, ballotRows(rows, labelsOf(detail.Choices)))
+}
+
+// proposal reads what a page of ballots needs to know of the proposal, which is
+// published already.
+func (p *pageMaker) proposal(ctx context.Context) (detail governance.ProposalDetail, err error) {
 	view, err := p.store.View(ctx, cache.ProposalDetailKey(governance.ProposalKey(p.request.Subject)))
 	if err == nil {
 		err = view.Decode(&detail)
 	}
 	if err != nil {
-		return cache.View{}, fmt.Errorf("read the proposal: %w", err)
+		return governance.ProposalDetail{}, fmt.Errorf("read the proposal: %w", err)
 	}
-	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-	rows, err := p.readBallots(ctx, warehouse.BallotsAt{Ref: ref.Hash(), Generation: mark.Generation})
-	if err != nil {
-		return cache.View{}, err
-	}
-	p.head.Revision = mark.Revision
-	return cache.NewView(p.head, ballotRows(rows, labelsOf(detail.Choices)))
+	return detail, nil
 }
 
 func labelsOf(choices []governance.Choice) map[string]string {
@@ -122,21 +153,17 @@ func voterAddress(voter string) *string {
 
 // voters makes a page of a DAO's ranking.
 func (p pageMaker) voters(ctx context.Context) (cache.View, error) {
-	daoID := p.request.Subject
-	mark, err := p.store.Mark(ctx, cache.VoterPage, daoID)
-	if errors.Is(err, cache.ErrMiss) {
-		return p.absent(), nil
-	}
-	if err != nil {
-		return cache.View{}, err
-	}
 	after, err := powerPosition(p.request.After)
 	if err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.warehouse.RankedVoters(ctx, daoID, mark.Generation, after, p.request.Limit+1)
-	if err != nil {
-		return cache.View{}, err
+	var rows []warehouse.RankedVoter
+	there, err := p.fromCopy(ctx, func(generation uint64) (err error) {
+		rows, err = p.warehouse.RankedVoters(ctx, p.request.Subject, generation, after, p.request.Limit+1)
+		return err
+	})
+	if err != nil || !there {
+		return p.absent(), err
 	}
 	page := make([]governance.DAOVoter, len(rows))
 	for i, row := range rows {
@@ -146,7 +173,6 @@ func (p pageMaker) voters(ctx context.Context) (cache.View, error) {
 			TotalVotingPower: governance.DecimalOf(row.Power), VoteCount: votes, ProposalCount: votes,
 		}
 	}
-	p.head.Revision = mark.Revision
 	return cache.NewView(p.head, page)
 }
 
