@@ -31,7 +31,7 @@ func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
 	proposals, voters := i.largestProposals(tries), i.busiestVoters(tries)
 	daos := i.column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT ?", tries)
 	for query, path := range map[string]func(n int) string{
-		"voter DESC LIMIT":        func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
+		"raw_choice, power, voted_at, tx_hash FROM": func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
 		"row_number()":            func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
 		"first_vote_at":           func(n int) string { return "/v2/voters/" + voters[n] },
 		"proposal_key DESC LIMIT": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },

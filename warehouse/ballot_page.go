@@ -54,11 +54,9 @@ func (w *Warehouse) BallotsByPower(
 	ctx context.Context, at BallotsAt, after *PowerPosition, limit int,
 ) ([]LatestBallot, error) {
 	if after == nil {
-		return w.ballotPage(ctx, at, "power", limit, nil)
+		return w.ballotPage(ctx, at, byPower(), limit, nil)
 	}
-	return w.ballotPage(ctx, at, "power", limit, &boundary{
-		value: "toDecimal256({value:String}, 18)", text: after.Power.String(), voter: after.Voter,
-	})
+	return w.ballotPage(ctx, at, byPower(), limit, &boundary{text: after.Power.String(), voter: after.Voter})
 }
 
 // BallotsByTime returns the first limit ballots after a place, or of all when it
@@ -68,51 +66,78 @@ func (w *Warehouse) BallotsByTime(
 	ctx context.Context, at BallotsAt, after *TimePosition, limit int,
 ) ([]LatestBallot, error) {
 	if after == nil {
-		return w.ballotPage(ctx, at, "voted_at", limit, nil)
+		return w.ballotPage(ctx, at, byTime(), limit, nil)
 	}
 	moment := noTime
 	if after.VotedAt != nil {
 		moment = after.VotedAt.Time()
 	}
-	return w.ballotPage(ctx, at, "voted_at", limit, &boundary{
-		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: fmt.Sprint(moment.UnixMilli()), voter: after.Voter,
-	})
+	return w.ballotPage(ctx, at, byTime(), limit, &boundary{text: fmt.Sprint(moment.UnixMilli()), voter: after.Voter})
 }
 
-// boundary is the sort key that a page begins after.
-type boundary struct {
-	// value is the expression for the bound parameter {value}, whose text is text.
-	value, text, voter string
+// ballotOrder is what ballots are sorted by before they are by voter, both descending.
+type ballotOrder struct {
+	// column is that of ordered_ballots and sorted_ballots, place the same in the table.
+	column, place string
+	// value is the expression for the bound parameter {value}, and text the one that
+	// writes a place as its text.
+	value, text string
+}
+
+func byPower() ballotOrder {
+	return ballotOrder{column: "power", place: "power", value: "toDecimal256({value:String}, 18)", text: "place"}
+}
+
+func byTime() ballotOrder {
+	return ballotOrder{
+		column: "voted_at", place: "ifNull(voted_at, toDateTime64('1900-01-01 00:00:00', 3, 'UTC'))",
+		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
+	}
+}
+
+// boundary is a place in an order: the text of {value}, and a voter.
+type boundary struct{ text, voter string }
+
+func (b boundary) args() []any {
+	return []any{clickhouse.Named("value", b.text), clickhouse.Named("voter", b.voter)}
 }
 
 // ballotPage reads a page in two steps after a boundary: those that are equal to
 // it but for the voter, and those beyond. Each is one range of the primary key,
 // where both together would be a scan, however many ballots have equal power.
 func (w *Warehouse) ballotPage(
-	ctx context.Context, at BallotsAt, order string, limit int, after *boundary,
+	ctx context.Context, at BallotsAt, order ballotOrder, limit int, after *boundary,
 ) ([]LatestBallot, error) {
-	if after == nil {
+	switch {
+	case after == nil && at.Generation == 0:
+		return w.firstBallots(ctx, at, order, limit)
+	case after == nil:
 		return w.ballotRange(ctx, at, order, "1", limit)
 	}
-	bound := []any{clickhouse.Named("value", after.text), clickhouse.Named("voter", after.voter)}
-	page, err := w.ballotRange(ctx, at, order, order+" = "+after.value+" AND voter < {voter:String}", limit, bound...)
+	bound := after.args()
+	page, err := w.ballotRange(ctx, at, order, order.column+" = "+order.value+" AND voter < {voter:String}", limit, bound...)
 	if err != nil || len(page) == limit {
 		return page, err
 	}
-	rest, err := w.ballotRange(ctx, at, order, order+" < "+after.value, limit-len(page), bound[:1]...)
+	rest, err := w.ballotRange(ctx, at, order, order.column+" < "+order.value, limit-len(page), bound[:1]...)
 	return append(page, rest...), err
 }
 
 // ballotRange reads the ballots that a condition lets through. The text of the
 // query is put together from constants of this file; every value is bound.
 func (w *Warehouse) ballotRange(
-	ctx context.Context, at BallotsAt, order, condition string, limit int, args ...any,
+	ctx context.Context, at BallotsAt, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
 	from := "(" + query("sorted_ballots") + ")"
 	if at.Generation != 0 {
 		from, condition = "ordered_ballots", "generation = {generation:UInt64} AND "+condition
 	}
-	sql := fmt.Sprintf(query("ballot_page"), from, condition, order)
+	return w.selectBallots(ctx, fmt.Sprintf(query("ballot_page"), from, condition, order.column), at, limit, args...)
+}
+
+func (w *Warehouse) selectBallots(
+	ctx context.Context, sql string, at BallotsAt, limit int, args ...any,
+) ([]LatestBallot, error) {
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])))
 	rows, err := w.conn.Query(ctx, sql, args...)

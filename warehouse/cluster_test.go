@@ -2,6 +2,7 @@ package warehouse_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -65,6 +66,7 @@ func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 				t.Error("a recast was not seen")
 			}
 		}
+		firstPageAgrees(t, w, single, refs[7])
 		waiting, err := w.WaitingBallots(t.Context())
 		if err != nil || waiting != uint64(len(records)) {
 			t.Errorf("got %d waiting ballots (%v), want %d", waiting, err, len(records))
@@ -82,6 +84,23 @@ func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 	participationAgrees(t, sharded)
 	topicsAgree(t, sharded)
 	counterpartsAreFound(t, sharded)
+}
+
+// firstPageAgrees checks that a page is the same from one server and from many.
+func firstPageAgrees(t *testing.T, sharded, single *warehouse.Warehouse, hash record.RefHash) {
+	t.Helper()
+	var pages [2][]warehouse.LatestBallot
+	for i, w := range []*warehouse.Warehouse{sharded, single} {
+		page, err := w.BallotsByPower(t.Context(), warehouse.BallotsAt{Ref: hash}, nil, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[i] = page
+	}
+	same := func(a, b warehouse.LatestBallot) bool { return a.VoteID == b.VoteID && a.Power.Equal(b.Power) }
+	if len(pages[0]) != 5 || !slices.EqualFunc(pages[0], pages[1], same) {
+		t.Errorf("got %+v from shards, want %+v", pages[0], pages[1])
+	}
 }
 
 // counterpartsAreFound checks that proposals find each other across shards, and

@@ -1,0 +1,73 @@
+package warehouse
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
+)
+
+// rowsABallot is how many rows are looked at for each ballot of a first page: most
+// voters have one, those who have voted again have more.
+const rowsABallot = 4
+
+// firstBallots reads a first page from the table itself without sorting all of it.
+// Whoever is on the page has a row among the first ones, be it superseded or not; the
+// ballots of those voters that count are what the page is made of, down to where the
+// rows that were looked at end.
+func (w *Warehouse) firstBallots(ctx context.Context, at BallotsAt, order ballotOrder, limit int) ([]LatestBallot, error) {
+	first, err := w.firstRows(ctx, at, order, rowsABallot*limit)
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	condition, args := "1", []any(nil)
+	complete := len(first) < rowsABallot*limit
+	if !complete {
+		last := first[len(first)-1]
+		condition, args = "("+order.column+", voter) >= ("+order.value+", {voter:String})", last.args()
+	}
+	page, err := w.ballotsOfVoters(ctx, at, order, condition, limit, first, args...)
+	if err != nil || complete || len(page) == limit {
+		return page, err
+	}
+	// Too many of the rows are superseded to tell.
+	return w.ballotRange(ctx, at, order, "1", limit)
+}
+
+// firstRows returns the places of the first rows, superseded ones included.
+func (w *Warehouse) firstRows(ctx context.Context, at BallotsAt, order ballotOrder, most int) ([]boundary, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("first_voters"), order.place, order.text),
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most))
+	if err != nil {
+		return nil, fmt.Errorf("read the first rows of ballots: %w", err)
+	}
+	defer rows.Close()
+	var first []boundary
+	for rows.Next() {
+		var b boundary
+		if err := rows.Scan(&b.voter, &b.text); err != nil {
+			return nil, fmt.Errorf("read the first rows of ballots: %w", err)
+		}
+		first = append(first, b)
+	}
+	return first, rows.Err()
+}
+
+// ballotsOfVoters is ballotRange of those who have one of some rows.
+func (w *Warehouse) ballotsOfVoters(
+	ctx context.Context, at BallotsAt, order ballotOrder, condition string, limit int, first []boundary, args ...any,
+) ([]LatestBallot, error) {
+	voters, err := ext.NewTable("first_voters", ext.Column("voter", "String"))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range first {
+		if err := voters.Append(row.voter); err != nil {
+			return nil, err
+		}
+	}
+	sql := fmt.Sprintf(query("ballot_page"), "("+query("ballots_of_voters")+")", condition, order.column)
+	return w.selectBallots(clickhouse.Context(ctx, clickhouse.WithExternalTable(voters)), sql, at, limit, args...)
+}

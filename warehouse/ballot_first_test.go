@@ -1,0 +1,142 @@
+package warehouse_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// history is what voters did on one proposal: casts, and corrections of them, in few
+// powers and times, so that many are equal.
+type history struct {
+	proposal string
+	random   *rand.Rand
+	casts    map[string]*record.Ballot
+}
+
+// next is some casts, new ones and corrections, of so many voters at the most.
+func (h *history) next(count, voters int) (records []record.Record) {
+	known := map[string]bool{}
+	for len(records) < count {
+		voter := fmt.Sprintf("0x%02d", h.random.IntN(voters))
+		id := fmt.Sprintf("%s-%d", voter, h.random.IntN(4))
+		if known[id] {
+			count-- // one version of a cast a batch
+			continue
+		}
+		known[id] = true
+		var votedAt *governance.Timestamp
+		if day := h.random.IntN(6); day > 0 {
+			votedAt = at(fmt.Sprintf("2026-01-%02dT00:00:00Z", day))
+		}
+		b := ballot(h.proposal, voter, id, "1", fmt.Sprintf("%d.5", h.random.IntN(8)), votedAt)
+		h.casts[id] = b
+		records = append(records, b)
+	}
+	return records
+}
+
+// counting are the ballots that count, one a voter.
+func (h *history) counting() []*record.Ballot {
+	latest := map[string]*record.Ballot{}
+	for _, b := range h.casts {
+		if held := latest[b.Voter]; held == nil || supersedes(b, held) {
+			latest[b.Voter] = b
+		}
+	}
+	var ballots []*record.Ballot
+	for _, b := range latest {
+		ballots = append(ballots, b)
+	}
+	return ballots
+}
+
+func supersedes(a, b *record.Ballot) bool {
+	return cmp.Or(cmp.Compare(stamp(a), stamp(b)), cmp.Compare(a.VoteID, b.VoteID)) > 0
+}
+
+// stamp is the time of a ballot; without one it is before all others.
+func stamp(b *record.Ballot) governance.Timestamp {
+	if b.VotedAt == nil {
+		return -1
+	}
+	return *b.VotedAt
+}
+
+func TestFirstPagesAreThoseOfAllBallotsSorted(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for _, voters := range []int{3, 40} {
+		h := &history{
+			proposal: fmt.Sprintf("of-%d", voters), random: rand.New(rand.NewPCG(7, uint64(voters))), casts: map[string]*record.Ballot{}, //nolint:gosec // no secret
+		}
+		for range 6 {
+			appendAll(t, w, h.next(25, voters)...)
+			for _, limit := range []int{1, 2, 7, 50} {
+				h.checkFirst(t, w, limit)
+			}
+		}
+	}
+}
+
+// checkFirst holds the first pages against the history.
+func (h *history) checkFirst(t *testing.T, w *warehouse.Warehouse, limit int) {
+	t.Helper()
+	place := warehouse.BallotsAt{Ref: ref(h.proposal).Hash()}
+	byPower, err := w.BallotsByPower(t.Context(), place, nil, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.check(t, byPower, limit, func(a, b *record.Ballot) int { return b.Power.Cmp(a.Power) })
+	byTime, err := w.BallotsByTime(t.Context(), place, nil, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.check(t, byTime, limit, func(a, b *record.Ballot) int { return cmp.Compare(stamp(b), stamp(a)) })
+}
+
+func (h *history) check(t *testing.T, page []warehouse.LatestBallot, limit int, order func(a, b *record.Ballot) int) {
+	t.Helper()
+	want := h.counting()
+	slices.SortFunc(want, func(a, b *record.Ballot) int { return cmp.Or(order(a, b), cmp.Compare(b.Voter, a.Voter)) })
+	want = want[:min(limit, len(want))]
+	if len(page) != len(want) {
+		t.Fatalf("%s: got %d ballots, want %d", h.proposal, len(page), len(want))
+	}
+	for i, b := range want {
+		got := page[i]
+		if got.Voter != b.Voter || got.VoteID != b.VoteID || !got.Power.Equal(b.Power) || (got.VotedAt == nil) != (b.VotedAt == nil) {
+			t.Fatalf("%s: row %d of %d: got %s %s %s, want %s %s %s", h.proposal, i, limit, got.Voter, got.VoteID, got.Power, b.Voter, b.VoteID, b.Power)
+		}
+	}
+}
+
+func TestAVoterWhoTookMuchBackDoesNotPushOthersOffTheFirstPage(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
+	var records []record.Record
+	for n := range 30 {
+		records = append(records, ballot("p", "0xa", fmt.Sprintf("early-%d", n), "1", "1000", early))
+	}
+	records = append(records, ballot("p", "0xa", "late", "1", "1", late))
+	for n := range 9 {
+		records = append(records, ballot("p", fmt.Sprintf("0xb%d", n), fmt.Sprintf("b%d", n), "1", fmt.Sprint(10+n), early))
+	}
+	appendAll(t, w, records...)
+	page, err := w.BallotsByPower(t.Context(), warehouse.BallotsAt{Ref: ref("p").Hash()}, nil, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) != 3 || page[0].Voter != "0xb8" || !page[2].Power.Equal(decimal.NewFromInt(16)) {
+		t.Errorf("got %+v, want the three most powerful of those whose ballots count", page)
+	}
+}

@@ -1,0 +1,37 @@
+-- As sorted_ballots, of some voters: picked from their rows alone, without merging
+-- those of all others.
+SELECT
+    voter,
+    vote_id,
+    choice_key,
+    raw_choice,
+    power,
+    ifNull(dated, toDateTime64('1900-01-01 00:00:00', 3, 'UTC')) AS voted_at,
+    tx_hash
+FROM
+(
+    SELECT
+        voter,
+        vote_id,
+        choice_key,
+        raw_choice,
+        power,
+        voted_at AS dated,
+        tx_hash
+    FROM ballots
+    WHERE proposal_ref = unhex({ref:String})
+        AND voter IN (SELECT voter FROM first_voters)
+    ORDER BY
+        voter,
+        vote_id,
+        version DESC
+    LIMIT 1 BY
+        voter,
+        vote_id
+)
+ORDER BY
+    voter,
+    dated IS NULL,
+    dated DESC,
+    vote_id DESC
+LIMIT 1 BY voter
