@@ -55,6 +55,9 @@ func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
 		if got := writer.Changed(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
+		if again := writer.Changed(); len(again) != 0 {
+			t.Errorf("%s: told %v twice", name, again)
+		}
 	}
 }
 

@@ -31,10 +31,12 @@ func (w *Writer) Written() int {
 	return w.written
 }
 
-// Changed returns the tags of all answers that what was written, or removed, outdates;
-// EverythingTag alone where there are too many to name.
+// Changed returns the tags of all answers that what was written, or removed, since it
+// was last called outdates; EverythingTag alone where there are too many to name.
 func (w *Writer) Changed() []Tag {
-	return w.changed.list()
+	tags := w.changed.list()
+	w.changed = nil
+	return tags
 }
 
 // SetView writes a view at the publication's revision, unless a newer one is

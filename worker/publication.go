@@ -147,7 +147,7 @@ func ownerOf(catalog warehouse.Catalog, source record.SourceRef) string {
 
 // publishChunk writes some proposals that are worked out.
 func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
-	var shown, counted []*assessment
+	var shown, counted, large []*assessment
 	for i := range c.assessments {
 		a := &c.assessments[i]
 		former, wasPublished := c.before[a.proposal.Ref]
@@ -182,6 +182,9 @@ func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
 		}
 		p.daos[a.identity.DAOID] = true
 		shown = append(shown, a)
+		if a.count.votes >= warehouse.OrderedFrom {
+			large = append(large, a)
+		}
 		if !kept {
 			counted = append(counted, a)
 		}
@@ -189,13 +192,27 @@ func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
 	if err := p.publishEvidence(ctx, shown); err != nil {
 		return err
 	}
+	// Results show before the ballots of large proposals are sorted, and before DAOs
+	// are summed up.
+	if err := p.show(ctx); err != nil {
+		return err
+	}
 	// What was written, and retracted, is there before the warehouse says so: cut off
 	// in between, it is done again.
-	if err := p.writer.Flush(ctx); err != nil {
+	if err := p.writeFirstPages(ctx, large); err != nil {
 		return err
 	}
 	p.proposals += len(counted)
 	return p.keepStates(ctx, c.refs, counted)
+}
+
+// show has everybody see what is written so far.
+func (p *publication) show(ctx context.Context) error {
+	if err := p.writer.Flush(ctx); err != nil {
+		return err
+	}
+	p.worker.outdate(ctx, p.writer)
+	return nil
 }
 
 // holdBack keeps the last good numbers of a proposal, or none, in place of some
@@ -292,17 +309,24 @@ func (p *publication) writeProposal(ctx context.Context, a *assessment) error {
 		return err
 	}
 	if a.count.votes >= warehouse.OrderedFrom {
-		return p.writeFirstPages(ctx, a)
+		// Its pages stay at their revision until the copy that they are read from is
+		// built again; writeFirstPages runs ahead of that.
+		return p.writer.AddMark(ctx, cache.BallotPage, string(a.key))
 	}
 	return p.writer.SetMark(ctx, cache.BallotPage, string(a.key), 0)
 }
 
-// writeFirstPages writes the first pages of a large proposal at once. The others
-// stay at their revision until the copy that they are read from is built again.
-func (p *publication) writeFirstPages(ctx context.Context, a *assessment) error {
-	if err := p.writer.AddMark(ctx, cache.BallotPage, string(a.key)); err != nil {
-		return err
+// writeFirstPages writes the first pages of large proposals.
+func (p *publication) writeFirstPages(ctx context.Context, large []*assessment) error {
+	for _, a := range large {
+		if err := p.writeFirstPagesOf(ctx, a); err != nil {
+			return err
+		}
 	}
+	return p.writer.Flush(ctx)
+}
+
+func (p *publication) writeFirstPagesOf(ctx context.Context, a *assessment) error {
 	labels := labelsOf(a.count.choices)
 	for _, order := range []string{cache.ByPower, cache.ByTime} {
 		rows, err := p.firstBallots(ctx, a.proposal.Ref, order)
