@@ -26,6 +26,11 @@ const dialTimeout = 5 * time.Second
 // columns. A connection keeps the room for them.
 const sentAtOnce = 1 << 20
 
+// mostConnections is what a worker has under way at the most: four fills, a publication
+// that reads in three lanes and writes, copies, the chronicle, the books. None of them
+// waits for another to give up a connection.
+const mostConnections = 16
+
 // ErrUnreachable is what Open fails with when nothing answers at the address.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
@@ -132,7 +137,7 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	}
 	options.DialTimeout = dialTimeout
 	options.ReadTimeout = o.QueryTimeout + dialTimeout
-	options.MaxOpenConns = 8
+	options.MaxOpenConns, options.MaxIdleConns = mostConnections, mostConnections
 	options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
 	options.MaxCompressionBuffer = sentAtOnce
 	if options.Settings == nil {
