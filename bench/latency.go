@@ -67,6 +67,9 @@ func (l Latency) run(ctx context.Context, w *World, length time.Duration) (Laten
 		return LatencyResult{}, err
 	}
 	taken, failed, err := drive.run(ctx, rate, length)
+	if failed > 0 {
+		fmt.Fprintf(w.Log, "  %d failed, the first with %s\n%s", failed, *drive.failure.Load(), &w.worker.output)
+	}
 	return LatencyResult{
 		ID: l.ID, Name: l.Name, Rate: rate, Count: taken.TotalCount(), Failed: failed,
 		P50: inMilliseconds(taken.ValueAtQuantile(50)), P99: inMilliseconds(taken.ValueAtQuantile(99)),
@@ -81,6 +84,8 @@ type drive struct {
 	requests [][]byte
 	next     atomic.Int64
 	conns    []net.Conn
+	// failure is the first answer that was none.
+	failure atomic.Pointer[string]
 }
 
 func newDrive(load Load, connections int) (*drive, error) {
@@ -175,6 +180,8 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 		}
 		if answer.StatusCode() != http.StatusOK {
 			failed++
+			text := fmt.Sprintf("%d after %s: %.300s", answer.StatusCode(), time.Since(p.due).Round(time.Millisecond), answer.Body())
+			d.failure.CompareAndSwap(nil, &text)
 		}
 		_ = taken.RecordValue(max(1, min(time.Since(p.due), longestLatency).Microseconds())) // within its bounds
 	}

@@ -145,51 +145,21 @@ func ownerOf(catalog warehouse.Catalog, source record.SourceRef) string {
 	return source.ID
 }
 
+// writtenChunk is what was written of a chunk: the proposals whose evidence follows,
+// those whose numbers are new, and those with ballots enough for pages of their own.
+type writtenChunk struct {
+	shown, counted, large []*assessment
+}
+
 // publishChunk writes some proposals that are worked out.
 func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
-	var shown, counted, large []*assessment
+	var written writtenChunk
 	for i := range c.assessments {
-		a := &c.assessments[i]
-		former, wasPublished := c.before[a.proposal.Ref]
-		kept := a.count.unbalanced != nil && wasPublished
-		if a.count.unbalanced != nil {
-			if err := p.holdBack(ctx, a, wasPublished); err != nil {
-				return err
-			}
-		}
-		if kept {
-			standing, err := p.stands(ctx, cache.VoteSummaryKey(former.ProposalKey()))
-			if err != nil {
-				return err
-			}
-			if standing && former == a.identity {
-				shown = append(shown, a)
-			}
-			if standing {
-				continue
-			}
-		}
-		if wasPublished && former != a.identity {
-			if err := p.retract(ctx, former); err != nil {
-				return err
-			}
-		}
-		if err := p.writeProposal(ctx, a); err != nil {
+		if err := p.publishProposal(ctx, c, &c.assessments[i], &written); err != nil {
 			return err
-		}
-		if err := p.list.add(ctx, a.listed(p.revision), c.listed); err != nil {
-			return err
-		}
-		p.daos[a.identity.DAOID] = true
-		shown = append(shown, a)
-		if a.count.votes >= warehouse.OrderedFrom {
-			large = append(large, a)
-		}
-		if !kept {
-			counted = append(counted, a)
 		}
 	}
-	if err := p.publishEvidence(ctx, shown); err != nil {
+	if err := p.publishEvidence(ctx, written.shown); err != nil {
 		return err
 	}
 	// Results show before the ballots of large proposals are sorted, and before DAOs
@@ -199,11 +169,54 @@ func (p *publication) publishChunk(ctx context.Context, c *chunk) error {
 	}
 	// What was written, and retracted, is there before the warehouse says so: cut off
 	// in between, it is done again.
-	if err := p.writeFirstPages(ctx, large); err != nil {
+	if err := p.writeFirstPages(ctx, written.large); err != nil {
 		return err
 	}
-	p.proposals += len(counted)
-	return p.keepStates(ctx, c.refs, counted)
+	p.proposals += len(written.counted)
+	return p.keepStates(ctx, c.refs, written.counted)
+}
+
+// publishProposal writes a proposal of a chunk, unless its last good numbers stay.
+func (p *publication) publishProposal(ctx context.Context, c *chunk, a *assessment, written *writtenChunk) error {
+	former, wasPublished := c.before[a.proposal.Ref]
+	kept := a.count.unbalanced != nil && wasPublished
+	if a.count.unbalanced != nil {
+		if err := p.holdBack(ctx, a, wasPublished); err != nil {
+			return err
+		}
+	}
+	if kept {
+		standing, err := p.stands(ctx, cache.VoteSummaryKey(former.ProposalKey()))
+		if err != nil {
+			return err
+		}
+		if standing && former == a.identity {
+			written.shown = append(written.shown, a)
+		}
+		if standing {
+			return nil
+		}
+	}
+	if wasPublished && former != a.identity {
+		if err := p.retract(ctx, former); err != nil {
+			return err
+		}
+	}
+	if err := p.writeProposal(ctx, a); err != nil {
+		return err
+	}
+	if err := p.list.add(ctx, a.listed(p.revision), c.listed); err != nil {
+		return err
+	}
+	p.daos[a.identity.DAOID] = true
+	written.shown = append(written.shown, a)
+	if a.count.votes >= warehouse.OrderedFrom {
+		written.large = append(written.large, a)
+	}
+	if !kept {
+		written.counted = append(written.counted, a)
+	}
+	return nil
 }
 
 // show has everybody see what is written so far.
