@@ -80,10 +80,24 @@ func TestFirstPagesAreThoseOfAllBallotsSorted(t *testing.T) {
 		}
 		for range 6 {
 			appendAll(t, w, h.next(25, voters)...)
+			h.checkTally(t, w)
 			for _, limit := range []int{1, 2, 7, 50} {
 				h.checkFirst(t, w, limit)
 			}
 		}
+	}
+}
+
+// checkTally holds the count against the history.
+func (h *history) checkTally(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	counting, power := h.counting(), decimal.Zero
+	for _, b := range counting {
+		power = power.Add(b.Power)
+	}
+	got := tally(t, w, h.proposal)
+	if got.Votes != uint64(len(counting)) || !got.Power.Equal(power) || got.Recast != (len(h.casts) > len(counting)) {
+		t.Errorf("%s: got %d votes of %s, recast %v, want %d of %s of %d casts", h.proposal, got.Votes, got.Power, got.Recast, len(counting), power, len(h.casts))
 	}
 }
 

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"time"
@@ -72,17 +73,17 @@ func (w *Warehouse) tally(
 		return nil, nil, err
 	}
 	defer rows.Close()
-	tallies = map[record.RefHash]Tally{}
+	tallies, taken := map[record.RefHash]Tally{}, map[record.RefHash]uint64{}
 	for rows.Next() {
 		ref, tally, single, err := scanTally(rows)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read a tally: %w", err)
 		}
-		if single != voters.single[ref] {
-			moving = append(moving, ref)
-			continue
-		}
-		tallies[ref] = tally
+		tallies[ref], taken[ref] = tally, single
+	}
+	moving = voters.moving(taken)
+	for _, ref := range moving {
+		delete(tallies, ref)
 	}
 	return tallies, moving, rows.Err()
 }
@@ -167,12 +168,7 @@ func (w *Warehouse) rankings(
 	if err != nil {
 		return nil, err
 	}
-	var moving []record.RefHash
-	for ref := range rankings {
-		if single[ref] != voters.single[ref] {
-			moving = append(moving, ref)
-		}
-	}
+	moving := voters.moving(single)
 	if len(moving) == 0 {
 		return rankings, nil
 	}
@@ -212,26 +208,45 @@ func scanRankings(rows driver.Rows) (
 // cast or another version of one.
 type repeatedVoters struct {
 	hashes []uint64
-	// single counts, by proposal, the voters who have one row. A count that meets
-	// another number of them ran while ballots landed: some may be there twice.
-	single map[record.RefHash]uint64
+	// single counts the voters who have one row.
+	single map[kin]uint64
+}
+
+// kin are the proposals whose hashes of voters end alike: nearly always one.
+type kin uint64
+
+func kinOf(ref record.RefHash) kin { return kin(binary.LittleEndian.Uint64(ref[:8]) & 4095) }
+
+// moving are the proposals of which a count has taken another number of rows as they
+// are than there are voters who have one: ballots landed in between, and some voters may
+// have been counted twice.
+func (v repeatedVoters) moving(taken map[record.RefHash]uint64) (moving []record.RefHash) {
+	sums := map[kin]uint64{}
+	for ref, rows := range taken {
+		sums[kinOf(ref)] += rows
+	}
+	for ref := range taken {
+		if sums[kinOf(ref)] != v.single[kinOf(ref)] {
+			moving = append(moving, ref)
+		}
+	}
+	return moving
 }
 
 func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (repeatedVoters, error) {
-	rows, err := w.queryRefs(ctx, query("repeated_voters"), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("repeated_voters"), query("voter_hash")), refs)
 	if err != nil {
 		return repeatedVoters{}, err
 	}
 	defer rows.Close()
-	found := repeatedVoters{single: map[record.RefHash]uint64{}}
+	found := repeatedVoters{single: map[kin]uint64{}}
 	for rows.Next() {
-		var ref string
-		var single uint64
+		var of, single uint64
 		var hashes []uint64
-		if err := rows.Scan(&ref, &single, &hashes); err != nil {
+		if err := rows.Scan(&of, &single, &hashes); err != nil {
 			return repeatedVoters{}, err
 		}
-		found.single[record.RefHash([]byte(ref))] = single
+		found.single[kin(of)] = single
 		found.hashes = append(found.hashes, hashes...)
 	}
 	return found, rows.Err()
@@ -254,6 +269,6 @@ func (w *Warehouse) queryCounted(
 			return nil, err
 		}
 	}
-	sql := fmt.Sprintf(query(name), query("counted_ballots"))
+	sql := fmt.Sprintf(query(name), fmt.Sprintf(query("counted_ballots"), query("voter_hash")))
 	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated)), sql)
 }

@@ -14,7 +14,7 @@
         false AS recast
     FROM ballots
     WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-        AND cityHash64(proposal_ref, voter) NOT IN (SELECT hash FROM repeated_voters)
+        AND %[1]s NOT IN (SELECT hash FROM repeated_voters)
     UNION ALL
     SELECT
         proposal_ref,
@@ -49,7 +49,7 @@
                 observed_at
             FROM ballots
             WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-                AND cityHash64(proposal_ref, voter) IN (SELECT hash FROM repeated_voters)
+                AND %[1]s IN (SELECT hash FROM repeated_voters)
             ORDER BY
                 proposal_ref,
                 voter,

@@ -1,0 +1,1 @@
+bitOr(bitAnd(cityHash64(proposal_ref, voter), bitNot(toUInt64(4095))), bitAnd(reinterpretAsUInt64(proposal_ref), 4095))
