@@ -76,7 +76,7 @@ func TestFirstPagesAreThoseOfAllBallotsSorted(t *testing.T) {
 	w := open(t)
 	for _, voters := range []int{3, 40} {
 		h := &history{
-			proposal: fmt.Sprintf("of-%d", voters), random: rand.New(rand.NewPCG(7, uint64(voters))), casts: map[string]*record.Ballot{}, //nolint:gosec // no secret
+			proposal: fmt.Sprintf("of-%d", voters), random: rand.New(rand.NewPCG(7, uint64(voters))), casts: map[string]*record.Ballot{},
 		}
 		for range 6 {
 			appendAll(t, w, h.next(25, voters)...)
