@@ -29,17 +29,7 @@ const hotPath = "/v2/daos/uniswap"
 // at hand.
 func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
 	tb.Helper()
-	return hotAPI(tb, tokens...).Handler()
-}
-
-var realURL string
-
-func hotAPI(tb testing.TB, tokens ...access.Record) *api.API {
-	tb.Helper()
-	url := realURL
-	if url == "" {
-		url = cachetest.Embedded(tb)
-	}
+	url := cachetest.Embedded(tb)
 	store, err := cache.Open(url, soon)
 	if err != nil {
 		tb.Fatal(err)
@@ -61,9 +51,8 @@ func hotAPI(tb testing.TB, tokens ...access.Record) *api.API {
 		if time.Now().After(deadline) {
 			tb.Fatal(errors.New("the node does not know what is published"))
 		}
-		time.Sleep(time.Millisecond)
 	}
-	return node
+	return node.Handler()
 }
 
 // publishHot publishes what hot requests ask for.
