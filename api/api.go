@@ -30,9 +30,12 @@ import (
 const (
 	maxHeaderBytes = 32 << 10
 	maxBodyBytes   = 4 << 10
-	readTimeout    = 15 * time.Second
-	writeTimeout   = 30 * time.Second
-	idleTimeout    = 75 * time.Second
+	// writeBytes are handed to the kernel at once: an answer of mostKept in one call, which
+	// takes a sixth less time than three.
+	writeBytes   = mostKept + 2<<10
+	readTimeout  = 15 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 75 * time.Second
 )
 
 // Options says what an API node answers from.
@@ -126,6 +129,7 @@ func New(o Options) *API {
 		StrictRouting:         true,
 		CaseSensitive:         true,
 		ReadBufferSize:        maxHeaderBytes,
+		WriteBufferSize:       writeBytes,
 		BodyLimit:             maxBodyBytes,
 		ReadTimeout:           readTimeout,
 		WriteTimeout:          writeTimeout,

@@ -241,6 +241,15 @@ func (w *World) API(ctx context.Context) (string, *Process, error) {
 		Name: "pnyx api", Args: []string{w.Pnyx, "api"}, Cores: w.ServeCores,
 		Env: append(w.common(), "REDIS_URL="+w.url, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin),
 	}, func() error { return answersOK("http://" + admin + "/readyz") })
+	if err != nil {
+		return "", nil, err
+	}
+	// What is copied after a publication would be measured along with whatever comes first.
+	largest, err := w.largestProposal(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	_, err = w.copied(ctx, largest)
 	return w.apiBase, w.api, err
 }
 
