@@ -177,6 +177,11 @@ func answersOK(url string) error {
 	return nil
 }
 
+// ownCores are the cores that the benchmark might use before it kept itself to some.
+//
+//nolint:gochecknoglobals // asked once
+var ownCores = sync.OnceValues(cores)
+
 // cores lists the cores that the benchmark may use.
 func cores() ([]int, error) {
 	text, err := run(context.Background(), Program{Args: []string{"taskset", "-cp", strconv.Itoa(os.Getpid())}})

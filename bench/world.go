@@ -70,7 +70,7 @@ type World struct {
 // newWorld divides the cores: the first is the generator's, the next one serves.
 func newWorld(pnyx, dir string, quick bool, log io.Writer) (*World, error) {
 	w := &World{Pnyx: pnyx, Dir: dir, Quick: quick, Log: log, Niceness: usualNiceness, saturations: map[string]float64{}, secret: "internal-token-of-the-benchmark-" + rand.Text()}
-	all, err := cores()
+	all, err := ownCores()
 	if err != nil {
 		return nil, err
 	}
