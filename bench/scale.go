@@ -253,6 +253,10 @@ func (w *World) walkList(ctx context.Context, path string) (times []float64, err
 	if err != nil {
 		return nil, err
 	}
+	// What large pages are read from is built after the publication.
+	if err := w.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, w.internal()); return err }); err != nil {
+		return nil, err
+	}
 	cursor := ""
 	for range pagesDeep {
 		began := time.Now()
