@@ -68,14 +68,6 @@ func (c connection) PrepareBatch(
 	return measuredBatch{batch, ctx, c.measure, query}, nil
 }
 
-// Priorities of statements, the first one first. One with a deadline has somebody who waits for it, and
-// others pause for it, for waitForUrgent at a time (milliseconds) where they would read on.
-const (
-	urgentPriority = 1
-	usualPriority  = 2
-	waitForUrgent  = 20
-)
-
 // toItsEnd has the server keep the deadline of a context that the driver does not
 // see any more, where it comes before the server's own bound.
 func (c connection) toItsEnd(ctx context.Context) context.Context {
@@ -85,12 +77,10 @@ func (c connection) toItsEnd(ctx context.Context) context.Context {
 		detached = clickhouse.Context(detached, clickhouse.WithSpan(span))
 	}
 	deadline, bounded := ctx.Deadline()
-	if !bounded {
+	left := time.Until(deadline)
+	if !bounded || c.longest > 0 && left >= c.longest {
 		return detached
 	}
-	settings := clickhouse.Settings{"priority": urgentPriority}
-	if left := time.Until(deadline); c.longest == 0 || left < c.longest {
-		settings["max_execution_time"] = max(int((left+time.Second-1)/time.Second), 1)
-	}
-	return clickhouse.Context(detached, clickhouse.WithSettings(settings))
+	seconds := max(int((left+time.Second-1)/time.Second), 1)
+	return clickhouse.Context(detached, clickhouse.WithSettings(clickhouse.Settings{"max_execution_time": seconds}))
 }

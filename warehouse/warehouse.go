@@ -151,9 +151,6 @@ func boundingSettings(o Options) clickhouse.Settings {
 	settings := clickhouse.Settings{
 		// A row must be where the next query looks for it when its insert returns.
 		"distributed_foreground_insert": 1,
-
-		"priority":                        usualPriority,
-		"low_priority_query_wait_time_ms": waitForUrgent,
 	}
 	if o.QueryTimeout > 0 {
 		settings["max_execution_time"] = max(int(o.QueryTimeout.Seconds()), 1)

@@ -1,4 +1,4 @@
--- On one thread, and after all others: nobody waits for it.
+-- On one thread: nobody waits for it.
 INSERT INTO ordered_ballots (generation, voter, vote_id, choice_key, raw_choice, power, voted_at, tx_hash)
 SELECT
     ?,
@@ -11,4 +11,4 @@ SELECT
     tx_hash
 FROM latest_ballots
 WHERE proposal_ref = ?
-SETTINGS max_threads = 1, priority = 3
+SETTINGS max_threads = 1

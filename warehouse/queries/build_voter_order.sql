@@ -1,4 +1,4 @@
--- On one thread, and after all others: nobody waits for it.
+-- On one thread: nobody waits for it.
 INSERT INTO ranked_voters (generation, descending, voter, rank, votes)
 SELECT
     {generation:UInt64},
@@ -7,4 +7,4 @@ SELECT
     rank,
     votes
 FROM (%s)
-SETTINGS max_threads = 1, priority = 3
+SETTINGS max_threads = 1

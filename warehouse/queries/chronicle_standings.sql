@@ -1,6 +1,6 @@
 -- How each vote stood some spans (milliseconds) before its end, by choice. All of a
--- ballot's power goes to its first choice here. On one thread, and after all others:
--- nobody waits for it.
+-- ballot's power goes to its first choice here. On one thread: nobody
+-- waits for it.
 SELECT
     ballot.proposal_ref AS proposal_ref,
     ballot.choice AS choice,
@@ -31,4 +31,4 @@ GROUP BY
 ORDER BY
     proposal_ref,
     choice
-SETTINGS max_threads = 1, priority = 3
+SETTINGS max_threads = 1
