@@ -27,8 +27,8 @@ const dialTimeout = 5 * time.Second
 const sentAtOnce = 1 << 20
 
 // mostConnections is what a worker has under way at the most: four fills, a publication
-// that reads in three lanes and writes, copies, the chronicle, the books. None of them
-// waits for another to give up a connection.
+// that reads a chunk in three lanes and the first pages of another in four, copies, the
+// chronicle, the books. None of them waits for another to give up a connection.
 const mostConnections = 16
 
 // ErrUnreachable is what Open fails with when nothing answers at the address.

@@ -329,35 +329,42 @@ func (p *publication) writeProposal(ctx context.Context, a *assessment) error {
 	return p.writer.SetMark(ctx, cache.BallotPage, string(a.key), 0)
 }
 
+// firstPagesAtOnce is how many first pages are read at the same time: a look at few rows
+// waits more than it works.
+const firstPagesAtOnce = 4
+
 // writeFirstPages writes the first pages of large proposals.
 func (p *publication) writeFirstPages(ctx context.Context, large []*assessment) error {
-	for _, a := range large {
-		if err := p.writeFirstPagesOf(ctx, a); err != nil {
+	orders := []string{cache.ByPower, cache.ByTime}
+	pages := make([]cache.View, len(large)*len(orders))
+	reading, readCtx := errgroup.WithContext(ctx)
+	reading.SetLimit(firstPagesAtOnce)
+	for i := range pages {
+		reading.Go(func() (err error) {
+			pages[i], err = p.firstPage(readCtx, large[i/len(orders)], orders[i%len(orders)])
+			return err
+		})
+	}
+	if err := reading.Wait(); err != nil {
+		return err
+	}
+	for i, page := range pages {
+		request := cache.PageRequest{
+			Kind: cache.BallotPage, Subject: string(large[i/len(orders)].key), Order: orders[i%len(orders)], Limit: cache.ShortPage,
+		}
+		if err := p.writer.SetPage(ctx, request, page); err != nil {
 			return err
 		}
 	}
 	return p.writer.Flush(ctx)
 }
 
-func (p *publication) writeFirstPagesOf(ctx context.Context, a *assessment) error {
-	labels := labelsOf(a.count.choices)
-	for _, order := range []string{cache.ByPower, cache.ByTime} {
-		rows, err := p.firstBallots(ctx, a.proposal.Ref, order)
-		if err != nil {
-			return err
-		}
-		page, err := cache.NewView(p.head(), ballotRows(rows, labels))
-		if err != nil {
-			return err
-		}
-		request := cache.PageRequest{
-			Kind: cache.BallotPage, Subject: string(a.key), Order: order, Limit: cache.ShortPage,
-		}
-		if err := p.writer.SetPage(ctx, request, page); err != nil {
-			return err
-		}
+func (p *publication) firstPage(ctx context.Context, a *assessment, order string) (cache.View, error) {
+	rows, err := p.firstBallots(ctx, a.proposal.Ref, order)
+	if err != nil {
+		return cache.View{}, err
 	}
-	return nil
+	return cache.NewView(p.head(), ballotRows(rows, labelsOf(a.count.choices)))
 }
 
 // firstBallots reads from the table itself, whose copy is behind.
