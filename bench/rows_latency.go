@@ -112,20 +112,27 @@ func (w *World) saturation(id string, measure func() (float64, error)) (float64,
 const touchedAtOnce = 500
 
 // keepPublishing imports ballots on many proposals, again and again until it is
-// stopped, so that a worker has always something to publish.
+// stopped, so that a worker has always something to publish. The last import is let
+// finish: the embedded engine ends, and is started again, when a client is cut off
+// while it sends.
 func (w *World) keepPublishing(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
-		for ctx.Err() == nil {
-			if err := w.touch(ctx); err != nil && ctx.Err() == nil {
+		for {
+			select {
+			case <-stopped:
+				return
+			default:
+			}
+			if err := w.touch(ctx); err != nil {
 				fmt.Fprintln(w.Log, "  nothing is published meanwhile:", err)
 				return
 			}
 		}
 	})
 	return func() {
-		cancel()
+		close(stopped)
 		publishing.Wait()
 	}
 }
