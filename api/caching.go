@@ -47,14 +47,19 @@ func (a *API) writeCaching(c *fiber.Ctx, p *pass, found *rendered, readiness gov
 	if p.route.Personal {
 		return
 	}
-	setPlain(c, headerSurrogateKey, found.tags)
+	writeTags(c, found.tags)
 	setPlain(c, headerCacheStatus, found.status)
+}
+
+func writeTags(c *fiber.Ctx, tags tagged) {
+	setPlain(c, headerSurrogateKey, tags.spaced)
+	setPlain(c, headerCacheTag, tags.joined)
 }
 
 // tellMissing says what will end a 404, so that a cache which keeps it can be told.
 func tellMissing(c *fiber.Ctx, values Values, err error) {
 	if e, is := errors.AsType[*Error](err); is && e.Status == http.StatusNotFound {
-		setPlain(c, headerSurrogateKey, tagsOf(values))
+		writeTags(c, tagsOf(values))
 	}
 }
 

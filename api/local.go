@@ -36,8 +36,7 @@ type rendered struct {
 	// target is the canonical spelling of what was asked, link, as a header has it, that
 	// of the page after.
 	target, link string
-	// tags are a header that has another's line in it.
-	tags string
+	tags         tagged
 	// status says which layers were asked for it.
 	status string
 	page   *page

@@ -14,14 +14,16 @@ const (
 	headerCacheTag     = "Cache-Tag"
 )
 
-// tagsOf returns the tags of a request's answer, one that names everything first: the
-// value of headerSurrogateKey, with the line of headerCacheTag.
-func tagsOf(values Values) string {
+// tagged is the tags of an answer as the headers spell them.
+type tagged struct{ spaced, joined string }
+
+// tagsOf returns the tags of a request's answer, one that names everything first.
+func tagsOf(values Values) tagged {
 	names := []string{string(cache.EverythingTag)}
 	for _, tag := range values.route.tags(values) {
 		names = append(names, string(tag))
 	}
-	return strings.Join(names, " ") + nextLine + headerCacheTag + ": " + strings.Join(names, ",")
+	return tagged{spaced: strings.Join(names, " "), joined: strings.Join(names, ",")}
 }
 
 func pricingTags(Values) []cache.Tag { return []cache.Tag{cache.PricingTag} }
