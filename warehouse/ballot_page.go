@@ -90,7 +90,7 @@ func byPower() ballotOrder {
 
 func byTime() ballotOrder {
 	return ballotOrder{
-		column: "voted_at", place: "ifNull(voted_at, toDateTime64('1900-01-01 00:00:00', 3, 'UTC'))",
+		column: "voted_at", place: "ifNull(voted_at, toDateTime64('" + noTime.Format(time.DateTime) + "', 3, 'UTC'))",
 		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
 	}
 }

@@ -465,6 +465,17 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	})
 }
 
+// publishedOnce is what a worker has left that published a ballot on a, and ended.
+func (h *house) publishedOnce() cache.Published {
+	h.t.Helper()
+	h.append(proposal("a"), vote("a", "0x1", "1"))
+	stop := h.work(h.metrics)
+	h.hasVotes(keyOf("dao.eth", "a"), "1")
+	h.published()
+	stop()
+	return h.published()
+}
+
 // leave writes what a worker has left whose clock was another.
 func (h *house) leave(published cache.Published) {
 	h.t.Helper()
@@ -479,13 +490,7 @@ func (h *house) leave(published cache.Published) {
 func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.append(proposal("a"), vote("a", "0x1", "1"))
-	stop := h.work(h.metrics)
-	h.hasVotes(keyOf("dao.eth", "a"), "1")
-	h.published()
-	stop()
-
-	published := h.published()
+	published := h.publishedOnce()
 	published.SealedThrough += time.Hour.Microseconds()
 	h.leave(published)
 	h.work(prometheus.NewRegistry())
@@ -496,13 +501,7 @@ func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 func TestEverythingIsPublishedAgainAlthoughTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.append(proposal("a"), vote("a", "0x1", "1"))
-	stop := h.work(h.metrics)
-	h.hasVotes(keyOf("dao.eth", "a"), "1")
-	h.published()
-	stop()
-
-	published := h.published()
+	published := h.publishedOnce()
 	published.Revision += uint64(time.Hour.Microseconds())
 	h.leave(published)
 	if err := h.store.AskRenewal(t.Context()); err != nil {
