@@ -223,9 +223,6 @@ func (w *World) measurePages(ctx context.Context, p *Point) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.copied(ctx, largest); err != nil {
-		return err
-	}
 	var dao string
 	if err := w.conn.QueryRow(ctx, "SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT 1").
 		Scan(&dao); err != nil {
