@@ -17,6 +17,7 @@ import (
 	"pnyx/access"
 	"pnyx/cache/cachetest"
 	"pnyx/edge"
+	"pnyx/porttest"
 )
 
 // benchRounds is how often each is measured, in turns, so that what else the
@@ -86,7 +87,7 @@ func wrk(t *testing.T, url string, headers ...string) float64 {
 // serveFile has nginx serve a text as a file, with the workers that an edge has.
 func serveFile(t *testing.T, text string) (base string) {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), porttest.FreeAddress(t)
 	if err := os.WriteFile(filepath.Join(dir, "body"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

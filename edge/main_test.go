@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/user"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"pnyx/edge"
+	"pnyx/porttest"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -55,7 +55,7 @@ type nginx struct {
 func startEdge(tb testing.TB, origin string) *nginx {
 	tb.Helper()
 	requireNginx(tb)
-	listen, admin := freeAddress(tb), freeAddress(tb)
+	listen, admin := porttest.FreeAddress(tb), porttest.FreeAddress(tb)
 	options := edge.Options{
 		Listen: listen, AdminListen: admin, Origin: origin, Dir: tb.TempDir(), CacheBytes: 64 << 20,
 		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: soon, Modules: modules,
@@ -172,16 +172,6 @@ func (e *nginx) eventually(check func() error) {
 			e.Fatal(err)
 		}
 	}
-}
-
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // lockedBuffer is a log that may be read while it is written.
