@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -47,8 +46,9 @@ func (t *node) admits(token string, records ...access.Record) {
 	t.Helper()
 	t.publishTokens(records...)
 	t.eventually(func() error {
-		if got := t.askWith(http.MethodHead, "/v2/meta/usage", token); got.status == http.StatusUnauthorized {
-			return errors.New("the token is not known")
+		got := t.askWith(http.MethodHead, "/v2/meta/usage", token)
+		if got.status == http.StatusUnauthorized || got.status == http.StatusServiceUnavailable {
+			return fmt.Errorf("the token is not known: got %d", got.status)
 		}
 		stranger := access.NewToken(access.NewID())
 		if got := t.askWith(http.MethodHead, "/v2/meta/usage", stranger); got.status != http.StatusUnauthorized {
