@@ -51,7 +51,7 @@ test: engine redis browser npm nginx ## Run every test, with the race detector, 
 	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=$$(command -v redis-server >/dev/null && echo 1) \
 	  PNYX_TEST_REQUIRE_BROWSER=$$(command -v chromium >/dev/null && echo 1) \
 	  PNYX_TEST_REQUIRE_NGINX=$$([ -e $(NGINX_LUA) ] && echo 1) \
-	  $(GO) test $(RACE) -timeout 15m ./...
+	  $(GO) test $(RACE) -timeout 30m ./...
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server, in seconds
