@@ -102,9 +102,9 @@ func (b boundary) args() []any {
 	return []any{clickhouse.Named("value", b.text), clickhouse.Named("voter", b.voter)}
 }
 
-// ballotPage reads a page in two steps after a boundary: those that are equal to
-// it but for the voter, and those beyond. Each is one range of the primary key,
-// where both together would be a scan, however many ballots have equal power.
+// ballotPage reads a page after a boundary. The condition names the two ranges of the
+// primary key that lie beyond it, so that a page is a few granules however many ballots
+// have equal power; a comparison of pairs would be a scan.
 func (w *Warehouse) ballotPage(
 	ctx context.Context, at BallotsAt, order ballotOrder, limit int, after *boundary,
 ) ([]LatestBallot, error) {
@@ -114,13 +114,8 @@ func (w *Warehouse) ballotPage(
 	case after == nil:
 		return w.ballotRange(ctx, at, order, "1", limit)
 	}
-	bound := after.args()
-	page, err := w.ballotRange(ctx, at, order, order.column+" = "+order.value+" AND voter < {voter:String}", limit, bound...)
-	if err != nil || len(page) == limit {
-		return page, err
-	}
-	rest, err := w.ballotRange(ctx, at, order, order.column+" < "+order.value, limit-len(page), bound[:1]...)
-	return append(page, rest...), err
+	beyond := fmt.Sprintf("(%[1]s < %[2]s OR %[1]s = %[2]s AND voter < {voter:String})", order.column, order.value)
+	return w.ballotRange(ctx, at, order, beyond, limit, after.args()...)
 }
 
 // ballotRange reads the ballots that a condition lets through. The text of the
@@ -128,12 +123,16 @@ func (w *Warehouse) ballotPage(
 func (w *Warehouse) ballotRange(
 	ctx context.Context, at BallotsAt, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
-	from := "(" + query("sorted_ballots") + ")"
+	from, settings := "("+query("sorted_ballots")+")", ""
 	if at.Generation != 0 {
-		from, condition = "ordered_ballots", "generation = {generation:UInt64} AND "+condition
+		from, condition, settings = "ordered_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
-	return w.selectBallots(ctx, fmt.Sprintf(query("ballot_page"), from, condition, order.column), at, limit, args...)
+	return w.selectBallots(ctx, fmt.Sprintf(query("ballot_page"), from, condition, order.column)+settings, at, limit, args...)
 }
+
+// oneThread is for a statement that reads a few granules: a second thread would read
+// more of them, and has to be woken.
+const oneThread = "SETTINGS max_threads = 1"
 
 func (w *Warehouse) selectBallots(
 	ctx context.Context, sql string, at BallotsAt, limit int, args ...any,

@@ -30,27 +30,21 @@ func (w *Warehouse) RankedVoters(
 		return w.rankedRange(ctx, daoID, generation, "1", limit)
 	}
 	const value = "toDecimal256({value:String}, 18)"
-	bound := []any{clickhouse.Named("value", after.Power.Neg().String()), clickhouse.Named("voter", after.Voter)}
-	page, err := w.rankedRange(ctx, daoID, generation,
-		"descending = "+value+" AND voter > {voter:String}", limit, bound...)
-	if err != nil || len(page) == limit {
-		return page, err
-	}
-	rest, err := w.rankedRange(ctx, daoID, generation, "descending > "+value, limit-len(page), bound[:1]...)
-	return append(page, rest...), err
+	return w.rankedRange(ctx, daoID, generation, "(descending > "+value+" OR descending = "+value+" AND voter > {voter:String})", limit,
+		clickhouse.Named("value", after.Power.Neg().String()), clickhouse.Named("voter", after.Voter))
 }
 
 // rankedRange reads the voters that a condition lets through; see ballotRange.
 func (w *Warehouse) rankedRange(
 	ctx context.Context, daoID string, generation uint64, condition string, limit int, args ...any,
 ) ([]RankedVoter, error) {
-	from := "(" + query("voter_ranking") + ")"
+	from, settings := "("+query("voter_ranking")+")", ""
 	if generation != 0 {
-		from, condition = "ranked_voters", "generation = {generation:UInt64} AND "+condition
+		from, condition, settings = "ranked_voters", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", generation),
 		clickhouse.Named("dao", daoID))
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_page"), from, condition), args...)
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_page"), from, condition)+settings, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read a page of voters: %w", err)
 	}

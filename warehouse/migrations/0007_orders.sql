@@ -2,7 +2,8 @@
 -- they are asked for it, so that any page at any depth reads a few granules. Each
 -- build of a copy is a generation, and a partition: readers go by the generation
 -- that orders names, so a build shows all at once or not at all, and the one before
--- is dropped without a trace.
+-- is dropped without a trace. A page has 500 rows at the most: granules are no longer
+-- than it takes to find them.
 
 -- shard by: generation
 CREATE TABLE IF NOT EXISTS ordered_ballots
@@ -27,7 +28,8 @@ CREATE TABLE IF NOT EXISTS ordered_ballots
 )
 ENGINE = MergeTree
 PARTITION BY generation
-ORDER BY (generation, power, voter);
+ORDER BY (generation, power, voter)
+SETTINGS index_granularity = 1024;
 
 -- shard by: generation
 CREATE TABLE IF NOT EXISTS ranked_voters
@@ -41,7 +43,8 @@ CREATE TABLE IF NOT EXISTS ranked_voters
 )
 ENGINE = MergeTree
 PARTITION BY generation
-ORDER BY (generation, descending, voter);
+ORDER BY (generation, descending, voter)
+SETTINGS index_granularity = 1024;
 
 -- Which generation is the current one of each copy: kind is "ballots" with the
 -- proposal's key as subject, or "voters" with the DAO's id.
