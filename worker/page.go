@@ -128,13 +128,19 @@ func powerPosition(after *cache.Position) (*warehouse.PowerPosition, error) {
 
 func ballotRows(rows []warehouse.LatestBallot, labels map[string]string) []governance.Ballot {
 	page := make([]governance.Ballot, len(rows))
+	shown := map[string]string{} // most ballots are like others
 	for i, row := range rows {
+		label, known := shown[row.RawChoice]
+		if !known {
+			label = ballotLabel(row.RawChoice, labels)
+			shown[row.RawChoice] = label
+		}
 		page[i] = governance.Ballot{
 			VoteID:          row.VoteID,
 			VoterIdentity:   row.Voter,
 			VoterAddress:    voterAddress(row.Voter),
 			ChoiceKey:       orNull(row.ChoiceKey),
-			Choice:          governance.ChoiceLabel{Label: ballotLabel(row.RawChoice, labels)},
+			Choice:          governance.ChoiceLabel{Label: label},
 			VotingPower:     governance.DecimalOf(row.Power),
 			VotedAt:         row.VotedAt,
 			TransactionHash: orNull(row.TxHash),
