@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -23,7 +24,8 @@ import (
 
 // Options says where an edge stands.
 type Options struct {
-	// Listen and AdminListen are host:port of callers, and of health and status.
+	// Listen and AdminListen are host:port of callers, and of health and status; without
+	// a host, every address of the machine.
 	Listen, AdminListen string
 	// Origin is the base URL of the nodes.
 	Origin string
@@ -55,7 +57,7 @@ func Write(w io.Writer, o Options) error {
 		return err
 	}
 	parsed, err := template.New("nginx.conf").Funcs(template.FuncMap{
-		"quote": quote, "milliseconds": milliseconds, "inSeconds": time.Duration.Seconds,
+		"quote": quote, "sockets": sockets, "milliseconds": milliseconds, "inSeconds": time.Duration.Seconds,
 	}).Parse(configuration)
 	if err != nil {
 		return fmt.Errorf("read the template of nginx.conf: %w", err)
@@ -162,6 +164,21 @@ func failures() ([]failure, error) {
 // is there: the beginning of a variable, or the end of a line in a pattern.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// sockets are what nginx calls an address to listen on. Where there is no host, it wants
+// to be told of both kinds of addresses, and fails where the machine has but one.
+func sockets(address string) []string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host != "" {
+		return []string{address}
+	}
+	all := []string{"*:" + port}
+	if probe, err := net.Listen("tcp6", "[::]:0"); err == nil { //nolint:noctx // closed at once
+		_ = probe.Close() // nothing came in
+		all = append(all, "[::]:"+port)
+	}
+	return all
 }
 
 // milliseconds is a duration as nginx reads it.

@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/porttest"
 )
 
 // outOfDate is how long to wait for an answer that was good for a second: nginx
@@ -258,5 +260,27 @@ func TestTheEdgeRefusesInTheEnvelope(t *testing.T) {
 	}
 	if got := o.asked.Load(); got != 0 {
 		t.Errorf("got %d requests at the origin, want none", got)
+	}
+}
+
+func TestAnEdgeWithoutAHostListensOnEveryAddress(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
+	port := porttest.Free(t)
+	e := startEdgeAt(t, o.URL, ":"+port, ":"+porttest.Free(t))
+	callers := []string{"127.0.0.1"}
+	if probe, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+		probe.Close()
+		callers = append(callers, "::1")
+	}
+	for _, caller := range callers {
+		e.base = "http://" + net.JoinHostPort(caller, port)
+		if got := e.get("/v2/meta/usage"); got.status != http.StatusOK {
+			t.Errorf("by %s: got %d, want 200", caller, got.status)
+			continue
+		}
+		if got := o.last().Header.Get("X-Forwarded-For"); got != caller {
+			t.Errorf("by %s: the node is told of %q", caller, got)
+		}
 	}
 }

@@ -54,8 +54,13 @@ type nginx struct {
 // startEdge runs an edge before an origin until the end of the test.
 func startEdge(tb testing.TB, origin string) *nginx {
 	tb.Helper()
+	return startEdgeAt(tb, origin, porttest.FreeAddress(tb), porttest.FreeAddress(tb))
+}
+
+// startEdgeAt runs an edge that listens at such addresses.
+func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
+	tb.Helper()
 	requireNginx(tb)
-	listen, admin := porttest.FreeAddress(tb), porttest.FreeAddress(tb)
 	options := edge.Options{
 		Listen: listen, AdminListen: admin, Origin: origin, Dir: tb.TempDir(), CacheBytes: 64 << 20,
 		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: soon, Modules: modules,
