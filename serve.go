@@ -206,7 +206,7 @@ func (n *node) serveWorker(
 	if err := n.startTracing(ctx, "worker"); err != nil {
 		return err
 	}
-	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, nil)
+	opened, err := awaitWarehouse(ctx, n.cfg, n.logger, &n.undo)
 	if err != nil {
 		return err
 	}

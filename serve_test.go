@@ -134,7 +134,6 @@ func TestRolesRefuseToRunWithoutTheirServers(t *testing.T) {
 		{nil, []string{"api"}, "REDIS_URL"},
 		{[]string{"REDIS_URL=redis://127.0.0.1:1"}, []string{"worker"}, "CLICKHOUSE_URL"},
 		{[]string{"CLICKHOUSE_URL=clickhouse://127.0.0.1:1"}, []string{"worker"}, "REDIS_URL"},
-		{[]string{"CLICKHOUSE_URL=clickhouse://u:hidden@" + closed, "REDIS_URL=redis://127.0.0.1:1"}, []string{"worker"}, closed},
 		{[]string{"CLICKHOUSE_URL=clickhouse://u:hidden@" + closed}, []string{"import", "."}, closed},
 		{[]string{"PNYX_LISTEN=nonsense"}, []string{"serve"}, "PNYX_LISTEN"},
 		{nil, []string{"unknown"}, "unknown"},
@@ -144,6 +143,26 @@ func TestRolesRefuseToRunWithoutTheirServers(t *testing.T) {
 		if status != 1 || !strings.Contains(out, c.want) || strings.Contains(out, "hidden") {
 			t.Errorf("%v %v: got status %d and %q, want 1 and %q", c.env, c.args, status, out, c.want)
 		}
+	}
+}
+
+func TestAWorkerWaitsForItsWarehouseAndSaysSo(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds the program, which -short leaves out")
+	}
+	closed := porttest.FreeAddress(t)
+	env := []string{"CLICKHOUSE_URL=clickhouse://u:hidden@" + closed, "REDIS_URL=redis://" + porttest.FreeAddress(t)}
+	for _, args := range [][]string{{"worker"}, {"worker", "--fills-only"}} {
+		worker := start(t, t.TempDir(), env, args...)
+		worker.probe("/healthz", http.StatusOK, "ok")
+		worker.probe("/startedz", http.StatusServiceUnavailable, "")
+		eventually(t, func() error {
+			if out := worker.output.String(); strings.Count(out, closed) < 2 || strings.Contains(out, "hidden") {
+				return fmt.Errorf("got %q, want the address, again and again, and no password", out)
+			}
+			return nil
+		})
 	}
 }
 

@@ -20,6 +20,10 @@ const stopTimeout = 10 * time.Second
 // engineWait is how long an engine that is there may take to answer.
 const engineWait = 15 * time.Second
 
+// serverWait is how long a worker waits for its server, and for the schema. In Kubernetes
+// the startup probe ends it earlier.
+const serverWait = 5 * time.Minute
+
 // cleanups are undone in the reverse order of their making.
 type cleanups []func() error
 
@@ -86,6 +90,19 @@ func openWarehouse(
 		// It may be just being started again.
 		options.Wait = engineWait
 	}
+	return open(ctx, options, undo)
+}
+
+// awaitWarehouse opens the configured server, once it answers and has the schema.
+func awaitWarehouse(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
+) (*warehouse.Warehouse, error) {
+	options := warehouseOptions(cfg, logger)
+	options.Wait = serverWait
+	return open(ctx, options, undo)
+}
+
+func open(ctx context.Context, options warehouse.Options, undo *cleanups) (*warehouse.Warehouse, error) {
 	opened, err := warehouse.Open(ctx, options)
 	if err != nil {
 		return nil, err

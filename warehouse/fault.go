@@ -36,16 +36,16 @@ func fault(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// Retry does something again and again while it fails with ErrUnreachable, with
-// growing pauses, for as long as limit says.
+// Retry does something again and again while it fails with ErrUnreachable, or for want
+// of a schema that somebody else makes, with growing pauses, for as long as limit says.
 func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do func() error) error {
 	began, pause := time.Now(), firstPause
 	for {
 		err := do()
-		if !errors.Is(err, ErrUnreachable) || time.Since(began) >= limit {
+		if !errors.Is(err, ErrUnreachable) && !errors.Is(err, errOutdated) || time.Since(began) >= limit {
 			return err
 		}
-		logger.LogAttrs(ctx, slog.LevelWarn, "the warehouse is away, trying again",
+		logger.LogAttrs(ctx, slog.LevelWarn, "the warehouse is not ready, trying again",
 			slog.Duration("pause", pause), slog.Any("error", err))
 		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // no secret
 		select {

@@ -68,11 +68,14 @@ func (w *Warehouse) migrate(ctx context.Context, needed func(context.Context, []
 // accessDenied is the code of ACCESS_DENIED.
 const accessDenied = 497
 
+// errOutdated is a schema that is not there yet, or is another version's.
+var errOutdated = errors.New("the schema is not that of this version")
+
 // whoMay says what to do about a schema that this user may not change.
 func whoMay(err error) error {
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) && exception.Code == accessDenied {
-		return fmt.Errorf("the schema is not that of this version: run pnyx migrate as a user who may change it: %w", err)
+		return fmt.Errorf("%w: run pnyx migrate as a user who may change it: %w", errOutdated, err)
 	}
 	return err
 }

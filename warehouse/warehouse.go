@@ -60,7 +60,8 @@ type Options struct {
 	QueryTimeout time.Duration
 	MaxMemory    uint64
 	MaxRows      uint64
-	// Wait is how long Open waits for a server that is not there yet.
+	// Wait is how long Open waits for a server that is not there yet, or for a schema
+	// that this user may not bring up to date.
 	Wait   time.Duration
 	Logger *slog.Logger
 }
