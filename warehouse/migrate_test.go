@@ -1,8 +1,14 @@
 package warehouse
 
 import (
+	"log/slog"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 func TestEveryMigrationMayRunTwice(t *testing.T) {
@@ -33,6 +39,49 @@ func TestEveryQueryFileIsNamedInCode(t *testing.T) {
 	for _, entry := range entries {
 		if text := query(strings.TrimSuffix(entry.Name(), ".sql")); strings.TrimSpace(text) == "" {
 			t.Errorf("%s is empty", entry.Name())
+		}
+	}
+}
+
+func TestASchemaThatSomebodyElseMakesIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	denied := &clickhouse.Exception{Code: accessDenied, Message: "not enough privileges"}
+	tries := 0
+	err := Retry(t.Context(), time.Minute, slog.New(slog.DiscardHandler), func() error {
+		if tries++; tries < 3 {
+			return fault(whoMay(denied))
+		}
+		return nil
+	})
+	if err != nil || tries != 3 {
+		t.Errorf("got %v after %d tries, want success at the third", err, tries)
+	}
+	err = Retry(t.Context(), 0, slog.New(slog.DiscardHandler), func() error { return fault(whoMay(denied)) })
+	if err == nil || !strings.Contains(err.Error(), "run pnyx migrate") {
+		t.Errorf("without patience: got %v, want what to do", err)
+	}
+}
+
+func TestEveryTableEngineIsGrantedInTheDocumentation(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/production.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := migrations(migrationFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engines := []string{"Distributed"} // of a cluster
+	for _, s := range statements {
+		if _, after, made := strings.Cut(s.text, "ENGINE = "); made {
+			engines = append(engines, after[:strings.IndexAny(after, "( \n")])
+		}
+	}
+	slices.Sort(engines)
+	for _, engine := range slices.Compact(engines) {
+		if !strings.Contains(string(guide), "TABLE ENGINE ON "+engine) {
+			t.Errorf("docs/production.md does not grant TABLE ENGINE ON %s to the owner of the schema", engine)
 		}
 	}
 }
