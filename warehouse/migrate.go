@@ -190,6 +190,10 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 	return addresses, nil
 }
 
+// inParts matches a change of how a shard's own table keeps its rows, of which the
+// distributed one before it knows nothing.
+var inParts = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
+
 // spread returns what a statement becomes: itself on a single server; in a
 // cluster, the same for the shard's own table, and the distributed table before it.
 func (w *Warehouse) spread(s statement) []string {
@@ -198,6 +202,9 @@ func (w *Warehouse) spread(s statement) []string {
 	}
 	name := tableStatement.FindStringSubmatchIndex(s.text)
 	local := s.text[:name[5]] + localSuffix + s.text[name[5]:]
+	if strings.HasPrefix(s.text, "ALTER") && inParts.MatchString(s.text) {
+		return []string{local}
+	}
 	if strings.HasPrefix(s.text, "ALTER") {
 		return []string{local, s.text}
 	}

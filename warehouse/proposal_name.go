@@ -69,7 +69,7 @@ func (w *Warehouse) ProposalsNamed(
 	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
 		return w.nameEntries(ctx, query("proposals_named"), scope, after, limit, clickhouse.Named("name", name.hash()))
 	}
-	return currentRows(ctx, w, limit, next, func(e nameEntry, p ListedProposal) bool {
+	return w.entered(ctx, limit, next, func(e nameEntry, p ListedProposal) bool {
 		return e.holds(p) && scope.holds(p) && slices.Contains(p.Names(), name)
 	})
 }
@@ -83,7 +83,7 @@ func (w *Warehouse) ProposalsTitled(
 		return w.nameEntries(ctx, query("proposals_titled"), scope, after, limit,
 			clickhouse.Named("text", text), clickhouse.Named("longer", characters(text)))
 	}
-	return currentRows(ctx, w, limit, next, func(e nameEntry, p ListedProposal) bool {
+	return w.entered(ctx, limit, next, func(e nameEntry, p ListedProposal) bool {
 		title := governance.FoldTitle(p.Title)
 		return e.holds(p) && scope.holds(p) && characters(title) == e.length && strings.Contains(title, text)
 	})
@@ -98,11 +98,49 @@ type nameEntry struct {
 	descending int64
 }
 
-func (e nameEntry) proposal() record.RefHash { return e.ref }
-
 // holds says whether the entry still says where the proposal stands.
 func (e nameEntry) holds(p ListedProposal) bool {
 	return e.key == string(p.Key) && e.descending == newestFirst(p.CreatedAt)
+}
+
+// entered follows an index, in its order, to the current rows of proposals, until there
+// are limit that an entry still holds for. The next entries are asked for by the last
+// one of those before, nil at the beginning.
+func (w *Warehouse) entered(
+	ctx context.Context, limit int,
+	next func(after *nameEntry, limit int) ([]nameEntry, error), holds func(nameEntry, ListedProposal) bool,
+) ([]ListedProposal, error) {
+	var found []ListedProposal
+	seen := map[record.RefHash]bool{}
+	for after := (*nameEntry)(nil); ; {
+		most := limit - len(found) + slack
+		entries, err := next(after, most)
+		if err != nil {
+			return nil, err
+		}
+		refs := make([]record.RefHash, len(entries))
+		for i, entry := range entries {
+			refs[i] = entry.ref
+		}
+		rows, err := w.listed(ctx, refs)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			row, there := rows[entry.ref]
+			if !there || seen[row.Ref] || !holds(entry, row) {
+				continue
+			}
+			seen[row.Ref] = true
+			if found = append(found, row); len(found) == limit {
+				return found, nil
+			}
+		}
+		if len(entries) < most {
+			return found, nil
+		}
+		after = &entries[len(entries)-1]
+	}
 }
 
 func (w *Warehouse) nameEntries(

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -41,18 +43,6 @@ type ListPosition struct {
 	Key  governance.ProposalKey
 }
 
-// place is the number that ascends within the band; a time that is unknown comes
-// last.
-func (p ListPosition) place() int64 {
-	switch {
-	case p.At == nil:
-		return math.MaxInt64
-	case p.Band == bandDescending:
-		return -int64(*p.At)
-	}
-	return int64(*p.At)
-}
-
 // PositionIn returns the proposal's place in an order of the list.
 func (p ListedProposal) PositionIn(order string) ListPosition {
 	position := ListPosition{Band: bandDescending, Key: p.Key}
@@ -73,23 +63,114 @@ func (p ListedProposal) PositionIn(order string) ListPosition {
 	return position
 }
 
-// placeIn is ListPosition.place in SQL: of a column, in the band that descends or in
-// any.
-const (
-	placeDescending = "if(%[1]s < fromUnixTimestamp64Milli(0, 'UTC'), 9223372036854775807, -toUnixTimestamp64Milli(%[1]s))"
-	placeInBand     = "multiIf(%[1]s < fromUnixTimestamp64Milli(0, 'UTC'), 9223372036854775807, " +
-		"band = 2, -toUnixTimestamp64Milli(%[1]s), toUnixTimestamp64Milli(%[1]s))"
-)
+// stretch is a part of an order that one projection has side by side. Its rows go by
+// a time, then by the key, both descending or both ascending.
+type stretch struct {
+	band      int64
+	column    string
+	ascending bool
+	// lifecycle is that of all its rows; empty where they may have any.
+	lifecycle governance.Lifecycle
+	// untimed says whether a stretch that ascends has the rows without a time, or the
+	// others: one that descends has both.
+	untimed bool
+}
 
-// orderExpressions returns the band and the place of an order, in SQL.
-func orderExpressions(order string) (band, place string) {
+// stretches returns the parts of an order.
+func stretches(order string) []stretch {
 	switch order {
 	case governance.SortCreated:
-		return "toInt64(2)", fmt.Sprintf(placeDescending, "created_at")
+		return []stretch{{band: bandDescending, column: "created_at"}}
 	case governance.SortEnding:
-		return "toInt64(multiIf(lifecycle = 'active', 0, lifecycle = 'pending', 1, 2))", fmt.Sprintf(placeInBand, "end_at")
+		return []stretch{
+			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active},
+			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active, untimed: true},
+			{band: bandPending, column: "end_at", ascending: true, lifecycle: governance.Pending},
+			{band: bandPending, column: "end_at", ascending: true, lifecycle: governance.Pending, untimed: true},
+			{band: bandDescending, column: "end_at", lifecycle: governance.Closed},
+		}
 	}
-	return "toInt64(2)", fmt.Sprintf(placeDescending, "updated_at")
+	return []stretch{{band: bandDescending, column: "updated_at"}}
+}
+
+// holds says whether a place is in the stretch.
+func (s stretch) holds(p ListPosition) bool {
+	return s.band == p.Band && (!s.ascending || s.untimed == (p.At == nil))
+}
+
+// meets says whether a filter may let rows of the stretch through.
+func (s stretch) meets(f ProposalFilter) bool {
+	return s.lifecycle == "" || f.Lifecycles == nil || slices.Contains(f.Lifecycles, string(s.lifecycle))
+}
+
+// order is what the stretch is sorted by, in SQL.
+func (s stretch) order() string {
+	direction := " DESC"
+	if s.ascending {
+		direction = ""
+	}
+	return s.column + direction + ", proposal_key" + direction + ", revision" + direction
+}
+
+// conditions says which rows the stretch has after a version, or all when it is nil.
+func (s stretch) conditions(after *listVersion) selection {
+	var c selection
+	if s.lifecycle != "" {
+		c.add("lifecycle = {band:String}", clickhouse.Named("band", string(s.lifecycle)))
+	}
+	if s.ascending {
+		comparison := " != "
+		if s.untimed {
+			comparison = " = "
+		}
+		c.add(s.column + comparison + "toDateTime64('" + noTime.Format(time.DateTime) + "', 3, 'UTC')")
+	}
+	if after != nil {
+		beyond := "<"
+		if s.ascending {
+			beyond = ">"
+		}
+		// The key of the projection finds the place by this form, and not by that of tuples.
+		c.add(fmt.Sprintf("(%[1]s %[2]s %[3]s OR %[1]s = %[3]s AND (proposal_key %[2]s {after_key:String} "+
+			"OR proposal_key = {after_key:String} AND revision %[2]s {after_revision:UInt64}))",
+			s.column, beyond, "fromUnixTimestamp64Milli({after:Int64}, 'UTC')"),
+			clickhouse.Named("after", timeOrNone(after.at).UnixMilli()),
+			clickhouse.Named("after_key", string(after.key)), clickhouse.Named("after_revision", after.revision))
+	}
+	return c
+}
+
+// selection are conditions in SQL, all of which have to hold, with what is bound in them.
+type selection struct {
+	conditions []string
+	args       []any
+}
+
+func (s *selection) add(condition string, args ...any) {
+	s.conditions, s.args = append(s.conditions, condition), append(s.args, args...)
+}
+
+// addTo adds what the filter asks for.
+func (f ProposalFilter) addTo(s *selection) {
+	for _, equal := range []struct{ column, value string }{
+		{"dao_id", f.DAOID}, {"provider", f.Provider}, {"proposer_id", f.ProposerID},
+	} {
+		if equal.value != "" {
+			s.add(fmt.Sprintf("%[1]s = {%[1]s:String}", equal.column), clickhouse.Named(equal.column, equal.value))
+		}
+	}
+	for _, among := range []struct {
+		column string
+		values []string
+	}{{"lifecycle", f.Lifecycles}, {"outcome", f.Outcomes}} {
+		if len(among.values) > 0 {
+			s.add(fmt.Sprintf("has({%[1]s:Array(String)}, toString(%[1]s))", among.column), clickhouse.Named(among.column, among.values))
+		}
+	}
+	if f.From != nil && f.To != nil {
+		s.add(fmt.Sprintf("%[1]s >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND %[1]s < fromUnixTimestamp64Milli({to:Int64}, 'UTC')",
+			timeColumn(f.TimeField)), clickhouse.Named("from", int64(*f.From)), clickhouse.Named("to", int64(*f.To)))
+	}
 }
 
 // timeColumn returns the column of a time field.
@@ -105,69 +186,105 @@ func timeColumn(field string) string {
 	return "updated_at"
 }
 
+// listVersion is a place in a stretch: before a version of a proposal, or, with the
+// first revision that the direction of the stretch has, behind all of them.
+type listVersion struct {
+	at       *governance.Timestamp
+	key      governance.ProposalKey
+	revision uint64
+}
+
 // ListProposals returns the first limit proposals after a place, or of all when it
 // is nil, that a filter lets through.
 func (w *Warehouse) ListProposals(
 	ctx context.Context, f ProposalFilter, order string, after *ListPosition, limit int,
 ) ([]ListedProposal, error) {
-	begin := versionAt{}
+	parts := stretches(order)
+	var begin *listVersion
 	if after != nil {
-		begin = versionAt{key: after.Key, band: after.Band, place: after.place()}
-	}
-	next := func(last *versionAt, limit int) ([]versionAt, error) {
-		if last == nil {
-			last = &begin
+		parts = parts[max(0, slices.IndexFunc(parts, func(s stretch) bool { return s.holds(*after) })):]
+		begin = &listVersion{at: after.At, key: after.Key}
+		if parts[0].ascending {
+			begin.revision = math.MaxUint64
 		}
-		return w.versionPage(ctx, f, order, *last, limit)
 	}
-	return currentRows(ctx, w, limit, next, func(v versionAt, p ListedProposal) bool { return v.revision == p.Revision })
+	var found []ListedProposal
+	for _, part := range parts {
+		if part.meets(f) && len(found) < limit {
+			rows, err := w.listStretch(ctx, f, order, part, begin, limit-len(found))
+			if err != nil {
+				return nil, fmt.Errorf("read a page of proposals: %w", err)
+			}
+			found = append(found, rows...)
+		}
+		begin = nil
+	}
+	return found, nil
 }
 
-// versionAt is a version of a proposal in an order of the list, maybe not the
-// current one.
+// listStretch returns the first limit current rows of a stretch.
+func (w *Warehouse) listStretch(
+	ctx context.Context, f ProposalFilter, order string, part stretch, after *listVersion, limit int,
+) ([]ListedProposal, error) {
+	var found []ListedProposal
+	for {
+		most := limit - len(found) + slack
+		rows, err := w.listVersions(ctx, f, part, after, most)
+		if err != nil {
+			return nil, err
+		}
+		current, err := w.current(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, current...); len(found) >= limit {
+			return found[:limit], nil
+		}
+		if len(rows) < most {
+			return found, nil
+		}
+		last := rows[len(rows)-1]
+		after = &listVersion{at: last.PositionIn(order).At, key: last.Key, revision: last.Revision}
+	}
+}
+
+// listVersions returns the next rows of a stretch, current or not.
+func (w *Warehouse) listVersions(
+	ctx context.Context, f ProposalFilter, part stretch, after *listVersion, limit int,
+) ([]ListedProposal, error) {
+	wanted := part.conditions(after)
+	f.addTo(&wanted)
+	condition := "1"
+	if len(wanted.conditions) > 0 {
+		condition = strings.Join(wanted.conditions, "\n    AND ")
+	}
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("proposal_page"), condition, part.order()),
+		append(wanted.args, clickhouse.Named("limit", limit))...)
+	return collect(rows, err, "read rows", scanListed)
+}
+
+// current leaves out the rows of earlier versions.
+func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]ListedProposal, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	refs := make([]record.RefHash, len(rows))
+	for i, row := range rows {
+		refs[i] = row.Ref
+	}
+	versions, err := w.ListedVersions(ctx, refs)
+	seen := map[record.RefHash]bool{}
+	return slices.DeleteFunc(slices.Clone(rows), func(row ListedProposal) bool {
+		outdated := seen[row.Ref] || versions[row.Ref].Revision != row.Revision
+		seen[row.Ref] = seen[row.Ref] || !outdated
+		return outdated
+	}), err
+}
+
+// versionAt is a version of a proposal, maybe not the current one.
 type versionAt struct {
-	ref         record.RefHash
-	key         governance.ProposalKey
-	revision    uint64
-	band, place int64
-}
-
-func (v versionAt) proposal() record.RefHash { return v.ref }
-
-func (w *Warehouse) versionPage(
-	ctx context.Context, f ProposalFilter, order string, after versionAt, limit int,
-) ([]versionAt, error) {
-	band, place := orderExpressions(order)
-	column := timeColumn(f.TimeField)
-	from, to := int64(0), int64(0)
-	if f.From != nil && f.To != nil {
-		from, to = int64(*f.From), int64(*f.To)
-	}
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("proposal_page"), band, place, column, column),
-		clickhouse.Named("dao", f.DAOID), clickhouse.Named("provider", f.Provider),
-		clickhouse.Named("proposer", f.ProposerID),
-		clickhouse.Named("lifecycles", strings.Join(f.Lifecycles, ",")),
-		clickhouse.Named("outcomes", strings.Join(f.Outcomes, ",")),
-		clickhouse.Named("has_window", boolNumber(f.From != nil && f.To != nil)),
-		clickhouse.Named("from", from), clickhouse.Named("to", to),
-		clickhouse.Named("after_band", after.band), clickhouse.Named("after_place", after.place),
-		clickhouse.Named("after_key", string(after.key)), clickhouse.Named("after_revision", after.revision),
-		clickhouse.Named("limit", limit))
-	if err != nil {
-		return nil, fmt.Errorf("read a page of proposals: %w", err)
-	}
-	defer rows.Close()
-	var page []versionAt
-	for rows.Next() {
-		var v versionAt
-		var ref, key string
-		if err := rows.Scan(&ref, &key, &v.revision, &v.band, &v.place); err != nil {
-			return nil, fmt.Errorf("read a page of proposals: %w", err)
-		}
-		v.ref, v.key = record.RefHash([]byte(ref)), governance.ProposalKey(key)
-		page = append(page, v)
-	}
-	return page, rows.Err()
+	ref      record.RefHash
+	revision uint64
 }
 
 // FirstProposals returns the first limit proposals of each DAO in the order by
@@ -217,47 +334,4 @@ func (w *Warehouse) firstVersions(
 		versions[daoID], refs = append(versions[daoID], v), append(refs, v.ref)
 	}
 	return versions, refs, rows.Err()
-}
-
-// indexed is an entry of an index: it leads to a proposal.
-type indexed interface{ proposal() record.RefHash }
-
-// currentRows follows an index, in its order, to the current rows of proposals,
-// until there are limit that it still holds for. The next entries are asked for by
-// the last one of those before, nil at the beginning.
-func currentRows[E indexed](
-	ctx context.Context, w *Warehouse, limit int,
-	next func(after *E, limit int) ([]E, error), holds func(E, ListedProposal) bool,
-) ([]ListedProposal, error) {
-	var found []ListedProposal
-	seen := map[record.RefHash]bool{}
-	for after := (*E)(nil); ; {
-		most := limit - len(found) + slack
-		entries, err := next(after, most)
-		if err != nil {
-			return nil, err
-		}
-		refs := make([]record.RefHash, len(entries))
-		for i, entry := range entries {
-			refs[i] = entry.proposal()
-		}
-		rows, err := w.listed(ctx, refs)
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			row, there := rows[entry.proposal()]
-			if !there || seen[row.Ref] || !holds(entry, row) {
-				continue
-			}
-			seen[row.Ref] = true
-			if found = append(found, row); len(found) == limit {
-				return found, nil
-			}
-		}
-		if len(entries) < most {
-			return found, nil
-		}
-		after = &entries[len(entries)-1]
-	}
 }

@@ -1,3 +1,4 @@
+-- Without FINAL, which takes twice as long for rows from anywhere.
 SELECT
     proposal_ref,
     proposal_key,
@@ -15,6 +16,9 @@ SELECT
     updated_at,
     end_at,
     revision
-FROM listed_proposals FINAL
+FROM listed_proposals
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-ORDER BY proposal_ref
+ORDER BY
+    proposal_ref,
+    revision DESC
+LIMIT 1 BY proposal_ref

@@ -1,0 +1,29 @@
+-- What is asked for in one order, or of a few proposals or DAOs, is read in projections:
+-- parts of the same parts, so that they lack nothing after a crash. Rows that were there
+-- before get theirs in the background, and are read as before until then.
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE listed_proposals MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+-- Lists end with the first rows that a filter lets through, however many there are.
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE listed_proposals
+    ADD PROJECTION IF NOT EXISTS by_update (SELECT * ORDER BY updated_at, proposal_key, revision),
+    ADD PROJECTION IF NOT EXISTS by_creation (SELECT * ORDER BY created_at, proposal_key, revision),
+    ADD PROJECTION IF NOT EXISTS by_end (SELECT * ORDER BY lifecycle, end_at, proposal_key, revision),
+    ADD PROJECTION IF NOT EXISTS by_dao (SELECT * ORDER BY dao_id, updated_at, proposal_key, revision);
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE listed_proposals
+    MATERIALIZE PROJECTION IF EXISTS by_update,
+    MATERIALIZE PROJECTION IF EXISTS by_creation,
+    MATERIALIZE PROJECTION IF EXISTS by_end,
+    MATERIALIZE PROJECTION IF EXISTS by_dao;
+
+-- Which proposals have ballots, without a look at the ballots.
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE ballots
+    ADD PROJECTION IF NOT EXISTS by_proposal (SELECT proposal_ref, count() GROUP BY proposal_ref);
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE ballots MATERIALIZE PROJECTION IF EXISTS by_proposal;
