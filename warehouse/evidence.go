@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -60,12 +61,18 @@ func identityTable(proposals []record.ProposalRef) (*ext.Table, error) {
 func (w *Warehouse) Counterparts(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash][]record.RefHash, error) {
+	counterparts := map[record.RefHash][]record.RefHash{}
+	if refs != nil {
+		linked, err := w.haveLinks(ctx, refs)
+		if err != nil || !linked {
+			return counterparts, err
+		}
+	}
 	rows, err := w.queryRefs(ctx, query("counterparts"), refs, clickhouse.Named("every", refs == nil))
 	if err != nil {
 		return nil, fmt.Errorf("look for counterparts of proposals: %w", err)
 	}
 	defer rows.Close()
-	counterparts := map[record.RefHash][]record.RefHash{}
 	for rows.Next() {
 		var text [2]string
 		if err := rows.Scan(&text[0], &text[1]); err != nil {
@@ -76,4 +83,15 @@ func (w *Warehouse) Counterparts(
 		counterparts[other] = append(counterparts[other], one)
 	}
 	return counterparts, rows.Err()
+}
+
+// haveLinks says whether any of the proposals names another, or is named: nearly always
+// none is, and finding that out takes a fraction of looking for pairs.
+func (w *Warehouse) haveLinks(ctx context.Context, refs []record.RefHash) (linked bool, err error) {
+	rows, err := w.queryRefs(ctx, query("has_links"), refs)
+	found, err := collect(rows, err, "look for links of proposals", func(row scanner) (linked bool, err error) {
+		err = row.Scan(&linked)
+		return linked, err
+	})
+	return slices.Contains(found, true), err
 }

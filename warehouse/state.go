@@ -192,10 +192,23 @@ type Month uint32
 // DAOTotals sums the published states of every DAO. A DAO without proposals is
 // missing from the result.
 func (w *Warehouse) DAOTotals(ctx context.Context) (map[string]DAOTotals, error) {
-	rows, err := w.conn.Query(ctx, query("dao_totals"))
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("dao_totals"), "proposal_states FINAL"))
 	if err != nil {
 		return nil, fmt.Errorf("sum DAOs: %w", err)
 	}
+	return scanTotals(rows)
+}
+
+// DAOTotalsOf is DAOTotals for some DAOs, and reads only theirs.
+func (w *Warehouse) DAOTotalsOf(ctx context.Context, daoIDs []string) (map[string]DAOTotals, error) {
+	rows, err := w.queryDAOs(ctx, fmt.Sprintf(query("dao_totals"), query("dao_states")), daoIDs)
+	if err != nil {
+		return nil, fmt.Errorf("sum %d DAOs: %w", len(daoIDs), err)
+	}
+	return scanTotals(rows)
+}
+
+func scanTotals(rows driver.Rows) (map[string]DAOTotals, error) {
 	defer rows.Close()
 	totals := map[string]DAOTotals{}
 	for rows.Next() {

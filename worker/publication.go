@@ -59,6 +59,9 @@ type publication struct {
 	// counterparts are the same proposals at other providers.
 	counterparts map[record.RefHash][]record.RefHash
 	list         *proposalList
+	// voteCoverage is that of every DAO, by id, as the publications before have left it;
+	// nil in the first one of a session.
+	voteCoverage map[string]governance.VoteCoverage
 }
 
 func newPublication(w *Worker, revision uint64, at time.Time) *publication {
@@ -396,11 +399,12 @@ func (p *publication) retract(ctx context.Context, former governance.Identity) e
 
 // publishDAOs writes the DAOs that are touched, and the global status.
 func (p *publication) publishDAOs(ctx context.Context) error {
-	totals, err := p.worker.warehouse.DAOTotals(ctx)
+	ids := slices.Sorted(maps.Keys(p.daos))
+	totals, err := p.totalsOf(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(p.daos)), daosAtOnce) {
+	for ids := range slices.Chunk(ids, daosAtOnce) {
 		participation, err := p.participationOf(ctx, ids)
 		if err != nil {
 			return err
@@ -411,9 +415,35 @@ func (p *publication) publishDAOs(ctx context.Context) error {
 			}
 		}
 	}
+	return p.writeGlobalStatus(ctx)
+}
+
+// totalsOf sums up the DAOs to publish, and keeps what the global status needs of them.
+// The others are as they were, as every state that changed is one of a DAO to publish;
+// they are all summed up once in a session.
+func (p *publication) totalsOf(ctx context.Context, ids []string) (totals map[string]warehouse.DAOTotals, err error) {
+	if p.voteCoverage != nil && len(ids) <= daosAtOnce {
+		totals, err = p.worker.warehouse.DAOTotalsOf(ctx, ids)
+	} else {
+		totals, err = p.worker.warehouse.DAOTotals(ctx)
+		ids = slices.Collect(maps.Keys(p.catalog.DAOs))
+		p.voteCoverage = make(map[string]governance.VoteCoverage, len(ids))
+	}
+	for _, id := range ids {
+		p.voteCoverage[id] = daoVoteCoverage(totals[id])
+	}
+	return totals, err
+}
+
+// writeGlobalStatus writes the status of all DAOs together.
+func (p *publication) writeGlobalStatus(ctx context.Context) error {
 	global := newGlobalStatus()
 	for id, dao := range p.catalog.DAOs {
-		global.add(assessDAO(dao, *p.catalog, totals[id]).dataStatus())
+		a := assessDAO(dao, *p.catalog, warehouse.DAOTotals{})
+		if votes, known := p.voteCoverage[id]; known {
+			a.votes = votes
+		}
+		global.add(a.dataStatus())
 	}
 	status, err := cache.NewView(p.head(), global.dataStatus())
 	if err != nil {

@@ -39,6 +39,8 @@ type session struct {
 	unsettled     map[string]bool
 	held          map[string]held
 	lookedForDead time.Time
+	// voteCoverage is as in publication: nobody else changes it while the lease is held.
+	voteCoverage map[string]governance.VoteCoverage
 	// lookedAtForums says that no forum has topics that an earlier session, or an
 	// earlier version of the rules, left behind.
 	lookedAtForums bool
@@ -199,6 +201,7 @@ func (s *session) publishChanges(ctx context.Context, now time.Time) error {
 		maps.Copy(touched.Sources, batch.Touched.Sources)
 	}
 	p.before, p.since = s.unsettled, s.published.Revision
+	p.voteCoverage = s.voteCoverage
 	if err := s.publishTouched(ctx, p, touched); err != nil {
 		return fmt.Errorf("publish %d batches: %w", len(batches), err)
 	}
@@ -265,6 +268,7 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 	s.hold(p)
 	s.published.Revision = p.revision
 	s.unsettled = p.unsettled
+	s.voteCoverage = p.voteCoverage
 	s.published.Unsettled = slices.Sorted(maps.Keys(p.unsettled))
 	s.worker.metrics.observe(p)
 	if err := s.beat(ctx, now, token); err != nil {

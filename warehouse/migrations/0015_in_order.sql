@@ -27,3 +27,31 @@ ALTER TABLE ballots
 
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE ballots MATERIALIZE PROJECTION IF EXISTS by_proposal;
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE proposals MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+-- Which proposals have a page, or name one, without a look at the others.
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE proposals
+    ADD PROJECTION IF NOT EXISTS by_page (SELECT proposal_ref, page ORDER BY page),
+    ADD PROJECTION IF NOT EXISTS by_linked_page (SELECT proposal_ref, linked_page ORDER BY linked_page);
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE proposals
+    MATERIALIZE PROJECTION IF EXISTS by_page,
+    MATERIALIZE PROJECTION IF EXISTS by_linked_page;
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE proposal_states MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+-- A DAO is summed up from its own states, and time alone moves few on.
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE proposal_states
+    ADD PROJECTION IF NOT EXISTS by_dao (SELECT * ORDER BY dao_id, proposal_ref),
+    ADD INDEX IF NOT EXISTS next_change next_change_at TYPE minmax GRANULARITY 1;
+
+-- shard by: cityHash64(proposal_ref)
+ALTER TABLE proposal_states
+    MATERIALIZE PROJECTION IF EXISTS by_dao,
+    MATERIALIZE INDEX IF EXISTS next_change;

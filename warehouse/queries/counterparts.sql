@@ -14,11 +14,16 @@ WITH
             linked_page
         FROM proposals
         WHERE linked_page != ''
-            AND (
-                {every:Bool}
-                OR proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-                OR linked_page GLOBAL IN (SELECT page FROM wanted_pages)
-            )
+            AND ({every:Bool} OR proposal_ref IN (SELECT proposal_ref FROM wanted_proposals))
+
+        UNION ALL
+
+        SELECT
+            proposal_ref,
+            linked_page
+        FROM proposals
+        WHERE linked_page != ''
+            AND linked_page GLOBAL IN (SELECT page FROM wanted_pages)
     )
 SELECT
     linking.proposal_ref AS one,

@@ -22,6 +22,6 @@ SELECT
     created_in.2,
     (sumMap(vote_months, vote_counts) AS voted_in).1,
     voted_in.2
-FROM proposal_states FINAL
+FROM %s
 GROUP BY dao_id
 ORDER BY dao_id

@@ -1,3 +1,4 @@
+-- Without FINAL, which would read the texts of all proposals that lie beside.
 SELECT
     proposal_ref,
     provider,
@@ -31,6 +32,9 @@ SELECT
     milestone_hashes,
     snapshot_url,
     observed_at
-FROM proposals FINAL
-WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-ORDER BY proposal_ref
+FROM proposals
+PREWHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+ORDER BY
+    proposal_ref,
+    version DESC
+LIMIT 1 BY proposal_ref

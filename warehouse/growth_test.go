@@ -1,0 +1,100 @@
+package warehouse_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// others is how many proposals there are beside the few that something is asked of:
+// several of the blocks that tables are read in.
+const others = 40_000
+
+// crowd is proposals of many DAOs, each with a state and a row of the list.
+const crowd = `(SELECT toFixedString(substring(SHA256(toString(number)), 1, 16), 16) AS proposal_ref,
+	concat('p1_', toString(number)) AS proposal_key, concat('dao-', toString(number)) AS dao_id,
+	'snapshot' AS provider, dao_id AS source_id, toString(number) AS external_id,
+	'closed' AS lifecycle, ['passed', 'failed', 'unknown'][1 + modulo(number, 3)] AS outcome, 1 AS votes,
+	now() + INTERVAL 1 DAY AS next_change_at,
+	toDateTime64(number, 3, 'UTC') AS created_at, created_at AS updated_at, created_at AS end_at, 1 AS revision
+	FROM numbers(%d))`
+
+// openCrowded returns a warehouse that holds a crowd.
+func openCrowded(t *testing.T) *warehouse.Warehouse {
+	t.Helper()
+	w, url := openURL(t)
+	conn := raw(t, url)
+	for table, columns := range map[string]string{
+		"proposals":        "proposal_ref, provider, source_id, external_id",
+		"proposal_states":  "proposal_ref, proposal_key, dao_id, provider, lifecycle, outcome, votes, next_change_at, revision",
+		"listed_proposals": "proposal_ref, proposal_key, dao_id, provider, lifecycle, outcome, created_at, updated_at, end_at, revision",
+	} {
+		insert := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM "+crowd, table, columns, columns, others)
+		if err := conn.Exec(t.Context(), insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// rowsRead returns how many rows of the warehouse something reads.
+func rowsRead(t *testing.T, read func(context.Context) error) (rows uint64) {
+	t.Helper()
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { rows += p.Rows }))
+	if err := read(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestWhatIsAskedOfFewProposalsDoesNotReadAll(t *testing.T) {
+	t.Parallel()
+	w := openCrowded(t)
+	for what, read := range map[string]func(context.Context) error{
+		"those whose time has come": func(ctx context.Context) error {
+			due, err := w.ProposalsDue(ctx, time.Now())
+			if len(due) > 0 {
+				t.Errorf("got %d proposals due, want none", len(due))
+			}
+			return err
+		},
+		"the sums of a DAO": func(ctx context.Context) error {
+			totals, err := w.DAOTotalsOf(ctx, []string{"dao-7"})
+			if len(totals) != 1 || totals["dao-7"].Votes != 1 {
+				t.Errorf("got %+v, want one vote", totals)
+			}
+			return err
+		},
+		"the other form of a proposal": func(ctx context.Context) error {
+			_, err := w.Counterparts(ctx, []record.RefHash{ref("a").Hash()})
+			return err
+		},
+	} {
+		if rows := rowsRead(t, read); rows > others*3/4 {
+			t.Errorf("%s: %d rows are read where there are %d proposals", what, rows, others)
+		}
+	}
+	middle := governance.Timestamp(others/2) * 1000
+	filter := warehouse.ProposalFilter{Outcomes: []string{"failed", "unknown"}}
+	for _, order := range governance.ProposalSorts() {
+		for _, after := range []*warehouse.ListPosition{nil, {Band: 2, At: &middle}} {
+			rows := rowsRead(t, func(ctx context.Context) error {
+				page, err := w.ListProposals(ctx, filter, order, after, 5)
+				if len(page) != 5 {
+					t.Errorf("a page by %s: got %d rows, want 5", order, len(page))
+				}
+				return err
+			})
+			if rows > others/2 {
+				t.Errorf("a page by %s after %v: %d rows are read where there are %d proposals", order, after, rows, others)
+			}
+		}
+	}
+}

@@ -1,0 +1,23 @@
+-- Whether any of the proposals names a page, or has one that another names. Most do not.
+SELECT count() > 0 AS linked
+FROM
+(
+    SELECT 1
+    FROM proposals
+    WHERE linked_page != ''
+        AND proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+    LIMIT 1
+
+    UNION ALL
+
+    SELECT 1
+    FROM proposals
+    WHERE linked_page != ''
+        AND linked_page GLOBAL IN
+        (
+            SELECT page
+            FROM proposals
+            WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+        )
+    LIMIT 1
+)
