@@ -7,29 +7,40 @@ FROM
     SELECT
         proposal_ref,
         votes,
-        groupArray(proposal_ref) OVER (
+        wanted,
+        max(wanted) OVER (
             PARTITION BY dao_id, provider, source_id
             ORDER BY end_at, proposal_ref
             ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING
-        ) AS earlier
-    FROM proposal_states FINAL
-    WHERE lifecycle = 'closed'
-        AND outcome != 'canceled'
-        AND vote_ready
-        AND coverage = 'complete'
-        AND end_at IS NOT NULL
-        AND (dao_id, provider, source_id) GLOBAL IN
-        (
-            SELECT
-                dao_id,
-                provider,
-                source_id
-            FROM proposal_states
-            WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-        )
+        ) AS follows
+    FROM
+    (
+        SELECT
+            proposal_ref,
+            dao_id,
+            provider,
+            source_id,
+            end_at,
+            votes,
+            proposal_ref GLOBAL IN (SELECT proposal_ref FROM wanted_proposals) AS wanted
+        FROM proposal_states FINAL
+        WHERE lifecycle = 'closed'
+            AND outcome != 'canceled'
+            AND vote_ready
+            AND coverage = 'complete'
+            AND end_at IS NOT NULL
+            AND (dao_id, provider, source_id) GLOBAL IN
+            (
+                SELECT
+                    dao_id,
+                    provider,
+                    source_id
+                FROM proposal_states
+                WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+            )
+    )
 )
-WHERE hasAny(earlier, (SELECT groupArray(proposal_ref) FROM wanted_proposals))
-    AND proposal_ref GLOBAL NOT IN (SELECT proposal_ref FROM wanted_proposals)
+WHERE follows AND NOT wanted
 ORDER BY
     votes,
     proposal_ref
