@@ -82,6 +82,8 @@ func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 		}
 	}
 	participationAgrees(t, sharded)
+	sumsAgree(t, sharded)
+	sumsAgree(t, single)
 	topicsAgree(t, sharded)
 	counterpartsAreFound(t, sharded)
 }
@@ -146,5 +148,37 @@ func participationAgrees(t *testing.T, w *warehouse.Warehouse) {
 	}
 	if got["dao"].UniqueVoters != 30 || got["dao"].Votes != 600 {
 		t.Errorf("got %+v, want 30 voters and 600 votes", got["dao"])
+	}
+}
+
+// sumsAgree checks that some DAOs are summed up as all are, while a proposal moves from
+// one to another and back.
+func sumsAgree(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	daos := []string{"one", "other"}
+	for revision, at := range []int{0, 1, 0} {
+		moving := warehouse.ProposalState{Ref: ref("moving").Hash(), Votes: 7, Power: decimal.Zero, Revision: uint64(revision) + 2}
+		staying := warehouse.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
+		moving.Identity.DAOID, staying.Identity.DAOID = daos[at], daos[1]
+		if err := w.WriteStates(t.Context(), []warehouse.ProposalState{moving, staying}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := w.DAOTotals(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		some, err := w.DAOTotalsOf(t.Context(), daos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range daos {
+			want := uint64(i)
+			if i == at {
+				want += 7
+			}
+			if some[id].Votes != want || some[id].Counts != all[id].Counts || all[id].Votes != want {
+				t.Errorf("the proposal in %s: got %d votes of %s, of all %d, want %d", daos[at], some[id].Votes, id, all[id].Votes, want)
+			}
+		}
 	}
 }
