@@ -26,10 +26,9 @@ const crowd = `(SELECT toFixedString(substring(SHA256(toString(number)), 1, 16),
 	toDateTime64(number, 3, 'UTC') AS created_at, created_at AS updated_at, created_at AS end_at, 1 AS revision
 	FROM numbers(%d))`
 
-// openCrowded returns a warehouse that holds a crowd.
-func openCrowded(t *testing.T) *warehouse.Warehouse {
+// crowded writes a crowd into a warehouse.
+func crowded(t *testing.T, url string) {
 	t.Helper()
-	w, url := openURL(t)
 	conn := raw(t, url)
 	for table, columns := range map[string]string{
 		"proposals":        "proposal_ref, provider, source_id, external_id",
@@ -41,7 +40,6 @@ func openCrowded(t *testing.T) *warehouse.Warehouse {
 			t.Fatal(err)
 		}
 	}
-	return w
 }
 
 // rowsRead returns how many rows of the warehouse something reads.
@@ -56,7 +54,8 @@ func rowsRead(t *testing.T, read func(context.Context) error) (rows uint64) {
 
 func TestWhatIsAskedOfFewProposalsDoesNotReadAll(t *testing.T) {
 	t.Parallel()
-	w := openCrowded(t)
+	w, url := openURL(t)
+	crowded(t, url)
 	for what, read := range map[string]func(context.Context) error{
 		"those whose time has come": func(ctx context.Context) error {
 			due, err := w.ProposalsDue(ctx, time.Now())
@@ -96,5 +95,34 @@ func TestWhatIsAskedOfFewProposalsDoesNotReadAll(t *testing.T) {
 				t.Errorf("a page by %s after %v: %d rows are read where there are %d proposals", order, after, rows, others)
 			}
 		}
+	}
+}
+
+func TestRowsFromBeforeAProjectionGetTheirs(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	if err := raw(t, url).Exec(t.Context(), "ALTER TABLE listed_proposals DROP PROJECTION by_creation"); err != nil {
+		t.Fatal(err)
+	}
+	crowded(t, url)
+	if err := w.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		rows := rowsRead(t, func(ctx context.Context) error {
+			page, err := w.ListProposals(ctx, warehouse.ProposalFilter{}, governance.SortCreated, nil, 5)
+			if len(page) != 5 || page[0].Key != governance.ProposalKey(fmt.Sprintf("p1_%d", others-1)) {
+				t.Errorf("got %+v, want five from the newest on", page)
+			}
+			return err
+		})
+		if rows <= others/2 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a page reads %d of %d rows for half a minute", rows, others)
+		}
+		<-time.After(50 * time.Millisecond)
 	}
 }
