@@ -113,7 +113,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	s.openDoors(t, &options)
 	if s.payments != nil {
-		n.takePayments(s.payments, &options)
+		options.Payments = x402test.NewGate(t, s.payments, n.store, n.registry, maps.Keys(options.Prices.Paid))
 	}
 	if s.broken {
 		options.Store = nil

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -40,28 +39,6 @@ func newTillAt(t *testing.T, redisURL string, ledger *x402test.Ledger) *till {
 		node:   startNode(t, settings{payments: ledger, redisURL: redisURL}),
 		ledger: ledger, wallet: x402test.NewWallet(t),
 	}
-}
-
-// takePayments opens paid routes for payments, of half a cent each.
-func (t *node) takePayments(ledger *x402test.Ledger, o *api.Options) {
-	t.Helper()
-	prices := map[string]string{}
-	for _, route := range api.Routes() {
-		if route.Tier != api.Free {
-			prices[route.ID] = "0.005"
-		}
-	}
-	gate, err := x402.New(x402.Options{
-		Terms: x402test.Terms(prices), Store: o.Store, FacilitatorURL: ledger.Facilitator,
-		VerifyTimeout: soon, SettleTimeout: soon, WorkTimeout: soon, Logger: o.Logger, Metrics: o.Metrics,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Store.RestorePayments(context.WithoutCancel(t.Context()), nil); err != nil {
-		t.Fatal(err)
-	}
-	o.Payments = gate
 }
 
 // with asks for a path with a payment.

@@ -31,7 +31,7 @@ func TestHitsBesideAFile(t *testing.T) {
 		t.Skip("is `make bench-edge`")
 	}
 	requireNginx(t)
-	n := startNodeOn(t, cachetest.RealRedis(t).URL)
+	n := startNodeOn(t, cachetest.RealRedis(t).URL, nil)
 	p := n.issue(1_000_000_000, "v2:paid:*")
 	paid := n.read(p, pathOf(0))
 	file := serveFile(t, paid.body)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access"
+	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
@@ -49,11 +51,11 @@ type node struct {
 func startNode(tb testing.TB) *node {
 	tb.Helper()
 	requireNginx(tb)
-	return startNodeOn(tb, cachetest.Embedded(tb))
+	return startNodeOn(tb, cachetest.Embedded(tb), nil)
 }
 
-// startNodeOn is startNode on a Redis.
-func startNodeOn(tb testing.TB, url string) *node {
+// startNodeOn is startNode on a Redis, and with somewhere to pay, if any.
+func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	tb.Helper()
 	store, err := cache.Open(url, soon)
 	if err != nil {
@@ -66,12 +68,16 @@ func startNodeOn(tb testing.TB, url string) *node {
 	n := &node{store: store, registry: prometheus.NewRegistry()}
 	n.nginx = &nginx{TB: tb}
 	logger := slog.New(slog.DiscardHandler)
-	served := api.New(api.Options{
+	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
 		Tokens: access.NewDirectory(store, time.Time{}), Internal: access.NewInternal([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
 		Addresses: ratelimit.NewAddresses(0, nil, n.registry), Meter: access.NewMeter(store, logger),
-	})
+	}
+	if ledger != nil {
+		options.Payments = x402test.NewGate(tb, ledger, store, n.registry, maps.Keys(options.Prices.Paid))
+	}
+	served := api.New(options)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)

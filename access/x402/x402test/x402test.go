@@ -5,11 +5,14 @@
 package x402test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"log/slog"
 	"math/big"
 	"strconv"
 	"strings"
@@ -18,10 +21,15 @@ import (
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/crypto/sha3"
 
 	"pnyx/access/x402"
+	"pnyx/cache"
 )
+
+// patience bounds what a gate waits for. Nothing takes as long when all is well.
+const patience = time.Minute
 
 // PayTo is who gets the money in tests.
 const PayTo = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
@@ -35,6 +43,28 @@ func Terms(prices map[string]string) x402.Terms {
 		},
 		PayTo: PayTo, Prices: prices, Window: 2 * time.Minute, PublicURL: "https://api.example.org",
 	}
+}
+
+// NewGate opens a gate before a ledger, for half a cent on each of the routes.
+func NewGate(tb testing.TB, ledger *Ledger, store *cache.Store, metrics prometheus.Registerer, routes iter.Seq[string]) *x402.Gate {
+	tb.Helper()
+	prices := map[string]string{}
+	for route := range routes {
+		prices[route] = "0.005"
+	}
+	gate, err := x402.New(x402.Options{
+		Terms: Terms(prices), Store: store, FacilitatorURL: ledger.Facilitator,
+		VerifyTimeout: patience, SettleTimeout: patience, WorkTimeout: patience,
+		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := store.RestorePayments(context.WithoutCancel(tb.Context()), nil); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(gate.Close)
+	return gate
 }
 
 // Wallet is an account that signs payments.

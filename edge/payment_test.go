@@ -1,0 +1,186 @@
+package edge_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/access/x402/x402test"
+	"pnyx/api"
+	"pnyx/cache/cachetest"
+)
+
+// till is a node that takes payments, behind an edge, with the other end of them.
+type till struct {
+	*node
+
+	ledger *x402test.Ledger
+	wallet *x402test.Wallet
+}
+
+func newTill(t *testing.T) *till {
+	t.Helper()
+	requireNginx(t)
+	ledger := x402test.NewLedger(t)
+	return &till{node: startNodeOn(t, cachetest.Embedded(t), ledger), ledger: ledger, wallet: x402test.NewWallet(t)}
+}
+
+// sign pays for a path by the challenge of the edge, without sending it.
+func (t *till) sign(path string, spoil ...func(*x402test.Authorization)) string {
+	t.Helper()
+	got := t.get(path)
+	t.wantRefusal("who has not paid", got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	return t.wallet.Pay(got.header.Get(x402.HeaderRequired), spoil...).Header()
+}
+
+// with asks for a path with a payment.
+func (t *till) with(payment, path string) answer {
+	t.Helper()
+	return t.get(path, x402.HeaderPayment, payment)
+}
+
+// wantSold wants an answer from the node itself, for the payment that was charged last,
+// and so many charges in all.
+func (t *till) wantSold(got answer, charges int) {
+	t.Helper()
+	if got.status != http.StatusOK || titleIn(got.body) == "" || got.header.Get("Cache-Control") != "private, no-store" {
+		t.Fatalf("got %d %v %.200s, want the answer, for this caller alone", got.status, got.header, got.body)
+	}
+	if by := got.header.Get("Cache-Status"); !strings.HasSuffix(by, "pnyx-edge; fwd=bypass") {
+		t.Errorf("Cache-Status: got %s, want an answer that the edge has not kept", by)
+	}
+	moved := t.ledger.Transfers()
+	if len(moved) != charges {
+		t.Fatalf("got %d transfers, want %d", len(moved), charges)
+	}
+	receipt, _ := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderReceipt))
+	if hash := moved[charges-1].Hash; !strings.Contains(string(receipt), hash) {
+		t.Errorf("receipt %s does not name %s", receipt, hash)
+	}
+}
+
+// wantUnchanged compares an answer of the edge with the node's own to the same request.
+func (t *till) wantUnchanged(path string, headers ...string) answer {
+	t.Helper()
+	headers = append(headers, "X-Request-Id", "the.same")
+	byEdge, byNode := t.get(path, headers...), t.direct.get(path, headers...)
+	for _, name := range []string{"Date", "Server", "Connection", "Cache-Status", "Server-Timing"} {
+		byEdge.header.Del(name)
+		byNode.header.Del(name)
+	}
+	if diff := cmp.Diff(byNode, byEdge, cmp.AllowUnexported(answer{})); diff != "" {
+		t.Errorf("GET %s (-the node +the edge):\n%s", path, diff)
+	}
+	return byEdge
+}
+
+func TestAPaymentThroughTheEdgeBuysOneAnswer(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	path := pathOf(0)
+	n.wantUnchanged(path)
+	payment := n.sign(path)
+	if got, err := n.try(http.MethodHead, path, x402.HeaderPayment, payment); err != nil || got.status != http.StatusPaymentRequired {
+		t.Errorf("HEAD: got %d %v, want the challenge", got.status, err)
+	}
+	first := n.with(payment, path)
+	n.wantSold(first, 1)
+
+	// What was bought is nobody else's, neither the caller's without the payment.
+	for who, headers := range map[string][]string{
+		"nobody":                    nil,
+		"who would have it kept":    {"If-None-Match", "*"},
+		"who sends an empty one":    {x402.HeaderPayment, ""},
+		"who says it is authorized": {access.HeaderInternal, internalToken, api.HeaderFill, "x"},
+	} {
+		n.wantRefusal(who, n.get(path, headers...), http.StatusPaymentRequired, api.CodePaymentRequired)
+	}
+	alice := n.issue(1000, access.V2All)
+	n.wantBody(n.read(alice, path), "fwd=uri-miss")
+	n.wantBody(n.read(alice, path), "hit")
+	n.wantUsed(map[partner]int64{alice: 2})
+
+	// The same payment is answered with the same bytes, whatever was published since.
+	n.publish(0)
+	again := n.with(payment, path)
+	n.wantSold(again, 1)
+	if again.body != first.body || again.header.Get(x402.HeaderReceipt) != first.header.Get(x402.HeaderReceipt) {
+		t.Errorf("the same payment again: got %s, want %s", again.body, first.body)
+	}
+	refused := n.wantUnchanged(pathOf(1), x402.HeaderPayment, payment)
+	n.wantRefusal("a used payment, for another answer", refused, http.StatusPaymentRequired, api.CodePaymentRequired)
+	if !strings.Contains(refused.body, "already used") || refused.header.Get(x402.HeaderRequired) == "" {
+		t.Errorf("a used payment, for another answer: got %s, want a new challenge that says so", refused.body)
+	}
+	n.wantCharges(1)
+}
+
+// TestABodyThatTheEdgeHoldsIsStillPaidFor is about an answer that partners have had
+// the edge keep.
+func TestABodyThatTheEdgeHoldsIsStillPaidFor(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	path := pathOf(0)
+	alice := n.issue(1000, access.V2All)
+	n.read(alice, path)
+	n.wantBody(n.read(alice, path), "hit")
+
+	spoiled := n.sign(path, func(a *x402test.Authorization) { a.Value = "1" })
+	n.wantRefusal("too small a payment", n.wantUnchanged(path, x402.HeaderPayment, spoiled), http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
+	})
+	poor := n.with(n.sign(path), path)
+	n.wantRefusal("an empty purse", poor, http.StatusPaymentRequired, api.CodePaymentRequired)
+	if poor.header.Get(x402.HeaderReceipt) == "" || poor.header.Get(x402.HeaderRequired) == "" {
+		t.Errorf("an empty purse: got %v, want the receipt of a failure and a new challenge", poor.header)
+	}
+	n.wantCharges(0)
+	n.ledger.Behave("settle", nil)
+
+	payment := n.sign(path)
+	const atOnce = 8
+	answers := make(chan answer, atOnce)
+	for range atOnce {
+		go func() {
+			got, err := n.try(http.MethodGet, path, x402.HeaderPayment, payment)
+			if err != nil {
+				got.body = err.Error()
+			}
+			answers <- got
+		}()
+	}
+	var bought []string
+	for range atOnce {
+		switch got := <-answers; got.status {
+		case http.StatusOK:
+			bought = append(bought, got.body)
+		case http.StatusConflict, http.StatusTooManyRequests:
+			if got.header.Get("Retry-After") == "" {
+				t.Errorf("one of many at once: got %d without Retry-After", got.status)
+			}
+		default:
+			t.Errorf("one of many at once: got %d %s", got.status, got.body)
+		}
+	}
+	if len(slices.Compact(bought)) != 1 {
+		t.Errorf("one payment, sent %d times at once, got the answers %q, want one", atOnce, bought)
+	}
+	n.wantCharges(1)
+	n.wantBody(n.read(alice, path), "hit")
+}
+
+// wantCharges holds the money that moved against a number of payments.
+func (t *till) wantCharges(payments int) {
+	t.Helper()
+	if got := len(t.ledger.Transfers()); got != payments {
+		t.Errorf("got %d transfers, want %d", got, payments)
+	}
+}
