@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/api"
+	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/governance"
 )
@@ -38,7 +39,7 @@ func openapiCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "renew the documents in this folder that follow from the API's description")
+	cmd.Flags().StringVar(&docs, "docs", "", "renew the documents in this folder that are made from the code")
 	return cmd
 }
 
@@ -88,7 +89,7 @@ func renewDocs(dir string) error {
 	}
 	for name, text := range map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": governance.Rulebook(),
-		"caching.md": api.CachingTable(),
+		"caching.md": api.CachingTable(), "keys.md": cache.KeyTable(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
 			return err
