@@ -131,7 +131,7 @@ lint: ## Run the linters
 	@[ -x $(LINT) ] && $(LINT) version 2>/dev/null | grep -q '$(LINT_VERSION:v%=%)' || \
 	  { echo "building golangci-lint $(LINT_VERSION)"; \
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
-	@$(LINT) run ./...
+	@for module in . bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 .PHONY: alerts-check
 alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)

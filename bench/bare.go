@@ -33,7 +33,7 @@ func (w *World) Bare(ctx context.Context, size int, redisURL string) (string, er
 		return "", err
 	}
 	url := "http://" + listen + "/"
-	_, err = w.Start(ctx, Program{
+	err = w.Start(ctx, Program{
 		Name: "bare Fiber", Cores: w.ServeCores,
 		Args: []string{executable, "bare", "-listen", listen, "-size", strconv.Itoa(size), "-redis", redisURL},
 	}, func() error { return answersOK(url) })
@@ -109,7 +109,7 @@ func (w *World) Nginx(ctx context.Context, size int) (string, error) {
 		return "", err
 	}
 	url := "http://" + listen + "/answer.json"
-	_, err = w.Start(ctx, Program{
+	err = w.Start(ctx, Program{
 		Name: "nginx", Cores: w.ServeCores, Args: []string{"nginx", "-c", conf},
 	}, func() error { return answersOK(url) })
 	return url, err

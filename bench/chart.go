@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"os"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -69,8 +70,7 @@ func (r Report) ratioChart() *plot.Plot {
 	p := plot.New()
 	p.Title.Text = "ours ÷ yardstick: median, extremes, and what is promised (red)"
 	var names []string
-	for i := len(r.Results) - 1; i >= 0; i-- {
-		result := r.Results[i]
+	for _, result := range slices.Backward(r.Results) {
 		if result.Ratio.Count == 0 {
 			continue
 		}
@@ -103,8 +103,10 @@ func (b bar) Plot(c draw.Canvas, p *plot.Plot) {
 	half := vg.Points(rowHeight * 0.28)
 	middle := y(b.at)
 	c.FillPolygon(color.RGBA{R: 0x4c, G: 0x78, B: 0xa8, A: 0xff}, []vg.Point{
-		{X: x(0), Y: middle - half}, {X: x(b.spread.Median), Y: middle - half},
-		{X: x(b.spread.Median), Y: middle + half}, {X: x(0), Y: middle + half},
+		{X: x(0), Y: middle - half},
+		{X: x(b.spread.Median), Y: middle - half},
+		{X: x(b.spread.Median), Y: middle + half},
+		{X: x(0), Y: middle + half},
 	})
 	dark := draw.LineStyle{Color: color.Black, Width: vg.Points(1.2)}
 	c.StrokeLine2(dark, x(b.spread.Min), middle, x(b.spread.Max), middle)

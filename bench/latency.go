@@ -100,11 +100,11 @@ func newDrive(load Load, connections int) (*drive, error) {
 			return nil, fmt.Errorf("an address of the load: %w", err)
 		}
 		host = parsed.Host
-		request := "GET " + parsed.RequestURI() + " HTTP/1.1\r\nHost: " + host + "\r\n"
+		request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n", parsed.RequestURI(), host)
 		for name, values := range load.Header {
-			request += name + ": " + values[0] + "\r\n"
+			request = fmt.Appendf(request, "%s: %s\r\n", name, values[0])
 		}
-		d.requests = append(d.requests, []byte(request+"\r\n"))
+		d.requests = append(d.requests, append(request, "\r\n"...))
 	}
 	for range connections {
 		conn, err := net.Dial("tcp", host) //nolint:noctx // loopback

@@ -86,7 +86,7 @@ func (o options) wants(id string) bool {
 
 // bench measures everything that is wanted, and reports.
 func (o options) bench(ctx context.Context) (err error) {
-	w, err := newWorld(o.pnyx, o.dir, o.quick, os.Stderr)
+	w, err := newWorld(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (o options) micro(ctx context.Context, w *World, report *Report) (err error
 // write prints the report, and writes the documents.
 func (o options) write(report Report) error {
 	report.Markdown(os.Stdout)
-	fmt.Printf("\nmeasured in %s\n", report.Took.Round(time.Second)) //nolint:forbidigo // it is what the command prints
+	fmt.Printf("\nmeasured in %s\n", report.Took.Round(time.Second))
 	if o.docs == "" {
 		return nil
 	}

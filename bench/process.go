@@ -84,8 +84,8 @@ func listed(cores []int) string {
 }
 
 // pinSelf keeps the benchmark, which is a load generator too, to some cores.
-func pinSelf(cores []int) error {
-	_, err := run(context.Background(), Program{
+func pinSelf(ctx context.Context, cores []int) error {
+	_, err := run(ctx, Program{
 		Args: []string{"taskset", "--all-tasks", "--cpu-list", "--pid", listed(cores), strconv.Itoa(os.Getpid())},
 	})
 	return err

@@ -42,7 +42,7 @@ func httpRows() []Row {
 				if err != nil {
 					return Sides{}, err
 				}
-				redisURL, _, err := w.Redis(ctx)
+				redisURL, err := w.Redis(ctx)
 				if err != nil {
 					return Sides{}, err
 				}

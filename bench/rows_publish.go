@@ -118,7 +118,7 @@ func importBallots(ctx context.Context, w *World) (Sides, error) {
 
 // emptyEngine runs an engine until the end of the row.
 func (w *World) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
-	_, err := w.Start(ctx, w.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
+	err := w.Start(ctx, w.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
 	if err != nil {
 		return engine.Instance{}, err
 	}
@@ -158,6 +158,8 @@ func (w *World) insertInto(ctx context.Context, instance engine.Instance, databa
 }
 
 // insertFiles fills the columns of a ballot that a file of Snapshot's states as they are.
+//
+//nolint:dupword // two columns have one value
 const insertFiles = `INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key,
 		raw_choice, voted_at, reason, fingerprint, version, discovered_at, observed_at)
 	SELECT toFixedString(substring(SHA256(concat('snapshot\0', proposal.id)), 1, 16), 16), lower(voter), id, 'snapshot', proposal.id,

@@ -83,7 +83,7 @@ func scaleCommand(args []string) error {
 
 // measureAt grows a copy of the warehouse before to a size, and measures it.
 func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions int) (p Point, data *Dataset, err error) {
-	w, err := newWorld(pnyx, dir, false, os.Stderr)
+	w, err := newWorld(ctx, pnyx, dir, false, os.Stderr)
 	if err != nil {
 		return p, nil, err
 	}
@@ -108,7 +108,7 @@ func (w *World) measurePublish(ctx context.Context, p *Point) error {
 	if _, _, err := w.Warehouse(ctx); err != nil {
 		return err
 	}
-	if _, _, err := w.Redis(ctx); err != nil {
+	if _, err := w.Redis(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintln(w.Log, "publishing everything")

@@ -68,7 +68,7 @@ type World struct {
 }
 
 // newWorld divides the cores: the first is the generator's, the next one serves.
-func newWorld(pnyx, dir string, quick bool, log io.Writer) (*World, error) {
+func newWorld(ctx context.Context, pnyx, dir string, quick bool, log io.Writer) (*World, error) {
 	w := &World{Pnyx: pnyx, Dir: dir, Quick: quick, Log: log, Niceness: usualNiceness, saturations: map[string]float64{}, secret: "internal-token-of-the-benchmark-" + rand.Text()}
 	all, err := ownCores()
 	if err != nil {
@@ -79,7 +79,7 @@ func newWorld(pnyx, dir string, quick bool, log io.Writer) (*World, error) {
 	}
 	w.LoadCores, w.ServeCores, w.AllCores = all[:1], all[1:2], all
 	runtime.GOMAXPROCS(len(w.LoadCores))
-	return w, errors.Join(pinSelf(w.LoadCores), os.MkdirAll(dir, 0o750))
+	return w, errors.Join(pinSelf(ctx, w.LoadCores), os.MkdirAll(dir, 0o750))
 }
 
 // Run runs a program to its end and returns what it printed.
@@ -100,9 +100,6 @@ func (w *World) launch(p Program) (*Process, error) {
 // Undo ends something with the row that is running, or with the benchmark.
 func (w *World) Undo(undo func() error) { w.undo = append(w.undo, undo) }
 
-// keep makes what was started so far outlive the row.
-func (w *World) keep() { w.mark = len(w.undo) }
-
 // endRow ends what the row has started.
 func (w *World) endRow() error { return w.end(w.mark) }
 
@@ -121,13 +118,13 @@ func (w *World) end(down int) error {
 func (w *World) Close() error { return w.end(0) }
 
 // Start launches a program that ends with the row, and waits until check succeeds.
-func (w *World) Start(ctx context.Context, p Program, check func() error) (*Process, error) {
+func (w *World) Start(ctx context.Context, p Program, check func() error) error {
 	process, err := w.launch(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.Undo(process.stop)
-	return process, process.until(ctx, check)
+	return process.until(ctx, check)
 }
 
 // shared starts a program that outlives the row: it ends before whatever was
@@ -143,14 +140,14 @@ func (w *World) shared(ctx context.Context, p Program, check func() error) (*Pro
 	return process, process.until(ctx, check)
 }
 
-// Redis returns the URL of a redis-server on the serving core, and a client.
-func (w *World) Redis(ctx context.Context) (string, redis.UniversalClient, error) {
+// Redis returns the URL of a redis-server on the serving core.
+func (w *World) Redis(ctx context.Context) (string, error) {
 	if w.redis != nil {
-		return w.url, w.store, nil
+		return w.url, nil
 	}
 	address, err := freeAddress()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	host, port := "127.0.0.1", address[len("127.0.0.1:"):]
 	w.url = "redis://" + address
@@ -159,7 +156,7 @@ func (w *World) Redis(ctx context.Context) (string, redis.UniversalClient, error
 		Name: "redis-server", Cores: w.ServeCores,
 		Args: []string{"redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", w.Dir},
 	}, func() error { return w.store.Ping(ctx).Err() })
-	return w.url, w.store, err
+	return w.url, err
 }
 
 // Warehouse returns the URL of an embedded ClickHouse that holds the data set, and a
@@ -203,7 +200,7 @@ func (w *World) Published(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	redisURL, _, err := w.Redis(ctx)
+	redisURL, err := w.Redis(ctx)
 	if err != nil {
 		return err
 	}
@@ -282,7 +279,7 @@ func (w *World) Token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	redisURL, _, err := w.Redis(ctx)
+	redisURL, err := w.Redis(ctx)
 	if err != nil {
 		return "", err
 	}

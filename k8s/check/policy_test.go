@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -110,9 +111,7 @@ func TestAPodIsGivenTheTimeToDrain(t *testing.T) {
 	objects := decode(t, "production")
 	settings := map[string]string{}
 	for _, found := range all[*corev1.ConfigMap](objects) {
-		for name, value := range found.Data {
-			settings[name] = value
-		}
+		maps.Copy(settings, found.Data)
 	}
 	for _, w := range workloads(objects) {
 		needed := map[string][]string{
