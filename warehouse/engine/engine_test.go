@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/porttest"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/engine/enginetest"
 )
@@ -147,7 +148,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 	}
 	defer taken.Close()
 	options := enginetest.Options(t)
-	options.TCPPort, options.HTTPPort = port(t, taken), freePorts(t, 1)[0]
+	options.TCPPort, options.HTTPPort = port(t, taken), freePort(t)
 	_, err = engine.Start(t.Context(), options)
 	if want := fmt.Sprintf("127.0.0.1:%d", options.TCPPort); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("start on a taken port: got %v, want it to name %s", err, want)
@@ -186,7 +187,7 @@ func TestUnusableLibraryIsExplained(t *testing.T) {
 
 func TestShardsFormACluster(t *testing.T) {
 	t.Parallel()
-	ports := freePorts(t, 2)
+	ports := []int{freePort(t), freePort(t)}
 	shards := []string{fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])}
 	var first engine.Instance
 	for i, port := range ports {
@@ -239,19 +240,14 @@ func answers(addr string) error {
 	return conn.Close()
 }
 
-// freePorts finds ports, all different.
-func freePorts(t *testing.T, n int) []int {
+// freePort is a port at which nobody listens.
+func freePort(t *testing.T) int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		listener, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-		ports[i] = port(t, listener)
+	port, err := strconv.Atoi(porttest.Free(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ports
+	return port
 }
 
 func port(t *testing.T, listener net.Listener) int {
