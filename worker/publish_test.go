@@ -114,7 +114,7 @@ func (h *house) published() (published cache.Published) {
 // within tries until there is no error, for a minute.
 func (h *house) within(try func() error) {
 	h.t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(2 * time.Minute)
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for {
