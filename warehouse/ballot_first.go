@@ -39,7 +39,7 @@ func (w *Warehouse) firstBallots(ctx context.Context, at BallotsAt, order ballot
 // firstRows returns the places of the first rows, superseded ones included.
 func (w *Warehouse) firstRows(ctx context.Context, at BallotsAt, order ballotOrder, most int) ([]boundary, error) {
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("first_voters"), order.place, order.text),
-		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most))
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindNoTime())
 	if err != nil {
 		return nil, fmt.Errorf("read the first rows of ballots: %w", err)
 	}

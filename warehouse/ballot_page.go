@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -48,6 +49,13 @@ type TimePosition struct {
 // noTime stands for an unknown time in ordered_ballots, before any that is known.
 var noTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
+// boundNoTime is noTime in SQL, where bindNoTime is among the parameters.
+const boundNoTime = "{no_time:DateTime64(3, 'UTC')}"
+
+func bindNoTime() driver.NamedValue {
+	return clickhouse.Named("no_time", noTime.Format(time.DateTime))
+}
+
 // BallotsByPower returns the first limit ballots after a place, or of all when it
 // is nil: the highest power first, equal powers by voter, descending.
 func (w *Warehouse) BallotsByPower(
@@ -68,11 +76,8 @@ func (w *Warehouse) BallotsByTime(
 	if after == nil {
 		return w.ballotPage(ctx, at, byTime(), limit, nil)
 	}
-	moment := noTime
-	if after.VotedAt != nil {
-		moment = after.VotedAt.Time()
-	}
-	return w.ballotPage(ctx, at, byTime(), limit, &boundary{text: fmt.Sprint(moment.UnixMilli()), voter: after.Voter})
+	moment := timeOrNone(after.VotedAt).UnixMilli()
+	return w.ballotPage(ctx, at, byTime(), limit, &boundary{text: strconv.FormatInt(moment, 10), voter: after.Voter})
 }
 
 // ballotOrder is what ballots are sorted by before they are by voter, both descending.
@@ -90,7 +95,7 @@ func byPower() ballotOrder {
 
 func byTime() ballotOrder {
 	return ballotOrder{
-		column: "voted_at", place: "ifNull(voted_at, toDateTime64('" + noTime.Format(time.DateTime) + "', 3, 'UTC'))",
+		column: "voted_at", place: "ifNull(voted_at, " + boundNoTime + ")",
 		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
 	}
 }
@@ -138,7 +143,7 @@ func (w *Warehouse) selectBallots(
 	ctx context.Context, sql string, at BallotsAt, limit int, args ...any,
 ) ([]LatestBallot, error) {
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
-		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])))
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), bindNoTime())
 	rows, err := w.conn.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read a page of ballots: %w", err)
@@ -155,9 +160,7 @@ func scanBallots(rows driver.Rows) ([]LatestBallot, error) {
 		if err := rows.Scan(&b.Voter, &b.VoteID, &b.ChoiceKey, &b.RawChoice, &b.Power, &votedAt, &b.TxHash); err != nil {
 			return nil, fmt.Errorf("read a ballot: %w", err)
 		}
-		if !votedAt.Equal(noTime) {
-			b.VotedAt = stampOf(&votedAt)
-		}
+		b.VotedAt = knownTime(votedAt)
 		page = append(page, b)
 	}
 	return page, rows.Err()

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -66,7 +67,8 @@ func (w *Warehouse) BuildOrder(ctx context.Context, o Order, generation uint64) 
 	var err error
 	switch o.Kind {
 	case BallotOrder:
-		err = w.conn.Exec(ctx, query("build_ballot_order"), generation, string(o.Ref[:]))
+		err = w.conn.Exec(ctx, query("build_ballot_order"), clickhouse.Named("generation", generation),
+			clickhouse.Named("ref", hex.EncodeToString(o.Ref[:])), bindNoTime())
 	case VoterOrder:
 		err = w.conn.Exec(ctx, fmt.Sprintf(query("build_voter_order"), query("voter_ranking")),
 			clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -123,7 +122,7 @@ func (s stretch) conditions(after *listVersion) selection {
 		if s.untimed {
 			comparison = " = "
 		}
-		c.add(s.column + comparison + "toDateTime64('" + noTime.Format(time.DateTime) + "', 3, 'UTC')")
+		c.add(s.column+comparison+boundNoTime, bindNoTime())
 	}
 	if after != nil {
 		beyond := "<"

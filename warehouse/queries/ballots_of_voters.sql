@@ -6,7 +6,7 @@ SELECT
     choice_key,
     raw_choice,
     power,
-    ifNull(dated, toDateTime64('1900-01-01 00:00:00', 3, 'UTC')) AS voted_at,
+    ifNull(dated, {no_time:DateTime64(3, 'UTC')}) AS voted_at,
     tx_hash
 FROM
 (

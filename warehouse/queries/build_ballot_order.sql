@@ -1,14 +1,14 @@
 -- On one thread: nobody waits for it.
 INSERT INTO ordered_ballots (generation, voter, vote_id, choice_key, raw_choice, power, voted_at, tx_hash)
 SELECT
-    ?,
+    {generation:UInt64},
     voter,
     vote_id,
     choice_key,
     raw_choice,
     power,
-    ifNull(voted_at, toDateTime64('1900-01-01 00:00:00', 3, 'UTC')),
+    ifNull(voted_at, {no_time:DateTime64(3, 'UTC')}),
     tx_hash
 FROM latest_ballots
-WHERE proposal_ref = ?
+WHERE proposal_ref = unhex({ref:String})
 SETTINGS max_threads = 1
