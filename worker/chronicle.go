@@ -35,12 +35,13 @@ type chronicler struct {
 	// shown is up to when everything that came due is marked; zero before the first
 	// look.
 	shown governance.Timestamp
+	// names are those that the DAOs were shown by when their marks were last moved for it.
 	names map[string]string
 }
 
 // keepChronicle works until ctx ends. A failure is logged and tried again.
 func (w *Worker) keepChronicle(ctx context.Context) {
-	c := chronicler{Worker: w, edition: governance.ChronicleEdition()}
+	c := chronicler{Worker: w, edition: governance.ChronicleEdition(), names: map[string]string{}}
 	ticker := time.NewTicker(chronicleEvery)
 	defer ticker.Stop()
 	var looked, rested time.Time
@@ -165,25 +166,40 @@ func (c *chronicler) catchUp(ctx context.Context) error {
 	return c.deriveTopics(ctx, catalog)
 }
 
-// markRenamed moves the marks of DAOs that have another name now: it is in their
-// events, though not in what is stored of them.
+// markRenamed moves the marks of DAOs that are shown by another name now: it is in their
+// events, though not in what is stored of them. A name that is not published yet waits
+// for the look after its publication: pages made until then show the one before.
 func (c *chronicler) markRenamed(ctx context.Context, catalog warehouse.Catalog) error {
+	maps.DeleteFunc(c.names, func(id, _ string) bool {
+		_, there := catalog.DAOs[id]
+		return !there
+	})
 	renamed := map[string]warehouse.DAOChanges{}
-	names := make(map[string]string, len(catalog.DAOs))
 	for id, dao := range catalog.DAOs {
-		names[id] = dao.Name
-		if c.names != nil && c.names[id] != dao.Name {
+		if c.names[id] == dao.Name {
+			continue
+		}
+		shown, err := c.store.DAORow(ctx, id)
+		if err != nil && !errors.Is(err, cache.ErrMiss) {
+			return err
+		}
+		if err == nil && shown.Name == dao.Name {
 			renamed[id] = warehouse.DAOChanges{Events: true}
 		}
 	}
-	c.names = names
 	if len(renamed) == 0 {
 		return nil
 	}
 	if _, err := c.nextRevision(ctx); err != nil {
 		return err
 	}
-	return c.mark(ctx, renamed)
+	if err := c.mark(ctx, renamed); err != nil {
+		return err
+	}
+	for id := range renamed {
+		c.names[id] = catalog.DAOs[id].Name
+	}
+	return nil
 }
 
 // deriveProposals works out proposals, and those whose usual turnout they are part
