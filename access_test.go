@@ -18,6 +18,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 )
 
 // agora is an instance with the demonstration's data, another API node, and the
@@ -113,7 +114,7 @@ func (i *instance) statusOf(path, token string) (status int, body string) {
 func (a *agora) wantSoon(token string, want int) {
 	a.Helper()
 	began := time.Now()
-	eventually(a, func() error {
+	waittest.Until(a, func() error {
 		for _, node := range []*instance{a.first, a.second} {
 			if status, body := node.statusOf(a.paid, token); status != want {
 				return fmt.Errorf("%s: got %d %s, want %d", node.base, status, body, want)
@@ -198,7 +199,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	charged := u.Month.Used
-	eventually(t, func() error { // until it is in the journal
+	waittest.Until(t, func() error { // until it is in the journal
 		u, err := a.usage(a.second, m.Token)
 		if err == nil && (len(u.Days) == 0 || u.Days[0].Charged != charged || u.Days[0].RouteID != "daos.timeline") {
 			err = fmt.Errorf("got %+v, want %s charged", u, charged)
@@ -206,7 +207,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 		return err
 	})
 	cachetest.Flush(t, a.redis)
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		u, err := a.usage(a.second, m.Token)
 		if err == nil && (u.Month.Used != charged || len(u.Days) == 0) {
 			err = fmt.Errorf("after a flush: got %+v, want %s used", u, charged)
@@ -235,7 +236,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 	if got := fmt.Sprint(120 - allowed.Load()); got != charged {
 		t.Errorf("got %d answers after %s, want 120 in all", allowed.Load(), charged)
 	}
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		rows := a.first.column("SELECT concat(toString(charged), ' ', toString(refused)) FROM usage_by_day WHERE token_id = ? AND route = 'daos.timeline'", m.ID)
 		if want := fmt.Sprintf("120 %d", refused.Load()); len(rows) != 1 || rows[0] != want {
 			return fmt.Errorf("for billing: got %v, want %s", rows, want)

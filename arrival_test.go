@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pnyx/waittest"
 )
 
 // room is a small proposal whose ballots the test makes up.
@@ -111,7 +113,7 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 		if diff := cmp.Diff(plain(r.rows(compare, &position)), plain(got)); diff != "" {
 			t.Errorf("%s, after the 28th row (-want +got):\n%s", order, diff)
 		}
-		eventually(t, func() error { return i.checkWalk(path+order, 7, r.rows(compare, nil)) })
+		waittest.Until(t, func() error { return i.checkWalk(path+order, 7, r.rows(compare, nil)) })
 	}
 }
 
@@ -149,7 +151,7 @@ func TestALargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 	l.copied()
 	for order, by := range at {
 		want := l.truth(by)
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			rows, err := l.walk(l.path+order, 500)
 			if err != nil {
 				return err
@@ -171,7 +173,7 @@ type large struct {
 // copied waits for an ordered copy with all ballots that count.
 func (l *large) copied() {
 	l.tb.Helper()
-	eventually(l.tb, func() error {
+	waittest.Until(l.tb, func() error {
 		want := l.column("SELECT toString(votes) FROM proposal_states FINAL WHERE proposal_key = ?", l.key)
 		got := l.column(`SELECT toString(count()) FROM ordered_ballots WHERE generation =
 			(SELECT max(generation) FROM orders WHERE kind = 'ballots' AND subject = ?)`, l.key)
@@ -220,7 +222,7 @@ func (l *large) arrive(t *testing.T, batch int) {
 	l.importLines(lines...)
 	imported := time.Now()
 	for _, order := range []string{"power", "time"} {
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			var rows []ballotRow
 			_, err := l.read(l.path+order+"&limit=3", &rows)
 			if err == nil && rows[0].VoterIdentity != top {
@@ -230,7 +232,7 @@ func (l *large) arrive(t *testing.T, batch int) {
 		})
 		t.Logf("the new first ballot by %s was seen %s after the import", order, time.Since(imported).Round(time.Millisecond))
 	}
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		var summary struct{ Totals struct{ Votes string } }
 		_, err := l.read("/v2/proposals/"+l.key+"/votes/summary", &summary)
 		before, _ := strconv.Atoi(votes)

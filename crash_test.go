@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 	"pnyx/warehouse/engine"
 )
 
@@ -90,7 +91,7 @@ func contents(tb testing.TB, env []string) string {
 func (i *instance) settled() {
 	i.tb.Helper()
 	now := float64(time.Now().UnixMilli()) / 1000
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		through := i.metric("pnyx_publish_sealed_through_timestamp_seconds")
 		if unsettled := i.metric("pnyx_publish_unsettled_daos"); through <= now || unsettled > 0 {
 			return fmt.Errorf("published through %.3f, want %.3f; %v DAOs unsettled", through, now, unsettled)
@@ -154,7 +155,7 @@ func (i *instance) importing(data string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		i.tb.Fatal(err)
 	}
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		if i.metric("pnyx_publish_proposals_total") == 0 {
 			return fmt.Errorf("nothing of the import is published yet")
 		}

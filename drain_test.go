@@ -10,12 +10,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pnyx/waittest"
 )
 
 // probe waits until a path of the admin listener answers with a status and a text.
 func (i *instance) probe(path string, status int, text string) {
 	i.tb.Helper()
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		got, body, err := fetch(i.admin + path)
 		if err != nil || got != status || !strings.Contains(string(body), text) {
 			return fmt.Errorf("%s: got %d %q %w, want %d %q", path, got, body, err, status, text)
@@ -113,7 +115,7 @@ func publishers(t *testing.T) []string {
 // leads waits until a worker publishes.
 func (i *instance) leads() {
 	i.tb.Helper()
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		if i.metric("pnyx_worker_leading") != 1 {
 			return fmt.Errorf("the worker does not lead")
 		}
@@ -142,7 +144,7 @@ func TestAWorkerForFillsAloneMakesPagesAndPublishesNothing(t *testing.T) {
 	leader := start(t, t.TempDir(), env, "worker")
 	node.ready()
 	leader.stop()
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		status, body, err := fetch(node.base + "/v2/proposals?provider=tally&sort=createdDesc")
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("a page on demand: got %d %s %w, want 200", status, body, err)

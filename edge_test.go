@@ -10,6 +10,7 @@ import (
 
 	"pnyx/edge"
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // requireNginx skips a test where there is no nginx to run.
@@ -37,7 +38,7 @@ func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
 	}, "edge")
 	want := func(path string, status int) {
 		t.Helper()
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			got, body, err := fetch("http://" + listen + path)
 			if err == nil && got != status {
 				err = fmt.Errorf("GET %s at the edge: got %d %s, want %d", path, got, body, status)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"pnyx/waittest"
 )
 
 func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
@@ -17,7 +19,7 @@ func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
 		t.Helper()
 		want := fmt.Sprintf(`"intelligence":{"status":"available","artifactVersion":"%d","generatedAt":"2026-03-02T00:00:00.000Z",`+
 			`"dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}`, version, dossier)
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			status, body, err := fetch(i.base + path)
 			if err == nil && !strings.Contains(string(body), want) {
 				err = fmt.Errorf("GET %s: %d %s, want %s in it", path, status, body, want)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 )
 
 func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
@@ -51,7 +52,7 @@ func (i *instance) wantMadeOnce(other *instance, query string, path func(n int) 
 		revision, before := i.metric("pnyx_publish_revision"), i.queriesWith(query)
 		askTogether(i.tb, path(n), 200, i, other)
 		var made uint64
-		eventually(i.tb, func() error { // the log lags behind
+		waittest.Until(i.tb, func() error { // the log lags behind
 			if made = i.queriesWith(query) - before; made == 0 {
 				return fmt.Errorf("200 requests for %s: no warehouse query is logged", path(n))
 			}
@@ -208,7 +209,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 	paths := i.mixedPaths()
 	right := make([]json.RawMessage, len(paths))
 	for n, path := range paths {
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			_, err := i.read(path, &right[n])
 			return err
 		})
@@ -252,7 +253,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 		<-pause.C
 	}
 	for n, path := range paths {
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			if ready, problem := i.same(path, right[n]); !ready || problem != "" {
 				return fmt.Errorf("GET %s after the last flush: %s", path, problem)
 			}
@@ -314,7 +315,7 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 	paths, cold := everything.mixedPaths(), everything.busiestVoters(50)[40:]
 	before := make([]reply, len(paths))
 	for n, path := range paths {
-		eventually(t, func() (err error) {
+		waittest.Until(t, func() (err error) {
 			before[n], err = node.read(path, new(json.RawMessage))
 			return err
 		})
@@ -336,7 +337,7 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 
 	start(t, t.TempDir(), workerEnv, "worker")
 	node.stillAnswers(paths, before, "ready")
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		_, err := node.read("/v2/voters/"+cold[0], new(json.RawMessage))
 		return err
 	})
@@ -347,7 +348,7 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 func (i *instance) stillAnswers(paths []string, before []reply, readiness string) {
 	i.tb.Helper()
 	for n, path := range paths {
-		eventually(i.tb, func() error {
+		waittest.Until(i.tb, func() error {
 			now, err := i.read(path, new(json.RawMessage))
 			if err != nil {
 				i.tb.Fatal(err)

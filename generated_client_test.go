@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"pnyx/waittest"
 )
 
 // clientFolder is where a client is made of the description; see its client.ts.
@@ -38,7 +40,7 @@ func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("make the client: %v\n%s", err, text)
 	}
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/client.js", i.base, issued.Token).Output()
 		if err != nil {
 			return err // the token, or what is worked out last, may not be known yet

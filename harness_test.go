@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,9 @@ import (
 	"time"
 
 	"pnyx/access"
+	"pnyx/logtest"
 	"pnyx/porttest"
+	"pnyx/waittest"
 	"pnyx/warehouse/engine"
 )
 
@@ -99,25 +100,8 @@ type instance struct {
 	base    string
 	admin   string
 	dataDir string
-	output  *lockedBuffer
+	output  *logtest.Buffer
 	done    chan struct{}
-}
-
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // internalToken is that of internal callers, as which tests ask unless they are
@@ -129,7 +113,7 @@ const internalToken = "internal-token-of-the-tests-of-pnyx"
 func start(tb testing.TB, dataDir string, env []string, args ...string) *instance {
 	tb.Helper()
 	i := &instance{
-		tb: tb, dataDir: dataDir, output: &lockedBuffer{}, done: make(chan struct{}),
+		tb: tb, dataDir: dataDir, output: &logtest.Buffer{}, done: make(chan struct{}),
 	}
 	listen, admin := porttest.FreeAddress(tb), porttest.FreeAddress(tb)
 	i.base, i.admin = "http://"+listen, "http://"+admin
@@ -163,7 +147,7 @@ func start(tb testing.TB, dataDir string, env []string, args ...string) *instanc
 // ready waits until everything was published once.
 func (i *instance) ready() *instance {
 	i.tb.Helper()
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		select {
 		case <-i.done:
 			i.tb.Fatalf("pnyx ended: %s\n%s", i.cmd.ProcessState, i.output)
@@ -234,25 +218,6 @@ func fetch(url string) (status int, body []byte, err error) {
 // patience is how long a test waits for what must come, on a machine that does other
 // things besides.
 const patience = time.Minute
-
-// eventually tries until there is no error, or patience is at its end.
-func eventually(tb testing.TB, try func() error) {
-	tb.Helper()
-	deadline := time.After(patience)
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			tb.Fatalf("after %s: %v", patience, err)
-		case <-ticker.C:
-		}
-	}
-}
 
 // writeLines writes a file of newline-delimited JSON.
 func writeLines(tb testing.TB, path string, lines ...string) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"pnyx/waittest"
 )
 
 const (
@@ -121,7 +123,7 @@ func TestAFurtherImportPublishesOnlyWhatItTouches(t *testing.T) {
 	if out, status := command(t, i.env, "import", extra); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		if status, body, err := fetch(i.base + "/v2/daos/new.eth"); status != http.StatusOK {
 			return fmt.Errorf("%d %w %s", status, err, body)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"pnyx/access"
+	"pnyx/waittest"
 )
 
 // metrics reads what the instance tells Prometheus, by name.
@@ -213,7 +214,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
 	secrets := []string{internalToken, issued, forged}
 	path := "/v2/proposals?limit=3"
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		if status, body := i.statusOf(path, issued); status != http.StatusOK {
 			return fmt.Errorf("%d %s", status, body)
 		}

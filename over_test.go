@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 )
 
 // These tests run the service over each kind of Redis, and do to it under load what
@@ -58,7 +59,7 @@ func (k *truth) learn(t *testing.T, i *instance) {
 	t.Helper()
 	k.right = make([]json.RawMessage, len(k.paths))
 	for n, path := range k.paths {
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			_, err := i.read(path, &k.right[n])
 			return err
 		})
@@ -69,7 +70,7 @@ func (k *truth) learn(t *testing.T, i *instance) {
 func (k truth) holds(t *testing.T, i *instance) {
 	t.Helper()
 	for n, path := range k.paths {
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			if ready, problem := i.same(path, k.right[n]); !ready || problem != "" {
 				return fmt.Errorf("GET %s: answered %t: %s", path, ready, problem)
 			}
@@ -183,7 +184,7 @@ func TestOverSentinelsAPrimaryDies(t *testing.T) {
 // saysAgain waits until the instance has logged a text so many times.
 func (i *instance) saysAgain(text string, times int) {
 	i.tb.Helper()
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		if said := strings.Count(i.output.String(), text); said < times {
 			return fmt.Errorf("%q is logged %d times, want %d", text, said, times)
 		}

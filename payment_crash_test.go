@@ -12,6 +12,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/access/x402/x402test"
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 )
 
 // shop is a pnyx that takes payments, in processes that may be killed: the Redis
@@ -90,7 +91,7 @@ func (s *shop) sign() string {
 // wantAnswerInTheEnd sends a payment again until it is answered.
 func (s *shop) wantAnswerInTheEnd(header string) {
 	s.tb.Helper()
-	eventually(s.tb, func() error {
+	waittest.Until(s.tb, func() error {
 		status, body, receipt, err := s.pay(header)
 		if err != nil {
 			return err
@@ -169,7 +170,7 @@ func TestAProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 func (s *shop) wantLedger() {
 	s.tb.Helper()
 	hash := s.ledger.Transfers()[0].Hash
-	eventually(s.tb, func() error {
+	waittest.Until(s.tb, func() error {
 		out, status := command(s.tb, s.env, "payments", "list", "--state", "settled")
 		if status != 0 || !strings.Contains(out, hash) || !strings.Contains(out, "0.005") {
 			return fmt.Errorf("status %d, want the transaction %s in:\n%s", status, hash, out)

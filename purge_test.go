@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pnyx/waittest"
 )
 
 // cdn is three caches in front of the API, that a worker tells what to purge: one does
@@ -131,7 +133,7 @@ func outdated(before, after map[string]kept) (paths []string) {
 // wantPurged waits until a cache has purged answers, by a tag that each of them carries.
 func (c *cdn) wantPurged(t *testing.T, cache string, but int, answers map[string]kept, paths []string) {
 	t.Helper()
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		purged := slices.Concat(c.done(cache, but)...)
 		for _, path := range paths {
 			if !slices.ContainsFunc(answers[path].tags, func(tag string) bool { return slices.Contains(purged, tag) }) {
@@ -189,7 +191,7 @@ func TestWhatAPublicationChangesIsPurged(t *testing.T) {
 	// What was published before is purged once more, and may come along with the first
 	// ballots: there are several, each of which may have been outdated since the one before.
 	var ballots, since, seen int
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		since, seen = seen, len(caches.done("/works", 0))
 		ballots++
 		i.importLines(voted.enter(fmt.Sprint("v", ballots), fmt.Sprint("0x", ballots), new(time.Unix(1700000000, 0)), 1))
@@ -240,7 +242,7 @@ func (c *cdn) sparing(but int, answers map[string]kept, touched, others []string
 // wantRetries wants caches that are in trouble to be asked again, after pauses that grow.
 func (c *cdn) wantRetries(t *testing.T) {
 	t.Helper()
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.unanswered < 2 {

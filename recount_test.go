@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pnyx/waittest"
 )
 
 // TestRecountOfRealData works out from upstream's own files, in exact decimals and by
@@ -486,7 +488,7 @@ func (r *recount) checkSecondImport(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	r.checkReport(t, r.importFolder(t, dir), false)
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		after, err := r.ask(status)
 		if err == nil && bytes.Equal(after.data, before.data) {
 			err = fmt.Errorf("no sign of the second import in data status: %s", after.data)

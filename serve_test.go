@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 func TestTheDemonstrationAnswersAndSurvivesARestart(t *testing.T) {
@@ -26,7 +27,7 @@ func TestTheDemonstrationAnswersAndSurvivesARestart(t *testing.T) {
 	if len(before) < 10 {
 		t.Errorf("got %d DAOs, want the demonstration's dozen", len(before))
 	}
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		if !strings.Contains(first.output.String(), "Try:") {
 			return fmt.Errorf("no lines to try in %s", first.output)
 		}
@@ -111,7 +112,7 @@ func TestRolesRunApart(t *testing.T) {
 	if out, status := command(t, everything.env, "import", filepath.Join(dir, "in")); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		status, body, err := fetch(node.base + "/v2/daos/a.eth")
 		if status != http.StatusOK {
 			return fmt.Errorf("%d %w %s", status, err, body)
@@ -157,7 +158,7 @@ func TestAWorkerWaitsForItsWarehouseAndSaysSo(t *testing.T) {
 		worker := start(t, t.TempDir(), env, args...)
 		worker.probe("/healthz", http.StatusOK, "ok")
 		worker.probe("/startedz", http.StatusServiceUnavailable, "")
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			if out := worker.output.String(); strings.Count(out, closed) < 2 || strings.Contains(out, "hidden") {
 				return fmt.Errorf("got %q, want the address, again and again, and no password", out)
 			}
@@ -172,7 +173,7 @@ func TestAnAPINodeWithoutRedisSaysSo(t *testing.T) {
 		t.Skip("builds the program, which -short leaves out")
 	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + porttest.FreeAddress(t)}, "api")
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		status, body, err := fetch(node.base + "/v2/daos")
 		if status != http.StatusServiceUnavailable || !strings.Contains(string(body), "UNAVAILABLE") {
 			return fmt.Errorf("got %d %w %s, want 503 UNAVAILABLE", status, err, body)

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/waittest"
 )
 
 // TestTopicsOfRealDataEqualTheFiles compares lists and details of forum topics with
@@ -87,7 +89,7 @@ func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 		writeLines(t, file, step.line)
 		i.importAgain(file)
 		for _, list := range lists {
-			eventually(t, func() error {
+			waittest.Until(t, func() error {
 				var rows []struct{ Title string }
 				_, err := i.read(list, &rows)
 				var got []string

@@ -17,6 +17,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // collector takes traces, as OTLP over HTTP.
@@ -92,7 +93,7 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	i.visitTraced(path+"&sort=endingSoon", "") // a stranger does not decide what is recorded
 	i.visitTraced(path, internalToken)
 	var spans map[string]*tracepb.Span
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		spans = c.trace(callersTrace)
 		for _, wanted := range []string{"GET proposals.list", "wait for fill proposals", "fill proposals", "clickhouse select", "redis pipeline"} {
 			if !slices.ContainsFunc(namesOf(spans), func(name string) bool { return name == wanted }) {

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/waittest"
 )
 
 // TestEventsAndSignalsOfRealDataEqualARecount reads windows of events and signals to
@@ -64,7 +66,7 @@ FROM
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
 LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
-	eventually(i.tb, func() error {
+	waittest.Until(i.tb, func() error {
 		if left := i.column(behind); left[0] != "0" {
 			return fmt.Errorf("%s items are still to be chronicled", left[0])
 		}

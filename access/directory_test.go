@@ -14,6 +14,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/waittest"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -72,21 +73,14 @@ func (t *desk) publish(records ...access.Record) {
 // wantSoon waits until a token is answered with an error, or with none.
 func (t *desk) wantSoon(token string, now time.Time, want error) *access.Caller {
 	t.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		caller, err := t.directory.Identify(token, now)
-		if errors.Is(err, want) {
-			return caller
+	var caller *access.Caller
+	waittest.Until(t, func() (err error) {
+		if caller, err = t.directory.Identify(token, now); !errors.Is(err, want) {
+			return fmt.Errorf("got %v, want %v", err, want) //nolint:errorlint // either may be nil
 		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatalf("got %v, want %v", err, want)
-		}
-	}
+		return nil
+	})
+	return caller
 }
 
 // newRecord returns a record and its token.

@@ -14,6 +14,7 @@ import (
 	"pnyx/api"
 	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/waittest"
 )
 
 // detailPath and timelinePath are paid.
@@ -45,7 +46,7 @@ func (t *node) publishTokens(records ...access.Record) {
 func (t *node) admits(token string, records ...access.Record) {
 	t.Helper()
 	t.publishTokens(records...)
-	t.eventually(func() error {
+	waittest.Until(t, func() error {
 		got := t.askWith(http.MethodHead, "/v2/meta/usage", token)
 		if got.status == http.StatusUnauthorized || got.status == http.StatusServiceUnavailable {
 			return fmt.Errorf("the token is not known: got %d", got.status)
@@ -129,7 +130,7 @@ func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
 	n.admits(token, record)
 	cachetest.Flush(t, cachetest.Connect(t, n.redisURL))
 	unknown := access.NewToken(access.NewID())
-	n.eventually(func() error {
+	waittest.Until(n, func() error {
 		got := n.askWith(http.MethodGet, detailPath, unknown)
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
 			return fmt.Errorf("an unknown token: got %d %s, want to come back", got.status, got.body)

@@ -25,7 +25,9 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/logtest"
 	"pnyx/ratelimit"
+	"pnyx/waittest"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -56,7 +58,7 @@ type node struct {
 	store    *cache.Store
 	redisURL string
 	registry *prometheus.Registry
-	log      *lockedBuffer
+	log      *logtest.Buffer
 	client   *http.Client
 }
 
@@ -102,7 +104,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	n := &node{
 		T: t, redisURL: s.redisURL, store: openStore(t, s.redisURL),
-		registry: prometheus.NewRegistry(), log: &lockedBuffer{},
+		registry: prometheus.NewRegistry(), log: &logtest.Buffer{},
 	}
 	if !s.unpublished {
 		n.publishSamples()
@@ -164,7 +166,7 @@ func samplePrices() api.Prices {
 // waitWatched waits until the node knows the state of publication.
 func (t *node) waitWatched() {
 	t.Helper()
-	t.eventually(func() error {
+	waittest.Until(t, func() error {
 		if !t.api.Watched() {
 			return errors.New("the node does not know the state of publication")
 		}
@@ -205,7 +207,7 @@ func (t *node) serve() {
 	go func() { served <- t.api.Serve(listener) }()
 	transport := &http.Transport{DisableCompression: true}
 	t.client = &http.Client{Transport: transport, Timeout: soon}
-	t.eventually(func() error { return t.reach() })
+	waittest.Until(t, func() error { return t.reach() })
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -350,41 +352,4 @@ func (t *node) decode(text string, into any) {
 	if err := decoder.Decode(into); err != nil {
 		t.Fatalf("decode %s: %v", text, err)
 	}
-}
-
-func (t *node) eventually(check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatal(err)
-		}
-	}
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -14,6 +14,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/waittest"
 )
 
 // everyPath is one path of each route that the samples have an answer for.
@@ -124,9 +125,9 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, api.CodeNotFound)
 
 	n.publishSamples()
-	n.eventually(func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
+	waittest.Until(n, func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
 	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, api.CodeNotFound)
-	n.eventually(func() error { // at its next look
+	waittest.Until(n, func() error { // at its next look
 		if got := n.wantSuccess("/v2/daos").Meta.Readiness.Status; got != governance.Ready {
 			return fmt.Errorf("readiness: got %s, want %s", got, governance.Ready)
 		}
@@ -181,7 +182,7 @@ func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
 	}
 	n := startNode(t, settings{redisURL: url})
 	stop()
-	n.eventually(func() error {
+	waittest.Until(n, func() error {
 		if err := n.store.Ping(t.Context()); err == nil {
 			return errors.New("a Redis that was stopped answers")
 		}

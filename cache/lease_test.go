@@ -10,6 +10,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 )
 
 func leaseClaims() []claim {
@@ -64,7 +65,7 @@ func leaseIsProlonged(t *bench) {
 func leaseExpires(t *bench) {
 	first, second := t.store.NewLease(200*time.Millisecond), t.store.NewLease(time.Hour)
 	t.wantAcquire("first", first, nil)
-	eventually(t.T, func() error { return second.Acquire(t.Context()) })
+	waittest.Until(t.T, func() error { return second.Acquire(t.Context()) })
 	t.wantAcquire("first, after its end", first, cache.ErrNotLeader)
 }
 

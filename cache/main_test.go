@@ -97,25 +97,6 @@ func (t *bench) wantView(key cache.Key, want string, revision uint64) {
 	}
 }
 
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatal(err)
-		}
-	}
-}
-
 // claim is what must hold on every kind of Redis.
 type claim struct {
 	name  string

@@ -12,6 +12,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/waittest"
 )
 
 func outageClaims() []claim {
@@ -21,9 +22,9 @@ func outageClaims() []claim {
 func goneIsUnavailable(t *bench) {
 	const timeout = 100 * time.Millisecond
 	store := t.open(timeout)
-	eventually(t.T, func() error { return store.Ping(t.Context()) })
+	waittest.Until(t.T, func() error { return store.Ping(t.Context()) })
 	t.kill()
-	eventually(t.T, func() error {
+	waittest.Until(t.T, func() error {
 		if err := store.Ping(t.Context()); err == nil {
 			return errors.New("a Redis that was killed answers")
 		}
@@ -90,11 +91,11 @@ func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { store.Close() })
-		eventually(t, func() error { return store.Ping(t.Context()) })
+		waittest.Until(t, func() error { return store.Ping(t.Context()) })
 		server.Pause()
 		wantUnavailable(t, store, timeout)
 		server.Resume()
-		eventually(t, func() error { return store.Ping(t.Context()) })
+		waittest.Until(t, func() error { return store.Ping(t.Context()) })
 	})
 }
 
@@ -151,7 +152,7 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 		t.Fatal(err)
 	}
 	server.Restart()
-	eventually(t.T, func() error { return t.store.Ping(t.Context()) })
+	waittest.Until(t.T, func() error { return t.store.Ping(t.Context()) })
 	if err := writer.Flush(t.Context()); err != nil {
 		t.Errorf("flush after the restart: %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pnyx/waittest"
 )
 
 const (
@@ -176,7 +178,7 @@ func (s *stage) bases() (all []string) {
 // after the fault was mended, and says when that was.
 func (s *stage) recovered(mended time.Time) (at time.Time) {
 	s.tb.Helper()
-	eventually(s.tb, recoversWithin, func() error {
+	waittest.Within(s.tb, recoversWithin, func() error {
 		if !s.poll.importedSince(mended) {
 			return errors.New("nothing was imported since")
 		}
@@ -184,7 +186,7 @@ func (s *stage) recovered(mended time.Time) (at time.Time) {
 	})
 	casts := s.poll.casts()
 	for _, n := range s.apis {
-		eventually(s.tb, recoversWithin, func() error { return errors.Join(n.isReady(), s.shows(n, casts)) })
+		waittest.Within(s.tb, recoversWithin, func() error { return errors.Join(n.isReady(), s.shows(n, casts)) })
 	}
 	return time.Now()
 }

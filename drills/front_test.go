@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // processDrills end API nodes.
@@ -102,7 +103,7 @@ func (s *stage) startFront() {
 	nginx := newProcess(s.tb, s.dir, "nginx", program(s.tb, "nginx"), nil, "-p", dir, "-c", conf, "-e", "stderr")
 	nginx.start()
 	s.front = "http://" + listen
-	eventually(s.tb, 10*time.Second, func() error {
+	waittest.Within(s.tb, 10*time.Second, func() error {
 		nginx.running()
 		return accepts(listen)
 	})

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pnyx/waittest"
 )
 
 const (
@@ -68,7 +70,7 @@ func openCrowd(t *testing.T) *crowd {
 	id, token := c.issue()
 	c.tokenID = id
 	c.open()
-	eventually(t, readyWithin, func() error { return c.knows(token) })
+	waittest.Within(t, readyWithin, func() error { return c.knows(token) })
 	c.poll = w.poll.begin()
 	c.load = newLoad(t, w, c.poll, crowdRate, drillCold, c.bases()...)
 	c.load.token, c.load.onward = token, true
@@ -122,7 +124,7 @@ func (c *crowd) killLeader() *node {
 	c.publishedNothing(others[0])
 	leading.kill()
 	began := time.Now()
-	eventually(c.tb, readyWithin, func() error {
+	waittest.Within(c.tb, readyWithin, func() error {
 		if leads, err := others[0].metric("pnyx_worker_leading"); err != nil || leads != 1 {
 			return fmt.Errorf("the other does not lead yet: %w", err)
 		}
@@ -162,7 +164,7 @@ func (c *crowd) metered() (charged int) {
 	want := fmt.Sprint([]int{requests, answers, requests - answers, answers})
 	const sums = `
 SELECT sum(requests), sum(ok), sum(failed), sum(charged) FROM usage_by_day WHERE route != 'meta.usage' AND token_id = '`
-	eventually(c.tb, readyWithin, func() error {
+	waittest.Within(c.tb, readyWithin, func() error {
 		out, err := c.world.try(c.env, "sql", "--format", "csv", sums+c.tokenID+"'")
 		if err != nil {
 			return err
@@ -205,7 +207,7 @@ func (c *crowd) agree() {
 		c.load.askEverything()
 	}
 	for _, q := range c.poll.questions() {
-		eventually(c.tb, readyWithin, func() error {
+		waittest.Within(c.tb, readyWithin, func() error {
 			var first string
 			for _, n := range c.apis {
 				r := ask(n.base+q.path, c.world.headers())

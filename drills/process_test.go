@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // endsWithin bounds how long a process may take to end after SIGTERM.
@@ -113,25 +114,6 @@ func tail(path string) string {
 	return string(text[max(0, len(text)-longest):])
 }
 
-// eventually tries until there is no error, or time is up.
-func eventually(tb testing.TB, within time.Duration, try func() error) {
-	tb.Helper()
-	deadline := time.After(within)
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			tb.Fatalf("after %s: %v", within, err)
-		case <-ticker.C:
-		}
-	}
-}
-
 // accepts says whether anybody listens at an address.
 func accepts(address string) error {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
@@ -179,7 +161,7 @@ func startRedis(tb testing.TB, dir, name string, env []string, args ...string) *
 func (r *redisServer) open() {
 	r.tb.Helper()
 	r.start()
-	eventually(r.tb, 10*time.Second, func() error {
+	waittest.Within(r.tb, 10*time.Second, func() error {
 		r.running()
 		return accepts(r.addr)
 	})

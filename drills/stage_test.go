@@ -15,6 +15,7 @@ import (
 	"pnyx/access/x402/x402test"
 	"pnyx/cache/cachetest"
 	"pnyx/porttest"
+	"pnyx/waittest"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
@@ -236,7 +237,7 @@ func (s *stage) close() {
 // ready waits until the node says so.
 func (n *node) ready() {
 	n.tb.Helper()
-	eventually(n.tb, readyWithin, func() error {
+	waittest.Within(n.tb, readyWithin, func() error {
 		n.running()
 		return n.isReady()
 	})
@@ -267,7 +268,7 @@ func (n *node) metric(name string) (float64, error) {
 // leader returns the worker that leads, and the others.
 func (s *stage) leader() (leading *node, others []*node) {
 	s.tb.Helper()
-	eventually(s.tb, 30*time.Second, func() error {
+	waittest.Within(s.tb, 30*time.Second, func() error {
 		leading, others = nil, nil
 		for _, w := range s.workers {
 			if leads, err := w.metric("pnyx_worker_leading"); err == nil && leads == 1 {
@@ -323,7 +324,7 @@ FROM
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
 LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
-	eventually(s.tb, readyWithin, func() error {
+	waittest.Within(s.tb, readyWithin, func() error {
 		out, err := s.world.try(s.env, "sql", "--format", "csv", behind)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
 			err = fmt.Errorf("%s items are still to be chronicled", lines[len(lines)-1])

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/waittest"
 )
 
 // longPublication is how much later Redis answers workers, so that a publication
@@ -47,7 +48,7 @@ func workerDrills() []drill {
 				leading, others := s.leader()
 				began := time.Now()
 				go leading.stop()
-				eventually(s.tb, 40*time.Second, func() error {
+				waittest.Within(s.tb, 40*time.Second, func() error {
 					if leads, err := others[0].metric("pnyx_worker_leading"); err != nil || leads != 1 {
 						return fmt.Errorf("the other does not lead yet: %w", err)
 					}
@@ -76,7 +77,7 @@ func (s *stage) catchPublishing() *node {
 	}
 	defer store.Close()
 	s.workerToRedis.delay(longPublication)
-	eventually(s.tb, time.Minute, func() error {
+	waittest.Within(s.tb, time.Minute, func() error {
 		leading.pause()
 		half, err := s.halfPublished(store)
 		if err != nil || !half {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pnyx/waittest"
 )
 
 // world is the data that all drills begin with, and what is true of it.
@@ -182,7 +184,7 @@ type learner struct {
 func (l *learner) ask(among *[]question, path string) question {
 	l.tb.Helper()
 	var q question
-	eventually(l.tb, 30*time.Second, func() error {
+	waittest.Within(l.tb, 30*time.Second, func() error {
 		r := ask(l.api.base+path, l.world.headers())
 		if r.transport != nil || r.status != http.StatusOK || r.Meta.Readiness.Status == "stale" {
 			return fmt.Errorf("GET %s: %d %w %s", path, r.status, r.transport, r.text)

@@ -18,6 +18,7 @@ import (
 	"pnyx/cache/cachetest"
 	"pnyx/edge"
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // benchRounds is how often each is measured, in turns, so that what else the
@@ -113,7 +114,7 @@ server { listen %[2]s; root %[1]s; } }`, dir, address)
 	t.Cleanup(func() { stop(); _ = cmd.Wait() })
 	base = "http://" + address
 	e := &nginx{TB: t, base: base, client: http.DefaultClient}
-	e.eventually(func() error {
+	waittest.Until(e, func() error {
 		got, err := e.try(http.MethodGet, "/body")
 		if err == nil && got.body != text {
 			err = fmt.Errorf("got %d %s", got.status, got.body)

@@ -14,6 +14,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // outOfDate is how long to wait for an answer that was good for a second: nginx
@@ -100,7 +101,7 @@ func TestStaleAnswersGoOnWithinTheirBounds(t *testing.T) {
 		t.Errorf("while the origin fails, without a word on stale answers: got %d, want 503", got.status)
 	}
 	status.Store(http.StatusNotFound)
-	e.eventually(func() error { // it is gone, which is no failure
+	waittest.Until(e, func() error { // it is gone, which is no failure
 		if got := e.get("/v2/daos/a"); got.status != http.StatusNotFound {
 			return fmt.Errorf("what is gone: got %d, want 404", got.status)
 		}

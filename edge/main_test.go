@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,12 +9,13 @@ import (
 	"net/http"
 	"os"
 	"os/user"
-	"sync"
 	"testing"
 	"time"
 
 	"pnyx/edge"
+	"pnyx/logtest"
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -69,7 +69,7 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 		options.User = me.Username
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	var log lockedBuffer
+	var log logtest.Buffer
 	ended := make(chan error, 1)
 	go func() { ended <- edge.Run(ctx, options, io.Discard, &log) }()
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
@@ -84,7 +84,7 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 			tb.Logf("nginx says:\n%s", log)
 		}
 	})
-	e.eventually(func() error {
+	waittest.Until(e, func() error {
 		response, err := e.client.Get("http://" + admin + "/healthz")
 		if err != nil {
 			return err
@@ -158,41 +158,4 @@ func (e *nginx) together(times int, path string) {
 	if err := errors.Join(all...); err != nil {
 		e.Error(err)
 	}
-}
-
-func (e *nginx) eventually(check func() error) {
-	e.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			e.Fatal(err)
-		}
-	}
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

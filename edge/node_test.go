@@ -25,6 +25,7 @@ import (
 	"pnyx/cache/cachetest"
 	"pnyx/governance"
 	"pnyx/ratelimit"
+	"pnyx/waittest"
 )
 
 // keys are of proposals that nodes under test know.
@@ -97,7 +98,7 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	n.nginx = startEdge(tb, "http://"+listener.Addr().String())
 	n.direct = &nginx{TB: tb, base: "http://" + listener.Addr().String(), client: n.client}
 	n.admit()
-	n.eventually(func() error {
+	waittest.Until(n, func() error {
 		if got := n.direct.get("/v2/daos/a"); got.status != http.StatusOK {
 			return fmt.Errorf("the node: got %d %s", got.status, got.body)
 		}
@@ -220,7 +221,7 @@ func (n *node) issue(month int64, scopes ...access.Scope) partner {
 // waitFor waits until the node itself gives a token's usage this status.
 func (n *node) waitFor(p partner, status int) {
 	n.Helper()
-	n.eventually(func() error {
+	waittest.Until(n, func() error {
 		got, err := n.direct.try(http.MethodHead, "/v2/meta/usage", access.HeaderToken, p.token)
 		if err == nil && got.status != status {
 			err = fmt.Errorf("usage: got %d, want %d", got.status, status)
@@ -325,7 +326,7 @@ func TestAPublicationShowsAtTheEdge(t *testing.T) {
 		want := title(n.publish(0))
 		began := time.Now()
 		var free, paid time.Duration
-		n.eventually(func() error {
+		waittest.Until(n, func() error {
 			if free == 0 && titleIn(n.get("/v2/daos/a").body) == want {
 				free = time.Since(began)
 			}
@@ -394,7 +395,7 @@ func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
 	n.wantBody(n.read(gone, path), "hit")
 	began := time.Now()
 	n.publishTokens(func(r access.Record) bool { return r.ID != gone.id })
-	n.eventually(func() error {
+	waittest.Until(n, func() error {
 		if got := n.read(gone, path); got.status != http.StatusUnauthorized {
 			return fmt.Errorf("a revoked token: got %d", got.status)
 		}

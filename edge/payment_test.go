@@ -15,6 +15,7 @@ import (
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/cache/cachetest"
+	"pnyx/waittest"
 )
 
 // till is a node that takes payments, behind an edge, with the other end of them.
@@ -178,7 +179,7 @@ func TestABodyThatTheEdgeHoldsIsStillPaidFor(t *testing.T) {
 // wantHeld waits until the edge has the body of a paid answer, by itself.
 func (t *till) wantHeld(p partner, path string) {
 	t.Helper()
-	t.eventually(func() error {
+	waittest.Until(t, func() error {
 		got := t.read(p, path)
 		if by := got.header.Get("Cache-Status"); got.status != http.StatusOK || !strings.HasSuffix(by, "pnyx-edge; hit") {
 			return fmt.Errorf("GET %s: got %d, %s, want the body that the edge holds", path, got.status, by)

@@ -15,6 +15,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/waittest"
 )
 
 // slow is a plan whose buckets do not fill within a test.
@@ -257,7 +258,7 @@ func TestNoRequestWaitsForARedisThatIsAway(t *testing.T) {
 			trouble.end(server)
 			fresh := ratelimit.Request{Caller: "b", Limits: limits, Bucket: ratelimit.Detail}
 			client := cachetest.Connect(t, server.URL)
-			eventually(t, func() error {
+			waittest.Until(t, func() error {
 				limiter.Take(t.Context(), fresh, noon)
 				if n, err := client.Exists(t.Context(), "rate:"+cache.BucketKey("b", "detail")).Result(); err != nil || n == 0 {
 					return fmt.Errorf("limits are not shared again: %w", err)

@@ -39,22 +39,3 @@ func newLimiter(t *testing.T, redisURL string, timeout time.Duration, perProcess
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 }
-
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatal(err)
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/waittest"
 )
 
 // slowLink is a way to a Redis on which every answer is late.
@@ -103,7 +104,7 @@ func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
 	link.delay.Store(0)
 	fresh := ratelimit.Request{Caller: "b", Limits: slow(1_000_000, 0), Bucket: ratelimit.Detail}
 	client := cachetest.Connect(t, server.URL)
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		limiter.Take(t.Context(), fresh, noon)
 		keys, err := client.Keys(t.Context(), "rate:*{limit:b}*").Result()
 		if err == nil && len(keys) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/waittest"
 	"pnyx/warehouse"
 	"pnyx/worker"
 )
@@ -72,7 +73,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 		}
 		return payments
 	}
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		queued, err := h.store.QueuedPayments(ctx, 10)
 		if err == nil && len(ledger()) == 3 && len(queued) == 0 {
 			return nil
@@ -86,7 +87,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 	if err := h.redis.FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		restored, err := h.store.PaymentsRestored(ctx)
 		if err == nil && !restored {
 			err = errors.New("not restored")

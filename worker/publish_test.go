@@ -17,6 +17,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/waittest"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine/enginetest"
 	"pnyx/warehouse/record"
@@ -104,30 +105,11 @@ func (h *house) appendTogether(records ...record.Record) {
 // published waits until a publication is complete: what is voted on shows before.
 func (h *house) published() (published cache.Published) {
 	h.t.Helper()
-	h.within(func() (err error) {
+	waittest.Until(h.t, func() (err error) {
 		published, err = h.store.Published(h.t.Context())
 		return err
 	})
 	return published
-}
-
-// within tries until there is no error, for a minute.
-func (h *house) within(try func() error) {
-	h.t.Helper()
-	deadline := time.After(2 * time.Minute)
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			h.t.Fatal(err)
-		case <-ticker.C:
-		}
-	}
 }
 
 func (h *house) summary(key governance.ProposalKey) (governance.VoteSummary, cache.View, error) {
@@ -143,7 +125,7 @@ func (h *house) summary(key governance.ProposalKey) (governance.VoteSummary, cac
 func (h *house) hasVotes(key governance.ProposalKey, want governance.Decimal) cache.View {
 	h.t.Helper()
 	var found cache.View
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		summary, view, err := h.summary(key)
 		if err != nil {
 			return err
@@ -201,7 +183,7 @@ func TestOnlyWhatChangedIsPublishedAgain(t *testing.T) {
 	if _, view, err := h.summary(b); err != nil || view.Revision != untouched.Revision {
 		t.Errorf("the other proposal has revision %d (%v), want %d as before", view.Revision, err, untouched.Revision)
 	}
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		dao, err := h.dao()
 		if err != nil {
 			return err
@@ -257,7 +239,7 @@ func TestAViewThatDoesNotDecodeIsPublishedAgainWhenSomebodyFindsIt(t *testing.T)
 		}
 	}
 	h.hasVotes(a, "1")
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		if asked, err := h.store.RenewalAsked(t.Context()); err != nil || asked {
 			return fmt.Errorf("still asked for: %t, %v", asked, err) //nolint:errorlint // it may be nil
 		}
@@ -286,7 +268,7 @@ func TestWhatARestartOfRedisTookBackIsPublishedAgain(t *testing.T) {
 	if after.Revision <= before.Revision {
 		t.Errorf("got revision %d, want one after %d: nothing went back", after.Revision, before.Revision)
 	}
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		published, err := h.store.Published(t.Context())
 		if err == nil && published.Whole < after.Revision {
 			err = fmt.Errorf("everything was published at %d, want it at %d or later", published.Whole, after.Revision)
@@ -347,7 +329,7 @@ func TestTimeAloneClosesAProposal(t *testing.T) {
 		return err
 	}
 	h.endSoon(ending, func() error { return counts(governance.ProposalCounts{Total: 1, Active: 1}) })
-	h.within(func() error { return counts(governance.ProposalCounts{Total: 1, Closed: 1}) })
+	waittest.Until(h.t, func() error { return counts(governance.ProposalCounts{Total: 1, Closed: 1}) })
 	summary, _, err := h.summary(keyOf("dao.eth", "ending"))
 	if err != nil || summary.Proposal.Outcome != governance.Passed {
 		t.Errorf("got outcome %s (%v), want passed", summary.Proposal.Outcome, err)
@@ -364,7 +346,7 @@ func TestAClaimedSourceMovesToItsDAO(t *testing.T) {
 
 	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
 	h.hasVotes(keyOf("dao", "a"), "1")
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		if _, _, err := h.summary(former); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("the former key still has an answer (%w)", err)
 		}
@@ -391,7 +373,7 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 	twice := vote("a", "0x2", "5")
 	twice.Choices = []string{"1", "2"}
 	h.append(twice)
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
 			return errors.New("no mismatch was counted")
 		}
@@ -400,7 +382,7 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 	if _, view, err := h.summary(key); err != nil || view.Revision != good.Revision {
 		t.Errorf("got revision %d (%v), want %d kept", view.Revision, err, good.Revision)
 	}
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		view, err := h.store.View(t.Context(), cache.DAODetailKey("dao.eth"))
 		if err != nil {
 			return err
@@ -414,7 +396,7 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 		return err
 	})
 
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		flags, err := h.warehouse.QualityFlags(t.Context(), twice.Proposal.Hash())
 		if err == nil && !slices.Contains(flags, string(governance.TotalsDisagree)) {
 			err = fmt.Errorf("got flags %v, want %s among them", flags, governance.TotalsDisagree)
@@ -436,7 +418,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	twice := vote("a", "0x2", "5")
 	twice.Choices = []string{"1", "2"}
 	h.append(twice)
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
 			return errors.New("no mismatch was counted")
 		}
@@ -459,7 +441,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	}
 	h.append(vote("a", "0x2", "5"))
 	h.hasVotes(key, "2")
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		_, err := h.dao()
 		return err
 	})
@@ -508,7 +490,7 @@ func TestEverythingIsPublishedAgainAlthoughTheClockWasSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.work(prometheus.NewRegistry())
-	h.within(func() error {
+	waittest.Until(h.t, func() error {
 		now, err := h.store.Published(t.Context())
 		if err == nil && now.Whole <= published.Revision {
 			err = fmt.Errorf("everything was published at %d, want a revision past %d", now.Whole, published.Revision)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/waittest"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/engine/enginetest"
 )
@@ -65,14 +66,14 @@ func TestKilledEngineComesBackOnTheSamePorts(t *testing.T) {
 		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() error {
+		waittest.Until(t, func() error {
 			found, err := engine.Find(options.DataDir)
 			if err == nil && found.EnginePID == killed {
 				err = errors.New("the killed engine is still published")
 			}
 			return err
 		})
-		eventually(t, func() error { // a pooled connection may be a dead one
+		waittest.Until(t, func() error { // a pooled connection may be a dead one
 			_, err := count(t.Context(), conn, "SELECT count() FROM vote")
 			return err
 		})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pnyx/porttest"
+	"pnyx/waittest"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/engine/enginetest"
 )
@@ -222,7 +223,7 @@ func busy(t *testing.T, instance engine.Instance) {
 	}()
 	t.Cleanup(func() { <-ended })
 	conn := open(t, instance.URL("default"))
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		n, err := count(t.Context(), conn, "SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'long'")
 		if err == nil && n == 0 {
 			err = errors.New("the long query does not run")

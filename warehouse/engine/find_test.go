@@ -14,6 +14,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"pnyx/waittest"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/engine/enginetest"
 )
@@ -66,7 +67,7 @@ func TestFindWaitsForNobody(t *testing.T) {
 		_, err := engine.Start(ctx, options)
 		ended <- err
 	}()
-	eventually(t, func() error {
+	waittest.Until(t, func() error {
 		found, err := engine.Find(options.DataDir)
 		if !errors.Is(err, engine.ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
 			return fmt.Errorf("find during a start: got %+v, %w, want ErrNotRunning", found, err)

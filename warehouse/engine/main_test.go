@@ -134,26 +134,6 @@ func overHTTP(t *testing.T, instance engine.Instance, user, password, query stri
 	return strings.TrimSpace(string(body)), err
 }
 
-// eventually repeats a check until it succeeds, and fails the test if it does not.
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatal(err)
-		}
-	}
-}
-
 // table fills a table of three rows.
 func table(t *testing.T, instance engine.Instance) {
 	t.Helper()
