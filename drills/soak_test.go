@@ -194,6 +194,7 @@ func median(values []float64) float64 {
 // soakReport is the run in Markdown.
 func soakReport(gauges []gauge, minutes [][]float64, sum tally, lasted time.Duration, imports int) string {
 	var out strings.Builder
+	out.WriteString("# Under load for long\n\nWritten by `make soak`: one API process, one worker, the engine, Redis.\n\n")
 	fmt.Fprintf(&out, "%s at %d requests a second, each answer checked, while a ballot was imported every %s (%d imports), on %s:\n"+
 		"%d requests, %d wrong, %d without an answer, %d refused, the slowest %d ms.\n\n",
 		lasted.Round(time.Minute), soakRate, soakImports, imports, time.Now().UTC().Format(time.DateOnly),
