@@ -22,9 +22,6 @@ const program = "redis-server"
 // soon bounds every wait for a server. Nothing waits for it when all is well.
 const soon = 30 * time.Second
 
-// poll is how often a server is asked again.
-const poll = 5 * time.Millisecond
-
 // Embedded runs the embedded Redis until the end of tb and returns its URL.
 func Embedded(tb testing.TB) string {
 	tb.Helper()
@@ -49,24 +46,4 @@ func located(tb testing.TB) string {
 	}
 	tb.Skip(err)
 	return ""
-}
-
-// eventually repeats a check until it succeeds, and ends tb if it does not.
-func eventually(tb testing.TB, check func() error) {
-	tb.Helper()
-	deadline := time.NewTimer(soon)
-	defer deadline.Stop()
-	again := time.NewTicker(poll)
-	defer again.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			tb.Fatal(err)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // Sizes of a cluster.
@@ -48,7 +49,7 @@ func RealReplicatedCluster(tb testing.TB) *Cluster {
 		replica.command(ctx, "cluster", "replicate", c.nodes[i].id(ctx))
 	}
 	for _, replica := range c.nodes[clusterPrimaries:] {
-		eventually(tb, func() error { return replica.role("slave") })
+		waittest.Until(tb, func() error { return replica.role("slave") })
 	}
 	return c
 }
@@ -86,12 +87,12 @@ func (c *Cluster) KillPrimary() *Server {
 		killed, replica = replica, killed
 	}
 	killed.Kill()
-	eventually(c.tb, func() error { return replica.role("master") })
+	waittest.Until(c.tb, func() error { return replica.role("master") })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
 	defer cancel()
 	for _, node := range c.nodes {
 		if node != killed {
-			eventually(c.tb, func() error { return node.says(ctx, "cluster_state:ok") })
+			waittest.Until(c.tb, func() error { return node.says(ctx, "cluster_state:ok") })
 		}
 	}
 	return killed
@@ -103,7 +104,7 @@ func (c *Cluster) AwaitReplicas() {
 	c.tb.Helper()
 	for first := range clusterPrimaries {
 		one, other := c.nodes[first], c.nodes[first+clusterPrimaries]
-		eventually(c.tb, func() error {
+		waittest.Until(c.tb, func() error {
 			if one.role("master") != nil {
 				one, other = other, one
 			}
@@ -135,7 +136,7 @@ func (c *Cluster) MoveSlots(slots int) {
 // none before.
 func (c *Cluster) agree() {
 	c.tb.Helper()
-	eventually(c.tb, func() error {
+	waittest.Until(c.tb, func() error {
 		first, err := c.nodes[0].slots()
 		if err != nil {
 			return err
@@ -190,7 +191,7 @@ func (c *Cluster) join() {
 		c.nodes[0].command(ctx, "cluster", "meet", host, port, node.busPort())
 	}
 	for _, node := range c.nodes {
-		eventually(c.tb, func() error {
+		waittest.Until(c.tb, func() error {
 			return node.says(ctx, "cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", clusterSlots),
 				fmt.Sprintf("cluster_known_nodes:%d", len(c.nodes)))
 		})

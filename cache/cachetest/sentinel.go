@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/waittest"
 )
 
 const (
@@ -44,7 +46,7 @@ func RealSentinels(tb testing.TB) *Sentinels {
 	replica := newServer(tb, path, "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)
 	replica.start()
 	// A Sentinel asks a primary for its replicas at once, and then every ten seconds.
-	eventually(tb, func() error { return replica.role("slave") })
+	waittest.Until(tb, func() error { return replica.role("slave") })
 	s.servers = []*Server{primary, replica}
 	for i := range sentinelNodes {
 		sentinel := newServer(tb, path)
@@ -62,7 +64,7 @@ func RealSentinels(tb testing.TB) *Sentinels {
 		s.URL += sentinel.addr
 	}
 	s.URL += "?master=" + sentinelMaster
-	eventually(tb, s.complete)
+	waittest.Until(tb, s.complete)
 	return s
 }
 
@@ -70,7 +72,7 @@ func RealSentinels(tb testing.TB) *Sentinels {
 func (s *Sentinels) Primary() *Server {
 	s.tb.Helper()
 	var primary *Server
-	eventually(s.tb, func() (err error) {
+	waittest.Until(s.tb, func() (err error) {
 		primary, err = s.named()
 		return err
 	})
@@ -87,7 +89,7 @@ func (s *Sentinels) Replica() *Server {
 // former one, which was killed or hangs.
 func (s *Sentinels) AwaitFailover(former *Server) {
 	s.tb.Helper()
-	eventually(s.tb, func() error {
+	waittest.Until(s.tb, func() error {
 		primary, err := s.named()
 		if err == nil && primary == former {
 			err = fmt.Errorf("%s is still the primary", former.addr)
@@ -103,7 +105,7 @@ func (s *Sentinels) AwaitFailover(former *Server) {
 // Restart of a former primary.
 func (s *Sentinels) AwaitReplica() {
 	s.tb.Helper()
-	eventually(s.tb, func() error {
+	waittest.Until(s.tb, func() error {
 		primary, err := s.named()
 		if err != nil {
 			return err

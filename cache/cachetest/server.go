@@ -2,21 +2,21 @@ package cachetest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os/exec"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"pnyx/logtest"
 	"pnyx/porttest"
+	"pnyx/waittest"
 )
 
 // startTries is how many ports are tried: another process may take one in the
@@ -40,7 +40,7 @@ type Server struct {
 // process is one life of a server.
 type process struct {
 	command *exec.Cmd
-	output  lockedBuffer
+	output  logtest.Buffer
 	exited  chan struct{}
 }
 
@@ -143,7 +143,7 @@ func (s *Server) launch() error {
 func (s *Server) answers() error {
 	s.tb.Helper()
 	var ended error
-	eventually(s.tb, func() error {
+	waittest.Until(s.tb, func() error {
 		select {
 		case <-s.process.exited:
 			ended = fmt.Errorf("%s at %s has ended: %s", program, s.addr, &s.process.output)
@@ -182,24 +182,4 @@ func ping(ctx context.Context, addr string) error {
 // client connects to this server alone.
 func (s *Server) client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
-}
-
-// lockedBuffer is what a process printed, and may be read while it prints.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-// String returns what was printed so far.
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
