@@ -78,7 +78,9 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 	if len(refs) == 0 {
 		return map[record.RefHash]ListedProposal{}, nil
 	}
-	rows, err := w.queryRefs(ctx, query("listed_proposals"), refs)
+	sql := fmt.Sprintf(query("listed_proposals"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
+		"proposal_ref, revision DESC", "1 BY proposal_ref")
+	rows, err := w.queryRefs(ctx, sql, refs)
 	if err != nil {
 		return nil, fmt.Errorf("read listed proposals: %w", err)
 	}

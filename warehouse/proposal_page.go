@@ -247,7 +247,8 @@ func (w *Warehouse) listStretch(
 	}
 }
 
-// listVersions returns the next rows of a stretch, current or not.
+// listVersions returns the next rows of a stretch, current or not. In the order of a
+// projection of the table, reading ends with the first rows that the conditions let through.
 func (w *Warehouse) listVersions(
 	ctx context.Context, f ProposalFilter, part stretch, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
@@ -257,7 +258,7 @@ func (w *Warehouse) listVersions(
 	if len(wanted.conditions) > 0 {
 		condition = strings.Join(wanted.conditions, "\n    AND ")
 	}
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("proposal_page"), condition, part.order()),
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("listed_proposals"), condition, part.order(), "{limit:UInt64}"),
 		append(wanted.args, clickhouse.Named("limit", limit))...)
 	return collect(rows, err, "read rows", scanListed)
 }

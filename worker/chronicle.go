@@ -120,6 +120,7 @@ func (c *chronicler) mark(ctx context.Context, changes map[string]warehouse.DAOC
 		return nil
 	}
 	writer := c.store.NewWriter(c.revision)
+	changes = maps.Clone(changes)
 	all := changes[""]
 	for _, change := range changes {
 		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals

@@ -1,4 +1,5 @@
--- Without FINAL, which takes twice as long for rows from anywhere.
+-- Without FINAL, which takes twice as long for rows from anywhere: some may be of an
+-- earlier version.
 SELECT
     proposal_ref,
     proposal_key,
@@ -17,8 +18,6 @@ SELECT
     end_at,
     revision
 FROM listed_proposals
-WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-ORDER BY
-    proposal_ref,
-    revision DESC
-LIMIT 1 BY proposal_ref
+WHERE %s
+ORDER BY %s
+LIMIT %s
