@@ -98,12 +98,7 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	n.nginx = startEdge(tb, "http://"+listener.Addr().String())
 	n.direct = &nginx{TB: tb, base: "http://" + listener.Addr().String(), client: n.client}
 	n.admit()
-	waittest.Until(n, func() error {
-		if got := n.direct.get("/v2/daos/a"); got.status != http.StatusOK {
-			return fmt.Errorf("the node: got %d %s", got.status, got.body)
-		}
-		return nil
-	})
+	waittest.Until(n, func() error { return served.Ready(context.Background()) })
 	return n
 }
 
