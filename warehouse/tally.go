@@ -59,14 +59,22 @@ func (w *Warehouse) Tallies(ctx context.Context, refs []record.RefHash) (map[rec
 	return tallies, nil
 }
 
+// mostPicked is of how many voters all rows are held in memory at once, some 300 bytes
+// a row, to pick from them. Beyond it, all rows are merged as they are read.
+const mostPicked = 250_000
+
 // tally counts by picking from what is there more than once. moving are the proposals
-// that it counted while ballots landed, and that are left out.
+// that have to be counted in another way: ballots landed meanwhile, or there is too much
+// to pick from.
 func (w *Warehouse) tally(
 	ctx context.Context, refs []record.RefHash,
 ) (tallies map[record.RefHash]Tally, moving []record.RefHash, err error) {
 	voters, err := w.repeatedVoters(ctx, refs)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(voters.hashes) > mostPicked {
+		return map[record.RefHash]Tally{}, refs, nil
 	}
 	rows, err := w.queryCounted(ctx, "tallies", refs, voters)
 	if err != nil {
@@ -160,6 +168,9 @@ func (w *Warehouse) rankings(
 	if err != nil {
 		return nil, err
 	}
+	if len(voters.hashes) > mostPicked {
+		return w.rankMerged(ctx, refs)
+	}
 	rows, err := w.queryCounted(ctx, "rankings", refs, voters)
 	if err != nil {
 		return nil, err
@@ -172,16 +183,24 @@ func (w *Warehouse) rankings(
 	if len(moving) == 0 {
 		return rankings, nil
 	}
-	rows, err = w.queryRefs(ctx, fmt.Sprintf(query("rankings"), query("merged_ballots")), moving)
-	if err != nil {
-		return nil, err
-	}
-	merged, _, err := scanRankings(rows)
+	merged, err := w.rankMerged(ctx, moving)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(rankings, merged)
 	return rankings, nil
+}
+
+// rankMerged reads the ranked ballots in one look at the table.
+func (w *Warehouse) rankMerged(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("rankings"), query("merged_ballots")), refs)
+	if err != nil {
+		return nil, err
+	}
+	rankings, _, err := scanRankings(rows)
+	return rankings, err
 }
 
 // scanRankings reads all rows, with the number of ballots that were taken as they are.

@@ -1,10 +1,15 @@
 package warehouse_test
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/shopspring/decimal"
 
+	"pnyx/governance"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -30,4 +35,62 @@ func TestAnotherVersionIsNoRecastAndNeitherCountsTwice(t *testing.T) {
 			t.Errorf("%s: got %d votes of %s, recast %v, want 2 of %d, %v", id, got.Votes, got.Power, got.Recast, want.power, want.recast)
 		}
 	}
+}
+
+// Both ways of counting are one definition written twice: votes of every shape, cast
+// again, corrected, undated, of no power, over several proposals.
+func TestPickingAndMergingCountTheSame(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3 {
+		records := make([]record.Record, 0, 400)
+		for range cap(records) {
+			records = append(records, anyBallot(t, random))
+		}
+		appendAll(t, w, records...)
+	}
+	refs := []record.RefHash{ref("p0").Hash(), ref("p1").Hash(), ref("p2").Hash()}
+	tallies, err := w.Tallies(t.Context(), refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := warehouse.TallyMerged(w, t.Context(), refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tallies) != len(refs) || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast {
+		t.Fatalf("got %+v, want many votes, some of them recast", tallies)
+	}
+	if got, want := fmt.Sprintf("%+v", tallies), fmt.Sprintf("%+v", merged); got != want {
+		t.Errorf("got\n%s\nmerged\n%s", got, want)
+	}
+	rankings, err := w.Rankings(t.Context(), refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := warehouse.RankMerged(w, t.Context(), refs); err != nil || !reflect.DeepEqual(rankings, want) {
+		t.Errorf("got\n%v\nmerged\n%v %v", rankings, want, err)
+	}
+}
+
+// anyBallot is one of few voters, on one of three proposals.
+func anyBallot(t *testing.T, random *rand.Rand) *record.Ballot {
+	t.Helper()
+	voter := random.IntN(150)
+	times := []*governance.Timestamp{nil, at("2026-01-31T23:59:59Z"), at("2026-02-01T00:00:00Z"), at("2026-02-03T00:00:00Z")}
+	b := ballot(fmt.Sprintf("p%d", random.IntN(3)), fmt.Sprintf("0x%d", voter), fmt.Sprintf("v%d-%d", voter, random.IntN(2)),
+		fmt.Sprint(1+random.IntN(3)), decimal.New(random.Int64N(1e15), -9).String(), times[random.IntN(len(times))])
+	b.VotedDayOnly, b.PowerRounded = random.IntN(5) == 0, random.IntN(5) == 0
+	switch random.IntN(4) {
+	case 0:
+		b.Choices = []string{"2", "1", "3"}[:random.IntN(4)]
+	case 1:
+		b.Choices = nil
+		weights := []decimal.Decimal{decimal.NewFromInt(random.Int64N(3)), decimal.NewFromInt(random.Int64N(3)), decimal.NewFromInt(7)}
+		if err := b.SetWeights([]string{"1", "2", "3"}, weights); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
 }

@@ -1,15 +1,17 @@
-    -- One look at the table, however much lands meanwhile.
+    -- One look at the table, however much lands meanwhile, row by row.
     SELECT
         proposal_ref,
-        power,
-        power_rounded,
         arrayMap(choice -> toString(choice), choices) AS choices,
+        toYYYYMM(voted_at) AS month,
+        toUInt64(1) AS votes,
+        power,
         shares,
         roots,
         voted_at,
-        voted_day_only,
+        voted_day_only AS day_only,
+        power_rounded AS rounded,
         observed_at,
-        false AS single,
+        toUInt64(0) AS single,
         false AS recast
     FROM latest_ballots
     WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
