@@ -59,10 +59,6 @@ func (w *Warehouse) Tallies(ctx context.Context, refs []record.RefHash) (map[rec
 	return tallies, nil
 }
 
-// mostPicked is of how many voters all rows are held in memory at once, some 300 bytes
-// a row, to pick from them. Beyond it, all rows are merged as they are read.
-const mostPicked = 250_000
-
 // tally counts by picking from what is there more than once. moving are the proposals
 // that have to be counted in another way: ballots landed meanwhile, or there is too much
 // to pick from.
@@ -73,7 +69,7 @@ func (w *Warehouse) tally(
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(voters.hashes) > mostPicked {
+	if voters.tooMany() {
 		return map[record.RefHash]Tally{}, refs, nil
 	}
 	rows, err := w.queryCounted(ctx, "tallies", refs, voters)
@@ -168,7 +164,7 @@ func (w *Warehouse) rankings(
 	if err != nil {
 		return nil, err
 	}
-	if len(voters.hashes) > mostPicked {
+	if voters.tooMany() {
 		return w.rankMerged(ctx, refs)
 	}
 	rows, err := w.queryCounted(ctx, "rankings", refs, voters)
@@ -230,6 +226,13 @@ type repeatedVoters struct {
 	// single counts the voters who have one row.
 	single map[kin]uint64
 }
+
+// mostPicked is of how many voters all rows are held in memory at once, some 300 bytes
+// a row.
+const mostPicked = 250_000
+
+// tooMany says that rows have to be merged as they are read, instead of picked from.
+func (v repeatedVoters) tooMany() bool { return len(v.hashes) > mostPicked }
 
 // kin are the proposals whose hashes of voters end alike: nearly always one.
 type kin uint64

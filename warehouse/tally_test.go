@@ -3,9 +3,9 @@ package warehouse_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -62,15 +62,16 @@ func TestPickingAndMergingCountTheSame(t *testing.T) {
 	if len(tallies) != len(refs) || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast {
 		t.Fatalf("got %+v, want many votes, some of them recast", tallies)
 	}
-	if got, want := fmt.Sprintf("%+v", tallies), fmt.Sprintf("%+v", merged); got != want {
-		t.Errorf("got\n%s\nmerged\n%s", got, want)
+	if diff := cmp.Diff(merged, tallies); diff != "" {
+		t.Errorf("tallies (-merged +picked):\n%s", diff)
 	}
 	rankings, err := w.Rankings(t.Context(), refs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := warehouse.RankMerged(w, t.Context(), refs); err != nil || !reflect.DeepEqual(rankings, want) {
-		t.Errorf("got\n%v\nmerged\n%v %v", rankings, want, err)
+	ranked, err := warehouse.RankMerged(w, t.Context(), refs)
+	if diff := cmp.Diff(ranked, rankings); err != nil || diff != "" {
+		t.Errorf("rankings: %v (-merged +picked):\n%s", err, diff)
 	}
 }
 

@@ -31,16 +31,17 @@
                 choices,
                 month,
                 repeated,
-                voter,
-                vote_id,
-                votes,
-                power,
-                shares,
-                roots,
-                voted_at,
-                day_only,
-                rounded,
-                observed_at,
+                row.1 AS voter,
+                row.2 AS vote_id,
+                row.3 AS version,
+                row.4 AS votes,
+                row.5 AS power,
+                row.6 AS shares,
+                row.7 AS roots,
+                row.8 AS voted_at,
+                row.9 AS day_only,
+                row.10 AS rounded,
+                row.11 AS observed_at,
                 row_number() OVER (PARTITION BY proposal_ref, voter, vote_id ORDER BY version DESC) AS age
             FROM
             (
@@ -49,17 +50,16 @@
                     choices,
                     toYYYYMM(voted_at) AS month,
                     repeated,
-                    count() AS all_votes,
-                    sum(power) AS all_power,
-                    sumForEach(shares) AS all_shares,
-                    sumForEach(roots) AS all_roots,
-                    max(voted_at) AS last_voted_at,
-                    countIf(voted_day_only) AS all_day_only,
-                    countIf(power_rounded) AS all_rounded,
-                    max(observed_at) AS last_observed_at,
-                    groupArrayIf(
-                        (voter, vote_id, version, power, shares, roots, voted_at, voted_day_only, power_rounded, observed_at),
-                        repeated
+                    if(
+                        repeated,
+                        groupArrayIf(
+                            (voter, vote_id, version, 1, power, shares, roots, voted_at, voted_day_only, power_rounded, observed_at),
+                            repeated
+                        ),
+                        [(
+                            '', '', 0, count(), sum(power), sumForEach(shares), sumForEach(roots), max(voted_at),
+                            countIf(voted_day_only), countIf(power_rounded), max(observed_at)
+                        )]
                     ) AS held
                 FROM
                 (
@@ -77,18 +77,7 @@
                     notEmpty(shares),
                     notEmpty(roots)
             )
-            ARRAY JOIN
-                if(repeated, held.1, ['']) AS voter,
-                if(repeated, held.2, ['']) AS vote_id,
-                if(repeated, held.3, [0]) AS version,
-                if(repeated, arrayMap(row -> toUInt64(1), held), [all_votes]) AS votes,
-                if(repeated, held.4, [all_power]) AS power,
-                if(repeated, held.5, [all_shares]) AS shares,
-                if(repeated, held.6, [all_roots]) AS roots,
-                if(repeated, held.7, [last_voted_at]) AS voted_at,
-                if(repeated, held.8, [all_day_only]) AS day_only,
-                if(repeated, held.9, [all_rounded]) AS rounded,
-                if(repeated, held.10, [last_observed_at]) AS observed_at
+            ARRAY JOIN held AS row
         )
         WHERE NOT repeated OR age = 1
     )

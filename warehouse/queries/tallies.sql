@@ -1,5 +1,5 @@
--- Of rows that are one ballot or a sum of alike ones; names differ from theirs, so that
--- no sum is taken of a sum.
+-- Of rows that are one ballot or a sum of alike ones. Their columns go by their table, as
+-- some of the sums have the same names.
 SELECT
     proposal_ref,
     sum(ballot.votes) AS votes,
