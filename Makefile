@@ -15,7 +15,7 @@ BUILT    ?=
 
 # No C compiler is needed; only the race detector of the tests needs one. What loads the
 # embedded ClickHouse needs the C library of the system: -tags static leaves it out.
-BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.built=$(BUILT)"
+BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X pnyx/cmd.version=$(VERSION) -X pnyx/cmd.commit=$(COMMIT) -X pnyx/cmd.built=$(BUILT)"
 
 .DEFAULT_GOAL := help
 
@@ -64,17 +64,17 @@ test-x402: engine ## Let the published x402 client pay, over a chain of its own 
 .PHONY: test-cluster
 test-cluster: engine redis ## Run over Redis Cluster, Sentinel, two shards and many processes, and break some (ten minutes)
 	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 PNYX_TEST_BINARY=$(CURDIR)/$(BIN) \
-	  $(GO) test -timeout 15m -count 1 -p 1 -v -run 'TestOver' . ./drills
+	  $(GO) test -timeout 15m -count 1 -p 1 -v -run 'TestOver' ./test/e2e ./test/drills
 
 .PHONY: test-drills
 test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/docs/drills.md \
-	  $(GO) test -count=1 -v -timeout 3h -run 'TestDrills/$(DRILLS)' ./drills
+	  $(GO) test -count=1 -v -timeout 3h -run 'TestDrills/$(DRILLS)' ./test/drills
 
 .PHONY: soak
 soak: engine redis ## Ask at a steady rate for an hour (SOAK=10m for less), fail on growth, and renew docs/soak.md
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md \
-	  $(GO) test -count=1 -v -timeout 30h -run TestSoak ./drills
+	  $(GO) test -count=1 -v -timeout 30h -run TestSoak ./test/drills
 
 .PHONY: test-edge
 test-edge: nginx ## Let a hundred thousand requests and changes interleave at the edge
@@ -131,7 +131,7 @@ lint: ## Run the linters
 	@[ -x $(LINT) ] && $(LINT) version 2>/dev/null | grep -q '$(LINT_VERSION:v%=%)' || \
 	  { echo "building golangci-lint $(LINT_VERSION)"; \
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
-	@for module in . bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@for module in . test/bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 .PHONY: alerts-check
 alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)
@@ -147,13 +147,13 @@ docs: build ## Renew the generated parts of the documents
 
 .PHONY: bench
 bench: engine bench-tools ## Measure beside yardsticks, and write docs/bench.md (BENCH=quick: under 3 minutes)
-	@cd bench && $(BUILD) -mod=mod -o ../bin/pnyx-bench .
+	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 
 SCALE := 1,5,20
 .PHONY: bench-scale
 bench-scale: engine bench-tools ## Measure how everything grows, and write docs/scale.md (SCALE=1,5,20 million ballots; long)
-	@cd bench && $(BUILD) -mod=mod -o ../bin/pnyx-bench .
+	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench scale -sizes $(SCALE)
 
 .PHONY: bench-tools

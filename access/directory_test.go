@@ -12,9 +12,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -24,8 +23,8 @@ const soon = time.Minute
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) {
-	cachetest.Quiet()
-	goleak.VerifyTestMain(m, cachetest.Leftover())
+	env.QuietRedis()
+	goleak.VerifyTestMain(m, env.RedisLeftover())
 }
 
 // desk is a directory, and the Redis that it is a copy of.
@@ -40,7 +39,7 @@ type desk struct {
 
 func newDesk(t *testing.T, launchedAt time.Time) *desk {
 	t.Helper()
-	url := cachetest.Embedded(t)
+	url := env.EmbeddedRedis(t)
 	store, err := cache.Open(url, soon)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +73,7 @@ func (t *desk) publish(records ...access.Record) {
 func (t *desk) wantSoon(token string, now time.Time, want error) *access.Caller {
 	t.Helper()
 	var caller *access.Caller
-	waittest.Until(t, func() (err error) {
+	env.Until(t, func() (err error) {
 		if caller, err = t.directory.Identify(token, now); !errors.Is(err, want) {
 			return fmt.Errorf("got %v, want %v", err, want) //nolint:errorlint // either may be nil
 		}
@@ -166,7 +165,7 @@ func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
 func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, time.Time{})
-	client := cachetest.Connect(t, d.url)
+	client := env.RedisClient(t, d.url)
 	known, token := newRecord(access.V2All)
 	fresh, freshToken := newRecord(access.V2All)
 	unknown := access.NewToken(access.NewID())
@@ -177,7 +176,7 @@ func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
 	d.wantSoon(token, noon, nil)
 	d.wantSoon(unknown, noon, access.ErrUnauthorized)
 
-	cachetest.Flush(t, client)
+	env.FlushRedis(t, client)
 	d.wantSoon(unknown, noon, access.ErrUnknowable)
 	d.wantSoon(token, noon, nil)
 	d.wantSoon(token+"x", noon, access.ErrUnauthorized)

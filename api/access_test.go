@@ -12,9 +12,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // detailPath and timelinePath are paid.
@@ -46,7 +45,7 @@ func (t *node) publishTokens(records ...access.Record) {
 func (t *node) admits(token string, records ...access.Record) {
 	t.Helper()
 	t.publishTokens(records...)
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		got := t.askWith(http.MethodHead, "/v2/meta/usage", token)
 		if got.status == http.StatusUnauthorized || got.status == http.StatusServiceUnavailable {
 			return fmt.Errorf("the token is not known: got %d", got.status)
@@ -128,9 +127,9 @@ func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
 	n := newNode(t)
 	record, token := partner(ratelimit.Custom, access.V2All)
 	n.admits(token, record)
-	cachetest.Flush(t, cachetest.Connect(t, n.redisURL))
+	env.FlushRedis(t, env.RedisClient(t, n.redisURL))
 	unknown := access.NewToken(access.NewID())
-	waittest.Until(n, func() error {
+	env.Until(n, func() error {
 		got := n.askWith(http.MethodGet, detailPath, unknown)
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
 			return fmt.Errorf("an unknown token: got %d %s, want to come back", got.status, got.body)

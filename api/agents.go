@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"pnyx/api/openapi"
+	"pnyx/api/doc/openapi"
 )
 
 // mimeLinkset is the form of an API catalog (RFC 9264, RFC 9727).

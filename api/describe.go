@@ -3,7 +3,7 @@ package api
 import (
 	"reflect"
 
-	"pnyx/api/openapi"
+	"pnyx/api/doc/openapi"
 	"pnyx/governance"
 )
 

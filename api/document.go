@@ -14,7 +14,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
-	"pnyx/api/openapi"
+	"pnyx/api/doc/openapi"
 )
 
 // SurfaceVersion is the version of what the API answers to: it changes with every

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/api"
-	"pnyx/api/openapi/openapitest"
+	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/governance"
 )
 

@@ -1,6 +1,6 @@
 package api
 
-import "pnyx/api/openapi"
+import "pnyx/api/doc/openapi"
 
 // fields says what is in the fields of answers, by their public names: most occur in
 // several answers and mean the same in each. Where a field's own comment says more,

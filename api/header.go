@@ -6,7 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access/x402"
-	"pnyx/api/openapi"
+	"pnyx/api/doc/openapi"
 )
 
 // describeHeaders says what is in the headers of answers.

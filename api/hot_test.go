@@ -17,9 +17,9 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
 	"pnyx/ratelimit"
+	"pnyx/test/env"
 )
 
 // hotPath is answered from the node's own copy, again and again.
@@ -29,7 +29,7 @@ const hotPath = "/v2/daos/uniswap"
 // at hand.
 func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
 	tb.Helper()
-	url := cachetest.Embedded(tb)
+	url := env.EmbeddedRedis(tb)
 	store, err := cache.Open(url, soon)
 	if err != nil {
 		tb.Fatal(err)

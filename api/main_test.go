@@ -23,11 +23,9 @@ import (
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
-	"pnyx/logtest"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -41,8 +39,8 @@ const staleAfter = 15 * time.Second
 var noon = time.Date(2024, 3, 1, 12, 0, 0, int(5*time.Millisecond), time.UTC)
 
 func TestMain(m *testing.M) {
-	cachetest.Quiet()
-	goleak.VerifyTestMain(m, cachetest.Leftover(),
+	env.QuietRedis()
+	goleak.VerifyTestMain(m, env.RedisLeftover(),
 		// It keeps the Date header of every server of the process, and never ends.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		// It notices the end of its server at its next round, up to ten seconds later.
@@ -58,7 +56,7 @@ type node struct {
 	store    *cache.Store
 	redisURL string
 	registry *prometheus.Registry
-	log      *logtest.Buffer
+	log      *env.Buffer
 	client   *http.Client
 }
 
@@ -97,14 +95,14 @@ func newNode(t *testing.T) *node {
 func startNode(t *testing.T, s settings) *node {
 	t.Helper()
 	if s.redisURL == "" {
-		s.redisURL = cachetest.Embedded(t)
+		s.redisURL = env.EmbeddedRedis(t)
 	}
 	if s.clock == nil {
 		s.clock = func() time.Time { return noon }
 	}
 	n := &node{
 		T: t, redisURL: s.redisURL, store: openStore(t, s.redisURL),
-		registry: prometheus.NewRegistry(), log: &logtest.Buffer{},
+		registry: prometheus.NewRegistry(), log: &env.Buffer{},
 	}
 	if !s.unpublished {
 		n.publishSamples()
@@ -166,7 +164,7 @@ func samplePrices() api.Prices {
 // waitWatched waits until the node knows the state of publication.
 func (t *node) waitWatched() {
 	t.Helper()
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		if !t.api.Watched() {
 			return errors.New("the node does not know the state of publication")
 		}
@@ -207,7 +205,7 @@ func (t *node) serve() {
 	go func() { served <- t.api.Serve(listener) }()
 	transport := &http.Transport{DisableCompression: true}
 	t.client = &http.Client{Transport: transport, Timeout: soon}
-	waittest.Until(t, func() error { return t.reach() })
+	env.Until(t, func() error { return t.reach() })
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), soon)

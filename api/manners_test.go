@@ -19,7 +19,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
-	"pnyx/api/openapi/openapitest"
+	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/governance"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"pnyx/api/openapi"
+	"pnyx/api/doc/openapi"
 )
 
 // describeParam is a parameter as OpenAPI says it.

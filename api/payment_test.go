@@ -14,7 +14,7 @@ import (
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
+	"pnyx/test/env"
 )
 
 // paidPath costs something.
@@ -30,7 +30,7 @@ type till struct {
 
 func newTill(t *testing.T) *till {
 	t.Helper()
-	return newTillAt(t, cachetest.Embedded(t), x402test.NewLedger(t))
+	return newTillAt(t, env.EmbeddedRedis(t), x402test.NewLedger(t))
 }
 
 func newTillAt(t *testing.T, redisURL string, ledger *x402test.Ledger) *till {
@@ -156,7 +156,7 @@ func TestAPaymentOpensARouteOnce(t *testing.T) {
 
 func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 	t.Parallel()
-	redisURL, ledger := cachetest.Embedded(t), x402test.NewLedger(t)
+	redisURL, ledger := env.EmbeddedRedis(t), x402test.NewLedger(t)
 	nodes := []*till{newTillAt(t, redisURL, ledger), newTillAt(t, redisURL, ledger)}
 	payment := nodes[0].sign(paidPath)
 	var mu sync.Mutex

@@ -12,9 +12,8 @@ import (
 
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // everyPath is one path of each route that the samples have an answer for.
@@ -125,9 +124,9 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, api.CodeNotFound)
 
 	n.publishSamples()
-	waittest.Until(n, func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
+	env.Until(n, func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
 	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, api.CodeNotFound)
-	waittest.Until(n, func() error { // at its next look
+	env.Until(n, func() error { // at its next look
 		if got := n.wantSuccess("/v2/daos").Meta.Readiness.Status; got != governance.Ready {
 			return fmt.Errorf("readiness: got %s, want %s", got, governance.Ready)
 		}
@@ -146,7 +145,7 @@ func TestWhatIsMissingIsNotFoundOnlyWhenEverythingIsPublished(t *testing.T) {
 	for _, path := range unknown {
 		n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
 	}
-	cachetest.Flush(t, cachetest.Connect(t, n.redisURL))
+	env.FlushRedis(t, env.RedisClient(t, n.redisURL))
 	for _, path := range append(unknown, everyPath()...) {
 		n.wantUnavailable(path)
 	}
@@ -182,7 +181,7 @@ func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
 	}
 	n := startNode(t, settings{redisURL: url})
 	stop()
-	waittest.Until(n, func() error {
+	env.Until(n, func() error {
 		if err := n.store.Ping(t.Context()); err == nil {
 			return errors.New("a Redis that was stopped answers")
 		}
@@ -222,7 +221,7 @@ func TestAViewThatIsWithheldIsUnavailableAndNotAskedForAgain(t *testing.T) {
 func TestAListThatLostARowIsUnavailable(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	client := cachetest.Connect(t, n.redisURL)
+	client := env.RedisClient(t, n.redisURL)
 	rows, err := client.Keys(t.Context(), "*{daos}:rows").Result()
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("rows of the directory: got %v, %v, want one hash", rows, err)

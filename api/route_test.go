@@ -17,7 +17,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
+	"pnyx/test/env"
 )
 
 func TestRoutesAreDescribed(t *testing.T) {
@@ -173,7 +173,7 @@ func FuzzParams(f *testing.F) {
 // published and little is there.
 func newHandler(f *testing.F) fasthttp.RequestHandler {
 	f.Helper()
-	url := cachetest.Embedded(f)
+	url := env.EmbeddedRedis(f)
 	store, err := cache.Open(url, soon)
 	if err != nil {
 		f.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // wantUnchanged checks that the caller is told to use what it has.
@@ -55,7 +55,7 @@ func TestANewRevisionHasANewName(t *testing.T) {
 	n := newNode(t)
 	etag := n.ask(http.MethodGet, detailPath, nil).header.Get("Etag")
 	n.write(2, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): countedDetail()})
-	waittest.Until(n, func() error { // the node's own copy lasts a second
+	env.Until(n, func() error { // the node's own copy lasts a second
 		got := n.ask(http.MethodGet, detailPath, http.Header{"If-None-Match": {etag}})
 		if got.status != http.StatusOK || got.header.Get("Etag") == etag {
 			return fmt.Errorf("got %d, ETag %s", got.status, got.header.Get("Etag"))

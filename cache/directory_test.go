@@ -10,8 +10,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func directoryClaims() []claim {
@@ -140,7 +140,7 @@ func unwrittenDirectoryIsMiss(t *bench) {
 	}
 	check("before the first row")
 	t.setDAOs(1, governance.DAOListItem{DAOID: "a"})
-	cachetest.Flush(t, t.raw)
+	env.FlushRedis(t, t.raw)
 	check("after a flush")
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 func leaseClaims() []claim {
@@ -65,7 +64,7 @@ func leaseIsProlonged(t *bench) {
 func leaseExpires(t *bench) {
 	first, second := t.store.NewLease(200*time.Millisecond), t.store.NewLease(time.Hour)
 	t.wantAcquire("first", first, nil)
-	waittest.Until(t.T, func() error { return second.Acquire(t.Context()) })
+	env.Until(t.T, func() error { return second.Acquire(t.Context()) })
 	t.wantAcquire("first, after its end", first, cache.ErrNotLeader)
 }
 
@@ -124,7 +123,7 @@ func flushedIsUnpublished(t *bench) {
 	if err := setPublished(t.Context(), lease, cache.Published{Revision: 1}); err != nil {
 		t.Fatal(err)
 	}
-	cachetest.Flush(t, t.raw)
+	env.FlushRedis(t, t.raw)
 	if err := check("after a flush"); err != nil {
 		t.Error(err)
 	}

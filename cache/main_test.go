@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -19,8 +19,8 @@ import (
 const soon = time.Minute
 
 func TestMain(m *testing.M) {
-	cachetest.Quiet()
-	goleak.VerifyTestMain(m, cachetest.Leftover())
+	env.QuietRedis()
+	goleak.VerifyTestMain(m, env.RedisLeftover())
 }
 
 // bench is a test of a store, on an empty Redis of its own.
@@ -38,7 +38,7 @@ type bench struct {
 // newBench connects to a Redis.
 func newBench(t *testing.T, url string, kill func()) *bench {
 	t.Helper()
-	b := &bench{T: t, url: url, raw: cachetest.Connect(t, url), kill: kill}
+	b := &bench{T: t, url: url, raw: env.RedisClient(t, url), kill: kill}
 	b.store = b.open(soon)
 	return b
 }
@@ -129,7 +129,7 @@ func TestOnARealRedis(t *testing.T) {
 	for _, claim := range claims() {
 		t.Run(claim.name, func(t *testing.T) {
 			t.Parallel()
-			server := cachetest.RealRedis(t)
+			server := env.Redis(t)
 			claim.check(newBench(t, server.URL, server.Kill))
 		})
 	}
@@ -138,11 +138,11 @@ func TestOnARealRedis(t *testing.T) {
 //nolint:tparallel // a cluster takes seconds to start: the claims share one
 func TestOnARedisCluster(t *testing.T) {
 	t.Parallel()
-	cluster := cachetest.RealCluster(t)
+	cluster := env.RedisCluster(t)
 	for _, claim := range claims() {
 		t.Run(claim.name, func(t *testing.T) {
 			b := newBench(t, cluster.URL, cluster.Kill)
-			cachetest.Flush(t, b.raw)
+			env.FlushRedis(t, b.raw)
 			claim.check(b)
 		})
 	}

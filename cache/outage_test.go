@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 func outageClaims() []claim {
@@ -22,9 +21,9 @@ func outageClaims() []claim {
 func goneIsUnavailable(t *bench) {
 	const timeout = 100 * time.Millisecond
 	store := t.open(timeout)
-	waittest.Until(t.T, func() error { return store.Ping(t.Context()) })
+	env.Until(t.T, func() error { return store.Ping(t.Context()) })
 	t.kill()
-	waittest.Until(t.T, func() error {
+	env.Until(t.T, func() error {
 		if err := store.Ping(t.Context()); err == nil {
 			return errors.New("a Redis that was killed answers")
 		}
@@ -85,17 +84,17 @@ func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 	}
 	t.Run("a server that used to answer", func(t *testing.T) {
 		t.Parallel()
-		server := cachetest.RealRedis(t)
+		server := env.Redis(t)
 		store, err := cache.Open(server.URL, timeout)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { store.Close() })
-		waittest.Until(t, func() error { return store.Ping(t.Context()) })
+		env.Until(t, func() error { return store.Ping(t.Context()) })
 		server.Pause()
 		wantUnavailable(t, store, timeout)
 		server.Resume()
-		waittest.Until(t, func() error { return store.Ping(t.Context()) })
+		env.Until(t, func() error { return store.Ping(t.Context()) })
 	})
 }
 
@@ -129,7 +128,7 @@ func silentServer(t *testing.T) string {
 
 func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 	tt.Parallel()
-	server := cachetest.RealRedis(tt)
+	server := env.Redis(tt)
 	t := newBench(tt, server.URL, server.Kill)
 	lease := t.store.NewLease(time.Hour)
 	work := func() {
@@ -152,7 +151,7 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 		t.Fatal(err)
 	}
 	server.Restart()
-	waittest.Until(t.T, func() error { return t.store.Ping(t.Context()) })
+	env.Until(t.T, func() error { return t.store.Ping(t.Context()) })
 	if err := writer.Flush(t.Context()); err != nil {
 		t.Errorf("flush after the restart: %v", err)
 	}

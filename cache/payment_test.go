@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func paymentClaims() []claim {
@@ -171,7 +171,7 @@ func forgottenAtTheEnd(t *bench) {
 
 func TestAPaymentThatDoesNotDecodeIsAMiss(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, cachetest.Embedded(t), nil)
+	b := newBench(t, env.EmbeddedRedis(t), nil)
 	b.set(cache.PaymentKey("x"), "c?")
 	if _, err := b.store.Payment(t.Context(), "x"); !errors.Is(err, cache.ErrBroken) || !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("got %v, want %v", err, cache.ErrBroken)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
+	"pnyx/test/env"
 )
 
 // check opens a store and has its servers checked.
@@ -29,8 +29,8 @@ func wantMisfit(t *testing.T, url, word string) {
 
 func TestARedisThatEvictsAnyKeyIsNoneForPnyx(t *testing.T) {
 	t.Parallel()
-	server := cachetest.RealRedis(t)
-	client := cachetest.Connect(t, server.URL)
+	server := env.Redis(t)
+	client := env.RedisClient(t, server.URL)
 	for _, c := range []struct {
 		policy, limit string
 		fits          bool
@@ -63,17 +63,17 @@ func TestARedisThatEvictsAnyKeyIsNoneForPnyx(t *testing.T) {
 
 func TestAURLThatNamesAnotherKindOfRedisIsFoundOut(t *testing.T) {
 	t.Parallel()
-	if err := check(t, cachetest.Embedded(t)); err != nil {
+	if err := check(t, env.EmbeddedRedis(t)); err != nil {
 		t.Errorf("the embedded one: %v", err)
 	}
-	cluster := cachetest.RealCluster(t).URL
+	cluster := env.RedisCluster(t).URL
 	if err := check(t, cluster); err != nil {
 		t.Errorf("a Cluster: %v", err)
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(cluster, "redis+cluster://"), ",")
 	wantMisfit(t, "redis://"+first, "redis+cluster://")
 
-	sentinels := cachetest.RealSentinels(t)
+	sentinels := env.RedisSentinels(t)
 	if err := check(t, sentinels.URL); err != nil {
 		t.Errorf("Sentinels: %v", err)
 	}

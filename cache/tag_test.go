@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func openEmbedded(t *testing.T) *cache.Store {
 	t.Helper()
-	store, err := cache.Open(cachetest.Embedded(t), soon)
+	store, err := cache.Open(env.EmbeddedRedis(t), soon)
 	if err != nil {
 		t.Fatal(err)
 	}

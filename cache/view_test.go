@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func viewClaims() []claim {
@@ -172,7 +172,7 @@ func brokenViewIsMiss(t *bench) {
 			t.Errorf("%s: got %v, want %v", name, err, cache.ErrMiss)
 		}
 	}
-	cachetest.Flush(t, t.raw)
+	env.FlushRedis(t, t.raw)
 	t.setView(1, key, "a text, not a DAO")
 	view, err := t.store.View(t.Context(), key)
 	if err != nil {

@@ -15,10 +15,8 @@ import (
 	"testing"
 
 	"pnyx/access"
-	"pnyx/cache/cachetest"
 	"pnyx/edge"
-	"pnyx/porttest"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // benchRounds is how often each is measured, in turns, so that what else the
@@ -32,7 +30,7 @@ func TestHitsBesideAFile(t *testing.T) {
 		t.Skip("is `make bench-edge`")
 	}
 	requireNginx(t)
-	n := startNodeOn(t, cachetest.RealRedis(t).URL, nil)
+	n := startNodeOn(t, env.Redis(t).URL, nil)
 	p := n.issue(1_000_000_000, "v2:paid:*")
 	paid := n.read(p, pathOf(0))
 	file := serveFile(t, paid.body)
@@ -88,7 +86,7 @@ func wrk(t *testing.T, url string, headers ...string) float64 {
 // serveFile has nginx serve a text as a file, with the workers that an edge has.
 func serveFile(t *testing.T, text string) (base string) {
 	t.Helper()
-	dir, address := t.TempDir(), porttest.FreeAddress(t)
+	dir, address := t.TempDir(), env.FreeAddress(t)
 	if err := os.WriteFile(filepath.Join(dir, "body"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +112,7 @@ server { listen %[2]s; root %[1]s; } }`, dir, address)
 	t.Cleanup(func() { stop(); _ = cmd.Wait() })
 	base = "http://" + address
 	e := &nginx{TB: t, base: base, client: http.DefaultClient}
-	waittest.Until(e, func() error {
+	env.Until(e, func() error {
 		got, err := e.try(http.MethodGet, "/body")
 		if err == nil && got.body != text {
 			err = fmt.Errorf("got %d %s", got.status, got.body)

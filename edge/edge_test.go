@@ -13,8 +13,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
-	"pnyx/porttest"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // outOfDate is how long to wait for an answer that was good for a second: nginx
@@ -101,7 +100,7 @@ func TestStaleAnswersGoOnWithinTheirBounds(t *testing.T) {
 		t.Errorf("while the origin fails, without a word on stale answers: got %d, want 503", got.status)
 	}
 	status.Store(http.StatusNotFound)
-	waittest.Until(e, func() error { // it is gone, which is no failure
+	env.Until(e, func() error { // it is gone, which is no failure
 		if got := e.get("/v2/daos/a"); got.status != http.StatusNotFound {
 			return fmt.Errorf("what is gone: got %d, want 404", got.status)
 		}
@@ -267,8 +266,8 @@ func TestTheEdgeRefusesInTheEnvelope(t *testing.T) {
 func TestAnEdgeWithoutAHostListensOnEveryAddress(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
-	port := porttest.Free(t)
-	e := startEdgeAt(t, o.URL, ":"+port, ":"+porttest.Free(t))
+	port := env.Free(t)
+	e := startEdgeAt(t, o.URL, ":"+port, ":"+env.Free(t))
 	callers := []string{"127.0.0.1"}
 	if probe, err := net.Listen("tcp6", "[::1]:0"); err == nil {
 		probe.Close()

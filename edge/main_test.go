@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"pnyx/edge"
-	"pnyx/logtest"
-	"pnyx/porttest"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -54,7 +52,7 @@ type nginx struct {
 // startEdge runs an edge before an origin until the end of the test.
 func startEdge(tb testing.TB, origin string) *nginx {
 	tb.Helper()
-	return startEdgeAt(tb, origin, porttest.FreeAddress(tb), porttest.FreeAddress(tb))
+	return startEdgeAt(tb, origin, env.FreeAddress(tb), env.FreeAddress(tb))
 }
 
 // startEdgeAt runs an edge that listens at such addresses.
@@ -69,7 +67,7 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 		options.User = me.Username
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	var log logtest.Buffer
+	var log env.Buffer
 	ended := make(chan error, 1)
 	go func() { ended <- edge.Run(ctx, options, io.Discard, &log) }()
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
@@ -84,7 +82,7 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 			tb.Logf("nginx says:\n%s", log)
 		}
 	})
-	waittest.Until(e, func() error {
+	env.Until(e, func() error {
 		response, err := e.client.Get("http://" + admin + "/healthz")
 		if err != nil {
 			return err

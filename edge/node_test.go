@@ -22,10 +22,9 @@ import (
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // keys are of proposals that nodes under test know.
@@ -52,7 +51,7 @@ type node struct {
 func startNode(tb testing.TB) *node {
 	tb.Helper()
 	requireNginx(tb)
-	return startNodeOn(tb, cachetest.Embedded(tb), nil)
+	return startNodeOn(tb, env.EmbeddedRedis(tb), nil)
 }
 
 // startNodeOn is startNode on a Redis, and with somewhere to pay, if any.
@@ -98,7 +97,7 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	n.nginx = startEdge(tb, "http://"+listener.Addr().String())
 	n.direct = &nginx{TB: tb, base: "http://" + listener.Addr().String(), client: n.client}
 	n.admit()
-	waittest.Until(n, func() error { return served.Ready(context.Background()) })
+	env.Until(n, func() error { return served.Ready(context.Background()) })
 	return n
 }
 
@@ -216,7 +215,7 @@ func (n *node) issue(month int64, scopes ...access.Scope) partner {
 // waitFor waits until the node itself gives a token's usage this status.
 func (n *node) waitFor(p partner, status int) {
 	n.Helper()
-	waittest.Until(n, func() error {
+	env.Until(n, func() error {
 		got, err := n.direct.try(http.MethodHead, "/v2/meta/usage", access.HeaderToken, p.token)
 		if err == nil && got.status != status {
 			err = fmt.Errorf("usage: got %d, want %d", got.status, status)
@@ -321,7 +320,7 @@ func TestAPublicationShowsAtTheEdge(t *testing.T) {
 		want := title(n.publish(0))
 		began := time.Now()
 		var free, paid time.Duration
-		waittest.Until(n, func() error {
+		env.Until(n, func() error {
 			if free == 0 && titleIn(n.get("/v2/daos/a").body) == want {
 				free = time.Since(began)
 			}
@@ -390,7 +389,7 @@ func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
 	n.wantBody(n.read(gone, path), "hit")
 	began := time.Now()
 	n.publishTokens(func(r access.Record) bool { return r.ID != gone.id })
-	waittest.Until(n, func() error {
+	env.Until(n, func() error {
 		if got := n.read(gone, path); got.status != http.StatusUnauthorized {
 			return fmt.Errorf("a revoked token: got %d", got.status)
 		}

@@ -14,8 +14,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
-	"pnyx/cache/cachetest"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // till is a node that takes payments, behind an edge, with the other end of them.
@@ -30,7 +29,7 @@ func newTill(t *testing.T) *till {
 	t.Helper()
 	requireNginx(t)
 	ledger := x402test.NewLedger(t)
-	return &till{node: startNodeOn(t, cachetest.Embedded(t), ledger), ledger: ledger, wallet: x402test.NewWallet(t)}
+	return &till{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: x402test.NewWallet(t)}
 }
 
 // sign pays for a path by the challenge of the edge, without sending it.
@@ -179,7 +178,7 @@ func TestABodyThatTheEdgeHoldsIsStillPaidFor(t *testing.T) {
 // wantHeld waits until the edge has the body of a paid answer, by itself.
 func (t *till) wantHeld(p partner, path string) {
 	t.Helper()
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		got := t.read(p, path)
 		if by := got.header.Get("Cache-Status"); got.status != http.StatusOK || !strings.HasSuffix(by, "pnyx-edge; hit") {
 			return fmt.Errorf("GET %s: got %d, %s, want the body that the edge holds", path, got.status, by)

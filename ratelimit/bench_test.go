@@ -11,17 +11,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/test/env"
 )
 
 // BenchmarkTake compares bucket and month together with a bare Allow of redis_rate,
 // both through an auto-pipeliner, for many callers at once.
 func BenchmarkTake(b *testing.B) {
-	server := cachetest.RealRedis(b)
+	server := env.Redis(b)
 	const wide = 1_000_000
 	b.Run("bare", func(b *testing.B) {
-		client := cachetest.Connect(b, server.URL)
+		client := env.RedisClient(b, server.URL)
 		pipeliner, err := client.AutoPipelineWithOptions(redis.DefaultBlockingAutoPipelineOptions())
 		if err != nil {
 			b.Fatal(err)

@@ -13,9 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // slow is a plan whose buckets do not fill within a test.
@@ -46,7 +45,7 @@ func crowd(t *testing.T, clients, times int, r ratelimit.Request, limiters ...*r
 func TestTwoProcessesShareABucketUnlessToldNotTo(t *testing.T) {
 	t.Parallel()
 	for perProcess, want := range map[bool]int64{false: 40, true: 80} {
-		server := cachetest.RealRedis(t)
+		server := env.Redis(t)
 		first := newLimiter(t, server.URL, soon, perProcess)
 		second := newLimiter(t, server.URL, soon, perProcess)
 		r := ratelimit.Request{Caller: "a", Limits: slow(40, 1000), Bucket: ratelimit.Standard}
@@ -58,7 +57,7 @@ func TestTwoProcessesShareABucketUnlessToldNotTo(t *testing.T) {
 
 func TestAMonthIsExactForManyClientsOfManyProcesses(t *testing.T) {
 	t.Parallel()
-	server := cachetest.RealRedis(t)
+	server := env.Redis(t)
 	var limiters []*ratelimit.Limiter
 	for range 3 {
 		limiters = append(limiters, newLimiter(t, server.URL, soon, false))
@@ -79,7 +78,7 @@ func TestAMonthIsExactForManyClientsOfManyProcesses(t *testing.T) {
 
 func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	t.Parallel()
-	server := cachetest.RealRedis(t)
+	server := env.Redis(t)
 	limiter := newLimiter(t, server.URL, soon, false)
 	r := ratelimit.Request{Caller: "a", Limits: slow(3, 100), Bucket: ratelimit.Detail}
 	if got := crowd(t, 1, 2, r, limiter); got != 2 {
@@ -104,7 +103,7 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
-		"embedded": cachetest.Embedded(t), "real": cachetest.RealRedis(t).URL, "a cluster": cachetest.RealCluster(t).URL,
+		"embedded": env.EmbeddedRedis(t), "real": env.Redis(t).URL, "a cluster": env.RedisCluster(t).URL,
 		"none": "redis://127.0.0.1:1",
 	} {
 		limiter := newLimiter(t, url, time.Second, false)
@@ -129,7 +128,7 @@ func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 
 func TestWhatTheBucketRefusesTakesNothingFromTheMonth(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]string{"real": cachetest.RealRedis(t).URL, "none": "redis://127.0.0.1:1"} {
+	for name, url := range map[string]string{"real": env.Redis(t).URL, "none": "redis://127.0.0.1:1"} {
 		limiter := newLimiter(t, url, 200*time.Millisecond, false)
 		r := ratelimit.Request{Caller: "a", Limits: slow(3, 100), Bucket: ratelimit.Detail}
 		if got := crowd(t, 5, 4, r, limiter); got != 3 {
@@ -144,7 +143,7 @@ func TestWhatTheBucketRefusesTakesNothingFromTheMonth(t *testing.T) {
 
 func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	t.Parallel()
-	url := cachetest.RealRedis(t).URL
+	url := env.Redis(t).URL
 	limiter := newLimiter(t, url, soon, false)
 	store, err := cache.Open(url, soon)
 	if err != nil {
@@ -153,7 +152,7 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 	r := ratelimit.Request{Caller: "a", Limits: slow(100, 10), Bucket: ratelimit.Detail}
 	crowd(t, 1, 7, r, limiter)
-	cachetest.Flush(t, cachetest.Connect(t, url))
+	env.FlushRedis(t, env.RedisClient(t, url))
 	raise := func(used int64) {
 		t.Helper()
 		if err := store.RaiseQuotas(t.Context(), "2026-03", map[string]int64{"a": used}); err != nil {
@@ -232,12 +231,12 @@ func lateness(done <-chan struct{}) (worst time.Duration) {
 }
 
 func TestNoRequestWaitsForARedisThatIsAway(t *testing.T) {
-	for name, trouble := range map[string]struct{ begin, end func(*cachetest.Server) }{
-		"stopped": {(*cachetest.Server).Kill, (*cachetest.Server).Restart},
-		"paused":  {(*cachetest.Server).Pause, (*cachetest.Server).Resume},
+	for name, trouble := range map[string]struct{ begin, end func(*env.RedisServer) }{
+		"stopped": {(*env.RedisServer).Kill, (*env.RedisServer).Restart},
+		"paused":  {(*env.RedisServer).Pause, (*env.RedisServer).Resume},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := cachetest.RealRedis(t)
+			server := env.Redis(t)
 			limiter := newLimiter(t, server.URL, patience, false)
 			limits := slow(50, 1_000_000)
 			r := ratelimit.Request{Caller: "a", Limits: limits, Bucket: ratelimit.Detail}
@@ -257,8 +256,8 @@ func TestNoRequestWaitsForARedisThatIsAway(t *testing.T) {
 
 			trouble.end(server)
 			fresh := ratelimit.Request{Caller: "b", Limits: limits, Bucket: ratelimit.Detail}
-			client := cachetest.Connect(t, server.URL)
-			waittest.Until(t, func() error {
+			client := env.RedisClient(t, server.URL)
+			env.Until(t, func() error {
 				limiter.Take(t.Context(), fresh, noon)
 				if n, err := client.Exists(t.Context(), "rate:"+cache.BucketKey("b", "detail")).Result(); err != nil || n == 0 {
 					return fmt.Errorf("limits are not shared again: %w", err)

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/test/env"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -21,8 +21,8 @@ const soon = time.Minute
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) {
-	cachetest.Quiet()
-	goleak.VerifyTestMain(m, cachetest.Leftover())
+	env.QuietRedis()
+	goleak.VerifyTestMain(m, env.RedisLeftover())
 }
 
 // newLimiter returns a limiter on a Redis, which it waits for no longer than a

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 // slowLink is a way to a Redis on which every answer is late.
@@ -83,7 +82,7 @@ func (l *slowLink) carry(to, from net.Conn, late bool) {
 }
 
 func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
-	server := cachetest.RealRedis(t)
+	server := env.Redis(t)
 	link := newSlowLink(t, server.URL)
 	limiter := newLimiter(t, "redis://"+link.listener.Addr().String(), patience, false)
 	r := ratelimit.Request{Caller: "a", Limits: slow(50, 1_000_000), Bucket: ratelimit.Detail}
@@ -103,8 +102,8 @@ func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
 
 	link.delay.Store(0)
 	fresh := ratelimit.Request{Caller: "b", Limits: slow(1_000_000, 0), Bucket: ratelimit.Detail}
-	client := cachetest.Connect(t, server.URL)
-	waittest.Until(t, func() error {
+	client := env.RedisClient(t, server.URL)
+	env.Until(t, func() error {
 		limiter.Take(t.Context(), fresh, noon)
 		keys, err := client.Keys(t.Context(), "rate:*{limit:b}*").Result()
 		if err == nil && len(keys) == 0 {

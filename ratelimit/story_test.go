@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/ratelimit"
+	"pnyx/test/env"
 )
 
 // stage is a place where buckets are kept, with a clock that the test moves.
@@ -129,8 +129,8 @@ func embeddedStage(t *testing.T) *stage {
 func realStage(t *testing.T) *stage {
 	t.Helper()
 	const quick = 20 * time.Millisecond
-	server := cachetest.RealRedis(t)
-	client := cachetest.Connect(t, server.URL)
+	server := env.Redis(t)
+	client := env.RedisClient(t, server.URL)
 	limiter := newLimiter(t, server.URL, soon, false)
 	leads := map[string]time.Duration{} // how far ahead of the clock each bucket is full
 	return &stage{

@@ -8,19 +8,19 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 	"pnyx/warehouse/record"
 )
 
 // startShards runs two engines that know each other as the shards of a cluster.
-func startShards(t *testing.T) [2]*enginetest.Shard {
+func startShards(t *testing.T) [2]*env.EngineShard {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	return enginetest.Shards(t)
+	return env.EngineShards(t)
 }
 
 func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 // openAs opens the warehouse of an engine under some credentials.
@@ -43,7 +43,7 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 
 func TestOnlyWhoBringsTheSchemaUpToDateNeedsTheRightToChangeIt(t *testing.T) {
 	t.Parallel()
-	instance := enginetest.Start(t)
+	instance := env.StartEngine(t)
 	if _, err := openAs(t, instance.AnalystURL(engine.AnalystDatabase)); err == nil {
 		t.Fatal("a warehouse without a schema opens for a user who may not make one")
 	}

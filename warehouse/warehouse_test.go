@@ -18,8 +18,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/warehouse/engine/enginetest"
 	"pnyx/warehouse/record"
 )
 
@@ -35,8 +35,8 @@ func openURL(t *testing.T) (w *warehouse.Warehouse, url string) {
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	instance := enginetest.Shared(t)
-	url = instance.URL(enginetest.Database(t, instance))
+	instance := env.SharedEngine(t)
+	url = instance.URL(env.EngineDatabase(t, instance))
 	return openAt(t, warehouse.Options{URL: url}), url
 }
 
@@ -466,8 +466,8 @@ func TestProcessesMayOpenAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	instance := enginetest.Shared(t)
-	url := instance.URL(enginetest.Database(t, instance))
+	instance := env.SharedEngine(t)
+	url := instance.URL(env.EngineDatabase(t, instance))
 	var opening sync.WaitGroup
 	for range 4 {
 		opening.Go(func() {
@@ -487,8 +487,8 @@ func TestTheHTTPProtocolWorksToo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	instance := enginetest.Shared(t)
-	database := enginetest.Database(t, instance)
+	instance := env.SharedEngine(t)
+	database := env.EngineDatabase(t, instance)
 	w := openAt(t, warehouse.Options{
 		URL: "http://" + instance.User + ":" + instance.Password + "@" + instance.HTTPAddr + "/" + database,
 	})

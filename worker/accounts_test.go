@@ -16,7 +16,7 @@ import (
 	"pnyx/access"
 	"pnyx/cache"
 	"pnyx/ratelimit"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/worker"
 )
@@ -77,11 +77,11 @@ func TestARevocationOutlivesEveryLaterVersionOfAToken(t *testing.T) {
 	defer h.keepAccounts()() // workers overlap
 	directory := h.directory()
 	token, raw := h.putToken("a")
-	waittest.Until(h.t, h.identified(directory, raw, nil))
+	env.Until(h.t, h.identified(directory, raw, nil))
 	if err := h.warehouse.RevokeToken(t.Context(), token.ID); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(h.t, h.identified(directory, raw, access.ErrUnauthorized))
+	env.Until(h.t, h.identified(directory, raw, access.ErrUnauthorized))
 	// A rotation that had read the token before it was revoked.
 	after := access.NewToken(token.ID)
 	token.Verifier = access.VerifierOf(after)
@@ -89,7 +89,7 @@ func TestARevocationOutlivesEveryLaterVersionOfAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, marker := h.putToken("b") // published later than what is before it
-	waittest.Until(h.t, h.identified(directory, marker, nil))
+	env.Until(h.t, h.identified(directory, marker, nil))
 	for _, dead := range []string{raw, after} {
 		if err := h.identified(directory, dead, access.ErrUnauthorized)(); err != nil {
 			t.Error(err)
@@ -127,12 +127,12 @@ func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
 		{TokenID: token.ID, Day: day, Route: "a", Requests: 14, OK: 7, NotModified: 7, Charged: 7, Bytes: 70},
 		{TokenID: token.ID, Day: day, Route: "b", Requests: 7, Refused: 7, Bytes: 7},
 	}
-	waittest.Until(h.t, func() error { return h.wantUsage(day, want) })
+	env.Until(h.t, func() error { return h.wantUsage(day, want) })
 	// A worker that died after it wrote, before it took the counts away.
 	if err := h.store.PutCounts(t.Context(), counts); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		left, err := h.store.Counts(t.Context(), 100)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%d counts are left", len(left))

@@ -15,7 +15,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker"
@@ -69,7 +69,7 @@ func (h *house) events(daoID string) ([]string, error) {
 
 func (h *house) hasEvents(daoID string, want ...string) {
 	h.t.Helper()
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		got, err := h.events(daoID)
 		if diff := cmp.Diff(append([]string{}, want...), got); err == nil && diff != "" {
 			err = fmt.Errorf("events of %q (-want +got):\n%s", daoID, diff)
@@ -90,7 +90,7 @@ func (h *house) signals(daoID string) ([]governance.SignalRow, error) {
 
 func (h *house) hasSignals(daoID string, want ...string) {
 	h.t.Helper()
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		rows, err := h.signals(daoID)
 		got := []string{}
 		for _, row := range rows {
@@ -142,7 +142,7 @@ func TestEventsFollowWhatIsPublishedAndVanishWithIt(t *testing.T) {
 	h.hasEvents("dao", "voting_ended exact -40", "voting_started exact -100", "proposal_created exact -120")
 	h.hasEvents("dao.eth")
 	h.hasEvents("", "voting_ended exact -40", "voting_started exact -100", "proposal_created exact -120")
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		var rows []governance.EventRow
 		err := h.pageOf(cache.PageRequest{Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime}}, &rows)
 		if err == nil && rows[0].DAOName != "The DAO" {
@@ -185,7 +185,7 @@ func TestWhatIsToComeShowsWhenItsTimeHasCome(t *testing.T) {
 		}
 		return err
 	})
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		got, err := h.events("dao.eth")
 		if err == nil && (len(got) != 3 || got[0][:12] != "voting_ended") {
 			err = fmt.Errorf("got %v, want the end first", got)
@@ -305,7 +305,7 @@ func TestAFlushedRedisListsTheSameEvents(t *testing.T) {
 	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		_, err := h.store.Mark(t.Context(), cache.EventPage, "dao.eth")
 		return err
 	})
@@ -324,7 +324,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	h.append(p)
 	h.hasEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	// Events show before the chronicle has noted which rules they are of.
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		behind, err := h.warehouse.ProposalsToChronicle(t.Context(), governance.ChronicleEdition())
 		if err == nil && len(behind) > 0 {
 			err = errors.New("the chronicle is still at work")
@@ -352,7 +352,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	other := timed("b", -100, -50)
 	other.SourceID = "other.eth"
 	h.append(other)
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		again, err := h.warehouse.HeldEvents(t.Context(), items)
 		if err == nil && len(again) != len(held) {
 			err = fmt.Errorf("got %d rows, want %d as before", len(again), len(held))
@@ -377,7 +377,7 @@ func TestTopicsOfOneNumberInTwoForumsOfADAOAreTwoEvents(t *testing.T) {
 	}
 	h.hasEvents("dao", "forum_topic_created exact -90", "forum_topic_created exact -91")
 	var rows []governance.EventRow
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		return h.pageOf(cache.PageRequest{Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime}}, &rows)
 	})
 	if len(rows) != 2 || rows[0].EventID == rows[1].EventID {
@@ -407,7 +407,7 @@ func TestEventsDoNotForgetTheNameOfADAOWithAFlush(t *testing.T) {
 		}
 		return err
 	}
-	waittest.Until(h.t, named)
+	env.Until(h.t, named)
 	stop()
 
 	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
@@ -417,5 +417,5 @@ func TestEventsDoNotForgetTheNameOfADAOWithAFlush(t *testing.T) {
 		t.Error("there are events before anything is published")
 	}
 	h.work(prometheus.NewRegistry())
-	waittest.Until(h.t, named)
+	env.Until(h.t, named)
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(cachetest.Embedded(t), 5*time.Second)
+	store, err := cache.Open(env.EmbeddedRedis(t), 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/worker"
 )
@@ -73,7 +73,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 		}
 		return payments
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		queued, err := h.store.QueuedPayments(ctx, 10)
 		if err == nil && len(ledger()) == 3 && len(queued) == 0 {
 			return nil
@@ -87,7 +87,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 	if err := h.redis.FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		restored, err := h.store.PaymentsRestored(ctx)
 		if err == nil && !restored {
 			err = errors.New("not restored")

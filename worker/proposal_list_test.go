@@ -10,7 +10,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
 
@@ -34,7 +34,7 @@ func listOf(f cache.Filter) cache.PageRequest {
 // lists waits until a list holds proposals with these ids, in this order.
 func (h *house) lists(r cache.PageRequest, want ...string) {
 	h.t.Helper()
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		var rows []cache.ProposalRow
 		if err := h.fresh(r, &rows); err != nil {
 			return err
@@ -174,7 +174,7 @@ func TestProposalsAreResolvedByWhatTheyAreKnownBy(t *testing.T) {
 		{cache.Filter{Title: "fu"}, ""},
 		{cache.Filter{Title: "%"}, ""},
 	} {
-		waittest.Until(h.t, func() error {
+		env.Until(h.t, func() error {
 			var candidates []governance.ProposalCandidate
 			request := cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MostCandidates, Filter: c.filter}
 			if err := h.fresh(request, &candidates); err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
 
@@ -25,7 +25,7 @@ func (h *house) evidence(key governance.ProposalKey) (evidence governance.Eviden
 func (h *house) hasEvidence(key governance.ProposalKey, right func(governance.Evidence) bool) governance.Evidence {
 	h.t.Helper()
 	var found governance.Evidence
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		evidence, err := h.evidence(key)
 		if err == nil && !right(evidence) {
 			err = fmt.Errorf("got %+v", evidence)
@@ -96,7 +96,7 @@ func TestEvidenceMovesWithItsProposal(t *testing.T) {
 	h.hasEvidence(keyOf("dao.eth", "a"), available)
 	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
 	h.hasEvidence(keyOf("dao", "a"), available)
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if _, err := h.evidence(keyOf("dao.eth", "a")); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("the former key still has evidence (%w)", err)
 		}

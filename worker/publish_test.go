@@ -15,11 +15,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/warehouse/engine/enginetest"
 	"pnyx/warehouse/record"
 	"pnyx/worker"
 )
@@ -35,7 +33,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	return newHouseOn(t, cachetest.Embedded(t))
+	return newHouseOn(t, env.EmbeddedRedis(t))
 }
 
 // newHouseOn is newHouse with a Redis that is there.
@@ -44,9 +42,9 @@ func newHouseOn(t *testing.T, redisURL string) *house {
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	instance := enginetest.Shared(t)
+	instance := env.SharedEngine(t)
 	opened, err := warehouse.Open(t.Context(), warehouse.Options{
-		URL:          instance.URL(enginetest.Database(t, instance)),
+		URL:          instance.URL(env.EngineDatabase(t, instance)),
 		QueryTimeout: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -59,7 +57,7 @@ func newHouseOn(t *testing.T, redisURL string) *house {
 	}
 	t.Cleanup(func() { store.Close() })
 	return &house{
-		t: t, warehouse: opened, store: store, redis: cachetest.Connect(t, redisURL), metrics: prometheus.NewRegistry(),
+		t: t, warehouse: opened, store: store, redis: env.RedisClient(t, redisURL), metrics: prometheus.NewRegistry(),
 	}
 }
 
@@ -105,7 +103,7 @@ func (h *house) appendTogether(records ...record.Record) {
 // published waits until a publication is complete: what is voted on shows before.
 func (h *house) published() (published cache.Published) {
 	h.t.Helper()
-	waittest.Until(h.t, func() (err error) {
+	env.Until(h.t, func() (err error) {
 		published, err = h.store.Published(h.t.Context())
 		return err
 	})
@@ -125,7 +123,7 @@ func (h *house) summary(key governance.ProposalKey) (governance.VoteSummary, cac
 func (h *house) hasVotes(key governance.ProposalKey, want governance.Decimal) cache.View {
 	h.t.Helper()
 	var found cache.View
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		summary, view, err := h.summary(key)
 		if err != nil {
 			return err
@@ -183,7 +181,7 @@ func TestOnlyWhatChangedIsPublishedAgain(t *testing.T) {
 	if _, view, err := h.summary(b); err != nil || view.Revision != untouched.Revision {
 		t.Errorf("the other proposal has revision %d (%v), want %d as before", view.Revision, err, untouched.Revision)
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		dao, err := h.dao()
 		if err != nil {
 			return err
@@ -239,7 +237,7 @@ func TestAViewThatDoesNotDecodeIsPublishedAgainWhenSomebodyFindsIt(t *testing.T)
 		}
 	}
 	h.hasVotes(a, "1")
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if asked, err := h.store.RenewalAsked(t.Context()); err != nil || asked {
 			return fmt.Errorf("still asked for: %t, %v", asked, err) //nolint:errorlint // it may be nil
 		}
@@ -251,7 +249,7 @@ func TestAViewThatDoesNotDecodeIsPublishedAgainWhenSomebodyFindsIt(t *testing.T)
 // lacks what was written last.
 func TestWhatARestartOfRedisTookBackIsPublishedAgain(t *testing.T) {
 	t.Parallel()
-	server := cachetest.RealRedis(t)
+	server := env.Redis(t)
 	h := newHouseOn(t, server.URL)
 	h.append(proposal("a"), vote("a", "0x1", "1"))
 	h.work(h.metrics)
@@ -268,7 +266,7 @@ func TestWhatARestartOfRedisTookBackIsPublishedAgain(t *testing.T) {
 	if after.Revision <= before.Revision {
 		t.Errorf("got revision %d, want one after %d: nothing went back", after.Revision, before.Revision)
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		published, err := h.store.Published(t.Context())
 		if err == nil && published.Whole < after.Revision {
 			err = fmt.Errorf("everything was published at %d, want it at %d or later", published.Whole, after.Revision)
@@ -329,7 +327,7 @@ func TestTimeAloneClosesAProposal(t *testing.T) {
 		return err
 	}
 	h.endSoon(ending, func() error { return counts(governance.ProposalCounts{Total: 1, Active: 1}) })
-	waittest.Until(h.t, func() error { return counts(governance.ProposalCounts{Total: 1, Closed: 1}) })
+	env.Until(h.t, func() error { return counts(governance.ProposalCounts{Total: 1, Closed: 1}) })
 	summary, _, err := h.summary(keyOf("dao.eth", "ending"))
 	if err != nil || summary.Proposal.Outcome != governance.Passed {
 		t.Errorf("got outcome %s (%v), want passed", summary.Proposal.Outcome, err)
@@ -346,7 +344,7 @@ func TestAClaimedSourceMovesToItsDAO(t *testing.T) {
 
 	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
 	h.hasVotes(keyOf("dao", "a"), "1")
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if _, _, err := h.summary(former); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("the former key still has an answer (%w)", err)
 		}
@@ -373,7 +371,7 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 	twice := vote("a", "0x2", "5")
 	twice.Choices = []string{"1", "2"}
 	h.append(twice)
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
 			return errors.New("no mismatch was counted")
 		}
@@ -382,7 +380,7 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 	if _, view, err := h.summary(key); err != nil || view.Revision != good.Revision {
 		t.Errorf("got revision %d (%v), want %d kept", view.Revision, err, good.Revision)
 	}
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		view, err := h.store.View(t.Context(), cache.DAODetailKey("dao.eth"))
 		if err != nil {
 			return err
@@ -396,7 +394,7 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 		return err
 	})
 
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		flags, err := h.warehouse.QualityFlags(t.Context(), twice.Proposal.Hash())
 		if err == nil && !slices.Contains(flags, string(governance.TotalsDisagree)) {
 			err = fmt.Errorf("got flags %v, want %s among them", flags, governance.TotalsDisagree)
@@ -418,7 +416,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	twice := vote("a", "0x2", "5")
 	twice.Choices = []string{"1", "2"}
 	h.append(twice)
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
 			return errors.New("no mismatch was counted")
 		}
@@ -441,7 +439,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 	}
 	h.append(vote("a", "0x2", "5"))
 	h.hasVotes(key, "2")
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		_, err := h.dao()
 		return err
 	})
@@ -490,7 +488,7 @@ func TestEverythingIsPublishedAgainAlthoughTheClockWasSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.work(prometheus.NewRegistry())
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		now, err := h.store.Published(t.Context())
 		if err == nil && now.Whole <= published.Revision {
 			err = fmt.Errorf("everything was published at %d, want a revision past %d", now.Whole, published.Revision)

@@ -11,7 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -44,7 +44,7 @@ func (h *house) topic(key governance.TopicKey) (detail governance.ForumTopicDeta
 func (h *house) hasTopic(key governance.TopicKey, has func(governance.ForumTopicDetail) bool) cache.View {
 	h.t.Helper()
 	var found cache.View
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		detail, view, err := h.topic(key)
 		if err == nil && !has(detail) {
 			err = fmt.Errorf("got %+v", detail)
@@ -57,7 +57,7 @@ func (h *house) hasTopic(key governance.TopicKey, has func(governance.ForumTopic
 
 func (h *house) hasNoTopic(key governance.TopicKey) {
 	h.t.Helper()
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if _, _, err := h.topic(key); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("%s has an answer (%w)", key, err)
 		}
@@ -71,7 +71,7 @@ func anyTopic(governance.ForumTopicDetail) bool { return true }
 // until its mark is as late as the topics are.
 func (h *house) listed(daoID string, want ...governance.TopicKey) {
 	h.t.Helper()
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		rows, err := h.warehouse.TopicPage(h.t.Context(), warehouse.TopicsByReplies, warehouse.TopicFilter{DAOID: daoID}, 100)
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (h *house) topicMark(daoID string) uint64 {
 // marked waits until the mark of a DAO's topics is past a revision.
 func (h *house) marked(daoID string, past uint64) {
 	h.t.Helper()
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if mark := h.topicMark(daoID); mark <= past {
 			return fmt.Errorf("the mark of %q is %d, want it past %d", daoID, mark, past)
 		}
@@ -358,7 +358,7 @@ func TestANewWorkerLooksAtEveryForum(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.work(h.metrics)
-	waittest.Until(h.t, func() error {
+	env.Until(h.t, func() error {
 		if _, now, err := h.topic(detail.TopicKey); err != nil || now.Revision <= view.Revision {
 			return fmt.Errorf("got revision %d (%w), want one past %d", now.Revision, err, view.Revision)
 		}

@@ -17,8 +17,8 @@ import (
 	"pnyx/access/x402"
 	"pnyx/access/x402/x402test"
 	"pnyx/cache"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 // patience bounds what is waited for in tests.
@@ -62,7 +62,7 @@ func withVerifyTimeout(d time.Duration) setting { return func(o *x402.Options) {
 
 func newFixture(t *testing.T, settings ...setting) *fixture {
 	t.Helper()
-	return newFixtureAt(t, cachetest.Embedded(t), x402test.NewLedger(t), settings...)
+	return newFixtureAt(t, env.EmbeddedRedis(t), x402test.NewLedger(t), settings...)
 }
 
 // newFixtureAt is another node beside the first.
@@ -221,7 +221,7 @@ func TestAPaymentBuysNothingElse(t *testing.T) {
 
 func TestConcurrentReplaysOnTwoNodesAreChargedOnce(t *testing.T) {
 	t.Parallel()
-	redis, ledger := cachetest.Embedded(t), x402test.NewLedger(t)
+	redis, ledger := env.EmbeddedRedis(t), x402test.NewLedger(t)
 	nodes := []*fixture{newFixtureAt(t, redis, ledger), newFixtureAt(t, redis, ledger)}
 	header := nodes[0].pay().Header()
 	var mu sync.Mutex
@@ -382,7 +382,7 @@ func TestAnAuthorizationThatWasUsedElsewhereIsRefused(t *testing.T) {
 
 func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 	t.Parallel()
-	server := cachetest.RealRedis(t)
+	server := env.Redis(t)
 	f := newFixtureAt(t, server.URL, x402test.NewLedger(t))
 	header := f.pay().Header()
 	f.wantBought(header, "first", "first")
@@ -409,7 +409,7 @@ func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 // endLeases makes every lease end, as those of a dead process do after a while.
 func (f *fixture) endLeases() {
 	f.tb.Helper()
-	client := cachetest.Connect(f.tb, f.redis)
+	client := env.RedisClient(f.tb, f.redis)
 	keys, err := client.Keys(f.tb.Context(), "*lease:*").Result()
 	if err != nil || len(keys) == 0 {
 		f.tb.Fatalf("no leases: %v", err)

@@ -5,10 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"pnyx/cache/cachetest"
+	"pnyx/test/env"
 )
 
 func TestMain(m *testing.M) {
-	cachetest.Quiet()
-	goleak.VerifyTestMain(m, cachetest.Leftover())
+	env.QuietRedis()
+	goleak.VerifyTestMain(m, env.RedisLeftover())
 }

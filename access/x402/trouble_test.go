@@ -12,8 +12,8 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/access/x402/x402test"
-	"pnyx/cache/cachetest"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 // briefly is a deadline that tests run into.
@@ -270,7 +270,7 @@ func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
 	for name, settings := range map[string][]setting{"with a chain": {withChain}, "without a chain": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			redis, ledger := cachetest.Embedded(t), x402test.NewLedger(t)
+			redis, ledger := env.EmbeddedRedis(t), x402test.NewLedger(t)
 			dying, other := newFixtureAt(t, redis, ledger, settings...), newFixtureAt(t, redis, ledger, settings...)
 			header := dying.pay().Header()
 			charge, err := dying.Begin(t.Context(), request(), header)

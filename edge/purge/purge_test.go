@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"pnyx/edge/purge"
-	"pnyx/waittest"
+	"pnyx/test/env"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -127,7 +127,7 @@ func (s sender) count(t *testing.T, name, outcome string) float64 {
 // wantPurged waits until exactly these tags were purged.
 func wantPurged(t *testing.T, c *cdn, want ...string) {
 	t.Helper()
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		if diff := cmp.Diff(want, c.purged()); diff != "" {
 			return errors.New("purged (-want +got):\n" + diff)
 		}
@@ -200,7 +200,7 @@ func TestWhatACacheWasFilledWithMeanwhileIsPurgedToo(t *testing.T) {
 	c := newCDN(t, bySurrogateKey)
 	p := start(t, purge.Options{Kind: purge.Fastly, URLs: []string{c.URL}, Settle: 50 * time.Millisecond})
 	p.Purge([]string{"daos"})
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		if got := c.seen(); len(got) < 2 {
 			return fmt.Errorf("got the purges %v, want one at once and one more", got)
 		}
@@ -295,7 +295,7 @@ func TestACacheThatHangsHoldsUpNobody(t *testing.T) {
 	for range 1000 { // none of them waits
 		p.Purge([]string{"daos"})
 	}
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		if len(works.seen()) == 0 {
 			return errors.New("the cache that works was not told")
 		}
@@ -312,7 +312,7 @@ func TestAPurgeIsGivenUpWhenNothingIsLeftToPurge(t *testing.T) {
 	}
 	p := start(t, purge.Options{Kind: purge.Fastly, URLs: []string{c.URL}, Keeps: time.Millisecond})
 	p.Purge([]string{"daos", "data-status"})
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		if got := p.count(t, "pnyx_purge_given_up_total", ""); got != 2 {
 			return fmt.Errorf("given up: got %v tags, want 2", got)
 		}

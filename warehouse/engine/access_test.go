@@ -10,13 +10,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 func TestAnalystReadsTheDatabase(t *testing.T) {
 	t.Parallel()
-	instance := enginetest.Start(t)
+	instance := env.StartEngine(t)
 	table(t, instance)
 	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
@@ -38,7 +38,7 @@ func TestAnalystReadsTheDatabase(t *testing.T) {
 // a limit.
 func TestAnalystCanDoNothingElse(t *testing.T) {
 	t.Parallel()
-	instance := enginetest.Start(t)
+	instance := env.StartEngine(t)
 	table(t, instance)
 	run(t, open(t, instance.URL("default")), "CREATE DATABASE other",
 		"CREATE TABLE other.secret (word String) ENGINE = MergeTree ORDER BY word",
@@ -130,7 +130,7 @@ func TestAnalystCanDoNothingElse(t *testing.T) {
 // without a password.
 func TestNobodyIsTheEngineItself(t *testing.T) {
 	t.Parallel()
-	instance := enginetest.Start(t)
+	instance := env.StartEngine(t)
 	for name, settings := range map[string]clickhouse.Settings{
 		"plain":             nil,
 		"with more allowed": {"max_sessions_for_user": 100},

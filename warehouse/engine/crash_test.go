@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 func TestEngineEndsWithItsOwner(t *testing.T) {
@@ -23,7 +22,7 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			options := enginetest.Options(t)
+			options := env.EngineOptions(t)
 			options.Program.Library = library(t)
 			owner := startOwner(t, options)
 			instance, err := engine.Find(options.DataDir)
@@ -54,7 +53,7 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 
 func TestKilledEngineComesBackOnTheSamePorts(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	e := start(t, options)
 	before := e.Instance()
 	table(t, before)
@@ -66,14 +65,14 @@ func TestKilledEngineComesBackOnTheSamePorts(t *testing.T) {
 		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		waittest.Until(t, func() error {
+		env.Until(t, func() error {
 			found, err := engine.Find(options.DataDir)
 			if err == nil && found.EnginePID == killed {
 				err = errors.New("the killed engine is still published")
 			}
 			return err
 		})
-		waittest.Until(t, func() error { // a pooled connection may be a dead one
+		env.Until(t, func() error { // a pooled connection may be a dead one
 			_, err := count(t.Context(), conn, "SELECT count() FROM vote")
 			return err
 		})
@@ -89,7 +88,7 @@ func TestKilledEngineComesBackOnTheSamePorts(t *testing.T) {
 
 func TestStopDuringRestart(t *testing.T) {
 	t.Parallel()
-	e := start(t, enginetest.Options(t))
+	e := start(t, env.EngineOptions(t))
 	if err := syscall.Kill(e.Instance().EnginePID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func TestStopDuringRestart(t *testing.T) {
 
 func TestEngineOutlivesSignalsToEverybody(t *testing.T) {
 	t.Parallel()
-	e := start(t, enginetest.Options(t))
+	e := start(t, env.EngineOptions(t))
 	instance := e.Instance()
 	conn := open(t, instance.URL("default"))
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -120,7 +119,7 @@ func TestStubbornEngineIsEnded(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "clickhouse")
 	script(t, program, "exec sleep 60")
-	child := exec.CommandContext(t.Context(), enginetest.Options(t).Executable, engine.ChildCommand, "program", program)
+	child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, engine.ChildCommand, "program", program)
 	child.ExtraFiles = []*os.File{os.Stderr} // in place of the lock
 	pipe, err := child.StdinPipe()
 	if err != nil {
@@ -144,7 +143,7 @@ func TestStubbornEngineIsEnded(t *testing.T) {
 func TestChildByHandSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{engine.ChildCommand}, {engine.ChildCommand, "unknown", "x"}} {
-		child := exec.CommandContext(t.Context(), enginetest.Options(t).Executable, args...)
+		child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, args...)
 		if said, err := child.CombinedOutput(); err == nil || len(said) == 0 {
 			t.Errorf("%v: got %q, %v, want an error", args, said, err)
 		}

@@ -14,15 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/porttest"
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 func TestAnswersOverBothProtocols(t *testing.T) {
 	t.Parallel()
-	instance := enginetest.Start(t)
+	instance := env.StartEngine(t)
 	conn := open(t, instance.URL("default"))
 	wantCount(t, conn, "SELECT toUInt64(count()) FROM numbers(10)", 10)
 	got, err := overHTTP(t, instance, instance.User, instance.Password, "SELECT currentUser()")
@@ -36,7 +34,7 @@ func TestAnswersOverBothProtocols(t *testing.T) {
 
 func TestQueryLogCountsRowsRead(t *testing.T) {
 	t.Parallel()
-	instance := enginetest.Start(t)
+	instance := env.StartEngine(t)
 	table(t, instance)
 	conn := open(t, instance.URL("pnyx"))
 	run(t, conn, "SELECT sum(voter) FROM vote SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
@@ -46,7 +44,7 @@ func TestQueryLogCountsRowsRead(t *testing.T) {
 
 func TestQueryLogWorksAfterARestart(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	for range 2 {
 		running := start(t, options)
 		conn := open(t, running.Instance().URL("default"))
@@ -60,7 +58,7 @@ func TestQueryLogWorksAfterARestart(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	options.MaxMemory = 400_000_000
 	conn := open(t, start(t, options).Instance().URL("default"))
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -73,7 +71,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestFolderHasOneOwner(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	options.DataDir = filepath.Join(options.DataDir, "<my> data & more")
 	start(t, options)
 
@@ -96,7 +94,7 @@ func TestFolderHasOneOwner(t *testing.T) {
 
 func TestOnlyTheOwnerMayReadTheSecrets(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	start(t, options)
 	for _, name := range []string{"engine.json", "engine.lock", "engine/server.xml", "engine/users.xml"} {
 		info, err := os.Stat(filepath.Join(options.DataDir, name))
@@ -111,7 +109,7 @@ func TestOnlyTheOwnerMayReadTheSecrets(t *testing.T) {
 
 func TestStopFreesTheFolder(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	first := start(t, options)
 	table(t, first.Instance())
 	stop(t, first)
@@ -128,7 +126,7 @@ func TestStopFreesTheFolder(t *testing.T) {
 
 func TestStopDoesNotWaitForQueriesForEver(t *testing.T) {
 	t.Parallel()
-	e := start(t, enginetest.Options(t))
+	e := start(t, env.EngineOptions(t))
 	busy(t, e.Instance())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -148,7 +146,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	options.TCPPort, options.HTTPPort = port(t, taken), freePort(t)
 	_, err = engine.Start(t.Context(), options)
 	if want := fmt.Sprintf("127.0.0.1:%d", options.TCPPort); err == nil || !strings.Contains(err.Error(), want) {
@@ -172,7 +170,7 @@ func TestUnusableLibraryIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			options := enginetest.Options(t)
+			options := env.EngineOptions(t)
 			options.Program = engine.Program{Library: path}
 			began := time.Now()
 			_, err := engine.Start(t.Context(), options)
@@ -192,7 +190,7 @@ func TestShardsFormACluster(t *testing.T) {
 	shards := []string{fmt.Sprintf("127.0.0.1:%d", ports[0]), fmt.Sprintf("127.0.0.1:%d", ports[1])}
 	var first engine.Instance
 	for i, port := range ports {
-		options := enginetest.Options(t)
+		options := env.EngineOptions(t)
 		options.TCPPort, options.Shards, options.Password = port, shards, "of <both> & all"
 		instance := start(t, options).Instance()
 		run(t, open(t, instance.URL("default")),
@@ -223,7 +221,7 @@ func busy(t *testing.T, instance engine.Instance) {
 	}()
 	t.Cleanup(func() { <-ended })
 	conn := open(t, instance.URL("default"))
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		n, err := count(t.Context(), conn, "SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'long'")
 		if err == nil && n == 0 {
 			err = errors.New("the long query does not run")
@@ -244,7 +242,7 @@ func answers(addr string) error {
 // freePort is a port at which nobody listens.
 func freePort(t *testing.T) int {
 	t.Helper()
-	port, err := strconv.Atoi(porttest.Free(t))
+	port, err := strconv.Atoi(env.Free(t))
 	if err != nil {
 		t.Fatal(err)
 	}

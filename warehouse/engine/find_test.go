@@ -14,14 +14,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"pnyx/waittest"
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 func TestFindReturnsTheRunningInstance(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	e := start(t, options)
 	got, err := engine.Find(options.DataDir)
 	if err != nil || got != e.Instance() {
@@ -54,7 +53,7 @@ func TestFindDoesNotBelieveWhatACrashLeft(t *testing.T) {
 
 func TestFindWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
 	script(t, options.Program.ClickHouse, "exec sleep 60")
 	stale := filepath.Join(options.DataDir, "engine.json")
@@ -67,7 +66,7 @@ func TestFindWaitsForNobody(t *testing.T) {
 		_, err := engine.Start(ctx, options)
 		ended <- err
 	}()
-	waittest.Until(t, func() error {
+	env.Until(t, func() error {
 		found, err := engine.Find(options.DataDir)
 		if !errors.Is(err, engine.ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
 			return fmt.Errorf("find during a start: got %+v, %w, want ErrNotRunning", found, err)

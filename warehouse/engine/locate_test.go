@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 func TestLocateTakesTheLibraryAskedFor(t *testing.T) {
@@ -49,7 +49,7 @@ func TestLocateRefusesAnOldProgram(t *testing.T) {
 // TestProgramInPlaceOfLibrary uses a script that behaves like a clickhouse program:
 // it is the library again, behind the program's command line.
 func TestProgramInPlaceOfLibrary(t *testing.T) {
-	options := enginetest.Options(t)
+	options := env.EngineOptions(t)
 	dir := onPath(t)
 	program := filepath.Join(dir, "clickhouse")
 	script(t, program, fmt.Sprintf(`

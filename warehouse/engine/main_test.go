@@ -15,8 +15,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"go.uber.org/goleak"
 
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
-	"pnyx/warehouse/engine/enginetest"
 )
 
 // ownCommand makes this test program own an engine until it is killed.
@@ -146,7 +146,7 @@ func table(t *testing.T, instance engine.Instance) {
 // library is the real one; without it the test is skipped.
 func library(t *testing.T) string {
 	t.Helper()
-	program := enginetest.Options(t).Program
+	program := env.EngineOptions(t).Program
 	if program.Library == "" {
 		t.Skip("this needs the library, and there is only a clickhouse program")
 	}

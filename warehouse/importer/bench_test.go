@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/warehouse/engine/enginetest"
 	"pnyx/warehouse/importer"
 	"pnyx/warehouse/record"
 )
@@ -21,12 +21,12 @@ import (
 func BenchmarkImport(b *testing.B) {
 	const ballots = 100_000
 	file := ballotsFile(b, ballots)
-	instance := enginetest.Shared(b)
+	instance := env.SharedEngine(b)
 	b.ReportAllocs()
 	var own time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		opened := open(b, instance.URL(enginetest.Database(b, instance)))
+		opened := open(b, instance.URL(env.EngineDatabase(b, instance)))
 		b.StartTimer()
 		began := processorTime(b)
 		report, err := importer.Run(b.Context(), []string{file}, importer.Options{

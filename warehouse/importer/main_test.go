@@ -6,12 +6,12 @@ import (
 	"os"
 	"testing"
 
-	"pnyx/warehouse/engine/enginetest"
+	"pnyx/test/env"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if err := enginetest.Cleanup(context.Background()); err != nil {
+	if err := env.StopEngine(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

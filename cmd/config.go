@@ -1,0 +1,49 @@
+package cmd
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+)
+
+func configCommand() *cobra.Command {
+	var markdown bool
+	var readme string
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the effective settings, secrets masked",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case markdown:
+				fmt.Fprint(cmd.OutOrStdout(), config.Markdown())
+				return nil
+			case readme != "":
+				return updateReadme(readme)
+			}
+			return task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
+				return cfg.Print(cmd.OutOrStdout())
+			})(cmd, args)
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all settings with their meanings as a table")
+	cmd.Flags().StringVar(&readme, "readme", "", "renew the table of settings in this file")
+	cmd.MarkFlagsMutuallyExclusive("markdown", "readme")
+	return cmd
+}
+
+func updateReadme(path string) error {
+	before, err := os.ReadFile(path) //nolint:gosec // the document that the caller names
+	if err != nil {
+		return err
+	}
+	after, err := config.UpdateReadme(string(before))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(after), 0o644) //nolint:gosec // a document
+}

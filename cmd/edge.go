@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+	"pnyx/edge"
+)
+
+func edgeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "edge",
+		Short: "Run the edge: nginx, as a cache before the API",
+		Args:  cobra.NoArgs,
+		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
+			options := edgeOptions(cfg)
+			fmt.Fprintf(cmd.OutOrStdout(), "\nThe edge answers on http://%s, from %s (health and status: http://%s)\n\n",
+				options.Listen, options.Origin, options.AdminListen)
+			if options.Token == "" {
+				fmt.Fprintf(cmd.OutOrStdout(), "Without PNYX_INTERNAL_TOKEN, the same here and at the nodes, paid answers are not cached.\n\n")
+			}
+			return edge.Run(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		}),
+	}
+	cmd.AddCommand(edgeConfigCommand())
+	return cmd
+}
+
+func edgeConfigCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print the edge's nginx.conf, which contains the internal token",
+		Args:  cobra.NoArgs,
+		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
+			if out == "" {
+				return edge.Write(cmd.OutOrStdout(), edgeOptions(cfg))
+			}
+			return writeSecret(out, func(w io.Writer) error { return edge.Write(w, edgeOptions(cfg)) })
+		}),
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write it to this file, for its owner alone")
+	return cmd
+}
+
+// writeSecret writes a file that nobody else may read.
+func writeSecret(path string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text.Bytes(), 0o600)
+}
+
+func edgeOptions(cfg config.Config) edge.Options {
+	options := edge.Options{
+		Listen: cfg.Edge.Listen, AdminListen: cfg.Edge.AdminListen, Origin: cfg.Edge.Origin,
+		Dir: cfg.Edge.Dir, CacheBytes: uint64(cfg.Edge.CacheSize), //nolint:gosec // validated to be positive
+		AnswerTimeout:  cfg.API.RequestTimeout,
+		PaymentTimeout: cfg.API.RequestTimeout + cfg.Payment.VerifyTimeout + cfg.Payment.SettleTimeout,
+		Modules:        cfg.Edge.Modules,
+	}
+	if tokens := cfg.Access.Internal.All(); len(tokens) > 0 {
+		options.Token = tokens[0]
+	}
+	// Its workers are who it is: a master that is root would make them nobody, who
+	// cannot read its folder.
+	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
+		options.User = me.Username
+	}
+	return options
+}

@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/demo"
+)
+
+func generateCommand() *cobra.Command {
+	options := demo.Demo(time.Now())
+	var now string
+	cmd := &cobra.Command{
+		Use:   "generate DIR",
+		Short: "Write an invented data set in the shapes that upstream systems publish",
+		Long: `Write an invented data set in the shapes that upstream systems publish, for
+demonstrations, tests and benchmarks. The same flags give the same bytes.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			options.Dir = args[0]
+			moment, err := time.Parse(time.RFC3339, now)
+			if err != nil {
+				return errors.New("--now: want an RFC 3339 time, as in 2026-01-31T00:00:00Z")
+			}
+			options.Now = moment
+			summary, err := demo.Write(cmd.Context(), options, progressPrinter())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%d DAOs, %d proposals, %d ballots and %d forum topics in %s\n",
+				summary.DAOs, options.Proposals, options.Ballots, summary.Topics, options.Dir)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&options.Seed, "seed", options.Seed, "what all chance follows from")
+	flags.IntVar(&options.DAOs, "daos", options.DAOs, "number of DAOs")
+	flags.IntVar(&options.Proposals, "proposals", options.Proposals, "number of proposals")
+	flags.IntVar(&options.Ballots, "ballots", options.Ballots, "number of ballots, recasts included")
+	flags.IntVar(&options.Largest, "largest", options.Largest, "ballots of the largest proposal")
+	flags.StringVar(&now, "now", time.Now().UTC().Truncate(24*time.Hour).Format(time.RFC3339),
+		"the moment at which some proposals are pending and some active")
+	return cmd
+}
+
+// progressPrinter tells every two seconds how far a long run is.
+func progressPrinter() func(done, total int64) {
+	last := time.Now()
+	return func(done, total int64) {
+		if time.Since(last) < 2*time.Second {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintf(os.Stderr, "%d of %d ballots\n", done, total)
+	}
+}

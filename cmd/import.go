@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+	"pnyx/warehouse"
+	"pnyx/warehouse/importer"
+	"pnyx/warehouse/record"
+)
+
+func importCommand() *cobra.Command {
+	var tolerate bool
+	cmd := &cobra.Command{
+		Use:   "import PATH…",
+		Short: "Bring files or folders of upstream data into the warehouse",
+		Long: `Bring what upstream systems publish into the warehouse: files, or folders of
+files, of newline-delimited JSON, gzipped or plain, as Snapshot, Tally and Discourse
+answer, and canonical records. A running instance is used; otherwise the warehouse is
+opened for the time of the import. Importing the same thing again changes nothing.
+
+Exit status: 0 when everything was imported, 3 when records or files were refused
+(see --tolerate-rejects), 1 on any other error.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: task(func(cmd *cobra.Command, paths []string, cfg config.Config, logger *slog.Logger) (err error) {
+			var undo cleanups
+			defer func() { err = errors.Join(err, undo.run()) }()
+			opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachEngine)
+			if err != nil {
+				return err
+			}
+			options := importOptions(opened, cfg, logger)
+			options.TolerateRejects = tolerate
+			return runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)
+		}),
+	}
+	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "end with status 0 although records were refused")
+	return cmd
+}
+
+func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.Logger) importer.Options {
+	return importer.Options{
+		Warehouse:  opened,
+		Batch:      cfg.Import.Batch,
+		MaxLine:    int(cfg.Import.MaxLine),
+		RejectsDir: filepath.Join(cfg.Warehouse.Data, "rejects"),
+		Logger:     logger,
+	}
+}
+
+// runImport imports, shows progress, and ends with a table.
+func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
+	options.Progress = &importer.Progress{}
+	stop := showProgress(options.Progress)
+	report, err := importer.Run(ctx, paths, options)
+	stop()
+	printReport(out, report)
+	if err != nil {
+		return err
+	}
+	if len(report.Problems) > 0 || report.Rejected > 0 && !options.TolerateRejects {
+		return fmt.Errorf("%w: %d records and %d files were refused", errRejected, report.Rejected, len(report.Problems))
+	}
+	return nil
+}
+
+// showProgress keeps a line about the import on standard error, if that is a
+// terminal, or else adds one every few seconds. It returns how to end it.
+func showProgress(progress *importer.Progress) (stop func()) {
+	interval, begin, end := 5*time.Second, "", "\n"
+	if isatty.IsTerminal(os.Stderr.Fd()) {
+		interval, begin, end = 200*time.Millisecond, "\r\033[K", ""
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				fmt.Fprint(os.Stderr, begin)
+				return
+			case <-ticker.C:
+				fmt.Fprint(os.Stderr, begin+progressLine(progress.Snapshot())+end)
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+func progressLine(s importer.Snapshot) string {
+	line := fmt.Sprintf("%3.0f %%  %d records  %.0f/s", 100*s.Done, s.Records, s.Rate)
+	if s.Left > 0 {
+		line += fmt.Sprintf("  %s left", s.Left.Round(time.Second))
+	}
+	return line + "  " + filepath.Base(s.Path)
+}
+
+func printReport(out io.Writer, report importer.Report) {
+	t := table.NewWriter()
+	t.SetOutputMirror(out)
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"records", "read", "new", "changed", "unchanged", "rejected"})
+	for _, kind := range append(record.Kinds(), "") {
+		k := report.Kinds[kind]
+		if k == nil {
+			continue
+		}
+		name := string(kind)
+		if name == "" {
+			name = "(unknown)"
+		}
+		t.AppendRow(table.Row{name, k.Read, k.New, k.Changed, k.Unchanged, k.Rejected})
+	}
+	t.Render()
+	for _, problem := range report.Problems {
+		fmt.Fprintln(out, "not imported:", problem)
+	}
+	if report.RejectsFile != "" {
+		fmt.Fprintln(out, "rejected records are kept in", report.RejectsFile)
+	}
+	if report.Waiting > 0 {
+		fmt.Fprintf(out, "%d ballots wait for a proposal that is not there yet\n", report.Waiting)
+	}
+	fmt.Fprintf(out, "imported in %s\n", report.Took.Round(time.Millisecond))
+}

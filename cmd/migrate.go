@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+)
+
+func migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the warehouse's schema up to date",
+		Long: `Bring the schema of the warehouse up to date, on every node of the cluster if there
+is one. It may be repeated, and be run beside workers of this version and the one before.
+Other commands do the same where it is needed; after it, they need no right to.`,
+		Args: cobra.NoArgs,
+		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
+			var undo cleanups
+			defer func() { err = errors.Join(err, undo.run()) }()
+			opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachEngine)
+			if err != nil {
+				return err
+			}
+			if err := opened.Migrate(cmd.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "the schema is up to date")
+			return nil
+		}),
+	}
+}

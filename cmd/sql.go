@@ -1,0 +1,198 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/shopspring/decimal"
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+	"pnyx/warehouse"
+)
+
+// maxTableRows bounds what is held to lay out a table; csv and json stream.
+const maxTableRows = 10_000
+
+func sqlCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "sql 'SELECT …'",
+		Short: "Ask the warehouse a question, read-only",
+		Long: `Ask the warehouse a question in ClickHouse's SQL. The server itself lets the
+query neither write nor read files or other addresses.`,
+		Example: `  pnyx sql 'SELECT dao_id, count() FROM proposal_states FINAL GROUP BY dao_id'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
+			show, known := printers()[format]
+			if !known {
+				return fmt.Errorf("--format %s: want table, csv, markdown or json", format)
+			}
+			var undo cleanups
+			defer func() { err = errors.Join(err, undo.run()) }()
+			opened, err := openReadOnly(cmd.Context(), cfg, logger, &undo)
+			if err != nil {
+				return err
+			}
+			rows, err := opened.Query(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return errors.Join(show(cmd.OutOrStdout(), rows), rows.Close())
+		}),
+	}
+	cmd.Flags().StringVar(&format, "format", "table", "table, csv, markdown or json (one object a line)")
+	return cmd
+}
+
+// openReadOnly opens the configured server, or the embedded engine as its analyst.
+func openReadOnly(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
+) (*warehouse.Warehouse, error) {
+	options := warehouseOptions(cfg, logger)
+	if options.URL == "" {
+		// Opening it brings the schema up to date, which the analyst may not do.
+		if _, err := openWarehouse(ctx, cfg, logger, undo, reachEngine); err != nil {
+			return nil, err
+		}
+		instance, err := reachEngine(ctx, cfg, logger, undo)
+		if err != nil {
+			return nil, err
+		}
+		options.URL = instance.AnalystURL(warehouse.DefaultDatabase)
+	}
+	opened, err := warehouse.OpenReadOnly(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	undo.add(opened.Close)
+	return opened, nil
+}
+
+// printers returns how rows are printed, by the name of the format.
+func printers() map[string]func(io.Writer, *warehouse.Rows) error {
+	return map[string]func(io.Writer, *warehouse.Rows) error{
+		"table":    laidOut(table.Writer.Render),
+		"markdown": laidOut(table.Writer.RenderMarkdown),
+		"csv":      printCSV,
+		"json":     printJSON,
+	}
+}
+
+func laidOut(render func(table.Writer) string) func(io.Writer, *warehouse.Rows) error {
+	return func(out io.Writer, rows *warehouse.Rows) error {
+		t := newTable(rows.Columns)
+		for count := 0; ; count++ {
+			values, err := rows.Next()
+			if err != nil {
+				return err
+			}
+			if values == nil {
+				_, err := fmt.Fprintln(out, render(t))
+				return err
+			}
+			if count == maxTableRows {
+				return fmt.Errorf("more than %d rows for a table: use LIMIT, or --format csv", maxTableRows)
+			}
+			t.AppendRow(shown(values))
+		}
+	}
+}
+
+func newTable(columns []string) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	header := make(table.Row, len(columns))
+	for i, column := range columns {
+		header[i] = column
+	}
+	t.AppendHeader(header)
+	return t
+}
+
+// printCSV prints chunk by chunk, so that nothing has to fit into memory.
+func printCSV(out io.Writer, rows *warehouse.Rows) error {
+	header := newTable(rows.Columns)
+	if _, err := fmt.Fprintln(out, header.RenderCSV()); err != nil {
+		return err
+	}
+	for {
+		values, err := rows.Next()
+		if err != nil || values == nil {
+			return err
+		}
+		line := table.NewWriter()
+		line.AppendRow(shown(values))
+		if _, err := fmt.Fprintln(out, line.RenderCSV()); err != nil {
+			return err
+		}
+	}
+}
+
+func printJSON(out io.Writer, rows *warehouse.Rows) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for {
+		values, err := rows.Next()
+		if err != nil || values == nil {
+			return err
+		}
+		object := make(map[string]any, len(values))
+		for i, value := range values {
+			object[rows.Columns[i]] = value
+		}
+		if err := encoder.Encode(object); err != nil {
+			return err
+		}
+	}
+}
+
+// shown returns values as a person reads them.
+func shown(values []any) table.Row {
+	row := make(table.Row, len(values))
+	for i, value := range values {
+		row[i] = shownValue(value)
+	}
+	return row
+}
+
+func shownValue(value any) any {
+	switch value := value.(type) {
+	case time.Time:
+		return value.UTC().Format("2006-01-02 15:04:05.000")
+	case decimal.Decimal:
+		return value.String()
+	case []any:
+		return "(" + strings.Join(shownAll(value), ", ") + ")"
+	case []string:
+		return "[" + strings.Join(value, ", ") + "]"
+	case nil:
+		return "NULL"
+	}
+	// Whatever else may be NULL comes as a pointer.
+	if pointer := reflect.ValueOf(value); pointer.Kind() == reflect.Pointer {
+		if pointer.IsNil() {
+			return "NULL"
+		}
+		return shownValue(pointer.Elem().Interface())
+	}
+	return value
+}
+
+func shownAll(values []any) []string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = fmt.Sprint(shownValue(value))
+	}
+	return texts
+}

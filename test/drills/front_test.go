@@ -1,0 +1,109 @@
+package drills
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pnyx/test/env"
+)
+
+// processDrills end API nodes.
+func processDrills() []drill {
+	front := stageOptions{apis: 2, front: true}
+	return []drill{
+		{
+			name: "API node ends", fault: "SIGTERM of the only API node, with nothing in front of it; started again when it has ended",
+			endsConnections: true,
+			breaks: func(s *stage) func() {
+				s.apis[0].stop()
+				s.apis[0].start()
+				return nil
+			},
+			after: func(s *stage) string {
+				sum := s.load.tally()
+				if cut := sum.broken - sum.notConnected; cut > 0 {
+					s.tb.Errorf("%d requests were cut off", cut)
+				}
+				return "unanswered are those who came while there was no process: none was cut off"
+			},
+		},
+		{
+			name: "API node killed behind nginx", stage: front, fault: "SIGKILL of one of two; started again after 5 s",
+			lasts:  5 * time.Second,
+			breaks: func(s *stage) func() { s.apis[0].kill(); return s.apis[0].start },
+		},
+		{
+			name: "Rolling restart behind nginx", stage: front, mustNotFail: true,
+			fault: "for 60 s, SIGTERM of one of two API nodes after the other, each started again and waited for",
+			breaks: func(s *stage) func() {
+				restarts := 0
+				for began := time.Now(); time.Since(began) < time.Minute; restarts++ {
+					n := s.apis[restarts%len(s.apis)]
+					n.stop()
+					n.start()
+					n.ready()
+				}
+				s.remark = fmt.Sprint(restarts, " restarts")
+				return nil
+			},
+			after: func(s *stage) string { return s.remark },
+		},
+	}
+}
+
+// nginxConf is a load balancer and no more. It asks the other node when one does not
+// take a connection or breaks it, which is what it does by itself for a GET.
+const nginxConf = `
+daemon off;
+worker_processes 1;
+pid %[1]s/nginx.pid;
+error_log stderr warn;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
+    uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
+    large_client_header_buffers 8 32k;
+    upstream api {
+%[2]s        keepalive 32;
+    }
+    server {
+        listen %[3]s;
+        location / {
+            proxy_pass http://api;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host $host;
+            proxy_connect_timeout 2s;
+        }
+    }
+}
+`
+
+// startFront runs nginx in front of the API nodes.
+func (s *stage) startFront() {
+	s.tb.Helper()
+	dir := filepath.Join(s.dir, "nginx")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		s.tb.Fatal(err)
+	}
+	var upstreams strings.Builder
+	for _, n := range s.apis {
+		fmt.Fprintf(&upstreams, "        server %s max_fails=0;\n", strings.TrimPrefix(n.base, "http://"))
+	}
+	listen := env.FreeAddress(s.tb)
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, upstreams.String(), listen), 0o600); err != nil {
+		s.tb.Fatal(err)
+	}
+	nginx := newProcess(s.tb, s.dir, "nginx", program(s.tb, "nginx"), nil, "-p", dir, "-c", conf, "-e", "stderr")
+	nginx.start()
+	s.front = "http://" + listen
+	env.Within(s.tb, 10*time.Second, func() error {
+		nginx.running()
+		return accepts(listen)
+	})
+}

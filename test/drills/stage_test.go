@@ -1,0 +1,332 @@
+package drills
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/access/x402/x402test"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+)
+
+// readyWithin bounds how long a stage may take until everything is published.
+const readyWithin = 60 * time.Second
+
+// stageOptions says what a stage is made of; the zero value is one worker and one API
+// node.
+type stageOptions struct {
+	workers, apis int
+	// environ are further settings of every pnyx.
+	environ []string
+	// clocks gives every process a clock that can be set.
+	clocks bool
+	// disk bounds the warehouse's file system, in bytes; 0 leaves it where all else is.
+	disk int
+	// sentinels has Redis be a pair watched by Sentinels, cluster one of six nodes; both
+	// are reached without networks that can be spoilt.
+	sentinels, cluster bool
+	// front puts nginx before the API nodes.
+	front bool
+}
+
+// stage is what a drill is played on: a Redis, an engine with the world's data, a
+// facilitator, workers and API nodes, each in a process of its own.
+type stage struct {
+	tb    testing.TB
+	world *world
+	// dir holds the stage's files, data the warehouse.
+	dir, data string
+	redis     *redisServer
+	engine    *engine.Engine
+	ledger    *x402test.Ledger
+	// The networks between them.
+	apiToRedis, workerToRedis, workerToEngine, apiToFacilitator *link
+	sentinels                                                   *env.RedisSentinelServers
+	cluster                                                     *env.RedisClusterServers
+	redisClock, engineClock                                     *clock
+	// environ are the settings that every pnyx shares.
+	environ       []string
+	workers, apis []*node
+	// front is where both API nodes are reached, if there is anything in front of them.
+	front   string
+	poll    *poll
+	load    *load
+	imports int
+	// caught is the worker that was paused, remark what a drill has found out.
+	caught *node
+	remark string
+}
+
+// node is a running pnyx.
+type node struct {
+	*process
+
+	base, admin string
+	clock       *clock
+}
+
+// newStage starts what pnyx depends on, and no pnyx yet; see open.
+func newStage(tb testing.TB, w *world, o stageOptions) *stage {
+	tb.Helper()
+	dir := tb.TempDir()
+	s := &stage{tb: tb, world: w, dir: dir, data: filepath.Join(dir, "warehouse"), ledger: x402test.NewLedger(tb)}
+	if o.disk > 0 {
+		mount(tb, s.data, o.disk)
+	}
+	if _, err := os.Stat(w.data); err == nil {
+		if err := os.CopyFS(s.data, os.DirFS(w.data)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	s.startRedis(o)
+	s.startEngine(o)
+	s.connect()
+	s.environ = append(s.settings(), o.environ...)
+	if o.sentinels {
+		s.sentinels = env.RedisSentinels(tb)
+		s.environ = append(s.environ, "REDIS_URL="+s.sentinels.URL)
+	}
+	if o.cluster {
+		s.cluster = env.ReplicatedRedisCluster(tb)
+		s.environ = append(s.environ, "REDIS_URL="+s.cluster.URL)
+	}
+	for n := range max(1, o.workers) {
+		s.workers = append(s.workers, s.node("worker", n+1, "CLICKHOUSE_URL="+s.warehouseURL(s.workerToEngine.addr())))
+	}
+	for n := range max(1, o.apis) {
+		s.apis = append(s.apis, s.node("api", n+1, "X402_FACILITATOR_URL=http://"+s.apiToFacilitator.addr()))
+	}
+	if o.clocks {
+		s.setClocks()
+	}
+	if o.front {
+		s.startFront()
+	}
+	return s
+}
+
+// setClocks gives every pnyx a clock of its own.
+func (s *stage) setClocks() {
+	s.tb.Helper()
+	for _, n := range append(s.workers, s.apis...) {
+		n.path = s.world.binaryWithClock(s.tb)
+		n.clock = newGoClock(s.tb, n.log+".clock")
+		n.environ = append(n.environ, n.clock.environ...)
+	}
+}
+
+func (s *stage) startRedis(o stageOptions) {
+	s.tb.Helper()
+	var environ []string
+	if o.clocks {
+		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"), s.world.libraryClock(s.tb))
+		environ = s.redisClock.environ
+	}
+	s.redis = startRedis(s.tb, s.dir, "redis", environ)
+}
+
+// connect lays the networks.
+func (s *stage) connect() {
+	s.tb.Helper()
+	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.addr), newLink(s.tb, s.redis.addr)
+	s.workerToEngine = newLink(s.tb, s.engine.Instance().TCPAddr)
+	s.apiToFacilitator = newLink(s.tb, strings.TrimPrefix(s.ledger.Facilitator, "http://"))
+}
+
+// settings are those of every pnyx: without networks in between.
+func (s *stage) settings() []string {
+	terms := x402test.Terms(nil)
+	return []string{
+		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
+		"REDIS_URL=redis://" + s.redis.addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
+		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo,
+		"X402_FACILITATOR_URL=" + s.ledger.Facilitator, "X402_RPC_URL=" + s.ledger.RPC,
+		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
+		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=2s",
+	}
+}
+
+// startEngine runs the warehouse's engine, which is supervised as in the product.
+func (s *stage) startEngine(o stageOptions) {
+	s.tb.Helper()
+	ctx := context.Background()
+	if o.clocks { // it inherits the environment, also when it is started again
+		s.engineClock = newLibraryClock(s.tb, filepath.Join(s.dir, "engine.clock"), s.world.libraryClock(s.tb))
+		for _, setting := range s.engineClock.environ {
+			name, value, _ := strings.Cut(setting, "=")
+			s.tb.Setenv(name, value)
+		}
+	}
+	program, err := engine.Locate(ctx, engine.LocateOptions{Library: os.Getenv("PNYX_ENGINE_LIB")})
+	if err != nil {
+		s.tb.Skip(err)
+	}
+	running, err := engine.Start(ctx, engine.Options{DataDir: s.data, Program: program, Executable: s.world.binary})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.engine = running
+	s.tb.Cleanup(s.stopEngine)
+}
+
+func (s *stage) stopEngine() {
+	if s.engine == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endsWithin)
+	defer cancel()
+	if err := s.engine.Stop(ctx); err != nil {
+		s.tb.Error(err)
+	}
+	s.engine = nil
+}
+
+// warehouseURL is how the engine is reached by way of an address.
+func (s *stage) warehouseURL(addr string) string {
+	instance := s.engine.Instance()
+	instance.TCPAddr = addr
+	return instance.URL(warehouse.DefaultDatabase)
+}
+
+// node prepares a pnyx with a role.
+func (s *stage) node(role string, number int, environ ...string) *node {
+	s.tb.Helper()
+	listen, admin := env.FreeAddress(s.tb), env.FreeAddress(s.tb)
+	environ = append(append([]string{"PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin}, s.environ...), environ...)
+	if network := map[string]*link{"api": s.apiToRedis, "worker": s.workerToRedis}[role]; s.sentinels == nil && s.cluster == nil {
+		environ = append(environ, "REDIS_URL=redis://"+network.addr())
+	}
+	return &node{
+		process: newProcess(s.tb, s.dir, role+strconv.Itoa(number), s.world.binary, environ, role),
+		base:    "http://" + listen, admin: "http://" + admin,
+	}
+}
+
+// open starts every pnyx and waits until they can do their work.
+func (s *stage) open() {
+	s.tb.Helper()
+	for _, n := range append(s.workers, s.apis...) {
+		n.start()
+	}
+	for _, n := range append(s.workers, s.apis...) {
+		n.ready()
+	}
+}
+
+// close ends everything, in the order of an orderly shutdown.
+func (s *stage) close() {
+	s.tb.Helper()
+	for _, n := range append(s.apis, s.workers...) {
+		n.stop()
+	}
+	s.redis.kill()
+	s.stopEngine()
+}
+
+// ready waits until the node says so.
+func (n *node) ready() {
+	n.tb.Helper()
+	env.Within(n.tb, readyWithin, func() error {
+		n.running()
+		return n.isReady()
+	})
+}
+
+func (n *node) isReady() error {
+	r := ask(n.admin+"/readyz", nil)
+	if r.transport != nil || r.status != http.StatusOK {
+		return fmt.Errorf("readyz of %s: %d %w %s", n.args[0], r.status, r.transport, r.text)
+	}
+	return nil
+}
+
+// metric reads one number off the node's metrics.
+func (n *node) metric(name string) (float64, error) {
+	r := ask(n.admin+"/metrics", nil)
+	if r.transport != nil {
+		return 0, r.transport
+	}
+	for line := range strings.Lines(r.text) {
+		if value, found := strings.CutPrefix(line, name+" "); found {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, errors.New("there is no metric " + name)
+}
+
+// leader returns the worker that leads, and the others.
+func (s *stage) leader() (leading *node, others []*node) {
+	s.tb.Helper()
+	env.Within(s.tb, 30*time.Second, func() error {
+		leading, others = nil, nil
+		for _, w := range s.workers {
+			if leads, err := w.metric("pnyx_worker_leading"); err == nil && leads == 1 {
+				leading = w
+			} else {
+				others = append(others, w)
+			}
+		}
+		if leading == nil {
+			return errors.New("no worker leads")
+		}
+		return nil
+	})
+	return leading, others
+}
+
+// importFiles imports a folder, which must succeed.
+func (s *stage) importFiles(path string) {
+	s.tb.Helper()
+	s.world.run(s.tb, s.environ, "import", path)
+}
+
+// importLines imports lines of upstream's.
+func (s *stage) importLines(lines ...string) {
+	s.tb.Helper()
+	for _, line := range lines {
+		if err := s.importLine(line); err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+}
+
+// importLine imports one line, and may be called by any one goroutine.
+func (s *stage) importLine(line string) error {
+	s.imports++
+	path := filepath.Join(s.dir, fmt.Sprintf("line-%d.ndjson", s.imports))
+	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+		return err
+	}
+	_, err := s.world.try(s.environ, "import", path)
+	return errors.Join(err, os.Remove(path))
+}
+
+// chronicled waits until events and signals have caught up with publication.
+func (s *stage) chronicled() {
+	s.tb.Helper()
+	const behind = `
+SELECT countIf(done.revision < item.revision)
+FROM
+(
+    SELECT proposal_ref AS item, revision FROM proposal_states FINAL
+    UNION ALL
+    SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
+) AS item
+LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
+	env.Within(s.tb, readyWithin, func() error {
+		out, err := s.world.try(s.environ, "sql", "--format", "csv", behind)
+		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
+			err = fmt.Errorf("%s items are still to be chronicled", lines[len(lines)-1])
+		}
+		return err
+	})
+}

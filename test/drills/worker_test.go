@@ -1,0 +1,103 @@
+package drills
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/test/env"
+)
+
+// longPublication is how much later Redis answers workers, so that a publication
+// lasts long enough to be caught in its middle.
+const longPublication = 150 * time.Millisecond
+
+// workerDrills break the worker that leads.
+func workerDrills() []drill {
+	two := stageOptions{workers: 2}
+	return []drill{
+		{
+			name: "Worker killed in the middle of a publication", stage: two,
+			fault: "SIGKILL of the leader when part of a revision is in Redis; another one is there",
+			breaks: func(s *stage) func() {
+				s.catchPublishing().kill()
+				s.workerToRedis.mend()
+				return nil
+			},
+		},
+		{
+			name: "Leader paused past its lease", stage: two, lasts: 15 * time.Second,
+			fault: "SIGSTOP for 15 s in the middle of a publication, then two lead",
+			breaks: func(s *stage) func() {
+				paused := s.catchPublishing()
+				s.workerToRedis.mend()
+				return paused.resume
+			},
+			after: func(s *stage) string {
+				leading, _ := s.leader()
+				return "the other one led on: " + fmt.Sprint(leading != s.caught)
+			},
+		},
+		{
+			name: "Leader ends", stage: stageOptions{workers: 2, environ: []string{"PNYX_LEASE_TTL=60s", "PNYX_STALE_AFTER=90s"}},
+			fault: "SIGTERM of the leader, whose lease of 60 s has just begun",
+			breaks: func(s *stage) func() {
+				leading, others := s.leader()
+				began := time.Now()
+				go leading.stop()
+				env.Within(s.tb, 40*time.Second, func() error {
+					if leads, err := others[0].metric("pnyx_worker_leading"); err != nil || leads != 1 {
+						return fmt.Errorf("the other does not lead yet: %w", err)
+					}
+					return nil
+				})
+				s.remark = fmt.Sprintf("the other leads after %.1f s", time.Since(began).Seconds())
+				return nil
+			},
+			after: func(s *stage) string { return s.remark },
+		},
+		{
+			name: "No worker at all", fault: "SIGKILL of the only worker; started again after 30 s", lasts: 30 * time.Second,
+			breaks: func(s *stage) func() { s.workers[0].kill(); return s.workers[0].start },
+		},
+	}
+}
+
+// catchPublishing stops the leader when part of a publication is written and its end
+// is not, and returns it paused.
+func (s *stage) catchPublishing() *node {
+	s.tb.Helper()
+	leading, _ := s.leader()
+	store, err := cache.Open("redis://"+s.redis.addr, time.Second)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer store.Close()
+	s.workerToRedis.delay(longPublication)
+	env.Within(s.tb, time.Minute, func() error {
+		leading.pause()
+		half, err := s.halfPublished(store)
+		if err != nil || !half {
+			leading.resume()
+			return errors.Join(err, errors.New("nothing is half published"))
+		}
+		return nil
+	})
+	s.caught = leading
+	return leading
+}
+
+// halfPublished says whether the poll is of a later revision than is published.
+func (s *stage) halfPublished(store *cache.Store) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	published, err := store.Published(ctx)
+	if err != nil {
+		return false, err
+	}
+	view, err := store.View(ctx, cache.VoteSummaryKey(governance.ProposalKey(s.poll.key)))
+	return view.Revision > published.Revision, err
+}

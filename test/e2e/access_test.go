@@ -1,0 +1,304 @@
+package e2e_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/access"
+	"pnyx/test/env"
+)
+
+// agora is an instance with the demonstration's data, another API node, and the
+// Redis between them.
+type agora struct {
+	*testing.T
+
+	environ       []string
+	first, second *instance
+	redis         redis.UniversalClient
+	// paid is a paid path.
+	paid string
+	// secrets are the raw tokens that were made.
+	secrets []string
+}
+
+func newAgora(t *testing.T, environ ...string) *agora {
+	t.Helper()
+	requireEngine(t)
+	server := realRedis(t)
+	// What is exact is so while Redis answers in time, which a busy machine may not.
+	environ = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, environ...)
+	a := &agora{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
+	a.first = start(t, t.TempDir(), environ, "serve", "--demo").ready()
+	a.second = start(t, t.TempDir(), environ, "api").ready()
+	var daos []struct {
+		DAOID string `json:"daoId"`
+	}
+	a.first.get("/v2/daos?limit=1", &daos)
+	a.paid = "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
+	return a
+}
+
+// pnyx runs a command that has to succeed, and returns what it printed.
+func (a *agora) pnyx(args ...string) string {
+	a.Helper()
+	out, status := command(a, a.first.environ, args...)
+	if status != 0 {
+		a.Fatalf("pnyx %v: %s", args, out)
+	}
+	return out
+}
+
+// made is a token as it is printed, once.
+type made struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+// make runs a command that makes a token.
+func (a *agora) make(args ...string) made {
+	a.Helper()
+	var m made
+	out := a.pnyx(append(append([]string{"token"}, args...), "--json")...)
+	if err := json.Unmarshal([]byte(out), &m); err != nil || m.ID == "" || !strings.HasPrefix(m.Token, "pnyx_"+m.ID+"_") {
+		a.Fatalf("pnyx token %v: %v in %s", args, err, out)
+	}
+	a.secrets = append(a.secrets, m.Token)
+	return m
+}
+
+// issue makes a token of the plan custom with limits of its own.
+func (a *agora) issue(scopes string, month int) made {
+	a.Helper()
+	return a.make("issue", "--name", "ACME", "--plan", "custom", "--scopes", scopes,
+		"--limits", fmt.Sprintf("%d,60000,10000,60000,10000", month))
+}
+
+// statusOf asks an instance with a token.
+func (i *instance) statusOf(path, token string) (status int, body string) {
+	i.tb.Helper()
+	request, err := http.NewRequest(http.MethodGet, i.base+path, http.NoBody)
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set(access.HeaderToken, token)
+	}
+	response, err := crowd.Do(request)
+	if err != nil {
+		i.tb.Errorf("GET %s: %v", path, err)
+		return 0, ""
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		i.tb.Errorf("GET %s: %v", path, err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// wantSoon waits until both nodes give a token this status, and logs for how long.
+func (a *agora) wantSoon(token string, want int) {
+	a.Helper()
+	began := time.Now()
+	env.Until(a, func() error {
+		for _, node := range []*instance{a.first, a.second} {
+			if status, body := node.statusOf(a.paid, token); status != want {
+				return fmt.Errorf("%s: got %d %s, want %d", node.base, status, body, want)
+			}
+		}
+		return nil
+	})
+	a.Logf("%d on both nodes after %s", want, time.Since(began))
+}
+
+// usage is what a token has used.
+type usage struct {
+	Month struct{ Used, Remaining string }
+	Days  []struct{ RouteID, Requests, OK, Refused, Charged string }
+}
+
+func (a *agora) usage(node *instance, token string) (u usage, err error) {
+	a.Helper()
+	status, body := node.statusOf("/v2/meta/usage", token)
+	answer := struct{ Data *usage }{&u}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
+		return u, fmt.Errorf("usage: %d %w %s", status, err, body)
+	}
+	return u, nil
+}
+
+func TestATokenFromItsIssueToItsRevocation(t *testing.T) {
+	t.Parallel()
+	a := newAgora(t)
+	kept, gone, flushed := a.issue("v2:paid:plus", 1000), a.issue("v2:paid:*", 1000), a.issue("v2:paid:*", 1000)
+	for _, m := range []made{kept, gone, flushed} {
+		a.wantSoon(m.Token, http.StatusOK)
+	}
+	small := a.issue("v1:paid:*,v2:paid:standard", 1000)
+	a.wantSoon(small.Token, http.StatusForbidden)
+	a.wantSoon("", http.StatusPaymentRequired)
+	a.wantSoon("nonsense", http.StatusUnauthorized)
+
+	launched := start(a, t.TempDir(), append(a.environ, "PNYX_V2_LAUNCHED_AT="+time.Now().UTC().Format(time.RFC3339Nano)), "api").ready()
+	if status, body := launched.statusOf(a.paid, small.Token); status != http.StatusOK {
+		t.Errorf("a token of v1 after the launch of v2: got %d %s, want 200", status, body)
+	}
+
+	a.pnyx("token", "revoke", gone.ID)
+	a.wantSoon(gone.Token, http.StatusUnauthorized)
+	a.pnyx("token", "revoke", flushed.ID)
+	env.FlushRedis(t, a.redis)
+	a.wantSoon(flushed.Token, http.StatusUnauthorized)
+	// What it opens has to be published again first.
+	a.wantSoon(kept.Token, http.StatusOK)
+	if out, status := command(t, a.first.environ, "token", "rotate", gone.ID); status == 0 {
+		t.Errorf("a revoked token is rotated: %s", out)
+	}
+
+	rotated := a.make("rotate", kept.ID, "--overlap", "1h")
+	a.wantSoon(rotated.Token, http.StatusOK)
+	a.wantSoon(kept.Token, http.StatusOK)
+	last := a.make("rotate", kept.ID, "--overlap", "0")
+	a.wantSoon(last.Token, http.StatusOK)
+	a.wantSoon(rotated.Token, http.StatusUnauthorized)
+	a.wantSoon(kept.Token, http.StatusUnauthorized)
+
+	list := a.pnyx("token", "list", "--json") + a.pnyx("token", "list") + a.pnyx("token", "show", kept.ID)
+	for _, id := range []string{kept.ID, gone.ID} {
+		if !strings.Contains(list, id) {
+			t.Errorf("%s is not listed in %s", id, list)
+		}
+	}
+	if strings.Count(list, `"state":"revoked"`) != 2 {
+		t.Errorf("got %s, want two revoked", list)
+	}
+	a.wantNoSecrets(list)
+}
+
+func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
+	t.Parallel()
+	a := newAgora(t)
+	m := a.issue("v2:paid:*", 120)
+	a.wantSoon(m.Token, http.StatusOK) // two, or more while it is waited
+	u, err := a.usage(a.first, m.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charged := u.Month.Used
+	env.Until(t, func() error { // until it is in the journal
+		u, err := a.usage(a.second, m.Token)
+		if err == nil && (len(u.Days) == 0 || u.Days[0].Charged != charged || u.Days[0].RouteID != "daos.timeline") {
+			err = fmt.Errorf("got %+v, want %s charged", u, charged)
+		}
+		return err
+	})
+	env.FlushRedis(t, a.redis)
+	env.Until(t, func() error {
+		u, err := a.usage(a.second, m.Token)
+		if err == nil && (u.Month.Used != charged || len(u.Days) == 0) {
+			err = fmt.Errorf("after a flush: got %+v, want %s used", u, charged)
+		}
+		return err
+	})
+	// The views that answer have to be back, too: a 503 is not counted.
+	a.first.ready()
+	var allowed, refused atomic.Int64
+	together(t, 50, 200, func(n int) error {
+		node := []*instance{a.first, a.second}[n%2]
+		for {
+			switch status, body := node.statusOf(a.paid, m.Token); status {
+			case http.StatusOK:
+				allowed.Add(1)
+				return nil
+			case http.StatusTooManyRequests:
+				refused.Add(1)
+				return nil
+			case http.StatusServiceUnavailable:
+			default:
+				return fmt.Errorf("got %d %s", status, body)
+			}
+		}
+	})
+	if got := fmt.Sprint(120 - allowed.Load()); got != charged {
+		t.Errorf("got %d answers after %s, want 120 in all", allowed.Load(), charged)
+	}
+	env.Until(t, func() error {
+		rows := a.first.column("SELECT concat(toString(charged), ' ', toString(refused)) FROM usage_by_day WHERE token_id = ? AND route = 'daos.timeline'", m.ID)
+		if want := fmt.Sprintf("120 %d", refused.Load()); len(rows) != 1 || rows[0] != want {
+			return fmt.Errorf("for billing: got %v, want %s", rows, want)
+		}
+		return nil
+	})
+}
+
+func TestNothingSecretIsEverShown(t *testing.T) {
+	t.Parallel()
+	a := newAgora(t, "PNYX_LOG_LEVEL=debug", "PNYX_LOG_FORMAT=json")
+	m := a.issue("v2:paid:*", 1000)
+	a.wantSoon(m.Token, http.StatusOK)
+	shown := regexp.MustCompile(`(?m)^  \w+ +(pnyx_\S+)$`).FindAllStringSubmatch(a.first.output.String(), -1)
+	if len(shown) != 3 {
+		t.Fatalf("got %d tokens from the demonstration, want 3, in %s", len(shown), a.first.output)
+	}
+	var all strings.Builder
+	for _, path := range []string{a.paid, "/v2/daos", "/nowhere", "/v2/meta/usage", a.paid + "&x=1"} {
+		for _, token := range []string{m.Token, m.Token + "x", access.NewToken(m.ID), shown[0][1]} {
+			_, body := a.second.statusOf(path, token)
+			all.WriteString(body)
+		}
+		_, body, _ := fetch(a.second.base + path)
+		all.Write(body)
+	}
+	for _, node := range []*instance{a.first, a.second} {
+		_, metrics, err := fetch(node.admin + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(metrics)
+	}
+	keys, err := a.redis.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("got %v, %v, want keys", keys, err)
+	}
+	all.WriteString(strings.Join(keys, "\n"))
+	a.second.stop()
+	all.WriteString(a.second.output.String())
+	all.WriteString(a.pnyx("token", "list"))
+	all.WriteString(a.pnyx("config"))
+	said := a.first.output.String()
+	for _, match := range shown {
+		said = strings.ReplaceAll(said, match[1], "") // printed for whoever runs the demonstration
+		a.secrets = append(a.secrets, match[1])
+	}
+	a.wantNoSecrets(all.String() + said)
+}
+
+// wantNoSecrets looks for tokens and their verifiers in whatever form.
+func (a *agora) wantNoSecrets(text string) {
+	a.Helper()
+	for _, secret := range append(a.secrets, internalToken) {
+		hash := sha256.Sum256([]byte(secret))
+		inside := secret[max(0, len(secret)-40):]
+		for name, form := range map[string]string{
+			"a token": inside, "its hash": hex.EncodeToString(hash[:]), "its hash in base 64": base64.RawStdEncoding.EncodeToString(hash[:]),
+			"its hash for URLs": base64.RawURLEncoding.EncodeToString(hash[:]), "its hash, raw": string(hash[:]),
+		} {
+			if at := strings.Index(text, form); at >= 0 {
+				a.Errorf("%s is shown: %s", name, text[max(0, at-100):min(len(text), at+100)])
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pnyx/test/env"
+)
+
+// probe waits until a path of the admin listener answers with a status and a text.
+func (i *instance) probe(path string, status int, text string) {
+	i.tb.Helper()
+	env.Until(i.tb, func() error {
+		got, body, err := fetch(i.admin + path)
+		if err != nil || got != status || !strings.Contains(string(body), text) {
+			return fmt.Errorf("%s: got %d %q %w, want %d %q", path, got, body, err, status, text)
+		}
+		return nil
+	})
+}
+
+func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
+	node.probe("/startedz", http.StatusOK, "ok")
+	if node.closesBehind(t, "/v2/daos") {
+		t.Error("a connection is closed behind an answer before there is a reason to")
+	}
+	if err := node.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	node.probe("/readyz", http.StatusServiceUnavailable, "draining")
+	node.probe("/healthz", http.StatusOK, "ok")
+	if !node.closesBehind(t, "/v2/daos") {
+		t.Error("a connection to a node that is about to end stays open for more")
+	}
+	select {
+	case <-node.done:
+	case <-time.After(60 * time.Second):
+		t.Fatal("the node did not end")
+	}
+	if status := node.cmd.ProcessState.ExitCode(); status != 0 {
+		t.Errorf("got exit status %d, want 0", status)
+	}
+}
+
+// closesBehind fetches a path, which must succeed, over a connection that could be
+// kept, and reports whether the node closes it all the same.
+func (i *instance) closesBehind(t *testing.T, path string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: %s %v", path, answer.Status, err)
+	}
+	return answer.Close
+}
+
+func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for asked := 0; ; asked++ {
+				status, _, err := fetch(node.admin + "/readyz")
+				if err != nil || status != http.StatusOK {
+					return
+				}
+				if status, body, err := fetch(node.base + "/v2/daos"); err != nil || status != http.StatusOK {
+					t.Errorf("request %d: got %d %s %v, want 200", asked, status, body, err)
+					return
+				}
+				if asked == 0 {
+					_ = node.cmd.Process.Signal(syscall.SIGTERM) // another caller may have been first
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// publishers starts an engine, and returns the environment of workers on it and on a
+// Redis of their own. Their lease is so long that none is ever seen to run out.
+func publishers(t *testing.T) []string {
+	t.Helper()
+	requireEngine(t)
+	redis := realRedis(t)
+	dir := t.TempDir()
+	start(t, dir, nil, "serve").ready()
+	return []string{
+		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + engineURL(t, dir),
+		"PNYX_LEASE_TTL=1h", "PNYX_STALE_AFTER=2h",
+	}
+}
+
+// leads waits until a worker publishes.
+func (i *instance) leads() {
+	i.tb.Helper()
+	env.Until(i.tb, func() error {
+		if i.metric("pnyx_worker_leading") != 1 {
+			return fmt.Errorf("the worker does not lead")
+		}
+		return nil
+	})
+}
+
+func TestALeaderThatIsToldToEndHandsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	environ := publishers(t)
+	leader := start(t, t.TempDir(), environ, "worker")
+	leader.leads()
+	next := start(t, t.TempDir(), environ, "worker")
+	next.probe("/readyz", http.StatusOK, "ok")
+	leader.stop()
+	next.leads()
+}
+
+func TestAWorkerForFillsAloneMakesPagesAndPublishesNothing(t *testing.T) {
+	t.Parallel()
+	environ := publishers(t)
+	filler := start(t, t.TempDir(), environ, "worker", "--fills-only")
+	filler.probe("/readyz", http.StatusOK, "ok")
+	node := start(t, t.TempDir(), environ[:1], "api")
+	node.probe("/readyz", http.StatusServiceUnavailable, "nothing is published yet")
+	leader := start(t, t.TempDir(), environ, "worker")
+	node.ready()
+	leader.stop()
+	env.Until(t, func() error {
+		status, body, err := fetch(node.base + "/v2/proposals?provider=tally&sort=createdDesc")
+		if err != nil || status != http.StatusOK {
+			return fmt.Errorf("a page on demand: got %d %s %w, want 200", status, body, err)
+		}
+		return nil
+	})
+	if _, metrics, err := fetch(filler.admin + "/metrics"); err != nil || strings.Contains(string(metrics), "pnyx_worker_leading") {
+		t.Errorf("a worker for fills alone takes part in leading: %v", err)
+	}
+}

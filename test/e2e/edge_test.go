@@ -1,0 +1,62 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pnyx/edge"
+	"pnyx/test/env"
+)
+
+// requireNginx skips a test where there is no nginx to run.
+func requireNginx(tb testing.TB) {
+	tb.Helper()
+	_, err := edge.Locate("/usr/lib/nginx/modules")
+	if err != nil && os.Getenv("PNYX_TEST_REQUIRE_NGINX") != "" {
+		tb.Fatal(err)
+	}
+	if err != nil {
+		tb.Skip(err)
+	}
+}
+
+func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	requireNginx(t)
+	dir := t.TempDir()
+	origin := start(t, dir, nil, "serve").ready()
+	listen := env.FreeAddress(t)
+	before := start(t, t.TempDir(), []string{
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.base,
+		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
+	}, "edge")
+	want := func(path string, status int) {
+		t.Helper()
+		env.Until(t, func() error {
+			got, body, err := fetch("http://" + listen + path)
+			if err == nil && got != status {
+				err = fmt.Errorf("GET %s at the edge: got %d %s, want %d", path, got, body, status)
+			}
+			return err
+		})
+	}
+	want("/v2/daos", http.StatusOK)
+	want("/v2/daos/a.eth", http.StatusNotFound)
+	// An internal caller at a node is nobody at the edge.
+	want("/v2/proposals", http.StatusPaymentRequired)
+	writeLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
+	if out, status := command(t, origin.environ, "import", filepath.Join(dir, "in")); status != 0 {
+		t.Fatalf("import: status %d: %s", status, out)
+	}
+	want("/v2/daos/a.eth", http.StatusOK)
+	before.stop()
+	if code := before.cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(before.output.String(), internalToken) {
+		t.Errorf("SIGTERM: got exit status %d, want 0 and no secrets in %s", code, before.output)
+	}
+	origin.stop()
+}

@@ -1,0 +1,366 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/test/env"
+)
+
+func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	environ := []string{"REDIS_URL=" + realRedis(t).URL}
+	i := start(t, t.TempDir(), environ, "serve").ready()
+	i.importAgain(generated(t, 20_000))
+	i.settled()
+	other := start(t, t.TempDir(), environ, "api").ready()
+	proposals, voters := i.largestProposals(tries), i.busiestVoters(tries)
+	daos := i.column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT ?", tries)
+	for query, path := range map[string]func(n int) string{
+		"raw_choice, power, voted_at, tx_hash FROM": func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
+		"row_number()":            func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
+		"first_vote_at":           func(n int) string { return "/v2/voters/" + voters[n] },
+		"proposal_key DESC LIMIT": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
+	} {
+		i.wantMadeOnce(other, query, path)
+	}
+}
+
+// tries is how many pages of a kind are asked for at the most: a publication that comes
+// in between outdates what was made.
+const tries = 5
+
+// wantMadeOnce asks two nodes for one page 200 times at once, and wants one query.
+func (i *instance) wantMadeOnce(other *instance, query string, path func(n int) string) {
+	i.tb.Helper()
+	for n := range tries {
+		revision, before := i.metric("pnyx_publish_revision"), i.queriesWith(query)
+		askTogether(i.tb, path(n), 200, i, other)
+		var made uint64
+		env.Until(i.tb, func() error { // the log lags behind
+			if made = i.queriesWith(query) - before; made == 0 {
+				return fmt.Errorf("200 requests for %s: no warehouse query is logged", path(n))
+			}
+			return nil
+		})
+		if i.metric("pnyx_publish_revision") != revision {
+			continue
+		}
+		if made != 1 {
+			i.tb.Errorf("200 requests for %s: got %d warehouse queries, want 1", path(n), made)
+		}
+		return
+	}
+	i.tb.Errorf("each time that %s was asked for, something was published", path(0))
+}
+
+// askTogether sends requests all at once, to several nodes in turn, and wants one
+// answer to all of them.
+func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
+	tb.Helper()
+	answers := make([]json.RawMessage, requests)
+	together(tb, requests, requests, func(n int) error {
+		_, err := nodes[n%len(nodes)].read(path, &answers[n])
+		return err
+	})
+	for _, answer := range answers {
+		if len(answer) < 100 || !bytes.Equal(answer, answers[0]) {
+			tb.Errorf("GET %s: got two answers to the same request, or an empty one:\n%s\n%s", path, answers[0], answer)
+			return
+		}
+	}
+}
+
+// queriesWith counts the queries that the engine has finished with a text in them, as
+// its log spells it: on one line.
+func (i *instance) queriesWith(part string) (finished uint64) {
+	i.tb.Helper()
+	conn := i.warehouse()
+	if err := conn.Exec(i.tb.Context(), "SYSTEM FLUSH LOGS"); err != nil {
+		i.tb.Fatal(err)
+	}
+	row := conn.QueryRow(i.tb.Context(), `
+		SELECT count() FROM system.query_log
+		WHERE type = 'QueryFinish' AND query_kind = 'Select' AND position(query, ?) > 0 AND position(query, 'query_log') = 0`, part)
+	if err := row.Scan(&finished); err != nil {
+		i.tb.Fatal(err)
+	}
+	return finished
+}
+
+// A rush is far more than can be made in time. What cannot is refused, at once and
+// honestly; nothing piles up, and nothing stays behind.
+func TestARushOfColdPagesIsShedAndGotOver(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	const rush, callers, mostMemory = 5000, 700, 400 << 20
+	i := start(t, t.TempDir(), nil, "serve").ready()
+	i.importAgain(generated(t, 20_000))
+	i.settled()
+	paths := i.coldPaths(rush)
+
+	var mu sync.Mutex
+	var refused []string
+	together(t, callers, len(paths), func(n int) error {
+		ready, err := i.honest(paths[n])
+		if mu.Lock(); !ready {
+			refused = append(refused, paths[n])
+		}
+		mu.Unlock()
+		return err
+	})
+	t.Logf("%d of %d pages were refused", len(refused), rush)
+	if len(refused) == 0 || len(refused) == rush {
+		t.Errorf("got %d of %d pages refused, want some", len(refused), rush)
+	}
+	if peak := i.peakMemory(); peak > mostMemory {
+		t.Errorf("got %d MB of memory at the peak, want at most %d", peak>>20, mostMemory>>20)
+	}
+	refused = refused[:min(500, len(refused))]
+	together(t, walkersAtOnce, len(refused), func(n int) error {
+		var err error
+		for range 3 {
+			var ready bool
+			if ready, err = i.honest(refused[n]); ready || err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("GET %s: refused when the rush was over, too", refused[n])
+	})
+}
+
+// coldPaths are so many different pages that nobody has asked for: of profiles, of
+// histories, and of ballots after any position.
+func (i *instance) coldPaths(n int) (paths []string) {
+	i.tb.Helper()
+	voters := i.busiestVoters(n / 5 * 2)
+	for _, voter := range voters {
+		path := "/v2/voters/" + url.PathEscape(voter)
+		paths = append(paths, path, path+"/votes")
+	}
+	for _, proposal := range i.largestProposals(100) {
+		for _, order := range []string{"power", "time"} {
+			path := "/v2/proposals/" + proposal + "/votes?order=" + order
+			for limit := 1; limit <= 100 && len(paths) < n; limit++ {
+				p, err := i.turn(path, limit, "")
+				if err != nil {
+					i.tb.Fatal(err)
+				}
+				if p.next == "" {
+					break
+				}
+				paths = append(paths, path+"&cursor="+p.next)
+			}
+		}
+	}
+	if len(paths) < n {
+		i.tb.Fatalf("got %d pages to ask for, want %d", len(paths), n)
+	}
+	chance := rand.New(rand.NewPCG(5, 8))
+	chance.Shuffle(n, func(a, b int) { paths[a], paths[b] = paths[b], paths[a] })
+	return paths
+}
+
+// peakMemory is the most that the process has ever had in memory, in bytes.
+func (i *instance) peakMemory() int {
+	i.tb.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.cmd.Process.Pid))
+	match := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
+	if err != nil || match == nil {
+		i.tb.Skipf("the system does not tell the memory of a process: %v", err)
+	}
+	kilobytes, err := strconv.Atoi(string(match[1]))
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	return kilobytes << 10
+}
+
+func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	// With many DAOs, so that there is a time in which some are published and others not.
+	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	if out, status := command(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "150", "--proposals", "200",
+		"--ballots", "6000", "--largest", "1000", data); status != 0 {
+		t.Fatalf("generate: status %d: %s", status, out)
+	}
+	if out, status := command(t, []string{"PNYX_DATA=" + dir}, "import", data); status != 0 {
+		t.Fatalf("import: status %d: %s", status, out)
+	}
+	redis := realRedis(t)
+	i := start(t, dir, []string{"REDIS_URL=" + redis.URL, "PNYX_LEASE_TTL=1s"}, "serve").ready()
+	i.settled()
+	paths := i.mixedPaths()
+	right := make([]json.RawMessage, len(paths))
+	for n, path := range paths {
+		env.Until(t, func() error {
+			_, err := i.read(path, &right[n])
+			return err
+		})
+	}
+
+	client := env.RedisClient(t, redis.URL)
+	stop := make(chan struct{})
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	wrong, answered, refused := map[string]string{}, 0, 0
+	for first := range walkersAtOnce {
+		asking.Go(func() {
+			some := len(paths)
+			if first == 0 {
+				some = 2 // the lists, which are many values
+			}
+			for n := first; ; n = (n + 1) % some {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ready, problem := i.same(paths[n], right[n])
+				mu.Lock()
+				switch {
+				case problem != "":
+					wrong[paths[n]] = problem
+				case ready:
+					answered++
+				default:
+					refused++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	pause := time.NewTicker(700 * time.Millisecond) // within a publication, and after it
+	defer pause.Stop()
+	for range 8 {
+		env.FlushRedis(t, client)
+		<-pause.C
+	}
+	for n, path := range paths {
+		env.Until(t, func() error {
+			if ready, problem := i.same(path, right[n]); !ready || problem != "" {
+				return fmt.Errorf("GET %s after the last flush: %s", path, problem)
+			}
+			return nil
+		})
+	}
+	close(stop)
+	asking.Wait()
+	reportWrong(t, wrong)
+	t.Logf("%d answers were right, %d refused, of %d paths %d once wrong", answered, refused, len(paths), len(wrong))
+	if answered == 0 || refused == 0 {
+		t.Errorf("got %d right answers and %d refusals, want some of both", answered, refused)
+	}
+}
+
+// mixedPaths are a few of every kind of answer, pages in the middle among them.
+func (i *instance) mixedPaths() (paths []string) {
+	i.tb.Helper()
+	paths = append(paths, "/v2/daos?limit=100", "/v2/daos?limit=100&hasVoteData=true")
+	for _, dao := range i.column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY dao_id LIMIT 5") {
+		path := "/v2/daos/" + dao
+		paths = append(paths, path, path+"/voters", path+"/voters?limit=100", path+"/timeline?metric=votes_cast")
+	}
+	for _, proposal := range i.largestProposals(5) {
+		path := "/v2/proposals/" + proposal
+		paths = append(paths, path, path+"/votes/summary")
+		for _, order := range []string{"power", "time"} {
+			for page, cursor := 0, ""; page < 4; page++ {
+				p, err := i.turn(path+"/votes?order="+order, 25, cursor)
+				if err != nil {
+					i.tb.Fatal(err)
+				}
+				paths = append(paths, strings.TrimSuffix(path+"/votes?limit=25&order="+order+"&cursor="+cursor, "&cursor="))
+				cursor = p.next
+			}
+		}
+	}
+	for _, voter := range i.busiestVoters(5) {
+		paths = append(paths, "/v2/voters/"+voter, "/v2/voters/"+voter+"/votes")
+	}
+	return paths
+}
+
+func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	redis := "REDIS_URL=" + realRedis(t).URL
+	dir := t.TempDir()
+	everything := start(t, dir, nil, "serve").ready()
+	workerEnv := []string{redis, "CLICKHOUSE_URL=" + engineURL(t, dir), "PNYX_LEASE_TTL=1s"}
+	worker := start(t, t.TempDir(), workerEnv, "worker")
+	node := start(t, t.TempDir(), []string{
+		redis, "PNYX_LEASE_TTL=1s", "PNYX_STALE_AFTER=3s", "PNYX_REQUEST_TIMEOUT=2s",
+		"PNYX_CACHE_TIMEOUT=1800ms", "PNYX_LIMIT_TIMEOUT=1800ms",
+	}, "api").ready()
+	everything.importAgain(generated(t, 20_000))
+	everything.settled()
+	worker.settled()
+	paths, cold := everything.mixedPaths(), everything.busiestVoters(50)[40:]
+	before := make([]reply, len(paths))
+	for n, path := range paths {
+		env.Until(t, func() (err error) {
+			before[n], err = node.read(path, new(json.RawMessage))
+			return err
+		})
+	}
+	// Longer than any page is fresh without a look: what has not changed is no staler
+	// for its age, as long as there is a worker to say so.
+	<-time.After(9 * time.Second)
+	node.stillAnswers(paths, before, "ready")
+
+	worker.stop()
+	node.stillAnswers(paths, before, "stale")
+	together(t, len(cold), len(cold), func(n int) error {
+		ready, err := node.honest("/v2/voters/" + cold[n])
+		if err == nil && ready {
+			err = fmt.Errorf("there is an answer about %s, which nobody can have worked out", cold[n])
+		}
+		return err
+	})
+
+	start(t, t.TempDir(), workerEnv, "worker")
+	node.stillAnswers(paths, before, "ready")
+	env.Until(t, func() error {
+		_, err := node.read("/v2/voters/"+cold[0], new(json.RawMessage))
+		return err
+	})
+}
+
+// stillAnswers waits until all answers have a readiness. Each must all the while be
+// what it was before, as of the same time.
+func (i *instance) stillAnswers(paths []string, before []reply, readiness string) {
+	i.tb.Helper()
+	for n, path := range paths {
+		env.Until(i.tb, func() error {
+			now, err := i.read(path, new(json.RawMessage))
+			if err != nil {
+				i.tb.Fatal(err)
+			}
+			was := before[n]
+			if diff := cmp.Diff(plain(was.Data), plain(now.Data)); diff != "" || was.Meta.DataAsOf > now.Meta.DataAsOf ||
+				readiness == "stale" && was.Meta.DataAsOf != now.Meta.DataAsOf {
+				i.tb.Fatalf("GET %s as of %s is another answer than as of %s:\n%s", path, now.Meta.DataAsOf, was.Meta.DataAsOf, diff)
+			}
+			if got := now.Meta.Readiness.Status; got != readiness {
+				return fmt.Errorf("GET %s: readiness %q, want %q", path, got, readiness)
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"pnyx/test/env"
+)
+
+// clientFolder is where a client is made of the description; see its client.ts.
+const clientFolder = "../../api/npm"
+
+// clientTime is how long making and running the client may take.
+const clientTime = 3 * time.Minute
+
+// TestAClientMadeOfTheDescriptionReadsEveryList compiles a client from the published
+// description, gives it a token, and has it read a page of each list.
+func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	if _, err := os.Stat(clientFolder + "/node_modules/.package-lock.json"); err != nil {
+		t.Skip("no node_modules: make npm")
+	}
+	i := start(t, t.TempDir(), nil, "serve", "--demo").ready()
+	i.settled()
+	out, status := command(t, i.environ, "token", "issue", "--json", "--name", "client", "--plan", "custom", "--scopes", "v2:paid:*")
+	var issued struct{ Token string }
+	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
+		t.Fatalf("issue a token: status %d, %v", status, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
+	defer cancel()
+	build := exec.CommandContext(ctx, "npm", "run", "--silent", "client")
+	build.Dir = clientFolder
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("make the client: %v\n%s", err, text)
+	}
+	env.Until(t, func() error {
+		text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/client.js", i.base, issued.Token).Output()
+		if err != nil {
+			return err // the token, or what is worked out last, may not be known yet
+		}
+		return wantRows(text)
+	})
+}
+
+// wantRows checks that every list had some.
+func wantRows(text []byte) error {
+	var counts map[string]int
+	if err := json.Unmarshal(text, &counts); err != nil {
+		return err
+	}
+	for _, list := range []string{"daos", "proposals", "voters", "ballots", "topics", "events", "signals", "history"} {
+		if counts[list] == 0 {
+			return fmt.Errorf("no rows of %s: %v", list, counts)
+		}
+	}
+	return nil
+}

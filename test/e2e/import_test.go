@@ -1,0 +1,196 @@
+package e2e_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"pnyx/test/env"
+)
+
+const (
+	goodSpace    = `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`
+	goodProposal = `{"id":"0xp","space":{"id":"a.eth"},"author":"0xA","type":"single-choice","title":"T","choices":["For","Against"],"state":"closed"}`
+	goodVote     = `{"id":"v1","proposal":{"id":"0xp"},"space":{"id":"a.eth"},"voter":"0xAb","created":1700000000,"choice":1,"vp":1.000000000000000001}`
+)
+
+func TestWhatIsWrongWithAFileIsSaidAndNothingElseIsLost(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in", "snapshot")
+	writeLines(t, filepath.Join(in, "spaces.ndjson"), goodSpace)
+	writeLines(t, filepath.Join(in, "proposals.ndjson"), goodProposal, "this is not JSON")
+	writeLines(t, filepath.Join(in, "votes", "bad.ndjson"),
+		goodVote,
+		strings.Replace(strings.Replace(goodVote, "v1", "v2", 1), "1.000000000000000001", "-1", 1),
+		strings.Replace(strings.Replace(goodVote, "v1", "v3", 1), "0xAb", "0x"+strings.Repeat("a", 10<<20), 1),
+		strings.Replace(strings.Replace(strings.Replace(goodVote, "v1", "v4", 1), "0xp", "0xunknown", 1), "0xAb", "0xc", 1),
+		strings.Replace(strings.Replace(goodVote, "v1", "v5", 1), "0xAb", "0xd", 1))
+	writeLines(t, filepath.Join(in, "recipes.ndjson"), `{"flour":"500 g","eggs":3}`)
+	truncated := gzipped(t, strings.Repeat(strings.Replace(strings.Replace(goodVote, "v1", "v6", 1), "0xAb", "0xe", 1)+"\n", 20000))
+	if err := os.WriteFile(filepath.Join(in, "votes", "cut.ndjson.gz"), truncated[:len(truncated)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data")}
+	out, status := command(t, environ, "import", filepath.Join(dir, "in"))
+	if status != 3 {
+		t.Errorf("got status %d, want 3: %s", status, out)
+	}
+	for _, want := range []string{"recipes.ndjson", "flour", "cut.ndjson.gz", "rejected records are kept in", "1 ballots wait"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report lacks %q:\n%s", want, out)
+		}
+	}
+	checkRejects(t, filepath.Join(dir, "data", "rejects"))
+
+	held, _ := command(t, environ, "sql", "--format", "csv", "SELECT arraySort(groupArray(vote_id)) AS ids, sum(power) AS power FROM ballots FINAL")
+	if !strings.Contains(held, `"[v1, v4, v5, v6]",4.000000000000000004`) {
+		t.Errorf("got %s, want the good ballots and no other", held)
+	}
+	if out, status := command(t, environ, "import", "--tolerate-rejects", filepath.Join(in, "votes", "bad.ndjson")); status != 0 {
+		t.Errorf("tolerated: got status %d, want 0: %s", status, out)
+	}
+}
+
+// checkRejects looks for the refused lines with their reasons.
+func checkRejects(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.ndjson"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got %v (%v), want one rejects file", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"proposals.ndjson:2": "JSON", "bad.ndjson:2": "negative", "bad.ndjson:3": "longer than"}
+	for line := range bytes.Lines(text) {
+		var rejected struct {
+			File, Reason, Text string
+			Line               int
+		}
+		if err := json.Unmarshal(line, &rejected); err != nil {
+			t.Fatal(err)
+		}
+		at := fmt.Sprintf("%s:%d", filepath.Base(rejected.File), rejected.Line)
+		reason, expected := want[at]
+		if !expected || !strings.Contains(rejected.Reason, reason) || rejected.Text == "" {
+			t.Errorf("%s: got reason %q and %d bytes of text, want %q", at, rejected.Reason, len(rejected.Text), reason)
+		}
+		delete(want, at)
+	}
+	if len(want) > 0 {
+		t.Errorf("not among the rejects: %v", want)
+	}
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var zipped bytes.Buffer
+	// Without compression, so that half of the bytes are half of the lines.
+	writer, err := gzip.NewWriterLevel(&zipped, gzip.NoCompression)
+	if err == nil {
+		_, err = writer.Write([]byte(text))
+	}
+	if err := errors.Join(err, writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return zipped.Bytes()
+}
+
+func TestAFurtherImportPublishesOnlyWhatItTouches(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	data := generated(t, 20_000)
+	i := start(t, t.TempDir(), nil, "serve").ready()
+	if out, status := command(t, i.environ, "import", data); status != 0 {
+		t.Fatalf("import: status %d: %s", status, out)
+	}
+	i.settled()
+	before := i.metric("pnyx_publish_proposals_total")
+	extra := filepath.Join(t.TempDir(), "extra.ndjson")
+	writeLines(t, extra, `{"id":"0xnew","space":{"id":"new.eth"},"author":"0xA","type":"basic","title":"New","choices":["For","Against"],"state":"closed"}`)
+	if out, status := command(t, i.environ, "import", extra); status != 0 {
+		t.Fatalf("import: status %d: %s", status, out)
+	}
+	env.Until(t, func() error {
+		if status, body, err := fetch(i.base + "/v2/daos/new.eth"); status != http.StatusOK {
+			return fmt.Errorf("%d %w %s", status, err, body)
+		}
+		return nil
+	})
+	i.settled()
+	if got := i.metric("pnyx_publish_proposals_total") - before; got != 1 {
+		t.Errorf("got %v proposals published, want 1", got)
+	}
+	// The same file again touches nothing.
+	published := i.metric("pnyx_publish_values_total")
+	out, status := command(t, i.environ, "import", data)
+	if status != 0 || !strings.Contains(out, "unchanged") {
+		t.Fatalf("import: status %d: %s", status, out)
+	}
+	i.settled()
+	if got := i.metric("pnyx_publish_proposals_total") - before; got != 1 {
+		t.Errorf("after the second import: got %v proposals published, want still 1 (%v values)",
+			got, i.metric("pnyx_publish_values_total")-published)
+	}
+}
+
+func TestAFullDiskIsSaidAndTheImportCanGoOnLater(t *testing.T) {
+	requireEngine(t)
+	data := generated(t, 60_000)
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
+		t.Skipf("needs a file system of its own size: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }) // it goes with the test
+	environ := []string{"PNYX_DATA=" + dir}
+	// Something that was there before must survive.
+	before := filepath.Join(t.TempDir(), "spaces.ndjson")
+	writeLines(t, before, goodSpace)
+	if out, status := command(t, environ, "import", before); status != 0 {
+		t.Fatalf("import: status %d: %s", status, out)
+	}
+	filler := filepath.Join(dir, "filler")
+	fill(t, filler)
+	out, status := command(t, environ, "import", data)
+	if status != 1 || !strings.Contains(strings.ToLower(out), "no space left") && !strings.Contains(out, "NOT_ENOUGH_SPACE") {
+		t.Errorf("got status %d, want 1 and a word about the space: %s", status, out)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=512m"); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := command(t, environ, "import", data); status != 0 {
+		t.Fatalf("import after space was made: status %d: %s", status, out)
+	}
+	want := contents(t, cleanRun(t, data))
+	if got := contents(t, environ); !strings.HasPrefix(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// fill takes up all but a megabyte of a small file system.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(filepath.Dir(path), &stat); err != nil {
+		t.Fatal(err)
+	}
+	free := int64(stat.Bavail)*stat.Bsize - 1<<20
+	if err := os.WriteFile(path, make([]byte, max(free, 0)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,259 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"pnyx/access"
+	"pnyx/test/env"
+)
+
+// metrics reads what the instance tells Prometheus, by name.
+func (i *instance) metrics() map[string]*dto.MetricFamily {
+	i.tb.Helper()
+	_, text, err := fetch(i.admin + "/metrics")
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(string(text)))
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	return families
+}
+
+// seriesOf lists the series of families, without their values.
+func seriesOf(families map[string]*dto.MetricFamily) []string {
+	var series []string
+	for name, family := range families {
+		for _, metric := range family.GetMetric() {
+			series = append(series, name+fmt.Sprint(metric.GetLabel()))
+		}
+	}
+	slices.Sort(series)
+	return series
+}
+
+// visitOddly asks for everything that a metric must not be named by: each of the
+// texts in paths, parameters, methods, tokens and headers.
+func (i *instance) visitOddly(texts ...string) {
+	i.tb.Helper()
+	for _, text := range texts {
+		for _, path := range []string{
+			"/" + text, "/v2/" + text, "/v2/daos/" + text, "/v2/daos?" + text + "=1", "/v2/daos?limit=" + text,
+			"/v2/voters/" + text, "/v2/voters/" + text + "/votes", "/v2/proposals?daoId=" + text, "/v2/proposals/" + text,
+			"/docs/" + text, "/openapi/" + text,
+		} {
+			for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, "M" + text} {
+				for _, token := range []string{"", internalToken, text} {
+					i.knock(method, path, token, text)
+				}
+			}
+		}
+	}
+}
+
+// knock sends a request and looks at nothing.
+func (i *instance) knock(method, path, token, text string) {
+	i.tb.Helper()
+	request, err := http.NewRequestWithContext(i.tb.Context(), method, i.base+path, http.NoBody)
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	request.Header.Set("X-Request-Id", text)
+	switch token {
+	case "":
+	case internalToken:
+		request.Header.Set(access.HeaderInternal, token)
+	default:
+		request.Header.Set(access.HeaderToken, token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	_ = response.Body.Close() // nobody reads it
+}
+
+func TestMetricsFollowTheConventionsAndNoCallerNamesASeries(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0"}, "serve", "--demo").ready()
+	i.visitOddly("quux-1", "quux-2")
+	before := i.metrics()
+	i.visitOddly("quux-3", "drop-table", "0xdeadbeef")
+	after := i.metrics()
+	was := seriesOf(before)
+	for _, series := range seriesOf(after) {
+		if !slices.Contains(was, series) {
+			t.Errorf("a series came with what callers sent: %s", series)
+		}
+		for _, text := range []string{"quux", "drop-table", "deadbeef", internalToken} {
+			if strings.Contains(series, text) {
+				t.Errorf("a series is named by what a caller sent: %s", series)
+			}
+		}
+	}
+	if len(was) > 2500 {
+		t.Errorf("got %d series, want so few that a hundred pods are no burden", len(was))
+	}
+	lint(t, after)
+	knowsItsMetrics(t, after)
+}
+
+func lint(t *testing.T, families map[string]*dto.MetricFamily) {
+	t.Helper()
+	var all []*dto.MetricFamily
+	for _, family := range families {
+		all = append(all, family)
+	}
+	problems, err := promlint.NewWithMetricFamilies(all).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+}
+
+// knowsItsMetrics holds dashboard, alerts and documents against what there is.
+func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
+	t.Helper()
+	// Those of payments are there where payments are taken.
+	elsewhere := []string{"pnyx_payments_total", "pnyx_payment_replays_total", "pnyx_facilitator_duration_seconds"}
+	name := regexp.MustCompile(`\b(pnyx|go|process)_[a-z0-9_]+\b`)
+	for _, file := range []string{"../../observe/rules.yml", "../../observe/rules_test.yml", "../../observe/dashboard.json", "../../docs/runbook.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, used := range name.FindAllString(string(text), -1) {
+			base := used
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				if family := families[strings.TrimSuffix(used, suffix)]; family.GetType() == dto.MetricType_HISTOGRAM || slices.Contains(elsewhere, strings.TrimSuffix(used, suffix)) {
+					base = strings.TrimSuffix(used, suffix)
+				}
+			}
+			if families[base] == nil && !slices.Contains(elsewhere, base) {
+				t.Errorf("%s speaks of %s, which is no metric", file, used)
+			}
+		}
+	}
+}
+
+func TestEveryAlertHasASectionInTheRunbook(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("../../observe/rules.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runbook, err := os.ReadFile("../../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("../../observe/rules_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1)
+	for _, alert := range alerts {
+		name := alert[1]
+		if !strings.Contains(string(runbook), "\n## "+name+"\n") {
+			t.Errorf("%s has no section in the runbook", name)
+		}
+		if !strings.Contains(string(rules), `"docs/runbook.md#`+strings.ToLower(name)+`"`) {
+			t.Errorf("%s does not point at its section of the runbook", name)
+		}
+		if !strings.Contains(string(tests), "alertname: "+name+"\n") {
+			t.Errorf("%s is not tried", name)
+		}
+	}
+	if sections := strings.Count(string(runbook), "\n## "); sections != len(alerts) || sections == 0 {
+		t.Errorf("got %d sections for %d alerts", sections, len(alerts))
+	}
+}
+
+func TestTheAlertsFireOnWhatTheyAreFor(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds, which -short leaves out")
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, args := range [][]string{{"check", "rules", "../../observe/rules.yml"}, {"test", "rules", "../../observe/rules_test.yml"}} {
+		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestTheLogTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve", "--demo").ready()
+	out, status := command(t, i.environ, "token", "issue", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
+	issued := regexp.MustCompile(`pnyx_\w+`).FindString(out)
+	if status != 0 || issued == "" {
+		t.Fatalf("issue a token: status %d: %s", status, out)
+	}
+	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
+	secrets := []string{internalToken, issued, forged}
+	path := "/v2/proposals?limit=3"
+	env.Until(t, func() error {
+		if status, body := i.statusOf(path, issued); status != http.StatusOK {
+			return fmt.Errorf("%d %s", status, body)
+		}
+		return nil
+	})
+	for _, secret := range secrets {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			i.knock(method, "/v2/daos/"+secret+"?token="+secret, secret, "a")
+			i.knock(method, "/v2/forum-topics?title="+secret, secret, "a")
+		}
+	}
+	i.stop()
+	// What the demonstration prints for people to try is no part of the log.
+	var lines, logged []string
+	for line := range strings.SplitSeq(i.output.String(), "\n") {
+		if strings.HasPrefix(line, "{") {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines {
+		for _, secret := range secrets {
+			if strings.Contains(line, secret) {
+				t.Errorf("the log tells a secret: %s", line)
+			}
+		}
+		if strings.Contains(line, `"msg":"request"`) && strings.Contains(line, `"route":"proposals.list"`) {
+			logged = append(logged, line)
+		}
+	}
+	if len(logged) == 0 {
+		t.Fatalf("no line about %s in %v", path, lines)
+	}
+	var line map[string]any
+	if err := json.Unmarshal([]byte(logged[len(logged)-1]), &line); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"time", "level", "request_id", "method", "route", "status", "duration_ms", "bytes", "layer", "token_id", "plan"} {
+		if _, there := line[name]; !there {
+			t.Errorf("%v lacks %s", line, name)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package e2e_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/test/env"
+	"pnyx/warehouse/engine"
+)
+
+// TestOverTwoShardsEveryAnswerIsThatOfOneServer imports one data set into a warehouse of
+// one engine and into one of two shards, while both are served, and compares all that is
+// said about every DAO, proposal, topic and voter. Then a shard goes away.
+func TestOverTwoShardsEveryAnswerIsThatOfOneServer(t *testing.T) {
+	requireCluster(t)
+	data := generated(t, 110_000)
+	slow := []string{"PNYX_REQUEST_TIMEOUT=20s", "PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}
+	single := start(t, t.TempDir(), slow, "serve").ready()
+	shards, redis := env.EngineShards(t), realRedis(t)
+	two := start(t, t.TempDir(), append(slow, "REDIS_URL="+redis.URL,
+		"CLICKHOUSE_URL="+shards[0].Instance().URL("pnyx"), "CLICKHOUSE_CLUSTER="+engine.ClusterName), "serve").ready()
+	two.dataDir = shards[0].DataDir // where its warehouse can be asked
+	for _, i := range []*instance{single, two} {
+		i.importAgain(data)
+		i.settled()
+		i.chronicled()
+	}
+	for n, s := range shards {
+		rows := (&instance{tb: t, dataDir: s.DataDir}).column("SELECT toString(count()) FROM ballots_local")
+		t.Logf("shard %d holds %s casts", n, rows[0])
+		if rows[0] == "0" {
+			t.Errorf("shard %d holds nothing", n)
+		}
+	}
+	said := single.everything()
+	t.Logf("%d answers are compared, %d of them lists that are walked to their ends", len(said.views)+len(said.lists), len(said.lists))
+	said.viewsEqual(t, single, two)
+	said.listsEqual(t, single, two)
+	if t.Failed() {
+		return
+	}
+
+	// A shard is away, and Redis has lost what it had: half of the truth is never published.
+	k := truth{paths: two.mixedPaths()}
+	k.learn(t, two)
+	k.during(t, two, "a shard is away and Redis empty", func() {
+		shards[1].Stop()
+		env.FlushRedis(t, env.RedisClient(t, redis.URL))
+		two.saysAgain("publication interrupted", 1)
+		shards[1].Start()
+	})
+	said.viewsEqual(t, single, two)
+}
+
+// everything is what there is to ask.
+type everything struct {
+	views []string
+	lists []string
+}
+
+// everything collects all addresses of an instance's data.
+func (i *instance) everything() (all everything) {
+	i.tb.Helper()
+	for _, sort := range []string{"updatedDesc", "createdDesc", "endingSoon"} {
+		all.lists = append(all.lists, "/v2/proposals?sort="+sort, "/v2/proposals?lifecycleStatus=closed&outcome=passed,failed&sort="+sort)
+	}
+	all.lists = append(all.lists, "/v2/daos", "/v2/daos?hasVoteData=true",
+		"/v2/forum-topics?sort=createdDesc", "/v2/forum-topics?sort=repliesDesc", "/v2/forum-topics?governanceRelated=true")
+	for _, window := range []string{"from=2026-03-10&to=2026-06-01", "from=2025-12-20&to=2026-03-10"} {
+		all.lists = append(all.lists, "/v2/events?"+window, "/v2/signals?"+window)
+	}
+	for n, dao := range i.ids("/v2/daos", "daoId") {
+		path := "/v2/daos/" + dao
+		all.views = append(all.views, path, path+"/timeline?metric=votes_cast", path+"/timeline?metric=proposals_created",
+			path+"/voters?limit=100", "/v2/meta/data-status?daoId="+dao)
+		if n == 0 {
+			all.lists = append(all.lists, path+"/voters", "/v2/proposals?daoId="+dao)
+		}
+	}
+	for _, proposal := range i.ids("/v2/proposals", "proposalKey") {
+		path := "/v2/proposals/" + proposal
+		all.views = append(all.views, path, path+"/votes/summary", path+"/evidence", path+"/votes?order=time")
+	}
+	for n, proposal := range i.largestProposals(100) {
+		if n%20 == 0 { // the first is read off an ordered copy
+			all.lists = append(all.lists, "/v2/proposals/"+proposal+"/votes?order=power", "/v2/proposals/"+proposal+"/votes?order=time")
+		}
+	}
+	for _, topic := range i.ids("/v2/forum-topics", "topicKey") {
+		all.views = append(all.views, "/v2/forum-topics/"+topic)
+	}
+	for n, voter := range i.busiestVoters(100) {
+		path := "/v2/voters/" + url.PathEscape(voter)
+		all.views = append(all.views, path)
+		if n%10 == 0 {
+			all.lists = append(all.lists, path+"/votes")
+		}
+	}
+	return all
+}
+
+// ids walks a list for the ids in its rows.
+func (i *instance) ids(list, field string) (ids []string) {
+	i.tb.Helper()
+	rows, err := i.walk(list, 100)
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	for _, row := range rows {
+		var fields map[string]json.RawMessage
+		var id string
+		if err := cmp.Or(json.Unmarshal(row, &fields), json.Unmarshal(fields[field], &id)); err != nil {
+			i.tb.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// viewsEqual asks two instances for all views, and wants the same of both.
+func (all everything) viewsEqual(t *testing.T, one, two *instance) {
+	t.Helper()
+	together(t, walkersAtOnce, len(all.views), func(n int) error {
+		var right, got json.RawMessage
+		_, err := one.read(all.views[n], &right)
+		_, errTwo := two.read(all.views[n], &got)
+		if err = cmp.Or(err, errTwo); err != nil {
+			return err
+		}
+		if right, got = timeless(right), timeless(got); !bytes.Equal(right, got) {
+			return fmt.Errorf("GET %s (-one server +two shards):\n%s", all.views[n], gocmp.Diff(plain(right), plain(got)))
+		}
+		return nil
+	})
+}
+
+// listsEqual walks all lists of two instances, and wants the same rows.
+func (all everything) listsEqual(t *testing.T, one, two *instance) {
+	t.Helper()
+	together(t, walkersAtOnce, len(all.lists), func(n int) error {
+		limit := 100
+		if strings.Contains(all.lists[n], "/votes?") {
+			limit = 500
+		}
+		want, err := one.walk(all.lists[n], limit)
+		if err != nil {
+			return err
+		}
+		return two.checkWalk(all.lists[n], limit, want)
+	})
+}
+
+// importedAt are the times that differ between two imports of the same files.
+var importedAt = regexp.MustCompile(`"(observedAt|governanceAt|forumAt)":"[^"]*"`)
+
+func timeless(data json.RawMessage) json.RawMessage { return importedAt.ReplaceAll(data, nil) }

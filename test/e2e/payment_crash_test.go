@@ -1,0 +1,183 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"pnyx/access/x402"
+	"pnyx/access/x402/x402test"
+	"pnyx/test/env"
+)
+
+// shop is a pnyx that takes payments, in processes that may be killed: the Redis
+// and the facilitator outlive them.
+type shop struct {
+	*instance
+
+	ledger *x402test.Ledger
+	wallet *x402test.Wallet
+	// settings are those of every process.
+	settings []string
+	path     string
+}
+
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	requireEngine(t)
+	redis, ledger := env.Redis(t), x402test.NewLedger(t)
+	terms := x402test.Terms(nil)
+	// Short enough for the lease of a dead process to end within the test.
+	environ := []string{
+		"REDIS_URL=" + redis.URL, "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
+		"PNYX_CACHE_TIMEOUT=900ms", "PNYX_LIMIT_TIMEOUT=900ms",
+		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
+		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
+		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=1s",
+	}
+	s := &shop{
+		instance: start(t, t.TempDir(), environ, "serve", "--demo").ready(),
+		ledger:   ledger, wallet: x402test.NewWallet(t), settings: environ,
+	}
+	var daos []struct{ DAOID string }
+	s.get("/v2/daos?limit=1", &daos)
+	s.path = "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
+	return s
+}
+
+// reopen starts a new process where one was killed.
+func (s *shop) reopen() {
+	s.tb.Helper()
+	s.killTree()
+	s.instance = start(s.tb, s.dataDir, s.settings, "serve").ready()
+}
+
+// pay asks with a payment.
+func (s *shop) pay(header string) (status int, body, receipt string, err error) {
+	request, err := http.NewRequestWithContext(s.tb.Context(), http.MethodGet, s.base+s.path, http.NoBody)
+	if err != nil {
+		return 0, "", "", err
+	}
+	if header != "" {
+		request.Header.Set(x402.HeaderPayment, header)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if header == "" {
+		return response.StatusCode, string(text), response.Header.Get(x402.HeaderRequired), err
+	}
+	return response.StatusCode, string(text), response.Header.Get(x402.HeaderReceipt), err
+}
+
+// sign pays for the path, without sending it.
+func (s *shop) sign() string {
+	s.tb.Helper()
+	_, _, challenge, err := s.pay("")
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	return s.wallet.Pay(challenge).Header()
+}
+
+// wantAnswerInTheEnd sends a payment again until it is answered.
+func (s *shop) wantAnswerInTheEnd(header string) {
+	s.tb.Helper()
+	env.Until(s.tb, func() error {
+		status, body, receipt, err := s.pay(header)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("%d %s", status, body)
+		}
+		var answer struct{ Data json.RawMessage }
+		if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Data) == 0 || receipt == "" {
+			s.tb.Fatalf("got %s with receipt %q, want data and a receipt", body, receipt)
+		}
+		return nil
+	})
+	if got := len(s.ledger.Transfers()); got != 1 {
+		s.tb.Errorf("charged %d times, want once", got)
+	}
+}
+
+func TestAProcessKilledAroundASettlementChargesOnceAndLosesNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, charged := range map[string]bool{"before it is charged": false, "after it is charged": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			header := s.sign()
+			reached := make(chan struct{})
+			s.ledger.Behave("settle", func(_ http.ResponseWriter, r *http.Request, honest func() any) {
+				s.ledger.Behave("settle", nil)
+				if charged {
+					honest()
+				}
+				close(reached)
+				<-r.Context().Done()
+			})
+			over := make(chan error, 1)
+			go func() {
+				_, body, _, err := s.pay(header)
+				over <- errors.Join(err, errors.New(body))
+			}()
+			<-reached
+			s.reopen()
+			if err := <-over; strings.Contains(err.Error(), `"data"`) {
+				t.Fatalf("the killed process has answered: %v", err)
+			}
+			s.wantAnswerInTheEnd(header)
+			s.wantLedger()
+		})
+	}
+}
+
+func TestAProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	header := s.sign()
+	reached := make(chan struct{})
+	s.ledger.Behave("verify", func(_ http.ResponseWriter, r *http.Request, _ func() any) {
+		s.ledger.Behave("verify", nil)
+		close(reached)
+		<-r.Context().Done()
+	})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _, _, _ = s.pay(header) // it is killed
+	}()
+	<-reached
+	s.reopen()
+	<-over
+	if got := len(s.ledger.Transfers()); got != 0 {
+		t.Fatalf("charged %d times for nothing", got)
+	}
+	s.wantAnswerInTheEnd(header)
+}
+
+// wantLedger looks into the books.
+func (s *shop) wantLedger() {
+	s.tb.Helper()
+	hash := s.ledger.Transfers()[0].Hash
+	env.Until(s.tb, func() error {
+		out, status := command(s.tb, s.environ, "payments", "list", "--state", "settled")
+		if status != 0 || !strings.Contains(out, hash) || !strings.Contains(out, "0.005") {
+			return fmt.Errorf("status %d, want the transaction %s in:\n%s", status, hash, out)
+		}
+		return nil
+	})
+	out, status := command(s.tb, s.environ, "sql", "SELECT sum(amount) AS income FROM payment_ledger WHERE state = 'settled'", "--format", "csv")
+	if status != 0 || !strings.Contains(out, "0.005") {
+		s.tb.Errorf("status %d, want an income of 0.005:\n%s", status, out)
+	}
+}

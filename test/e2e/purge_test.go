@@ -1,0 +1,263 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pnyx/test/env"
+)
+
+// cdn is three caches in front of the API, that a worker tells what to purge: one does
+// so, one fails at first, and one never answers.
+type cdn struct {
+	*httptest.Server
+
+	mu sync.Mutex
+	// purges are the tags of each purge that was done, by cache.
+	purges map[string][][]string
+	// failures are when the requests that failed began and ended.
+	failures []span
+	// unanswered counts the requests that were never answered, strangers those without the
+	// token.
+	unanswered, strangers int
+}
+
+// span is a time from one moment to another.
+type span struct{ began, ended time.Time }
+
+const (
+	purgeToken = "purge-token-of-the-tests-of-pnyx"
+	// failing is how many purges the second cache refuses.
+	failing = 3
+)
+
+func newCDN(t *testing.T) *cdn {
+	t.Helper()
+	c := &cdn{purges: map[string][][]string{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /works", c.purge)
+	mux.HandleFunc("POST /fails", c.fail)
+	mux.HandleFunc("POST /hangs", c.hang)
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Fastly-Key") != purgeToken {
+			c.mu.Lock()
+			c.strangers++
+			c.mu.Unlock()
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *cdn) purge(_ http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.purges[r.URL.Path] = append(c.purges[r.URL.Path], strings.Fields(r.Header.Get("Surrogate-Key")))
+}
+
+func (c *cdn) fail(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	c.mu.Lock()
+	failed := len(c.failures) < failing
+	if failed {
+		c.failures = append(c.failures, span{began, time.Now()})
+	}
+	c.mu.Unlock()
+	if failed {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	c.purge(w, r)
+}
+
+// hang waits until the worker has given the request up.
+func (c *cdn) hang(_ http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.unanswered++
+	c.mu.Unlock()
+	<-r.Context().Done()
+}
+
+// done is the tags of each purge that a cache has done, but for the first ones.
+func (c *cdn) done(cache string, but int) [][]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.purges[cache][but:])
+}
+
+// kept is an answer as a cache might keep it.
+type kept struct {
+	tags []string
+	data string
+}
+
+// keep asks for answers as a cache does that keeps paid ones too.
+func (i *instance) keep(paths []string) map[string]kept {
+	i.tb.Helper()
+	all := map[string]kept{}
+	for _, path := range paths {
+		var data json.RawMessage
+		r, err := i.visit(path, &data)
+		if err != nil || r.status != http.StatusOK && r.status != http.StatusNotFound {
+			i.tb.Fatalf("GET %s: %d %v", path, r.status, err)
+		}
+		tags := strings.Fields(r.header.Get("Surrogate-Key"))
+		if joined := strings.Join(tags, ","); len(tags) == 0 || joined != r.header.Get("Cache-Tag") {
+			i.tb.Errorf("GET %s: got the tags %q in Surrogate-Key, %q in Cache-Tag", path, tags, r.header.Get("Cache-Tag"))
+		}
+		all[path] = kept{tags, fmt.Sprint(r.status, string(data))}
+	}
+	return all
+}
+
+// outdated is whose data is another than before.
+func outdated(before, after map[string]kept) (paths []string) {
+	for path, answer := range after {
+		if answer.data != before[path].data {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// wantPurged waits until a cache has purged answers, by a tag that each of them carries.
+func (c *cdn) wantPurged(t *testing.T, cache string, but int, answers map[string]kept, paths []string) {
+	t.Helper()
+	env.Until(t, func() error {
+		purged := slices.Concat(c.done(cache, but)...)
+		for _, path := range paths {
+			if !slices.ContainsFunc(answers[path].tags, func(tag string) bool { return slices.Contains(purged, tag) }) {
+				return fmt.Errorf("%s: %s has the tags %q, and purged is %q", cache, path, answers[path].tags, purged)
+			}
+		}
+		return nil
+	})
+}
+
+// about are the addresses of everything that is said of a DAO and its one proposal. A
+// voter is not purged.
+func about(p *poll) []string {
+	dao, of, proposal := "/v2/daos/"+p.daoID, "daoId="+p.daoID, "/v2/proposals/"+p.key()
+	return []string{
+		dao, "/v2/meta/data-status?" + of, dao + "/timeline?metric=votes_cast", dao + "/timeline?metric=proposals_created", dao + "/voters", "/v2/proposals?" + of,
+		proposal, proposal + "/votes/summary", proposal + "/votes", proposal + "/votes?order=time", proposal + "/evidence",
+		"/v2/events?from=2023-11-01&to=2023-11-30&" + of, "/v2/signals?from=2023-11-01&to=2023-11-30&" + of,
+	}
+}
+
+// proposalLine is a proposal as upstream publishes it.
+func proposalLine(p *poll) string {
+	return fmt.Sprintf(`{"id":%q,"space":{"id":%q},"author":"0xA","type":"single-choice","title":"T","choices":["For","Against"],`+
+		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, p.externalID, p.daoID)
+}
+
+// TestWhatAPublicationChangesIsPurged runs everything with caches in front: whatever an
+// import changes of what the API says is purged by the tags that the API has put on it, and
+// on no other, while one of the caches fails and another hangs.
+func TestWhatAPublicationChangesIsPurged(t *testing.T) {
+	t.Parallel()
+	requireEngine(t)
+	caches := newCDN(t)
+	i := start(t, t.TempDir(), []string{
+		"PNYX_PURGE_KIND=fastly", "PNYX_PURGE_TOKEN=" + purgeToken,
+		"PNYX_PURGE_URL=" + caches.URL + "/works," + caches.URL + "/fails," + caches.URL + "/hangs",
+	}, "serve").ready()
+	voted, quiet := newRoom(), &poll{daoID: "b.eth", provider: "snapshot", externalID: "0xq"}
+	others := about(quiet)
+	touched := []string{"/v2/daos/a.eth", "/v2/proposals/" + voted.key() + "/votes", "/v2/proposals/" + voted.key() + "/votes/summary"}
+	all := slices.Concat([]string{"/v2/daos", "/v2/meta/data-status", "/v2/proposals"}, about(voted.poll), others)
+
+	nothing := i.keep(all)
+	i.importLines(goodSpace, strings.ReplaceAll(goodSpace, "a.eth", "b.eth"))
+	i.importLines(proposalLine(voted.poll), proposalLine(quiet))
+	i.settled()
+	i.chronicled()
+	before := i.keep(all)
+	if changed := outdated(nothing, before); len(changed) < len(all)/2 {
+		t.Errorf("two DAOs have changed only %q", changed)
+	}
+	caches.wantPurged(t, "/works", 0, before, outdated(nothing, before))
+
+	// What was published before is purged once more, and may come along with the first
+	// ballots: there are several, each of which may have been outdated since the one before.
+	var ballots, since, seen int
+	env.Until(t, func() error {
+		since, seen = seen, len(caches.done("/works", 0))
+		ballots++
+		i.importLines(voted.enter(fmt.Sprint("v", ballots), fmt.Sprint("0x", ballots), new(time.Unix(1700000000, 0)), 1))
+		i.settled()
+		i.chronicled()
+		after := i.keep(all)
+		changed := outdated(before, after)
+		before = after
+		caches.wantPurged(t, "/works", since, after, changed)
+		if ballots < 2 {
+			return errors.New("only one ballot was imported")
+		}
+		if err := compareChanged(changed, touched, others); err != nil {
+			return err
+		}
+		return caches.sparing(seen, after, touched, others)
+	})
+	t.Logf("%d ballots, %d purges", ballots, len(caches.done("/works", 0)))
+	caches.wantPurged(t, "/fails", 0, i.keep(all), all[:4])
+	caches.wantRetries(t)
+}
+
+// compareChanged wants what a ballot changes to be among what has changed, and nothing of
+// another DAO's.
+func compareChanged(changed, touched, others []string) error {
+	missed := slices.DeleteFunc(slices.Clone(touched), func(path string) bool { return slices.Contains(changed, path) })
+	strayed := slices.DeleteFunc(slices.Clone(others), func(path string) bool { return !slices.Contains(changed, path) })
+	if len(missed)+len(strayed) > 0 {
+		return fmt.Errorf("a ballot has not changed %q, but %q", missed, strayed)
+	}
+	return nil
+}
+
+// sparing looks for a purge of what was touched that leaves others alone.
+func (c *cdn) sparing(but int, answers map[string]kept, touched, others []string) error {
+	purges := c.done("/works", but)
+	for _, tags := range purges {
+		isPurged := func(path string) bool {
+			return slices.ContainsFunc(answers[path].tags, func(tag string) bool { return slices.Contains(tags, tag) })
+		}
+		if slices.ContainsFunc(touched, isPurged) && !slices.ContainsFunc(others, isPurged) {
+			return nil
+		}
+	}
+	return fmt.Errorf("each of the purges %q is one of answers that have not changed", purges)
+}
+
+// wantRetries wants caches that are in trouble to be asked again, after pauses that grow.
+func (c *cdn) wantRetries(t *testing.T) {
+	t.Helper()
+	env.Until(t, func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.unanswered < 2 {
+			return errors.New("the cache that hangs was not asked again")
+		}
+		return nil
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.strangers > 0 {
+		t.Errorf("got %d requests without the token", c.strangers)
+	}
+	for n, least := range []time.Duration{250 * time.Millisecond, 500 * time.Millisecond} {
+		if pause := c.failures[n+1].began.Sub(c.failures[n].ended); pause < least {
+			t.Errorf("after failure %d: asked again after %s, want %s at the least", n+1, pause, least)
+		}
+	}
+}

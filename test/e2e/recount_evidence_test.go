@@ -1,0 +1,158 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// evidence is what the service says a proposal's data rests on.
+type evidence struct {
+	Proposal struct {
+		ProposalKey string  `json:"proposalKey"`
+		Title       *string `json:"title"`
+		SourceURL   *string `json:"sourceUrl"`
+	} `json:"proposal"`
+	Provenance []struct {
+		Field      string `json:"field"`
+		Source     string `json:"source"`
+		Provider   string `json:"provider"`
+		ObservedAt string `json:"observedAt"`
+	} `json:"provenance"`
+	Intelligence object   `json:"intelligence"`
+	QualityFlags []string `json:"qualityFlags"`
+	Warnings     []struct {
+		Code    string            `json:"code"`
+		Details map[string]string `json:"details"`
+	} `json:"warnings"`
+}
+
+// checkEvidence asks for the evidence on every proposal.
+func (r *recount) checkEvidence(t *testing.T, began time.Time) {
+	t.Helper()
+	var paths []string
+	keys := map[string]string{}
+	for key := range r.want.polls {
+		path := "/v2/proposals/" + key + "/evidence"
+		paths = append(paths, path)
+		keys[path] = key
+	}
+	until := time.Now()
+	codes, flags := map[string]int{}, map[string]int{}
+	wrong := r.compare(paths, func(path string, got answer) string {
+		var said evidence
+		if err := json.Unmarshal(got.data, &said); err != nil {
+			return err.Error()
+		}
+		r.mu.Lock()
+		for _, warning := range said.Warnings {
+			codes[warning.Code]++
+		}
+		for _, flag := range said.QualityFlags {
+			flags[flag]++
+		}
+		r.mu.Unlock()
+		if err := got.meta.check(true); err != nil {
+			return err.Error()
+		}
+		return r.evidenceDiffers(keys[path], said, began, until)
+	})
+	t.Logf("%d of %d proposals have the evidence they should; flags %v, warnings %v",
+		len(paths)-len(wrong), len(paths), flags, codes)
+	reportWrong(t, wrong)
+}
+
+func (r *recount) evidenceDiffers(key string, said evidence, began, until time.Time) string {
+	p := r.want.polls[key]
+	want := object{
+		"proposal": object{"proposalKey": key, "title": p.title, "sourceUrl": p.link},
+		"intelligence": object{
+			"status": "unavailable", "artifactVersion": nil, "generatedAt": nil,
+			"dossier": nil, "sourceRefs": []string{}, "warnings": []string{},
+		},
+		"flags": p.flags(), "fields": p.fields(r.want.answers["/v2/proposals/"+key]), "votes": p.votesConflict(),
+	}
+	got := object{
+		"proposal": said.Proposal, "intelligence": said.Intelligence,
+	}
+	recounted := p.flagged()
+	got["flags"] = slices.DeleteFunc(append([]string{}, said.QualityFlags...), func(flag string) bool {
+		_, known := recounted[flag]
+		return !known
+	})
+	fields := []string{}
+	for _, field := range said.Provenance {
+		at, err := time.Parse(stampLayout, field.ObservedAt)
+		if err != nil || at.Before(began.Truncate(time.Millisecond)) || at.After(until) || field.Provider != p.provider || field.Source == "" {
+			return fmt.Sprintf("provenance %+v, want it to be of %s, and observed in the import that began at %s", field, p.provider, began)
+		}
+		fields = append(fields, field.Field)
+	}
+	got["fields"], got["votes"] = fields, []map[string]string{}
+	for _, warning := range said.Warnings {
+		if warning.Code == "votes_differ" {
+			got["votes"] = []map[string]string{warning.Details}
+		}
+	}
+	return cmp.Diff(plain(want), plain(got))
+}
+
+// flagged says of each flag, in which the recount is versed, whether it is due.
+func (p *poll) flagged() map[string]bool {
+	due := map[string]bool{
+		"title_missing": p.title == nil, "body_missing": p.body == nil, "times_missing": p.start == nil && p.end == nil,
+		"ballots_missing": !p.ready(), "ballots_partial": p.ready() && p.partial(), "recasts_present": false,
+		"ballots_undated": false, "power_rounded": false,
+		// No ballot that upstream counts and no figure of it contradicts the ballots.
+		"totals_differ_upstream": false,
+	}
+	casts := map[string]string{}
+	for _, c := range p.casts {
+		if id, again := casts[c.voter]; again && id != c.id {
+			due["recasts_present"] = true
+		}
+		casts[c.voter] = c.id
+	}
+	for _, b := range p.ballots {
+		due["ballots_undated"] = due["ballots_undated"] || b.at == nil
+		due["power_rounded"] = due["power_rounded"] || b.rounded
+	}
+	return due
+}
+
+func (p *poll) flags() []string {
+	flags := p.flagged()
+	maps.DeleteFunc(flags, func(_ string, due bool) bool { return !due })
+	return append([]string{}, slices.Sorted(maps.Keys(flags))...)
+}
+
+// fields are those of the detail that there is something in, and the ballots.
+func (p *poll) fields(detail object) []string {
+	fields := []string{}
+	for _, field := range []string{
+		"title", "bodyText", "proposerId", "sourceUrl", "discussionUrl", "lifecycleStatus", "outcome", "choices",
+		"quorumRaw", "startAt", "endAt",
+	} {
+		if there := plain(detail[field]); there != nil && there != "unknown" && fmt.Sprint(there) != "[]" {
+			fields = append(fields, field)
+		}
+	}
+	if len(p.ballots) > 0 {
+		fields = append(fields, "ballots")
+	}
+	return fields
+}
+
+// votesConflict is what upstream and the ballots say where they do not agree.
+func (p *poll) votesConflict() []map[string]string {
+	if !p.ready() || p.stated == nil || *p.stated == len(p.ballots) {
+		return []map[string]string{}
+	}
+	return []map[string]string{{"upstream": strconv.Itoa(*p.stated), "held": strconv.Itoa(len(p.ballots))}}
+}

@@ -1,0 +1,508 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/test/env"
+)
+
+// TestRecountOfRealData works out from upstream's own files, in exact decimals and by
+// the written rules alone, what the service must say of every DAO and every proposal,
+// and asks the service. Nothing of the program's own code takes part in the counting.
+func TestRecountOfRealData(t *testing.T) {
+	dir := os.Getenv("PNYX_TEST_REAL_DATA")
+	if dir == "" {
+		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
+	}
+	requireEngine(t)
+
+	began := time.Now()
+	counted, failed := make(chan *expected, 1), make(chan error, 1)
+	go func() {
+		want, err := recountOf(dir, began)
+		counted <- want
+		failed <- err
+	}()
+	r := &recount{instance: start(t, t.TempDir(), nil, "serve").ready(), right: map[string]answer{}}
+	report := r.importFolder(t, dir)
+	r.want = <-counted
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d proposals; of the ballots %d are recasts and %d of no known proposal",
+		len(r.want.polls), r.want.recasts, r.want.waiting)
+	r.settle(t)
+
+	t.Run("the import takes in every record", func(t *testing.T) { r.checkReport(t, report, true) })
+	t.Run("the list shows every DAO once, however it is paged", r.checkPages)
+	t.Run("the list filters DAOs", r.checkFilters)
+	t.Run("every DAO is counted exactly", func(t *testing.T) { r.checkAll(t, `^/v2/daos/`) })
+	t.Run("every proposal is told as upstream published it", func(t *testing.T) { r.checkAll(t, `^/v2/proposals/[^/]+$`) })
+	t.Run("every vote summary is exact", func(t *testing.T) { r.checkAll(t, `/votes/summary$`) })
+	t.Run("the recount agrees with upstream's own", r.checkScores)
+	t.Run("data status tells the state of every DAO", func(t *testing.T) { r.checkStatus(t, began) })
+	t.Run("the evidence names its sources and flags what is amiss", func(t *testing.T) { r.checkEvidence(t, began) })
+	t.Run("what does not exist is not found", r.checkMissing)
+	t.Run("a second import changes nothing", func(t *testing.T) { r.checkSecondImport(t, dir) })
+}
+
+// recount is the running service and what it must say.
+type recount struct {
+	*instance
+	want *expected
+
+	mu    sync.Mutex
+	right map[string]answer // answers that were as wanted, by path
+}
+
+// answer is what the service said.
+type answer struct {
+	data json.RawMessage
+	meta answerMeta
+}
+
+// answerMeta is what an answer says of itself.
+type answerMeta struct {
+	RequestID   string `json:"requestId"`
+	GeneratedAt string `json:"generatedAt"`
+	DataAsOf    string `json:"dataAsOf"`
+	Readiness   struct {
+		Status string `json:"status"`
+	} `json:"readiness"`
+	Page struct {
+		Limit      int     `json:"limit"`
+		HasMore    bool    `json:"hasMore"`
+		NextCursor *string `json:"nextCursor"`
+	} `json:"page"`
+}
+
+// check says what is wrong with a meta of data that is ready or not.
+func (m answerMeta) check(ready bool) error {
+	made, err := time.Parse(stampLayout, m.GeneratedAt)
+	asOf, errAsOf := time.Parse(stampLayout, m.DataAsOf)
+	if err != nil || errAsOf != nil || asOf.After(made) || m.RequestID == "" || ready != (m.Readiness.Status == "ready") {
+		return fmt.Errorf("meta %+v, where data is ready: %t", m, ready)
+	}
+	return nil
+}
+
+// ask fetches a path. Unlike get it may be called by other goroutines.
+func (r *recount) ask(path string) (answer, error) {
+	var body struct {
+		Data json.RawMessage `json:"data"`
+		Meta answerMeta      `json:"meta"`
+	}
+	status, text, err := fetch(r.base + path)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%d %s", status, text)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &body)
+	}
+	if err != nil {
+		return answer{}, fmt.Errorf("GET %s: %w", path, err)
+	}
+	return answer{data: body.Data, meta: body.Meta}, nil
+}
+
+// plain is a value as JSON holds it: null apart from empty, numbers by their text.
+func plain(value any) (p any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&p); err != nil {
+		return err
+	}
+	return p
+}
+
+// compare asks paths and says what is wrong with which. There are as many workers as
+// the client keeps connections to one host.
+func (r *recount) compare(paths []string, differs func(path string, got answer) string) (wrong map[string]string) {
+	wrong = map[string]string{}
+	queue := make(chan string)
+	var wait sync.WaitGroup
+	for range http.DefaultMaxIdleConnsPerHost {
+		wait.Go(func() {
+			for path := range queue {
+				got, err := r.ask(path)
+				difference := fmt.Sprint(err)
+				if err == nil {
+					difference = differs(path, got)
+				}
+				r.mu.Lock()
+				if r.right[path] = got; difference != "" {
+					wrong[path] = difference
+					delete(r.right, path)
+				}
+				r.mu.Unlock()
+			}
+		})
+	}
+	for _, path := range paths {
+		queue <- path
+	}
+	close(queue)
+	wait.Wait()
+	return wrong
+}
+
+// checkAll asks all paths of a form, and again those that are wrong as long as the
+// service may not have published everything yet.
+func (r *recount) checkAll(t *testing.T, form string) {
+	t.Helper()
+	of := regexp.MustCompile(form)
+	paths := slices.Sorted(maps.Keys(r.want.answers))
+	paths = slices.DeleteFunc(paths, func(path string) bool { return !of.MatchString(path) })
+	wrong := r.compare(paths, r.differs)
+	for deadline := time.Now().Add(5 * time.Second); len(wrong) > 0 && time.Now().Before(deadline); {
+		wrong = r.compare(slices.Sorted(maps.Keys(wrong)), r.differs)
+	}
+	t.Logf("%d of %d answers are exact", len(paths)-len(wrong), len(paths))
+	reportWrong(t, wrong)
+}
+
+// differs compares an answer with what is wanted, field by field, none too many and
+// none missing.
+func (r *recount) differs(path string, got answer) string {
+	want := maps.Clone(r.want.answers[path])
+	said, ok := plain(got.data).(object)
+	if !ok {
+		return fmt.Sprintf("not an object: %s", got.data)
+	}
+	// The documents give lower case to voters and are silent about proposers.
+	if proposer, isText := want["proposerId"].(*string); isText && proposer != nil && said["proposerId"] == strings.ToLower(*proposer) {
+		want["proposerId"] = said["proposerId"]
+	}
+	totals, isSummary := want["totals"]
+	if err := got.meta.check(!isSummary || totals != nil); err != nil {
+		return err.Error()
+	}
+	return cmp.Diff(plain(want), any(said))
+}
+
+// reportWrong fails the test with the first of what is wrong.
+func reportWrong(t *testing.T, wrong map[string]string) {
+	t.Helper()
+	for i, path := range slices.Sorted(maps.Keys(wrong)) {
+		if i == 20 {
+			t.Errorf("%d answers are wrong, %d more than shown", len(wrong), len(wrong)-i)
+			return
+		}
+		t.Errorf("GET %s (-want +got):\n%s", path, wrong[path])
+	}
+}
+
+// settle waits until all DAOs have what was imported, and no later publication has come
+// for half a second. When that takes too long, the checks that follow say why.
+func (r *recount) settle(t *testing.T) {
+	t.Helper()
+	var last string
+	var since time.Time
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(15 * time.Second); ; <-ticker.C {
+		missing, dataAsOf := r.unpublished()
+		if dataAsOf != last {
+			last, since = dataAsOf, time.Now()
+		}
+		if missing == "" && time.Since(since) > 500*time.Millisecond {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("15 s after the import: %s (published last: %s)", missing, last)
+			return
+		}
+	}
+}
+
+// unpublished names a DAO that does not have all proposals and votes yet, and says of
+// when the data is.
+func (r *recount) unpublished() (missing, dataAsOf string) {
+	for path, want := range r.want.answers {
+		if !strings.HasPrefix(path, "/v2/daos/") {
+			continue
+		}
+		got, err := r.ask(path)
+		if err != nil {
+			return err.Error(), ""
+		}
+		if total(plain(got.data)) != total(plain(want)) {
+			return fmt.Sprintf("GET %s: %s of proposals and votes, want %s", path, total(plain(got.data)), total(plain(want))), ""
+		}
+		dataAsOf = max(dataAsOf, got.meta.DataAsOf)
+	}
+	return "", dataAsOf
+}
+
+// total is how many proposals and votes a DAO's answer has.
+func total(dao any) string {
+	fields, _ := dao.(object)
+	counts, _ := fields["proposalCounts"].(object)
+	participation, _ := fields["participation"].(object)
+	return fmt.Sprint(counts["total"], " and ", participation["totalVotes"])
+}
+
+// importFolder runs the import and returns its report.
+func (r *recount) importFolder(t *testing.T, dir string) string {
+	t.Helper()
+	report, status := command(t, r.environ, "import", dir)
+	if status != 0 {
+		t.Fatalf("import of the real data: status %d\n%s", status, report)
+	}
+	return report
+}
+
+// checkReport looks at the table at the end of an import, where all records are new
+// or none is.
+func (r *recount) checkReport(t *testing.T, report string, fresh bool) {
+	t.Helper()
+	read := map[string]string{}
+	table := regexp.MustCompile(`│ (\w+) +│ +(\d+) │ +(\d+) │ +(\d+) │ +(\d+) │ +(\d+) │`)
+	for _, row := range table.FindAllStringSubmatch(report, -1) {
+		want := []string{"0", "0", row[2], "0"} // new, changed, unchanged, rejected
+		if fresh {
+			want = []string{row[2], "0", "0", "0"}
+		}
+		if diff := cmp.Diff(want, row[3:]); diff != "" {
+			t.Errorf("import of %s (-want +got):\n%s", row[1], diff)
+		}
+		read[row[1]] = row[2]
+	}
+	for kind, want := range r.want.records {
+		if read[kind] != strconv.Itoa(want) {
+			t.Errorf("import of %s: read %q, want %d", kind, read[kind], want)
+		}
+	}
+	if want := fmt.Sprintf("%d ballots wait for a proposal", r.want.waiting); r.want.waiting > 0 && !strings.Contains(report, want) {
+		t.Errorf("import report lacks %q:\n%s", want, report)
+	}
+}
+
+// list walks the DAO list page by page; limit 0 leaves the page size to the service.
+func (r *recount) list(query string, limit int) (all []any, err error) {
+	path, limits := "/v2/daos?"+query, 50
+	if limit > 0 {
+		path, limits = path+"&limit="+strconv.Itoa(limit), limit
+	}
+	path = strings.TrimSuffix(strings.Replace(path, "?&", "?", 1), "?")
+	for next := path; ; {
+		got, err := r.ask(next)
+		if err != nil {
+			return nil, err
+		}
+		rows, ok := plain(got.data).([]any)
+		page := got.meta.Page
+		if !ok || page.Limit != limits || len(rows) > limits || page.HasMore && len(rows) < limits || page.HasMore != (page.NextCursor != nil) {
+			return nil, fmt.Errorf("GET %s: %s, meta.page %+v, want an array, and pages of %d", next, got.data, page, limits)
+		}
+		all = append(all, rows...)
+		if !page.HasMore {
+			return all, nil
+		}
+		mark := "?"
+		if strings.Contains(path, "?") {
+			mark = "&"
+		}
+		next = path + mark + "cursor=" + *page.NextCursor
+	}
+}
+
+func (r *recount) checkPages(t *testing.T) {
+	n := len(r.want.daos)
+	for _, limit := range []int{0, 1, 2, 7, n - 1, n, 100} {
+		got, err := r.list("", limit)
+		if diff := cmp.Diff(plain(r.want.daos), any(got)); diff != "" || err != nil {
+			t.Errorf("DAO list by pages of %d: %v (-want +got):\n%s", limit, err, diff)
+		}
+	}
+}
+
+func (r *recount) checkFilters(t *testing.T) {
+	filters := []string{
+		"hasVoteData=true", "hasVoteData=false", "hasForumData=true", "hasForumData=false",
+		"coverageStatus=complete", "coverageStatus=partial", "coverageStatus=backfilling", "coverageStatus=unavailable",
+	}
+	for i, one := range filters {
+		r.checkFilter(t, one)
+		for _, two := range filters[i+1:] {
+			if name, _, _ := strings.Cut(one, "="); !strings.HasPrefix(two, name) {
+				r.checkFilter(t, one, two)
+			}
+		}
+	}
+}
+
+// checkFilter compares a filtered list with the whole one, filtered here.
+func (r *recount) checkFilter(t *testing.T, filters ...string) {
+	t.Helper()
+	want := slices.DeleteFunc(slices.Clone(r.want.daos), func(dao object) bool {
+		return slices.ContainsFunc(filters, func(filter string) bool {
+			name, value, _ := strings.Cut(filter, "=")
+			return fmt.Sprint(dao[name]) != value
+		})
+	})
+	for _, limit := range []int{0, 1, 4} {
+		got, err := r.list(strings.Join(filters, "&"), limit)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if diff := cmp.Diff(plain(append([]object{}, want...)), any(append([]any{}, got...))); diff != "" {
+			t.Errorf("DAO list of %v by pages of %d (-want +got):\n%s", filters, limit, diff)
+		}
+	}
+}
+
+// checkScores holds the recount against upstream's figures, where the ballots are all
+// there. Upstream's went through floating point: nine digits or so must be the same.
+func (r *recount) checkScores(t *testing.T) {
+	var scores, exactScores, totals, exactTotals int
+	for key, p := range r.want.polls {
+		result := r.want.results[key]
+		if len(p.ballots) == 0 || p.stated != nil && *p.stated != result.votes {
+			continue
+		}
+		if p.total != nil {
+			totals++
+			exactTotals += agree(t, key+", all", p.total, result.power)
+		}
+		if len(p.scores) != len(p.keys) {
+			continue
+		}
+		for i, score := range p.scores {
+			scores++
+			exactScores += agree(t, key+", choice "+p.keys[i], score, result.lines[i].power)
+		}
+	}
+	t.Logf("%d scores compared, %d equal to the last digit; %d totals, %d equal", scores, exactScores, totals, exactTotals)
+}
+
+// agree compares one figure and returns 1 where it is equal to the last digit.
+func agree(t *testing.T, what string, upstream *big.Rat, ours power) int {
+	t.Helper()
+	difference := new(big.Rat).Sub(upstream, ratio(ours))
+	if difference.Sign() == 0 {
+		return 1
+	}
+	if allowed := new(big.Rat).Mul(upstream, big.NewRat(1, 1e9)); difference.Abs(difference).Cmp(allowed) > 0 {
+		t.Errorf("%s: upstream counted %s, the ballots sum to %s", what, upstream.FloatString(places), decimalText(ours, places))
+	}
+	return 0
+}
+
+// checkStatus compares data status with the list, and its times with the import's.
+func (r *recount) checkStatus(t *testing.T, began time.Time) {
+	t.Helper()
+	votes, forums := map[any]bool{}, false
+	check := func(path string, want object, forum bool) {
+		got, err := r.ask(path)
+		said, ok := plain(got.data).(object)
+		if err != nil || !ok {
+			t.Errorf("%v, got %s", err, got.data)
+			return
+		}
+		sync, _ := said["latestSuccessfulSync"].(object)
+		for field, there := range map[string]bool{"governanceAt": true, "forumAt": forum} {
+			at, err := time.Parse(stampLayout, fmt.Sprint(sync[field]))
+			if there && (err != nil || at.Before(began.Truncate(time.Millisecond)) || at.After(time.Now())) || !there && sync[field] != nil {
+				t.Errorf("GET %s: %s is %v, want the time of the import, %s: %t", path, field, sync[field], began, there)
+			}
+		}
+		want["latestSuccessfulSync"] = sync
+		if diff := cmp.Diff(plain(want), any(said)); diff != "" {
+			t.Errorf("GET %s (-want +got):\n%s", path, diff)
+		}
+	}
+	for _, dao := range r.want.daos {
+		votes[dao["voteCoverageStatus"]] = true
+		forums = forums || dao["hasForumData"] == true
+		check(fmt.Sprint("/v2/meta/data-status?daoId=", dao["daoId"]), object{
+			"scope": "dao", "daoId": dao["daoId"],
+			"coverageStatus": dao["coverageStatus"], "voteCoverageStatus": dao["voteCoverageStatus"],
+		}, dao["hasForumData"] == true)
+	}
+	global := object{"scope": "global", "daoId": nil, "coverageStatus": "complete", "voteCoverageStatus": "partial"}
+	if len(votes) == 1 {
+		global["voteCoverageStatus"] = r.want.daos[0]["voteCoverageStatus"]
+	}
+	check("/v2/meta/data-status", global, forums)
+}
+
+func (r *recount) checkMissing(t *testing.T) {
+	unknown := (&poll{daoID: "no-such-dao"}).key()
+	for path, want := range map[string]string{
+		"/v2/daos/no-such-dao":                        "404 NOT_FOUND",
+		"/v2/meta/data-status?daoId=no-such-dao":      "404 NOT_FOUND",
+		"/v2/proposals/" + unknown:                    "404 NOT_FOUND",
+		"/v2/proposals/" + unknown + "/votes/summary": "404 NOT_FOUND",
+		"/v2/proposals/" + unknown + "/evidence":      "404 NOT_FOUND",
+		"/v2/proposals/" + unknown[:20]:               "400 VALIDATION_ERROR",
+	} {
+		var body struct {
+			Error struct {
+				Code    string `json:"code"`
+				Message string `json:"message"`
+				Details object `json:"details"`
+			} `json:"error"`
+			Meta object `json:"meta"`
+		}
+		status, text, err := fetch(r.base + path)
+		if err == nil {
+			err = json.Unmarshal(text, &body)
+		}
+		if got := fmt.Sprint(status, " ", body.Error.Code); err != nil || got != want {
+			t.Errorf("GET %s: got %s (%v), want %s", path, got, err, want)
+		}
+		if body.Error.Message == "" || body.Error.Details == nil || body.Meta["requestId"] == nil {
+			t.Errorf("GET %s: not the error envelope: %s", path, text)
+		}
+	}
+}
+
+// checkSecondImport imports the folder again: no record is new, every answer stays as
+// it was, and no proposal looks fresher for it.
+func (r *recount) checkSecondImport(t *testing.T, dir string) {
+	t.Helper()
+	status := "/v2/meta/data-status"
+	before, err := r.ask(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.checkReport(t, r.importFolder(t, dir), false)
+	env.Until(t, func() error {
+		after, err := r.ask(status)
+		if err == nil && bytes.Equal(after.data, before.data) {
+			err = fmt.Errorf("no sign of the second import in data status: %s", after.data)
+		}
+		return err
+	})
+	first := maps.Clone(r.right)
+	wrong := r.compare(slices.Sorted(maps.Keys(first)), func(path string, got answer) string {
+		was := first[path]
+		if strings.HasPrefix(path, "/v2/proposals/") && got.meta.DataAsOf != was.meta.DataAsOf {
+			return "dataAsOf was " + was.meta.DataAsOf + ", is " + got.meta.DataAsOf
+		}
+		return cmp.Diff(string(was.data), string(got.data))
+	})
+	t.Logf("%d of %d answers are as they were", len(first)-len(wrong), len(first))
+	reportWrong(t, wrong)
+}

@@ -1,0 +1,336 @@
+package e2e_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProposalListsOfRealDataEqualARecount walks the list of proposals under a
+// hundred combinations of filters and orders, and resolves every proposal by all it
+// is known by, and compares with what upstream's own files say by the written rules.
+func TestProposalListsOfRealDataEqualARecount(t *testing.T) {
+	dir := os.Getenv("PNYX_TEST_REAL_DATA")
+	if dir == "" {
+		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
+	}
+	requireEngine(t)
+	environ := []string{"PNYX_REQUEST_TIMEOUT=15s"}
+	i := start(t, t.TempDir(), environ, "serve").ready()
+	if out, status := command(t, i.environ, "import", dir); status != 0 {
+		t.Fatalf("import of the real data: status %d\n%s", status, out)
+	}
+	l, err := listingOf(i, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.settled()
+	t.Run("a hundred combinations of filters", l.checkFilters)
+	t.Run("every proposal is found by what it is known by", l.checkResolve)
+}
+
+// listing is the running service and the proposals that it must list.
+type listing struct {
+	*instance
+	proposals []listedPoll
+}
+
+// listedPoll is a proposal with all that lists go by.
+type listedPoll struct {
+	*poll
+	key                 string
+	space               string
+	lifecycle, outcome  string
+	item                json.RawMessage
+	createdAt, updateAt *time.Time
+}
+
+// listItem is a row as the list shows it.
+type listItem struct {
+	ProposalKey     string  `json:"proposalKey"`
+	Identity        any     `json:"identity"`
+	Title           *string `json:"title"`
+	SourceURL       *string `json:"sourceUrl"`
+	LifecycleStatus string  `json:"lifecycleStatus"`
+	Outcome         string  `json:"outcome"`
+	EndAt           *string `json:"endAt"`
+	CoverageStatus  any     `json:"coverageStatus"`
+}
+
+// listingOf works out what must be listed.
+func listingOf(i *instance, dir string) (*listing, error) {
+	now := time.Now()
+	want, err := recountOf(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	updates, spaces, err := upstreamUpdates(dir)
+	l := &listing{instance: i}
+	for key, p := range want.polls {
+		of := p.provider + " " + p.externalID
+		lp := listedPoll{
+			poll: p, key: key, space: spaces[of], lifecycle: p.lifecycle(now), outcome: p.outcome(now, want.results[key]),
+			createdAt: p.created, updateAt: updates[of],
+		}
+		if lp.createdAt == nil {
+			lp.createdAt = p.start
+		}
+		if lp.updateAt == nil {
+			lp.updateAt = p.created
+			for _, at := range []*time.Time{p.start, p.end} {
+				if at != nil && !at.After(now) {
+					lp.updateAt = later(lp.updateAt, at)
+				}
+			}
+		}
+		path := "/v2/proposals/" + key
+		lp.item = encoded(listItem{
+			ProposalKey: key, Identity: want.answers[path]["identity"], Title: p.title, SourceURL: p.link,
+			LifecycleStatus: lp.lifecycle, Outcome: lp.outcome, EndAt: stamp(p.end),
+			CoverageStatus: want.answers[path+"/votes/summary"]["coverageStatus"],
+		})
+		l.proposals = append(l.proposals, lp)
+	}
+	slices.SortFunc(l.proposals, func(a, b listedPoll) int { return cmp.Compare(a.key, b.key) })
+	return l, err
+}
+
+// upstreamUpdates reads when proposals were changed, where upstream says so, and
+// which space or organization each belongs to.
+func upstreamUpdates(dir string) (updates map[string]*time.Time, spaces map[string]string, err error) {
+	type snapshotUpdate struct {
+		ID      string       `json:"id"`
+		Updated *json.Number `json:"updated"`
+		Space   struct {
+			ID string `json:"id"`
+		} `json:"space"`
+	}
+	updates, spaces = map[string]*time.Time{}, map[string]string{}
+	proposals, err := readLines[snapshotUpdate](dir, "snapshot", "proposals.ndjson.gz")
+	for _, p := range proposals {
+		updates["snapshot "+p.ID], spaces["snapshot "+p.ID] = moment(p.Updated, nil), p.Space.ID
+	}
+	governors, unread := readLines[tallyProposal](dir, "tally", "proposals.ndjson.gz")
+	for _, p := range governors {
+		spaces["tally "+p.ID] = p.Organization.Slug
+	}
+	return updates, spaces, cmp.Or(err, unread)
+}
+
+// listQuestion is one request for a list.
+type listQuestion struct {
+	query   url.Values
+	lets    func(listedPoll) bool
+	compare func(a, b listedPoll) int
+	limit   int
+}
+
+func (l *listing) checkFilters(t *testing.T) {
+	dice := rand.New(rand.NewPCG(20, 26))
+	var jobs []func() error
+	rows := 0
+	for range 100 {
+		q := l.ask(dice)
+		var want []json.RawMessage
+		for _, p := range slices.SortedFunc(slices.Values(l.proposals), q.compare) {
+			if q.lets(p) {
+				want = append(want, p.item)
+			}
+		}
+		if rows += len(want); len(want) > 40*q.limit {
+			q.limit = 100
+		}
+		jobs = append(jobs, func() error { return l.checkWalk("/v2/proposals?"+q.query.Encode(), q.limit, want) })
+	}
+	doAll(t, jobs)
+	t.Logf("%d rows in 100 walks", rows)
+	if rows < 10_000 {
+		t.Errorf("got %d rows in all, want more to compare", rows)
+	}
+}
+
+// ask rolls the dice for a request; a proposal that it is about makes sure that some
+// lists have rows.
+func (l *listing) ask(dice *rand.Rand) listQuestion {
+	q := listQuestion{query: url.Values{}, limit: []int{1, 7, 25, 99, 100}[dice.IntN(5)]}
+	about := l.proposals[dice.IntN(len(l.proposals))]
+	var conditions []func(listedPoll) bool
+	add := func(name, value string, condition func(listedPoll) bool) {
+		if dice.IntN(4) == 0 {
+			q.query.Set(name, value)
+			conditions = append(conditions, condition)
+		}
+	}
+	proposer := identity(text(about.proposer))
+	add("daoId", about.daoID, func(p listedPoll) bool { return p.daoID == about.daoID })
+	add("provider", about.provider, func(p listedPoll) bool { return p.provider == about.provider })
+	if proposer != "" {
+		add("proposerId", strings.ToUpper(proposer), func(p listedPoll) bool { return identity(text(p.proposer)) == proposer })
+	}
+	states := [][]string{{"closed"}, {"active", "pending"}, {"closed", "active"}}[dice.IntN(3)]
+	add("lifecycleStatus", strings.Join(states, ","), func(p listedPoll) bool { return slices.Contains(states, p.lifecycle) })
+	outcomes := [][]string{{"passed"}, {"failed", "executed"}, {"unknown", "canceled"}}[dice.IntN(3)]
+	add("outcome", strings.Join(outcomes, ","), func(p listedPoll) bool { return slices.Contains(outcomes, p.outcome) })
+	if window := l.window(dice, about, q.query); window != nil {
+		conditions = append(conditions, window)
+	}
+	q.compare = listOrder(dice.IntN(4), q.query)
+	q.lets = func(p listedPoll) bool {
+		return !slices.ContainsFunc(conditions, func(holds func(listedPoll) bool) bool { return !holds(p) })
+	}
+	return q
+}
+
+// window bounds a time around that of a proposal, from one side or both.
+func (l *listing) window(dice *rand.Rand, about listedPoll, query url.Values) func(listedPoll) bool {
+	fields := map[string]func(listedPoll) *time.Time{
+		"createdAt": func(p listedPoll) *time.Time { return p.createdAt },
+		"startAt":   func(p listedPoll) *time.Time { return p.start },
+		"endAt":     func(p listedPoll) *time.Time { return p.end },
+		"updatedAt": func(p listedPoll) *time.Time { return p.updateAt },
+	}
+	field := slices.Sorted(maps.Keys(fields))[dice.IntN(4)]
+	at := fields[field](about)
+	if at == nil || dice.IntN(2) == 0 {
+		return nil
+	}
+	from, days := at.Truncate(time.Second), time.Duration(1+dice.IntN(365))*24*time.Hour
+	to := from.Add(days)
+	switch dice.IntN(3) {
+	case 0:
+		to = from.Add(365 * 24 * time.Hour)
+		query.Set("from", from.Format(time.RFC3339))
+	case 1:
+		from = to.Add(-365 * 24 * time.Hour)
+		query.Set("to", to.Format(time.RFC3339))
+	default:
+		query.Set("from", from.Format(time.RFC3339))
+		query.Set("to", to.Format(time.RFC3339))
+	}
+	if field != "updatedAt" || dice.IntN(2) == 0 {
+		query.Set("timeField", field)
+	}
+	return func(p listedPoll) bool {
+		at := fields[field](p)
+		return at != nil && !at.Before(from) && at.Before(to)
+	}
+}
+
+// listOrder is one of the orders; the fourth is the one that holds where none is asked for.
+func listOrder(n int, query url.Values) func(a, b listedPoll) int {
+	if n < 3 {
+		query.Set("sort", []string{"createdDesc", "endingSoon", "updatedDesc"}[n])
+	}
+	switch n {
+	case 0:
+		return func(a, b listedPoll) int {
+			return cmp.Or(newestFirst(a.createdAt, b.createdAt), cmp.Compare(b.key, a.key))
+		}
+	case 1:
+		return endingSoon
+	}
+	return func(a, b listedPoll) int {
+		return cmp.Or(newestFirst(a.updateAt, b.updateAt), cmp.Compare(b.key, a.key))
+	}
+}
+
+// endingSoon puts active before pending before closed ones; the first two by their
+// end, the soonest first, the last by theirs, the latest first; unknown ends last.
+func endingSoon(a, b listedPoll) int {
+	rank := []string{"active", "pending", "closed"}
+	first := cmp.Compare(slices.Index(rank, a.lifecycle), slices.Index(rank, b.lifecycle))
+	if a.lifecycle == "closed" {
+		return cmp.Or(first, newestFirst(a.end, b.end), cmp.Compare(b.key, a.key))
+	}
+	soonest := newestFirst(b.end, a.end)
+	if (a.end == nil) != (b.end == nil) {
+		soonest = -soonest
+	}
+	return cmp.Or(first, soonest, cmp.Compare(a.key, b.key))
+}
+
+// candidate is a part of a proposal that may be meant.
+type candidate struct {
+	ProposalKey string `json:"proposalKey"`
+	Match       struct {
+		Type          string   `json:"type"`
+		MatchedFields []string `json:"matchedFields"`
+	} `json:"match"`
+}
+
+func (l *listing) checkResolve(t *testing.T) {
+	sameTitle := map[string]int{}
+	for _, p := range l.proposals {
+		sameTitle[foldedTitle(p)]++
+	}
+	var jobs []func() error
+	for n, p := range l.proposals {
+		jobs = append(jobs, func() error {
+			forms := addressesOf(p)
+			// All forms of some proposals; of the others one each, in turn.
+			if n%8 > 0 {
+				forms = forms[n%len(forms):][:1]
+			}
+			for _, form := range forms {
+				if err := l.resolves("url", form, "url_exact", p.key, 1); err != nil {
+					return err
+				}
+			}
+			if err := l.resolves("externalId", p.externalID, "external_id_exact", p.key, 1); err != nil {
+				return err
+			}
+			if p.title == nil {
+				return nil
+			}
+			return l.resolves("title", strings.ToUpper(*p.title), "title_exact", p.key, sameTitle[foldedTitle(p)])
+		})
+	}
+	doAll(t, jobs)
+}
+
+func foldedTitle(p listedPoll) string {
+	return strings.Join(strings.Fields(strings.ToLower(text(p.title))), " ")
+}
+
+// addressesOf are the forms in which a proposal is linked.
+func addressesOf(p listedPoll) []string {
+	if p.provider == "tally" {
+		own := "tally.xyz/gov/" + p.space + "/proposal/" + p.externalID
+		return []string{*p.link, "http://" + own, "https://www." + own + "/?utm_source=x", strings.Replace(*p.link, "www.", "", 1) + "?govId=eip155:1:0x0"}
+	}
+	route := p.space + "/proposal/" + p.externalID
+	return []string{
+		*p.link, "https://snapshot.org/#/" + route, "https://snapshot.box/#/s:" + route, "https://snapshot.page/#/" + route + "/",
+		"snapshot.org/?ref=mail#/" + p.space + "/" + p.externalID, "HTTP://WWW.SNAPSHOT.ORG/#/" + url.PathEscape(p.space) + "/proposal/" + p.externalID + "?utm_medium=y",
+	}
+}
+
+// resolves asks by one parameter and wants a proposal among so many matches of a type.
+func (l *listing) resolves(parameter, value, match, key string, matches int) error {
+	path := "/v2/proposals/resolve?limit=20&" + parameter + "=" + url.QueryEscape(value)
+	var data struct {
+		Candidates []candidate `json:"candidates"`
+	}
+	if _, err := l.read(path, &data); err != nil {
+		return err
+	}
+	there, found := false, 0
+	for _, c := range data.Candidates {
+		if c.Match.Type == match {
+			found++
+			there = there || c.ProposalKey == key
+		}
+	}
+	if !there || found != matches {
+		return fmt.Errorf("GET %s: got %d candidates by %s, with %s: %t, want %d with it", path, found, match, key, there, matches)
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+package e2e_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestWalksOfRealDataEqualARecount reads every list of ballots and every ranking of
+// the real data to its end, and profiles, histories and timelines, and compares each
+// row with what upstream's own files say by the written rules.
+func TestWalksOfRealDataEqualARecount(t *testing.T) {
+	dir := os.Getenv("PNYX_TEST_REAL_DATA")
+	if dir == "" {
+		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
+	}
+	requireEngine(t)
+
+	// What is asked here is what the answers are, not how soon they come.
+	environ := []string{"PNYX_REQUEST_TIMEOUT=15s"}
+	i := start(t, t.TempDir(), environ, "serve").ready()
+	if out, status := command(t, i.environ, "import", dir); status != 0 {
+		t.Fatalf("import of the real data: status %d\n%s", status, out)
+	}
+	want, err := recountOf(dir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes, err := transactionHashes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &walks{instance: i, polls: want.polls, hashes: hashes, electorates: electoratesOf(want.polls)}
+	for _, dao := range want.daos {
+		w.daos = append(w.daos, fmt.Sprint(dao["daoId"]))
+	}
+	w.detail = want.answers
+	w.settled()
+
+	t.Run("the ballots of every proposal", w.checkBallots)
+	t.Run("the ranking of every DAO", w.checkRankings)
+	t.Run("a thousand voters", w.checkVoters)
+	t.Run("the timelines of every DAO", w.checkTimelines)
+	t.Run("what is asked wrongly is refused", w.checkRefusals)
+}
+
+// walks is the running service and what its lists must hold.
+type walks struct {
+	*instance
+	polls       map[string]*poll
+	hashes      map[string]string // of transactions, by ballot
+	electorates map[string]map[string]*turnout
+	daos        []string
+	detail      map[string]object // answers about DAOs, by path
+}
+
+// transactionHashes reads the one field of upstream's ballots that nothing is
+// counted by.
+func transactionHashes(dir string) (map[string]string, error) {
+	type ballot struct {
+		ID     string `json:"id"`
+		TxHash string `json:"txHash"`
+	}
+	ballots, err := readLines[ballot](dir, "tally", "votes.ndjson.gz")
+	hashes := map[string]string{}
+	for _, b := range ballots {
+		hashes[b.ID] = b.TxHash
+	}
+	return hashes, err
+}
+
+// walk reads a list to its end, every page of it ready.
+func (i *instance) walk(path string, limit int) (rows []json.RawMessage, err error) {
+	for cursor, ends := "", false; !ends; {
+		p, err := i.turn(path, limit, cursor)
+		if err = cmp.Or(err, p.meta.check(true)); err != nil {
+			return rows, err
+		}
+		rows = append(rows, p.rows...)
+		cursor, ends = p.next, p.next == ""
+	}
+	return rows, nil
+}
+
+// checkWalk walks a list and compares its rows, field by field.
+func (i *instance) checkWalk(path string, limit int, want []json.RawMessage) error {
+	got, err := i.walk(path, limit)
+	if err != nil {
+		return err
+	}
+	for n := range max(len(got), len(want)) {
+		if n >= len(got) || n >= len(want) || !sameJSON(got[n], want[n]) {
+			return fmt.Errorf("%s by pages of %d: %d rows, want %d; row %d differs (-want +got):\n%s", path, limit,
+				len(got), len(want), n, gocmp.Diff(rowAt(want, n), rowAt(got, n)))
+		}
+	}
+	return nil
+}
+
+// sameJSON compares values whatever their spelling; the one that is usual is fast.
+func sameJSON(a, b json.RawMessage) bool {
+	return bytes.Equal(a, b) || gocmp.Equal(plain(a), plain(b))
+}
+
+func rowAt(rows []json.RawMessage, n int) any {
+	if n >= len(rows) {
+		return "no row"
+	}
+	return plain(rows[n])
+}
+
+// encoded is a value in JSON as the service spells it.
+func encoded(value any) json.RawMessage {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSpace(text.Bytes())
+}
+
+// walkersAtOnce is as many as the service fills pages for at once.
+const walkersAtOnce = 4
+
+// ballotRow is a ballot as the list shows it.
+type ballotRow struct {
+	VoteID          string      `json:"voteId"`
+	VoterIdentity   string      `json:"voterIdentity"`
+	VoterAddress    *string     `json:"voterAddress"`
+	ChoiceKey       *string     `json:"choiceKey"`
+	Choice          ballotLabel `json:"choice"`
+	VotingPower     string      `json:"votingPower"`
+	VotedAt         *string     `json:"votedAt"`
+	TransactionHash *string     `json:"transactionHash"`
+}
+
+type ballotLabel struct {
+	Label string `json:"label"`
+}
+
+func (w *walks) ballotRow(p *poll, b cast) json.RawMessage {
+	return encoded(ballotRow{
+		VoteID: b.id, VoterIdentity: b.voter, VoterAddress: addressOf(b.voter),
+		ChoiceKey: p.choiceKey(b), Choice: ballotLabel{p.label(b)},
+		VotingPower: decimalText(b.power, places), VotedAt: stamp(b.at), TransactionHash: w.hash(b),
+	})
+}
+
+func (w *walks) hash(b cast) *string {
+	if hash := w.hashes[b.id]; hash != "" {
+		return &hash
+	}
+	return nil
+}
+
+func addressOf(voter string) *string {
+	if strings.HasPrefix(voter, "0x") {
+		return &voter
+	}
+	return nil
+}
+
+// byPower puts the highest power first, equal ones by voter, descending.
+func byPower(a, b cast) int {
+	return cmp.Or(b.power.Cmp(a.power), cmp.Compare(b.voter, a.voter))
+}
+
+// byTime puts the newest first and those without a time last, equal ones by voter,
+// descending.
+func byTime(a, b cast) int {
+	return cmp.Or(newestFirst(a.at, b.at), cmp.Compare(b.voter, a.voter))
+}
+
+func newestFirst(a, b *time.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return b.Compare(*a)
+}
+
+// checkBallots walks a fourth of the proposals in the parts that the import wrote,
+// and the others after these were merged, as they are in time.
+func (w *walks) checkBallots(t *testing.T) {
+	var jobs [2][]func() error
+	for n, key := range slices.Sorted(maps.Keys(w.polls)) {
+		p := w.polls[key]
+		path, limits := "/v2/proposals/"+key+"/votes", pageSizes(len(p.ballots), n)
+		if len(limits) == 0 {
+			continue
+		}
+		merged := min(n%4, 1)
+		jobs[merged] = append(jobs[merged], func() error {
+			rows := map[string]json.RawMessage{}
+			for _, b := range p.ballots {
+				rows[b.voter] = w.ballotRow(p, b)
+			}
+			var errs []error
+			for order, compare := range map[string]func(a, b cast) int{"power": byPower, "time": byTime} {
+				var want []json.RawMessage
+				for _, b := range slices.SortedFunc(slices.Values(p.ballots), compare) {
+					want = append(want, rows[b.voter])
+				}
+				for _, limit := range limits {
+					errs = append(errs, w.checkWalk(path+"?order="+order, limit, want))
+				}
+			}
+			return errors.Join(errs...)
+		})
+	}
+	doAll(t, jobs[0])
+	if err := w.warehouse().Exec(t.Context(), "OPTIMIZE TABLE ballots FINAL"); err != nil {
+		t.Fatal(err)
+	}
+	doAll(t, jobs[1])
+}
+
+// pageSizes are those that the n-th proposal is walked with. Every page costs the
+// service a fill, so the small sizes are for a few of the small proposals.
+func pageSizes(ballots, n int) []int {
+	switch {
+	case ballots == 0 && n%20 > 0:
+		return nil
+	case ballots > 2000:
+		return []int{100, 500}
+	case ballots > 100:
+		return []int{[]int{500, 499, 477}[n%3]}
+	case ballots > 7 && n%25 == 0:
+		return []int{7, 100}
+	case ballots > 1 && n%25 == 0:
+		return []int{1, 2}
+	default:
+		return []int{[]int{100, 500}[n%2]}
+	}
+}
+
+// turnout is what a voter did in one DAO.
+type turnout struct {
+	votes       int
+	power       power
+	first, last *time.Time
+}
+
+// electoratesOf sums up the voters of each DAO.
+func electoratesOf(polls map[string]*poll) map[string]map[string]*turnout {
+	all := map[string]map[string]*turnout{}
+	for _, p := range polls {
+		voters := all[p.daoID]
+		if voters == nil {
+			voters = map[string]*turnout{}
+			all[p.daoID] = voters
+		}
+		for _, b := range p.ballots {
+			of := voters[b.voter]
+			if of == nil {
+				of = &turnout{power: new(big.Int)}
+				voters[b.voter] = of
+			}
+			of.votes++
+			of.power.Add(of.power, b.power)
+			of.last = later(of.last, b.at)
+			if b.at != nil && (of.first == nil || b.at.Before(*of.first)) {
+				of.first = b.at
+			}
+		}
+	}
+	return all
+}
+
+// rankedRow is a voter in a DAO's ranking.
+type rankedRow struct {
+	Rank             int     `json:"rank"`
+	VoterIdentity    string  `json:"voterIdentity"`
+	VoterAddress     *string `json:"voterAddress"`
+	TotalVotingPower string  `json:"totalVotingPower"`
+	VoteCount        string  `json:"voteCount"`
+	ProposalCount    string  `json:"proposalCount"`
+}
+
+func (w *walks) checkRankings(t *testing.T) {
+	var jobs []func() error
+	for n, dao := range w.daos {
+		limits := []int{100}
+		if voters := len(w.electorates[dao]); voters < 150 {
+			limits = []int{[]int{1, 7, 25, 99}[n%4], 100}
+		}
+		jobs = append(jobs, func() error {
+			want, err := w.ranking(dao)
+			for _, limit := range limits {
+				err = cmp.Or(err, w.checkWalk("/v2/daos/"+dao+"/voters", limit, want))
+			}
+			return err
+		})
+	}
+	doAll(t, jobs)
+}
+
+// ranking is the ranking of a DAO as it must be; its sums are those of the DAO.
+func (w *walks) ranking(dao string) (rows []json.RawMessage, err error) {
+	voters := w.electorates[dao]
+	ranked := slices.SortedFunc(maps.Keys(voters), func(a, b string) int {
+		return cmp.Or(voters[b].power.Cmp(voters[a].power), cmp.Compare(a, b))
+	})
+	votes, total := 0, new(big.Int)
+	for n, voter := range ranked {
+		of := voters[voter]
+		count := strconv.Itoa(of.votes)
+		rows = append(rows, encoded(rankedRow{
+			Rank: n + 1, VoterIdentity: voter, VoterAddress: addressOf(voter),
+			TotalVotingPower: decimalText(of.power, places), VoteCount: count, ProposalCount: count,
+		}))
+		votes += of.votes
+		total.Add(total, of.power)
+	}
+	var said object
+	if _, err := w.read("/v2/daos/"+dao, &said); err != nil {
+		return nil, err
+	}
+	want := plain(object{
+		"uniqueVoters": strconv.Itoa(len(ranked)), "totalVotes": strconv.Itoa(votes),
+		"totalVotingPower": decimalText(total, places),
+	})
+	if diff := gocmp.Diff(want, said["participation"]); diff != "" {
+		return nil, fmt.Errorf("participation in %s is not the sum of the ranking (-ranking +got):\n%s", dao, diff)
+	}
+	return rows, nil
+}

@@ -1,0 +1,316 @@
+package e2e_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// historyRow is a vote in a voter's history.
+type historyRow struct {
+	Proposal        votedProposal `json:"proposal"`
+	ChoiceKey       *string       `json:"choiceKey"`
+	VotingPower     string        `json:"votingPower"`
+	VotedAt         *string       `json:"votedAt"`
+	TransactionHash *string       `json:"transactionHash"`
+}
+
+type votedProposal struct {
+	ProposalKey string  `json:"proposalKey"`
+	Title       *string `json:"title"`
+}
+
+// voted is a ballot and the proposal it is on.
+type voted struct {
+	cast
+	key string
+	on  *poll
+}
+
+// votesOf collects every voter's votes, the newest first and those without a time
+// last, equal ones by the proposal's key, descending.
+func votesOf(polls map[string]*poll) map[string][]voted {
+	all := map[string][]voted{}
+	for key, p := range polls {
+		for _, b := range p.ballots {
+			all[b.voter] = append(all[b.voter], voted{b, key, p})
+		}
+	}
+	for _, votes := range all {
+		slices.SortFunc(votes, func(a, b voted) int { return cmp.Or(newestFirst(a.at, b.at), cmp.Compare(b.key, a.key)) })
+	}
+	return all
+}
+
+func (w *walks) historyRows(votes []voted, let func(voted) bool) []json.RawMessage {
+	var rows []json.RawMessage
+	for _, v := range votes {
+		if let(v) {
+			rows = append(rows, encoded(historyRow{
+				Proposal: votedProposal{v.key, v.on.title}, ChoiceKey: v.on.choiceKey(v.cast),
+				VotingPower: decimalText(v.power, places), VotedAt: stamp(v.at), TransactionHash: w.hash(v.cast),
+			}))
+		}
+	}
+	return rows
+}
+
+// checkVoters looks at a thousand voters by chance, the most active one among them.
+func (w *walks) checkVoters(t *testing.T) {
+	all := votesOf(w.polls)
+	voters := slices.Sorted(maps.Keys(all))
+	busiest := slices.MaxFunc(voters, func(a, b string) int { return cmp.Compare(len(all[a]), len(all[b])) })
+	chance := rand.New(rand.NewPCG(20, 26))
+	chance.Shuffle(len(voters), func(a, b int) { voters[a], voters[b] = voters[b], voters[a] })
+	voters = append(voters[:min(1000, len(voters))], busiest)
+	var jobs []func() error
+	for n, voter := range voters {
+		asked := voter
+		if hex, is := strings.CutPrefix(voter, "0x"); is && n%3 > 0 {
+			asked = []string{"", "0x", "0X"}[n%3] + strings.ToUpper(hex)
+		}
+		jobs = append(jobs, func() error {
+			path := "/v2/voters/" + url.PathEscape(asked)
+			return cmp.Or(w.checkProfile(path, voter, all[voter]), w.checkHistory(path, all[voter], n%20 == 0 || voter == busiest))
+		})
+	}
+	doAll(t, jobs)
+}
+
+// profile is a voter over all DAOs.
+type profile struct {
+	VoterIdentity    string       `json:"voterIdentity"`
+	VoterAddress     *string      `json:"voterAddress"`
+	DAOCount         string       `json:"daoCount"`
+	VoteCount        string       `json:"voteCount"`
+	ProposalCount    string       `json:"proposalCount"`
+	TotalVotingPower string       `json:"totalVotingPower"`
+	DAOs             []profileDAO `json:"daos"`
+}
+
+type profileDAO struct {
+	DAOID            string  `json:"daoId"`
+	VoteCount        string  `json:"voteCount"`
+	ProposalCount    string  `json:"proposalCount"`
+	TotalVotingPower string  `json:"totalVotingPower"`
+	FirstVoteAt      *string `json:"firstVoteAt"`
+	LastVoteAt       *string `json:"lastVoteAt"`
+}
+
+func (w *walks) checkProfile(path, voter string, votes []voted) error {
+	count, total := strconv.Itoa(len(votes)), new(big.Int)
+	want := profile{VoterIdentity: voter, VoterAddress: addressOf(voter), VoteCount: count, ProposalCount: count}
+	for _, dao := range slices.Sorted(maps.Keys(w.electorates)) {
+		if of := w.electorates[dao][voter]; of != nil {
+			total.Add(total, of.power)
+			want.DAOs = append(want.DAOs, profileDAO{
+				DAOID: dao, VoteCount: strconv.Itoa(of.votes), ProposalCount: strconv.Itoa(of.votes),
+				TotalVotingPower: decimalText(of.power, places), FirstVoteAt: stamp(of.first), LastVoteAt: stamp(of.last),
+			})
+		}
+	}
+	want.DAOCount, want.TotalVotingPower = strconv.Itoa(len(want.DAOs)), decimalText(total, places)
+	var got json.RawMessage
+	r, err := w.read(path, &got)
+	if err == nil && !sameJSON(got, encoded(want)) {
+		err = fmt.Errorf("GET %s (-want +got):\n%s", path, gocmp.Diff(plain(want), plain(got)))
+	}
+	return cmp.Or(err, r.Meta.check(true))
+}
+
+// checkHistory walks a voter's history, and for some with filters and by small pages.
+func (w *walks) checkHistory(path string, votes []voted, closely bool) error {
+	path += "/votes"
+	err := w.checkWalk(path, 100, w.historyRows(votes, func(voted) bool { return true }))
+	if err != nil || !closely {
+		return err
+	}
+	middle := votes[len(votes)/2]
+	inDAO := func(v voted) bool { return v.on.daoID == middle.on.daoID }
+	err = cmp.Or(
+		w.checkWalk(path, max(1, min(100, len(votes)/3)), w.historyRows(votes, func(voted) bool { return true })),
+		w.checkWalk(path+"?daoId="+middle.on.daoID, 100, w.historyRows(votes, inDAO)),
+		w.checkWalk(path+"?daoId=no-such-dao", 100, nil),
+	)
+	if err != nil || middle.at == nil {
+		return err
+	}
+	since := func(v voted) bool { return v.at != nil && !v.at.Before(*middle.at) }
+	before := func(v voted) bool { return v.at != nil && v.at.Before(*middle.at) }
+	from := url.QueryEscape(middle.at.Format(time.RFC3339))
+	day := middle.at.Truncate(24 * time.Hour)
+	thatDay := func(v voted) bool { return inDAO(v) && v.at != nil && v.at.Truncate(24*time.Hour).Equal(day) }
+	return cmp.Or(
+		w.checkWalk(path+"?from="+from, 25, w.historyRows(votes, since)),
+		w.checkWalk(path+"?to="+from, 25, w.historyRows(votes, before)),
+		w.checkWalk(path+"?from="+from+"&to="+from, 25, nil),
+		w.checkWalk(fmt.Sprintf("%s?daoId=%s&from=%s&to=%s", path, middle.on.daoID, day.Format(time.DateOnly),
+			day.AddDate(0, 0, 1).Format(time.DateOnly)), 1, w.historyRows(votes, thatDay)),
+	)
+}
+
+// months counts what happened in each month, "YYYY-MM".
+type months map[string]int
+
+func (m months) add(at *time.Time) {
+	if at != nil {
+		m[at.Format("2006-01")]++
+	}
+}
+
+// buckets are the months from one to another, both included, which for "" are the
+// first and the last with a value.
+func (m months) buckets(from, to string) []object {
+	buckets := []object{}
+	if len(m) > 0 {
+		known := slices.Sorted(maps.Keys(m))
+		from, to = cmp.Or(from, known[0]), cmp.Or(to, known[len(known)-1])
+	}
+	for year := 1970; from != "" && to != "" && year <= 2100; year++ {
+		for month := 1; month <= 12; month++ {
+			if name := fmt.Sprintf("%d-%02d", year, month); from <= name && name <= to {
+				buckets = append(buckets, object{"month": name, "value": strconv.Itoa(m[name])})
+			}
+		}
+	}
+	return buckets
+}
+
+func (w *walks) checkTimelines(t *testing.T) {
+	var jobs []func() error
+	filled := 0
+	for _, dao := range w.daos {
+		created, votes := months{}, months{}
+		for _, p := range w.polls {
+			if p.daoID == dao {
+				created.add(cmp.Or(p.created, p.start))
+				for _, b := range p.ballots {
+					votes.add(b.at)
+				}
+			}
+		}
+		for metric, counts := range map[string]months{"proposals_created": created, "votes_cast": votes} {
+			filled += len(counts)
+			for _, bounds := range boundsFor(counts) {
+				jobs = append(jobs, func() error { return w.checkTimeline(dao, metric, counts, bounds[0], bounds[1]) })
+			}
+		}
+	}
+	if filled == 0 {
+		t.Error("no month of any DAO has a value")
+	}
+	doAll(t, jobs)
+}
+
+// boundsFor are bounds to ask a timeline for: none, one, both; within the months
+// that have a value, at them, and beyond.
+func boundsFor(counts months) [][2]string {
+	bounds := [][2]string{{}, {"2021-01", ""}, {"", "2022-12"}, {"2019-11", "2030-02"}, {"2025-06", "2025-06"}, {"2039-01", "2039-02"}}
+	if len(counts) == 0 {
+		return bounds
+	}
+	known := slices.Sorted(maps.Keys(counts))
+	first, last := known[0], known[len(known)-1]
+	return append(bounds, [2]string{first, last}, [2]string{last, ""}, [2]string{"", first}, [2]string{first, known[len(known)/2]})
+}
+
+func (w *walks) checkTimeline(dao, metric string, counts months, from, to string) error {
+	query := url.Values{"metric": {metric}}
+	if from != "" {
+		query.Set("fromMonth", from)
+	}
+	if to != "" {
+		query.Set("toMonth", to)
+	}
+	path := "/v2/daos/" + dao + "/timeline?" + query.Encode()
+	var got any
+	r, err := w.read(path, &got)
+	want := plain(object{"daoId": dao, "metric": metric, "buckets": counts.buckets(from, to)})
+	if diff := gocmp.Diff(want, got); err == nil && diff != "" {
+		err = fmt.Errorf("GET %s (-want +got):\n%s", path, diff)
+	}
+	return cmp.Or(err, r.Meta.check(true))
+}
+
+func (w *walks) checkRefusals(t *testing.T) {
+	largest := slices.MaxFunc(slices.Collect(maps.Values(w.polls)), func(a, b *poll) int {
+		return cmp.Or(cmp.Compare(len(a.ballots), len(b.ballots)), cmp.Compare(a.key(), b.key()))
+	})
+	ballots, voter := "/v2/proposals/"+largest.key()+"/votes", "/v2/voters/"+largest.ballots[0].voter
+	dao := "/v2/daos/" + largest.daoID
+	first, err := w.turn(ballots, 10, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranked, err := w.turn(dao+"/voters", 10, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := (&poll{daoID: "no-such-dao"}).key()
+	for path, want := range map[string]string{
+		"/v2/proposals/" + unknown[:20] + "/votes":              "400 VALIDATION_ERROR",
+		"/v2/proposals/" + unknown + "/votes":                   "404 NOT_FOUND",
+		"/v2/proposals/" + unknown + "/votes?order=time":        "404 NOT_FOUND",
+		"/v2/voters/0x00000000000000000000000000000000000000ff": "404 NOT_FOUND",
+		"/v2/voters/nobody/votes":                               "404 NOT_FOUND",
+		"/v2/daos/no-such-dao/voters":                           "404 NOT_FOUND",
+		"/v2/daos/no-such-dao/timeline?metric=votes_cast":       "404 NOT_FOUND",
+
+		ballots + "?cursor=" + first.next:                                          "200 ",
+		ballots + "?order=power&limit=500&cursor=" + first.next:                    "200 ",
+		ballots + "?order=time&cursor=" + first.next:                               "400 VALIDATION_ERROR",
+		ballots + "?cursor=" + ranked.next:                                         "400 VALIDATION_ERROR",
+		ballots + "?cursor=" + first.next[1:]:                                      "400 VALIDATION_ERROR",
+		"/v2/proposals/" + w.others(largest).key() + "/votes?cursor=" + first.next: "400 VALIDATION_ERROR",
+		dao + "/voters?cursor=" + first.next:                                       "400 VALIDATION_ERROR",
+		voter + "/votes?cursor=" + first.next:                                      "400 VALIDATION_ERROR",
+
+		ballots + "?limit=500":             "200 ",
+		ballots + "?limit=501":             "400 VALIDATION_ERROR",
+		ballots + "?limit=0":               "400 VALIDATION_ERROR",
+		ballots + "?order=newest":          "400 VALIDATION_ERROR",
+		ballots + "?order=time&order=time": "400 VALIDATION_ERROR",
+		ballots + "?sort=time":             "400 VALIDATION_ERROR",
+		dao + "/voters?limit=101":          "400 VALIDATION_ERROR",
+		voter + "/votes?limit=101":         "400 VALIDATION_ERROR",
+		voter + "/votes?daoId=":            "400 VALIDATION_ERROR",
+		voter + "/votes?from=yesterday":    "400 VALIDATION_ERROR",
+		voter + "?limit=1":                 "400 VALIDATION_ERROR",
+
+		voter + "/votes?from=2024-01-01&to=2024-01-01": "200 ",
+		voter + "/votes?from=2024-01-02&to=2024-01-01": "400 VALIDATION_ERROR",
+		dao + "/timeline":                                                     "400 VALIDATION_ERROR",
+		dao + "/timeline?metric=votes":                                        "400 VALIDATION_ERROR",
+		dao + "/timeline?metric=votes_cast&fromMonth=2024-13":                 "400 VALIDATION_ERROR",
+		dao + "/timeline?metric=votes_cast&fromMonth=2024-1":                  "400 VALIDATION_ERROR",
+		dao + "/timeline?metric=votes_cast&fromMonth=2024-02&toMonth=2024-01": "400 VALIDATION_ERROR",
+		dao + "/timeline?metric=votes_cast&fromMonth=2005-01&toMonth=2024-12": "200 ",
+		dao + "/timeline?metric=votes_cast&fromMonth=2005-01&toMonth=2025-01": "400 VALIDATION_ERROR",
+	} {
+		r, err := w.visit(path, new(any))
+		if got := fmt.Sprint(r.status, " ", r.Error.Code); err != nil || got != want {
+			t.Errorf("GET %s: got %s (%v), want %s", path, got, err, want)
+		}
+	}
+}
+
+// others returns a proposal that is not the one given.
+func (w *walks) others(not *poll) *poll {
+	for _, p := range w.polls {
+		if p != not && len(p.ballots) > 100 {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package env
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/warehouse/engine"
+)
+
+const (
+	// maxMemory bounds an engine, in bytes: the packages under test run side by
+	// side, each with one.
+	maxMemory = 2 << 30
+
+	stopTimeout  = 15 * time.Second
+	queryTimeout = 30 * time.Second
+)
+
+// EngineOptions is what an engine of tb's own needs, in a folder that goes away with
+// tb: for tests that want to change something before they call engine.Start. It
+// skips the test when there is no engine.
+func EngineOptions(tb testing.TB) engine.Options {
+	tb.Helper()
+	program := located(tb)
+	executable, err := shared.build(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return engine.Options{
+		DataDir:    tb.TempDir(),
+		Program:    program,
+		Executable: executable,
+		Logger:     slog.New(slog.NewTextHandler(tb.Output(), nil)),
+		MaxMemory:  maxMemory,
+	}
+}
+
+// StartEngine runs an engine until the end of tb. It skips the test when there is none.
+func StartEngine(tb testing.TB) engine.Instance {
+	tb.Helper()
+	e, err := engine.Start(tb.Context(), EngineOptions(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { stop(tb, e) })
+	return e.Instance()
+}
+
+// SharedEngine runs one engine for all tests of the process and returns it. It ends, and
+// its folder is removed, with StopEngine or else with the process. It skips the test
+// when there is none.
+func SharedEngine(tb testing.TB) engine.Instance {
+	tb.Helper()
+	program := located(tb)
+	instance, err := shared.start(tb.Context(), program)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return instance
+}
+
+// StopEngine ends the engine that SharedEngine has started, if any. A TestMain needs it
+// only when it looks for leaked goroutines after the tests.
+func StopEngine(ctx context.Context) error {
+	return shared.stop(ctx)
+}
+
+// EngineDatabase creates a database with a name of its own and returns the name. It is
+// dropped at the end of tb, unless tb has failed: then it is there to be looked
+// at as long as the engine is.
+func EngineDatabase(tb testing.TB, instance engine.Instance) string {
+	tb.Helper()
+	name := "test_" + strings.ToLower(rand.Text()[:12])
+	if err := execute(tb.Context(), instance, "CREATE DATABASE "+name); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			return
+		}
+		if err := execute(context.WithoutCancel(tb.Context()), instance, "DROP DATABASE "+name+" SYNC"); err != nil {
+			tb.Error(err)
+		}
+	})
+	return name
+}
+
+// located is the engine to run; without one, tb ends here.
+func located(tb testing.TB) engine.Program {
+	tb.Helper()
+	set := os.Getenv("PNYX_ENGINE_LIB") //nolint:forbidigo // it says where this machine has the library
+	program, err := engine.Locate(tb.Context(), engine.LocateOptions{Library: set})
+	if err == nil {
+		return program
+	}
+	required := os.Getenv("PNYX_TEST_REQUIRE_ENGINE") == "1" //nolint:forbidigo // it is for tests alone
+	if required || !errors.Is(err, engine.ErrNoEngine) {
+		tb.Fatal(err)
+	}
+	tb.Skip(err)
+	return engine.Program{}
+}
+
+func stop(tb testing.TB, e *engine.Engine) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), stopTimeout)
+	defer cancel()
+	if err := e.Stop(ctx); err != nil {
+		tb.Error(err)
+	}
+}
+
+// execute runs one statement as the user who may do everything.
+func execute(ctx context.Context, instance engine.Instance, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	options, err := clickhouse.ParseDSN(instance.URL("default"))
+	if err != nil {
+		return fmt.Errorf("engine address: %w", err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return fmt.Errorf("connect to the engine: %w", err)
+	}
+	defer conn.Close()
+	if err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package env starts whatever a test needs beside the code under test: a Redis, an
+// embedded ClickHouse, free ports. It also waits for conditions and captures logs.
+//
+// [EmbeddedRedis] runs inside the process. [Redis] is a redis-server of the test's own,
+// which can be killed, restarted and paused; [RedisSentinels] is a pair of them watched by
+// Sentinels, and [RedisCluster] a Redis Cluster. [StartEngine] gives a test a ClickHouse of
+// its own; [SharedEngine] gives one that all tests of a package use, each in an
+// [EngineDatabase] of its own.
+//
+// A test that needs a program that is missing is skipped, unless PNYX_TEST_REQUIRE_REDIS or
+// PNYX_TEST_REQUIRE_ENGINE is set: then it fails. PNYX_ENGINE_LIB names the engine's library
+// where it is not the fetched one.
+package env

@@ -1,0 +1,43 @@
+package env
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"pnyx/cache"
+)
+
+// program is the server that is looked for in PATH.
+const program = "redis-server"
+
+// soon bounds every wait for a server. Nothing waits for it when all is well.
+const soon = 30 * time.Second
+
+// EmbeddedRedis runs the embedded Redis until the end of tb and returns its URL.
+func EmbeddedRedis(tb testing.TB) string {
+	tb.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
+	tb.Cleanup(stop)
+	url, err := cache.StartEmbedded(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return url
+}
+
+// redisServerPath is the path of the server program; without one, tb ends here.
+func redisServerPath(tb testing.TB) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("PNYX_TEST_REQUIRE_REDIS") != "" { //nolint:forbidigo // it is for tests alone
+		tb.Fatal(err)
+	}
+	tb.Skip(err)
+	return ""
+}

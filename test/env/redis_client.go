@@ -1,0 +1,52 @@
+package env
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+
+	"pnyx/cache"
+)
+
+// RedisClient returns a client that does to the Redis at a URL what a cache.Store does
+// not, until the end of tb.
+func RedisClient(tb testing.TB, url string) redis.UniversalClient {
+	tb.Helper()
+	client, err := cache.NewClient(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { client.Close() })
+	return client
+}
+
+// FlushRedis empties the Redis behind a client.
+func FlushRedis(tb testing.TB, client redis.UniversalClient) {
+	tb.Helper()
+	var err error
+	if cluster, is := client.(*redis.ClusterClient); is {
+		err = cluster.ForEachMaster(tb.Context(), func(ctx context.Context, node *redis.Client) error {
+			return node.FlushAll(ctx).Err()
+		})
+	} else {
+		err = client.FlushAll(tb.Context()).Err()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// QuietRedis keeps the Redis client from printing every connection that breaks, which
+// is what some tests are for. It is for a TestMain, since it holds for the process.
+func QuietRedis() {
+	logging.Disable()
+}
+
+// RedisLeftover is the goroutine by which a closed client goes on looking, for up to a
+// second, for a server that went away: no leak to a TestMain that looks for some.
+func RedisLeftover() goleak.Option {
+	return goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
+}

@@ -1,0 +1,244 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Sizes of a cluster.
+const (
+	clusterPrimaries = 3
+	clusterSlots     = 16384
+	// clusterTimeout is after how many milliseconds without a word a node is taken for
+	// dead: a failover takes about a second more.
+	clusterTimeout = "2000"
+)
+
+// RedisClusterServers is a Redis RedisClusterServers on this machine.
+type RedisClusterServers struct {
+	// URL names every node.
+	URL string
+
+	tb    testing.TB
+	nodes []*RedisServer
+}
+
+// RedisCluster starts three redis-servers and makes a RedisClusterServers of them, until the
+// end of tb. It skips the test when there is no such program.
+func RedisCluster(tb testing.TB) *RedisClusterServers {
+	tb.Helper()
+	return startCluster(tb, clusterPrimaries)
+}
+
+// ReplicatedRedisCluster is RedisCluster with a replica for each of the three.
+func ReplicatedRedisCluster(tb testing.TB) *RedisClusterServers {
+	tb.Helper()
+	c := startCluster(tb, 2*clusterPrimaries)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), soon)
+	defer cancel()
+	for i, replica := range c.nodes[clusterPrimaries:] {
+		replica.command(ctx, "cluster", "replicate", c.nodes[i].id(ctx))
+	}
+	for _, replica := range c.nodes[clusterPrimaries:] {
+		Until(tb, func() error { return replica.role("slave") })
+	}
+	return c
+}
+
+func startCluster(tb testing.TB, nodes int) *RedisClusterServers {
+	tb.Helper()
+	path := redisServerPath(tb)
+	c := &RedisClusterServers{tb: tb, URL: "redis+cluster://"}
+	for i := range nodes {
+		node := newServer(tb, path, "--cluster-enabled", "yes", "--cluster-port", Free(tb),
+			"--cluster-node-timeout", clusterTimeout, "--repl-diskless-sync-delay", "0")
+		node.start()
+		c.nodes = append(c.nodes, node)
+		if i > 0 {
+			c.URL += ","
+		}
+		c.URL += node.addr
+	}
+	c.join()
+	return c
+}
+
+// Kill ends every node at once.
+func (c *RedisClusterServers) Kill() {
+	for _, node := range c.nodes {
+		node.Kill()
+	}
+}
+
+// KillPrimary ends a primary at once, and returns when its replica has taken over.
+func (c *RedisClusterServers) KillPrimary() *RedisServer {
+	c.tb.Helper()
+	killed, replica := c.nodes[0], c.nodes[clusterPrimaries]
+	if killed.role("master") != nil {
+		killed, replica = replica, killed
+	}
+	killed.Kill()
+	Until(c.tb, func() error { return replica.role("master") })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
+	defer cancel()
+	for _, node := range c.nodes {
+		if node != killed {
+			Until(c.tb, func() error { return node.says(ctx, "cluster_state:ok") })
+		}
+	}
+	return killed
+}
+
+// AwaitReplicas returns when each primary has a replica that is up to date, as after a
+// Restart of a former primary.
+func (c *RedisClusterServers) AwaitReplicas() {
+	c.tb.Helper()
+	for first := range clusterPrimaries {
+		one, other := c.nodes[first], c.nodes[first+clusterPrimaries]
+		Until(c.tb, func() error {
+			if one.role("master") != nil {
+				one, other = other, one
+			}
+			return errors.Join(one.role("master"), other.role("slave"))
+		})
+	}
+	c.agree()
+}
+
+// MoveSlots moves so many slots, with the keys in them, from the second primary to
+// the third and back. It needs the program redis-cli.
+func (c *RedisClusterServers) MoveSlots(slots int) {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), 4*soon)
+	defer cancel()
+	from, to := c.nodes[1], c.nodes[2]
+	for range 2 {
+		move := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", from.addr, "--cluster-from", from.id(ctx), //nolint:gosec // our own words
+			"--cluster-to", to.id(ctx), "--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
+		if said, err := move.CombinedOutput(); err != nil {
+			c.tb.Fatalf("move slots: %v: %s", err, said)
+		}
+		c.agree()
+		from, to = to, from
+	}
+}
+
+// agree returns when all nodes say the same of who has which slots: redis-cli moves
+// none before.
+func (c *RedisClusterServers) agree() {
+	c.tb.Helper()
+	Until(c.tb, func() error {
+		first, err := c.nodes[0].slots()
+		if err != nil {
+			return err
+		}
+		for _, node := range c.nodes[1:] {
+			said, err := node.slots()
+			if err != nil {
+				return err
+			}
+			if said != first {
+				return fmt.Errorf("%s says %s, and %s says %s", c.nodes[0].addr, first, node.addr, said)
+			}
+		}
+		return nil
+	})
+}
+
+// slots is what a node knows of who has which slots.
+func (s *RedisServer) slots() (string, error) {
+	client := s.client()
+	defer client.Close()
+	nodes, err := client.ClusterNodes(context.WithoutCancel(s.tb.Context())).Result()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for slots: %w", s.addr, err)
+	}
+	var said []string
+	for line := range strings.Lines(nodes) {
+		// Id, address, flags, its primary, two times, epoch, link, and then slots.
+		if words := strings.Fields(line); len(words) > 8 {
+			said = append(said, words[0]+" "+strings.Join(words[8:], " "))
+		}
+	}
+	slices.Sort(said)
+	return strings.Join(said, ", "), nil
+}
+
+// join shares the slots out, introduces the nodes to each other, and waits until
+// each of them knows where every slot is.
+func (c *RedisClusterServers) join() {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)
+	defer cancel()
+	for i, node := range c.nodes {
+		node.command(ctx, "cluster", "set-config-epoch", i+1)
+		if i < clusterPrimaries {
+			first, next := clusterSlots*i/clusterPrimaries, clusterSlots*(i+1)/clusterPrimaries
+			node.command(ctx, "cluster", "addslotsrange", first, next-1)
+		}
+	}
+	for _, node := range c.nodes[1:] {
+		host, port, _ := strings.Cut(node.addr, ":")
+		c.nodes[0].command(ctx, "cluster", "meet", host, port, node.busPort())
+	}
+	for _, node := range c.nodes {
+		Until(c.tb, func() error {
+			return node.says(ctx, "cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", clusterSlots),
+				fmt.Sprintf("cluster_known_nodes:%d", len(c.nodes)))
+		})
+	}
+}
+
+// id is the name by which nodes of a cluster know each other.
+func (s *RedisServer) id(ctx context.Context) string {
+	s.tb.Helper()
+	client := s.client()
+	defer client.Close()
+	id, err := client.Do(ctx, "cluster", "myid").Text()
+	if err != nil {
+		s.tb.Fatalf("ask %s for its id: %v", s.addr, err)
+	}
+	return id
+}
+
+// command runs a command on one node.
+func (s *RedisServer) command(ctx context.Context, args ...any) {
+	s.tb.Helper()
+	client := s.client()
+	defer client.Close()
+	if err := client.Do(ctx, args...).Err(); err != nil {
+		s.tb.Fatalf("%v on %s: %v", args, s.addr, err)
+	}
+}
+
+// busPort is the port on which nodes of a cluster talk to each other.
+func (s *RedisServer) busPort() string {
+	for i, arg := range s.args {
+		if arg == "--cluster-port" {
+			return s.args[i+1]
+		}
+	}
+	return ""
+}
+
+// says checks what a node knows of its cluster.
+func (s *RedisServer) says(ctx context.Context, wants ...string) error {
+	client := s.client()
+	defer client.Close()
+	said, err := client.ClusterInfo(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", s.addr, err)
+	}
+	for _, want := range wants {
+		if !strings.Contains(said, want) {
+			return fmt.Errorf("cluster information of %s: got %s, want %s", s.addr, said, want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	sentinelNodes = 3
+	// sentinelMaster is the name by which RedisSentinelServers know the pair.
+	sentinelMaster = "pnyx"
+	// sentinelDown is after how many milliseconds without an answer a Sentinel takes a
+	// server for dead: a failover takes about two seconds more.
+	sentinelDown = 1000
+)
+
+// RedisSentinelServers are a Redis and its replica on this machine, and three RedisSentinelServers that
+// make the replica the primary when the primary dies.
+type RedisSentinelServers struct {
+	// URL names every Sentinel.
+	URL string
+
+	tb        testing.TB
+	servers   []*RedisServer
+	sentinels []*RedisServer
+}
+
+// RedisSentinels starts them, until the end of tb, and waits until all know each
+// other. It skips the test when there is no redis-server.
+func RedisSentinels(tb testing.TB) *RedisSentinelServers {
+	tb.Helper()
+	path := redisServerPath(tb)
+	s := &RedisSentinelServers{tb: tb, URL: "redis+sentinel://"}
+	primary := newServer(tb, path, "--repl-diskless-sync-delay", "0")
+	primary.start()
+	host, port, _ := net.SplitHostPort(primary.addr)
+	replica := newServer(tb, path, "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)
+	replica.start()
+	// A Sentinel asks a primary for its replicas at once, and then every ten seconds.
+	Until(tb, func() error { return replica.role("slave") })
+	s.servers = []*RedisServer{primary, replica}
+	for i := range sentinelNodes {
+		sentinel := newServer(tb, path)
+		sentinel.file = filepath.Join(tb.TempDir(), "sentinel.conf")
+		if err := os.WriteFile(sentinel.file, nil, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		sentinel.args = sentinel.args[:2] // an address to bind to, and nothing on keeping data
+		sentinel.start()
+		s.sentinels = append(s.sentinels, sentinel)
+		s.watch(sentinel, host, port)
+		if i > 0 {
+			s.URL += ","
+		}
+		s.URL += sentinel.addr
+	}
+	s.URL += "?master=" + sentinelMaster
+	Until(tb, s.complete)
+	return s
+}
+
+// Primary is the server that the RedisSentinelServers take for the primary.
+func (s *RedisSentinelServers) Primary() *RedisServer {
+	s.tb.Helper()
+	var primary *RedisServer
+	Until(s.tb, func() (err error) {
+		primary, err = s.named()
+		return err
+	})
+	return primary
+}
+
+// Replica is the other one.
+func (s *RedisSentinelServers) Replica() *RedisServer {
+	s.tb.Helper()
+	return s.other(s.Primary())
+}
+
+// AwaitFailover returns when the other server has become the primary in place of a
+// former one, which was killed or hangs.
+func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
+	s.tb.Helper()
+	Until(s.tb, func() error {
+		primary, err := s.named()
+		if err == nil && primary == former {
+			err = fmt.Errorf("%s is still the primary", former.addr)
+		}
+		if err != nil {
+			return err
+		}
+		return primary.role("master")
+	})
+}
+
+// AwaitReplica returns when there is a replica that is up to date, as after a
+// Restart of a former primary.
+func (s *RedisSentinelServers) AwaitReplica() {
+	s.tb.Helper()
+	Until(s.tb, func() error {
+		primary, err := s.named()
+		if err != nil {
+			return err
+		}
+		return s.other(primary).role("slave")
+	})
+}
+
+func (s *RedisSentinelServers) other(server *RedisServer) *RedisServer {
+	if server == s.servers[0] {
+		return s.servers[1]
+	}
+	return s.servers[0]
+}
+
+// named asks a Sentinel for the primary.
+func (s *RedisSentinelServers) named() (*RedisServer, error) {
+	client := s.client(s.sentinels[0])
+	defer client.Close()
+	address, err := client.GetMasterAddrByName(context.WithoutCancel(s.tb.Context()), sentinelMaster).Result()
+	if err != nil {
+		return nil, fmt.Errorf("ask a Sentinel: %w", err)
+	}
+	for _, server := range s.servers {
+		if len(address) == 2 && server.addr == net.JoinHostPort(address[0], address[1]) {
+			return server, nil
+		}
+	}
+	return nil, fmt.Errorf("a Sentinel names %v", address)
+}
+
+// watch has a Sentinel watch the pair.
+func (s *RedisSentinelServers) watch(sentinel *RedisServer, host, port string) {
+	s.tb.Helper()
+	ctx := context.WithoutCancel(s.tb.Context())
+	client := s.client(sentinel)
+	defer client.Close()
+	err := errors.Join(
+		client.Monitor(ctx, sentinelMaster, host, port, fmt.Sprint(sentinelNodes/2+1)).Err(),
+		client.Set(ctx, sentinelMaster, "down-after-milliseconds", fmt.Sprint(sentinelDown)).Err(),
+		client.Set(ctx, sentinelMaster, "failover-timeout", fmt.Sprint(5*sentinelDown)).Err(),
+	)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// complete checks that each Sentinel knows the others and the replica.
+func (s *RedisSentinelServers) complete() error {
+	for _, sentinel := range s.sentinels {
+		client := s.client(sentinel)
+		known, err := client.Master(context.WithoutCancel(s.tb.Context()), sentinelMaster).Result()
+		client.Close()
+		if err != nil {
+			return fmt.Errorf("ask the Sentinel at %s: %w", sentinel.addr, err)
+		}
+		if known["num-slaves"] != "1" || known["num-other-sentinels"] != fmt.Sprint(sentinelNodes-1) {
+			return fmt.Errorf("the Sentinel at %s knows %s replicas and %s RedisSentinelServers besides itself",
+				sentinel.addr, known["num-slaves"], known["num-other-sentinels"])
+		}
+	}
+	return nil
+}
+
+func (*RedisSentinelServers) client(sentinel *RedisServer) *redis.SentinelClient {
+	return redis.NewSentinelClient(&redis.Options{Addr: sentinel.addr, MaxRetries: -1, DialerRetries: 1})
+}
+
+// role checks whether the server is a "master", or a "slave" that is up to date.
+func (s *RedisServer) role(want string) error {
+	client := s.client()
+	defer client.Close()
+	said, err := client.Do(context.WithoutCancel(s.tb.Context()), "role").Slice()
+	if err != nil {
+		return fmt.Errorf("ask %s for its role: %w", s.addr, err)
+	}
+	if said[0] != want || want == "slave" && said[3] != "connected" {
+		return fmt.Errorf("the role of %s: got %v, want %s", s.addr, said, want)
+	}
+	return nil
+}
