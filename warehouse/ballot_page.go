@@ -128,7 +128,7 @@ func (w *Warehouse) ballotPage(
 func (w *Warehouse) ballotRange(
 	ctx context.Context, at BallotsAt, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
-	from, settings := "("+query("sorted_ballots")+")", ""
+	from, settings := "("+query("ballot_page_all")+")", ""
 	if at.Generation != 0 {
 		from, condition, settings = "ordered_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
 	}

@@ -150,7 +150,7 @@ func (c *Catalog) sortedSources() []record.SourceRef {
 // Empty says whether the warehouse holds neither DAO nor proposal nor topic.
 func (w *Warehouse) Empty(ctx context.Context) (bool, error) {
 	var held uint64
-	if err := w.conn.QueryRow(ctx, query("held")).Scan(&held); err != nil {
+	if err := w.conn.QueryRow(ctx, query("catalog_count")).Scan(&held); err != nil {
 		return false, fmt.Errorf("look whether the warehouse is empty: %w", err)
 	}
 	return held == 0, nil

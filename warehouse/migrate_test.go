@@ -30,19 +30,6 @@ func TestEveryMigrationMayRunTwice(t *testing.T) {
 	}
 }
 
-func TestEveryQueryFileIsNamedInCode(t *testing.T) {
-	t.Parallel()
-	entries, err := queryFiles.ReadDir("queries")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if text := query(strings.TrimSuffix(entry.Name(), ".sql")); strings.TrimSpace(text) == "" {
-			t.Errorf("%s is empty", entry.Name())
-		}
-	}
-}
-
 func TestASchemaThatSomebodyElseMakesIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	denied := &clickhouse.Exception{Code: accessDenied, Message: "not enough privileges"}

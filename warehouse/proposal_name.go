@@ -67,7 +67,7 @@ func (w *Warehouse) ProposalsNamed(
 	ctx context.Context, name ProposalName, scope NameScope, limit int,
 ) ([]ListedProposal, error) {
 	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
-		return w.nameEntries(ctx, query("proposals_named"), scope, after, limit, clickhouse.Named("name", name.hash()))
+		return w.nameEntries(ctx, query("proposal_name_exact"), scope, after, limit, clickhouse.Named("name", name.hash()))
 	}
 	return w.entered(ctx, limit, next, func(e nameEntry, p ListedProposal) bool {
 		return e.holds(p) && scope.holds(p) && slices.Contains(p.Names(), name)
@@ -80,7 +80,7 @@ func (w *Warehouse) ProposalsTitled(
 	ctx context.Context, text string, scope NameScope, limit int,
 ) ([]ListedProposal, error) {
 	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
-		return w.nameEntries(ctx, query("proposals_titled"), scope, after, limit,
+		return w.nameEntries(ctx, query("proposal_name_titles"), scope, after, limit,
 			clickhouse.Named("text", text), clickhouse.Named("longer", characters(text)))
 	}
 	return w.entered(ctx, limit, next, func(e nameEntry, p ListedProposal) bool {

@@ -52,7 +52,7 @@ func (t *Topic) Ref() TopicRef {
 
 // Topics returns the topics that refs name and the warehouse holds, in order.
 func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error) {
-	rows, err := w.queryTopics(ctx, query("topics"), refs)
+	rows, err := w.queryTopics(ctx, query("topic_by_ref"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read %d topics: %w", len(refs), err)
 	}
@@ -73,7 +73,7 @@ func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error
 
 // AllTopics returns the reference of every topic held, in order.
 func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, query("all_topics"))
+	rows, err := w.conn.Query(ctx, query("topic_refs"))
 	if err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
@@ -102,7 +102,7 @@ func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVers
 		}
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)),
-		query("topics_changed"), clickhouse.Named("rules_version", rulesVersion))
+		query("topic_changed"), clickhouse.Named("rules_version", rulesVersion))
 	if err != nil {
 		return nil, fmt.Errorf("list topics changed in %d forums: %w", len(forums), err)
 	}
@@ -112,7 +112,7 @@ func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVers
 // TopicsLinked returns the published topics that are, or were, linked to proposals
 // whose links changed after a revision, in order.
 func (w *Warehouse) TopicsLinked(ctx context.Context, since uint64) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, query("topics_linked"), clickhouse.Named("since", since))
+	rows, err := w.conn.Query(ctx, query("topic_linked"), clickhouse.Named("since", since))
 	if err != nil {
 		return nil, fmt.Errorf("list topics linked: %w", err)
 	}

@@ -174,7 +174,7 @@ func boolNumber(b bool) uint8 {
 
 // addTitles fills in the titles of the proposals voted on.
 func (w *Warehouse) addTitles(ctx context.Context, votes []VoterVote, refs []record.RefHash) error {
-	rows, err := w.queryRefs(ctx, query("titles"), refs)
+	rows, err := w.queryRefs(ctx, query("proposal_title_by_ref"), refs)
 	if err != nil {
 		return fmt.Errorf("read titles: %w", err)
 	}

@@ -34,13 +34,13 @@ const mostConnections = 16
 // ErrUnreachable is what Open fails with when nothing answers at the address.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
-//go:embed queries/*.sql
-var queryFiles embed.FS
+//go:embed *.sql
+var sqlFiles embed.FS
 
-// query returns the text of queries/<name>.sql. It panics when there is none,
+// query returns the text of <name>.sql. It panics when there is none,
 // which a test of every caller shows.
 func query(name string) string {
-	text, err := queryFiles.ReadFile("queries/" + name + ".sql")
+	text, err := sqlFiles.ReadFile(name + ".sql")
 	if err != nil {
 		panic(err)
 	}

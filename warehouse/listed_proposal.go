@@ -55,7 +55,7 @@ type ListedVersion struct {
 func (w *Warehouse) ListedVersions(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
-	rows, err := w.queryRefs(ctx, query("listed_versions"), refs)
+	rows, err := w.queryRefs(ctx, query("listed_proposal_versions"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read listed versions: %w", err)
 	}
@@ -78,7 +78,7 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 	if len(refs) == 0 {
 		return map[record.RefHash]ListedProposal{}, nil
 	}
-	sql := fmt.Sprintf(query("listed_proposals"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
+	sql := fmt.Sprintf(query("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision DESC", "1 BY proposal_ref")
 	rows, err := w.queryRefs(ctx, sql, refs)
 	if err != nil {
@@ -139,9 +139,9 @@ func (w *Warehouse) WriteListed(ctx context.Context, proposals []ListedProposal)
 		insert string
 		add    func(driver.Batch, ListedProposal) error
 	}{
-		{"insert_proposal_names", addNames},
-		{"insert_proposal_titles", addTitle},
-		{"insert_listed_proposals", addListed},
+		{"proposal_name_insert", addNames},
+		{"proposal_name_insert_titles", addTitle},
+		{"listed_proposal_insert", addListed},
 	} {
 		if err := w.writeListed(ctx, table.insert, proposals, table.add); err != nil {
 			return fmt.Errorf("list %d proposals: %w", len(proposals), err)

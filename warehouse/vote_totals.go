@@ -72,7 +72,7 @@ func (w *Warehouse) tally(
 	if voters.tooMany() {
 		return map[record.RefHash]Tally{}, refs, nil
 	}
-	rows, err := w.queryCounted(ctx, "tallies", refs, voters)
+	rows, err := w.queryCounted(ctx, "vote_totals", refs, voters)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +94,7 @@ func (w *Warehouse) tally(
 
 // tallyMerged counts in one look at the table.
 func (w *Warehouse) tallyMerged(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Tally, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("tallies"), query("merged_ballots")), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("vote_totals"), query("counted_ballots_merged")), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (w *Warehouse) rankings(
 	if voters.tooMany() {
 		return w.rankMerged(ctx, refs)
 	}
-	rows, err := w.queryCounted(ctx, "rankings", refs, voters)
+	rows, err := w.queryCounted(ctx, "ranking", refs, voters)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (w *Warehouse) rankings(
 func (w *Warehouse) rankMerged(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash][]governance.Ranking, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("rankings"), query("merged_ballots")), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("ranking"), query("counted_ballots_merged")), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (v repeatedVoters) moving(taken map[record.RefHash]uint64) (moving []record
 }
 
 func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (repeatedVoters, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("repeated_voters"), query("voter_hash")), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("counted_ballots_repeated"), query("counted_ballots_voter_hash")), refs)
 	if err != nil {
 		return repeatedVoters{}, err
 	}
@@ -291,6 +291,6 @@ func (w *Warehouse) queryCounted(
 			return nil, err
 		}
 	}
-	sql := fmt.Sprintf(query(name), fmt.Sprintf(query("counted_ballots"), query("voter_hash")))
+	sql := fmt.Sprintf(query(name), fmt.Sprintf(query("counted_ballots"), query("counted_ballots_voter_hash")))
 	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated)), sql)
 }

@@ -17,7 +17,7 @@ func (w *Warehouse) SigningKey(ctx context.Context, name string) ([]byte, error)
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, fmt.Errorf("make signing key %s: %w", name, err)
 	}
-	if err := w.conn.Exec(ctx, query("insert_signing_key"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
+	if err := w.conn.Exec(ctx, query("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
 		return nil, fmt.Errorf("make signing key %s: %w", name, err)
 	}
 	var text string

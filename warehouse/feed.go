@@ -39,14 +39,14 @@ type WeighedRef struct {
 // chronicle last looked at them, or that it looked at by another edition of the
 // rules, those with the fewest ballots first.
 func (w *Warehouse) ProposalsToChronicle(ctx context.Context, edition uint64) ([]WeighedRef, error) {
-	rows, err := w.conn.Query(ctx, query("chronicle_behind_proposals"), clickhouse.Named("edition", edition))
+	rows, err := w.conn.Query(ctx, query("feed_pending_proposals"), clickhouse.Named("edition", edition))
 	return collect(rows, err, "list proposals to chronicle", scanWeighed)
 }
 
 // Followers returns the proposals beyond those given whose usual turnout these are
 // part of.
 func (w *Warehouse) Followers(ctx context.Context, refs []record.RefHash) ([]WeighedRef, error) {
-	rows, err := w.queryRefs(ctx, query("chronicle_followers"), refs)
+	rows, err := w.queryRefs(ctx, query("feed_votes_later"), refs)
 	return collect(rows, err, "list later proposals", scanWeighed)
 }
 
@@ -92,7 +92,7 @@ func (w *Warehouse) Turnouts(ctx context.Context, refs []record.RefHash) (map[re
 		ref     record.RefHash
 		earlier []uint64
 	}
-	rows, err := w.queryRefs(ctx, query("chronicle_turnouts"), refs)
+	rows, err := w.queryRefs(ctx, query("feed_votes_turnouts"), refs)
 	list, err := collect(rows, err, "read turnouts", func(rows scanner) (t turnout, err error) {
 		var ref string
 		err = rows.Scan(&ref, &t.earlier)
@@ -109,7 +109,7 @@ func (w *Warehouse) Turnouts(ctx context.Context, refs []record.RefHash) (map[re
 // PublishedStates returns what was last published of the proposals, in order of
 // their references; of the times and months only the revision.
 func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) ([]ProposalState, error) {
-	rows, err := w.queryRefs(ctx, query("chronicle_states"), refs)
+	rows, err := w.queryRefs(ctx, query("proposal_state_by_ref"), refs)
 	return collect(rows, err, "read published states", func(rows scanner) (s ProposalState, err error) {
 		var ref, key, provider, lifecycle, outcome string
 		var keys, labels []string
@@ -160,7 +160,7 @@ func (w *Warehouse) Standings(
 	for i, span := range spans {
 		milliseconds[i] = span.Milliseconds()
 	}
-	rows, err := w.queryVotes(ctx, query("chronicle_standings"), votes, clickhouse.Named("spans", milliseconds))
+	rows, err := w.queryVotes(ctx, query("feed_votes_interim"), votes, clickhouse.Named("spans", milliseconds))
 	list, err := collect(rows, err, "read standings", func(rows scanner) (s standing, err error) {
 		var ref string
 		err = rows.Scan(&ref, &s.Choice, &s.Votes, &s.Powers, &s.Largest, &s.LargestVoter)
@@ -192,7 +192,7 @@ func (w *Warehouse) QuorumMoments(ctx context.Context, votes []Vote) (map[record
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumMoment{}, nil
 	}
-	rows, err := w.queryVotes(ctx, query("chronicle_quorums"), votes)
+	rows, err := w.queryVotes(ctx, query("feed_votes_quorum"), votes)
 	list, err := collect(rows, err, "find when quorums were reached", func(rows scanner) (r reached, err error) {
 		var ref string
 		var at, discovered time.Time
@@ -242,7 +242,7 @@ func (w *Warehouse) TopicsToChronicle(ctx context.Context, edition uint64, owner
 		}
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(forums)),
-		query("chronicle_behind_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
+		query("feed_pending_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
 	return collect(rows, err, "list topics to chronicle", func(rows scanner) (t ForumTopic, err error) {
 		var item string
 		var created, updated *time.Time
@@ -264,7 +264,7 @@ type ImportedEvent struct {
 
 // EventsToChronicle returns imported events that the chronicle does not hold yet.
 func (w *Warehouse) EventsToChronicle(ctx context.Context, edition uint64) ([]ImportedEvent, error) {
-	rows, err := w.conn.Query(ctx, query("chronicle_behind_events"),
+	rows, err := w.conn.Query(ctx, query("feed_pending_events"),
 		clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
 	return collect(rows, err, "list events to chronicle", func(rows scanner) (i ImportedEvent, err error) {
 		var item, provider, externalID string
@@ -286,7 +286,7 @@ type ImportedSignal struct {
 
 // SignalsToChronicle returns curated signals that the chronicle does not hold yet.
 func (w *Warehouse) SignalsToChronicle(ctx context.Context, edition uint64) ([]ImportedSignal, error) {
-	rows, err := w.conn.Query(ctx, query("chronicle_behind_signals"),
+	rows, err := w.conn.Query(ctx, query("feed_pending_signals"),
 		clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
 	return collect(rows, err, "list signals to chronicle", func(rows scanner) (i ImportedSignal, err error) {
 		var item, provider, externalID string
@@ -317,7 +317,7 @@ type Claim struct {
 
 // Claims returns what imported events and signals there are about the proposals.
 func (w *Warehouse) Claims(ctx context.Context, refs []record.RefHash) (map[Claim]bool, error) {
-	rows, err := w.queryRefs(ctx, query("chronicle_claims"), refs)
+	rows, err := w.queryRefs(ctx, query("feed_claims"), refs)
 	list, err := collect(rows, err, "read what is recorded of proposals", func(rows scanner) (c Claim, err error) {
 		var ref string
 		err = rows.Scan(&ref, &c.DAOID, &c.Type)
@@ -339,7 +339,7 @@ type DAOChanges struct {
 // CameDue returns the DAOs of the rows whose time has come after one moment and up
 // to another.
 func (w *Warehouse) CameDue(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
-	rows, err := w.conn.Query(ctx, query("chronicle_came_due"),
+	rows, err := w.conn.Query(ctx, query("feed_became_visible"),
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
 	type due struct {
 		daoID           string

@@ -55,7 +55,7 @@ func (h HeldRow) place() place {
 
 // HeldEvents returns the rows that follow from the items.
 func (w *Warehouse) HeldEvents(ctx context.Context, items []Item) ([]HeldRow, error) {
-	rows, err := w.queryRefs(ctx, query("chronicle_held_events"), items)
+	rows, err := w.queryRefs(ctx, query("feed_rows_events"), items)
 	return collect(rows, err, "read the events of items", func(rows scanner) (h HeldRow, err error) {
 		var item, ref string
 		var at, discovered time.Time
@@ -68,7 +68,7 @@ func (w *Warehouse) HeldEvents(ctx context.Context, items []Item) ([]HeldRow, er
 
 // HeldSignals returns the rows that follow from the items.
 func (w *Warehouse) HeldSignals(ctx context.Context, items []Item) ([]HeldRow, error) {
-	rows, err := w.queryRefs(ctx, query("chronicle_held_signals"), items)
+	rows, err := w.queryRefs(ctx, query("feed_rows_signals"), items)
 	return collect(rows, err, "read the signals of items", func(rows scanner) (h HeldRow, err error) {
 		var item, ref string
 		var at time.Time
@@ -84,7 +84,7 @@ func (w *Warehouse) ReplaceEvents(
 	ctx context.Context, revision uint64, held []HeldRow, rows []EventRow,
 ) (map[string]bool, error) {
 	d := newDifference(held)
-	insert, err := w.conn.PrepareBatch(ctx, query("insert_chronicle_events"))
+	insert, err := w.conn.PrepareBatch(ctx, query("feed_rows_insert_events"))
 	if err != nil {
 		return nil, fmt.Errorf("write events: %w", err)
 	}
@@ -136,7 +136,7 @@ func (w *Warehouse) ReplaceSignals(
 	ctx context.Context, revision uint64, held []HeldRow, rows []SignalRow,
 ) (map[string]bool, error) {
 	d := newDifference(held)
-	insert, err := w.conn.PrepareBatch(ctx, query("insert_chronicle_signals"))
+	insert, err := w.conn.PrepareBatch(ctx, query("feed_rows_insert_signals"))
 	if err != nil {
 		return nil, fmt.Errorf("write signals: %w", err)
 	}

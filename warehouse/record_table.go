@@ -69,14 +69,14 @@ func (t table) insertSQL() string {
 // table "batch_keys".
 func (t table) knownSQL() string {
 	keys := strings.Join(t.keyNames(), ", ")
-	return fmt.Sprintf(query("known_records"), keys, t.kind, keys, keys, keys)
+	return fmt.Sprintf(query("record_versions"), keys, t.kind, keys, keys, keys)
 }
 
 // heldSQL returns the query for which of the first values of keys, in the external
 // table "batch_keys", begin a key that is held.
 func (t table) heldSQL() string {
 	first := t.keys[0].name
-	return fmt.Sprintf(query("held_keys"), first, t.kind, first, first)
+	return fmt.Sprintf(query("record_known_keys"), first, t.kind, first, first)
 }
 
 func (t table) keyNames() []string {

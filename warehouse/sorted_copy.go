@@ -44,7 +44,7 @@ type Order struct {
 // StaleOrders returns the copies that are missing or behind what is published, the
 // smallest first: they are done soonest.
 func (w *Warehouse) StaleOrders(ctx context.Context) ([]Order, error) {
-	rows, err := w.conn.Query(ctx, query("stale_orders"), uint64(OrderedFrom), uint64(OrderedFrom))
+	rows, err := w.conn.Query(ctx, query("sorted_copy_stale"), uint64(OrderedFrom), uint64(OrderedFrom))
 	if err != nil {
 		return nil, fmt.Errorf("list stale orders: %w", err)
 	}
@@ -67,10 +67,10 @@ func (w *Warehouse) BuildOrder(ctx context.Context, o Order, generation uint64) 
 	var err error
 	switch o.Kind {
 	case BallotOrder:
-		err = w.conn.Exec(ctx, query("build_ballot_order"), clickhouse.Named("generation", generation),
+		err = w.conn.Exec(ctx, query("sorted_copy_build_ballots"), clickhouse.Named("generation", generation),
 			clickhouse.Named("ref", hex.EncodeToString(o.Ref[:])), bindNoTime())
 	case VoterOrder:
-		err = w.conn.Exec(ctx, fmt.Sprintf(query("build_voter_order"), query("voter_ranking")),
+		err = w.conn.Exec(ctx, fmt.Sprintf(query("sorted_copy_build_voters"), query("voter_ranking")),
 			clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Warehouse) Balanced(ctx context.Context, o Order, generation uint64) (b
 		return true, nil
 	}
 	var balanced bool
-	row := w.conn.QueryRow(ctx, query("voter_order_balance"),
+	row := w.conn.QueryRow(ctx, query("sorted_copy_matches_published"),
 		clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
 	if err := row.Scan(&balanced); err != nil {
 		return false, fmt.Errorf("check the order of %s: %w", o.Subject, err)
@@ -112,7 +112,7 @@ func (w *Warehouse) SwitchOrder(ctx context.Context, o Order) error {
 
 // CurrentOrders returns the current copy of every subject that has one.
 func (w *Warehouse) CurrentOrders(ctx context.Context) ([]Order, error) {
-	rows, err := w.conn.Query(ctx, query("current_orders"))
+	rows, err := w.conn.Query(ctx, query("sorted_copy_current"))
 	if err != nil {
 		return nil, fmt.Errorf("list current orders: %w", err)
 	}
@@ -161,7 +161,7 @@ func (w *Warehouse) dropOldOrders(ctx context.Context, node []string, current []
 		Table      string `ch:"table"`
 		Generation uint64 `ch:"generation"`
 	}
-	if err := conn.Select(ctx, &old, query("old_generations"),
+	if err := conn.Select(ctx, &old, query("sorted_copy_old_generations"),
 		clickhouse.Named("before", before.UnixMicro()), clickhouse.Named("current", current)); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
--- The votes whose usual turnout the wanted ones are part of; see chronicle_turnouts.
+-- The votes whose usual turnout the wanted ones are part of; see feed_votes_turnouts.
 SELECT
     proposal_ref,
     votes

@@ -1,4 +1,4 @@
--- As sorted_ballots, of some voters: picked from their rows alone, without merging
+-- As ballot_page_all, of some voters: picked from their rows alone, without merging
 -- those of all others.
 SELECT
     voter,

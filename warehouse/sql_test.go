@@ -1,0 +1,90 @@
+package warehouse
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// literalsByFile returns the string literals of each Go source of the package.
+func literalsByFile(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]map[string]bool{}
+	for _, source := range sources {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), source, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		literals := map[string]bool{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if text, err := strconv.Unquote(literal.Value); err == nil {
+					literals[text] = true
+				}
+			}
+			return true
+		})
+		found[strings.TrimSuffix(source, ".go")] = literals
+	}
+	return found
+}
+
+func TestEverySQLFileIsUsed(t *testing.T) {
+	t.Parallel()
+	sources := literalsByFile(t)
+	entries, err := sqlFiles.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		t.Run(entry.Name(), func(t *testing.T) {
+			t.Parallel()
+			name := strings.TrimSuffix(entry.Name(), ".sql")
+			for _, literals := range sources {
+				if literals[name] {
+					return
+				}
+			}
+			t.Errorf("no Go file reads %s", entry.Name())
+		})
+	}
+}
+
+// TestValuesAreBoundNotFormatted allows only whole fragments of SQL to be formatted
+// into a statement: a verb inside quotes would be a value.
+func TestValuesAreBoundNotFormatted(t *testing.T) {
+	t.Parallel()
+	verbs, fragment := regexp.MustCompile(`%[^\s]`), regexp.MustCompile(`^%(s|\[)`)
+	quoted := regexp.MustCompile(`'[^'\n]*%(s|\[\d\]s)[^'\n]*'`)
+	entries, err := sqlFiles.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		text, err := os.ReadFile(entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range verbs.FindAllString(string(text), -1) {
+			if !fragment.MatchString(verb) {
+				t.Errorf("%s: got verb %q, want %%s or %%[n]s", entry.Name(), verb)
+			}
+		}
+		if value := quoted.FindString(string(text)); value != "" {
+			t.Errorf("%s: %s formats a value into the statement", entry.Name(), value)
+		}
+	}
+}
