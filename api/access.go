@@ -17,13 +17,13 @@ import (
 	"pnyx/ratelimit"
 )
 
-// pass is who asks, and what they were granted. Every request to a route has one,
+// requestState is who asks, and what they were granted. Every request to a route has one,
 // from its first moment to after its answer.
-type pass struct {
+type requestState struct {
 	route *Route
-	// at is when the request came, or when what it had to wait for was there: the time
+	// now is when the request came, or when what it had to wait for was there: the time
 	// that its answer goes by. Reading a clock is dear beside the rest of a hit.
-	at time.Time
+	now time.Time
 	// internal callers are neither limited nor metered.
 	internal bool
 	// caller has a valid token; nil for nobody.
@@ -34,36 +34,36 @@ type pass struct {
 	grant *ratelimit.Grant
 	// charge is the payment for this request alone; nil when there is none.
 	charge *x402.Charge
-	// looked says that an answer was looked for, and layer and readiness where it was
+	// lookedUp says that an answer was looked for, and layer and readiness where it was
 	// found and how far it may be relied on.
-	looked    bool
+	lookedUp  bool
 	layer     layer
 	readiness governance.Readiness
-	// leftBytes is the length of a body that an edge sends.
-	leftBytes int
+	// delegatedBytes is the length of a body that an edge sends.
+	delegatedBytes int
 }
 
-// cameFrom notes where the answer was found. A nil pass is that of nobody.
-func (p *pass) cameFrom(l layer) {
+// setLayer notes where the answer was found. A nil pass is that of nobody.
+func (p *requestState) setLayer(l layer) {
 	if p != nil {
 		p.layer = l
 	}
 }
 
-// passKey finds the pass of a request.
-type passKey struct{}
+// requestStateKey finds the pass of a request.
+type requestStateKey struct{}
 
-// passOf returns the pass of the request that an answer is worked out for.
-func passOf(ctx context.Context) *pass {
-	p, _ := ctx.Value(passKey{}).(*pass)
+// requestStateOf returns the pass of the request that an answer is worked out for.
+func requestStateOf(ctx context.Context) *requestState {
+	p, _ := ctx.Value(requestStateKey{}).(*requestState)
 	return p
 }
 
-// identify finds out who asks. What is wrong with credentials matters only where
+// authenticate finds out who asks. What is wrong with credentials matters only where
 // some are needed.
-func (a *API) identify(c *fiber.Ctx, route *Route) *pass {
-	p := &pass{route: route, at: a.now()}
-	c.Locals(passKey{}, p)
+func (a *API) authenticate(c *fiber.Ctx, route *Route) *requestState {
+	p := &requestState{route: route, now: a.now()}
+	c.Locals(requestStateKey{}, p)
 	if token := c.Get(access.HeaderInternal); token != "" {
 		if p.internal = a.internal.Accepts(token); !p.internal {
 			p.refusal = access.ErrUnauthorized
@@ -71,32 +71,32 @@ func (a *API) identify(c *fiber.Ctx, route *Route) *pass {
 		}
 	}
 	if token := c.Get(access.HeaderToken); token != "" {
-		p.caller, p.refusal = a.tokens.Identify(token, p.at)
+		p.caller, p.refusal = a.tokens.Identify(token, p.now)
 	}
 	return p
 }
 
-// admit decides whether a request whose parameters are right gets an answer.
-func (a *API) admit(c *fiber.Ctx, p *pass, values Values) error {
+// authorize decides whether a request whose parameters are right gets an answer.
+func (a *API) authorize(c *fiber.Ctx, p *requestState, values Values) error {
 	switch {
-	case p.route.Personal:
-		if err := p.wantToken(); err != nil || p.internal {
+	case p.route.TokenOnly:
+		if err := p.requireToken(); err != nil || p.internal {
 			return err
 		}
-		return a.admitAddress(c, p)
+		return a.limitIP(c, p)
 	case p.internal:
 		return nil
 	case p.route.Tier == Free:
-		return a.admitAddress(c, p)
+		return a.limitIP(c, p)
 	case p.refusal != nil:
-		return refused(p.refusal)
+		return credentialError(p.refusal)
 	case p.caller == nil:
-		return a.admitPayment(c, p, values)
+		return a.authorizePayment(c, p, values)
 	}
 	if needed := p.route.scope(); !p.caller.May(needed) {
 		return forbidden(needed, p.caller.Scopes)
 	}
-	return a.admitWithinLimits(c, p)
+	return a.limitToken(c, p)
 }
 
 // scope is the least scope that opens a paid route.
@@ -107,36 +107,36 @@ func (r *Route) scope() access.Scope {
 	return access.V2Standard
 }
 
-// wantToken refuses whoever has no valid token, where payment is no way in.
-func (p *pass) wantToken() error {
+// requireToken refuses whoever has no valid token, where payment is no way in.
+func (p *requestState) requireToken() error {
 	if p.refusal != nil {
-		return refused(p.refusal)
+		return credentialError(p.refusal)
 	}
 	if p.caller == nil {
-		return refused(fmt.Errorf("%w: it is missing", access.ErrUnauthorized))
+		return credentialError(fmt.Errorf("%w: it is missing", access.ErrUnauthorized))
 	}
 	return nil
 }
 
-// admitAddress holds the anonymous callers of free routes to their rate.
-func (a *API) admitAddress(c *fiber.Ctx, p *pass) error {
+// limitIP holds the anonymous callers of free routes to their rate.
+func (a *API) limitIP(c *fiber.Ctx, p *requestState) error {
 	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // the connection is fasthttp's to know
-	decision := a.addresses.Take(peer, c.Get(fiber.HeaderXForwardedFor), p.at)
+	decision := a.addresses.Take(peer, c.Get(fiber.HeaderXForwardedFor), p.now)
 	if decision.Allowed {
 		return nil
 	}
 	rate, _ := a.addresses.Rate()
-	return rateLimited("free", ratelimit.Free, rate, decision, p.at)
+	return rateLimited("free", ratelimit.Free, rate, decision, p.now)
 }
 
-// admitWithinLimits takes from the bucket and the month of a caller.
-func (a *API) admitWithinLimits(c *fiber.Ctx, p *pass) error {
-	now := p.at
+// limitToken takes from the bucket and the month of a caller.
+func (a *API) limitToken(c *fiber.Ctx, p *requestState) error {
+	now := p.now
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: p.caller.ID, Limits: p.caller.LimitsInForce(), Bucket: ratelimit.Bucket(p.route.Bucket()),
 		Plan: p.caller.Plan,
 	}, now)
-	p.grant, p.at = &grant, a.now()
+	p.grant, p.now = &grant, a.now()
 	switch {
 	case grant.Quota.Refused:
 		return quotaExceeded(string(p.caller.Plan), grant.Quota, now)
@@ -146,10 +146,10 @@ func (a *API) admitWithinLimits(c *fiber.Ctx, p *pass) error {
 	return nil
 }
 
-// settle closes the account of a request once its answer is known: only answers
+// finishAccounting closes the account of a request once its answer is known: only answers
 // that carry data count towards the month.
-func (a *API) settle(c *fiber.Ctx) {
-	p, known := c.Locals(passKey{}).(*pass)
+func (a *API) finishAccounting(c *fiber.Ctx) {
+	p, known := c.Locals(requestStateKey{}).(*requestState)
 	if !known {
 		return
 	}
@@ -161,22 +161,22 @@ func (a *API) settle(c *fiber.Ctx) {
 			a.limiter.GiveBack(c.UserContext(), p.grant)
 		}
 	}
-	a.tellLimits(c, p)
+	a.setLimitHeaders(c, p)
 	if status == http.StatusUnauthorized {
 		c.Set(fiber.HeaderWWWAuthenticate, `ApiKey realm="pnyx", header="`+strings.ToLower(access.HeaderToken)+`"`)
 	}
-	if p.caller == nil || p.internal || p.route.Tier == Free && !p.route.Personal {
+	if p.caller == nil || p.internal || p.route.Tier == Free && !p.route.TokenOnly {
 		return
 	}
 	counted := access.Answer{TokenID: p.caller.ID, Route: p.route.ID, Status: status, Charged: charged}
 	if isGet {
-		counted.Bytes = len(c.Response().Body()) + p.leftBytes
+		counted.Bytes = len(c.Response().Body()) + p.delegatedBytes
 	}
-	a.meter.Count(counted, p.at)
+	a.meter.Count(counted, p.now)
 }
 
-// refused is the error of credentials that are not valid, or cannot be told to be.
-func refused(cause error) *Error {
+// credentialError is the error of credentials that are not valid, or cannot be told to be.
+func credentialError(cause error) *Error {
 	if errors.Is(cause, access.ErrUnknowable) {
 		return unavailable(cause)
 	}

@@ -35,7 +35,7 @@ The full contract is the OpenAPI 3.1 document at %s. Prices, live and free: GET 
 	}
 	text.WriteString("\n## Errors\n\n{\"error\": {\"code\", \"message\", \"details\"}, \"meta\": {\"requestId\"}}\n\n")
 	for _, info := range Codes() {
-		fmt.Fprintf(&text, "- %d %s: %s %s\n", info.Status, info.Code, info.Meaning, info.Fix)
+		fmt.Fprintf(&text, "- %d %s: %s %s\n", info.Status, info.Code, info.Description, info.Fix)
 	}
 	return text.Bytes()
 }

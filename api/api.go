@@ -30,12 +30,12 @@ import (
 const (
 	maxHeaderBytes = 32 << 10
 	maxBodyBytes   = 4 << 10
-	// writeBytes are handed to the kernel at once: an answer of mostKept in one call, which
+	// writeBufferBytes are handed to the kernel at once: an answer of maxBufferedData in one call, which
 	// takes a sixth less time than three.
-	writeBytes   = mostKept + 2<<10
-	readTimeout  = 15 * time.Second
-	writeTimeout = 30 * time.Second
-	idleTimeout  = 75 * time.Second
+	writeBufferBytes = maxBufferedData + 2<<10
+	readTimeout      = 15 * time.Second
+	writeTimeout     = 30 * time.Second
+	idleTimeout      = 75 * time.Second
 )
 
 // Options says what an API node answers from.
@@ -63,64 +63,64 @@ type Options struct {
 	// Tracer is nil when no traces are made.
 	Tracer *telemetry.Tracer
 	Prices Prices
-	// Purged says that shared caches are told of each publication.
-	Purged bool
+	// PurgedSMaxAge says that shared caches are told of each publication.
+	PurgeEnabled bool
 }
 
 // API is one API node.
 type API struct {
 	app         *fiber.App
 	store       *cache.Store
-	publication *publicationWatch
+	publication *publicationWatcher
 	pages       *pages
 	local       *localCopies
-	understood  *understood
+	parseCache  *parseCache
 	tokens      *access.Directory
 	internal    access.Internal
 	limiter     *ratelimit.Limiter
 	addresses   *ratelimit.Addresses
 	// freePolicy is the policy of free routes, as a header has it; empty for none.
-	freePolicy string
-	meter      *access.Meter
-	payments   *x402.Gate
-	prices     Prices
-	purged     bool
-	timeout    time.Duration
-	logger     *slog.Logger
-	log        *requestLog
-	metrics    *metrics
-	tracer     *telemetry.Tracer
-	draining   atomic.Bool
-	now        func() time.Time
+	freePolicy   string
+	meter        *access.Meter
+	payments     *x402.Gate
+	prices       Prices
+	purgeEnabled bool
+	timeout      time.Duration
+	logger       *slog.Logger
+	log          *requestLog
+	metrics      *metrics
+	tracer       *telemetry.Tracer
+	draining     atomic.Bool
+	now          func() time.Time
 }
 
 // New returns a node that answers once Serve is called.
 func New(o Options) *API {
 	a := &API{
-		store:       o.Store,
-		publication: newPublicationWatch(o.Store, o.StaleAfter),
-		tokens:      o.Tokens,
-		internal:    o.Internal,
-		limiter:     o.Limiter,
-		addresses:   o.Addresses,
-		meter:       o.Meter,
-		payments:    o.Payments,
-		prices:      o.Prices,
-		purged:      o.Purged,
-		timeout:     o.RequestTimeout,
-		logger:      o.Logger,
-		log:         newRequestLog(o),
-		tracer:      o.Tracer,
-		metrics:     newMetrics(o.Metrics),
-		now:         time.Now,
+		store:        o.Store,
+		publication:  newPublicationWatcher(o.Store, o.StaleAfter),
+		tokens:       o.Tokens,
+		internal:     o.Internal,
+		limiter:      o.Limiter,
+		addresses:    o.Addresses,
+		meter:        o.Meter,
+		payments:     o.Payments,
+		prices:       o.Prices,
+		purgeEnabled: o.PurgeEnabled,
+		timeout:      o.RequestTimeout,
+		logger:       o.Logger,
+		log:          newRequestLog(o),
+		tracer:       o.Tracer,
+		metrics:      newMetrics(o.Metrics),
+		now:          time.Now,
 	}
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
 	}
 	a.local = newLocalCopies(o.LocalBytes)
 	a.publication.changed = a.local.drop
-	a.publication.renewed = a.meter.WriteAgain
-	a.understood = newUnderstood()
+	a.publication.republished = a.meter.WriteAgain
+	a.parseCache = newParseCache()
 	a.pages = newPages(o, a.publication)
 	a.publication.measure(o.Metrics)
 	a.app = fiber.New(fiber.Config{
@@ -129,20 +129,20 @@ func New(o Options) *API {
 		StrictRouting:         true,
 		CaseSensitive:         true,
 		ReadBufferSize:        maxHeaderBytes,
-		WriteBufferSize:       writeBytes,
+		WriteBufferSize:       writeBufferBytes,
 		BodyLimit:             maxBodyBytes,
 		ReadTimeout:           readTimeout,
 		WriteTimeout:          writeTimeout,
 		IdleTimeout:           idleTimeout,
-		ErrorHandler:          a.refuse,
+		ErrorHandler:          a.handleError,
 	})
-	a.app.Use(a.observe, recovery.New(), newCompressor().compress, boundURL)
+	a.app.Use(a.observe, recovery.New(), newCompressor().compress, limitURL)
 	for _, route := range Routes() {
-		a.read(route.Path, a.serve(route))
+		a.handleGet(route.Path, a.serve(route))
 	}
-	a.documents()
+	a.registerDocuments()
 	server := a.app.Server()
-	server.Handler = a.handle(server.Handler)
+	server.Handler = a.wrapHandler(server.Handler)
 	return a
 }
 
@@ -193,7 +193,7 @@ func (a *API) Drain() {
 func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
-	defer a.understood.close()
+	defer a.parseCache.close()
 	if a.payments != nil {
 		defer a.payments.Close()
 	}
@@ -207,83 +207,83 @@ func (a *API) Shutdown(ctx context.Context) error {
 // then the answer, then the envelope. What an answer costs is settled after it.
 func (a *API) serve(route Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		pass := a.identify(c, &route)
-		pass.vary(c)
-		values, err := a.understood.parse(c, &route)
+		pass := a.authenticate(c, &route)
+		pass.setVary(c)
+		values, err := a.parseCache.parse(c, &route)
 		if err != nil {
 			return err
 		}
-		defer a.release(c, pass)
-		if err := a.admit(c, pass, values); err != nil {
+		defer a.releasePayment(c, pass)
+		if err := a.authorize(c, pass, values); err != nil {
 			return err
 		}
-		if first, paid := pass.firstAnswer(); paid {
-			return a.writeAgain(c, pass, first)
+		if first, paid := pass.purchasedAnswer(); paid {
+			return a.replayAnswer(c, pass, first)
 		}
-		answer, err := a.answerTo(c, pass, values)
+		answer, err := a.getAnswer(c, pass, values)
 		if err != nil {
-			tellMissing(c, values, err)
+			setMissingKeys(c, values, err)
 			return err
 		}
-		readiness := a.readiness(answer, pass.at)
+		readiness := a.readiness(answer, pass.now)
 		pass.readiness = readiness
-		etag := answer.named(readiness)
-		a.writeCaching(c, pass, answer, readiness)
+		etag := answer.etagFor(readiness)
+		a.setCacheControl(c, pass, answer, readiness)
 		if etag != "" {
-			writeValidators(c, answer, etag)
+			setValidators(c, answer, etag)
 		}
-		if isHeld(c, etag) {
+		if etagMatches(c, etag) {
 			setCommonHeaders(c)
 			c.Status(fiber.StatusNotModified)
 			return nil
 		}
-		if pass.isLeftToEdge(c) {
-			return a.leaveToEdge(c, pass, values, answer, readiness)
+		if pass.delegatesToEdge(c) {
+			return a.delegateToEdge(c, pass, values, answer, readiness)
 		}
-		a.tellHowLongToKeep(c, pass, values, answer, readiness)
+		a.setBodyExpiry(c, pass, values, answer, readiness)
 		pass.writeAnswer(c, answer, readiness)
-		return a.collect(c, pass)
+		return a.settlePayment(c, pass)
 	}
 }
 
-// answerTo returns the answer to a request, the node's own copy if there is one.
-func (a *API) answerTo(c *fiber.Ctx, p *pass, values Values) (*rendered, error) {
-	p.looked, p.layer = true, layerRedis
+// getAnswer returns the answer to a request, the node's own copy if there is one.
+func (a *API) getAnswer(c *fiber.Ctx, p *requestState, values Values) (*rendered, error) {
+	p.lookedUp, p.layer = true, layerRedis
 	if copied, ok := a.local.get(values.name); ok {
 		p.layer = layerLocal
 		return copied, nil
 	}
 	// Only from here on does anything wait.
-	ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), passKey{}, p), a.timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), requestStateKey{}, p), a.timeout)
 	defer cancel()
-	answer, err := a.find(ctx, values)
-	p.at = a.now()
+	answer, err := a.loadAnswer(ctx, values)
+	p.now = a.now()
 	if err == nil {
-		a.understood.remember(c, values)
+		a.parseCache.remember(c, values)
 	}
 	return answer, err
 }
 
-// find works the answer out, and keeps a copy of one that is not one caller's alone.
-func (a *API) find(ctx context.Context, values Values) (*rendered, error) {
+// loadAnswer works the answer out, and keeps a copy of one that is not one caller's alone.
+func (a *API) loadAnswer(ctx context.Context, values Values) (*rendered, error) {
 	route := values.route
 	begun := a.local.drops.Load()
 	found, err := route.answer(a, ctx, values)
 	if err != nil {
 		return nil, err
 	}
-	if found.own {
-		passOf(ctx).cameFrom(layerLocal)
+	if found.nodeLocal {
+		requestStateOf(ctx).setLayer(layerLocal)
 	}
 	answer, err := render(found)
 	if err != nil {
 		return nil, err
 	}
-	if route.Personal {
+	if route.TokenOnly {
 		return answer, nil
 	}
-	answer.etag, answer.target, answer.tags = etagOf(values, answer), values.target(), tagsOf(values)
-	answer.control = route.usually()
+	answer.etag, answer.target, answer.tags = etagOf(values, answer), values.target(), surrogateKeysOf(values)
+	answer.control = route.defaultCacheControl()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.link = "<" + values.targetAt(*answer.page.NextCursor) + `>; rel="next"`

@@ -20,27 +20,27 @@ func CachingTable() []byte {
 		"| route | tier | `200`, `304` | purged | `404` | other errors, `no-store` |\n|---|---|---|---|---|---|\n")
 	var reasons []reason
 	for _, route := range Routes() {
-		fmt.Fprintf(&text, "| `%s` | %s | %s | %s | %s | %s |\n", route.ID, route.Tier, keptControl(route, route.Fresh.Edge),
-			keptControl(route, route.Fresh.Purged), missingControl(route), otherErrors(route))
+		fmt.Fprintf(&text, "| `%s` | %s | %s | %s | %s | %s |\n", route.ID, route.Tier, keptControl(route, route.Fresh.SMaxAge),
+			keptControl(route, route.Fresh.PurgedSMaxAge), missingControl(route), otherErrors(route))
 		reasons = addReason(reasons, "`"+route.ID+"`", route.Fresh)
 	}
 	for _, path := range []string{"every document, and ways to it", "no such path"} {
 		fresh := documentFreshness()
-		kept, missing := "`"+fresh.forAll(fresh.Edge)+"`", ""
+		kept, missing := "`"+fresh.public(fresh.SMaxAge)+"`", ""
 		if path == "no such path" {
-			fresh = nowhereFreshness()
-			kept, missing = "", "`"+fresh.forAll(fresh.Edge)+"`"
+			fresh = unknownPathFreshness()
+			kept, missing = "", "`"+fresh.public(fresh.SMaxAge)+"`"
 		}
 		fmt.Fprintf(&text, "| %s | free | %s | %s | %s | 405, 408, 413, 414, 431, 500 |\n", path, kept, kept, missing)
 		reasons = addReason(reasons, path, fresh)
 	}
-	text.WriteString("\nWhat a payment has bought, a 404 too, is `" + boughtOnce + "`: it is answered once.\n\n## Why these numbers\n\n" +
+	text.WriteString("\nWhat a payment has bought, a 404 too, is `" + privateNoStore + "`: it is answered once.\n\n## Why these numbers\n\n" +
 		"| what | caller | shared | purged | while renewed | while we fail | why |\n|---|---|---|---|---|---|---|\n")
 	reasons = addReason(reasons, "`404` of an id", missingFreshness())
 	for _, r := range reasons {
 		f := r.fresh
 		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s |\n", strings.Join(r.what, ", "),
-			spoken(f.Caller), spoken(f.Edge), spoken(f.Purged), spoken(f.Renewing), spoken(f.Failing), f.Why)
+			formatDuration(f.MaxAge), formatDuration(f.SMaxAge), formatDuration(f.PurgedSMaxAge), formatDuration(f.StaleWhileRevalidate), formatDuration(f.StaleIfError), f.Reason)
 	}
 	text.WriteString(cachingNotes)
 	return text.Bytes()
@@ -60,7 +60,7 @@ const cachingNotes = "\n" + `Of paid routes, "shared" is for an edge that has ev
 | ` + "`Age`" + ` | none from us: a node's copy lasts less than the second in which ages are counted, and what Redis holds is the answer, not a copy of it. Caches in front add theirs |
 `
 
-// reason is what shares one freshness.
+// errorName is what shares one freshness.
 type reason struct {
 	what  []string
 	fresh Freshness
@@ -81,12 +81,12 @@ func addReason(reasons []reason, what string, fresh Freshness) []reason {
 // keptControl is the Cache-Control of a route's answers with data.
 func keptControl(route Route, shared time.Duration) string {
 	switch {
-	case route.Personal:
-		return "`" + boughtOnce + "`"
+	case route.TokenOnly:
+		return "`" + privateNoStore + "`"
 	case route.Paid():
-		return "`" + route.Fresh.forCaller() + "`"
+		return "`" + route.Fresh.private() + "`"
 	}
-	return "`" + route.Fresh.forAll(shared) + "`"
+	return "`" + route.Fresh.public(shared) + "`"
 }
 
 func missingControl(route Route) string {
@@ -95,9 +95,9 @@ func missingControl(route Route) string {
 	case !slices.Contains(route.Codes(), CodeNotFound):
 		return ""
 	case route.Paid():
-		return "`" + fresh.forCaller() + "`"
+		return "`" + fresh.private() + "`"
 	}
-	return "`" + fresh.forAll(fresh.Edge) + "`"
+	return "`" + fresh.public(fresh.SMaxAge) + "`"
 }
 
 // otherErrors lists the statuses that nobody keeps.
@@ -111,8 +111,8 @@ func otherErrors(route Route) string {
 	return strings.Join(names, ", ")
 }
 
-// spoken writes a duration as people read it.
-func spoken(d time.Duration) string {
+// formatDuration writes a duration as people read it.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d == 0:
 		return ""

@@ -115,7 +115,7 @@ func TestEveryRouteIsSentOnceUntilItsDataChanges(t *testing.T) {
 	n.publishEverything(2)
 	names := map[string]string{}
 	for _, route := range api.Routes() {
-		if route.Personal {
+		if route.TokenOnly {
 			continue
 		}
 		asked, listed := everyRoute()[route.ID]

@@ -12,9 +12,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressFrom is the size of a body from which compressing saves more than it
+// compressMinBytes is the size of a body from which compressing saves more than it
 // costs: below, everything fits one packet anyway.
-const compressFrom = 1200
+const compressMinBytes = 1200
 
 // compressWindow is how far back an encoder looks: most bodies are shorter, and
 // every encoder keeps as much.
@@ -57,11 +57,11 @@ func (p *compressor) compress(c *fiber.Ctx) error {
 		return err
 	}
 	answer := c.Response()
-	if len(answer.Body()) < compressFrom || len(answer.Header.ContentEncoding()) > 0 {
+	if len(answer.Body()) < compressMinBytes || len(answer.Header.ContentEncoding()) > 0 {
 		return nil
 	}
 	c.Vary(fiber.HeaderAcceptEncoding)
-	encoding := accepted(c)
+	encoding := negotiateEncoding(c)
 	pool, known := p.encoders[encoding]
 	if !known {
 		return nil
@@ -90,9 +90,9 @@ func encode(e encoder, text []byte) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// accepted is the encoding that the caller likes best. Without a wish, nothing is
+// negotiateEncoding is the encoding that the caller likes best. Without a wish, nothing is
 // encoded.
-func accepted(c *fiber.Ctx) string {
+func negotiateEncoding(c *fiber.Ctx) string {
 	if c.Get(fiber.HeaderAcceptEncoding) == "" {
 		return ""
 	}

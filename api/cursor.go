@@ -22,10 +22,10 @@ const (
 // errCursor is a cursor that was altered, or belongs to another list.
 var errCursor = errors.New("is not a cursor of this list with these filters")
 
-// sealCursor makes a cursor: a hash of the route and its filters, the position
+// encodeCursor makes a cursor: a hash of the route and its filters, the position
 // (the sort key of the last row), and a signature of both. It stays valid while
 // data changes, because the position is a value, not a row number.
-func sealCursor(key []byte, values Values, position any) (string, error) {
+func encodeCursor(key []byte, values Values, position any) (string, error) {
 	encoded, err := msgpack.Marshal(position)
 	if err != nil {
 		return "", fmt.Errorf("encode a cursor: %w", err)
@@ -34,8 +34,8 @@ func sealCursor(key []byte, values Values, position any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(text, signature(key, text)...)), nil
 }
 
-// openCursor checks a cursor and reads its position. The error is errCursor.
-func openCursor(key []byte, values Values, cursor string, position any) error {
+// decodeCursor checks a cursor and reads its position. The error is errCursor.
+func decodeCursor(key []byte, values Values, cursor string, position any) error {
 	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// Decoding skips line ends, which no cursor has.
 	if err != nil || len(text) < cursorFilterBytes+cursorMACBytes || strings.ContainsAny(cursor, "\r\n") {

@@ -13,14 +13,14 @@ func (a *API) dataStatus(ctx context.Context, values Values) (answer, error) {
 	id := values.text("daoId")
 	var status governance.DataStatus
 	view, err := a.view(ctx, cache.DataStatusKey(id), &status, notFound("daoId", id))
-	return answer{data: status, view: view, source: readView}, err
+	return answer{data: status, view: view, source: sourceRedis}, err
 }
 
 func (a *API) daoDetail(ctx context.Context, values Values) (answer, error) {
 	id := values.text("daoId")
 	var detail governance.DAODetail
 	view, err := a.view(ctx, cache.DAODetailKey(id), &detail, notFound("daoId", id))
-	return answer{data: detail, view: view, source: readView}, err
+	return answer{data: detail, view: view, source: sourceRedis}, err
 }
 
 func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
@@ -30,7 +30,7 @@ func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
 	}
 	var after string
 	if cursor := values.text("cursor"); cursor != "" {
-		if err := openCursor(key, values, cursor, &after); err != nil {
+		if err := decodeCursor(key, values, cursor, &after); err != nil {
 			return answer{}, invalidCursor(values, err)
 		}
 	}
@@ -43,10 +43,10 @@ func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
 	if err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: listed.Items, view: listed.View, source: readView, page: &page{Limit: limit}}
+	found := answer{data: listed.Items, view: listed.View, source: sourceRedis, page: &page{Limit: limit}}
 	if len(listed.Items) > limit {
 		found.data = listed.Items[:limit]
-		next, err := sealCursor(key, values, listed.Items[limit-1].DAOID)
+		next, err := encodeCursor(key, values, listed.Items[limit-1].DAOID)
 		if err != nil {
 			return answer{}, err
 		}
@@ -99,7 +99,7 @@ func emptyDirectory(published cache.Published) cache.DirectoryPage {
 
 func invalidCursor(values Values, err error) *Error {
 	param := cursorParam()
-	return invalid([]Problem{{
+	return validationError([]Problem{{
 		Parameter: param.Name, Given: values.text(param.Name), Message: err.Error(),
 		Allowed: param.allowed(), Fix: param.fix(""),
 	}})

@@ -23,7 +23,7 @@ func Decisions() ([]byte, error) {
 	}
 	text.WriteString("\n## Error codes\n\n| status | code | when | what to do |\n|---|---|---|---|\n")
 	for _, info := range Codes() {
-		fmt.Fprintf(&text, "| %d | `%s` | %s | %s |\n", info.Status, info.Code, info.Meaning, info.Fix)
+		fmt.Fprintf(&text, "| %d | `%s` | %s | %s |\n", info.Status, info.Code, info.Description, info.Fix)
 	}
 	text.WriteString("\n## Enumerations of parameters\n\n| route | parameter | values | default |\n|---|---|---|---|\n")
 	for _, route := range Routes() {

@@ -118,7 +118,7 @@ func describeRoute(schemas *openapi.Schemas, route Route, prices Prices) *openap
 			Value: &openapi.MediaType{Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route)},
 		}},
 	})
-	if !route.Personal {
+	if !route.TokenOnly {
 		operation.Responses.Add("304", &openapi.Response{
 			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
 			Headers:     headers(keptHeaders(route)...),
@@ -142,7 +142,7 @@ func statuses(route Route) []int {
 
 func describeAccess(route Route, prices Prices) string {
 	text := "Free: no credentials are needed."
-	if route.Personal {
+	if route.TokenOnly {
 		text = "Free: about the partner token that asks, which is needed."
 	}
 	if route.Paid() {
@@ -153,7 +153,7 @@ func describeAccess(route Route, prices Prices) string {
 }
 
 func security(route Route) []map[string][]string {
-	if route.Personal {
+	if route.TokenOnly {
 		return []map[string][]string{{"token": {}}}
 	}
 	if !route.Paid() {
@@ -214,9 +214,9 @@ func errorResponses() openapi.Members[*openapi.Response] {
 			}
 			all.Add(name, response)
 		}
-		response.Description = strings.TrimSpace(fmt.Sprintf("%s `%s`: %s %s", response.Description, info.Code, info.Meaning, info.Fix))
+		response.Description = strings.TrimSpace(fmt.Sprintf("%s `%s`: %s %s", response.Description, info.Code, info.Description, info.Fix))
 		response.Content[0].Value.Examples.Add(string(info.Code), &openapi.Example{
-			Summary: info.Meaning, Value: exampleError(info),
+			Summary: info.Description, Value: exampleError(info),
 		})
 	}
 	return all

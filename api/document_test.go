@@ -112,7 +112,7 @@ func TestTheDocumentHoldsThePublicRoutesAndNoOthers(t *testing.T) {
 		if !known || operation.OperationID != route.ID || operation.Tier != string(route.Tier) || operation.Bucket != string(route.Bucket()) {
 			t.Errorf("%s: got %+v", path, operation)
 		}
-		if len(operation.Parameters) != len(route.Params) || (len(operation.Security) > 0) != (route.Paid() || route.Personal) {
+		if len(operation.Parameters) != len(route.Params) || (len(operation.Security) > 0) != (route.Paid() || route.TokenOnly) {
 			t.Errorf("%s: got parameters %v, security %v", path, operation.Parameters, operation.Security)
 		}
 	}

@@ -71,16 +71,16 @@ func (d document) send(c *fiber.Ctx) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	if len(d.text) >= compressFrom && zips(c) {
+	if len(d.text) >= compressMinBytes && acceptsGzip(c) {
 		c.Set(fiber.HeaderContentEncoding, "gzip")
 		return c.Send(d.zipped)
 	}
 	return c.Send(d.text)
 }
 
-// zips says whether the caller reads gzip at all: it is there already, and better
+// acceptsGzip says whether the caller reads gzip at all: it is there already, and better
 // than what could be made for one answer in another encoding.
-func zips(c *fiber.Ctx) bool {
+func acceptsGzip(c *fiber.Ctx) bool {
 	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip") == "gzip"
 }
 
@@ -93,17 +93,17 @@ func DocumentPaths() []string {
 	return paths
 }
 
-// documents registers everything there is to read about the routes.
-func (a *API) documents() {
-	a.read(pathOpenAPI, serveDocument(fiber.MIMEApplicationJSON, func() ([]byte, error) { return OpenAPI(a.prices) }))
-	a.read(pathAgents, serveDocument(fiber.MIMETextPlainCharsetUTF8, func() ([]byte, error) { return agentsGuide(a.prices), nil }))
-	a.read(pathCatalog, serveDocument(mimeLinkset, catalog))
-	a.read(pathHome, a.home)
-	a.reference()
+// registerDocuments registers everything there is to read about the routes.
+func (a *API) registerDocuments() {
+	a.handleGet(pathOpenAPI, serveDocument(fiber.MIMEApplicationJSON, func() ([]byte, error) { return OpenAPI(a.prices) }))
+	a.handleGet(pathAgents, serveDocument(fiber.MIMETextPlainCharsetUTF8, func() ([]byte, error) { return agentsGuide(a.prices), nil }))
+	a.handleGet(pathCatalog, serveDocument(mimeLinkset, catalog))
+	a.handleGet(pathHome, a.home)
+	a.registerReference()
 }
 
-// read registers a path that is read, and answers preflights.
-func (a *API) read(path string, handler fiber.Handler) {
+// handleGet registers a path that is read, and answers preflights.
+func (a *API) handleGet(path string, handler fiber.Handler) {
 	a.app.Get(path, handler)
 	a.app.Options(path, preflight)
 }
@@ -117,7 +117,7 @@ func (a *API) home(c *fiber.Ctx) error {
 		setDocumentCaching(c)
 		return c.Redirect(pathDocs, http.StatusFound)
 	}
-	e := noSuchPath(pathHome)
+	e := unknownPath(pathHome)
 	e.Message = fmt.Sprintf("nothing here: see %s for programs, %s for people", pathOpenAPI, pathDocs)
 	return e
 }

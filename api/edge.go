@@ -37,20 +37,20 @@ const HeaderTime = "X-Edge-Time"
 
 // The headers by which a node tells an edge what to do.
 const (
-	headerRedirect = "X-Accel-Redirect"
-	headerKeep     = "X-Accel-Expires"
+	headerAccelRedirect = "X-Accel-Redirect"
+	headerAccelExpires  = "X-Accel-Expires"
 )
 
-// keptAtEdge is how long an edge may hold a paid body. The name changes with
+// edgeBodyTTL is how long an edge may hold a paid body. The name changes with
 // everything that publication changes; an hour bounds what a release of ours does.
-const keptAtEdge = time.Hour
+const edgeBodyTTL = time.Hour
 
-// edgeAsks marks a request that an edge asks about.
-type edgeAsks struct{}
+// edgeRequestKey marks a request that an edge asks about.
+type edgeRequestKey struct{}
 
-// unwrapEdge turns a question of an edge into the request it is about. One that
+// rewriteEdgeRequest turns a question of an edge into the request it is about. One that
 // cannot prove to be an edge's stays what it is: a path that does not exist.
-func (a *API) unwrapEdge(request *fasthttp.RequestCtx) {
+func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx) {
 	target, asks := strings.CutPrefix(string(request.RequestURI()), PathAuthorize)
 	token := string(request.Request.Header.Peek(access.HeaderInternal))
 	if !asks || !strings.HasPrefix(target, "/") || !a.internal.Accepts(token) {
@@ -58,28 +58,28 @@ func (a *API) unwrapEdge(request *fasthttp.RequestCtx) {
 	}
 	request.Request.Header.Del(access.HeaderInternal)
 	request.Request.SetRequestURI(target)
-	request.SetUserValue(edgeAsks{}, true)
+	request.SetUserValue(edgeRequestKey{}, true)
 }
 
-// isLeftToEdge says whether the edge sends the body of an answer. Only what a token
+// delegatesToEdge says whether the edge sends the body of an answer. Only what a token
 // has opened is: a payment buys its own bytes.
-func (p *pass) isLeftToEdge(c *fiber.Ctx) bool {
-	return c.Locals(edgeAsks{}) != nil && p.route.Paid() && p.caller != nil && c.Method() == fiber.MethodGet
+func (p *requestState) delegatesToEdge(c *fiber.Ctx) bool {
+	return c.Locals(edgeRequestKey{}) != nil && p.route.Paid() && p.caller != nil && c.Method() == fiber.MethodGet
 }
 
-// leaveToEdge permits the edge to answer, and tells it with what. The permission is
+// delegateToEdge permits the edge to answer, and tells it with what. The permission is
 // the answer that counts: it is metered here, and the body is not.
-func (a *API) leaveToEdge(c *fiber.Ctx, p *pass, values Values, found *rendered, readiness governance.Readiness) error {
-	p.leftBytes = len(found.data)
+func (a *API) delegateToEdge(c *fiber.Ctx, p *requestState, values Values, found *rendered, readiness governance.Readiness) error {
+	p.delegatedBytes = len(found.data)
 	setCommonHeaders(c)
-	c.Set(headerRedirect, PathBody+bodyName(values, found, readiness))
+	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(values, found, readiness))
 	c.Status(http.StatusOK)
 	return nil
 }
 
-// tellHowLongToKeep answers an edge that lacks a body. One that is not the body it
+// setBodyExpiry answers an edge that lacks a body. One that is not the body it
 // was permitted to send, since the node knows of another publication, is not kept.
-func (a *API) tellHowLongToKeep(c *fiber.Ctx, p *pass, values Values, found *rendered, readiness governance.Readiness) {
+func (a *API) setBodyExpiry(c *fiber.Ctx, p *requestState, values Values, found *rendered, readiness governance.Readiness) {
 	if !p.internal {
 		return
 	}
@@ -88,26 +88,26 @@ func (a *API) tellHowLongToKeep(c *fiber.Ctx, p *pass, values Values, found *ren
 		return
 	}
 	keep := 0
-	if name == bodyName(values, found, readiness) {
-		keep = seconds(keptAtEdge)
+	if name == edgeBodyKey(values, found, readiness) {
+		keep = seconds(edgeBodyTTL)
 	}
-	c.Set(headerKeep, strconv.Itoa(keep))
+	c.Set(headerAccelExpires, strconv.Itoa(keep))
 }
 
-// tellWhenItEnds has an edge keep what is everyone's no longer than for a lifetime.
+// setAccelExpires has an edge keep what is everyone's no longer than for a lifetime.
 // nginx adds up to a second to what Cache-Control says, but not to a moment, which
 // is told by its own clock.
-func tellWhenItEnds(c *fiber.Ctx, lifetime time.Duration) {
+func setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	seconds, _, _ := strings.Cut(c.Get(HeaderTime), ".")
 	if now, err := strconv.ParseInt(seconds, 10, 64); err == nil {
-		c.Set(headerKeep, fmt.Sprintf("@%d", now+int64(lifetime/time.Second)-1))
+		c.Set(headerAccelExpires, fmt.Sprintf("@%d", now+int64(lifetime/time.Second)-1))
 	}
 }
 
-// bodyName names an answer by all that its bytes depend on but for the request's id
+// edgeBodyKey names an answer by all that its bytes depend on but for the request's id
 // and time. It is a cryptographic hash: callers choose what is hashed, and must not
 // be able to have one answer pass for another.
-func bodyName(values Values, found *rendered, readiness governance.Readiness) string {
+func edgeBodyKey(values Values, found *rendered, readiness governance.Readiness) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", SurfaceVersion, values.canonical(),
 		found.view.Revision, found.view.DataAsOf, readiness))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -125,7 +125,7 @@ type EdgeFailure struct {
 // and one of 4xx for what is no request. Method and request id are what the
 // edge puts in there.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
-	e := notARequest(status)
+	e := malformedRequest(status)
 	switch status {
 	case http.StatusServiceUnavailable:
 		e = unavailable(nil)

@@ -42,8 +42,8 @@ type answer struct {
 	page *page
 	// source says where the view was found.
 	source source
-	// own is set for what the node knows by itself: nothing published can outdate it.
-	own bool
+	// nodeLocal is set for what the node knows by itself: nothing published can outdate it.
+	nodeLocal bool
 }
 
 // page says which part of a list an answer is.
@@ -90,15 +90,15 @@ type errorMeta struct {
 
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is
 // in bytes already.
-func (p *pass) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Readiness) {
+func (p *requestState) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Readiness) {
 	if found.link != "" {
-		setPlain(c, fiber.HeaderLink, found.link)
+		setHeader(c, fiber.HeaderLink, found.link)
 	}
 	setJSONHeaders(c)
 	c.Status(fiber.StatusOK)
 	described := meta{
 		RequestID:   requestID(c),
-		GeneratedAt: governance.TimestampOf(p.at),
+		GeneratedAt: governance.TimestampOf(p.now),
 		DataAsOf:    found.view.DataAsOf,
 		Readiness:   readinessState{readiness},
 		Page:        found.page,
@@ -109,16 +109,16 @@ func (p *pass) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.R
 // metaRoom is the space that most metas need.
 const metaRoom = 512
 
-// mostKept is the longest data that is written into the connection's own buffer. The
+// maxBufferedData is the longest data that is written into the connection's own buffer. The
 // connection keeps it, as large as its largest answer was.
-const mostKept = 16 << 10
+const maxBufferedData = 16 << 10
 
 // writeEnvelope makes data and meta a body.
 func writeEnvelope(response *fasthttp.Response, data []byte, described meta) {
 	var room [metaRoom]byte
 	tail := described.append(append(room[:0], `,"meta":`...))
 	tail = append(tail, "}\n"...)
-	if len(data) > mostKept {
+	if len(data) > maxBufferedData {
 		response.SetBodyRaw(slices.Concat([]byte(`{"data":`), data, tail))
 		return
 	}

@@ -26,22 +26,22 @@ func (a *API) ForgetCopies() { a.local.drop() }
 // ForgetForGood ends what a node that never served runs in the background.
 func (a *API) ForgetForGood() {
 	a.local.close()
-	a.understood.close()
+	a.parseCache.close()
 }
 
 // Handler answers requests without a socket.
-func (a *API) Handler() fasthttp.RequestHandler { return a.handle(a.app.Handler()) }
+func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Handler()) }
 
 // AllocationsOfNoting is how much memory is asked for to count a healthy answer of a
 // route, and to begin its trace where none are made.
 func (a *API) AllocationsOfNoting(path string) float64 {
 	c := a.app.AcquireCtx(&fasthttp.RequestCtx{})
 	defer a.app.ReleaseCtx(c)
-	c.Locals(passKey{}, &pass{looked: true, layer: layerLocal, readiness: governance.Ready})
+	c.Locals(requestStateKey{}, &requestState{lookedUp: true, layer: layerLocal, readiness: governance.Ready})
 	best := math.Inf(1) // the node does more than that beside
 	for range 20 {
 		best = min(best, testing.AllocsPerRun(50, func() {
-			a.note(c, a.metrics.routes[path], a.trace(c), time.Millisecond)
+			a.record(c, a.metrics.routes[path], a.trace(c), time.Millisecond)
 		}))
 	}
 	return best
@@ -73,7 +73,7 @@ func NewCursors(key, route string, filters map[string]any) Cursors {
 
 // Seal makes a cursor.
 func (c Cursors) Seal(position any) string {
-	cursor, err := sealCursor(c.key, c.values, position)
+	cursor, err := encodeCursor(c.key, c.values, position)
 	if err != nil {
 		panic(fmt.Sprintf("seal %v: %v", position, err))
 	}
@@ -82,7 +82,7 @@ func (c Cursors) Seal(position any) string {
 
 // Open reads the position in a cursor.
 func (c Cursors) Open(cursor string, position any) error {
-	return openCursor(c.key, c.values, cursor, position)
+	return decodeCursor(c.key, c.values, cursor, position)
 }
 
 // Undescribed lists the fields of answers that nobody has described.

@@ -18,9 +18,9 @@ const (
 	// lookAgainEvery is how often those who wait for a fill look for it themselves:
 	// the message that it is done may have been lost, and so may the worker.
 	lookAgainEvery = time.Second
-	// patience is how long a caller waits for the renewal of a stale page before
+	// refreshWait is how long a caller waits for the renewal of a stale page before
 	// getting it as it is.
-	patience = 200 * time.Millisecond
+	refreshWait = 200 * time.Millisecond
 )
 
 // errFillFailed is a page that no worker could make.
@@ -30,7 +30,7 @@ var errFillFailed = errors.New("no worker could make the page")
 // node asks once, and the workers of all nodes together make it once.
 type pages struct {
 	store       *cache.Store
-	publication *publicationWatch
+	publication *publicationWatcher
 	flights     singleflight.Group
 	timeout     time.Duration
 	tracer      *telemetry.Tracer
@@ -40,7 +40,7 @@ type pages struct {
 	waiting map[cache.Key]chan bool
 }
 
-func newPages(o Options, publication *publicationWatch) *pages {
+func newPages(o Options, publication *publicationWatcher) *pages {
 	return &pages{
 		store: o.Store, publication: publication, timeout: o.RequestTimeout, tracer: o.Tracer,
 		metrics: newPageMetrics(o.Metrics), waiting: map[cache.Key]chan bool{},
@@ -72,7 +72,7 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, sour
 		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
 		// However old it is, nothing was published since that it does not show.
 		v.FreshUntil = nil
-		return v, readView, nil
+		return v, sourceRedis, nil
 	case err == nil && !v.Absent: // what did not exist a moment ago may do so by now
 		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
 		v, found := p.renew(ctx, r, v)
@@ -82,7 +82,7 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, sour
 	}
 	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
 	v, err = p.make(ctx, r)
-	return v, filled, err
+	return v, sourceFilled, err
 }
 
 // fresh says whether nothing is known that the page does not show.
@@ -95,14 +95,14 @@ func (p *pages) fresh(v cache.View, marked uint64) bool {
 
 // renew has a page made anew, and returns the old one when that takes too long.
 func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
 	v, err := p.make(ctx, r)
 	if err != nil {
 		old.Readiness = governance.Stale
-		return old, outdated
+		return old, sourceStale
 	}
-	return v, renewed
+	return v, sourceRefilled
 }
 
 // make has a page made and waits for it.
@@ -123,7 +123,7 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 		if result.Err != nil || !ok {
 			return cache.View{}, result.Err
 		}
-		passOf(ctx).cameFrom(layerFill)
+		requestStateOf(ctx).setLayer(layerFill)
 		return v, nil
 	}
 }

@@ -12,7 +12,7 @@ func guide() string {
 	text.WriteString("\n## Errors\n\nAn error is `{\"error\": {code, message, details}, \"meta\": {requestId}}`, and says what to do about it.\n\n" +
 		"<details><summary>All codes</summary>\n\n| status | code | when | what to do |\n|---|---|---|---|\n")
 	for _, info := range Codes() {
-		fmt.Fprintf(&text, "| %d | `%s` | %s | %s |\n", info.Status, info.Code, info.Meaning, info.Fix)
+		fmt.Fprintf(&text, "| %d | `%s` | %s | %s |\n", info.Status, info.Code, info.Description, info.Fix)
 	}
 	text.WriteString("\n</details>\n")
 	return text.String()

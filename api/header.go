@@ -47,7 +47,7 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 // keptHeaders are those of a 304, and of the answer that it stands for.
 func keptHeaders(route Route) []string {
 	names := []string{headerRequestID, fiber.HeaderCacheControl, fiber.HeaderVary}
-	if route.Personal {
+	if route.TokenOnly {
 		return names
 	}
 	return append(names, fiber.HeaderETag, fiber.HeaderLastModified, fiber.HeaderContentLocation,

@@ -19,7 +19,7 @@ func listPage[Row any](
 	}
 	if cursor := values.text("cursor"); cursor != "" {
 		request.After = &cache.Position{}
-		if err := openCursor(key, values, cursor, request.After); err != nil {
+		if err := decodeCursor(key, values, cursor, request.After); err != nil {
 			return answer{}, invalidCursor(values, err)
 		}
 	}
@@ -41,7 +41,7 @@ func listPage[Row any](
 		return found, nil
 	}
 	found.data = rows[:limit]
-	next, err := sealCursor(key, values, positionOf(rows[limit-1]))
+	next, err := encodeCursor(key, values, positionOf(rows[limit-1]))
 	if err != nil {
 		return answer{}, err
 	}

@@ -13,9 +13,9 @@ import (
 	"pnyx/cache"
 )
 
-// localFor is how long a node's own copy of an answer lasts: no answer is further
+// localTTL is how long a node's own copy of an answer lasts: no answer is further
 // behind than that, whatever is published meanwhile.
-const localFor = time.Second
+const localTTL = time.Second
 
 // defaultLocalBytes bounds the copies where Options does not.
 const defaultLocalBytes = 8 << 20
@@ -36,11 +36,11 @@ type rendered struct {
 	// target is the canonical spelling of what was asked, link, as a header has it, that
 	// of the page after.
 	target, link string
-	tags         tagged
+	tags         surrogateKeys
 	// status says which layers were asked for it.
-	status string
-	page   *page
-	own    bool
+	status    string
+	page      *page
+	nodeLocal bool
 }
 
 // localCopies keeps the rendered answers that are asked for again and again, up to
@@ -58,7 +58,7 @@ func newLocalCopies(maxBytes uint64) *localCopies {
 			Weigher: func(key string, answer *rendered) uint32 {
 				return uint32(len(key) + len(answer.data) + localOverhead) //nolint:gosec // bounded by the longest page
 			},
-			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](localFor),
+			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](localTTL),
 		}),
 	}
 }
@@ -98,5 +98,5 @@ func render(found answer) (*rendered, error) {
 	}
 	head := found.view
 	head.Payload = nil
-	return &rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, own: found.own}, nil
+	return &rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, nodeLocal: found.nodeLocal}, nil
 }

@@ -28,7 +28,7 @@ func (t *node) logged(route string) []map[string]any {
 
 func TestOneInSoManyHealthyRequestsIsLoggedAndEveryError(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, settings{log: api.LogOptions{Every: 5}})
+	n := startNode(t, settings{log: api.LogOptions{SampleRate: 5}})
 	for range 20 {
 		n.wantSuccess("/v2/daos")
 	}
@@ -61,7 +61,7 @@ func TestOneInSoManyHealthyRequestsIsLoggedAndEveryError(t *testing.T) {
 
 func TestASlowRequestIsLogged(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, settings{log: api.LogOptions{Slow: time.Nanosecond}})
+	n := startNode(t, settings{log: api.LogOptions{SlowThreshold: time.Nanosecond}})
 	n.wantSuccess("/v2/daos")
 	if lines := n.logged("daos.list"); len(lines) != 1 {
 		t.Errorf("got %v, want one line", lines)

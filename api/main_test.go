@@ -80,7 +80,7 @@ type settings struct {
 	launchedAt time.Time
 	// log says which requests are logged.
 	log api.LogOptions
-	// purged says that shared caches are told of publications.
+	// purgeEnabled says that shared caches are told of publications.
 	purged bool
 	// payments is where payments for single requests go; nil when none are taken.
 	payments *x402test.Ledger
@@ -108,7 +108,7 @@ func startNode(t *testing.T, s settings) *node {
 		n.publishSamples()
 	}
 	options := api.Options{
-		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), Purged: s.purged,
+		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), PurgeEnabled: s.purged,
 		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
 	s.openDoors(t, &options)
@@ -295,7 +295,7 @@ type success struct {
 	} `json:"meta"`
 }
 
-// failure is the envelope of an error.
+// err is the envelope of an error.
 type failure struct {
 	Error struct {
 		Code    api.Code        `json:"code"`

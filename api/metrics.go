@@ -118,7 +118,7 @@ func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 }
 
 // count counts an answer.
-func (m *metrics) count(r *routeMetrics, v *visit) {
+func (m *metrics) count(r *routeMetrics, v *accessRecord) {
 	switch v.status {
 	case fiber.StatusOK:
 		r.ok.Inc()
@@ -127,7 +127,7 @@ func (m *metrics) count(r *routeMetrics, v *visit) {
 	default:
 		m.requests.WithLabelValues(r.id, strconv.Itoa(v.status), string(v.code())).Inc()
 	}
-	r.duration.Observe(v.took.Seconds())
+	r.duration.Observe(v.duration.Seconds())
 	r.bytes.Add(float64(v.bytes))
 	if counted, known := m.answers[origin{v.layer(), v.readiness()}]; known {
 		counted.Inc()
@@ -135,7 +135,7 @@ func (m *metrics) count(r *routeMetrics, v *visit) {
 }
 
 // measure tells an operator what the node knows of publication.
-func (w *publicationWatch) measure(registerer prometheus.Registerer) {
+func (w *publicationWatcher) measure(registerer prometheus.Registerer) {
 	gauge := func(name, help string, seconds func(*cache.Published) float64) {
 		telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 			if latest := w.latest.Load(); latest != nil {

@@ -26,14 +26,14 @@ func (a *API) observe(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	a.settle(c)
+	a.finishAccounting(c)
 	a.report(c, a.metrics.of(c), span, began)
 	return nil
 }
 
-// refuse answers what comes to no handler: what cannot be read, or is of a method
+// handleError answers what comes to no handler: what cannot be read, or is of a method
 // that nobody has heard of.
-func (a *API) refuse(c *fiber.Ctx, err error) error {
+func (a *API) handleError(c *fiber.Ctx, err error) error {
 	began := time.Now()
 	if err := a.writeError(c, err); err != nil {
 		return err
@@ -46,15 +46,15 @@ func (a *API) refuse(c *fiber.Ctx, err error) error {
 func (a *API) report(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, began time.Time) {
 	took := time.Since(began)
 	setTiming(c, took)
-	a.note(c, route, span, took)
+	a.record(c, route, span, took)
 }
 
-// note counts and logs an answer. For one that is not logged it allocates nothing.
-func (a *API) note(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, took time.Duration) {
-	v := visitOf(c, span, took)
+// record counts and logs an answer. For one that is not logged it allocates nothing.
+func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, took time.Duration) {
+	v := accessRecordOf(c, span, took)
 	a.metrics.count(route, &v)
 	if span.Recorded() {
-		v.describe(c, route.id)
+		v.setSpanAttributes(c, route.id)
 	}
 	a.log.write(c, route.id, &v)
 }
@@ -75,14 +75,14 @@ func (a *API) isTrusted(c *fiber.Ctx) bool {
 	return a.addresses.Trusts(peer) || a.internal.Accepts(c.Get(access.HeaderInternal))
 }
 
-// describe tells a trace what a request was and what became of it.
-func (v *visit) describe(c *fiber.Ctx, route string) {
+// attributes tells a trace what a request was and what became of it.
+func (v *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
 	v.span.Describe(method(c)+" "+route,
 		attribute.String("http.request.method", method(c)), attribute.String("http.route", strings.Clone(c.Route().Path)),
 		attribute.Int("http.response.status_code", v.status), attribute.Int("http.response.body.size", v.bytes),
 		attribute.String("pnyx.layer", string(v.layer())), attribute.String("pnyx.request_id", requestID(c)))
 	if v.failed() {
-		v.span.Fail(v.reason())
+		v.span.Fail(v.errorName())
 	}
 }
 

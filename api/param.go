@@ -53,9 +53,9 @@ type Param struct {
 	// Min and Max bound an Integer.
 	Min, Max int
 	// Enum lists what an Enum, or each of an EnumList, may be.
-	Enum    []string
-	Meaning string
-	Example string
+	Enum        []string
+	Description string
+	Example     string
 	// MustExist says that the answer is 404 when there is no such thing. What a path
 	// names always must.
 	MustExist bool

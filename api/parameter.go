@@ -11,7 +11,7 @@ import (
 func describeParam(param Param) *openapi.Parameter {
 	described := &openapi.Parameter{
 		Name: param.Name, In: "query", Required: param.Required || param.In == InPath,
-		Description: param.Meaning + " Allowed: " + param.allowed() + ".",
+		Description: param.Description + " Allowed: " + param.allowed() + ".",
 		Schema:      paramSchema(param),
 	}
 	if param.In == InPath {

@@ -14,17 +14,17 @@ import (
 	"pnyx/ratelimit"
 )
 
-// firstAnswer returns the answer that the payment of a request has bought before.
-func (p *pass) firstAnswer() (x402.Answer, bool) {
+// purchasedAnswer returns the answer that the payment of a request has bought before.
+func (p *requestState) purchasedAnswer() (x402.Answer, bool) {
 	if p.charge == nil {
 		return x402.Answer{}, false
 	}
 	return p.charge.First()
 }
 
-// admitPayment lets a request in that pays for itself. HEAD gets the challenge that
+// authorizePayment lets a request in that pays for itself. HEAD gets the challenge that
 // GET would: there is no answer to pay for.
-func (a *API) admitPayment(c *fiber.Ctx, p *pass, values Values) error {
+func (a *API) authorizePayment(c *fiber.Ctx, p *requestState, values Values) error {
 	if a.payments == nil {
 		return tokenRequired(*p.route)
 	}
@@ -34,24 +34,24 @@ func (a *API) admitPayment(c *fiber.Ctx, p *pass, values Values) error {
 	}
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
-		return paymentProblem(*p.route, a.payments.Challenge(request))
+		return paymentError(*p.route, a.payments.Challenge(request))
 	}
 	charge, err := a.payments.Begin(c.UserContext(), request, header)
 	if err != nil {
-		return paymentProblem(*p.route, err)
+		return paymentError(*p.route, err)
 	}
 	p.charge = charge
-	return a.admitPayer(c, p)
+	return a.limitPayer(c, p)
 }
 
-// admitPayer holds whoever pays to the rate of those who pay.
-func (a *API) admitPayer(c *fiber.Ctx, p *pass) error {
+// limitPayer holds whoever pays to the rate of those who pay.
+func (a *API) limitPayer(c *fiber.Ctx, p *requestState) error {
 	now := a.now()
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: "payer:" + p.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(), Bucket: ratelimit.Bucket(p.route.Bucket()),
 		Plan: ratelimit.PayPerRequest,
 	}, now)
-	p.grant, p.at = &grant, a.now()
+	p.grant, p.now = &grant, a.now()
 	if grant.Decision.Allowed {
 		return nil
 	}
@@ -59,16 +59,16 @@ func (a *API) admitPayer(c *fiber.Ctx, p *pass) error {
 		grant.Request.Limits.Rate(grant.Request.Bucket), grant.Decision, now)
 }
 
-// release lets go of a payment that has bought nothing.
-func (a *API) release(c *fiber.Ctx, p *pass) {
+// releasePayment lets go of a payment that has bought nothing.
+func (a *API) releasePayment(c *fiber.Ctx, p *requestState) {
 	if p.charge != nil {
 		p.charge.Release(c.UserContext())
 	}
 }
 
-// collect has the payment charged for the answer that is about to be sent. Only a
+// settlePayment has the payment charged for the answer that is about to be sent. Only a
 // success is paid for.
-func (a *API) collect(c *fiber.Ctx, p *pass) error {
+func (a *API) settlePayment(c *fiber.Ctx, p *requestState) error {
 	if p.charge == nil || c.Response().StatusCode() != http.StatusOK {
 		return nil
 	}
@@ -79,20 +79,20 @@ func (a *API) collect(c *fiber.Ctx, p *pass) error {
 	if err := p.charge.Settle(c.UserContext(), bought); err != nil {
 		// Nothing of the answer may leak.
 		c.Response().Reset()
-		p.vary(c)
-		return paymentProblem(*p.route, err)
+		p.setVary(c)
+		return paymentError(*p.route, err)
 	}
 	c.Set(x402.HeaderReceipt, p.charge.Receipt())
 	return nil
 }
 
-// writeAgain sends what the payment has bought before.
-func (a *API) writeAgain(c *fiber.Ctx, p *pass, first x402.Answer) error {
+// replayAnswer sends what the payment has bought before.
+func (a *API) replayAnswer(c *fiber.Ctx, p *requestState, first x402.Answer) error {
 	for name, value := range first.Header {
 		c.Set(name, value)
 	}
 	setJSONHeaders(c)
-	c.Set(fiber.HeaderCacheControl, boughtOnce)
+	c.Set(fiber.HeaderCacheControl, privateNoStore)
 	c.Set(x402.HeaderReceipt, p.charge.Receipt())
 	return c.Status(http.StatusOK).Send(first.Body)
 }
@@ -103,20 +103,20 @@ func tokenRequired(route Route) *Error {
 		Status: http.StatusPaymentRequired, Code: CodePaymentRequired,
 		Message: "this endpoint is paid, and payment per request is not offered here: send a partner token, " +
 			"which the operator issues on request, in the header " + strings.ToLower(access.HeaderToken),
-		Details: entrance(route),
+		Details: paidRouteDetails(route),
 	}
 }
 
-// entrance says what opens a paid route beside a payment.
-func entrance(route Route) map[string]any {
+// paidRouteDetails says what opens a paid route beside a payment.
+func paidRouteDetails(route Route) map[string]any {
 	return map[string]any{
 		"routeId": route.ID, "tier": route.Tier, "scope": route.scope(),
 		"header": strings.ToLower(access.HeaderToken),
 	}
 }
 
-// paymentProblem is the error of a payment that is missing, or was not taken.
-func paymentProblem(route Route, err error) error {
+// paymentError is the error of a payment that is missing, or was not taken.
+func paymentError(route Route, err error) error {
 	refusal, is := errors.AsType[*x402.RefusedError](err)
 	if !is {
 		return fmt.Errorf("take a payment: %w", err)
@@ -138,7 +138,7 @@ func paymentProblem(route Route, err error) error {
 	case x402.Required:
 		e.Status, e.Code = http.StatusPaymentRequired, CodePaymentRequired
 		e.Headers = map[string]string{x402.HeaderRequired: refusal.Challenge.Header()}
-		e.Details = entrance(route)
+		e.Details = paidRouteDetails(route)
 		e.Details["reason"] = refusal.Reason
 		e.Details["payment"] = map[string]any{
 			"x402Version": refusal.Challenge.X402Version, "resource": refusal.Challenge.Resource,

@@ -39,5 +39,5 @@ func (p Prices) List() governance.Pricing {
 // pricing answers with what this node asks for: nothing that could be stale.
 func (a *API) pricing(context.Context, Values) (answer, error) {
 	view := cache.View{DataAsOf: governance.TimestampOf(a.now()), Readiness: governance.Ready}
-	return answer{data: a.prices.List(), view: view, own: true}, nil
+	return answer{data: a.prices.List(), view: view, nodeLocal: true}, nil
 }

@@ -16,19 +16,19 @@ func (a *API) proposalDetail(ctx context.Context, values Values) (answer, error)
 		Votes:       pathTo(pathVotes, key),
 		Evidence:    pathTo(pathEvidence, key),
 	}
-	return answer{data: detail, view: view, source: readView}, err
+	return answer{data: detail, view: view, source: sourceRedis}, err
 }
 
 func (a *API) voteSummary(ctx context.Context, values Values) (answer, error) {
 	key := governance.ProposalKey(values.text("proposalKey"))
 	var summary governance.VoteSummary
 	view, err := a.view(ctx, cache.VoteSummaryKey(key), &summary, notFound("proposalKey", string(key)))
-	return answer{data: summary, view: view, source: readView}, err
+	return answer{data: summary, view: view, source: sourceRedis}, err
 }
 
 func (a *API) evidence(ctx context.Context, values Values) (answer, error) {
 	key := governance.ProposalKey(values.text("proposalKey"))
 	var evidence governance.Evidence
 	view, err := a.view(ctx, cache.EvidenceKey(key), &evidence, notFound("proposalKey", string(key)))
-	return answer{data: evidence, view: view, source: readView}, err
+	return answer{data: evidence, view: view, source: sourceRedis}, err
 }

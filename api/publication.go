@@ -11,27 +11,27 @@ import (
 	"pnyx/governance"
 )
 
-// watchInterval is how often a node looks at the state of publication, beside when
+// pollInterval is how often a node looks at the state of publication, beside when
 // it hears of one.
-const watchInterval = 500 * time.Millisecond
+const pollInterval = 500 * time.Millisecond
 
-// publicationWatch is a node's own copy of the state of publication.
-type publicationWatch struct {
+// publicationWatcher is a node's own copy of the state of publication.
+type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.Published]
 	// changed is called whenever something newer is published, and renewed when
 	// everything was published anew, because Redis lost something.
-	changed, renewed func()
+	changed, republished func()
 }
 
-func newPublicationWatch(store *cache.Store, staleAfter time.Duration) *publicationWatch {
-	return &publicationWatch{store: store, staleAfter: staleAfter}
+func newPublicationWatcher(store *cache.Store, staleAfter time.Duration) *publicationWatcher {
+	return &publicationWatcher{store: store, staleAfter: staleAfter}
 }
 
 // run keeps the copy up to date until ctx ends. While Redis does not answer, or is
 // being filled anew, the last copy stays, and grows stale.
-func (w *publicationWatch) run(ctx context.Context) {
+func (w *publicationWatcher) run(ctx context.Context) {
 	announced := make(chan struct{}, 1)
 	var listening sync.WaitGroup
 	defer listening.Wait()
@@ -44,7 +44,7 @@ func (w *publicationWatch) run(ctx context.Context) {
 			}
 		})
 	})
-	ticker := time.NewTicker(watchInterval)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if published, err := w.store.Published(ctx); err == nil {
@@ -53,7 +53,7 @@ func (w *publicationWatch) run(ctx context.Context) {
 				w.changed()
 			}
 			if before != nil && before.Whole != published.Whole {
-				w.renewed()
+				w.republished()
 			}
 		}
 		select {
@@ -67,7 +67,7 @@ func (w *publicationWatch) run(ctx context.Context) {
 
 // readiness says how far a view may be relied on: less than it says itself when
 // the worker has given no sign of life, or when its time has run out.
-func (w *publicationWatch) readiness(v cache.View, now time.Time) governance.Readiness {
+func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
 	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {
 		return governance.Stale
@@ -80,14 +80,14 @@ func (w *publicationWatch) readiness(v cache.View, now time.Time) governance.Rea
 
 // readiness says how far an answer may be relied on at a moment.
 func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
-	if found.own {
+	if found.nodeLocal {
 		return found.view.Readiness
 	}
 	return a.publication.readiness(found.view, at)
 }
 
 // revision returns the last publication that the node knows of.
-func (w *publicationWatch) revision() uint64 {
+func (w *publicationWatcher) revision() uint64 {
 	if latest := w.latest.Load(); latest != nil {
 		return latest.Revision
 	}
@@ -95,7 +95,7 @@ func (w *publicationWatch) revision() uint64 {
 }
 
 // cursorKey returns the key that signs cursors.
-func (w *publicationWatch) cursorKey(ctx context.Context) ([]byte, error) {
+func (w *publicationWatcher) cursorKey(ctx context.Context) ([]byte, error) {
 	if latest := w.latest.Load(); latest != nil {
 		return latest.CursorKey, nil
 	}

@@ -126,7 +126,7 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	n.publishSamples()
 	env.Until(n, func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
 	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, api.CodeNotFound)
-	env.Until(n, func() error { // at its next look
+	env.Until(n, func() error { // now its next look
 		if got := n.wantSuccess("/v2/daos").Meta.Readiness.Status; got != governance.Ready {
 			return fmt.Errorf("readiness: got %s, want %s", got, governance.Ready)
 		}

@@ -23,20 +23,20 @@ var referenceFiles embed.FS
 const referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// reference registers the page and the files that it is made of.
-func (a *API) reference() {
+// registerReference registers the page and the files that it is made of.
+func (a *API) registerReference() {
 	page := serveDocument(fiber.MIMETextHTMLCharsetUTF8, referenceFile("index.html"))
-	a.read(pathDocs, func(c *fiber.Ctx) error {
+	a.handleGet(pathDocs, func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderContentSecurityPolicy, referencePolicy)
 		c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
 		return page(c)
 	})
-	a.read(pathDocs+"/", func(c *fiber.Ctx) error {
+	a.handleGet(pathDocs+"/", func(c *fiber.Ctx) error {
 		setDocumentCaching(c)
 		return c.Redirect(pathDocs, fiber.StatusMovedPermanently)
 	})
 	for name, kind := range referenceKinds() {
-		a.read(referencePath(name), serveDocument(kind, referenceFile(name)))
+		a.handleGet(referencePath(name), serveDocument(kind, referenceFile(name)))
 	}
 }
 

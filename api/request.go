@@ -36,13 +36,13 @@ func (r *Route) parse(c *fiber.Ctx) (Values, error) {
 		problems = append(problems, r.check(values)...)
 	}
 	if len(problems) > 0 {
-		return Values{}, invalid(problems)
+		return Values{}, validationError(problems)
 	}
 	values.name = values.canonical()
 	return values, nil
 }
 
-// read reads one parameter into values, or says what is wrong with it.
+// handleGet reads one parameter into values, or says what is wrong with it.
 func (p Param) read(given map[string]string, values Values) *Problem {
 	text, found := given[p.Name]
 	if !found {

@@ -44,9 +44,9 @@ type Route struct {
 	Params  []Param
 	// Addition marks what the contract does not have.
 	Addition bool
-	// Personal answers are about the token that asks: one is needed, and they cost
+	// TokenOnly answers are about the token that asks: one is needed, and they cost
 	// nothing.
-	Personal bool
+	TokenOnly bool
 	// Returns is a value of the type that data has in an answer.
 	Returns any
 	// Fresh says how long an answer may be used again; personal ones never may.
@@ -82,7 +82,7 @@ func (r *Route) Paged() bool {
 // Codes lists the errors that the route may answer with.
 func (r *Route) Codes() []Code {
 	codes := []Code{CodeValidation}
-	if r.Personal {
+	if r.TokenOnly {
 		codes = append(codes, CodeUnauthorized)
 	}
 	if r.Paid() {
@@ -130,14 +130,14 @@ func Routes() []Route {
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
 			Params: []Param{
-				{Name: "daoId", Kind: Text, Meaning: "The DAO to ask about; all of them when left out.", Example: "uniswap", MustExist: true},
+				{Name: "daoId", Kind: Text, Description: "The DAO to ask about; all of them when left out.", Example: "uniswap", MustExist: true},
 			},
 			Returns: governance.DataStatus{},
 			Fresh:   publishedFreshness(), tags: statusTags,
 			answer: (*API).dataStatus,
 		},
 		{
-			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, Personal: true,
+			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Summary: "What the token that asks may use, and what it has used this month.",
 			Returns: usage{},
 			answer:  (*API).usage,
@@ -146,9 +146,9 @@ func Routes() []Route {
 			ID: "daos.list", Path: "/v2/daos", Tier: Free,
 			Summary: "The DAOs, in order of their ids.",
 			Params: []Param{
-				{Name: "hasVoteData", Kind: Boolean, Meaning: "Only DAOs with ballots (true) or without (false).", Example: "true"},
-				{Name: "hasForumData", Kind: Boolean, Meaning: "Only DAOs with forum topics (true) or without (false).", Example: "true"},
-				{Name: "coverageStatus", Kind: Enum, Enum: namesOf(governance.Coverages()), Meaning: "Only DAOs with this coverage.", Example: "complete"},
+				{Name: "hasVoteData", Kind: Boolean, Description: "Only DAOs with ballots (true) or without (false).", Example: "true"},
+				{Name: "hasForumData", Kind: Boolean, Description: "Only DAOs with forum topics (true) or without (false).", Example: "true"},
+				{Name: "coverageStatus", Kind: Enum, Enum: namesOf(governance.Coverages()), Description: "Only DAOs with this coverage.", Example: "complete"},
 				cursorParam(),
 				limitParam(50, 100),
 			},
@@ -169,9 +169,9 @@ func Routes() []Route {
 			Summary: "A metric of one DAO by month.",
 			Params: []Param{
 				daoIDParam(),
-				{Name: "metric", Kind: Enum, Required: true, Enum: governance.TimelineMetrics(), Meaning: "What to count.", Example: governance.VotesCast},
-				{Name: "fromMonth", Kind: Month, Meaning: "First month; the first with a value when left out.", Example: "2026-01"},
-				{Name: "toMonth", Kind: Month, Meaning: "Last month, included; the last with a value when left out.", Example: "2026-06"},
+				{Name: "metric", Kind: Enum, Required: true, Enum: governance.TimelineMetrics(), Description: "What to count.", Example: governance.VotesCast},
+				{Name: "fromMonth", Kind: Month, Description: "First month; the first with a value when left out.", Example: "2026-01"},
+				{Name: "toMonth", Kind: Month, Description: "Last month, included; the last with a value when left out.", Example: "2026-06"},
 			},
 			check:   checkMonths,
 			Returns: governance.Timeline{},
@@ -190,15 +190,15 @@ func Routes() []Route {
 			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
 			Summary: "Proposals of all DAOs or of one, filtered and in order.",
 			Params: []Param{
-				{Name: "daoId", Kind: Text, Meaning: "Only proposals of this DAO.", Example: "uniswap"},
-				{Name: "provider", Kind: Text, Meaning: "Only proposals from this upstream system.", Example: string(governance.Snapshot)},
-				{Name: "proposerId", Kind: Voter, Meaning: "Only proposals by this proposer; the case of a 0x… address does not matter.", Example: "0x0000000000000000000000000000000000000001"},
-				{Name: "lifecycleStatus", Kind: EnumList, Enum: namesOf(governance.Lifecycles()), Meaning: "Only proposals in one of these states.", Example: "active,pending"},
-				{Name: "outcome", Kind: EnumList, Enum: namesOf(governance.AllOutcomes()), Meaning: "Only proposals with one of these outcomes.", Example: "passed,executed"},
-				{Name: "timeField", Kind: Enum, Enum: governance.ProposalTimeFields(), Default: governance.FieldUpdatedAt, Meaning: "The time that from and to are about; proposals without it are left out by them.", Example: governance.FieldEndAt},
-				{Name: "from", Kind: Instant, Meaning: "Only proposals at or after this time; 365 days before to when only that is given.", Example: "2026-01-01"},
-				{Name: "to", Kind: Instant, Meaning: "Only proposals before this time; 365 days after from when only that is given.", Example: "2026-07-01"},
-				{Name: "sort", Kind: Enum, Enum: governance.ProposalSorts(), Default: governance.SortUpdated, Meaning: "The newest first, by update or by creation; or active ones that end soonest first, then pending ones, then closed ones.", Example: governance.SortEnding},
+				{Name: "daoId", Kind: Text, Description: "Only proposals of this DAO.", Example: "uniswap"},
+				{Name: "provider", Kind: Text, Description: "Only proposals from this upstream system.", Example: string(governance.Snapshot)},
+				{Name: "proposerId", Kind: Voter, Description: "Only proposals by this proposer; the case of a 0x… address does not matter.", Example: "0x0000000000000000000000000000000000000001"},
+				{Name: "lifecycleStatus", Kind: EnumList, Enum: namesOf(governance.Lifecycles()), Description: "Only proposals in one of these states.", Example: "active,pending"},
+				{Name: "outcome", Kind: EnumList, Enum: namesOf(governance.AllOutcomes()), Description: "Only proposals with one of these outcomes.", Example: "passed,executed"},
+				{Name: "timeField", Kind: Enum, Enum: governance.ProposalTimeFields(), Default: governance.FieldUpdatedAt, Description: "The time that from and to are about; proposals without it are left out by them.", Example: governance.FieldEndAt},
+				{Name: "from", Kind: Instant, Description: "Only proposals at or after this time; 365 days before to when only that is given.", Example: "2026-01-01"},
+				{Name: "to", Kind: Instant, Description: "Only proposals before this time; 365 days after from when only that is given.", Example: "2026-07-01"},
+				{Name: "sort", Kind: Enum, Enum: governance.ProposalSorts(), Default: governance.SortUpdated, Description: "The newest first, by update or by creation; or active ones that end soonest first, then pending ones, then closed ones.", Example: governance.SortEnding},
 				cursorParam(),
 				limitParam(25, 100),
 			},
@@ -212,12 +212,12 @@ func Routes() []Route {
 			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: Standard,
 			Summary: "The proposals that an address, a title or an id may mean, the best match first. Give exactly one of url, title and externalId.",
 			Params: []Param{
-				{Name: "url", Kind: Text, Meaning: "The address of the proposal, in any of its forms, or of its discussion.", Example: "https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"},
-				{Name: "title", Kind: Text, Meaning: "The title, or three characters of it or more; case does not matter.", Example: "deploy uniswap v4"},
-				{Name: "externalId", Kind: Text, Meaning: "The id in the upstream system; the case of a 0x… id does not matter.", Example: "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"},
-				{Name: "daoId", Kind: Text, Meaning: "Only proposals of this DAO.", Example: "uniswap"},
-				{Name: "provider", Kind: Text, Meaning: "Only proposals from this upstream system.", Example: string(governance.Snapshot)},
-				{Name: "limit", Kind: Integer, Default: "5", Min: 1, Max: cache.MostCandidates, Meaning: "Candidates at the most."},
+				{Name: "url", Kind: Text, Description: "The address of the proposal, in any of its forms, or of its discussion.", Example: "https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"},
+				{Name: "title", Kind: Text, Description: "The title, or three characters of it or more; case does not matter.", Example: "deploy uniswap v4"},
+				{Name: "externalId", Kind: Text, Description: "The id in the upstream system; the case of a 0x… id does not matter.", Example: "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"},
+				{Name: "daoId", Kind: Text, Description: "Only proposals of this DAO.", Example: "uniswap"},
+				{Name: "provider", Kind: Text, Description: "Only proposals from this upstream system.", Example: string(governance.Snapshot)},
+				{Name: "limit", Kind: Integer, Default: "5", Min: 1, Max: cache.MostCandidates, Description: "Candidates at the most."},
 			},
 			check:   checkOneOf("url", "title", "externalId"),
 			Returns: governance.Resolution{},
@@ -245,7 +245,7 @@ func Routes() []Route {
 			Summary: "The ballots of one proposal: one a voter, the latest.",
 			Params: []Param{
 				proposalKeyParam(),
-				{Name: "order", Kind: Enum, Enum: []string{cache.ByPower, cache.ByTime}, Default: cache.ByPower, Meaning: "Highest power first, or newest first.", Example: cache.ByTime},
+				{Name: "order", Kind: Enum, Enum: []string{cache.ByPower, cache.ByTime}, Default: cache.ByPower, Description: "Highest power first, or newest first.", Example: cache.ByTime},
 				cursorParam(),
 				limitParam(100, 500),
 			},
@@ -265,15 +265,15 @@ func Routes() []Route {
 			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
 			Summary: "The forum topics of all DAOs, or of one.",
 			Params: []Param{
-				{Name: "daoId", Kind: Text, Meaning: "Only topics of this DAO.", Example: "uniswap"},
-				{Name: "provider", Kind: Text, Meaning: "Only topics from this upstream system.", Example: string(governance.Discourse)},
-				{Name: "governanceRelated", Kind: Boolean, Meaning: "Only topics that are about governance (true) or are not (false).", Example: "true"},
-				{Name: "updatedFrom", Kind: Instant, Meaning: "Only topics updated at or after this time.", Example: "2026-01-01"},
-				{Name: "updatedTo", Kind: Instant, Meaning: "Only topics updated before this time.", Example: "2026-07-01"},
-				{Name: "minReplies", Kind: Integer, Min: 0, Max: math.MaxInt32, Meaning: "Only topics with at least so many replies.", Example: "10"},
+				{Name: "daoId", Kind: Text, Description: "Only topics of this DAO.", Example: "uniswap"},
+				{Name: "provider", Kind: Text, Description: "Only topics from this upstream system.", Example: string(governance.Discourse)},
+				{Name: "governanceRelated", Kind: Boolean, Description: "Only topics that are about governance (true) or are not (false).", Example: "true"},
+				{Name: "updatedFrom", Kind: Instant, Description: "Only topics updated at or after this time.", Example: "2026-01-01"},
+				{Name: "updatedTo", Kind: Instant, Description: "Only topics updated before this time.", Example: "2026-07-01"},
+				{Name: "minReplies", Kind: Integer, Min: 0, Max: math.MaxInt32, Description: "Only topics with at least so many replies.", Example: "10"},
 				{
 					Name: "sort", Kind: Enum, Enum: governance.TopicSorts(), Default: governance.SortUpdated,
-					Meaning: "Last updated first, newest first, or most replies first.", Example: governance.SortReplies,
+					Description: "Last updated first, newest first, or most replies first.", Example: governance.SortReplies,
 				},
 				cursorParam(),
 				limitParam(25, 100),
@@ -304,9 +304,9 @@ func Routes() []Route {
 			Summary: "What one voter voted, newest first.",
 			Params: []Param{
 				voterParam(),
-				{Name: "daoId", Kind: Text, Meaning: "Only votes in this DAO.", Example: "uniswap"},
-				{Name: "from", Kind: Instant, Meaning: "Only votes at or after this time.", Example: "2026-01-01"},
-				{Name: "to", Kind: Instant, Meaning: "Only votes before this time.", Example: "2026-07-01"},
+				{Name: "daoId", Kind: Text, Description: "Only votes in this DAO.", Example: "uniswap"},
+				{Name: "from", Kind: Instant, Description: "Only votes at or after this time.", Example: "2026-01-01"},
+				{Name: "to", Kind: Instant, Description: "Only votes before this time.", Example: "2026-07-01"},
 				cursorParam(),
 				limitParam(50, 100),
 			},
@@ -323,34 +323,34 @@ func Routes() []Route {
 func proposalKeyParam() Param {
 	return Param{
 		Name: "proposalKey", In: InPath, Kind: ProposalKey,
-		Meaning: "The proposal's key.", Example: "p1_AAAAAAAAAAAAAAAAAAAAAA",
+		Description: "The proposal's key.", Example: "p1_AAAAAAAAAAAAAAAAAAAAAA",
 	}
 }
 
 func topicKeyParam() Param {
 	return Param{
 		Name: "topicKey", In: InPath, Kind: TopicKey,
-		Meaning: "The topic's key.", Example: "t1_AAAAAAAAAAAAAAAAAAAAAA",
+		Description: "The topic's key.", Example: "t1_AAAAAAAAAAAAAAAAAAAAAA",
 	}
 }
 
 func daoIDParam() Param {
-	return Param{Name: "daoId", In: InPath, Kind: Text, Meaning: "The DAO.", Example: "uniswap"}
+	return Param{Name: "daoId", In: InPath, Kind: Text, Description: "The DAO.", Example: "uniswap"}
 }
 
 func voterParam() Param {
 	return Param{
 		Name: "voterIdentity", In: InPath, Kind: Voter,
-		Meaning: "The voter; the case of a 0x… address does not matter.", Example: "0x0000000000000000000000000000000000000001",
+		Description: "The voter; the case of a 0x… address does not matter.", Example: "0x0000000000000000000000000000000000000001",
 	}
 }
 
 func cursorParam() Param {
-	return Param{Name: "cursor", Kind: Cursor, Meaning: "Where to go on: meta.page.nextCursor of the page before."}
+	return Param{Name: "cursor", Kind: Cursor, Description: "Where to go on: meta.page.nextCursor of the page before."}
 }
 
 func limitParam(byDefault, most int) Param {
-	return Param{Name: "limit", Kind: Integer, Default: strconv.Itoa(byDefault), Min: 1, Max: most, Meaning: "Rows a page."}
+	return Param{Name: "limit", Kind: Integer, Default: strconv.Itoa(byDefault), Min: 1, Max: most, Description: "Rows a page."}
 }
 
 // namesOf returns the values of a closed set as texts.

@@ -52,8 +52,8 @@ func wantParams(t *testing.T, route api.Route) {
 		if param.In == api.InPath {
 			named = append(named, param.Name)
 		}
-		if !strings.HasSuffix(param.Meaning, ".") {
-			t.Errorf("%s %s: meaning %q is no sentence", route.ID, param.Name, param.Meaning)
+		if !strings.HasSuffix(param.Description, ".") {
+			t.Errorf("%s %s: meaning %q is no sentence", route.ID, param.Name, param.Description)
 		}
 		if param.Example != "" {
 			if _, err := param.Parse(param.Example); err != nil {

@@ -20,7 +20,7 @@ func (a *API) timeline(ctx context.Context, values Values) (answer, error) {
 		return answer{}, err
 	}
 	timeline.Buckets = cutTimeline(timeline.Buckets, values.text("fromMonth"), values.text("toMonth"))
-	return answer{data: timeline, view: view, source: readView}, nil
+	return answer{data: timeline, view: view, source: sourceRedis}, nil
 }
 
 // cutTimeline returns the months from one to another, both included; those beyond

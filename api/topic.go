@@ -40,5 +40,5 @@ func (a *API) topicDetail(ctx context.Context, values Values) (answer, error) {
 	key := values.text("topicKey")
 	var detail governance.ForumTopicDetail
 	view, err := a.view(ctx, cache.TopicDetailKey(governance.TopicKey(key)), &detail, notFound("topicKey", key))
-	return answer{data: detail, view: view, source: readView}, err
+	return answer{data: detail, view: view, source: sourceRedis}, err
 }

@@ -58,7 +58,7 @@ type dayUsage struct {
 
 // usage answers GET /v2/meta/usage.
 func (a *API) usage(ctx context.Context, _ Values) (answer, error) {
-	caller, now := passOf(ctx).caller, a.now()
+	caller, now := requestStateOf(ctx).caller, a.now()
 	limits, month := caller.LimitsInForce(), ratelimit.MonthOf(now)
 	used, err := a.store.QuotaUsed(ctx, caller.ID, month.String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {

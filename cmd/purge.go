@@ -27,7 +27,7 @@ func (n *node) openPurger() (func([]cache.Tag), error) {
 		Token:      string(settings.Token),
 		Everything: string(cache.EverythingTag),
 		Settle:     api.NodeLag,
-		Keeps:      api.LongestPurged(),
+		Keeps:      api.MaxPurgedAge(),
 		Logger:     n.logger,
 		Metrics:    n.registry,
 	})

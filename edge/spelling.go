@@ -31,7 +31,7 @@ func spellings(routes []api.Route, documents []string) (all []spelling, paramete
 		all = append(all, spellingOf(api.Route{Path: path}))
 	}
 	for i := range routes {
-		if routes[i].Paid() || routes[i].Personal {
+		if routes[i].Paid() || routes[i].TokenOnly {
 			continue
 		}
 		all = append(all, spellingOf(routes[i]))

@@ -39,7 +39,7 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 		s.askWrongly(t, route)
 		got := s.answered[route.ID]
 		// What a token has used, only a token is told.
-		if got[http.StatusOK] == 0 && !route.Personal || got[http.StatusBadRequest] == 0 {
+		if got[http.StatusOK] == 0 && !route.TokenOnly || got[http.StatusBadRequest] == 0 {
 			t.Errorf("%s: got %v answers by status, want good and bad ones", route.ID, got)
 		}
 	}

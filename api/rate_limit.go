@@ -24,18 +24,18 @@ const (
 // monthPolicy names the monthly quota among the policies.
 const monthPolicy = "month"
 
-// tellLimits tells a caller about the limits: where it stands, on answers that are
+// setLimitHeaders tells a caller about the limits: where it stands, on answers that are
 // its own; on answers for everyone only what holds for everyone.
-func (a *API) tellLimits(c *fiber.Ctx, p *pass) {
+func (a *API) setLimitHeaders(c *fiber.Ctx, p *requestState) {
 	switch {
 	case p.internal:
 	case p.grant != nil:
 		var room [2][128]byte
-		setPlain(c, headerPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
-		setPlain(c, headerLimits, utils.UnsafeString(appendLimits(room[1][:0], p.grant, p.at)))
+		setHeader(c, headerPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
+		setHeader(c, headerLimits, utils.UnsafeString(appendLimits(room[1][:0], p.grant, p.now)))
 	case p.route.Tier == Free:
 		if a.freePolicy != "" {
-			setPlain(c, headerPolicy, a.freePolicy)
+			setHeader(c, headerPolicy, a.freePolicy)
 		}
 	}
 }

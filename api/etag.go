@@ -15,37 +15,37 @@ import (
 // hence it is weak. What the node knows by itself has no revision but its content.
 func etagOf(values Values, found *rendered) string {
 	revision := found.view.Revision
-	if found.own {
+	if found.nodeLocal {
 		revision = xxhash.Sum64(found.data)
 	}
 	asked := xxhash.Sum64String(SurfaceVersion + "\x00" + values.canonical())
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(asked, 36) + `"`
 }
 
-// named is the answer's name in a state of readiness: who holds what was stale must
+// etagFor is the answer's name in a state of readiness: who holds what was stale must
 // not be told that it still is the answer when it is so no longer.
-func (r *rendered) named(readiness governance.Readiness) string {
+func (r *rendered) etagFor(readiness governance.Readiness) string {
 	if r.etag == "" || readiness != governance.Stale {
 		return r.etag
 	}
 	return strings.TrimSuffix(r.etag, `"`) + `-stale"`
 }
 
-// writeValidators says by what an answer can be asked for again, in which spelling,
+// setValidators says by what an answer can be asked for again, in which spelling,
 // and when it has changed. One that is the caller's alone cannot.
-func writeValidators(c *fiber.Ctx, found *rendered, etag string) {
-	setPlain(c, fiber.HeaderETag, etag)
-	if !found.own {
-		setPlain(c, fiber.HeaderLastModified, found.modified)
+func setValidators(c *fiber.Ctx, found *rendered, etag string) {
+	setHeader(c, fiber.HeaderETag, etag)
+	if !found.nodeLocal {
+		setHeader(c, fiber.HeaderLastModified, found.modified)
 	}
 	if c.OriginalURL() != found.target {
-		setPlain(c, fiber.HeaderContentLocation, found.target)
+		setHeader(c, fiber.HeaderContentLocation, found.target)
 	}
 }
 
-// isHeld says whether the caller has the answer already. Only its name counts: two
+// etagMatches says whether the caller has the answer already. Only its name counts: two
 // revisions may share a second.
-func isHeld(c *fiber.Ctx, etag string) bool {
+func etagMatches(c *fiber.Ctx, etag string) bool {
 	if etag == "" {
 		return false
 	}

@@ -16,16 +16,16 @@ type source string
 
 // The sources, as members of the header.
 const (
-	// knownHere needs no cache.
-	knownHere source = ""
-	// readView was in Redis, as a worker had left it.
-	readView source = "pnyx-redis; hit"
-	// filled was in no cache: a worker made it for this request, or one like it.
-	filled source = "pnyx-redis; fwd=uri-miss; stored; detail=fill"
-	// renewed was outdated in Redis, and a worker made it anew.
-	renewed source = "pnyx-redis; fwd=stale; stored; detail=fill"
-	// outdated is outdated, and was not made anew in time.
-	outdated source = "pnyx-redis; hit; detail=stale"
+	// sourceNode needs no cache.
+	sourceNode source = ""
+	// sourceRedis was in Redis, as a worker had left it.
+	sourceRedis source = "pnyx-redis; hit"
+	// sourceFilled was in no cache: a worker made it for this request, or one like it.
+	sourceFilled source = "pnyx-redis; fwd=uri-miss; stored; detail=fill"
+	// sourceRefilled was outdated in Redis, and a worker made it anew.
+	sourceRefilled source = "pnyx-redis; fwd=stale; stored; detail=fill"
+	// sourceStale is outdated, and was not made anew in time.
+	sourceStale source = "pnyx-redis; hit; detail=stale"
 )
 
 // The node's own copy as members of the header.
@@ -38,9 +38,9 @@ const (
 // outdates a view, it tells when; a negative number is what was.
 func (s source) status(view cache.View, now time.Time) string {
 	switch {
-	case s == knownHere:
+	case s == sourceNode:
 		return nodeMiss
-	case s == readView && view.FreshUntil != nil:
+	case s == sourceRedis && view.FreshUntil != nil:
 		left := view.FreshUntil.Time().Sub(now) / time.Second
 		return string(s) + "; ttl=" + strconv.FormatInt(int64(left), 10) + ", " + nodeMiss
 	}

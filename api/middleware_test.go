@@ -31,7 +31,7 @@ func TestScriptsOfAnyOriginMayAsk(t *testing.T) {
 		if origin := got.header.Get("Access-Control-Allow-Origin"); origin != "*" {
 			t.Errorf("GET %s: got the origin %q, want any", path, origin)
 		}
-		// Every header, of a request that cannot have brought a cookie.
+		// SampleRate header, of a request that cannot have brought a cookie.
 		exposed, credentials := got.header.Get("Access-Control-Expose-Headers"), got.header.Get("Access-Control-Allow-Credentials")
 		if exposed != "*" || credentials != "" {
 			t.Errorf("GET %s: got the headers %q exposed, and credentials %q; want all, and none", path, exposed, credentials)

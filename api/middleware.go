@@ -27,20 +27,20 @@ const corsMaxAge = "86400"
 // headerServerTiming says how long an answer took.
 const headerServerTiming = "Server-Timing"
 
-// askedHeaders are what a script of another origin may send.
-const askedHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID
+// corsAllowHeaders are what a script of another origin may send.
+const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID
 
 // setCommonHeaders sets what every answer carries, whatever it is.
 func setCommonHeaders(c *fiber.Ctx) {
-	setPlain(c, headerRequestID, requestID(c))
-	setPlain(c, fiber.HeaderAccessControlAllowOrigin, "*")
-	setPlain(c, fiber.HeaderAccessControlExposeHeaders, "*")
-	setPlain(c, fiber.HeaderXContentTypeOptions, "nosniff")
+	setHeader(c, headerRequestID, requestID(c))
+	setHeader(c, fiber.HeaderAccessControlAllowOrigin, "*")
+	setHeader(c, fiber.HeaderAccessControlExposeHeaders, "*")
+	setHeader(c, fiber.HeaderXContentTypeOptions, "nosniff")
 }
 
-// setPlain sets a header that is sent as it is, and under the very name: a caller's
+// setHeader sets a header that is sent as it is, and under the very name: a caller's
 // text has no place in it unless it is escaped.
-func setPlain(c *fiber.Ctx, name, value string) {
+func setHeader(c *fiber.Ctx, name, value string) {
 	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
 
@@ -49,14 +49,14 @@ func preflight(c *fiber.Ctx) error {
 	setCommonHeaders(c)
 	c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
 	c.Set(fiber.HeaderAccessControlAllowMethods, strings.Join(allowedMethods(), ", "))
-	c.Set(fiber.HeaderAccessControlAllowHeaders, askedHeaders)
+	c.Set(fiber.HeaderAccessControlAllowHeaders, corsAllowHeaders)
 	c.Set(fiber.HeaderAccessControlMaxAge, corsMaxAge)
 	c.Status(http.StatusNoContent)
 	return nil
 }
 
-// boundURL refuses addresses that nothing here can have.
-func boundURL(c *fiber.Ctx) error {
+// limitURL refuses addresses that nothing here can have.
+func limitURL(c *fiber.Ctx) error {
 	if got := len(c.Request().RequestURI()); got > maxURLBytes {
 		return &Error{
 			Status: http.StatusRequestURITooLong, Code: CodeValidation,
@@ -78,12 +78,12 @@ func setTiming(c *fiber.Ctx, took time.Duration) {
 	c.Response().Header.SetBytesV(headerServerTiming, text)
 }
 
-// handle answers methods that Fiber has never heard of, which it would answer with
+// wrapHandler answers methods that Fiber has never heard of, which it would answer with
 // a plain text of its own, and closes connections behind answers of a node that is
 // about to end.
-func (a *API) handle(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
-		a.unwrapEdge(request)
+		a.rewriteEdgeRequest(request)
 		defer func() {
 			if a.draining.Load() {
 				request.SetConnectionClose()
@@ -96,7 +96,7 @@ func (a *API) handle(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		c := a.app.AcquireCtx(request)
 		defer a.app.ReleaseCtx(c)
 		c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
-		if err := a.refuse(c, fiber.ErrMethodNotAllowed); err != nil {
+		if err := a.handleError(c, fiber.ErrMethodNotAllowed); err != nil {
 			request.Error(http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		}
 	}

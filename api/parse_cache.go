@@ -7,20 +7,20 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// mostUnderstood bounds the requests that are remembered, in bytes of their
+// maxParseCacheBytes bounds the requests that are remembered, in bytes of their
 // addresses and what stands beside them.
-const mostUnderstood = 4 << 20
+const maxParseCacheBytes = 4 << 20
 
-// understood remembers what requests ask for that were answered before, by the very
+// parseCache remembers what requests ask for that were answered before, by the very
 // bytes of their address. What an address means never changes, and callers repeat
 // themselves.
-type understood struct {
+type parseCache struct {
 	requests *otter.Cache[string, Values]
 }
 
-func newUnderstood() *understood {
-	return &understood{requests: otter.Must(&otter.Options[string, Values]{
-		MaximumWeight: mostUnderstood,
+func newParseCache() *parseCache {
+	return &parseCache{requests: otter.Must(&otter.Options[string, Values]{
+		MaximumWeight: maxParseCacheBytes,
 		Weigher: func(address string, _ Values) uint32 {
 			return uint32(2*len(address) + localOverhead) //nolint:gosec // bounded by the longest address
 		},
@@ -28,7 +28,7 @@ func newUnderstood() *understood {
 }
 
 // parse reads the parameters of a request, which it may have read before.
-func (u *understood) parse(c *fiber.Ctx, route *Route) (Values, error) {
+func (u *parseCache) parse(c *fiber.Ctx, route *Route) (Values, error) {
 	if values, known := u.requests.GetIfPresent(c.OriginalURL()); known && values.route.ID == route.ID {
 		return values, nil
 	}
@@ -36,9 +36,9 @@ func (u *understood) parse(c *fiber.Ctx, route *Route) (Values, error) {
 }
 
 // remember keeps what was answered: only addresses that lead somewhere are worth it.
-func (u *understood) remember(c *fiber.Ctx, values Values) {
+func (u *parseCache) remember(c *fiber.Ctx, values Values) {
 	u.requests.Set(strings.Clone(c.OriginalURL()), values)
 }
 
 // close ends what runs in the background.
-func (u *understood) close() { u.requests.StopAllGoroutines() }
+func (u *parseCache) close() { u.requests.StopAllGoroutines() }

@@ -50,8 +50,8 @@ type Problem struct {
 	Fix string `json:"fix"`
 }
 
-// invalid is the error of a request with wrong parameters.
-func invalid(problems []Problem) *Error {
+// validationError is the error of a request with wrong parameters.
+func validationError(problems []Problem) *Error {
 	sentences := make([]string, len(problems))
 	for i, p := range problems {
 		sentences[i] = strings.TrimSpace(p.Parameter + " " + p.Message)
@@ -111,9 +111,9 @@ func toError(c *fiber.Ctx, err error) *Error {
 	}
 }
 
-// noSuchPath points at the path that was probably meant, or else at where all are
+// unknownPath points at the path that was probably meant, or else at where all are
 // described.
-func noSuchPath(path string) *Error {
+func unknownPath(path string) *Error {
 	e := &Error{
 		Status: http.StatusNotFound, Code: CodeNotFound, Message: "no such path",
 		Details: map[string]any{"path": path, "described": pathOpenAPI},
@@ -128,12 +128,12 @@ func noSuchPath(path string) *Error {
 func fromFiber(c *fiber.Ctx, err *fiber.Error) *Error {
 	switch err.Code {
 	case http.StatusNotFound:
-		return noSuchPath(strings.Clone(c.Path()))
+		return unknownPath(strings.Clone(c.Path()))
 	case http.StatusMethodNotAllowed:
 		return methodNotAllowed(method(c))
 	}
 	if err.Code < http.StatusInternalServerError {
-		return notARequest(err.Code)
+		return malformedRequest(err.Code)
 	}
 	return &Error{
 		Status: http.StatusInternalServerError, Code: CodeInternal,
@@ -150,15 +150,15 @@ func methodNotAllowed(method string) *Error {
 	}
 }
 
-// notARequest is the error of what cannot be read as a request.
-func notARequest(status int) *Error {
+// malformedRequest is the error of what cannot be read as a request.
+func malformedRequest(status int) *Error {
 	return &Error{Status: status, Code: CodeValidation, Message: strings.ToLower(http.StatusText(status))}
 }
 
 // writeError sends an error in its envelope: the only place that does.
 func (a *API) writeError(c *fiber.Ctx, err error) error {
 	e := toError(c, err)
-	c.Locals(failureKey{}, e)
+	c.Locals(errorKey{}, e)
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
 	}

@@ -14,16 +14,16 @@ const (
 	headerCacheTag     = "Cache-Tag"
 )
 
-// tagged is the tags of an answer as the headers spell them.
-type tagged struct{ spaced, joined string }
+// surrogateKeys is the tags of an answer as the headers spell them.
+type surrogateKeys struct{ spaced, joined string }
 
-// tagsOf returns the tags of a request's answer, one that names everything first.
-func tagsOf(values Values) tagged {
+// surrogateKeysOf returns the tags of a request's answer, one that names everything first.
+func surrogateKeysOf(values Values) surrogateKeys {
 	names := []string{string(cache.EverythingTag)}
 	for _, tag := range values.route.tags(values) {
 		names = append(names, string(tag))
 	}
-	return tagged{spaced: strings.Join(names, " "), joined: strings.Join(names, ",")}
+	return surrogateKeys{spaced: strings.Join(names, " "), joined: strings.Join(names, ",")}
 }
 
 func pricingTags(Values) []cache.Tag { return []cache.Tag{cache.PricingTag} }

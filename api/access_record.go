@@ -11,25 +11,25 @@ import (
 	"pnyx/telemetry"
 )
 
-// visit is a request that was answered, as it is counted and logged.
-type visit struct {
-	status int
-	bytes  int
-	took   time.Duration
-	// pass is nil where no route was asked, and failure where there was none.
-	pass    *pass
-	failure *Error
-	span    telemetry.Span
+// accessRecord is a request that was answered, as it is counted and logged.
+type accessRecord struct {
+	status   int
+	bytes    int
+	duration time.Duration
+	// requestState is nil where no route was asked, and failure where there was none.
+	pass *requestState
+	err  *Error
+	span telemetry.Span
 }
 
-// failureKey finds the error that a request was answered with.
-type failureKey struct{}
+// errorKey finds the error that a request was answered with.
+type errorKey struct{}
 
-// visitOf reads what became of a request.
-func visitOf(c *fiber.Ctx, span telemetry.Span, took time.Duration) visit {
-	v := visit{status: c.Response().StatusCode(), took: took, span: span}
-	v.pass, _ = c.Locals(passKey{}).(*pass)
-	v.failure, _ = c.Locals(failureKey{}).(*Error)
+// accessRecordOf reads what became of a request.
+func accessRecordOf(c *fiber.Ctx, span telemetry.Span, took time.Duration) accessRecord {
+	v := accessRecord{status: c.Response().StatusCode(), duration: took, span: span}
+	v.pass, _ = c.Locals(requestStateKey{}).(*requestState)
+	v.err, _ = c.Locals(errorKey{}).(*Error)
 	if c.Method() == fiber.MethodGet {
 		v.bytes = len(c.Response().Body())
 	}
@@ -37,29 +37,29 @@ func visitOf(c *fiber.Ctx, span telemetry.Span, took time.Duration) visit {
 }
 
 // code is that of the error; empty for an answer.
-func (v *visit) code() Code {
-	if v.failure == nil {
+func (v *accessRecord) code() Code {
+	if v.err == nil {
 		return ""
 	}
-	return v.failure.Code
+	return v.err.Code
 }
 
 // layer is where the data came from; empty where none was looked for, or there was
 // nothing to be had for other reasons than that it could not be.
-func (v *visit) layer() layer {
+func (v *accessRecord) layer() layer {
 	switch {
 	case v.pass == nil:
 		return ""
-	case v.failure == nil:
+	case v.err == nil:
 		return v.pass.layer
-	case v.pass.looked && v.failure.Code == CodeUnavailable:
+	case v.pass.lookedUp && v.err.Code == CodeUnavailable:
 		return layerNone
 	}
 	return ""
 }
 
 // readiness is that of the answer.
-func (v *visit) readiness() governance.Readiness {
+func (v *accessRecord) readiness() governance.Readiness {
 	if v.layer() == layerNone {
 		return governance.ReadinessUnavailable
 	}
@@ -70,7 +70,7 @@ func (v *visit) readiness() governance.Readiness {
 }
 
 // caller is the id of the token that was sent, and its plan; empty for nobody's.
-func (v *visit) caller() (tokenID string, plan ratelimit.Plan) {
+func (v *accessRecord) caller() (tokenID string, plan ratelimit.Plan) {
 	switch {
 	case v.pass == nil:
 		return "", ""
@@ -88,11 +88,11 @@ func (v *visit) caller() (tokenID string, plan ratelimit.Plan) {
 const planInternal ratelimit.Plan = "internal"
 
 // failed says whether the service did not do what it is for.
-func (v *visit) failed() bool {
+func (v *accessRecord) failed() bool {
 	return v.status >= fiber.StatusInternalServerError
 }
 
-// reason is what a failure is called in a trace.
-func (v *visit) reason() string {
+// errorName is what a failure is called in a trace.
+func (v *accessRecord) errorName() string {
 	return cmp.Or(string(v.code()), string(CodeInternal))
 }
