@@ -250,65 +250,33 @@ func (n *node) drain(served *api.API, failed error) error {
 
 // startFiller makes pages on demand, and does nothing else.
 func (n *node) startFiller(opened *warehouse.Warehouse, url string) error {
-	_, err := n.fill(opened, url)
-	return err
+	return n.startWorkerParts(opened, url, worker.Options{FillsOnly: true})
 }
 
-// fill makes pages on demand, in the store that it returns.
-func (n *node) fill(opened *warehouse.Warehouse, url string) (*cache.Store, error) {
-	store, err := n.openStore(context.Background(), url, workerPatience)
-	if err != nil {
-		return nil, err
-	}
-	store.Instrument(n.measured("worker"))
-	opened.Instrument(n.registry, n.tracer)
-	filler := worker.NewFiller(worker.FillerOptions{
-		Warehouse: opened,
-		Store:     store,
-		Timeout:   n.cfg.API.RequestTimeout,
-		Logger:    n.logger,
-		Metrics:   n.registry,
-		Tracer:    n.tracer,
-	})
-	n.background(filler.Run)
-	return store, nil
-}
-
-// startWorker publishes, keeps the books and makes pages on demand.
+// startWorker publishes, keeps the accounts and makes pages on demand.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string) error {
-	store, err := n.fill(opened, url)
-	if err != nil {
-		return err
-	}
 	purger, err := n.openPurger()
 	if err != nil {
 		return err
 	}
-	publisher := worker.New(worker.Options{
-		Warehouse: opened,
-		Store:     store,
-		Interval:  n.cfg.Worker.PublishInterval,
-		LeaseTTL:  n.cfg.Worker.LeaseTTL,
-		Purge:     purger,
-		Logger:    n.logger,
-		Metrics:   n.registry,
-		Tracer:    n.tracer,
+	return n.startWorkerParts(opened, url, worker.Options{
+		PublishInterval: n.cfg.Worker.PublishInterval,
+		LeaseTTL:        n.cfg.Worker.LeaseTTL,
+		Purge:           purger,
 	})
-	accounts := worker.NewAccounts(worker.AccountsOptions{
-		Warehouse: opened,
-		Store:     store,
-		Logger:    n.logger,
-		Metrics:   n.registry,
-	})
-	ledger := worker.NewLedger(worker.LedgerOptions{
-		Warehouse: opened,
-		Store:     store,
-		Logger:    n.logger,
-		Metrics:   n.registry,
-	})
-	n.background(ledger.Run)
-	n.background(accounts.Run)
-	n.background(publisher.Run)
+}
+
+// startWorkerParts starts a worker with what all of its parts need besides o.
+func (n *node) startWorkerParts(opened *warehouse.Warehouse, url string, o worker.Options) error {
+	store, err := n.openStore(context.Background(), url, workerPatience)
+	if err != nil {
+		return err
+	}
+	store.Instrument(n.measured("worker"))
+	opened.Instrument(n.registry, n.tracer)
+	o.Warehouse, o.Store, o.FillTimeout = opened, store, n.cfg.API.RequestTimeout
+	o.Logger, o.Metrics, o.Tracer = n.logger, n.registry, n.tracer
+	n.background(worker.New(o).Run)
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
-	"pnyx/worker"
+	"pnyx/worker/account"
 )
 
 // office makes and changes tokens.
@@ -74,7 +74,7 @@ func (o office) publish(ctx context.Context) {
 	var undo cleanups
 	store, err := openCache(string(o.cfg.Cache.URL), workerPatience, &undo)
 	if err == nil {
-		err = worker.PublishTokens(ctx, o.warehouse, store)
+		err = account.PublishTokens(ctx, o.warehouse, store)
 	}
 	if err := errors.Join(err, undo.run()); err != nil {
 		o.logger.LogAttrs(ctx, slog.LevelWarn, "API nodes learn of it from the worker", slog.Any("error", err))

@@ -107,6 +107,16 @@ func (t *Timestamp) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// FirstKnown returns the first of some moments that is known, or nil.
+func FirstKnown(stamps ...*Timestamp) *Timestamp {
+	for _, stamp := range stamps {
+		if stamp != nil {
+			return stamp
+		}
+	}
+	return nil
+}
+
 // Later returns the later of two moments, an unknown one being earlier than any.
 func Later(a, b *Timestamp) *Timestamp {
 	if a == nil || b != nil && *b > *a {

@@ -48,6 +48,32 @@ func (s CatalogSource) Held() bool {
 	return s.Proposals > 0 || s.Topics > 0
 }
 
+// OwnerOf returns the DAO that a source belongs to: one that the catalog does not know
+// is a DAO by itself.
+func (c Catalog) OwnerOf(source record.SourceRef) string {
+	if id, known := c.Owner[source]; known {
+		return id
+	}
+	return source.ID
+}
+
+// Forum returns the forum of a host. Each forum numbers its own topics, so the number
+// alone identifies a topic only in the first forum that a DAO names; in every other one
+// it is prefixed with the host.
+func (c Catalog) Forum(host string) Forum {
+	source := record.SourceRef{Provider: governance.Discourse, ID: host}
+	f := Forum{Host: host, DAOID: c.OwnerOf(source)}
+	for _, of := range c.DAOs[f.DAOID].Sources {
+		if of == source {
+			return f
+		}
+		if of.Provider == governance.Discourse {
+			f.IDPrefix = host + "/"
+		}
+	}
+	return f
+}
+
 // Catalog reads the catalog as it is now.
 func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	c := Catalog{

@@ -9,6 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
@@ -86,6 +87,13 @@ type Forum struct {
 	DAOID string
 	// IDPrefix stands before a topic's own id in its identity.
 	IDPrefix string
+}
+
+// TopicIdentity returns the identity of the forum's topic with an id.
+func (f Forum) TopicIdentity(externalID string) governance.Identity {
+	return governance.Identity{
+		DAOID: f.DAOID, Provider: governance.Discourse, ExternalID: f.IDPrefix + externalID,
+	}
 }
 
 // TopicsChanged returns the topics of some forums that differ from what was

@@ -18,12 +18,12 @@ import (
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/worker"
+	"pnyx/worker/account"
 )
 
 // keepAccounts runs the accounts of a worker and returns how to end it.
 func (h *house) keepAccounts() (stop func()) {
-	accounts := worker.NewAccounts(worker.AccountsOptions{
+	accounts := account.New(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -18,12 +18,12 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
-	"pnyx/worker"
+	"pnyx/worker/fill"
 )
 
 // fill runs a filler until the end of the test.
 func (h *house) fill() {
-	filler := worker.NewFiller(worker.FillerOptions{
+	filler := fill.New(fill.Options{
 		Warehouse: h.warehouse, Store: h.store, Timeout: 10 * time.Second,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})

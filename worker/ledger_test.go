@@ -13,13 +13,13 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/worker"
+	"pnyx/worker/account"
 )
 
 // books runs a ledger until the end of the test.
 func (h *house) books() {
 	h.t.Helper()
-	ledger := worker.NewLedger(worker.LedgerOptions{
+	ledger := account.NewLedger(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: h.metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -63,8 +63,8 @@ func newHouseOn(t *testing.T, redisURL string) *house {
 
 // work runs a worker and returns how to end it.
 func (h *house) work(metrics prometheus.Registerer) (stop func()) {
-	publisher := worker.New(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, Interval: 20 * time.Millisecond, LeaseTTL: 5 * time.Second,
+	publisher := worker.NewLeader(worker.Options{
+		Warehouse: h.warehouse, Store: h.store, PublishInterval: 20 * time.Millisecond, LeaseTTL: 5 * time.Second,
 		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,6 +1,11 @@
 package record
 
-import "pnyx/governance"
+import (
+	"net/url"
+	"strings"
+
+	"pnyx/governance"
+)
 
 // Topic is a forum topic with its first post.
 type Topic struct {
@@ -36,3 +41,13 @@ func (*Topic) Kind() Kind { return KindTopic }
 
 // Key returns the host and the topic's id.
 func (t *Topic) Key() []string { return []string{t.Host, t.ExternalID} }
+
+// URL returns the address of the topic's page. The forum finds the topic by its number,
+// whatever the slug.
+func (t *Topic) URL() string {
+	parts := []string{"https://" + t.Host, "t"}
+	if t.Slug != "" {
+		parts = append(parts, url.PathEscape(t.Slug))
+	}
+	return strings.Join(append(parts, t.ExternalID), "/")
+}

@@ -1,0 +1,46 @@
+package fill
+
+import (
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/telemetry"
+)
+
+// fillMetrics is what an operator sees of fills.
+type fillMetrics struct {
+	duration *prometheus.HistogramVec
+	waited   prometheus.Observer
+	queued   prometheus.Gauge
+}
+
+func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
+	m := fillMetrics{
+		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
+			telemetry.Latency("pnyx_fill_duration_seconds", "How long fills take a worker, by kind of page and outcome: made, failed, abandoned."),
+			[]string{"kind", "outcome"})),
+		waited: telemetry.Register(registerer, prometheus.NewHistogram(
+			telemetry.Latency("pnyx_fill_queue_wait_seconds", "How long requests for fills waited in the queue."))),
+		queued: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_fill_queue_length", Help: "Requests for fills that wait for a worker; there is one queue for all.",
+		})),
+	}
+	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "pnyx_fill_queue_bound", Help: "Requests for fills that the queue has room for.",
+	}, func() float64 { return cache.MostQueuedFills }))
+	for _, kind := range cache.PageKinds() {
+		m.duration.WithLabelValues(string(kind), "made")
+	}
+	return m
+}
+
+// observe notes a fill that is done. A kind that only newer versions know is other.
+func (m fillMetrics) observe(kind cache.PageKind, outcome string, took time.Duration) {
+	if !slices.Contains(cache.PageKinds(), kind) {
+		kind = "other"
+	}
+	m.duration.WithLabelValues(string(kind), outcome).Observe(took.Seconds())
+}

@@ -1,0 +1,73 @@
+package fill
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/test/env"
+)
+
+func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	replace := func(revision, generation uint64) {
+		writer := store.NewWriter(revision)
+		if err := writer.SetMark(t.Context(), cache.BallotPage, "p1_large", generation); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maker := pageMaker{Filler: &Filler{store: store}, request: cache.PageRequest{Kind: cache.BallotPage, Subject: "p1_large"}}
+	var read []uint64
+	from := func(generation uint64) error {
+		read = append(read, generation)
+		if generation == 10 {
+			replace(2, 20)
+		}
+		return nil
+	}
+	if there, err := maker.fromCopy(t.Context(), from); there || err != nil {
+		t.Fatalf("without a mark: got %v, %v, want nothing", there, err)
+	}
+	replace(1, 10)
+	there, err := maker.fromCopy(t.Context(), from)
+	if !there || err != nil {
+		t.Fatalf("got %v, %v, want a page", there, err)
+	}
+	if !slices.Equal(read, []uint64{10, 20}) || maker.head.Revision != 2 {
+		t.Errorf("read generations %v at revision %d, want 10, then 20, at revision 2", read, maker.head.Revision)
+	}
+}
+
+func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	asked := func(ago, left time.Duration) cache.Fill {
+		return cache.Fill{AskedAt: governance.TimestampOf(now.Add(-ago)), Until: governance.TimestampOf(now.Add(left))}
+	}
+	for name, c := range map[string]struct {
+		fill cache.Fill
+		next cache.End
+		late bool
+	}{
+		"no time in the queue":        {asked(time.Millisecond, 5*time.Second), cache.Oldest, false},
+		"no time, and little to make": {asked(time.Millisecond, 100*time.Millisecond), cache.Oldest, false},
+		"long in the queue":           {asked(2*time.Second, 3*time.Second), cache.Newest, false},
+		"long, and little left":       {asked(4900*time.Millisecond, 100*time.Millisecond), cache.Newest, true},
+		"nobody is there any more":    {asked(6*time.Second, -time.Second), cache.Newest, true},
+		"of a version without a time": {cache.Fill{Until: governance.TimestampOf(now.Add(time.Second))}, cache.Oldest, false},
+	} {
+		if next, late := nextEnd(c.fill, now), isTooLate(c.fill, now); next != c.next || late != c.late {
+			t.Errorf("%s: got the %s next, too late %v, want %s, %v", name, next, late, c.next, c.late)
+		}
+	}
+}

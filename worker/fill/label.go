@@ -1,0 +1,84 @@
+package fill
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+)
+
+// noChoice is the label of a ballot that supports nothing.
+const noChoice = "None"
+
+// ballotLabel shows a whole ballot in words: the one choice, all that it approves
+// or ranks in its order, or the shares of a weighted one in percent.
+func ballotLabel(raw string, labels map[string]string) string {
+	decoder := json.NewDecoder(bytes.NewReader([]byte(raw)))
+	decoder.UseNumber()
+	var choice any
+	if err := decoder.Decode(&choice); err != nil {
+		return noChoice
+	}
+	switch choice := choice.(type) {
+	case json.Number:
+		return labelOf(choice.String(), labels)
+	case string:
+		return labelOf(choice, labels)
+	case []any:
+		return listLabel(choice, labels)
+	case map[string]any:
+		return weightsLabel(choice, labels)
+	}
+	return noChoice
+}
+
+func labelOf(key string, labels map[string]string) string {
+	if label, stated := labels[key]; stated {
+		return label
+	}
+	return "Choice " + key
+}
+
+func listLabel(choices []any, labels map[string]string) string {
+	var names []string
+	for _, choice := range choices {
+		name := labelOf(fmt.Sprint(choice), labels)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return noChoice
+	}
+	return strings.Join(names, ", ")
+}
+
+func weightsLabel(weights map[string]any, labels map[string]string) string {
+	var keys []string
+	parsed := map[string]decimal.Decimal{}
+	whole := decimal.Zero
+	for key, value := range weights {
+		weight, err := decimal.NewFromString(fmt.Sprint(value))
+		if err != nil || !weight.IsPositive() {
+			continue
+		}
+		keys = append(keys, key)
+		parsed[key] = weight
+		whole = whole.Add(weight)
+	}
+	if len(keys) == 0 {
+		return noChoice
+	}
+	slices.SortFunc(keys, governance.CompareChoiceKeys)
+	parts := make([]string, len(keys))
+	for i, key := range keys {
+		percent := parsed[key].Mul(decimal.NewFromInt(100)).DivRound(whole, 1)
+		parts[i] = percent.String() + "% for " + labelOf(key, labels)
+	}
+	return strings.Join(parts, ", ")
+}

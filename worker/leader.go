@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/telemetry"
+	"pnyx/worker/backoff"
+	"pnyx/worker/feed"
+	"pnyx/worker/publish"
+)
+
+// releaseTimeout bounds the release of the lease at the end.
+const releaseTimeout = time.Second
+
+// Leader competes for the lease. While it holds it, it publishes, maintains the sorted
+// copies of large lists and derives events and signals.
+type Leader struct {
+	store     *cache.Store
+	lease     *cache.Lease
+	leaseTTL  time.Duration
+	interval  time.Duration
+	purge     func([]cache.Tag)
+	logger    *slog.Logger
+	leading   prometheus.Gauge
+	errors    prometheus.Counter
+	publisher *publish.Publisher
+	feed      *feed.Builder
+}
+
+// NewLeader returns a Leader that does nothing until Run. It ignores the options for
+// pages and accounts.
+func NewLeader(o Options) *Leader {
+	l := &Leader{
+		store: o.Store, lease: o.Store.NewLease(o.LeaseTTL), leaseTTL: o.LeaseTTL,
+		interval: o.PublishInterval, purge: o.Purge, logger: o.Logger,
+		leading: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_worker_leading", Help: "1 while this worker holds the lease.",
+		})),
+		errors: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_publish_errors_total", Help: "Publications that were interrupted by an error.",
+		})),
+	}
+	l.feed = feed.New(feed.Options{
+		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate, Logger: o.Logger, Errors: l.errors,
+	})
+	l.publisher = publish.New(publish.Options{
+		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,
+		Invalidate: l.invalidate, OnPublish: l.feed.Wake,
+		Logger: o.Logger, Metrics: o.Metrics, Errors: l.errors, Tracer: o.Tracer,
+	})
+	return l
+}
+
+// Run leads whenever it can acquire the lease, until ctx ends. Errors of ClickHouse and
+// Redis are logged and retried with growing pauses.
+func (l *Leader) Run(ctx context.Context) {
+	pause := l.interval
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := l.lead(ctx)
+		if time.Since(began) > backoff.Max {
+			pause = l.interval // the errors before are long over
+		}
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, cache.ErrNotLeader), errors.Is(err, publish.ErrFailedOver):
+			pause = l.interval
+		default:
+			l.errors.Inc()
+			l.logger.LogAttrs(ctx, slog.LevelError, "publication interrupted", slog.Any("error", err))
+			pause = backoff.Next(pause)
+		}
+		backoff.Wait(ctx, backoff.Jitter(pause))
+	}
+}
+
+// lead acquires the lease and works for as long as it is held. It returns the error
+// that ended it: cache.ErrNotLeader when another worker leads.
+func (l *Leader) lead(ctx context.Context) error {
+	if err := l.lease.Acquire(ctx); err != nil {
+		return err
+	}
+	l.leading.Set(1)
+	defer l.leading.Set(0)
+	ctx, cancel := context.WithCancelCause(ctx)
+	var concurrent sync.WaitGroup
+	concurrent.Go(func() { cancel(l.renewLease(ctx)) })
+	concurrent.Go(func() { l.publisher.MaintainSortedCopies(ctx) })
+	concurrent.Go(func() { l.feed.Run(ctx) })
+	err := l.publisher.Run(ctx)
+	cancel(err)
+	concurrent.Wait()
+	// Released even at shutdown, so that the next worker need not wait for the lease to
+	// expire.
+	release, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer stop()
+	return errors.Join(context.Cause(ctx), l.lease.Release(release))
+}
+
+// renewLease renews the lease until ctx ends or the lease is lost. Half of the TTL may
+// pass without a successful renewal: the work has ended before another worker can lead.
+func (l *Leader) renewLease(ctx context.Context) error {
+	renewed := time.Now()
+	for {
+		backoff.Wait(ctx, l.leaseTTL/4)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		attempt, cancel := context.WithTimeout(ctx, l.leaseTTL/4)
+		err := l.lease.Acquire(attempt)
+		cancel()
+		switch {
+		case err == nil:
+			renewed = time.Now()
+		case errors.Is(err, cache.ErrNotLeader), time.Since(renewed) > l.leaseTTL/2:
+			return err
+		}
+	}
+}
+
+// invalidate tells API nodes, and the caches in front of them, what was written. A lost
+// message only delays them: nodes poll as well, and no cache entry lives long.
+func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
+	if err := l.store.Announce(ctx); err != nil && ctx.Err() == nil {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "publication not announced", slog.Any("error", err))
+	}
+	if l.purge != nil {
+		l.purge(written.Changed())
+	}
+}

@@ -1,0 +1,329 @@
+package publish
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// in returns the moment some hours from now.
+func in(hours int) *governance.Timestamp {
+	stamp := governance.TimestampOf(now.Add(time.Duration(hours) * time.Hour))
+	return &stamp
+}
+
+func snapshotProposal(change func(*record.Proposal)) warehouse.Proposal {
+	p := record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x1"},
+		SourceID:    "dao.eth", Title: "Title", Body: "Body", VoteType: governance.SingleChoice,
+		Choices: []string{"For", "Against", "Abstain"}, StartAt: in(-48), EndAt: in(-24),
+	}
+	if change != nil {
+		change(&p)
+	}
+	return warehouse.Proposal{Proposal: p, Ref: p.Hash()}
+}
+
+func governorProposal(state string, change func(*record.Proposal)) warehouse.Proposal {
+	return snapshotProposal(func(p *record.Proposal) {
+		p.Provider, p.State = governance.Tally, state
+		if change != nil {
+			change(p)
+		}
+	})
+}
+
+// counted returns a tally of one ballot a choice, with these powers.
+func counted(powers map[string]string) ballots {
+	t := warehouse.Tally{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
+	for key, text := range powers {
+		power := decimal.RequireFromString(text)
+		t.Choices[key] = governance.Score{Votes: 1, Power: power}
+		t.Votes++
+		t.Power = t.Power.Add(power)
+	}
+	t.SupportingPower = t.Power
+	return ballots{tally: t}
+}
+
+func power(text string) *decimal.Decimal {
+	d := decimal.RequireFromString(text)
+	return &d
+}
+
+func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		proposal warehouse.Proposal
+		want     governance.Lifecycle
+		changes  *governance.Timestamp
+	}{
+		"before the start": {snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = in(1), in(2) }), governance.Pending, in(1)},
+		"between":          {snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = in(-1), in(2) }), governance.Active, in(2)},
+		"at the end":       {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(0) }), governance.Closed, nil},
+		"upstream says active but the end has passed": {
+			snapshotProposal(func(p *record.Proposal) { p.State = "active" }), governance.Closed, nil,
+		},
+		"upstream closed it early": {
+			snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(2) }), governance.Closed, nil,
+		},
+		"canceled before the start": {
+			governorProposal("canceled", func(p *record.Proposal) { p.StartAt, p.EndAt = in(1), in(2) }), governance.Closed, nil,
+		},
+		"no times, upstream says active": {
+			governorProposal("active", func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Active, nil,
+		},
+		"neither times nor state": {
+			snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Closed, nil,
+		},
+		"started, end unknown": {snapshotProposal(func(p *record.Proposal) { p.EndAt = nil }), governance.Active, nil},
+	} {
+		got := assess(c.proposal, "dao", ballots{}, now)
+		if got.lifecycle != c.want || cmp.Diff(c.changes, got.nextChangeAt) != "" {
+			t.Errorf("%s: got %s until %v, want %s until %v", name, got.lifecycle, got.nextChangeAt, c.want, c.changes)
+		}
+	}
+}
+
+func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
+	t.Parallel()
+	forWins := counted(map[string]string{"1": "10", "2": "9.999999999999999999"})
+	governor := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
+	for name, c := range map[string]struct {
+		proposal warehouse.Proposal
+		ballots  ballots
+		want     governance.Outcome
+	}{
+		"governor succeeded":                      {governorProposal("succeeded", nil), ballots{}, governance.Passed},
+		"governor queued":                         {governorProposal("queued", nil), ballots{}, governance.Passed},
+		"governor executed":                       {governorProposal("executed", nil), ballots{}, governance.Executed},
+		"governor defeated":                       {governorProposal("defeated", nil), ballots{}, governance.Failed},
+		"governor expired":                        {governorProposal("expired", nil), ballots{}, governance.Failed},
+		"governor canceled":                       {governorProposal("canceled", nil), ballots{}, governance.Canceled},
+		"governor, state unknown, quorum unknown": {governorProposal("", nil), governor, governance.Unknown},
+		"governor, state unknown, quorum reached": {
+			governorProposal("", func(p *record.Proposal) { p.Quorum = power("12") }), governor, governance.Passed,
+		},
+		"governor, against does not count towards the quorum": {
+			governorProposal("", func(p *record.Proposal) { p.Quorum = power("13") }), governor, governance.Failed,
+		},
+		"decentraland enacted":  {snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = "enacted" }), ballots{}, governance.Executed},
+		"decentraland rejected": {snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = "rejected" }), forWins, governance.Failed},
+		"decentraland finished": {snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = "finished" }), forWins, governance.Unknown},
+		"for has more":          {snapshotProposal(nil), forWins, governance.Passed},
+		"a tie fails":           {snapshotProposal(nil), counted(map[string]string{"1": "1", "2": "1"}), governance.Failed},
+		"quorum missed": {
+			snapshotProposal(func(p *record.Proposal) { p.Quorum = power("20") }), forWins, governance.Failed,
+		},
+		"everybody's power counts towards Snapshot's quorum": {
+			snapshotProposal(func(p *record.Proposal) { p.Quorum = power("19.999999999999999999") }), forWins, governance.Passed,
+		},
+		"upstream's scores win over partial ballots": {
+			snapshotProposal(func(p *record.Proposal) {
+				p.StatedVotes, p.StatedScores = new(uint64(50)), []decimal.Decimal{*power("1"), *power("2"), *power("0")}
+			}), forWins, governance.Failed,
+		},
+		"partial ballots, no scores": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(50)) }), forWins, governance.Unknown},
+		"labels that say nothing": {
+			snapshotProposal(func(p *record.Proposal) { p.Choices = []string{"Red", "Blue"} }), forWins, governance.Unknown,
+		},
+		"a type without a winner":  {snapshotProposal(func(p *record.Proposal) { p.VoteType = governance.Approval }), forWins, governance.Unknown},
+		"still open":               {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(1) }), forWins, governance.Unknown},
+		"no ballot, none expected": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), ballots{}, governance.Failed},
+	} {
+		if got := assess(c.proposal, "dao", c.ballots, now).outcome; got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestVoteReadinessAndCoverage(t *testing.T) {
+	t.Parallel()
+	held := counted(map[string]string{"1": "1"})
+	for name, c := range map[string]struct {
+		stated   *uint64
+		ballots  ballots
+		ready    bool
+		coverage governance.Coverage
+	}{
+		"ballots held, nothing stated": {nil, held, true, governance.Complete},
+		"all held":                     {new(uint64(1)), held, true, governance.Complete},
+		"upstream states more":         {new(uint64(2)), held, true, governance.Partial},
+		"upstream states none":         {new(uint64(0)), ballots{}, true, governance.Complete},
+		"none held, some stated":       {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
+		"none held, nothing stated":    {nil, ballots{}, false, governance.CoverageUnavailable},
+	} {
+		a := assess(snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") }), "dao", c.ballots, now)
+		got := a.summary()
+		if ready := got.Totals != nil; ready != c.ready || (got.Quorum != nil) != c.ready || (len(got.Choices) > 0) != c.ready {
+			t.Errorf("%s: got totals %v, quorum %v, choices %v, want ready %v", name, got.Totals, got.Quorum, got.Choices, c.ready)
+		}
+		if got.CoverageStatus != c.coverage {
+			t.Errorf("%s: got coverage %s, want %s", name, got.CoverageStatus, c.coverage)
+		}
+	}
+}
+
+func TestChoicesThatUpstreamDoesNotStateAreDerived(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stated  []string
+		ballots ballots
+		want    []governance.Choice
+		derived bool
+	}{
+		"all stated":         {[]string{"A", "B"}, counted(map[string]string{"2": "1"}), []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "B"}}, false},
+		"none stated":        {nil, counted(map[string]string{"3": "1"}), []governance.Choice{{Key: "1", Label: "Choice 1"}, {Key: "2", Label: "Choice 2"}, {Key: "3", Label: "Choice 3"}}, true},
+		"one beyond":         {[]string{"A"}, counted(map[string]string{"10": "1", "2": "1"}), []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "Choice 2"}, {Key: "10", Label: "Choice 10"}}, true},
+		"nothing to go by":   {nil, ballots{}, []governance.Choice{}, false},
+		"a gap of thousands": {nil, counted(map[string]string{"5000": "1"}), []governance.Choice{{Key: "5000", Label: "Choice 5000"}}, true},
+	} {
+		got := countBallots(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots)
+		if diff := cmp.Diff(c.want, got.choices); diff != "" {
+			t.Errorf("%s: choices (-want +got):\n%s", name, diff)
+		}
+		derived := false
+		for _, flag := range got.flags {
+			derived = derived || flag == governance.ChoicesDerived
+		}
+		if derived != c.derived {
+			t.Errorf("%s: got derived %v, want %v", name, derived, c.derived)
+		}
+	}
+}
+
+func TestTheQuorumOfAGovernorLeavesAgainstOut(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"for": "10", "against": "100", "abstain": "2"})
+	a := assess(governorProposal("defeated", func(p *record.Proposal) {
+		p.QuorumRaw, p.Quorum = "36000000000000000000", power("36")
+	}), "dao", votes, now)
+	want := &governance.Quorum{Raw: "36000000000000000000", Progress: "0.333333", Reached: false}
+	if diff := cmp.Diff(want, a.summary().Quorum); diff != "" {
+		t.Errorf("quorum (-want +got):\n%s", diff)
+	}
+}
+
+func TestACountThatDoesNotAddUpIsNoticed(t *testing.T) {
+	t.Parallel()
+	b := counted(map[string]string{"1": "1", "2": "2"})
+	if got := countBallots(snapshotProposal(nil), b); got.unbalanced != nil {
+		t.Errorf("got %v for a count that adds up", got.unbalanced)
+	}
+	b.tally.SupportingPower = *power("3.000000000000000001")
+	if got := countBallots(snapshotProposal(nil), b); got.unbalanced == nil {
+		t.Error("got no error for a count that lacks 10^-18")
+	}
+}
+
+func TestVoteTypesThatOnlyUpstreamCanCount(t *testing.T) {
+	t.Parallel()
+	b := counted(map[string]string{"1": "1", "2": "2"})
+	copeland := func(scores ...decimal.Decimal) count {
+		return countBallots(snapshotProposal(func(p *record.Proposal) {
+			p.VoteType, p.Choices, p.StatedScores = governance.Copeland, []string{"A", "B"}, scores
+		}), b)
+	}
+	if got := copeland(); len(got.totals) != 0 || got.flags[0] != governance.ScoresUnavailable || !got.ready {
+		t.Errorf("without stated scores: got totals %v, flags %v, want none and %s", got.totals, got.flags, governance.ScoresUnavailable)
+	}
+	got := copeland(*power("0.5"), *power("1.5"))
+	want := []governance.ChoiceTotal{
+		{Key: "1", Label: "A", Votes: "1", VotingPower: "0.5"}, {Key: "2", Label: "B", Votes: "1", VotingPower: "1.5"},
+	}
+	if diff := cmp.Diff(want, got.totals); diff != "" {
+		t.Errorf("with stated scores (-want +got):\n%s", diff)
+	}
+}
+
+func TestUpdatedAtIsUpstreamsOrTheLastThingThatHappened(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*record.Proposal)
+		want   *governance.Timestamp
+	}{
+		"stated":       {func(p *record.Proposal) { p.UpdatedAt = in(-100) }, in(-100)},
+		"ended":        {nil, in(-24)},
+		"not ended":    {func(p *record.Proposal) { p.EndAt = in(24) }, in(-48)},
+		"executed":     {func(p *record.Proposal) { p.Milestones = []record.Milestone{{Type: "executed", At: in(-2)}} }, in(-2)},
+		"only created": {func(p *record.Proposal) { p.CreatedAt, p.StartAt, p.EndAt = in(-5), in(5), in(9) }, in(-5)},
+		"nothing":      {func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }, nil},
+	} {
+		if got := assess(snapshotProposal(c.change), "dao", ballots{}, now).updatedAt; cmp.Diff(c.want, got) != "" {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestDAOCoverage(t *testing.T) {
+	t.Parallel()
+	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
+	forum := record.SourceRef{Provider: governance.Discourse, ID: "forum.dao.org"}
+	synced := warehouse.CatalogSource{Proposals: 1, ProposalsSyncedAt: in(-1)}
+	for name, c := range map[string]struct {
+		sources map[record.SourceRef]warehouse.CatalogSource
+		want    governance.Coverage
+	}{
+		"nothing held":             {nil, governance.CoverageUnavailable},
+		"one of two missing":       {map[record.SourceRef]warehouse.CatalogSource{space: synced}, governance.Partial},
+		"one not read to its end":  {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
+		"both read to their end":   {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
+		"ballots alone are no end": {map[record.SourceRef]warehouse.CatalogSource{space: {Proposals: 1, BallotsSyncedAt: in(-1)}}, governance.Backfilling},
+	} {
+		dao := warehouse.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space, forum}}
+		if got := daoCoverage(dao, warehouse.Catalog{Sources: c.sources}); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestDAOVoteCoverage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		total, started, ready, covered uint64
+		want                           governance.VoteCoverage
+	}{
+		"no proposals":   {0, 0, 0, 0, governance.VotesUnavailable},
+		"none has votes": {3, 3, 0, 0, governance.VotesUnavailable},
+		"some have":      {3, 3, 1, 1, governance.VotesPartial},
+		"one is partial": {3, 3, 3, 2, governance.VotesPartial},
+		"all have":       {3, 3, 3, 3, governance.VotesReady},
+		"none has begun": {3, 0, 0, 0, governance.VotesReady},
+	} {
+		totals := warehouse.DAOTotals{Started: c.started, Ready: c.ready, Covered: c.covered}
+		totals.Counts.Total = c.total
+		if got := daoVoteCoverage(totals); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestTheGlobalStatusIsWhatAllAgreeOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		statuses []governance.Coverage
+		want     governance.Coverage
+	}{
+		"none":             {nil, governance.CoverageUnavailable},
+		"all complete":     {[]governance.Coverage{governance.Complete, governance.Complete}, governance.Complete},
+		"they differ":      {[]governance.Coverage{governance.Complete, governance.CoverageUnavailable}, governance.Partial},
+		"one is filling":   {[]governance.Coverage{governance.Complete, governance.Backfilling}, governance.Backfilling},
+		"all have nothing": {[]governance.Coverage{governance.CoverageUnavailable}, governance.CoverageUnavailable},
+	} {
+		global := newGlobalStatus()
+		for _, status := range c.statuses {
+			global.add(governance.DataStatus{CoverageStatus: status, VoteCoverageStatus: governance.VotesReady})
+		}
+		if got := global.dataStatus().CoverageStatus; got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}

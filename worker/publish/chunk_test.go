@@ -1,0 +1,40 @@
+package publish
+
+import (
+	"slices"
+	"testing"
+
+	"pnyx/warehouse/record"
+)
+
+func TestAChunkHoldsSoManyProposalsAndCasts(t *testing.T) {
+	t.Parallel()
+	refs := make([]record.RefHash, proposalsAtOnce+3)
+	for i := range refs {
+		refs[i] = record.RefHash{byte(i >> 8), byte(i)}
+	}
+	largest := refs[1]
+	for name, test := range map[string]struct {
+		casts map[record.RefHash]uint64
+		want  []int
+	}{
+		"few casts":                 {nil, []int{proposalsAtOnce, 3}},
+		"one proposal is too large": {map[record.RefHash]uint64{refs[0]: 1, largest: 2 * castsAtOnce, refs[2]: 1}, []int{1, 1, proposalsAtOnce, 1}},
+		"two fill a chunk":          {map[record.RefHash]uint64{refs[0]: castsAtOnce / 2, largest: castsAtOnce / 2, refs[2]: 1}, []int{2, proposalsAtOnce, 1}},
+	} {
+		chunks := divide(refs, test.casts)
+		var got []int
+		for _, chunk := range chunks {
+			got = append(got, len(chunk))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got chunks of %v, want %v", name, got, test.want)
+		}
+		if !slices.Equal(slices.Concat(chunks...), refs) {
+			t.Errorf("%s: the chunks are not all of the proposals in their order", name)
+		}
+	}
+	if chunks := divide(nil, nil); len(chunks) != 0 {
+		t.Errorf("got %d chunks of nothing, want none", len(chunks))
+	}
+}

@@ -1,0 +1,168 @@
+package publish
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// conflictCase is a proposal and the warnings and flag that its figures lead to.
+type conflictCase struct {
+	proposal warehouse.Proposal
+	ballots  ballots
+	want     []governance.WarningCode
+	flagged  bool
+}
+
+func checkConflicts(t *testing.T, cases map[string]conflictCase) {
+	t.Helper()
+	rules := map[governance.WarningCode][]string{}
+	for _, rule := range governance.WarningRules() {
+		rules[rule.Code] = slices.Sorted(slices.Values(rule.Details))
+	}
+	for name, c := range cases {
+		got := assess(c.proposal, "dao", c.ballots, now)
+		codes := []governance.WarningCode{}
+		for _, warning := range got.conflicts {
+			codes = append(codes, warning.Code)
+			var details []string
+			for detail := range warning.Details {
+				details = append(details, detail)
+			}
+			slices.Sort(details)
+			if diff := cmp.Diff(rules[warning.Code], details); diff != "" {
+				t.Errorf("%s: details of %s (-want +got):\n%s", name, warning.Code, diff)
+			}
+		}
+		if !slices.Equal(codes, c.want) {
+			t.Errorf("%s: got %v, want %v", name, codes, c.want)
+		}
+		if flagged := slices.Contains(got.flags, governance.TotalsDifferUpstream); flagged != c.flagged {
+			t.Errorf("%s: got flags %v, want %s: %t", name, got.flags, governance.TotalsDifferUpstream, c.flagged)
+		}
+	}
+}
+
+func TestUpstreamsFiguresAreHeldAgainstTheBallots(t *testing.T) {
+	t.Parallel()
+	held := counted(map[string]string{"1": "10", "2": "0.000000000000000001"})
+	stated := func(votes uint64, total string, scores ...string) warehouse.Proposal {
+		return snapshotProposal(func(p *record.Proposal) {
+			p.StatedVotes, p.Choices = &votes, []string{"Red", "Blue"}
+			if total != "" {
+				p.StatedScoresTotal = power(total)
+			}
+			for _, score := range scores {
+				p.StatedScores = append(p.StatedScores, *power(score))
+			}
+		})
+	}
+	blank := counted(map[string]string{"1": "10"})
+	blank.tally.Votes, blank.tally.Power = 2, decimal.NewFromInt(15)
+	checkConflicts(t, map[string]conflictCase{
+		"nothing stated":             {snapshotProposal(nil), held, nil, false},
+		"all agrees":                 {stated(2, "10.000000000000000001", "10", "0.000000000000000001"), held, nil, false},
+		"floating point":             {stated(2, "10.000000009", "9.999999992", "0"), held, nil, false},
+		"beyond floating point":      {stated(2, "10.00000002"), held, []governance.WarningCode{governance.TotalDiffers}, true},
+		"one score":                  {stated(2, "", "10", "0.5"), held, []governance.WarningCode{governance.ScoresDiffer}, true},
+		"both scores":                {stated(2, "10", "5", "5"), held, []governance.WarningCode{governance.ScoresDiffer, governance.ScoresDiffer}, true},
+		"scores of other choices":    {stated(2, "", "1", "2", "3"), held, nil, false},
+		"more held than stated":      {stated(1, ""), held, []governance.WarningCode{governance.VotesDiffer}, true},
+		"ballots missing":            {stated(3, "99", "99", "0"), held, []governance.WarningCode{governance.VotesDiffer}, false},
+		"none held":                  {stated(3, "99"), ballots{}, nil, false},
+		"blank ballots in the total": {stated(2, "15"), blank, nil, false},
+		"blank ballots left out":     {stated(2, "10"), blank, nil, false},
+		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{governance.TotalDiffers}, true},
+	})
+}
+
+func TestStatesThatContradictEachOtherAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	status := func(state, status string) warehouse.Proposal {
+		return snapshotProposal(func(p *record.Proposal) { p.State, p.UpstreamStatus, p.EndAt = state, status, in(24) })
+	}
+	seen := func(p warehouse.Proposal, hours int) warehouse.Proposal {
+		p.ObservedAt = *in(hours)
+		return p
+	}
+	active := func(p *record.Proposal) { p.State = "active" }
+	checkConflicts(t, map[string]conflictCase{
+		"both say it is over":              {status("closed", "rejected"), ballots{}, nil, false},
+		"both say it is open":              {status("active", "active"), ballots{}, nil, false},
+		"over for the DAO":                 {status("active", "enacted"), ballots{}, []governance.WarningCode{governance.StatusDiffers}, false},
+		"open for the DAO":                 {status("closed", "pending"), ballots{}, []governance.WarningCode{governance.StatusDiffers}, false},
+		"a status that says neither":       {status("active", "finished"), ballots{}, nil, false},
+		"no status of its own":             {status("active", ""), ballots{}, nil, false},
+		"no state":                         {status("", "enacted"), ballots{}, nil, false},
+		"open when seen before the end":    {seen(snapshotProposal(active), -25), ballots{}, nil, false},
+		"open when seen after the end":     {seen(snapshotProposal(active), -23), ballots{}, []governance.WarningCode{governance.StateOutdated}, false},
+		"closed when seen after the end":   {seen(snapshotProposal(func(p *record.Proposal) { p.State = "closed" }), -23), ballots{}, nil, false},
+		"of the end only the day is known": {seen(snapshotProposal(func(p *record.Proposal) { p.State, p.EndDayOnly = "active", true }), -23), ballots{}, nil, false},
+	})
+}
+
+func TestAnOutcomeThatTheVotesDoNotBearOutIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	won := counted(map[string]string{"1": "10", "2": "1"})
+	lost := counted(map[string]string{"1": "1", "2": "10"})
+	governor := counted(map[string]string{"for": "10", "against": "1", "abstain": "0"})
+	status := func(status string) warehouse.Proposal {
+		return snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = status })
+	}
+	quorum := func(p *record.Proposal) { p.Quorum = power("11") }
+	differs := []governance.WarningCode{governance.OutcomeDiffersFromVotes}
+	checkConflicts(t, map[string]conflictCase{
+		"rejected and lost":                {status("rejected"), lost, nil, false},
+		"rejected but won":                 {status("rejected"), won, differs, false},
+		"enacted and won":                  {status("enacted"), won, nil, false},
+		"enacted but lost":                 {status("enacted"), lost, differs, false},
+		"won, but there was no budget":     {status("out_of_budget"), won, nil, false},
+		"won, but deleted":                 {status("deleted"), won, nil, false},
+		"nothing stated":                   {status(""), won, nil, false},
+		"executed without a quorum":        {governorProposal("executed", quorum), governor, differs, false},
+		"defeated for want of a quorum":    {governorProposal("defeated", quorum), governor, nil, false},
+		"won, but expired":                 {governorProposal("expired", func(p *record.Proposal) { p.Quorum = power("1") }), governor, nil, false},
+		"the Governor's quorum is unknown": {governorProposal("defeated", nil), governor, nil, false},
+		"ballots missing": {
+			governorProposal("executed", func(p *record.Proposal) { p.Quorum, p.StatedVotes = power("11"), new(uint64(9)) }), governor,
+			[]governance.WarningCode{governance.VotesDiffer},
+			false,
+		},
+	})
+}
+
+func TestTheSameProposalElsewhereIsCompared(t *testing.T) {
+	t.Parallel()
+	elsewhere := assess(governorProposal("executed", func(p *record.Proposal) { p.Title = " # renew  the Budget" }), "dao", ballots{}, now)
+	for name, c := range map[string]struct {
+		title, status string
+		want          []governance.WarningCode
+	}{
+		"alike":                  {"Renew the budget", "enacted", nil},
+		"passed, then executed":  {"Renew the budget", "passed", nil},
+		"another title":          {"Renew the budget again", "passed", []governance.WarningCode{governance.TitleDiffers}},
+		"no title":               {"", "passed", nil},
+		"another outcome":        {"Renew the budget", "rejected", []governance.WarningCode{governance.OutcomeDiffers}},
+		"no outcome":             {"Renew the budget", "finished", nil},
+		"neither title nor fate": {"Other", "deleted", []governance.WarningCode{governance.TitleDiffers, governance.OutcomeDiffers}},
+	} {
+		here := assess(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
+		got := here.evidence([]*assessment{&elsewhere}).Warnings
+		var codes []governance.WarningCode
+		for _, warning := range got {
+			codes = append(codes, warning.Code)
+			if warning.Details["proposalKey"] != string(elsewhere.key) || warning.Details["provider"] != "tally" {
+				t.Errorf("%s: got %v, want the other proposal named", name, warning.Details)
+			}
+		}
+		if !slices.Equal(codes, c.want) {
+			t.Errorf("%s: got %v, want %v", name, codes, c.want)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// errUnbalanced is a count whose choices do not sum to its ballots.
+var errUnbalanced = errors.New("choices do not sum to the ballots")
+
+// mostDerivedChoices bounds how many gaps between choices that upstream does not
+// state are filled in.
+const mostDerivedChoices = 100
+
+// ballots is what the warehouse counted of one proposal.
+type ballots struct {
+	tally    warehouse.Tally
+	rankings []governance.Ranking
+}
+
+// count is the result of a vote as published.
+type count struct {
+	choices []governance.Choice
+	// ready says whether the vote summary has numbers: the fields below are only
+	// worth something then.
+	ready    bool
+	coverage governance.Coverage
+	votes    uint64
+	power    decimal.Decimal
+	// supporting is the power of the ballots that support some choice.
+	supporting decimal.Decimal
+	totals     []governance.ChoiceTotal
+	// scores are what totals show, in order of choices; empty where nobody can
+	// count.
+	scores      []governance.Score
+	quorum      *governance.Quorum
+	lastVotedAt *governance.Timestamp
+	flags       []governance.QualityFlag
+	votedIn     map[warehouse.Month]uint64
+	// decidable says whether counts and quorum tell the outcome; decisive holds
+	// the scores to go by, in order of choices.
+	decidable bool
+	// decidedByScores says that those are upstream's own.
+	decidedByScores bool
+	decisive        []decimal.Decimal
+	quorumReached   bool
+	// unbalanced is set when the choices do not sum to the ballots.
+	unbalanced error
+}
+
+// countBallots counts a proposal's ballots by the rule of its vote type.
+func countBallots(p warehouse.Proposal, b ballots) count {
+	t := b.tally
+	c := count{votes: t.Votes, power: t.Power, supporting: t.SupportingPower, lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn}
+	c.ready = t.Votes > 0 || p.StatedVotes != nil && *p.StatedVotes == 0
+	c.coverage = coverageOf(c.ready, t.Votes, p.StatedVotes)
+	c.flags = ballotFlags(t, c.coverage)
+
+	var derived bool
+	c.choices, derived = choicesOf(p, t)
+	if derived {
+		c.flags = append(c.flags, governance.ChoicesDerived)
+	}
+	scores, countable := scoresOf(p, b, c.choices)
+	if !countable && c.ready {
+		c.flags = append(c.flags, governance.ScoresUnavailable)
+	}
+	if countable {
+		c.totals = choiceTotals(c.choices, scores)
+		for _, choice := range c.choices {
+			c.scores = append(c.scores, scores[choice.Key])
+		}
+		c.unbalanced = checkBalance(p, t, c.choices, scores)
+	} else {
+		c.totals = []governance.ChoiceTotal{}
+	}
+	c.decide(p, scores)
+	return c
+}
+
+func coverageOf(ready bool, held uint64, stated *uint64) governance.Coverage {
+	switch {
+	case !ready:
+		return governance.CoverageUnavailable
+	case stated != nil && *stated > held:
+		return governance.Partial
+	}
+	return governance.Complete
+}
+
+func ballotFlags(t warehouse.Tally, coverage governance.Coverage) []governance.QualityFlag {
+	return raised(map[governance.QualityFlag]bool{
+		governance.BallotsMissing: coverage == governance.CoverageUnavailable,
+		governance.BallotsPartial: coverage == governance.Partial,
+		governance.BallotsUndated: t.Undated > 0,
+		governance.BallotsDayOnly: t.DayOnly > 0,
+		governance.RecastsPresent: t.Recast,
+		governance.PowerRounded:   t.Rounded > 0,
+	})
+}
+
+// raised returns the flags that apply.
+func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
+	maps.DeleteFunc(flags, func(_ governance.QualityFlag, applies bool) bool { return !applies })
+	return slices.Collect(maps.Keys(flags))
+}
+
+// choicesOf returns the choices that upstream states and those beyond them that
+// ballots support, and whether there are such. Where upstream states none, the
+// positions before the last one supported are choices too.
+func choicesOf(p warehouse.Proposal, t warehouse.Tally) (choices []governance.Choice, derived bool) {
+	choices = []governance.Choice{}
+	known := map[string]bool{}
+	for i, label := range p.Choices {
+		key := governance.ChoiceKey(p.Provider, i)
+		known[key] = true
+		choices = append(choices, governance.Choice{Key: key, Label: label})
+	}
+	for _, key := range unstatedKeys(p, t) {
+		if !known[key] {
+			derived = true
+			choices = append(choices, governance.Choice{Key: key, Label: "Choice " + key})
+		}
+	}
+	return choices, derived
+}
+
+func unstatedKeys(p warehouse.Proposal, t warehouse.Tally) []string {
+	var keys []string
+	for key := range t.Choices {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, governance.CompareChoiceKeys)
+	if len(p.Choices) > 0 || len(keys) == 0 {
+		return keys
+	}
+	last, err := strconv.Atoi(keys[len(keys)-1])
+	if err != nil || last > mostDerivedChoices {
+		return keys
+	}
+	keys = keys[:0]
+	for position := range last {
+		keys = append(keys, governance.ChoiceKey(p.Provider, position))
+	}
+	return keys
+}
+
+// scoresOf counts by vote type. It says no where only upstream could count, and
+// does not state its scores.
+func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map[string]governance.Score, bool) {
+	switch p.VoteType {
+	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
+		return b.tally.Choices, true
+	case governance.RankedChoice:
+		return governance.RunOff(b.rankings, governance.CompareChoiceKeys), true
+	case governance.Quadratic:
+		return quadraticScores(b.tally, choices), true
+	case governance.Copeland:
+	}
+	if len(p.StatedScores) == 0 || len(p.StatedScores) != len(choices) {
+		return nil, false
+	}
+	scores := map[string]governance.Score{}
+	for i, choice := range choices {
+		scores[choice.Key] = governance.Score{
+			Votes: b.tally.Choices[choice.Key].Votes, Power: p.StatedScores[i],
+		}
+	}
+	return scores, true
+}
+
+func quadraticScores(t warehouse.Tally, choices []governance.Choice) map[string]governance.Score {
+	roots := make([]decimal.Decimal, len(choices))
+	for i, choice := range choices {
+		roots[i] = t.RootSums[choice.Key]
+	}
+	scores := map[string]governance.Score{}
+	for i, power := range governance.QuadraticScores(t.SupportingPower, roots) {
+		key := choices[i].Key
+		scores[key] = governance.Score{Votes: t.Choices[key].Votes, Power: power}
+	}
+	return scores
+}
+
+func choiceTotals(choices []governance.Choice, scores map[string]governance.Score) []governance.ChoiceTotal {
+	totals := make([]governance.ChoiceTotal, len(choices))
+	for i, choice := range choices {
+		score := scores[choice.Key]
+		totals[i] = governance.ChoiceTotal{
+			Key: choice.Key, Label: choice.Label,
+			Votes: governance.CountOf(score.Votes), VotingPower: governance.DecimalOf(score.Power),
+		}
+	}
+	return totals
+}
+
+// checkBalance holds the sum over choices against the ballots, for the vote types
+// in which each ballot's power is given out once.
+func checkBalance(
+	p warehouse.Proposal, t warehouse.Tally, choices []governance.Choice, scores map[string]governance.Score,
+) error {
+	givenOutOnce := []governance.VoteType{
+		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,
+	}
+	if !slices.Contains(givenOutOnce, p.VoteType) {
+		return nil
+	}
+	sum := decimal.Zero
+	for _, choice := range choices {
+		sum = sum.Add(scores[choice.Key].Power)
+	}
+	if !sum.Equal(t.SupportingPower) {
+		return fmt.Errorf("%w: %s over choices, %s over ballots", errUnbalanced, sum, t.SupportingPower)
+	}
+	return nil
+}
+
+// decide fills in the quorum and what the outcome can be derived from.
+func (c *count) decide(p warehouse.Proposal, scores map[string]governance.Score) {
+	counted := governance.QuorumPower(p.Provider, c.power, func(choiceKey string) decimal.Decimal {
+		return scores[choiceKey].Power
+	})
+	if c.ready && p.Quorum != nil {
+		progress, reached := governance.Progress(counted, *p.Quorum)
+		c.quorum = &governance.Quorum{Raw: p.QuorumRaw, Progress: progress, Reached: reached}
+	}
+	if p.VoteType != governance.SingleChoice && p.VoteType != governance.Basic {
+		return
+	}
+	stated := p.Provider == governance.Snapshot && len(p.StatedScores) > 0 && len(p.StatedScores) == len(c.choices)
+	switch {
+	case stated:
+		c.decisive, c.decidedByScores = p.StatedScores, true
+		counted = decimal.Sum(decimal.Zero, p.StatedScores...)
+	case c.coverage == governance.Complete:
+		c.decisive = make([]decimal.Decimal, len(c.choices))
+		for i, choice := range c.choices {
+			c.decisive[i] = scores[choice.Key].Power
+		}
+	default:
+		return
+	}
+	// A Governor always has a quorum: one that is not published is not known.
+	c.decidable = p.Quorum != nil || p.Provider == governance.Snapshot
+	c.quorumReached = p.Quorum == nil || counted.GreaterThanOrEqual(*p.Quorum)
+}

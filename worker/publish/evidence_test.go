@@ -1,0 +1,138 @@
+package publish
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// sources returns where the evidence says that each field came from.
+func sources(p warehouse.Proposal, ballots ballots) map[string]governance.Provenance {
+	p.ObservedAt = *in(-10)
+	a := assess(p, "dao", ballots, now)
+	found := map[string]governance.Provenance{}
+	for _, field := range a.evidence(nil).Provenance {
+		found[field.Field] = field
+	}
+	return found
+}
+
+func TestProvenanceNamesTheRecordOfEachFieldThatIsThere(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"1": "2", "2": "1"})
+	votes.tally.ObservedAt = *in(-5)
+	own := func(field, statement string) governance.Provenance {
+		return governance.Provenance{Field: field, Source: "dao.eth/proposals/0x1" + statement, Provider: governance.Snapshot, ObservedAt: *in(-10)}
+	}
+	byVotes := func(field string) governance.Provenance {
+		p := own(field, "/votes")
+		p.ObservedAt = *in(-5)
+		return p
+	}
+	got := sources(snapshotProposal(func(p *record.Proposal) { p.QuorumRaw, p.Quorum = "3", power("3") }), votes)
+	want := map[string]governance.Provenance{
+		"title": own("title", ""), "bodyText": own("bodyText", ""), "choices": own("choices", ""),
+		"quorumRaw": own("quorumRaw", ""), "startAt": own("startAt", ""), "endAt": own("endAt", ""),
+		"lifecycleStatus": own("lifecycleStatus", "#start,end"),
+		"outcome":         byVotes("outcome"), "ballots": byVotes("ballots"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("provenance (-want +got):\n%s", diff)
+	}
+
+	got = sources(snapshotProposal(func(p *record.Proposal) {
+		*p = record.Proposal{ProposalRef: p.ProposalRef, SourceID: p.SourceID}
+	}), ballots{})
+	if diff := cmp.Diff(map[string]governance.Provenance{"lifecycleStatus": own("lifecycleStatus", "")}, got); diff != "" {
+		t.Errorf("provenance where nothing is stated (-want +got):\n%s", diff)
+	}
+}
+
+func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"1": "2", "2": "1"})
+	for name, c := range map[string]struct {
+		proposal warehouse.Proposal
+		field    string
+		want     string
+	}{
+		"Tally's status":            {governorProposal("defeated", nil), "outcome", "#status"},
+		"the end by Tally's status": {governorProposal("canceled", nil), "lifecycleStatus", "#status"},
+		"open by Tally's status": {
+			governorProposal("active", func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), "lifecycleStatus", "#status",
+		},
+		"the DAO's own status": {snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = "enacted" }), "outcome", "#source_status"},
+		"the end by the DAO's own status": {
+			snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus, p.State = "enacted", "active" }), "lifecycleStatus", "#source_status",
+		},
+		"the end by Snapshot's state": {snapshotProposal(func(p *record.Proposal) { p.State = "closed" }), "lifecycleStatus", "#state"},
+		"upstream's scores": {
+			snapshotProposal(func(p *record.Proposal) {
+				p.StatedScores = []decimal.Decimal{*power("1"), *power("2"), *power("0")}
+			}), "outcome", "#scores",
+		},
+		"choices that only ballots tell of": {snapshotProposal(func(p *record.Proposal) { p.Choices = nil }), "choices", "/votes"},
+	} {
+		got := sources(c.proposal, votes)[c.field]
+		if want := "dao.eth/proposals/0x1" + c.want; got.Source != want {
+			t.Errorf("%s: got %q, want %q", name, got.Source, want)
+		}
+	}
+}
+
+func TestACountIsAsNewAsTheNewestOfBallotsAndProposal(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"1": "2", "2": "1"})
+	votes.tally.ObservedAt = *in(-20)
+	got := sources(snapshotProposal(nil), votes)
+	if got["outcome"].ObservedAt != *in(-10) || got["ballots"].ObservedAt != *in(-20) {
+		t.Errorf("got %+v and %+v, want the proposal's time for the outcome and the ballots' own for them", got["outcome"], got["ballots"])
+	}
+}
+
+func TestFlagsSayWhatIsKnownOfTheBallots(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*warehouse.Tally)
+		flag   governance.QualityFlag
+	}{
+		"none held": {func(tally *warehouse.Tally) { *tally = warehouse.Tally{} }, governance.BallotsMissing},
+		"recast":    {func(tally *warehouse.Tally) { tally.Recast = true }, governance.RecastsPresent},
+		"undated":   {func(tally *warehouse.Tally) { tally.Undated = 1 }, governance.BallotsUndated},
+		"day only":  {func(tally *warehouse.Tally) { tally.DayOnly = 1 }, governance.BallotsDayOnly},
+		"rounded":   {func(tally *warehouse.Tally) { tally.Rounded = 1 }, governance.PowerRounded},
+	} {
+		votes := counted(map[string]string{"1": "2"})
+		a := assess(snapshotProposal(nil), "dao", votes, now)
+		if slices.Contains(a.flags, c.flag) {
+			t.Errorf("%s: flagged %s without a reason", name, c.flag)
+		}
+		c.change(&votes.tally)
+		a = assess(snapshotProposal(nil), "dao", votes, now)
+		if !slices.Contains(a.evidence(nil).QualityFlags, c.flag) {
+			t.Errorf("%s: got flags %v, want %s among them", name, a.flags, c.flag)
+		}
+	}
+}
+
+func TestNumbersThatAreWithheldAreNotHeldAgainstUpstreams(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"1": "2"})
+	a := assess(snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), "dao", votes, now)
+	a.withhold()
+	got := a.evidence(nil)
+	if len(got.Warnings) > 0 || slices.Contains(got.QualityFlags, governance.TotalsDifferUpstream) || !slices.Contains(got.QualityFlags, governance.TotalsDisagree) {
+		t.Errorf("got warnings %v, flags %v, want %s and nothing about figures", got.Warnings, got.QualityFlags, governance.TotalsDisagree)
+	}
+}
+
+func assessed(p warehouse.Proposal) *assessment {
+	a := assess(p, "dao", ballots{}, now)
+	return &a
+}

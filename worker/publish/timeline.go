@@ -1,0 +1,42 @@
+package publish
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// timelines returns the DAO's timelines from the first month with a value to the
+// last, those between filled in.
+func (a daoAssessment) timelines() []governance.Timeline {
+	return []governance.Timeline{
+		{DAOID: a.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(a.totals.CreatedIn)},
+		{DAOID: a.dao.ID, Metric: governance.VotesCast, Buckets: buckets(a.totals.VotedIn)},
+	}
+}
+
+func buckets(counts map[warehouse.Month]uint64) []governance.TimelineBucket {
+	filled := []governance.TimelineBucket{}
+	if len(counts) == 0 {
+		return filled
+	}
+	months := slices.Sorted(maps.Keys(counts))
+	for month := months[0]; month <= months[len(months)-1]; month = next(month) {
+		filled = append(filled, governance.TimelineBucket{
+			Month: fmt.Sprintf("%04d-%02d", month/100, month%100),
+			Value: governance.CountOf(counts[month]),
+		})
+	}
+	return filled
+}
+
+// next returns the month after.
+func next(month warehouse.Month) warehouse.Month {
+	if month%100 == 12 {
+		return month + 100 - 11
+	}
+	return month + 1
+}
