@@ -29,7 +29,7 @@ type office struct {
 func (o office) issue(ctx context.Context, t *warehouse.Token) (raw string, err error) {
 	t.ID, t.CreatedAt = access.NewID(), time.Now().UTC().Truncate(time.Millisecond)
 	raw = access.NewToken(t.ID)
-	t.Verifier = access.VerifierOf(raw)
+	t.Hash = access.VerifierOf(raw)
 	if err := o.warehouse.PutToken(ctx, *t); err != nil {
 		return "", err
 	}
@@ -43,8 +43,8 @@ func (o office) rotate(ctx context.Context, t *warehouse.Token, overlap time.Dur
 		return "", fmt.Errorf("token %s is revoked", t.ID)
 	}
 	raw = access.NewToken(t.ID)
-	t.Previous, t.PreviousUntil = t.Verifier, time.Now().Add(max(0, overlap))
-	t.Verifier = access.VerifierOf(raw)
+	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(max(0, overlap))
+	t.Hash = access.VerifierOf(raw)
 	if err := o.warehouse.PutToken(ctx, *t); err != nil {
 		return "", err
 	}

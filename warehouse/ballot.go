@@ -16,15 +16,15 @@ func ballotTable() table {
 			"roots", "choice_key", "raw_choice", "voted_at", "voted_day_only", "tx_hash", "reason",
 		},
 		values: func(into []any, r record.Record) ([]any, error) {
-			b, err := as[*record.Ballot](r)
+			b, err := recordAs[*record.Ballot](r)
 			if err != nil {
 				return nil, err
 			}
 			// Pointers spare a copy on the heap each; low cardinality takes none.
 			return append(into,
 				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
-				texts(b.Choices), decimals(b.Shares), decimals(b.Roots), b.ChoiceKey, &b.RawChoice,
-				nullableTime(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
+				nonNilTexts(b.Choices), nonNilDecimals(b.Shares), nonNilDecimals(b.Roots), b.ChoiceKey, &b.RawChoice,
+				timeOrNull(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
 			), nil
 		},
 	}

@@ -9,21 +9,21 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 )
 
-// rowsABallot is how many rows are looked at for each ballot of a first page: most
+// rowsPerBallot is how many rows are looked at for each ballot of a first page: most
 // voters have one, those who have voted again have more.
-const rowsABallot = 4
+const rowsPerBallot = 4
 
 // firstBallots reads a first page from the table itself without sorting all of it.
 // Whoever is on the page has a row among the first ones, be it superseded or not; the
 // ballots of those voters that count are what the page is made of, down to where the
 // rows that were looked at end.
-func (w *Warehouse) firstBallots(ctx context.Context, at BallotsAt, order ballotOrder, limit int) ([]LatestBallot, error) {
-	first, err := w.firstRows(ctx, at, order, rowsABallot*limit)
+func (w *Warehouse) firstBallots(ctx context.Context, at BallotSource, order ballotOrder, limit int) ([]LatestBallot, error) {
+	first, err := w.firstRows(ctx, at, order, rowsPerBallot*limit)
 	if err != nil || len(first) == 0 {
 		return nil, err
 	}
 	condition, args := "1", []any(nil)
-	complete := len(first) < rowsABallot*limit
+	complete := len(first) < rowsPerBallot*limit
 	if !complete {
 		last := first[len(first)-1]
 		condition, args = "("+order.column+", voter) >= ("+order.value+", {voter:String})", last.args()
@@ -37,16 +37,16 @@ func (w *Warehouse) firstBallots(ctx context.Context, at BallotsAt, order ballot
 }
 
 // firstRows returns the places of the first rows, superseded ones included.
-func (w *Warehouse) firstRows(ctx context.Context, at BallotsAt, order ballotOrder, most int) ([]boundary, error) {
+func (w *Warehouse) firstRows(ctx context.Context, at BallotSource, order ballotOrder, most int) ([]keyset, error) {
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("ballot_first_voters"), order.place, order.text),
-		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindNoTime())
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindUnknownTime())
 	if err != nil {
 		return nil, fmt.Errorf("read the first rows of ballots: %w", err)
 	}
 	defer rows.Close()
-	var first []boundary
+	var first []keyset
 	for rows.Next() {
-		var b boundary
+		var b keyset
 		if err := rows.Scan(&b.voter, &b.text); err != nil {
 			return nil, fmt.Errorf("read the first rows of ballots: %w", err)
 		}
@@ -57,7 +57,7 @@ func (w *Warehouse) firstRows(ctx context.Context, at BallotsAt, order ballotOrd
 
 // ballotsOfVoters is ballotRange of those who have one of some rows.
 func (w *Warehouse) ballotsOfVoters(
-	ctx context.Context, at BallotsAt, order ballotOrder, condition string, limit int, first []boundary, args ...any,
+	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, first []keyset, args ...any,
 ) ([]LatestBallot, error) {
 	voters, err := ext.NewTable("first_voters", ext.Column("voter", "String"))
 	if err != nil {

@@ -104,7 +104,7 @@ func (h *history) checkTally(t *testing.T, w *warehouse.Warehouse) {
 // checkFirst holds the first pages against the history.
 func (h *history) checkFirst(t *testing.T, w *warehouse.Warehouse, limit int) {
 	t.Helper()
-	place := warehouse.BallotsAt{Ref: ref(h.proposal).Hash()}
+	place := warehouse.BallotSource{Ref: ref(h.proposal).Hash()}
 	byPower, err := w.BallotsByPower(t.Context(), place, nil, limit)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestAVoterWhoTookMuchBackDoesNotPushOthersOffTheFirstPage(t *testing.T) {
 		records = append(records, ballot("p", fmt.Sprintf("0xb%d", n), fmt.Sprintf("b%d", n), "1", fmt.Sprint(10+n), early))
 	}
 	appendAll(t, w, records...)
-	page, err := w.BallotsByPower(t.Context(), warehouse.BallotsAt{Ref: ref("p").Hash()}, nil, 3)
+	page, err := w.BallotsByPower(t.Context(), warehouse.BallotSource{Ref: ref("p").Hash()}, nil, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

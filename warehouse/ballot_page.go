@@ -26,9 +26,9 @@ type LatestBallot struct {
 	TxHash    string
 }
 
-// BallotsAt says where to read a proposal's ballots: in the copy of a generation,
+// BallotSource says where to read a proposal's ballots: in the copy of a generation,
 // or, where that is zero, in the table itself.
-type BallotsAt struct {
+type BallotSource struct {
 	Ref        record.RefHash
 	Generation uint64
 }
@@ -46,38 +46,38 @@ type TimePosition struct {
 	Voter   string
 }
 
-// noTime stands for an unknown time in ordered_ballots, before any that is known.
-var noTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
+// unknownTime stands for an unknown time in ordered_ballots, before any that is known.
+var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// boundNoTime is noTime in SQL, where bindNoTime is among the parameters.
-const boundNoTime = "{no_time:DateTime64(3, 'UTC')}"
+// unknownTimeSQL is unknownTime in SQL, where bindUnknownTime is among the parameters.
+const unknownTimeSQL = "{no_time:DateTime64(3, 'UTC')}"
 
-func bindNoTime() driver.NamedValue {
-	return clickhouse.Named("no_time", noTime.Format(time.DateTime))
+func bindUnknownTime() driver.NamedValue {
+	return clickhouse.Named("no_time", unknownTime.Format(time.DateTime))
 }
 
 // BallotsByPower returns the first limit ballots after a place, or of all when it
 // is nil: the highest power first, equal powers by voter, descending.
 func (w *Warehouse) BallotsByPower(
-	ctx context.Context, at BallotsAt, after *PowerPosition, limit int,
+	ctx context.Context, at BallotSource, after *PowerPosition, limit int,
 ) ([]LatestBallot, error) {
 	if after == nil {
 		return w.ballotPage(ctx, at, byPower(), limit, nil)
 	}
-	return w.ballotPage(ctx, at, byPower(), limit, &boundary{text: after.Power.String(), voter: after.Voter})
+	return w.ballotPage(ctx, at, byPower(), limit, &keyset{text: after.Power.String(), voter: after.Voter})
 }
 
 // BallotsByTime returns the first limit ballots after a place, or of all when it
 // is nil: the newest first, those without a time last, equal ones by voter,
 // descending.
 func (w *Warehouse) BallotsByTime(
-	ctx context.Context, at BallotsAt, after *TimePosition, limit int,
+	ctx context.Context, at BallotSource, after *TimePosition, limit int,
 ) ([]LatestBallot, error) {
 	if after == nil {
 		return w.ballotPage(ctx, at, byTime(), limit, nil)
 	}
-	moment := timeOrNone(after.VotedAt).UnixMilli()
-	return w.ballotPage(ctx, at, byTime(), limit, &boundary{text: strconv.FormatInt(moment, 10), voter: after.Voter})
+	moment := timeOrUnknown(after.VotedAt).UnixMilli()
+	return w.ballotPage(ctx, at, byTime(), limit, &keyset{text: strconv.FormatInt(moment, 10), voter: after.Voter})
 }
 
 // ballotOrder is what ballots are sorted by before they are by voter, both descending.
@@ -95,15 +95,15 @@ func byPower() ballotOrder {
 
 func byTime() ballotOrder {
 	return ballotOrder{
-		column: "voted_at", place: "ifNull(voted_at, " + boundNoTime + ")",
+		column: "voted_at", place: "ifNull(voted_at, " + unknownTimeSQL + ")",
 		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
 	}
 }
 
-// boundary is a place in an order: the text of {value}, and a voter.
-type boundary struct{ text, voter string }
+// keyset is a place in an order: the text of {value}, and a voter.
+type keyset struct{ text, voter string }
 
-func (b boundary) args() []any {
+func (b keyset) args() []any {
 	return []any{clickhouse.Named("value", b.text), clickhouse.Named("voter", b.voter)}
 }
 
@@ -111,7 +111,7 @@ func (b boundary) args() []any {
 // primary key that lie beyond it, so that a page is a few granules however many ballots
 // have equal power; a comparison of pairs would be a scan.
 func (w *Warehouse) ballotPage(
-	ctx context.Context, at BallotsAt, order ballotOrder, limit int, after *boundary,
+	ctx context.Context, at BallotSource, order ballotOrder, limit int, after *keyset,
 ) ([]LatestBallot, error) {
 	switch {
 	case after == nil && at.Generation == 0:
@@ -126,7 +126,7 @@ func (w *Warehouse) ballotPage(
 // ballotRange reads the ballots that a condition lets through. The text of the
 // query is put together from constants of this file; every value is bound.
 func (w *Warehouse) ballotRange(
-	ctx context.Context, at BallotsAt, order ballotOrder, condition string, limit int, args ...any,
+	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
 	from, settings := "("+query("ballot_page_all")+")", ""
 	if at.Generation != 0 {
@@ -140,10 +140,10 @@ func (w *Warehouse) ballotRange(
 const oneThread = "SETTINGS max_threads = 1"
 
 func (w *Warehouse) selectBallots(
-	ctx context.Context, sql string, at BallotsAt, limit int, args ...any,
+	ctx context.Context, sql string, at BallotSource, limit int, args ...any,
 ) ([]LatestBallot, error) {
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
-		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), bindNoTime())
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), bindUnknownTime())
 	rows, err := w.conn.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read a page of ballots: %w", err)
@@ -160,7 +160,7 @@ func scanBallots(rows driver.Rows) ([]LatestBallot, error) {
 		if err := rows.Scan(&b.Voter, &b.VoteID, &b.ChoiceKey, &b.RawChoice, &b.Power, &votedAt, &b.TxHash); err != nil {
 			return nil, fmt.Errorf("read a ballot: %w", err)
 		}
-		b.VotedAt = knownTime(votedAt)
+		b.VotedAt = timestampOrNil(votedAt)
 		page = append(page, b)
 	}
 	return page, rows.Err()

@@ -13,28 +13,28 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// leastAbandoned is when an open batch is taken for one that nobody will seal, at
+// minAbandonedAge is when an open batch is taken for one that nobody will seal, at
 // the earliest.
-const leastAbandoned = 2 * time.Minute
+const minAbandonedAge = 2 * time.Minute
 
-// Touched is what a set of batches changes.
-type Touched struct {
+// Changes is what a set of batches changes.
+type ChangeSet struct {
 	Proposals map[record.RefHash]bool
 	Sources   map[record.SourceRef]bool
 }
 
-// NewTouched returns a Touched that holds nothing.
-func NewTouched() Touched {
-	return Touched{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
+// NewChangeSet returns a Touched that holds nothing.
+func NewChangeSet() ChangeSet {
+	return ChangeSet{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
 }
 
 // Empty says whether nothing is touched.
-func (t Touched) Empty() bool {
+func (t ChangeSet) Empty() bool {
 	return len(t.Proposals) == 0 && len(t.Sources) == 0
 }
 
 // add notes what a record with this key changes.
-func (t Touched) add(r record.Record, key []string) {
+func (t ChangeSet) add(r record.Record, key []string) {
 	switch r := r.(type) {
 	case *record.DAO:
 		for _, source := range r.Sources {
@@ -59,32 +59,32 @@ func (t Touched) add(r record.Record, key []string) {
 type batch struct {
 	id      uuid.UUID
 	run     Import
-	touched Touched
+	changes ChangeSet
 }
 
 // openBatch announces what is about to be written.
-func (w *Warehouse) openBatch(ctx context.Context, run Import, touched Touched) (batch, error) {
-	b := batch{id: uuid.New(), run: run, touched: touched}
+func (w *Warehouse) openBatch(ctx context.Context, run Import, touched ChangeSet) (batch, error) {
+	b := batch{id: uuid.New(), run: run, changes: touched}
 	if err := w.journal(ctx, b, false); err != nil {
-		return batch{}, fmt.Errorf("open batch: %w", fault(err))
+		return batch{}, fmt.Errorf("open batch: %w", classifyError(err))
 	}
 	return b, nil
 }
 
-// sealBatch says that everything a batch announced is written.
-func (w *Warehouse) sealBatch(ctx context.Context, b batch) error {
+// commitBatch says that everything a batch announced is written.
+func (w *Warehouse) commitBatch(ctx context.Context, b batch) error {
 	if err := w.journal(ctx, b, true); err != nil {
-		return fmt.Errorf("seal batch: %w", fault(err))
+		return fmt.Errorf("seal batch: %w", classifyError(err))
 	}
 	return nil
 }
 
 func (w *Warehouse) journal(ctx context.Context, b batch, sealed bool) error {
-	hashes := make([]string, 0, len(b.touched.Proposals))
-	for hash := range b.touched.Proposals {
+	hashes := make([]string, 0, len(b.changes.Proposals))
+	for hash := range b.changes.Proposals {
 		hashes = append(hashes, string(hash[:]))
 	}
-	providers, ids := splitRefs(slices.Collect(maps.Keys(b.touched.Sources)))
+	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
 	var state uint8
 	if sealed {
 		state = 1
@@ -106,55 +106,55 @@ func (w *Warehouse) journal(ctx context.Context, b batch, sealed bool) error {
 func (w *Warehouse) openImports(ctx context.Context) (map[uuid.UUID]bool, error) {
 	rows, err := w.conn.Query(ctx, query("batch_open_imports"))
 	if err != nil {
-		return nil, fmt.Errorf("read open batches: %w", fault(err))
+		return nil, fmt.Errorf("read open batches: %w", classifyError(err))
 	}
 	defer rows.Close()
 	open := map[uuid.UUID]bool{}
 	for rows.Next() {
 		var id uuid.UUID
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read open batches: %w", fault(err))
+			return nil, fmt.Errorf("read open batches: %w", classifyError(err))
 		}
 		open[id] = true
 	}
-	return open, fault(rows.Err())
+	return open, classifyError(rows.Err())
 }
 
-// SealedBatch is a batch that a publisher can take.
-type SealedBatch struct {
-	ID       uuid.UUID
-	SealedAt time.Time
-	Touched  Touched
+// CommittedBatch is a batch that a publisher can take.
+type CommittedBatch struct {
+	ID          uuid.UUID
+	CommittedAt time.Time
+	Changes     ChangeSet
 }
 
-// Sealed returns the batches sealed at or after since, the oldest first.
-func (w *Warehouse) Sealed(ctx context.Context, since time.Time) ([]SealedBatch, error) {
+// CommittedBatches returns the batches sealed at or after since, the oldest first.
+func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]CommittedBatch, error) {
 	rows, err := w.conn.Query(ctx, query("batch_committed"), since.UnixMicro())
 	if err != nil {
 		return nil, fmt.Errorf("read sealed batches: %w", err)
 	}
 	defer rows.Close()
-	var batches []SealedBatch
+	var batches []CommittedBatch
 	for rows.Next() {
-		b := SealedBatch{Touched: NewTouched()}
+		b := CommittedBatch{Changes: NewChangeSet()}
 		var hashes, providers, ids []string
-		if err := rows.Scan(&b.ID, &b.SealedAt, &hashes, &providers, &ids); err != nil {
+		if err := rows.Scan(&b.ID, &b.CommittedAt, &hashes, &providers, &ids); err != nil {
 			return nil, fmt.Errorf("read sealed batches: %w", err)
 		}
 		for _, hash := range hashes {
-			b.Touched.Proposals[record.RefHash([]byte(hash))] = true
+			b.Changes.Proposals[record.RefHash([]byte(hash))] = true
 		}
 		for i := range providers {
-			b.Touched.Sources[record.SourceRef{Provider: governance.Provider(providers[i]), ID: ids[i]}] = true
+			b.Changes.Sources[record.SourceRef{Provider: governance.Provider(providers[i]), ID: ids[i]}] = true
 		}
 		batches = append(batches, b)
 	}
 	return batches, rows.Err()
 }
 
-// SealAbandoned seals the batches of imports that died before they could, so that
+// CommitAbandoned seals the batches of imports that died before they could, so that
 // what they may have written is published.
-func (w *Warehouse) SealAbandoned(ctx context.Context) error {
+func (w *Warehouse) CommitAbandoned(ctx context.Context) error {
 	if err := w.conn.Exec(ctx, query("batch_commit_abandoned"), int64(w.abandonedAfter()/time.Second)); err != nil {
 		return fmt.Errorf("seal abandoned batches: %w", err)
 	}
@@ -164,5 +164,5 @@ func (w *Warehouse) SealAbandoned(ctx context.Context) error {
 // abandonedAfter is when an open batch is taken for one that nobody will seal:
 // longer than any insert may take.
 func (w *Warehouse) abandonedAfter() time.Duration {
-	return max(leastAbandoned, 2*w.timeout)
+	return max(minAbandonedAge, 2*w.timeout)
 }

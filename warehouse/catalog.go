@@ -43,8 +43,8 @@ type CatalogSource struct {
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
 }
 
-// Held says whether any record of the source is.
-func (s CatalogSource) Held() bool {
+// HasRecords says whether any record of the source is.
+func (s CatalogSource) HasRecords() bool {
 	return s.Proposals > 0 || s.Topics > 0
 }
 
@@ -87,7 +87,7 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	if err := w.readDAOs(ctx, &c); err != nil {
 		return Catalog{}, fmt.Errorf("read DAOs: %w", err)
 	}
-	c.adoptUnclaimed()
+	c.addUnclaimedSources()
 	return c, nil
 }
 
@@ -105,8 +105,8 @@ func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
 			&latest, &proposals, &ballots, &topics); err != nil {
 			return err
 		}
-		s.LatestTopicAt = stampOf(latest)
-		s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt = stampOf(proposals), stampOf(ballots), stampOf(topics)
+		s.LatestTopicAt = timestampOf(latest)
+		s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt = timestampOf(proposals), timestampOf(ballots), timestampOf(topics)
 		c.Sources[record.SourceRef{Provider: governance.Provider(provider), ID: id}] = s
 		for _, at := range []*governance.Timestamp{s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt} {
 			c.ObservedAt = governance.Later(c.ObservedAt, at)
@@ -145,9 +145,9 @@ func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
 	d.Sources = append(d.Sources, source)
 }
 
-// adoptUnclaimed makes a DAO of every source that none claims. Where its id is
+// addUnclaimedSources makes a DAO of every source that none claims. Where its id is
 // taken by a declared DAO it joins that one.
-func (c *Catalog) adoptUnclaimed() {
+func (c *Catalog) addUnclaimedSources() {
 	for _, source := range c.sortedSources() {
 		if _, claimed := c.Owner[source]; claimed {
 			continue

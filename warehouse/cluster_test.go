@@ -47,14 +47,14 @@ func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
 			t.Fatalf("the second time: got %+v, want %d unchanged", got, len(records))
 		}
 	}
-	want, err := single.Tallies(t.Context(), refs)
+	want, err := single.VoteTotals(t.Context(), refs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Whichever shard is asked.
 	for _, shard := range shards {
 		w := openAt(t, warehouse.Options{URL: shard.Instance().URL("pnyx"), Cluster: engine.ClusterName})
-		got, err := w.Tallies(t.Context(), refs)
+		got, err := w.VoteTotals(t.Context(), refs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func firstPageAgrees(t *testing.T, sharded, single *warehouse.Warehouse, hash re
 	t.Helper()
 	var pages [2][]warehouse.LatestBallot
 	for i, w := range []*warehouse.Warehouse{sharded, single} {
-		page, err := w.BallotsByPower(t.Context(), warehouse.BallotsAt{Ref: hash}, nil, 5)
+		page, err := w.BallotsByPower(t.Context(), warehouse.BallotSource{Ref: hash}, nil, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func participationAgrees(t *testing.T, w *warehouse.Warehouse) {
 		})
 		states[p].Identity.DAOID = "dao"
 	}
-	if err := w.WriteStates(t.Context(), states); err != nil {
+	if err := w.WriteProposalStates(t.Context(), states); err != nil {
 		t.Fatal(err)
 	}
 	got, err := w.Participation(t.Context(), []string{"dao"})
@@ -160,7 +160,7 @@ func sumsAgree(t *testing.T, w *warehouse.Warehouse) {
 		moving := warehouse.ProposalState{Ref: ref("moving").Hash(), Votes: 7, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		staying := warehouse.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		moving.Identity.DAOID, staying.Identity.DAOID = daos[at], daos[1]
-		if err := w.WriteStates(t.Context(), []warehouse.ProposalState{moving, staying}); err != nil {
+		if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{moving, staying}); err != nil {
 			t.Fatal(err)
 		}
 		all, err := w.DAOTotals(t.Context())

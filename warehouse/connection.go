@@ -15,10 +15,10 @@ import (
 // connection in mid-answer, and the embedded engine aborts when it is reset.
 type connection struct {
 	driver.Conn
-	// longest is the server's own bound on a statement; zero for none.
-	longest time.Duration
-	// measure is nil where nobody looks.
-	measure *measure
+	// maxExecutionTime is the server's own bound on a statement; zero for none.
+	maxExecutionTime time.Duration
+	// statementMetrics is nil where nobody looks.
+	metrics *statementMetrics
 }
 
 // Query begins a query unless ctx has ended.
@@ -26,8 +26,8 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, s := c.measure.begin(ctx, opSelect, query)
-	rows, err := c.Conn.Query(c.toItsEnd(ctx), query, args...)
+	ctx, s := c.metrics.begin(ctx, opSelect, query)
+	rows, err := c.Conn.Query(c.withoutCancel(ctx), query, args...)
 	if err != nil {
 		s.end(err)
 		return nil, err
@@ -37,8 +37,8 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 
 // QueryRow begins a query for one row.
 func (c connection) QueryRow(ctx context.Context, query string, args ...any) driver.Row {
-	ctx, s := c.measure.begin(ctx, opSelect, query)
-	return measuredRow{c.Conn.QueryRow(c.toItsEnd(ctx), query, args...), s}
+	ctx, s := c.metrics.begin(ctx, opSelect, query)
+	return measuredRow{c.Conn.QueryRow(c.withoutCancel(ctx), query, args...), s}
 }
 
 // Exec runs a statement unless ctx has ended.
@@ -46,8 +46,8 @@ func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, s := c.measure.begin(ctx, opCommand, query)
-	err := c.Conn.Exec(c.toItsEnd(ctx), query, args...)
+	ctx, s := c.metrics.begin(ctx, opCommand, query)
+	err := c.Conn.Exec(c.withoutCancel(ctx), query, args...)
 	s.end(err)
 	return err
 }
@@ -59,18 +59,18 @@ func (c connection) PrepareBatch(
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	batch, err := c.Conn.PrepareBatch(c.toItsEnd(ctx), query, options...) //nolint:clickhouselint // whoever began it closes it
+	batch, err := c.Conn.PrepareBatch(c.withoutCancel(ctx), query, options...) //nolint:clickhouselint // whoever began it closes it
 	if err != nil {
-		_, s := c.measure.begin(ctx, opInsert, query)
+		_, s := c.metrics.begin(ctx, opInsert, query)
 		s.end(err)
 		return nil, err
 	}
-	return measuredBatch{batch, ctx, c.measure, query}, nil
+	return measuredBatch{batch, ctx, c.metrics, query}, nil
 }
 
-// toItsEnd has the server keep the deadline of a context that the driver does not
+// withoutCancel has the server keep the deadline of a context that the driver does not
 // see any more, where it comes before the server's own bound.
-func (c connection) toItsEnd(ctx context.Context) context.Context {
+func (c connection) withoutCancel(ctx context.Context) context.Context {
 	detached := context.WithoutCancel(ctx)
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
 		// The server's own log of spans continues the trace.
@@ -78,7 +78,7 @@ func (c connection) toItsEnd(ctx context.Context) context.Context {
 	}
 	deadline, bounded := ctx.Deadline()
 	left := time.Until(deadline)
-	if !bounded || c.longest > 0 && left >= c.longest {
+	if !bounded || c.maxExecutionTime > 0 && left >= c.maxExecutionTime {
 		return detached
 	}
 	seconds := max(int((left+time.Second-1)/time.Second), 1)

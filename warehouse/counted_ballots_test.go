@@ -10,10 +10,10 @@ import (
 func TestBallotsThatLandWhileTheyAreCountedAreNoticed(t *testing.T) {
 	t.Parallel()
 	a, b, other := record.RefHash{1}, record.RefHash{1, 0, 9}, record.RefHash{2}
-	if kinOf(a) != kinOf(b) || kinOf(a) == kinOf(other) {
-		t.Fatalf("got kin %d, %d and %d, want the first two alike", kinOf(a), kinOf(b), kinOf(other))
+	if refBucketOf(a) != refBucketOf(b) || refBucketOf(a) == refBucketOf(other) {
+		t.Fatalf("got kin %d, %d and %d, want the first two alike", refBucketOf(a), refBucketOf(b), refBucketOf(other))
 	}
-	voters := repeatedVoters{single: map[kin]uint64{kinOf(a): 5, kinOf(other): 7}}
+	voters := repeatedVoters{single: map[refBucket]uint64{refBucketOf(a): 5, refBucketOf(other): 7}}
 	for name, c := range map[string]struct {
 		taken map[record.RefHash]uint64
 		want  []record.RefHash
@@ -22,7 +22,7 @@ func TestBallotsThatLandWhileTheyAreCountedAreNoticed(t *testing.T) {
 		"on one of two that are told as one": {map[record.RefHash]uint64{a: 2, b: 4, other: 7}, []record.RefHash{a, b}},
 		"a second row of a voter":            {map[record.RefHash]uint64{a: 2, b: 3, other: 8}, []record.RefHash{other}},
 	} {
-		got := voters.moving(c.taken)
+		got := voters.changedDuringRead(c.taken)
 		slices.SortFunc(got, func(x, y record.RefHash) int { return slices.Compare(x[:], y[:]) })
 		want := slices.SortedFunc(slices.Values(c.want), func(x, y record.RefHash) int { return slices.Compare(x[:], y[:]) })
 		if !slices.Equal(got, want) {

@@ -1,7 +1,7 @@
 package warehouse
 
-// TallyMerged counts without picking.
-var TallyMerged = (*Warehouse).tallyMerged
+// MergedTotals counts without picking.
+var MergedTotals = (*Warehouse).mergedTotals
 
-// RankMerged reads rankings without picking.
-var RankMerged = (*Warehouse).rankMerged
+// MergedRankings reads rankings without picking.
+var MergedRankings = (*Warehouse).mergedRankings

@@ -14,45 +14,45 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// itemsAtOnce bounds how many topics or imported records are taken at a time.
-const itemsAtOnce = 20_000
+// feedBatchSize bounds how many topics or imported records are taken at a time.
+const feedBatchSize = 20_000
 
-// Item is what rows of the chronicle follow from: a proposal, by its reference, a
+// FeedItem is what rows of the chronicle follow from: a proposal, by its reference, a
 // topic, or an imported event or signal.
-type Item = record.RefHash
+type FeedItem = record.RefHash
 
-// ChronicleItem says up to where the chronicle has caught up with an item.
-type ChronicleItem struct {
-	Item     Item
+// FeedProgress says up to where the chronicle has caught up with an item.
+type FeedProgress struct {
+	Item     FeedItem
 	DAOID    string
 	Revision uint64
 }
 
-// WeighedRef is a proposal with the number of its ballots, by which the work on it
+// ProposalSize is a proposal with the number of its ballots, by which the work on it
 // is measured.
-type WeighedRef struct {
+type ProposalSize struct {
 	Ref   record.RefHash
 	Votes uint64
 }
 
-// ProposalsToChronicle returns the proposals that were published since the
+// PendingFeedProposals returns the proposals that were published since the
 // chronicle last looked at them, or that it looked at by another edition of the
 // rules, those with the fewest ballots first.
-func (w *Warehouse) ProposalsToChronicle(ctx context.Context, edition uint64) ([]WeighedRef, error) {
+func (w *Warehouse) PendingFeedProposals(ctx context.Context, edition uint64) ([]ProposalSize, error) {
 	rows, err := w.conn.Query(ctx, query("feed_pending_proposals"), clickhouse.Named("edition", edition))
-	return collect(rows, err, "list proposals to chronicle", scanWeighed)
+	return collect(rows, err, "list proposals to chronicle", scanProposalSize)
 }
 
-// Followers returns the proposals beyond those given whose usual turnout these are
+// LaterVotes returns the proposals beyond those given whose usual turnout these are
 // part of.
-func (w *Warehouse) Followers(ctx context.Context, refs []record.RefHash) ([]WeighedRef, error) {
+func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
 	rows, err := w.queryRefs(ctx, query("feed_votes_later"), refs)
-	return collect(rows, err, "list later proposals", scanWeighed)
+	return collect(rows, err, "list later proposals", scanProposalSize)
 }
 
-func scanWeighed(rows scanner) (WeighedRef, error) {
+func scanProposalSize(rows scanner) (ProposalSize, error) {
 	var ref string
-	var found WeighedRef
+	var found ProposalSize
 	err := rows.Scan(&ref, &found.Votes)
 	found.Ref = hashOf(ref)
 	return found, err
@@ -84,10 +84,10 @@ func collect[T any](rows driver.Rows, err error, what string, scan func(scanner)
 	return found, nil
 }
 
-// Turnouts returns how many ballots the votes had that ended before each of the
+// EarlierTurnouts returns how many ballots the votes had that ended before each of the
 // proposals in the same source, up to the last 10. Proposals without a result are
 // missing.
-func (w *Warehouse) Turnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash][]uint64, error) {
+func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash][]uint64, error) {
 	type turnout struct {
 		ref     record.RefHash
 		earlier []uint64
@@ -136,8 +136,8 @@ type Vote struct {
 	Quorum decimal.Decimal
 }
 
-// ChoiceStanding is what the ballots for one choice come to.
-type ChoiceStanding struct {
+// InterimTally is what the ballots for one choice come to.
+type InterimTally struct {
 	Choice string
 	// Votes and Powers are of the ballots cast earlier than each span before the end.
 	Votes  []uint64
@@ -147,14 +147,14 @@ type ChoiceStanding struct {
 	LargestVoter string
 }
 
-// Standings returns how votes stood some spans before their ends, by choice. A
+// InterimTallies returns how votes stood some spans before their ends, by choice. A
 // ballot without a time counts as the earliest.
-func (w *Warehouse) Standings(
+func (w *Warehouse) InterimTallies(
 	ctx context.Context, votes []Vote, spans []time.Duration,
-) (map[record.RefHash][]ChoiceStanding, error) {
+) (map[record.RefHash][]InterimTally, error) {
 	type standing struct {
 		ref record.RefHash
-		ChoiceStanding
+		InterimTally
 	}
 	milliseconds := make([]int64, len(spans))
 	for i, span := range spans {
@@ -167,30 +167,30 @@ func (w *Warehouse) Standings(
 		s.ref = hashOf(ref)
 		return s, err
 	})
-	found := map[record.RefHash][]ChoiceStanding{}
+	found := map[record.RefHash][]InterimTally{}
 	for _, s := range list {
-		found[s.ref] = append(found[s.ref], s.ChoiceStanding)
+		found[s.ref] = append(found[s.ref], s.InterimTally)
 	}
 	return found, err
 }
 
-// QuorumMoment is when a vote reached its quorum.
-type QuorumMoment struct {
+// QuorumTime is when a vote reached its quorum.
+type QuorumTime struct {
 	At      governance.Timestamp
 	DayOnly bool
 	// DiscoveredAt is when the ballot that did it was first seen here.
 	DiscoveredAt governance.Timestamp
 }
 
-// QuorumMoments returns when each of the votes reached its quorum, by the ballots
+// QuorumTimes returns when each of the votes reached its quorum, by the ballots
 // that count, in order of their times. Votes that did not are missing.
-func (w *Warehouse) QuorumMoments(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumMoment, error) {
+func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
 	type reached struct {
 		ref record.RefHash
-		QuorumMoment
+		QuorumTime
 	}
 	if len(votes) == 0 {
-		return map[record.RefHash]QuorumMoment{}, nil
+		return map[record.RefHash]QuorumTime{}, nil
 	}
 	rows, err := w.queryVotes(ctx, query("feed_votes_quorum"), votes)
 	list, err := collect(rows, err, "find when quorums were reached", func(rows scanner) (r reached, err error) {
@@ -200,9 +200,9 @@ func (w *Warehouse) QuorumMoments(ctx context.Context, votes []Vote) (map[record
 		r.ref, r.At, r.DiscoveredAt = hashOf(ref), governance.TimestampOf(at), governance.TimestampOf(discovered)
 		return r, err
 	})
-	found := make(map[record.RefHash]QuorumMoment, len(list))
+	found := make(map[record.RefHash]QuorumTime, len(list))
 	for _, r := range list {
-		found[r.ref] = r.QuorumMoment
+		found[r.ref] = r.QuorumTime
 	}
 	return found, err
 }
@@ -222,16 +222,16 @@ func (w *Warehouse) queryVotes(ctx context.Context, sql string, votes []Vote, ar
 	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), sql, args...)
 }
 
-// ForumTopic is a topic as the chronicle needs it, with the DAO it belongs to.
-type ForumTopic struct {
-	ChronicleItem
+// FeedTopic is a topic as the chronicle needs it, with the DAO it belongs to.
+type FeedTopic struct {
+	FeedProgress
 	record.Topic
 	DiscoveredAt governance.Timestamp
 }
 
-// TopicsToChronicle returns topics that were imported, or moved to another DAO,
+// PendingFeedTopics returns topics that were imported, or moved to another DAO,
 // since the chronicle last looked at them. Forums of no DAO are passed over.
-func (w *Warehouse) TopicsToChronicle(ctx context.Context, edition uint64, owners map[string]string) ([]ForumTopic, error) {
+func (w *Warehouse) PendingFeedTopics(ctx context.Context, edition uint64, owners map[string]string) ([]FeedTopic, error) {
 	forums, err := ext.NewTable("forum_owners", ext.Column("host", "String"), ext.Column("dao_id", "String"))
 	if err != nil {
 		return nil, err
@@ -242,31 +242,31 @@ func (w *Warehouse) TopicsToChronicle(ctx context.Context, edition uint64, owner
 		}
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(forums)),
-		query("feed_pending_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
-	return collect(rows, err, "list topics to chronicle", func(rows scanner) (t ForumTopic, err error) {
+		query("feed_pending_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+	return collect(rows, err, "list topics to chronicle", func(rows scanner) (t FeedTopic, err error) {
 		var item string
 		var created, updated *time.Time
 		var discovered time.Time
 		err = rows.Scan(&item, &t.Host, &t.ExternalID, &t.Title, &t.Slug, &t.Posts, &created, &updated,
 			&t.Visible, &discovered, &t.Revision, &t.DAOID)
-		t.Item, t.CreatedAt, t.UpdatedAt = hashOf(item), stampOf(created), stampOf(updated)
+		t.Item, t.CreatedAt, t.UpdatedAt = hashOf(item), timestampOf(created), timestampOf(updated)
 		t.DiscoveredAt = governance.TimestampOf(discovered)
 		return t, err
 	})
 }
 
-// ImportedEvent is an event that upstream recorded.
-type ImportedEvent struct {
-	ChronicleItem
+// RecordedEvent is an event that upstream recorded.
+type RecordedEvent struct {
+	FeedProgress
 	Event        record.Event
 	DiscoveredAt governance.Timestamp
 }
 
-// EventsToChronicle returns imported events that the chronicle does not hold yet.
-func (w *Warehouse) EventsToChronicle(ctx context.Context, edition uint64) ([]ImportedEvent, error) {
+// PendingFeedEvents returns imported events that the chronicle does not hold yet.
+func (w *Warehouse) PendingFeedEvents(ctx context.Context, edition uint64) ([]RecordedEvent, error) {
 	rows, err := w.conn.Query(ctx, query("feed_pending_events"),
-		clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
-	return collect(rows, err, "list events to chronicle", func(rows scanner) (i ImportedEvent, err error) {
+		clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+	return collect(rows, err, "list events to chronicle", func(rows scanner) (i RecordedEvent, err error) {
 		var item, provider, externalID string
 		var at, discovered time.Time
 		e := &i.Event
@@ -278,24 +278,24 @@ func (w *Warehouse) EventsToChronicle(ctx context.Context, edition uint64) ([]Im
 	})
 }
 
-// ImportedSignal is a curated signal.
-type ImportedSignal struct {
-	ChronicleItem
+// RecordedSignal is a curated signal.
+type RecordedSignal struct {
+	FeedProgress
 	Signal record.Signal
 }
 
-// SignalsToChronicle returns curated signals that the chronicle does not hold yet.
-func (w *Warehouse) SignalsToChronicle(ctx context.Context, edition uint64) ([]ImportedSignal, error) {
+// PendingFeedSignals returns curated signals that the chronicle does not hold yet.
+func (w *Warehouse) PendingFeedSignals(ctx context.Context, edition uint64) ([]RecordedSignal, error) {
 	rows, err := w.conn.Query(ctx, query("feed_pending_signals"),
-		clickhouse.Named("edition", edition), clickhouse.Named("limit", itemsAtOnce))
-	return collect(rows, err, "list signals to chronicle", func(rows scanner) (i ImportedSignal, err error) {
+		clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+	return collect(rows, err, "list signals to chronicle", func(rows scanner) (i RecordedSignal, err error) {
 		var item, provider, externalID string
 		var detected time.Time
 		var deadline *time.Time
 		s := &i.Signal
 		err = rows.Scan(&item, &s.ID, &s.Type, &s.DAOID, &provider, &externalID, &s.Title, &s.Summary, &s.SourceURL,
 			&s.Actionability, &s.Severity, &s.Score, &s.Surfaces, &detected, &deadline, &s.Evidence, &i.Revision)
-		i.Item, s.DetectedAt, s.DeadlineAt = hashOf(item), governance.TimestampOf(detected), stampOf(deadline)
+		i.Item, s.DetectedAt, s.DeadlineAt = hashOf(item), governance.TimestampOf(detected), timestampOf(deadline)
 		i.DAOID, s.Proposal = s.DAOID, joinProposal(provider, externalID)
 		return i, err
 	})
@@ -309,22 +309,22 @@ func joinProposal(provider, externalID string) *record.ProposalRef {
 	return &record.ProposalRef{Provider: governance.Provider(provider), ExternalID: externalID}
 }
 
-// Claim is a type of event or signal that somebody recorded about a proposal.
-type Claim struct {
+// RecordedType is a type of event or signal that somebody recorded about a proposal.
+type RecordedType struct {
 	Ref         record.RefHash
 	DAOID, Type string
 }
 
-// Claims returns what imported events and signals there are about the proposals.
-func (w *Warehouse) Claims(ctx context.Context, refs []record.RefHash) (map[Claim]bool, error) {
+// RecordedTypes returns what imported events and signals there are about the proposals.
+func (w *Warehouse) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
 	rows, err := w.queryRefs(ctx, query("feed_claims"), refs)
-	list, err := collect(rows, err, "read what is recorded of proposals", func(rows scanner) (c Claim, err error) {
+	list, err := collect(rows, err, "read what is recorded of proposals", func(rows scanner) (c RecordedType, err error) {
 		var ref string
 		err = rows.Scan(&ref, &c.DAOID, &c.Type)
 		c.Ref = hashOf(ref)
 		return c, err
 	})
-	found := make(map[Claim]bool, len(list))
+	found := make(map[RecordedType]bool, len(list))
 	for _, claim := range list {
 		found[claim] = true
 	}
@@ -336,9 +336,9 @@ type DAOChanges struct {
 	Events, Signals bool
 }
 
-// CameDue returns the DAOs of the rows whose time has come after one moment and up
+// BecameVisible returns the DAOs of the rows whose time has come after one moment and up
 // to another.
-func (w *Warehouse) CameDue(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
+func (w *Warehouse) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
 	rows, err := w.conn.Query(ctx, query("feed_became_visible"),
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
 	type due struct {

@@ -42,7 +42,7 @@ func (w *Warehouse) Events(ctx context.Context, f EventFilter, limit int) ([]gov
 	rows, err := w.conn.Query(ctx, query("feed_page_events"),
 		clickhouse.Named("basis", f.Basis), clickhouse.Named("dao", f.DAOID),
 		clickhouse.Named("from", int64(f.From)), clickhouse.Named("last", int64(last)),
-		clickhouse.Named("types", texts(f.Types)), clickhouse.Named("least", f.Importance),
+		clickhouse.Named("types", nonNilTexts(f.Types)), clickhouse.Named("least", f.Importance),
 		clickhouse.Named("after_at", int64(after.At)), clickhouse.Named("after_id", after.ID),
 		clickhouse.Named("limit", limit))
 	return collect(rows, err, "read a page of events", scanEvent)
@@ -128,7 +128,7 @@ func (w *Warehouse) Signals(ctx context.Context, f SignalFilter, limit int) ([]g
 	rows, err := w.conn.Query(ctx, query("feed_page_signals"),
 		clickhouse.Named("order", f.Order), clickhouse.Named("dao", f.DAOID), clickhouse.Named("surface", f.Surface),
 		clickhouse.Named("from", int64(f.From)), clickhouse.Named("last", int64(min(f.To-1, f.Shown))),
-		clickhouse.Named("types", texts(f.Types)), clickhouse.Named("least", f.Priority),
+		clickhouse.Named("types", nonNilTexts(f.Types)), clickhouse.Named("least", f.Priority),
 		clickhouse.Named("no_deadline", int64(noDeadline)),
 		clickhouse.Named("after_first", first), clickhouse.Named("after_second", second),
 		clickhouse.Named("after_id", after), clickhouse.Named("limit", limit))
@@ -144,7 +144,7 @@ func scanSignal(rows scanner) (s governance.SignalRow, err error) {
 		&s.Severity, &score, &detected, &deadline, &evidence)
 	s.ProposalKey, s.SourceURL = keyOrNull(key), textOrNull(url)
 	s.Priority = governance.PriorityOf(int(score))
-	s.DetectedAt, s.DeadlineAtMs = governance.TimestampOf(detected), stampOf(deadline)
+	s.DetectedAt, s.DeadlineAtMs = governance.TimestampOf(detected), timestampOf(deadline)
 	s.Evidence = []byte(evidence)
 	return s, err
 }

@@ -12,26 +12,26 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// EventRow is an event of the chronicle.
-type EventRow struct {
-	Item Item
+// FeedEvent is an event of the chronicle.
+type FeedEvent struct {
+	Item FeedItem
 	governance.EventRow
 	// Ref is the proposal that the event is about; zero for none.
 	Ref record.RefHash
 }
 
-// SignalRow is a signal of the chronicle.
-type SignalRow struct {
-	Item Item
+// FeedSignal is a signal of the chronicle.
+type FeedSignal struct {
+	Item FeedItem
 	governance.SignalRow
 	// Ref is the proposal that the signal is about; zero for none.
 	Ref      record.RefHash
 	Surfaces []string
 }
 
-// HeldRow is what is known of a row that the chronicle holds.
-type HeldRow struct {
-	Item  Item
+// StoredFeedRow is what is known of a row that the chronicle holds.
+type StoredFeedRow struct {
+	Item  FeedItem
 	Basis string
 	At    governance.Timestamp
 	ID    string
@@ -42,21 +42,21 @@ type HeldRow struct {
 	fingerprint  uint64
 }
 
-// place is where a row stands in its table.
-type place struct {
+// key is where a row stands in its table.
+type feedRowKey struct {
 	basis string
 	at    governance.Timestamp
 	id    string
 }
 
-func (h HeldRow) place() place {
-	return place{h.Basis, h.At, h.ID}
+func (h StoredFeedRow) key() feedRowKey {
+	return feedRowKey{h.Basis, h.At, h.ID}
 }
 
-// HeldEvents returns the rows that follow from the items.
-func (w *Warehouse) HeldEvents(ctx context.Context, items []Item) ([]HeldRow, error) {
+// StoredFeedEvents returns the rows that follow from the items.
+func (w *Warehouse) StoredFeedEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
 	rows, err := w.queryRefs(ctx, query("feed_rows_events"), items)
-	return collect(rows, err, "read the events of items", func(rows scanner) (h HeldRow, err error) {
+	return collect(rows, err, "read the events of items", func(rows scanner) (h StoredFeedRow, err error) {
 		var item, ref string
 		var at, discovered time.Time
 		err = rows.Scan(&item, &h.Basis, &at, &h.ID, &discovered, &h.DAOID, &ref, &h.fingerprint)
@@ -66,10 +66,10 @@ func (w *Warehouse) HeldEvents(ctx context.Context, items []Item) ([]HeldRow, er
 	})
 }
 
-// HeldSignals returns the rows that follow from the items.
-func (w *Warehouse) HeldSignals(ctx context.Context, items []Item) ([]HeldRow, error) {
+// StoredFeedSignals returns the rows that follow from the items.
+func (w *Warehouse) StoredFeedSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
 	rows, err := w.queryRefs(ctx, query("feed_rows_signals"), items)
-	return collect(rows, err, "read the signals of items", func(rows scanner) (h HeldRow, err error) {
+	return collect(rows, err, "read the signals of items", func(rows scanner) (h StoredFeedRow, err error) {
 		var item, ref string
 		var at time.Time
 		err = rows.Scan(&item, &at, &h.ID, &h.DAOID, &ref, &h.fingerprint)
@@ -78,25 +78,25 @@ func (w *Warehouse) HeldSignals(ctx context.Context, items []Item) ([]HeldRow, e
 	})
 }
 
-// ReplaceEvents writes what differs between the rows held of some items and all
+// ReplaceFeedEvents writes what differs between the rows held of some items and all
 // that follow from them now, and returns the DAOs of what differs.
-func (w *Warehouse) ReplaceEvents(
-	ctx context.Context, revision uint64, held []HeldRow, rows []EventRow,
+func (w *Warehouse) ReplaceFeedEvents(
+	ctx context.Context, revision uint64, held []StoredFeedRow, rows []FeedEvent,
 ) (map[string]bool, error) {
-	d := newDifference(held)
+	d := newFeedDiff(held)
 	insert, err := w.conn.PrepareBatch(ctx, query("feed_rows_insert_events"))
 	if err != nil {
 		return nil, fmt.Errorf("write events: %w", err)
 	}
 	defer insert.Close()
-	put := func(row EventRow, at place, fingerprint uint64, gone uint8) error {
+	put := func(row FeedEvent, at feedRowKey, fingerprint uint64, gone uint8) error {
 		key := ""
 		if row.ProposalKey != nil {
 			key = string(*row.ProposalKey)
 		}
 		return insert.Append(at.basis, at.at.Time(), at.id, string(row.Item[:]), row.EventType, row.EventTimeMs.Time(),
 			row.DiscoveredAt.Time(), string(row.EventTimeConfidence), row.DAOID, string(row.ItemType), string(row.Ref[:]),
-			key, textOf(row.Title), textOf(row.URL), uint8(row.ImportanceScore), fingerprint, revision, gone) //nolint:gosec // 0 to 100
+			key, textOrEmpty2(row.Title), textOrEmpty2(row.URL), uint8(row.ImportanceScore), fingerprint, revision, gone) //nolint:gosec // 0 to 100
 	}
 	for _, row := range rows {
 		fingerprint, err := rowFingerprint(row)
@@ -106,7 +106,7 @@ func (w *Warehouse) ReplaceEvents(
 		for basis, at := range map[string]governance.Timestamp{
 			governance.ByEventTime: row.EventTimeMs, governance.ByDiscoveredTime: row.DiscoveredAt,
 		} {
-			where := place{basis, at, row.EventID}
+			where := feedRowKey{basis, at, row.EventID}
 			if !d.changes(where, row.DAOID, fingerprint) {
 				continue
 			}
@@ -115,10 +115,10 @@ func (w *Warehouse) ReplaceEvents(
 			}
 		}
 	}
-	for _, h := range d.gone() {
-		row := EventRow{Item: h.Item, Ref: h.Ref}
+	for _, h := range d.removed() {
+		row := FeedEvent{Item: h.Item, Ref: h.Ref}
 		row.DAOID, row.EventTimeMs, row.DiscoveredAt = h.DAOID, h.At, h.DiscoveredAt
-		if err := put(row, h.place(), 0, 1); err != nil {
+		if err := put(row, h.key(), 0, 1); err != nil {
 			return nil, fmt.Errorf("remove event %s: %w", h.ID, err)
 		}
 	}
@@ -131,24 +131,24 @@ func (w *Warehouse) ReplaceEvents(
 	return d.daos, nil
 }
 
-// ReplaceSignals is ReplaceEvents for signals.
-func (w *Warehouse) ReplaceSignals(
-	ctx context.Context, revision uint64, held []HeldRow, rows []SignalRow,
+// ReplaceFeedSignals is ReplaceFeedEvents for signals.
+func (w *Warehouse) ReplaceFeedSignals(
+	ctx context.Context, revision uint64, held []StoredFeedRow, rows []FeedSignal,
 ) (map[string]bool, error) {
-	d := newDifference(held)
+	d := newFeedDiff(held)
 	insert, err := w.conn.PrepareBatch(ctx, query("feed_rows_insert_signals"))
 	if err != nil {
 		return nil, fmt.Errorf("write signals: %w", err)
 	}
 	defer insert.Close()
-	put := func(row SignalRow, at place, fingerprint uint64, gone uint8) error {
+	put := func(row FeedSignal, at feedRowKey, fingerprint uint64, gone uint8) error {
 		key := ""
 		if row.ProposalKey != nil {
 			key = string(*row.ProposalKey)
 		}
 		return insert.Append(at.at.Time(), at.id, string(row.Item[:]), row.SignalType, row.DAOID, string(row.Ref[:]), key,
-			row.Title, row.Summary, textOf(row.SourceURL), row.Actionability, row.Severity,
-			uint8(row.Priority.Score), texts(row.Surfaces), nullableTime(row.DeadlineAtMs), string(row.Evidence), //nolint:gosec // 0 to 100
+			row.Title, row.Summary, textOrEmpty2(row.SourceURL), row.Actionability, row.Severity,
+			uint8(row.Priority.Score), nonNilTexts(row.Surfaces), timeOrNull(row.DeadlineAtMs), string(row.Evidence), //nolint:gosec // 0 to 100
 			fingerprint, revision, gone)
 	}
 	for _, row := range rows {
@@ -156,7 +156,7 @@ func (w *Warehouse) ReplaceSignals(
 		if err != nil {
 			return nil, err
 		}
-		where := place{at: row.DetectedAt, id: row.SignalID}
+		where := feedRowKey{at: row.DetectedAt, id: row.SignalID}
 		if !d.changes(where, row.DAOID, fingerprint) {
 			continue
 		}
@@ -164,10 +164,10 @@ func (w *Warehouse) ReplaceSignals(
 			return nil, fmt.Errorf("write signal %s: %w", row.SignalID, err)
 		}
 	}
-	for _, h := range d.gone() {
-		row := SignalRow{Item: h.Item, Ref: h.Ref}
+	for _, h := range d.removed() {
+		row := FeedSignal{Item: h.Item, Ref: h.Ref}
 		row.DAOID = h.DAOID
-		if err := put(row, h.place(), 0, 1); err != nil {
+		if err := put(row, h.key(), 0, 1); err != nil {
 			return nil, fmt.Errorf("remove signal %s: %w", h.ID, err)
 		}
 	}
@@ -180,7 +180,7 @@ func (w *Warehouse) ReplaceSignals(
 	return d.daos, nil
 }
 
-func textOf(text *string) string {
+func textOrEmpty2(text *string) string {
 	if text == nil {
 		return ""
 	}
@@ -196,23 +196,23 @@ func rowFingerprint(row any) (uint64, error) {
 	return xxhash.Sum64(content), nil
 }
 
-// difference holds new rows against those held.
-type difference struct {
-	held []HeldRow
-	left map[place]HeldRow
-	daos map[string]bool
+// feedDiff holds new rows against those held.
+type feedDiff struct {
+	stored []StoredFeedRow
+	left   map[feedRowKey]StoredFeedRow
+	daos   map[string]bool
 }
 
-func newDifference(held []HeldRow) difference {
-	d := difference{held: held, left: make(map[place]HeldRow, len(held)), daos: map[string]bool{}}
+func newFeedDiff(held []StoredFeedRow) feedDiff {
+	d := feedDiff{stored: held, left: make(map[feedRowKey]StoredFeedRow, len(held)), daos: map[string]bool{}}
 	for _, h := range held {
-		d.left[h.place()] = h
+		d.left[h.key()] = h
 	}
 	return d
 }
 
 // changes says whether a row is to be written.
-func (d difference) changes(at place, daoID string, fingerprint uint64) bool {
+func (d feedDiff) changes(at feedRowKey, daoID string, fingerprint uint64) bool {
 	h, exists := d.left[at]
 	delete(d.left, at)
 	if exists && h.fingerprint == fingerprint {
@@ -222,11 +222,11 @@ func (d difference) changes(at place, daoID string, fingerprint uint64) bool {
 	return true
 }
 
-// gone returns the rows held that nothing follows from any more.
-func (d difference) gone() []HeldRow {
-	var gone []HeldRow
-	for _, h := range d.held {
-		if _, left := d.left[h.place()]; left {
+// removed returns the rows held that nothing follows from any more.
+func (d feedDiff) removed() []StoredFeedRow {
+	var gone []StoredFeedRow
+	for _, h := range d.stored {
+		if _, left := d.left[h.key()]; left {
 			d.daos[h.DAOID] = true
 			gone = append(gone, h)
 		}
@@ -234,9 +234,9 @@ func (d difference) gone() []HeldRow {
 	return gone
 }
 
-// WriteChronicled notes up to where the chronicle has caught up, by an edition of
+// WriteFeedProgress notes up to where the chronicle has caught up, by an edition of
 // the rules.
-func (w *Warehouse) WriteChronicled(ctx context.Context, edition uint64, items []ChronicleItem) error {
+func (w *Warehouse) WriteFeedProgress(ctx context.Context, edition uint64, items []FeedProgress) error {
 	if len(items) == 0 {
 		return nil
 	}

@@ -26,18 +26,18 @@ const (
 
 func operations() []operation { return []operation{opSelect, opInsert, opCommand} }
 
-// trouble is a kind of error of ClickHouse.
-type trouble string
+// errorClass is a kind of error of ClickHouse.
+type errorClass string
 
 const (
-	troubleTimeout     trouble = "timeout"
-	troubleMemory      trouble = "memory"
-	troubleUnreachable trouble = "unreachable"
-	troubleServer      trouble = "server" // any other that it states
+	errorTimeout     errorClass = "timeout"
+	errorMemory      errorClass = "memory"
+	errorUnreachable errorClass = "unreachable"
+	errorServer      errorClass = "server" // any other that it states
 )
 
-func troubles() []trouble {
-	return []trouble{troubleTimeout, troubleMemory, troubleUnreachable, troubleServer}
+func errorClasses() []errorClass {
+	return []errorClass{errorTimeout, errorMemory, errorUnreachable, errorServer}
 }
 
 // Codes with which the server ends what takes too long (TIMEOUT_EXCEEDED, TOO_SLOW) or
@@ -46,26 +46,26 @@ func timeoutCodes() []int32 { return []int32{159, 160} }
 
 const memoryCode = 241
 
-// troubleOf sorts errors; empty for what is none. Who gives up has not been failed.
-func troubleOf(err error) trouble {
+// errorClassOf sorts errors; empty for what is none. Who gives up has not been failed.
+func errorClassOf(err error) errorClass {
 	var exception *clickhouse.Exception
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return ""
 	case errors.As(err, &exception) && slices.Contains(timeoutCodes(), exception.Code), errors.Is(err, context.DeadlineExceeded):
-		return troubleTimeout
+		return errorTimeout
 	case exception != nil && exception.Code == memoryCode:
-		return troubleMemory
-	case errors.Is(fault(err), ErrUnreachable):
-		return troubleUnreachable
+		return errorMemory
+	case errors.Is(classifyError(err), ErrUnreachable):
+		return errorUnreachable
 	}
-	return troubleServer
+	return errorServer
 }
 
 // Instrument measures every statement from now on. It is called once, before the
 // warehouse is shared.
 func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.Tracer) {
-	w.conn.measure = newMeasure(metrics, tracer)
+	w.conn.metrics = newStatementMetrics(metrics, tracer)
 	for state, count := range map[string]func(driver.Stats) int{
 		"idle": func(s driver.Stats) int { return s.Idle },
 		"busy": func(s driver.Stats) int { return s.Open - s.Idle },
@@ -77,36 +77,36 @@ func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.
 	}
 }
 
-// measure measures statements; nil measures none.
-type measure struct {
+// statementMetrics measures statements; nil measures none.
+type statementMetrics struct {
 	tracer   *telemetry.Tracer
 	duration map[operation]prometheus.Observer
-	errors   map[operation]map[trouble]prometheus.Counter
+	errors   map[operation]map[errorClass]prometheus.Counter
 }
 
-func newMeasure(metrics prometheus.Registerer, tracer *telemetry.Tracer) *measure {
+func newStatementMetrics(metrics prometheus.Registerer, tracer *telemetry.Tracer) *statementMetrics {
 	duration := telemetry.Register(metrics, prometheus.NewHistogramVec(
 		telemetry.Latency("pnyx_clickhouse_duration_seconds", "How long statements take until their last row is read, by operation."),
 		[]string{"operation"}))
 	failures := telemetry.Register(metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_clickhouse_errors_total", Help: "Statements that failed, by operation and reason: timeout, memory, unreachable, server.",
 	}, []string{"operation", "reason"}))
-	m := &measure{
-		tracer: tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[trouble]prometheus.Counter{},
+	m := &statementMetrics{
+		tracer: tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
 	}
 	for _, op := range operations() {
 		m.duration[op] = duration.WithLabelValues(string(op))
-		m.errors[op] = map[trouble]prometheus.Counter{}
-		for _, reason := range troubles() {
+		m.errors[op] = map[errorClass]prometheus.Counter{}
+		for _, reason := range errorClasses() {
 			m.errors[op][reason] = failures.WithLabelValues(string(op), string(reason))
 		}
 	}
 	return m
 }
 
-// exchange is a statement that is under way.
-type exchange struct {
-	measure   *measure
+// runningStatement is a statement that is under way.
+type runningStatement struct {
+	measure   *statementMetrics
 	operation operation
 	began     time.Time
 	span      telemetry.Span
@@ -114,8 +114,8 @@ type exchange struct {
 
 // begin begins a statement. Its text is told to a trace: values are bound, and no
 // part of it.
-func (m *measure) begin(ctx context.Context, op operation, sql string) (context.Context, exchange) {
-	s := exchange{measure: m, operation: op, began: time.Now()}
+func (m *statementMetrics) begin(ctx context.Context, op operation, sql string) (context.Context, runningStatement) {
+	s := runningStatement{measure: m, operation: op, began: time.Now()}
 	if m == nil || m.tracer == nil {
 		return ctx, s
 	}
@@ -126,12 +126,12 @@ func (m *measure) begin(ctx context.Context, op operation, sql string) (context.
 }
 
 // end notes that the statement is over.
-func (s exchange) end(err error) {
+func (s runningStatement) end(err error) {
 	if s.measure == nil {
 		return
 	}
 	s.measure.duration[s.operation].Observe(time.Since(s.began).Seconds())
-	if reason := troubleOf(err); reason != "" {
+	if reason := errorClassOf(err); reason != "" {
 		s.measure.errors[s.operation][reason].Inc()
 		s.span.Fail(string(reason))
 	}
@@ -142,7 +142,7 @@ func (s exchange) end(err error) {
 type measuredRows struct {
 	driver.Rows
 
-	exchange exchange
+	exchange runningStatement
 }
 
 // Close implements driver.Rows.
@@ -156,7 +156,7 @@ func (r measuredRows) Close() error {
 type measuredRow struct {
 	driver.Row
 
-	exchange exchange
+	exchange runningStatement
 }
 
 // Scan implements driver.Row.
@@ -171,7 +171,7 @@ type measuredBatch struct {
 	driver.Batch
 
 	ctx     context.Context //nolint:containedctx // the one that the insert was begun in
-	measure *measure
+	measure *statementMetrics
 	sql     string
 }
 

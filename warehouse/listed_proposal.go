@@ -110,21 +110,21 @@ func scanListed(rows scanner) (ListedProposal, error) {
 	p.Identity.Provider = governance.Provider(provider)
 	p.Lifecycle, p.Outcome = governance.Lifecycle(lifecycle), governance.Outcome(outcome)
 	p.Coverage = governance.Coverage(coverage)
-	p.CreatedAt, p.UpdatedAt, p.EndAt = knownTime(created), knownTime(updated), knownTime(end)
+	p.CreatedAt, p.UpdatedAt, p.EndAt = timestampOrNil(created), timestampOrNil(updated), timestampOrNil(end)
 	return p, nil
 }
 
-// knownTime is the reverse of timeOrNone.
-func knownTime(moment time.Time) *governance.Timestamp {
-	if moment.Equal(noTime) {
+// timestampOrNil is the reverse of timeOrUnknown.
+func timestampOrNil(moment time.Time) *governance.Timestamp {
+	if moment.Equal(unknownTime) {
 		return nil
 	}
-	return stampOf(&moment)
+	return timestampOf(&moment)
 }
 
-func timeOrNone(stamp *governance.Timestamp) time.Time {
+func timeOrUnknown(stamp *governance.Timestamp) time.Time {
 	if stamp == nil {
-		return noTime
+		return unknownTime
 	}
 	return stamp.Time()
 }
@@ -175,13 +175,13 @@ func addListed(batch driver.Batch, p ListedProposal) error {
 		string(p.Ref[:]), string(p.Key), p.Identity.DAOID, string(p.Identity.Provider), p.SourceID, p.Identity.ExternalID,
 		p.Title, p.SourceURL, p.DiscussionURL, p.ProposerID,
 		string(p.Lifecycle), string(p.Outcome), string(p.Coverage),
-		timeOrNone(p.CreatedAt), timeOrNone(p.UpdatedAt), timeOrNone(p.StartAt), timeOrNone(p.EndAt),
+		timeOrUnknown(p.CreatedAt), timeOrUnknown(p.UpdatedAt), timeOrUnknown(p.StartAt), timeOrUnknown(p.EndAt),
 		fingerprint, p.Revision)
 }
 
 func addNames(batch driver.Batch, p ListedProposal) error {
 	for _, name := range p.Names() {
-		err := batch.Append(name.hash(), newestFirst(p.CreatedAt), string(p.Key),
+		err := batch.Append(name.hash(), descendingTime(p.CreatedAt), string(p.Key),
 			string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider))
 		if err != nil {
 			return err
@@ -195,6 +195,6 @@ func addTitle(batch driver.Batch, p ListedProposal) error {
 	if title == "" {
 		return nil
 	}
-	return batch.Append(characters(title), newestFirst(p.CreatedAt), string(p.Key),
+	return batch.Append(runeCount(title), descendingTime(p.CreatedAt), string(p.Key),
 		string(p.Ref[:]), p.Identity.DAOID, string(p.Identity.Provider), title)
 }

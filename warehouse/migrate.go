@@ -59,7 +59,7 @@ func (w *Warehouse) migrate(ctx context.Context, needed func(context.Context, []
 			continue
 		}
 		if err := w.migrateNode(ctx, node, statements, fingerprint); err != nil {
-			return whoMay(err)
+			return explainDenied(err)
 		}
 	}
 	return nil
@@ -68,14 +68,14 @@ func (w *Warehouse) migrate(ctx context.Context, needed func(context.Context, []
 // accessDenied is the code of ACCESS_DENIED.
 const accessDenied = 497
 
-// errOutdated is a schema that is not there yet, or is another version's.
-var errOutdated = errors.New("the schema is not that of this version")
+// errSchemaOutdated is a schema that is not there yet, or is another version's.
+var errSchemaOutdated = errors.New("the schema is not that of this version")
 
-// whoMay says what to do about a schema that this user may not change.
-func whoMay(err error) error {
+// explainDenied says what to do about a schema that this user may not change.
+func explainDenied(err error) error {
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) && exception.Code == accessDenied {
-		return fmt.Errorf("%w: run pnyx migrate as a user who may change it: %w", errOutdated, err)
+		return fmt.Errorf("%w: run pnyx migrate as a user who may change it: %w", errSchemaOutdated, err)
 	}
 	return err
 }
@@ -84,16 +84,16 @@ func whoMay(err error) error {
 func (w *Warehouse) fingerprint(statements []statement) string {
 	hash := sha256.New()
 	for _, s := range statements {
-		for _, text := range w.spread(s) {
+		for _, text := range w.shardStatements(s) {
 			fmt.Fprintln(hash, text)
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// unmigrated reports whether migrations were not run on a node yet. What keeps it
+// needsMigration reports whether migrations were not run on a node yet. What keeps it
 // from finding out, they meet as well, and say.
-func (w *Warehouse) unmigrated(ctx context.Context, addresses []string, fingerprint string) bool {
+func (w *Warehouse) needsMigration(ctx context.Context, addresses []string, fingerprint string) bool {
 	// The database may not be there yet.
 	conn, err := w.connect(ctx, addresses, "")
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *Warehouse) migrateNode(
 		return fmt.Errorf("create database %s: %w", database, err)
 	}
 	for _, s := range statements {
-		if err := w.execute(ctx, addresses, database, w.spread(s)...); err != nil {
+		if err := w.execute(ctx, addresses, database, w.shardStatements(s)...); err != nil {
 			return fmt.Errorf("migration %s: %w", s.file, err)
 		}
 	}
@@ -190,19 +190,19 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 	return addresses, nil
 }
 
-// inParts matches a change of how a shard's own table keeps its rows, of which the
+// partsClause matches a change of how a shard's own table keeps its rows, of which the
 // distributed one before it knows nothing.
-var inParts = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
+var partsClause = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
 
-// spread returns what a statement becomes: itself on a single server; in a
+// shardStatements returns what a statement becomes: itself on a single server; in a
 // cluster, the same for the shard's own table, and the distributed table before it.
-func (w *Warehouse) spread(s statement) []string {
+func (w *Warehouse) shardStatements(s statement) []string {
 	if s.shardBy == "" || w.cluster == "" {
 		return []string{s.text}
 	}
 	name := tableStatement.FindStringSubmatchIndex(s.text)
 	local := s.text[:name[5]] + localSuffix + s.text[name[5]:]
-	if strings.HasPrefix(s.text, "ALTER") && inParts.MatchString(s.text) {
+	if strings.HasPrefix(s.text, "ALTER") && partsClause.MatchString(s.text) {
 		return []string{local}
 	}
 	if strings.HasPrefix(s.text, "ALTER") {

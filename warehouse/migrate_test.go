@@ -36,14 +36,14 @@ func TestASchemaThatSomebodyElseMakesIsWaitedFor(t *testing.T) {
 	tries := 0
 	err := Retry(t.Context(), time.Minute, slog.New(slog.DiscardHandler), func() error {
 		if tries++; tries < 3 {
-			return fault(whoMay(denied))
+			return classifyError(explainDenied(denied))
 		}
 		return nil
 	})
 	if err != nil || tries != 3 {
 		t.Errorf("got %v after %d tries, want success at the third", err, tries)
 	}
-	err = Retry(t.Context(), 0, slog.New(slog.DiscardHandler), func() error { return fault(whoMay(denied)) })
+	err = Retry(t.Context(), 0, slog.New(slog.DiscardHandler), func() error { return classifyError(explainDenied(denied)) })
 	if err == nil || !strings.Contains(err.Error(), "run pnyx migrate") {
 		t.Errorf("without patience: got %v, want what to do", err)
 	}

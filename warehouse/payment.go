@@ -18,7 +18,7 @@ import (
 func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Payment) error {
 	insert, err := w.conn.PrepareBatch(ctx, query("payment_insert"))
 	if err != nil {
-		return fmt.Errorf("write %d payments: %w", len(payments), fault(err))
+		return fmt.Errorf("write %d payments: %w", len(payments), classifyError(err))
 	}
 	defer insert.Close()
 	for _, p := range payments {
@@ -29,14 +29,14 @@ func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Pay
 		if err := insert.Append(
 			p.ID, string(p.State), p.RouteID, p.Request, p.Header, p.Payer, p.PayTo, p.Nonce,
 			p.Network, p.Asset, p.Symbol, amount, p.Units,
-			p.ValidBefore.Time(), p.ClaimedAt.Time(), p.ChangedAt.Time(), nullableTime(p.SettledAt),
+			p.ValidBefore.Time(), p.ClaimedAt.Time(), p.ChangedAt.Time(), timeOrNull(p.SettledAt),
 			p.Transaction, p.Reason, uint32(p.Attempts), p.Unanswered, string(p.Settlement), p.Revision, //nolint:gosec // a small count
 		); err != nil {
 			return fmt.Errorf("write payment %s: %w", p.ID, err)
 		}
 	}
 	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write %d payments: %w", len(payments), fault(err))
+		return fmt.Errorf("write %d payments: %w", len(payments), classifyError(err))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (w *Warehouse) Payments(ctx context.Context, f PaymentFilter) ([]governance
 	rows, err := w.conn.Query(ctx, query("payment_list"), unixMilliseconds(f.ValidAfter), unixMilliseconds(f.Since),
 		string(f.State), string(f.State), payer, payer, f.Limit)
 	if err != nil {
-		return nil, fmt.Errorf("read payments: %w", fault(err))
+		return nil, fmt.Errorf("read payments: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var payments []governance.Payment
@@ -92,7 +92,7 @@ func scanPayment(rows driver.Rows) (governance.Payment, error) {
 		&p.Transaction, &p.Reason, &attempts, &p.Unanswered, &settlement, &p.Revision)
 	p.State, p.Amount, p.Attempts = governance.PaymentState(state), amount.String(), int(attempts)
 	p.ValidBefore, p.ClaimedAt = governance.TimestampOf(validBefore), governance.TimestampOf(claimedAt)
-	p.ChangedAt, p.SettledAt = governance.TimestampOf(changedAt), stampOf(settledAt)
+	p.ChangedAt, p.SettledAt = governance.TimestampOf(changedAt), timestampOf(settledAt)
 	if settlement != "" {
 		p.Settlement = []byte(settlement)
 	}

@@ -23,17 +23,17 @@ func proposalTable() table {
 }
 
 func proposalValues(into []any, r record.Record) ([]any, error) {
-	p, err := as[*record.Proposal](r)
+	p, err := recordAs[*record.Proposal](r)
 	if err != nil {
 		return nil, err
 	}
 	milestones := splitMilestones(p.Milestones)
 	return append(into,
 		string(p.Provider), p.SourceID, p.ExternalID, p.Title, p.Body, p.ProposerID,
-		p.SourceURL, p.DiscussionURL, string(p.VoteType), p.State, texts(p.Choices),
-		p.QuorumRaw, p.Quorum, nullableTime(p.CreatedAt), nullableTime(p.UpdatedAt),
-		nullableTime(p.StartAt), nullableTime(p.EndAt),
-		p.StartDayOnly, p.EndDayOnly, decimals(p.StatedScores), p.StatedScoresTotal,
+		p.SourceURL, p.DiscussionURL, string(p.VoteType), p.State, nonNilTexts(p.Choices),
+		p.QuorumRaw, p.Quorum, timeOrNull(p.CreatedAt), timeOrNull(p.UpdatedAt),
+		timeOrNull(p.StartAt), timeOrNull(p.EndAt),
+		p.StartDayOnly, p.EndDayOnly, nonNilDecimals(p.StatedScores), p.StatedScoresTotal,
 		p.StatedVotes, p.Flagged, p.UpstreamID, p.UpstreamType, p.UpstreamStatus,
 		milestones.types, milestones.times, milestones.hashes, p.SnapshotURL,
 	), nil
@@ -50,7 +50,7 @@ func splitMilestones(milestones []record.Milestone) milestoneColumns {
 	for _, m := range milestones {
 		columns.types = append(columns.types, m.Type)
 		columns.hashes = append(columns.hashes, m.TxHash)
-		columns.times = append(columns.times, nullableTime(m.At))
+		columns.times = append(columns.times, timeOrNull(m.At))
 	}
 	return columns
 }

@@ -27,8 +27,8 @@ type ProposalLink struct {
 // ChangedLink is a link that differs from the one before.
 type ChangedLink struct {
 	ProposalLink
-	// Before is the one before; zero for none.
-	Before ProposalLink
+	// Previous is the one before; zero for none.
+	Previous ProposalLink
 }
 
 // ProposalLinks returns the links held of the proposals; those without are missing.
@@ -105,14 +105,14 @@ func (w *Warehouse) WriteProposalLinks(ctx context.Context, links []ChangedLink,
 	defer insert.Close()
 	for _, link := range links {
 		topics := []string{}
-		for _, name := range []string{link.Topic, link.Before.Topic} {
+		for _, name := range []string{link.Topic, link.Previous.Topic} {
 			if name != "" {
 				topics = append(topics, name)
 			}
 		}
-		names := append(append([]string{}, link.Names...), link.Before.Names...)
+		names := append(append([]string{}, link.Names...), link.Previous.Names...)
 		if err := insert.Append(
-			string(link.Ref[:]), string(link.Key), link.Title, texts(link.Names), link.Topic, names, topics, revision,
+			string(link.Ref[:]), string(link.Key), link.Title, nonNilTexts(link.Names), link.Topic, names, topics, revision,
 		); err != nil {
 			return fmt.Errorf("write the links of %s: %w", link.Key, err)
 		}

@@ -66,11 +66,11 @@ func (s NameScope) holds(p ListedProposal) bool {
 func (w *Warehouse) ProposalsNamed(
 	ctx context.Context, name ProposalName, scope NameScope, limit int,
 ) ([]ListedProposal, error) {
-	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
-		return w.nameEntries(ctx, query("proposal_name_exact"), scope, after, limit, clickhouse.Named("name", name.hash()))
+	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
+		return w.indexEntries(ctx, query("proposal_name_exact"), scope, after, limit, clickhouse.Named("name", name.hash()))
 	}
-	return w.entered(ctx, limit, next, func(e nameEntry, p ListedProposal) bool {
-		return e.holds(p) && scope.holds(p) && slices.Contains(p.Names(), name)
+	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {
+		return e.isCurrent(p) && scope.holds(p) && slices.Contains(p.Names(), name)
 	})
 }
 
@@ -79,41 +79,41 @@ func (w *Warehouse) ProposalsNamed(
 func (w *Warehouse) ProposalsTitled(
 	ctx context.Context, text string, scope NameScope, limit int,
 ) ([]ListedProposal, error) {
-	next := func(after *nameEntry, limit int) ([]nameEntry, error) {
-		return w.nameEntries(ctx, query("proposal_name_titles"), scope, after, limit,
-			clickhouse.Named("text", text), clickhouse.Named("longer", characters(text)))
+	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
+		return w.indexEntries(ctx, query("proposal_name_titles"), scope, after, limit,
+			clickhouse.Named("text", text), clickhouse.Named("longer", runeCount(text)))
 	}
-	return w.entered(ctx, limit, next, func(e nameEntry, p ListedProposal) bool {
+	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {
 		title := governance.FoldTitle(p.Title)
-		return e.holds(p) && scope.holds(p) && characters(title) == e.length && strings.Contains(title, text)
+		return e.isCurrent(p) && scope.holds(p) && runeCount(title) == e.length && strings.Contains(title, text)
 	})
 }
 
-// nameEntry is an entry of proposal_names or proposal_titles, maybe out of date.
-type nameEntry struct {
+// indexEntry is an entry of proposal_names or proposal_titles, maybe out of date.
+type indexEntry struct {
 	ref    record.RefHash
 	key    string
 	length uint32
-	// descending is as newestFirst.
+	// descending is as descendingTime.
 	descending int64
 }
 
-// holds says whether the entry still says where the proposal stands.
-func (e nameEntry) holds(p ListedProposal) bool {
-	return e.key == string(p.Key) && e.descending == newestFirst(p.CreatedAt)
+// isCurrent says whether the entry still says where the proposal stands.
+func (e indexEntry) isCurrent(p ListedProposal) bool {
+	return e.key == string(p.Key) && e.descending == descendingTime(p.CreatedAt)
 }
 
-// entered follows an index, in its order, to the current rows of proposals, until there
+// followIndex follows an index, in its order, to the current rows of proposals, until there
 // are limit that an entry still holds for. The next entries are asked for by the last
 // one of those before, nil at the beginning.
-func (w *Warehouse) entered(
+func (w *Warehouse) followIndex(
 	ctx context.Context, limit int,
-	next func(after *nameEntry, limit int) ([]nameEntry, error), holds func(nameEntry, ListedProposal) bool,
+	next func(after *indexEntry, limit int) ([]indexEntry, error), holds func(indexEntry, ListedProposal) bool,
 ) ([]ListedProposal, error) {
 	var found []ListedProposal
 	seen := map[record.RefHash]bool{}
-	for after := (*nameEntry)(nil); ; {
-		most := limit - len(found) + slack
+	for after := (*indexEntry)(nil); ; {
+		most := limit - len(found) + staleRowMargin
 		entries, err := next(after, most)
 		if err != nil {
 			return nil, err
@@ -143,11 +143,11 @@ func (w *Warehouse) entered(
 	}
 }
 
-func (w *Warehouse) nameEntries(
-	ctx context.Context, sql string, scope NameScope, after *nameEntry, limit int, args ...any,
-) ([]nameEntry, error) {
+func (w *Warehouse) indexEntries(
+	ctx context.Context, sql string, scope NameScope, after *indexEntry, limit int, args ...any,
+) ([]indexEntry, error) {
 	if after == nil {
-		after = &nameEntry{}
+		after = &indexEntry{}
 	}
 	args = append(args, clickhouse.Named("dao", scope.DAOID), clickhouse.Named("provider", scope.Provider),
 		clickhouse.Named("after_key", after.key), clickhouse.Named("after_descending", after.descending),
@@ -157,13 +157,13 @@ func (w *Warehouse) nameEntries(
 		return nil, fmt.Errorf("look up proposals: %w", err)
 	}
 	defer rows.Close()
-	return scanEntries(rows)
+	return scanIndexEntries(rows)
 }
 
-func scanEntries(rows driver.Rows) ([]nameEntry, error) {
-	var entries []nameEntry
+func scanIndexEntries(rows driver.Rows) ([]indexEntry, error) {
+	var entries []indexEntry
 	for rows.Next() {
-		var e nameEntry
+		var e indexEntry
 		var ref string
 		if err := rows.Scan(&e.length, &e.descending, &e.key, &ref); err != nil {
 			return nil, fmt.Errorf("look up proposals: %w", err)
@@ -174,14 +174,14 @@ func scanEntries(rows driver.Rows) ([]nameEntry, error) {
 	return entries, rows.Err()
 }
 
-// newestFirst is a number by which later times come first, and unknown ones last.
-func newestFirst(stamp *governance.Timestamp) int64 {
+// descendingTime is a number by which later times come first, and unknown ones last.
+func descendingTime(stamp *governance.Timestamp) int64 {
 	if stamp == nil {
 		return math.MaxInt64
 	}
 	return -int64(*stamp)
 }
 
-func characters(text string) uint32 {
+func runeCount(text string) uint32 {
 	return uint32(utf8.RuneCountInString(text)) //nolint:gosec // no text is that long
 }

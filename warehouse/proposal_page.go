@@ -13,9 +13,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// slack is how many more rows of an index are read than are needed, for those that
+// staleRowMargin is how many more rows of an index are read than are needed, for those that
 // turn out to be of an earlier version.
-const slack = 20
+const staleRowMargin = 20
 
 // ProposalFilter selects from the list; zero fields select all.
 type ProposalFilter struct {
@@ -62,9 +62,9 @@ func (p ListedProposal) PositionIn(order string) ListPosition {
 	return position
 }
 
-// stretch is a part of an order that one projection has side by side. Its rows go by
+// orderSegment is a part of an order that one projection has side by side. Its rows go by
 // a time, then by the key, both descending or both ascending.
-type stretch struct {
+type orderSegment struct {
 	band      int64
 	column    string
 	ascending bool
@@ -75,13 +75,13 @@ type stretch struct {
 	untimed bool
 }
 
-// stretches returns the parts of an order.
-func stretches(order string) []stretch {
+// orderSegments returns the parts of an order.
+func orderSegments(order string) []orderSegment {
 	switch order {
 	case governance.SortCreated:
-		return []stretch{{band: bandDescending, column: "created_at"}}
+		return []orderSegment{{band: bandDescending, column: "created_at"}}
 	case governance.SortEnding:
-		return []stretch{
+		return []orderSegment{
 			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active},
 			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active, untimed: true},
 			{band: bandPending, column: "end_at", ascending: true, lifecycle: governance.Pending},
@@ -89,21 +89,21 @@ func stretches(order string) []stretch {
 			{band: bandDescending, column: "end_at", lifecycle: governance.Closed},
 		}
 	}
-	return []stretch{{band: bandDescending, column: "updated_at"}}
+	return []orderSegment{{band: bandDescending, column: "updated_at"}}
 }
 
-// holds says whether a place is in the stretch.
-func (s stretch) holds(p ListPosition) bool {
+// isCurrent says whether a place is in the stretch.
+func (s orderSegment) holds(p ListPosition) bool {
 	return s.band == p.Band && (!s.ascending || s.untimed == (p.At == nil))
 }
 
-// meets says whether a filter may let rows of the stretch through.
-func (s stretch) meets(f ProposalFilter) bool {
+// mayMatch says whether a filter may let rows of the stretch through.
+func (s orderSegment) mayMatch(f ProposalFilter) bool {
 	return s.lifecycle == "" || f.Lifecycles == nil || slices.Contains(f.Lifecycles, string(s.lifecycle))
 }
 
 // order is what the stretch is sorted by, in SQL.
-func (s stretch) order() string {
+func (s orderSegment) order() string {
 	direction := " DESC"
 	if s.ascending {
 		direction = ""
@@ -112,7 +112,7 @@ func (s stretch) order() string {
 }
 
 // conditions says which rows the stretch has after a version, or all when it is nil.
-func (s stretch) conditions(after *listVersion) selection {
+func (s orderSegment) conditions(after *listVersion) selection {
 	var c selection
 	if s.lifecycle != "" {
 		c.add("lifecycle = {band:String}", clickhouse.Named("band", string(s.lifecycle)))
@@ -122,7 +122,7 @@ func (s stretch) conditions(after *listVersion) selection {
 		if s.untimed {
 			comparison = " = "
 		}
-		c.add(s.column+comparison+boundNoTime, bindNoTime())
+		c.add(s.column+comparison+unknownTimeSQL, bindUnknownTime())
 	}
 	if after != nil {
 		beyond := "<"
@@ -133,7 +133,7 @@ func (s stretch) conditions(after *listVersion) selection {
 		c.add(fmt.Sprintf("(%[1]s %[2]s %[3]s OR %[1]s = %[3]s AND (proposal_key %[2]s {after_key:String} "+
 			"OR proposal_key = {after_key:String} AND revision %[2]s {after_revision:UInt64}))",
 			s.column, beyond, "fromUnixTimestamp64Milli({after:Int64}, 'UTC')"),
-			clickhouse.Named("after", timeOrNone(after.at).UnixMilli()),
+			clickhouse.Named("after", timeOrUnknown(after.at).UnixMilli()),
 			clickhouse.Named("after_key", string(after.key)), clickhouse.Named("after_revision", after.revision))
 	}
 	return c
@@ -198,10 +198,10 @@ type listVersion struct {
 func (w *Warehouse) ListProposals(
 	ctx context.Context, f ProposalFilter, order string, after *ListPosition, limit int,
 ) ([]ListedProposal, error) {
-	parts := stretches(order)
+	parts := orderSegments(order)
 	var begin *listVersion
 	if after != nil {
-		parts = parts[max(0, slices.IndexFunc(parts, func(s stretch) bool { return s.holds(*after) })):]
+		parts = parts[max(0, slices.IndexFunc(parts, func(s orderSegment) bool { return s.holds(*after) })):]
 		begin = &listVersion{at: after.At, key: after.Key}
 		if parts[0].ascending {
 			begin.revision = math.MaxUint64
@@ -209,8 +209,8 @@ func (w *Warehouse) ListProposals(
 	}
 	var found []ListedProposal
 	for _, part := range parts {
-		if part.meets(f) && len(found) < limit {
-			rows, err := w.listStretch(ctx, f, order, part, begin, limit-len(found))
+		if part.mayMatch(f) && len(found) < limit {
+			rows, err := w.listSegment(ctx, f, order, part, begin, limit-len(found))
 			if err != nil {
 				return nil, fmt.Errorf("read a page of proposals: %w", err)
 			}
@@ -221,13 +221,13 @@ func (w *Warehouse) ListProposals(
 	return found, nil
 }
 
-// listStretch returns the first limit current rows of a stretch.
-func (w *Warehouse) listStretch(
-	ctx context.Context, f ProposalFilter, order string, part stretch, after *listVersion, limit int,
+// listSegment returns the first limit current rows of a stretch.
+func (w *Warehouse) listSegment(
+	ctx context.Context, f ProposalFilter, order string, part orderSegment, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
 	var found []ListedProposal
 	for {
-		most := limit - len(found) + slack
+		most := limit - len(found) + staleRowMargin
 		rows, err := w.listVersions(ctx, f, part, after, most)
 		if err != nil {
 			return nil, err
@@ -250,7 +250,7 @@ func (w *Warehouse) listStretch(
 // listVersions returns the next rows of a stretch, current or not. In the order of a
 // projection of the table, reading ends with the first rows that the conditions let through.
 func (w *Warehouse) listVersions(
-	ctx context.Context, f ProposalFilter, part stretch, after *listVersion, limit int,
+	ctx context.Context, f ProposalFilter, part orderSegment, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
 	wanted := part.conditions(after)
 	f.addTo(&wanted)
@@ -292,7 +292,7 @@ type versionAt struct {
 func (w *Warehouse) FirstProposals(
 	ctx context.Context, daoIDs []string, limit int,
 ) (map[string][]ListedProposal, error) {
-	versions, refs, err := w.firstVersions(ctx, daoIDs, limit+slack)
+	versions, refs, err := w.firstVersions(ctx, daoIDs, limit+staleRowMargin)
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func (w *Warehouse) FirstProposals(
 				rows = append(rows, p)
 			}
 		}
-		if len(rows) == limit || len(candidates) < limit+slack {
+		if len(rows) == limit || len(candidates) < limit+staleRowMargin {
 			found[daoID] = rows
 		}
 	}

@@ -61,12 +61,12 @@ func scanProposal(rows scanner) (Proposal, error) {
 	}
 	p.Ref = record.RefHash([]byte(ref))
 	p.Provider, p.VoteType = governance.Provider(provider), governance.VoteType(voteType)
-	p.CreatedAt, p.UpdatedAt = stampOf(created), stampOf(updated)
-	p.StartAt, p.EndAt = stampOf(start), stampOf(end)
+	p.CreatedAt, p.UpdatedAt = timestampOf(created), timestampOf(updated)
+	p.StartAt, p.EndAt = timestampOf(start), timestampOf(end)
 	p.ObservedAt = governance.TimestampOf(observed)
 	for i, kind := range milestoneTypes {
 		p.Milestones = append(p.Milestones, record.Milestone{
-			Type: kind, At: stampOf(milestoneTimes[i]), TxHash: milestoneHashes[i],
+			Type: kind, At: timestampOf(milestoneTimes[i]), TxHash: milestoneHashes[i],
 		})
 	}
 	return p, nil

@@ -44,8 +44,8 @@ type ProposalState struct {
 	Revision     uint64
 }
 
-// WriteStates appends the states of one publication.
-func (w *Warehouse) WriteStates(ctx context.Context, states []ProposalState) error {
+// WriteProposalStates appends the states of one publication.
+func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalState) error {
 	insert, err := w.conn.PrepareBatch(ctx, query("proposal_state_insert"))
 	if err != nil {
 		return fmt.Errorf("write %d proposal states: %w", len(states), err)
@@ -59,9 +59,9 @@ func (w *Warehouse) WriteStates(ctx context.Context, states []ProposalState) err
 			s.Identity.ExternalID, string(s.Lifecycle), string(s.Outcome), string(s.Coverage),
 			s.VoteReady, s.Votes, s.Power, choices.keys, choices.labels, choices.votes, choices.powers,
 			months, counts,
-			nullableTime(s.CreatedAt), nullableTime(s.UpdatedAt), nullableTime(s.StartAt),
-			nullableTime(s.EndAt), nullableTime(s.LastVotedAt), nullableTime(s.NextChangeAt),
-			texts(s.QualityFlags), s.Revision,
+			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
+			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
+			nonNilTexts(s.QualityFlags), s.Revision,
 		); err != nil {
 			return fmt.Errorf("write the state of %s: %w", s.Key, err)
 		}
@@ -88,9 +88,9 @@ func splitChoices(choices []governance.Choice, scores []governance.Score) choice
 	return c
 }
 
-// FlagState adds a quality flag to what was last published of a proposal, and
+// AddQualityFlag adds a quality flag to what was last published of a proposal, and
 // leaves its numbers as they are.
-func (w *Warehouse) FlagState(
+func (w *Warehouse) AddQualityFlag(
 	ctx context.Context, ref record.RefHash, flag governance.QualityFlag, revision uint64,
 ) error {
 	err := w.conn.Exec(ctx, query("proposal_state_add_flag"), clickhouse.Named("flag", string(flag)),
@@ -223,7 +223,7 @@ func scanTotals(rows driver.Rows) (map[string]DAOTotals, error) {
 			return nil, fmt.Errorf("sum a DAO: %w", err)
 		}
 		t.CreatedIn, t.VotedIn = byMonth(months, counts), byMonth(voteMonths, voteCounts)
-		t.CreatedAt, t.VotedAt = stampOf(created), stampOf(voted)
+		t.CreatedAt, t.VotedAt = timestampOf(created), timestampOf(voted)
 		totals[id] = t
 	}
 	return totals, rows.Err()

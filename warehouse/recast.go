@@ -11,7 +11,7 @@ import (
 
 // markRecasts notes in which tallies a voter has more than one cast. Most
 // proposals are told apart by a count that reads next to nothing.
-func (w *Warehouse) markRecasts(ctx context.Context, tallies map[record.RefHash]Tally) error {
+func (w *Warehouse) markRecasts(ctx context.Context, tallies map[record.RefHash]VoteTotals) error {
 	casts, err := w.Casts(ctx, slices.Collect(maps.Keys(tallies)))
 	if err != nil {
 		return err

@@ -51,26 +51,26 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	for i, r := range records {
 		keys[i] = r.Key()
 	}
-	known, err := w.known(ctx, target, keys)
+	known, err := w.storedVersions(ctx, target, keys)
 	if err != nil {
-		return Counts{}, fmt.Errorf("look up %s: %w", target.kind, fault(err))
+		return Counts{}, fmt.Errorf("look up %s: %w", target.kind, classifyError(err))
 	}
 	open, err := w.openImports(ctx)
 	if err != nil {
 		return Counts{}, err
 	}
 	c, err := compare(records, keys, known, open, run)
-	if err != nil || c.touched.Empty() && len(c.rows) == 0 {
+	if err != nil || c.changes.Empty() && len(c.rows) == 0 {
 		return c.counts, err
 	}
-	batch, err := w.openBatch(ctx, run, c.touched)
+	batch, err := w.openBatch(ctx, run, c.changes)
 	if err != nil {
 		return Counts{}, err
 	}
 	if err := w.insert(ctx, target, c.rows); err != nil {
-		return Counts{}, fmt.Errorf("append %d %s: %w", len(c.rows), target.kind, fault(err))
+		return Counts{}, fmt.Errorf("append %d %s: %w", len(c.rows), target.kind, classifyError(err))
 	}
-	return c.counts, w.sealBatch(ctx, batch)
+	return c.counts, w.commitBatch(ctx, batch)
 }
 
 // row is a record that is to be written.
@@ -80,8 +80,8 @@ type row struct {
 	provenance provenance
 }
 
-// holding is what the warehouse knows under a key.
-type holding struct {
+// storedVersion is what the warehouse knows under a key.
+type storedVersion struct {
 	fingerprint  uint64
 	version      uint64
 	discoveredAt time.Time
@@ -90,18 +90,18 @@ type holding struct {
 	row int
 }
 
-// wholeKey is a key as one value; a shorter one ends in empty texts.
-type wholeKey [3]string
+// recordKey is a key as one value; a shorter one ends in empty texts.
+type recordKey [3]string
 
-func whole(key []string) (w wholeKey) {
+func recordKeyOf(key []string) (w recordKey) {
 	copy(w[:], key)
 	return w
 }
 
-// known looks up what is held under keys.
-func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[wholeKey]holding, error) {
-	known := make(map[wholeKey]holding, len(keys))
-	keys, err := w.perhapsHeld(ctx, t, keys)
+// storedVersions looks up what is held under keys.
+func (w *Warehouse) storedVersions(ctx context.Context, t table, keys [][]string) (map[recordKey]storedVersion, error) {
+	known := make(map[recordKey]storedVersion, len(keys))
+	keys, err := w.filterKnown(ctx, t, keys)
 	if err != nil || len(keys) == 0 {
 		return known, err
 	}
@@ -109,14 +109,14 @@ func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[wh
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.knownSQL())
+	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.storedVersionsSQL())
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	parts := make([]string, len(t.keys))
 	for rows.Next() {
-		var h holding
+		var h storedVersion
 		targets := make([]any, 0, len(parts)+4)
 		for i := range parts {
 			targets = append(targets, &parts[i])
@@ -124,14 +124,14 @@ func (w *Warehouse) known(ctx context.Context, t table, keys [][]string) (map[wh
 		if err := rows.Scan(append(targets, &h.fingerprint, &h.version, &h.discoveredAt, &h.importID)...); err != nil {
 			return nil, err
 		}
-		known[whole(parts)] = h
+		known[recordKeyOf(parts)] = h
 	}
 	return known, rows.Err()
 }
 
-// perhapsHeld leaves out the keys of which not even the first value is held: to find
+// filterKnown leaves out the keys of which not even the first value is held: to find
 // these costs little, and new ballots are most often on new proposals.
-func (w *Warehouse) perhapsHeld(ctx context.Context, t table, keys [][]string) ([][]string, error) {
+func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string) ([][]string, error) {
 	if len(t.keys) == 1 {
 		return keys, nil
 	}
@@ -143,7 +143,7 @@ func (w *Warehouse) perhapsHeld(ctx context.Context, t table, keys [][]string) (
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.heldSQL())
+	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.knownKeysSQL())
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func appendKey(into []any, key []string) []any {
 // comparison is what records say beyond what is held.
 type comparison struct {
 	rows    []row
-	touched Touched
+	changes ChangeSet
 	counts  Counts
 }
 
@@ -201,21 +201,21 @@ type comparison struct {
 // an import that has not sealed all it wrote is touched too: that import may be
 // dead.
 func compare(
-	records []record.Record, keys [][]string, known map[wholeKey]holding, open map[uuid.UUID]bool, run Import,
+	records []record.Record, keys [][]string, known map[recordKey]storedVersion, open map[uuid.UUID]bool, run Import,
 ) (comparison, error) {
-	c := comparison{touched: NewTouched()}
+	c := comparison{changes: NewChangeSet()}
 	now := uint64(time.Now().UnixMicro())
 	for i, r := range records {
 		fingerprint, err := record.Fingerprint(r)
 		if err != nil {
 			return comparison{}, err
 		}
-		key := whole(keys[i])
+		key := recordKeyOf(keys[i])
 		held, exists := known[key]
 		if exists && held.fingerprint == fingerprint {
 			c.counts.Unchanged++
 			if open[held.importID] {
-				c.touched.add(r, keys[i])
+				c.changes.add(r, keys[i])
 			}
 			continue
 		}
@@ -225,7 +225,7 @@ func compare(
 			c.counts.New++
 			held.discoveredAt = run.ObservedAt
 		}
-		c.touched.add(r, keys[i])
+		c.changes.add(r, keys[i])
 		p := provenance{
 			fingerprint: fingerprint, version: max(now, held.version+1),
 			discoveredAt: held.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
@@ -241,7 +241,7 @@ func compare(
 }
 
 // put adds a row, in place of one before it with the same key.
-func (c *comparison) put(r row, held *holding) {
+func (c *comparison) put(r row, held *storedVersion) {
 	if held.row > 0 {
 		c.rows[held.row-1] = r
 		return

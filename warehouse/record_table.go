@@ -65,16 +65,16 @@ func (t table) insertSQL() string {
 	return fmt.Sprintf("INSERT INTO %s (%s, %s)", t.kind, strings.Join(columns, ", "), provenanceColumns)
 }
 
-// knownSQL returns the query for what is held under the keys of the external
+// storedVersionsSQL returns the query for what is held under the keys of the external
 // table "batch_keys".
-func (t table) knownSQL() string {
+func (t table) storedVersionsSQL() string {
 	keys := strings.Join(t.keyNames(), ", ")
 	return fmt.Sprintf(query("record_versions"), keys, t.kind, keys, keys, keys)
 }
 
-// heldSQL returns the query for which of the first values of keys, in the external
+// knownKeysSQL returns the query for which of the first values of keys, in the external
 // table "batch_keys", begin a key that is held.
-func (t table) heldSQL() string {
+func (t table) knownKeysSQL() string {
 	first := t.keys[0].name
 	return fmt.Sprintf(query("record_known_keys"), first, t.kind, first, first)
 }
@@ -101,8 +101,8 @@ func (p *provenance) values(into []any) []any {
 	return append(into, &p.fingerprint, &p.version, &p.discoveredAt, &p.observedAt, &p.importID)
 }
 
-// nullableTime is the column value of a moment that may be unknown.
-func nullableTime(stamp *governance.Timestamp) *time.Time {
+// timeOrNull is the column value of a moment that may be unknown.
+func timeOrNull(stamp *governance.Timestamp) *time.Time {
 	if stamp == nil {
 		return nil
 	}
@@ -110,8 +110,8 @@ func nullableTime(stamp *governance.Timestamp) *time.Time {
 	return &moment
 }
 
-// stampOf is the reverse of nullableTime.
-func stampOf(moment *time.Time) *governance.Timestamp {
+// timestampOf is the reverse of timeOrNull.
+func timestampOf(moment *time.Time) *governance.Timestamp {
 	if moment == nil {
 		return nil
 	}
@@ -119,8 +119,8 @@ func stampOf(moment *time.Time) *governance.Timestamp {
 	return &stamp
 }
 
-// decimals is an array column's value: never nil, which the driver refuses.
-func decimals(numbers []decimal.Decimal) any {
+// nonNilDecimals is an array column's value: never nil, which the driver refuses.
+func nonNilDecimals(numbers []decimal.Decimal) any {
 	if numbers == nil {
 		return noDecimals
 	}
@@ -130,17 +130,17 @@ func decimals(numbers []decimal.Decimal) any {
 // noDecimals is made once: nearly every ballot has two.
 var noDecimals any = []decimal.Decimal{} //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// texts is an array column's value: never nil, which the driver refuses.
-func texts(values []string) []string {
+// nonNilTexts is an array column's value: never nil, which the driver refuses.
+func nonNilTexts(values []string) []string {
 	if values == nil {
 		return []string{}
 	}
 	return values
 }
 
-// as returns a record's own type; a record under a wrong kind is a programming
+// recordAs returns a record's own type; a record under a wrong kind is a programming
 // error that Append reports.
-func as[T record.Record](r record.Record) (T, error) {
+func recordAs[T record.Record](r record.Record) (T, error) {
 	typed, ok := r.(T)
 	if !ok {
 		return typed, fmt.Errorf("record of kind %s is a %T", r.Kind(), r)

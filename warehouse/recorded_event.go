@@ -11,7 +11,7 @@ func eventTable() table {
 			"provider", "external_id", "confidence", "importance",
 		},
 		values: func(into []any, r record.Record) ([]any, error) {
-			e, err := as[*record.Event](r)
+			e, err := recordAs[*record.Event](r)
 			if err != nil {
 				return nil, err
 			}
@@ -33,15 +33,15 @@ func signalTable() table {
 			"actionability", "severity", "score", "surfaces", "detected_at", "deadline_at", "evidence",
 		},
 		values: func(into []any, r record.Record) ([]any, error) {
-			s, err := as[*record.Signal](r)
+			s, err := recordAs[*record.Signal](r)
 			if err != nil {
 				return nil, err
 			}
 			provider, externalID := splitProposal(s.Proposal)
 			return append(into,
 				s.Type, s.DAOID, provider, externalID, s.Title, s.Summary, s.SourceURL,
-				s.Actionability, s.Severity, s.Score, texts(s.Surfaces), s.DetectedAt.Time(),
-				nullableTime(s.DeadlineAt), s.Evidence,
+				s.Actionability, s.Severity, s.Score, nonNilTexts(s.Surfaces), s.DetectedAt.Time(),
+				timeOrNull(s.DeadlineAt), s.Evidence,
 			), nil
 		},
 	}
@@ -53,7 +53,7 @@ func evidenceTable() table {
 		keys:    []column{{"provider", "String"}, {"external_id", "String"}},
 		columns: []string{"artifact_version", "generated_at", "dossier", "source_refs", "warnings"},
 		values: func(into []any, r record.Record) ([]any, error) {
-			e, err := as[*record.Evidence](r)
+			e, err := recordAs[*record.Evidence](r)
 			if err != nil {
 				return nil, err
 			}

@@ -14,23 +14,23 @@ import (
 
 // Pauses between tries to reach a server that is away.
 const (
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
+	firstPause = 100 * time.Millisecond
+	maxPause   = 5 * time.Second
 )
 
-// awayCodes are the codes with which a server that is going down, or cannot reach
+// unreachableCodes are the codes with which a server that is going down, or cannot reach
 // another one, answers instead of not answering: SOCKET_TIMEOUT, NETWORK_ERROR,
 // ABORTED.
-func awayCodes() []int32 { return []int32{209, 210, 236} }
+func unreachableCodes() []int32 { return []int32{209, 210, 236} }
 
-// fault sorts an error of the driver: what the server itself did not say is a
+// classifyError sorts an error of the driver: what the server itself did not say is a
 // connection that failed, ErrUnreachable, and worth another try.
-func fault(err error) error {
+func classifyError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
 		return err
 	}
 	var exception *clickhouse.Exception
-	if errors.As(err, &exception) && !slices.Contains(awayCodes(), exception.Code) {
+	if errors.As(err, &exception) && !slices.Contains(unreachableCodes(), exception.Code) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -42,7 +42,7 @@ func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do fun
 	began, pause := time.Now(), firstPause
 	for {
 		err := do()
-		if !errors.Is(err, ErrUnreachable) && !errors.Is(err, errOutdated) || time.Since(began) >= limit {
+		if !errors.Is(err, ErrUnreachable) && !errors.Is(err, errSchemaOutdated) || time.Since(began) >= limit {
 			return err
 		}
 		logger.LogAttrs(ctx, slog.LevelWarn, "the warehouse is not ready, trying again",
@@ -54,6 +54,6 @@ func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do fun
 			return errors.Join(err, ctx.Err())
 		case <-timer.C:
 		}
-		pause = min(2*pause, longestPause)
+		pause = min(2*pause, maxPause)
 	}
 }

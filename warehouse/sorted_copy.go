@@ -11,24 +11,24 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// OrderKind says what an ordered copy holds.
-type OrderKind string
+// SortedCopyKind says what an ordered copy holds.
+type SortedCopyKind string
 
 // The kinds of ordered copies.
 const (
-	// BallotOrder holds the latest ballots of a proposal, by power and by time.
-	BallotOrder OrderKind = "ballots"
-	// VoterOrder holds the ranking of a DAO's voters.
-	VoterOrder OrderKind = "voters"
+	// BallotCopy holds the latest ballots of a proposal, by power and by time.
+	BallotCopy SortedCopyKind = "ballots"
+	// VoterCopy holds the ranking of a DAO's voters.
+	VoterCopy SortedCopyKind = "voters"
 )
 
-// OrderedFrom is how many ballots a proposal or DAO has that is worth a copy. Up
+// SortedCopyThreshold is how many ballots a proposal or DAO has that is worth a copy. Up
 // to there a page is sorted when it is asked for, within 30 ms.
-const OrderedFrom = 20_000
+const SortedCopyThreshold = 20_000
 
-// Order names the current copy of a subject.
-type Order struct {
-	Kind OrderKind
+// SortedCopy names the current copy of a subject.
+type SortedCopy struct {
+	Kind SortedCopyKind
 	// Subject is a proposal's key or a DAO's id.
 	Subject string
 	// Ref is the proposal behind Subject; zero for a DAO.
@@ -41,35 +41,35 @@ type Order struct {
 	Votes    uint64
 }
 
-// StaleOrders returns the copies that are missing or behind what is published, the
+// StaleSortedCopies returns the copies that are missing or behind what is published, the
 // smallest first: they are done soonest.
-func (w *Warehouse) StaleOrders(ctx context.Context) ([]Order, error) {
-	rows, err := w.conn.Query(ctx, query("sorted_copy_stale"), uint64(OrderedFrom), uint64(OrderedFrom))
+func (w *Warehouse) StaleSortedCopies(ctx context.Context) ([]SortedCopy, error) {
+	rows, err := w.conn.Query(ctx, query("sorted_copy_stale"), uint64(SortedCopyThreshold), uint64(SortedCopyThreshold))
 	if err != nil {
 		return nil, fmt.Errorf("list stale orders: %w", err)
 	}
 	defer rows.Close()
-	var orders []Order
+	var orders []SortedCopy
 	for rows.Next() {
-		var o Order
+		var o SortedCopy
 		var kind, ref string
 		if err := rows.Scan(&kind, &o.Subject, &ref, &o.Generation, &o.Revision, &o.Votes); err != nil {
 			return nil, fmt.Errorf("list stale orders: %w", err)
 		}
-		o.Kind, o.Ref = OrderKind(kind), record.RefHash([]byte(ref))
+		o.Kind, o.Ref = SortedCopyKind(kind), record.RefHash([]byte(ref))
 		orders = append(orders, o)
 	}
 	return orders, rows.Err()
 }
 
-// BuildOrder writes a new generation of a copy. Nobody sees it before SwitchOrder.
-func (w *Warehouse) BuildOrder(ctx context.Context, o Order, generation uint64) error {
+// BuildSortedCopy writes a new generation of a copy. Nobody sees it before SwitchSortedCopy.
+func (w *Warehouse) BuildSortedCopy(ctx context.Context, o SortedCopy, generation uint64) error {
 	var err error
 	switch o.Kind {
-	case BallotOrder:
+	case BallotCopy:
 		err = w.conn.Exec(ctx, query("sorted_copy_build_ballots"), clickhouse.Named("generation", generation),
-			clickhouse.Named("ref", hex.EncodeToString(o.Ref[:])), bindNoTime())
-	case VoterOrder:
+			clickhouse.Named("ref", hex.EncodeToString(o.Ref[:])), bindUnknownTime())
+	case VoterCopy:
 		err = w.conn.Exec(ctx, fmt.Sprintf(query("sorted_copy_build_voters"), query("voter_ranking")),
 			clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
 	}
@@ -79,10 +79,10 @@ func (w *Warehouse) BuildOrder(ctx context.Context, o Order, generation uint64) 
 	return nil
 }
 
-// Balanced says whether a built copy agrees with what is published: a ranking with
+// MatchesPublished says whether a built copy agrees with what is published: a ranking with
 // the votes and powers of the DAO's proposals.
-func (w *Warehouse) Balanced(ctx context.Context, o Order, generation uint64) (bool, error) {
-	if o.Kind != VoterOrder {
+func (w *Warehouse) MatchesPublished(ctx context.Context, o SortedCopy, generation uint64) (bool, error) {
+	if o.Kind != VoterCopy {
 		return true, nil
 	}
 	var balanced bool
@@ -94,8 +94,8 @@ func (w *Warehouse) Balanced(ctx context.Context, o Order, generation uint64) (b
 	return balanced, nil
 }
 
-// SwitchOrder makes a generation the current one.
-func (w *Warehouse) SwitchOrder(ctx context.Context, o Order) error {
+// SwitchSortedCopy makes a generation the current one.
+func (w *Warehouse) SwitchSortedCopy(ctx context.Context, o SortedCopy) error {
 	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO orders (kind, subject, generation, revision)")
 	if err != nil {
 		return fmt.Errorf("switch the order of %s: %w", o.Subject, err)
@@ -110,30 +110,30 @@ func (w *Warehouse) SwitchOrder(ctx context.Context, o Order) error {
 	return nil
 }
 
-// CurrentOrders returns the current copy of every subject that has one.
-func (w *Warehouse) CurrentOrders(ctx context.Context) ([]Order, error) {
+// CurrentSortedCopies returns the current copy of every subject that has one.
+func (w *Warehouse) CurrentSortedCopies(ctx context.Context) ([]SortedCopy, error) {
 	rows, err := w.conn.Query(ctx, query("sorted_copy_current"))
 	if err != nil {
 		return nil, fmt.Errorf("list current orders: %w", err)
 	}
 	defer rows.Close()
-	var orders []Order
+	var orders []SortedCopy
 	for rows.Next() {
-		var o Order
+		var o SortedCopy
 		var kind string
 		if err := rows.Scan(&kind, &o.Subject, &o.Generation, &o.Revision); err != nil {
 			return nil, fmt.Errorf("list current orders: %w", err)
 		}
-		o.Kind = OrderKind(kind)
+		o.Kind = SortedCopyKind(kind)
 		orders = append(orders, o)
 	}
 	return orders, rows.Err()
 }
 
-// DropOldOrders removes the generations that are not among the current ones and
+// DropOldSortedCopies removes the generations that are not among the current ones and
 // were begun before a time: those that were replaced, and those whose build was
 // cut off.
-func (w *Warehouse) DropOldOrders(ctx context.Context, current []Order, before time.Time) error {
+func (w *Warehouse) DropOldSortedCopies(ctx context.Context, current []SortedCopy, before time.Time) error {
 	generations := make([]uint64, len(current))
 	for i, order := range current {
 		generations[i] = order.Generation
@@ -143,15 +143,15 @@ func (w *Warehouse) DropOldOrders(ctx context.Context, current []Order, before t
 		return err
 	}
 	for _, node := range nodes {
-		if err := w.dropOldOrders(ctx, node, generations, before); err != nil {
+		if err := w.dropOldSortedCopies(ctx, node, generations, before); err != nil {
 			return fmt.Errorf("drop old orders: %w", err)
 		}
 	}
 	return nil
 }
 
-// dropOldOrders drops partitions on one node: a distributed table has none.
-func (w *Warehouse) dropOldOrders(ctx context.Context, node []string, current []uint64, before time.Time) error {
+// dropOldSortedCopies drops partitions on one node: a distributed table has none.
+func (w *Warehouse) dropOldSortedCopies(ctx context.Context, node []string, current []uint64, before time.Time) error {
 	conn, err := w.connect(ctx, node, w.options.Auth.Database)
 	if err != nil {
 		return err

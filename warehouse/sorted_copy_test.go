@@ -26,14 +26,14 @@ func TestAPageInTheMiddleOfACopyReadsFewRows(t *testing.T) {
 		records[i] = ballot("equal", voter, voter, "1", "1.5", votedAt)
 	}
 	appendAll(t, w, records...)
-	order := warehouse.Order{Kind: warehouse.BallotOrder, Subject: "equal", Ref: ref("equal").Hash()}
-	if err := w.BuildOrder(t.Context(), order, generation); err != nil {
+	order := warehouse.SortedCopy{Kind: warehouse.BallotCopy, Subject: "equal", Ref: ref("equal").Hash()}
+	if err := w.BuildSortedCopy(t.Context(), order, generation); err != nil {
 		t.Fatal(err)
 	}
 
 	var read uint64
 	ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { read += p.Rows }))
-	place, middle := warehouse.BallotsAt{Ref: order.Ref, Generation: generation}, voterNumber(copied/2)
+	place, middle := warehouse.BallotSource{Ref: order.Ref, Generation: generation}, voterNumber(copied/2)
 	byPower, err := w.BallotsByPower(ctx, place, &warehouse.PowerPosition{Power: ballot("", "", "", "", "1.5", nil).Power, Voter: middle}, asked)
 	checkMiddle(t, "power", byPower, err, read)
 	read = 0

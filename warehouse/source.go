@@ -8,7 +8,7 @@ func daoTable() table {
 		keys:    []column{{"dao_id", "String"}},
 		columns: []string{"name", "source_providers", "source_ids"},
 		values: func(into []any, r record.Record) ([]any, error) {
-			dao, err := as[*record.DAO](r)
+			dao, err := recordAs[*record.DAO](r)
 			if err != nil {
 				return nil, err
 			}
@@ -24,7 +24,7 @@ func sourceTable() table {
 		keys:    []column{{"provider", "String"}, {"source_id", "String"}},
 		columns: []string{"name", "slug", "network", "symbol"},
 		values: func(into []any, r record.Record) ([]any, error) {
-			source, err := as[*record.Source](r)
+			source, err := recordAs[*record.Source](r)
 			if err != nil {
 				return nil, err
 			}
@@ -39,7 +39,7 @@ func categoryTable() table {
 		keys:    []column{{"host", "String"}, {"category_id", "String"}},
 		columns: []string{"name", "slug"},
 		values: func(into []any, r record.Record) ([]any, error) {
-			category, err := as[*record.Category](r)
+			category, err := recordAs[*record.Category](r)
 			if err != nil {
 				return nil, err
 			}

@@ -17,18 +17,18 @@ func (w *Warehouse) MarkSynced(ctx context.Context, run Import, kind record.Kind
 	}
 	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO syncs (provider, source_id, kind, synced_at, import_id)")
 	if err != nil {
-		return fmt.Errorf("mark %s synced: %w", kind, fault(err))
+		return fmt.Errorf("mark %s synced: %w", kind, classifyError(err))
 	}
 	defer insert.Close()
-	b := batch{id: uuid.New(), run: run, touched: NewTouched()}
+	b := batch{id: uuid.New(), run: run, changes: NewChangeSet()}
 	for _, source := range sources {
-		b.touched.Sources[source] = true
+		b.changes.Sources[source] = true
 		if err := insert.Append(string(source.Provider), source.ID, string(kind), run.ObservedAt, run.ID); err != nil {
-			return fmt.Errorf("mark %s synced: %w", kind, fault(err))
+			return fmt.Errorf("mark %s synced: %w", kind, classifyError(err))
 		}
 	}
 	if err := insert.Send(); err != nil {
-		return fmt.Errorf("mark %s synced: %w", kind, fault(err))
+		return fmt.Errorf("mark %s synced: %w", kind, classifyError(err))
 	}
-	return w.sealBatch(ctx, b)
+	return w.commitBatch(ctx, b)
 }

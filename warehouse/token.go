@@ -15,10 +15,10 @@ type Token struct {
 	// burst of the standard and of the detail bucket. Empty for those of the plan.
 	Limits []uint32
 	Scopes []string
-	// Verifier is the SHA-256 of the token. Previous is that of the one before its
+	// Hash is the SHA-256 of the token. Previous is that of the one before its
 	// rotation, which is good until PreviousUntil.
-	Verifier      [32]byte
-	Previous      [32]byte
+	Hash          [32]byte
+	PreviousHash  [32]byte
 	PreviousUntil time.Time
 	CreatedAt     time.Time
 	ExpiresAt     *time.Time
@@ -30,7 +30,7 @@ type Token struct {
 func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
 	rows, err := w.conn.Query(ctx, query("token_list"))
 	if err != nil {
-		return nil, fmt.Errorf("read tokens: %w", fault(err))
+		return nil, fmt.Errorf("read tokens: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var tokens []Token
@@ -41,10 +41,10 @@ func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
 			&t.CreatedAt, &t.ExpiresAt, &t.RevokedAt); err != nil {
 			return nil, fmt.Errorf("read tokens: %w", err)
 		}
-		t.Verifier, t.Previous = [32]byte([]byte(verifier)), [32]byte([]byte(previous))
+		t.Hash, t.PreviousHash = [32]byte([]byte(verifier)), [32]byte([]byte(previous))
 		tokens = append(tokens, t)
 	}
-	return tokens, fault(rows.Err())
+	return tokens, classifyError(rows.Err())
 }
 
 // PutToken writes a token, or a new version of it.
@@ -52,7 +52,7 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
 		previous_verifier, previous_until, limits, created_at, expires_at)`)
 	if err != nil {
-		return fmt.Errorf("write token %s: %w", t.ID, fault(err))
+		return fmt.Errorf("write token %s: %w", t.ID, classifyError(err))
 	}
 	defer insert.Close()
 	limits := t.Limits
@@ -62,12 +62,12 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 	if t.PreviousUntil.IsZero() {
 		t.PreviousUntil = time.Unix(0, 0)
 	}
-	if err := insert.Append(t.ID, t.Name, t.Plan, texts(t.Scopes), string(t.Verifier[:]), string(t.Previous[:]),
+	if err := insert.Append(t.ID, t.Name, t.Plan, nonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
 		t.PreviousUntil, limits, t.CreatedAt, t.ExpiresAt); err != nil {
 		return fmt.Errorf("write token %s: %w", t.ID, err)
 	}
 	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write token %s: %w", t.ID, fault(err))
+		return fmt.Errorf("write token %s: %w", t.ID, classifyError(err))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 // RevokeToken revokes a token for good.
 func (w *Warehouse) RevokeToken(ctx context.Context, id string) error {
 	if err := w.conn.Exec(ctx, query("token_revoke"), id); err != nil {
-		return fmt.Errorf("revoke token %s: %w", id, fault(err))
+		return fmt.Errorf("revoke token %s: %w", id, classifyError(err))
 	}
 	return nil
 }

@@ -22,13 +22,13 @@ func topicTable() table {
 			"views", "participants", "created_at", "updated_at", "last_post_at", "closed", "archived", "visible",
 		},
 		values: func(into []any, r record.Record) ([]any, error) {
-			t, err := as[*record.Topic](r)
+			t, err := recordAs[*record.Topic](r)
 			if err != nil {
 				return nil, err
 			}
 			return append(into,
-				t.Title, t.Slug, t.CategoryID, texts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
-				t.Views, t.Participants, nullableTime(t.CreatedAt), nullableTime(t.UpdatedAt), nullableTime(t.LastPostAt),
+				t.Title, t.Slug, t.CategoryID, nonNilTexts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
+				t.Views, t.Participants, timeOrNull(t.CreatedAt), timeOrNull(t.UpdatedAt), timeOrNull(t.LastPostAt),
 				t.Closed, t.Archived, t.Visible,
 			), nil
 		},
@@ -66,7 +66,7 @@ func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error
 			&t.Posts, &t.Likes, &t.Views, &t.Participants, &created, &updated, &last, &t.Visible, &t.Version); err != nil {
 			return nil, fmt.Errorf("read a topic: %w", err)
 		}
-		t.CreatedAt, t.UpdatedAt, t.LastPostAt = stampOf(created), stampOf(updated), stampOf(last)
+		t.CreatedAt, t.UpdatedAt, t.LastPostAt = timestampOf(created), timestampOf(updated), timestampOf(last)
 		topics = append(topics, t)
 	}
 	return topics, rows.Err()

@@ -31,7 +31,7 @@ type TopicFilter struct {
 	// UpdatedFrom is inclusive, UpdatedTo exclusive; either leaves out topics without
 	// a time.
 	UpdatedFrom, UpdatedTo *governance.Timestamp
-	LeastReplies           uint64
+	MinReplies             uint64
 	// After is the last row of the page before.
 	After *TopicPosition
 }
@@ -58,7 +58,7 @@ func (w *Warehouse) TopicPage(
 		clickhouse.Named("related", boolNumber(f.Related != nil && *f.Related)),
 		clickhouse.Named("has_from", boolNumber(f.UpdatedFrom != nil)), clickhouse.Named("from", milliseconds(f.UpdatedFrom)),
 		clickhouse.Named("has_to", boolNumber(f.UpdatedTo != nil)), clickhouse.Named("to", milliseconds(f.UpdatedTo)),
-		clickhouse.Named("least", f.LeastReplies), clickhouse.Named("after_key", string(after.Key)),
+		clickhouse.Named("least", f.MinReplies), clickhouse.Named("after_key", string(after.Key)),
 		clickhouse.Named("after_place", after.Place), clickhouse.Named("limit", limit))
 	if err != nil {
 		return nil, fmt.Errorf("read a page of topics: %w", err)
@@ -86,11 +86,11 @@ func scanTopicRow(rows driver.Rows) (governance.ForumTopic, error) {
 		return governance.ForumTopic{}, err
 	}
 	t.TopicKey, t.Identity.Provider = governance.TopicKey(key), governance.Provider(provider)
-	t.Summary, t.Author, t.Category = orNil(summary), orNil(author), orNil(category)
+	t.Summary, t.Author, t.Category = textOrNull2(summary), textOrNull2(author), textOrNull2(category)
 	t.RelevanceScore = int(score)
 	t.Replies, t.Posts = governance.CountOf(replies), governance.CountOf(posts)
 	t.Likes, t.Views = governance.CountOf(likes), governance.CountOf(views)
-	t.CreatedAt, t.UpdatedAt = stampOf(created), stampOf(updated)
+	t.CreatedAt, t.UpdatedAt = timestampOf(created), timestampOf(updated)
 	return t, nil
 }
 

@@ -40,10 +40,10 @@ func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) e
 		row := s.Row
 		if err := insert.Append(
 			s.Host, s.ExternalID, string(row.TopicKey), row.Identity.DAOID, string(row.Identity.Provider),
-			row.Identity.ExternalID, s.Name, texts(s.Links),
-			row.Title, orEmpty(row.Summary), row.URL, orEmpty(row.Author), orEmpty(row.Category), texts(row.Tags),
+			row.Identity.ExternalID, s.Name, nonNilTexts(s.Links),
+			row.Title, textOrEmpty(row.Summary), row.URL, textOrEmpty(row.Author), textOrEmpty(row.Category), nonNilTexts(row.Tags),
 			uint8(row.RelevanceScore), s.Related, //nolint:gosec // at most 100
-			s.Posts, s.Replies, s.Likes, s.Views, nullableTime(row.CreatedAt), nullableTime(row.UpdatedAt),
+			s.Posts, s.Replies, s.Likes, s.Views, timeOrNull(row.CreatedAt), timeOrNull(row.UpdatedAt),
 			s.Visible, s.TopicVersion, s.RulesVersion, s.Revision,
 		); err != nil {
 			return fmt.Errorf("write the state of %s: %w", row.TopicKey, err)
@@ -96,16 +96,16 @@ func (w *Warehouse) PublishedForums(ctx context.Context) ([]Forum, error) {
 	return forums, rows.Err()
 }
 
-// orEmpty is a text column's value.
-func orEmpty(text *string) string {
+// textOrEmpty is a text column's value.
+func textOrEmpty(text *string) string {
 	if text == nil {
 		return ""
 	}
 	return *text
 }
 
-// orNil is the reverse of orEmpty.
-func orNil(text string) *string {
+// textOrNull2 is the reverse of textOrEmpty.
+func textOrNull2(text string) *string {
 	if text == "" {
 		return nil
 	}

@@ -61,7 +61,7 @@ func passes(f warehouse.TopicFilter, s warehouse.TopicState) bool {
 	at := s.Row.UpdatedAt
 	return s.Visible && (f.DAOID == "" || s.Row.Identity.DAOID == f.DAOID) &&
 		(f.Provider == "" || f.Provider == string(governance.Discourse)) &&
-		(f.Related == nil || s.Related == *f.Related) && s.Replies >= f.LeastReplies &&
+		(f.Related == nil || s.Related == *f.Related) && s.Replies >= f.MinReplies &&
 		(f.UpdatedFrom == nil || at != nil && *at >= *f.UpdatedFrom) && (f.UpdatedTo == nil || at != nil && *at < *f.UpdatedTo)
 }
 
@@ -86,12 +86,12 @@ func TestPagesOfTopicsEqualTheFilteredAndSortedWhole(t *testing.T) {
 			{DAOID: "nobody"},
 			{Provider: "discourse", Related: new(true)},
 			{Provider: "snapshot"},
-			{Related: new(false), LeastReplies: 2},
+			{Related: new(false), MinReplies: 2},
 			{UpdatedFrom: &two},
 			{UpdatedTo: &four},
 			{UpdatedFrom: &two, UpdatedTo: &four, DAOID: "dao2"},
 			{UpdatedFrom: &two, UpdatedTo: &two},
-			{LeastReplies: 4},
+			{MinReplies: 4},
 		} {
 			want := slices.DeleteFunc(slices.Clone(states), func(s warehouse.TopicState) bool { return !passes(filter, s) })
 			slices.SortFunc(want, func(a, b warehouse.TopicState) int {
@@ -178,7 +178,7 @@ func linksAgree(t *testing.T, w *warehouse.Warehouse) {
 	for i := range 20 {
 		links = append(links, warehouse.ChangedLink{
 			ProposalLink: warehouse.ProposalLink{Ref: ref(fmt.Sprint(i)).Hash(), Names: []string{fmt.Sprint("proposal", i)}, Topic: fmt.Sprint("topic", i+5)},
-			Before:       warehouse.ProposalLink{Topic: "topic29"},
+			Previous:     warehouse.ProposalLink{Topic: "topic29"},
 		})
 	}
 	if err := w.WriteProposalLinks(t.Context(), links, 7); err != nil {

@@ -26,7 +26,7 @@ func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO usage_counts (token_id, day, route, session,
 		requests, ok, not_modified, refused, failed, charged, bytes, payments)`)
 	if err != nil {
-		return fmt.Errorf("write usage: %w", fault(err))
+		return fmt.Errorf("write usage: %w", classifyError(err))
 	}
 	defer insert.Close()
 	for _, u := range counts {
@@ -36,7 +36,7 @@ func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 		}
 	}
 	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write usage: %w", fault(err))
+		return fmt.Errorf("write usage: %w", classifyError(err))
 	}
 	return nil
 }
@@ -45,9 +45,9 @@ func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 // one day to another, both included.
 func (w *Warehouse) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
 	rows, err := w.conn.Query(ctx, query("usage_between"),
-		first.Format(time.DateOnly), last.Format(time.DateOnly), texts(tokenIDs), texts(tokenIDs))
+		first.Format(time.DateOnly), last.Format(time.DateOnly), nonNilTexts(tokenIDs), nonNilTexts(tokenIDs))
 	if err != nil {
-		return nil, fmt.Errorf("read usage: %w", fault(err))
+		return nil, fmt.Errorf("read usage: %w", classifyError(err))
 	}
 	defer rows.Close()
 	var all []Usage
@@ -59,5 +59,5 @@ func (w *Warehouse) UsageBetween(ctx context.Context, first, last time.Time, tok
 		}
 		all = append(all, u)
 	}
-	return all, fault(rows.Err())
+	return all, classifyError(rows.Err())
 }

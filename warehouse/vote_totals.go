@@ -16,8 +16,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Tally sums the ballots of one proposal that count: one a voter, the latest.
-type Tally struct {
+// VoteTotals sums the ballots of one proposal that count: one a voter, the latest.
+type VoteTotals struct {
 	Votes uint64
 	Power decimal.Decimal
 	// SupportingPower is the power of the ballots that support some choice.
@@ -41,17 +41,17 @@ type Tally struct {
 	Recast bool
 }
 
-// Tallies counts the ballots of the proposals that refs name. A proposal without
+// VoteTotals counts the ballots of the proposals that refs name. A proposal without
 // ballots is missing from the result.
-func (w *Warehouse) Tallies(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Tally, error) {
-	tallies, moving, err := w.tally(ctx, refs)
+func (w *Warehouse) VoteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
+	tallies, moving, err := w.pickedTotals(ctx, refs)
 	if err != nil {
 		return nil, fmt.Errorf("count the ballots of %d proposals: %w", len(refs), err)
 	}
 	if len(moving) == 0 {
 		return tallies, nil
 	}
-	merged, err := w.tallyMerged(ctx, moving)
+	merged, err := w.mergedTotals(ctx, moving)
 	if err != nil {
 		return nil, fmt.Errorf("count the ballots of %d moving proposals: %w", len(moving), err)
 	}
@@ -59,49 +59,49 @@ func (w *Warehouse) Tallies(ctx context.Context, refs []record.RefHash) (map[rec
 	return tallies, nil
 }
 
-// tally counts by picking from what is there more than once. moving are the proposals
+// pickedTotals counts by picking from what is there more than once. moving are the proposals
 // that have to be counted in another way: ballots landed meanwhile, or there is too much
 // to pick from.
-func (w *Warehouse) tally(
+func (w *Warehouse) pickedTotals(
 	ctx context.Context, refs []record.RefHash,
-) (tallies map[record.RefHash]Tally, moving []record.RefHash, err error) {
+) (tallies map[record.RefHash]VoteTotals, moving []record.RefHash, err error) {
 	voters, err := w.repeatedVoters(ctx, refs)
 	if err != nil {
 		return nil, nil, err
 	}
 	if voters.tooMany() {
-		return map[record.RefHash]Tally{}, refs, nil
+		return map[record.RefHash]VoteTotals{}, refs, nil
 	}
 	rows, err := w.queryCounted(ctx, "vote_totals", refs, voters)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer rows.Close()
-	tallies, taken := map[record.RefHash]Tally{}, map[record.RefHash]uint64{}
+	tallies, taken := map[record.RefHash]VoteTotals{}, map[record.RefHash]uint64{}
 	for rows.Next() {
-		ref, tally, single, err := scanTally(rows)
+		ref, tally, single, err := scanVoteTotals(rows)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read a tally: %w", err)
 		}
 		tallies[ref], taken[ref] = tally, single
 	}
-	moving = voters.moving(taken)
+	moving = voters.changedDuringRead(taken)
 	for _, ref := range moving {
 		delete(tallies, ref)
 	}
 	return tallies, moving, rows.Err()
 }
 
-// tallyMerged counts in one look at the table.
-func (w *Warehouse) tallyMerged(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Tally, error) {
+// mergedTotals counts in one look at the table.
+func (w *Warehouse) mergedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
 	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("vote_totals"), query("counted_ballots_merged")), refs)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	tallies := map[record.RefHash]Tally{}
+	tallies := map[record.RefHash]VoteTotals{}
 	for rows.Next() {
-		ref, tally, _, err := scanTally(rows)
+		ref, tally, _, err := scanVoteTotals(rows)
 		if err != nil {
 			return nil, fmt.Errorf("read a tally: %w", err)
 		}
@@ -113,8 +113,8 @@ func (w *Warehouse) tallyMerged(ctx context.Context, refs []record.RefHash) (map
 	return tallies, w.markRecasts(ctx, tallies)
 }
 
-func scanTally(rows scanner) (ref record.RefHash, t Tally, single uint64, err error) {
-	t = Tally{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
+func scanVoteTotals(rows scanner) (ref record.RefHash, t VoteTotals, single uint64, err error) {
+	t = VoteTotals{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
 	var hash string
 	var voteKeys, powerKeys, rootKeys []string
 	var months []uint32
@@ -126,7 +126,7 @@ func scanTally(rows scanner) (ref record.RefHash, t Tally, single uint64, err er
 		&voteKeys, &votes, &powerKeys, &powers, &rootKeys, &roots, &last, &t.Undated, &t.DayOnly, &t.Rounded,
 		&months, &counts, &observed, &single, &t.Recast)
 	if err != nil {
-		return record.RefHash{}, Tally{}, 0, err
+		return record.RefHash{}, VoteTotals{}, 0, err
 	}
 	t.VotedIn = byMonth(months, counts)
 	for i, key := range voteKeys {
@@ -138,7 +138,7 @@ func scanTally(rows scanner) (ref record.RefHash, t Tally, single uint64, err er
 	for i, key := range rootKeys {
 		t.RootSums[key] = roots[i]
 	}
-	t.LastVotedAt, t.ObservedAt = stampOf(last), governance.TimestampOf(observed)
+	t.LastVotedAt, t.ObservedAt = timestampOf(last), governance.TimestampOf(observed)
 	return record.RefHash([]byte(hash)), t, single, nil
 }
 
@@ -165,7 +165,7 @@ func (w *Warehouse) rankings(
 		return nil, err
 	}
 	if voters.tooMany() {
-		return w.rankMerged(ctx, refs)
+		return w.mergedRankings(ctx, refs)
 	}
 	rows, err := w.queryCounted(ctx, "ranking", refs, voters)
 	if err != nil {
@@ -175,11 +175,11 @@ func (w *Warehouse) rankings(
 	if err != nil {
 		return nil, err
 	}
-	moving := voters.moving(single)
+	moving := voters.changedDuringRead(single)
 	if len(moving) == 0 {
 		return rankings, nil
 	}
-	merged, err := w.rankMerged(ctx, moving)
+	merged, err := w.mergedRankings(ctx, moving)
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +187,8 @@ func (w *Warehouse) rankings(
 	return rankings, nil
 }
 
-// rankMerged reads the ranked ballots in one look at the table.
-func (w *Warehouse) rankMerged(
+// mergedRankings reads the ranked ballots in one look at the table.
+func (w *Warehouse) mergedRankings(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash][]governance.Ranking, error) {
 	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("ranking"), query("counted_ballots_merged")), refs)
@@ -224,31 +224,33 @@ func scanRankings(rows driver.Rows) (
 type repeatedVoters struct {
 	hashes []uint64
 	// single counts the voters who have one row.
-	single map[kin]uint64
+	single map[refBucket]uint64
 }
 
-// mostPicked is of how many voters all rows are held in memory at once, some 300 bytes
+// maxPickedVoters is of how many voters all rows are held in memory at once, some 300 bytes
 // a row.
-const mostPicked = 250_000
+const maxPickedVoters = 250_000
 
 // tooMany says that rows have to be merged as they are read, instead of picked from.
-func (v repeatedVoters) tooMany() bool { return len(v.hashes) > mostPicked }
+func (v repeatedVoters) tooMany() bool { return len(v.hashes) > maxPickedVoters }
 
-// kin are the proposals whose hashes of voters end alike: nearly always one.
-type kin uint64
+// refBucket are the proposals whose hashes of voters end alike: nearly always one.
+type refBucket uint64
 
-func kinOf(ref record.RefHash) kin { return kin(binary.LittleEndian.Uint64(ref[:8]) & 4095) }
+func refBucketOf(ref record.RefHash) refBucket {
+	return refBucket(binary.LittleEndian.Uint64(ref[:8]) & 4095)
+}
 
-// moving are the proposals of which a count has taken another number of rows as they
+// changedDuringRead are the proposals of which a count has taken another number of rows as they
 // are than there are voters who have one: ballots landed in between, and some voters may
 // have been counted twice.
-func (v repeatedVoters) moving(taken map[record.RefHash]uint64) (moving []record.RefHash) {
-	sums := map[kin]uint64{}
+func (v repeatedVoters) changedDuringRead(taken map[record.RefHash]uint64) (moving []record.RefHash) {
+	sums := map[refBucket]uint64{}
 	for ref, rows := range taken {
-		sums[kinOf(ref)] += rows
+		sums[refBucketOf(ref)] += rows
 	}
 	for ref := range taken {
-		if sums[kinOf(ref)] != v.single[kinOf(ref)] {
+		if sums[refBucketOf(ref)] != v.single[refBucketOf(ref)] {
 			moving = append(moving, ref)
 		}
 	}
@@ -261,14 +263,14 @@ func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (
 		return repeatedVoters{}, err
 	}
 	defer rows.Close()
-	found := repeatedVoters{single: map[kin]uint64{}}
+	found := repeatedVoters{single: map[refBucket]uint64{}}
 	for rows.Next() {
 		var of, single uint64
 		var hashes []uint64
 		if err := rows.Scan(&of, &single, &hashes); err != nil {
 			return repeatedVoters{}, err
 		}
-		found.single[kin(of)] = single
+		found.single[refBucket(of)] = single
 		found.hashes = append(found.hashes, hashes...)
 	}
 	return found, rows.Err()

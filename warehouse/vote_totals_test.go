@@ -26,7 +26,7 @@ func TestAnotherVersionIsNoRecastAndNeitherCountsTwice(t *testing.T) {
 		recast bool
 	}{"once": {2, false}, "changed": {5, false}, "recast": {9, true}} {
 		hash := ref(id).Hash()
-		tallies, err := w.Tallies(t.Context(), []record.RefHash{hash})
+		tallies, err := w.VoteTotals(t.Context(), []record.RefHash{hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,11 +51,11 @@ func TestPickingAndMergingCountTheSame(t *testing.T) {
 		appendAll(t, w, records...)
 	}
 	refs := []record.RefHash{ref("p0").Hash(), ref("p1").Hash(), ref("p2").Hash()}
-	tallies, err := w.Tallies(t.Context(), refs)
+	tallies, err := w.VoteTotals(t.Context(), refs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	merged, err := warehouse.TallyMerged(w, t.Context(), refs)
+	merged, err := warehouse.MergedTotals(w, t.Context(), refs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestPickingAndMergingCountTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := warehouse.RankMerged(w, t.Context(), refs)
+	ranked, err := warehouse.MergedRankings(w, t.Context(), refs)
 	if diff := cmp.Diff(ranked, rankings); err != nil || diff != "" {
 		t.Errorf("rankings: %v (-merged +picked):\n%s", err, diff)
 	}

@@ -86,7 +86,7 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) ([]VoterDAO,
 		if err := rows.Scan(&d.DAOID, &d.Votes, &d.Power, &first, &last); err != nil {
 			return nil, fmt.Errorf("read the profile of %s: %w", voter, err)
 		}
-		d.FirstVoteAt, d.LastVoteAt = stampOf(first), stampOf(last)
+		d.FirstVoteAt, d.LastVoteAt = timestampOf(first), timestampOf(last)
 		daos = append(daos, d)
 	}
 	return daos, rows.Err()
@@ -155,7 +155,7 @@ func (w *Warehouse) VoterHistory(ctx context.Context, voter string, f HistoryFil
 		if err := rows.Scan(&ref, &key, &v.ChoiceKey, &v.Power, &votedAt, &v.TxHash); err != nil {
 			return nil, fmt.Errorf("read the history of %s: %w", voter, err)
 		}
-		v.Key, v.VotedAt = governance.ProposalKey(key), stampOf(votedAt)
+		v.Key, v.VotedAt = governance.ProposalKey(key), timestampOf(votedAt)
 		refs = append(refs, record.RefHash([]byte(ref)))
 		votes = append(votes, v)
 	}

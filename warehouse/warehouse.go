@@ -22,14 +22,14 @@ const DefaultDatabase = "pnyx"
 // dialTimeout bounds how long one attempt to connect takes.
 const dialTimeout = 5 * time.Second
 
-// sentAtOnce is how many bytes of a block are packed and sent at once, by whole
+// maxSendBufferBytes is how many bytes of a block are packed and sent at once, by whole
 // columns. A connection keeps the room for them.
-const sentAtOnce = 1 << 20
+const maxSendBufferBytes = 1 << 20
 
-// mostConnections is what a worker has under way at the most: four fills, a publication
+// maxConnections is what a worker has under way at the most: four fills, a publication
 // that reads a chunk in three lanes and the first pages of another in four, copies, the
 // chronicle, the books. None of them waits for another to give up a connection.
-const mostConnections = 16
+const maxConnections = 16
 
 // ErrUnreachable is what Open fails with when nothing answers at the address.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
@@ -83,8 +83,8 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 		return nil, err
 	}
 	w := &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}
-	w.conn.longest = o.QueryTimeout
-	if err := Retry(ctx, o.Wait, o.Logger, func() error { return fault(w.migrate(ctx, w.unmigrated)) }); err != nil {
+	w.conn.maxExecutionTime = o.QueryTimeout
+	if err := Retry(ctx, o.Wait, o.Logger, func() error { return classifyError(w.migrate(ctx, w.needsMigration)) }); err != nil {
 		return nil, err
 	}
 	if err := w.reconnect(ctx); err != nil {
@@ -138,9 +138,9 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	}
 	options.DialTimeout = dialTimeout
 	options.ReadTimeout = o.QueryTimeout + dialTimeout
-	options.MaxOpenConns, options.MaxIdleConns = mostConnections, mostConnections
+	options.MaxOpenConns, options.MaxIdleConns = maxConnections, maxConnections
 	options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
-	options.MaxCompressionBuffer = sentAtOnce
+	options.MaxCompressionBuffer = maxSendBufferBytes
 	if options.Settings == nil {
 		options.Settings = clickhouse.Settings{}
 	}

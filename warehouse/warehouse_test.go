@@ -104,10 +104,10 @@ func ballot(proposal, voter, id, choice, power string, votedAt *governance.Times
 	}
 }
 
-func tally(t *testing.T, w *warehouse.Warehouse, proposal string) warehouse.Tally {
+func tally(t *testing.T, w *warehouse.Warehouse, proposal string) warehouse.VoteTotals {
 	t.Helper()
 	hash := ref(proposal).Hash()
-	tallies, err := w.Tallies(t.Context(), []record.RefHash{hash})
+	tallies, err := w.VoteTotals(t.Context(), []record.RefHash{hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestAppendIsJournalled(t *testing.T) {
 	if err := w.MarkSynced(t.Context(), newRun(), record.KindTopic, []record.SourceRef{source}); err != nil {
 		t.Fatal(err)
 	}
-	batches, err := w.Sealed(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,15 +339,15 @@ func TestAppendIsJournalled(t *testing.T) {
 		t.Fatalf("got %d batches, want 3", len(batches))
 	}
 	wantProposals := map[record.RefHash]bool{ref("a").Hash(): true, ref("b").Hash(): true}
-	if diff := cmp.Diff(wantProposals, batches[0].Touched.Proposals); diff != "" {
+	if diff := cmp.Diff(wantProposals, batches[0].Changes.Proposals); diff != "" {
 		t.Errorf("touched proposals (-want +got):\n%s", diff)
 	}
 	for _, batch := range batches[1:] {
-		if !batch.Touched.Sources[source] {
-			t.Errorf("got sources %v, want %v", batch.Touched.Sources, source)
+		if !batch.Changes.Sources[source] {
+			t.Errorf("got sources %v, want %v", batch.Changes.Sources, source)
 		}
 	}
-	later, err := w.Sealed(t.Context(), time.Now().Add(time.Minute))
+	later, err := w.CommittedBatches(t.Context(), time.Now().Add(time.Minute))
 	if err != nil || len(later) != 0 {
 		t.Errorf("got %d batches sealed in the future (%v), want none", len(later), err)
 	}
@@ -364,14 +364,14 @@ func TestABatchThatNobodySealedIsSealedInTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.SealAbandoned(t.Context()); err != nil {
+	if err := w.CommitAbandoned(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	batches, err := w.Sealed(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(batches) != 1 || !batches[0].Touched.Proposals[hash] {
+	if len(batches) != 1 || !batches[0].Changes.Proposals[hash] {
 		t.Errorf("got %+v, want the one batch that was left open long ago", batches)
 	}
 }
@@ -389,11 +389,11 @@ func TestWhatADeadImportLeftUnsealedIsAnnouncedByTheNext(t *testing.T) {
 	if got := appendAll(t, w, b); got.Unchanged != 1 {
 		t.Errorf("got %+v, want the ballot unchanged", got)
 	}
-	batches, err := w.Sealed(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(batches) != 1 || !batches[0].Touched.Proposals[ref("p").Hash()] {
+	if len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
 		t.Errorf("got %+v, want the proposal touched again", batches)
 	}
 }
@@ -531,7 +531,7 @@ func TestQueriesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bounded.Close()
-	_, err = bounded.Tallies(t.Context(), []record.RefHash{ref("p").Hash()})
+	_, err = bounded.VoteTotals(t.Context(), []record.RefHash{ref("p").Hash()})
 	if err == nil || !strings.Contains(err.Error(), "rows") {
 		t.Errorf("got %v, want an error about the limit on rows", err)
 	}

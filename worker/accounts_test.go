@@ -40,7 +40,7 @@ func (h *house) putToken(name string) (t warehouse.Token, raw string) {
 	h.t.Helper()
 	t = warehouse.Token{ID: access.NewID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
 	raw = access.NewToken(t.ID)
-	t.Verifier = access.VerifierOf(raw)
+	t.Hash = access.VerifierOf(raw)
 	if err := h.warehouse.PutToken(h.t.Context(), t); err != nil {
 		h.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestARevocationOutlivesEveryLaterVersionOfAToken(t *testing.T) {
 	env.Until(h.t, h.identified(directory, raw, access.ErrUnauthorized))
 	// A rotation that had read the token before it was revoked.
 	after := access.NewToken(token.ID)
-	token.Verifier = access.VerifierOf(after)
+	token.Hash = access.VerifierOf(after)
 	if err := h.warehouse.PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}

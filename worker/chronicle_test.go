@@ -325,14 +325,14 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	h.hasEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	// Events show before the chronicle has noted which rules they are of.
 	env.Until(h.t, func() error {
-		behind, err := h.warehouse.ProposalsToChronicle(t.Context(), governance.ChronicleEdition())
+		behind, err := h.warehouse.PendingFeedProposals(t.Context(), governance.ChronicleEdition())
 		if err == nil && len(behind) > 0 {
 			err = errors.New("the chronicle is still at work")
 		}
 		return err
 	})
-	items := []warehouse.Item{p.Hash()}
-	held, err := h.warehouse.HeldEvents(t.Context(), items)
+	items := []warehouse.FeedItem{p.Hash()}
+	held, err := h.warehouse.StoredFeedEvents(t.Context(), items)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,11 +341,11 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As rules would leave it that know no event.
-	if _, err := h.warehouse.ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), held, nil); err != nil {
+	if _, err := h.warehouse.ReplaceFeedEvents(t.Context(), uint64(time.Now().UnixMicro()), held, nil); err != nil {
 		t.Fatal(err)
 	}
-	noted := []warehouse.ChronicleItem{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
-	if err := h.warehouse.WriteChronicled(t.Context(), governance.ChronicleEdition()+1, noted); err != nil {
+	noted := []warehouse.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
+	if err := h.warehouse.WriteFeedProgress(t.Context(), governance.ChronicleEdition()+1, noted); err != nil {
 		t.Fatal(err)
 	}
 	// Whatever is published next has the chronicle look.
@@ -353,7 +353,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	other.SourceID = "other.eth"
 	h.append(other)
 	env.Until(h.t, func() error {
-		again, err := h.warehouse.HeldEvents(t.Context(), items)
+		again, err := h.warehouse.StoredFeedEvents(t.Context(), items)
 		if err == nil && len(again) != len(held) {
 			err = fmt.Errorf("got %d rows, want %d as before", len(again), len(held))
 		}

@@ -164,7 +164,7 @@ func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) 
 func tokenRecord(t warehouse.Token) access.Record {
 	r := access.Record{
 		ID: t.ID, Plan: ratelimit.Plan(t.Plan), Limits: ratelimit.LimitsOf(t.Limits),
-		Verifier: t.Verifier, Previous: t.Previous, PreviousUntil: t.PreviousUntil,
+		Verifier: t.Hash, Previous: t.PreviousHash, PreviousUntil: t.PreviousUntil,
 		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
 	}
 	for _, scope := range t.Scopes {

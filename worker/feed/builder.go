@@ -131,7 +131,7 @@ func (c *Builder) showDue(ctx context.Context) error {
 	if c.shown == 0 {
 		due, err = c.everywhere(ctx)
 	} else {
-		due, err = c.warehouse.CameDue(ctx, c.shown, now)
+		due, err = c.warehouse.BecameVisible(ctx, c.shown, now)
 	}
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *Builder) catchUp(ctx context.Context) error {
 	if err := c.copyImported(ctx); err != nil {
 		return err
 	}
-	behind, err := c.warehouse.ProposalsToChronicle(ctx, c.edition)
+	behind, err := c.warehouse.PendingFeedProposals(ctx, c.edition)
 	if err != nil {
 		return err
 	}
@@ -250,18 +250,18 @@ func (c *Builder) markRenamed(ctx context.Context, catalog warehouse.Catalog) er
 
 // deriveProposals works out proposals, and those whose usual turnout they are part
 // of, a bounded number of ballots at a time.
-func (c *Builder) deriveProposals(ctx context.Context, behind []warehouse.WeighedRef) error {
+func (c *Builder) deriveProposals(ctx context.Context, behind []warehouse.ProposalSize) error {
 	if len(behind) == 0 {
 		return nil
 	}
 	for chunk := range slices.Chunk(slices.Clone(behind), proposalsAtOnce) {
-		followers, err := c.warehouse.Followers(ctx, refsOf(chunk))
+		followers, err := c.warehouse.LaterVotes(ctx, refsOf(chunk))
 		if err != nil {
 			return err
 		}
 		behind = append(behind, followers...)
 	}
-	slices.SortFunc(behind, func(a, b warehouse.WeighedRef) int {
+	slices.SortFunc(behind, func(a, b warehouse.ProposalSize) int {
 		return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
 	})
 	for _, chapter := range chapters(slices.Compact(behind)) {
@@ -272,7 +272,7 @@ func (c *Builder) deriveProposals(ctx context.Context, behind []warehouse.Weighe
 	return nil
 }
 
-func refsOf(weighed []warehouse.WeighedRef) []record.RefHash {
+func refsOf(weighed []warehouse.ProposalSize) []record.RefHash {
 	refs := make([]record.RefHash, len(weighed))
 	for i, w := range weighed {
 		refs[i] = w.Ref
@@ -281,7 +281,7 @@ func refsOf(weighed []warehouse.WeighedRef) []record.RefHash {
 }
 
 // chapters divides proposals into such numbers as are worked out at a time.
-func chapters(proposals []warehouse.WeighedRef) [][]record.RefHash {
+func chapters(proposals []warehouse.ProposalSize) [][]record.RefHash {
 	var chapters [][]record.RefHash
 	var chapter []record.RefHash
 	var ballots uint64
@@ -299,19 +299,19 @@ func chapters(proposals []warehouse.WeighedRef) [][]record.RefHash {
 
 // chapterRows is what follows from some items.
 type chapterRows struct {
-	items   []warehouse.ChronicleItem
-	events  []warehouse.EventRow
-	signals []warehouse.SignalRow
+	items   []warehouse.FeedProgress
+	events  []warehouse.FeedEvent
+	signals []warehouse.FeedSignal
 	// heldEvents and heldSignals are the rows that followed from the items before.
-	heldEvents, heldSignals []warehouse.HeldRow
+	heldEvents, heldSignals []warehouse.StoredFeedRow
 }
 
 // hold reads what the chronicle has of the items.
-func (c *Builder) hold(ctx context.Context, items []warehouse.Item) (rows chapterRows, err error) {
-	if rows.heldEvents, err = c.warehouse.HeldEvents(ctx, items); err != nil {
+func (c *Builder) hold(ctx context.Context, items []warehouse.FeedItem) (rows chapterRows, err error) {
+	if rows.heldEvents, err = c.warehouse.StoredFeedEvents(ctx, items); err != nil {
 		return rows, err
 	}
-	rows.heldSignals, err = c.warehouse.HeldSignals(ctx, items)
+	rows.heldSignals, err = c.warehouse.StoredFeedSignals(ctx, items)
 	return rows, err
 }
 
@@ -331,11 +331,11 @@ func (r chapterRows) discoveries(now governance.Timestamp) map[string]governance
 // lists in which something changed.
 func (c *Builder) write(ctx context.Context, rows chapterRows) error {
 	changes := map[string]warehouse.DAOChanges{}
-	events, err := c.warehouse.ReplaceEvents(ctx, c.revision, rows.heldEvents, rows.events)
+	events, err := c.warehouse.ReplaceFeedEvents(ctx, c.revision, rows.heldEvents, rows.events)
 	if err != nil {
 		return err
 	}
-	signals, err := c.warehouse.ReplaceSignals(ctx, c.revision, rows.heldSignals, rows.signals)
+	signals, err := c.warehouse.ReplaceFeedSignals(ctx, c.revision, rows.heldSignals, rows.signals)
 	if err != nil {
 		return err
 	}
@@ -371,7 +371,7 @@ func (c *Builder) deriveChapter(ctx context.Context, refs []record.RefHash) erro
 	}
 	seen := rows.discoveries(now)
 	for _, s := range stories {
-		rows.items = append(rows.items, warehouse.ChronicleItem{
+		rows.items = append(rows.items, warehouse.FeedProgress{
 			Item: s.proposal.Ref, DAOID: s.state.Identity.DAOID, Revision: s.state.Revision,
 		})
 		rows.events = append(rows.events, s.events(seen)...)
@@ -384,5 +384,5 @@ func (c *Builder) deriveChapter(ctx context.Context, refs []record.RefHash) erro
 	if err := c.write(ctx, rows); err != nil {
 		return err
 	}
-	return c.warehouse.WriteChronicled(ctx, c.edition, rows.items)
+	return c.warehouse.WriteFeedProgress(ctx, c.edition, rows.items)
 }

@@ -20,11 +20,11 @@ type story struct {
 	state    warehouse.ProposalState
 	now      governance.Timestamp
 	// quorum is when the quorum was reached; nil for never, or unknown.
-	quorum    *warehouse.QuorumMoment
-	standings []warehouse.ChoiceStanding
+	quorum    *warehouse.QuorumTime
+	standings []warehouse.InterimTally
 	earlier   []uint64
 	// claims are the types of events and signals that somebody recorded.
-	claims map[warehouse.Claim]bool
+	claims map[warehouse.RecordedType]bool
 }
 
 // spans are the times before the end at which votes are looked at.
@@ -44,11 +44,11 @@ func (c *Builder) readStories(
 	if err != nil {
 		return nil, err
 	}
-	claims, err := c.warehouse.Claims(ctx, refs)
+	claims, err := c.warehouse.RecordedTypes(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	turnouts, err := c.warehouse.Turnouts(ctx, refs)
+	turnouts, err := c.warehouse.EarlierTurnouts(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,11 @@ func (c *Builder) readBallotTimes(ctx context.Context, stories []story) error {
 			reached = append(reached, vote)
 		}
 	}
-	standings, err := c.warehouse.Standings(ctx, ended, spans())
+	standings, err := c.warehouse.InterimTallies(ctx, ended, spans())
 	if err != nil {
 		return err
 	}
-	moments, err := c.warehouse.QuorumMoments(ctx, reached)
+	moments, err := c.warehouse.QuorumTimes(ctx, reached)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s story) finalScores() []decimal.Decimal {
 
 // claimed says whether somebody recorded an event or signal of the type.
 func (s story) claimed(kind string) bool {
-	return s.claims[warehouse.Claim{Ref: s.proposal.Ref, DAOID: s.state.Identity.DAOID, Type: kind}]
+	return s.claims[warehouse.RecordedType{Ref: s.proposal.Ref, DAOID: s.state.Identity.DAOID, Type: kind}]
 }
 
 // facts are what signals follow from.
@@ -201,9 +201,9 @@ func (s story) largest() []governance.LargestBallot {
 }
 
 // signals are what deserves attention.
-func (s story) signals() ([]warehouse.SignalRow, error) {
+func (s story) signals() ([]warehouse.FeedSignal, error) {
 	facts := s.facts()
-	var rows []warehouse.SignalRow
+	var rows []warehouse.FeedSignal
 	for _, rule := range governance.SignalRules() {
 		finding, found := rule.OnVote(facts)
 		if !found || s.claimed(rule.Type) {
@@ -221,13 +221,13 @@ func (s story) signals() ([]warehouse.SignalRow, error) {
 }
 
 // signalRow is a finding about an item, as a signal.
-func signalRow(rule governance.SignalRule, f governance.Finding, daoID, itemKey string) (warehouse.SignalRow, error) {
+func signalRow(rule governance.SignalRule, f governance.Finding, daoID, itemKey string) (warehouse.FeedSignal, error) {
 	evidence, err := json.Marshal(f.Evidence)
 	if err != nil {
-		return warehouse.SignalRow{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
+		return warehouse.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
 	}
 	score := max(0, min(f.Score, 100))
-	row := warehouse.SignalRow{SignalRow: governance.SignalRow{
+	row := warehouse.FeedSignal{SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
 			SignalID: governance.SignalID(daoID, rule.Type, itemKey), SignalType: rule.Type,
 			Priority: governance.PriorityOf(score), Actionability: rule.Actionability, DAOID: daoID,

@@ -121,8 +121,8 @@ func (s story) closedEarly() bool {
 
 // events turns what happened into rows; seen says when those held already were
 // discovered, which stays.
-func (s story) events(seen map[string]governance.Timestamp) []warehouse.EventRow {
-	var rows []warehouse.EventRow
+func (s story) events(seen map[string]governance.Timestamp) []warehouse.FeedEvent {
+	var rows []warehouse.FeedEvent
 	for _, h := range s.happenings() {
 		if s.claimed(h.kind) {
 			continue
@@ -139,7 +139,7 @@ func (s story) events(seen map[string]governance.Timestamp) []warehouse.EventRow
 // eventRow is a happening as an event. Nothing is discovered before it happened.
 func eventRow(
 	h happening, daoID, itemKey string, attention uint64, seen map[string]governance.Timestamp,
-) warehouse.EventRow {
+) warehouse.FeedEvent {
 	id := governance.EventID(daoID, h.kind, itemKey)
 	discovered, held := seen[id]
 	if !held {
@@ -149,7 +149,7 @@ func eventRow(
 	if h.at != nil {
 		at = *h.at
 	}
-	return warehouse.EventRow{EventRow: governance.EventRow{
+	return warehouse.FeedEvent{EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: id, EventType: h.kind, EventTimeMs: at, EventTimeConfidence: h.confidence, DAOID: daoID,
 			ImportanceScore: governance.ImportanceOf(h.kind, h.confidence, attention),

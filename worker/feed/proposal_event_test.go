@@ -124,7 +124,7 @@ func TestEventsFollowFromTimesStatesAndMilestones(t *testing.T) {
 		},
 		"quorum by a ballot of a day": {
 			snapshotProposal(nil),
-			func(s *story) { s.quorum = &warehouse.QuorumMoment{At: *in(-30), DayOnly: true} },
+			func(s *story) { s.quorum = &warehouse.QuorumTime{At: *in(-30), DayOnly: true} },
 			map[string]string{
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "quorum_reached": "day -30",
 			},
@@ -132,7 +132,7 @@ func TestEventsFollowFromTimesStatesAndMilestones(t *testing.T) {
 		"somebody recorded the end": {
 			snapshotProposal(nil),
 			func(s *story) {
-				s.claims = map[warehouse.Claim]bool{
+				s.claims = map[warehouse.RecordedType]bool{
 					{Ref: s.proposal.Ref, DAOID: "dao", Type: "voting_ended"}:       true,
 					{Ref: s.proposal.Ref, DAOID: "another", Type: "voting_started"}: true,
 				}

@@ -14,11 +14,11 @@ import (
 // follows.
 func (c *Builder) copyImported(ctx context.Context) error {
 	for ctx.Err() == nil {
-		events, err := c.warehouse.EventsToChronicle(ctx, c.edition)
+		events, err := c.warehouse.PendingFeedEvents(ctx, c.edition)
 		if err != nil {
 			return err
 		}
-		signals, err := c.warehouse.SignalsToChronicle(ctx, c.edition)
+		signals, err := c.warehouse.PendingFeedSignals(ctx, c.edition)
 		if err != nil {
 			return err
 		}
@@ -33,19 +33,19 @@ func (c *Builder) copyImported(ctx context.Context) error {
 }
 
 func (c *Builder) writeImported(
-	ctx context.Context, events []warehouse.ImportedEvent, signals []warehouse.ImportedSignal,
+	ctx context.Context, events []warehouse.RecordedEvent, signals []warehouse.RecordedSignal,
 ) error {
 	if _, err := c.nextRevision(ctx); err != nil {
 		return err
 	}
-	var noted []warehouse.ChronicleItem
+	var noted []warehouse.FeedProgress
 	for _, event := range events {
-		noted = append(noted, event.ChronicleItem)
+		noted = append(noted, event.FeedProgress)
 	}
 	for _, signal := range signals {
-		noted = append(noted, signal.ChronicleItem)
+		noted = append(noted, signal.FeedProgress)
 	}
-	items := make([]warehouse.Item, len(noted))
+	items := make([]warehouse.FeedItem, len(noted))
 	for i, item := range noted {
 		items[i] = item.Item
 	}
@@ -71,11 +71,11 @@ func (c *Builder) writeImported(
 	if err := c.deriveProposals(ctx, rows.subjects()); err != nil {
 		return err
 	}
-	return c.warehouse.WriteChronicled(ctx, c.edition, noted)
+	return c.warehouse.WriteFeedProgress(ctx, c.edition, noted)
 }
 
 // subjects are the proposals that the rows are, or were, about.
-func (r chapterRows) subjects() []warehouse.WeighedRef {
+func (r chapterRows) subjects() []warehouse.ProposalSize {
 	about := map[record.RefHash]bool{}
 	for _, row := range r.events {
 		about[row.Ref] = true
@@ -87,16 +87,16 @@ func (r chapterRows) subjects() []warehouse.WeighedRef {
 		about[held.Ref] = true
 	}
 	delete(about, record.RefHash{})
-	var subjects []warehouse.WeighedRef
+	var subjects []warehouse.ProposalSize
 	for ref := range about {
-		subjects = append(subjects, warehouse.WeighedRef{Ref: ref})
+		subjects = append(subjects, warehouse.ProposalSize{Ref: ref})
 	}
 	return subjects
 }
 
-func importedEvent(i warehouse.ImportedEvent) warehouse.EventRow {
+func importedEvent(i warehouse.RecordedEvent) warehouse.FeedEvent {
 	e := i.Event
-	row := warehouse.EventRow{Item: i.Item, EventRow: governance.EventRow{
+	row := warehouse.FeedEvent{Item: i.Item, EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: e.ID, EventType: e.Type, EventTimeMs: e.At, EventTimeConfidence: governance.Confidence(e.Confidence),
 			DAOID: e.DAOID, ItemType: governance.ItemType(e.ItemType), Title: governance.OptionalText(e.Title), URL: governance.OptionalText(e.URL),
@@ -108,9 +108,9 @@ func importedEvent(i warehouse.ImportedEvent) warehouse.EventRow {
 	return row
 }
 
-func importedSignal(i warehouse.ImportedSignal) warehouse.SignalRow {
+func importedSignal(i warehouse.RecordedSignal) warehouse.FeedSignal {
 	s := i.Signal
-	row := warehouse.SignalRow{Item: i.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{
+	row := warehouse.FeedSignal{Item: i.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
 			SignalID: s.ID, SignalType: s.Type, Priority: governance.PriorityOf(int(s.Score)), Actionability: s.Actionability,
 			DAOID: s.DAOID, Title: s.Title, Summary: s.Summary, SourceURL: governance.OptionalText(s.SourceURL), DeadlineAtMs: s.DeadlineAt,

@@ -16,7 +16,7 @@ func (c *Builder) deriveTopics(ctx context.Context, catalog warehouse.Catalog) e
 		}
 	}
 	for ctx.Err() == nil {
-		topics, err := c.warehouse.TopicsToChronicle(ctx, c.edition, owners)
+		topics, err := c.warehouse.PendingFeedTopics(ctx, c.edition, owners)
 		if err != nil || len(topics) == 0 {
 			return err
 		}
@@ -27,15 +27,15 @@ func (c *Builder) deriveTopics(ctx context.Context, catalog warehouse.Catalog) e
 	return ctx.Err()
 }
 
-func (c *Builder) writeTopics(ctx context.Context, catalog warehouse.Catalog, topics []warehouse.ForumTopic) error {
+func (c *Builder) writeTopics(ctx context.Context, catalog warehouse.Catalog, topics []warehouse.FeedTopic) error {
 	now, err := c.nextRevision(ctx)
 	if err != nil {
 		return err
 	}
-	items := make([]warehouse.Item, len(topics))
-	noted := make([]warehouse.ChronicleItem, len(topics))
+	items := make([]warehouse.FeedItem, len(topics))
+	noted := make([]warehouse.FeedProgress, len(topics))
 	for i, topic := range topics {
-		items[i], noted[i] = topic.Item, topic.ChronicleItem
+		items[i], noted[i] = topic.Item, topic.FeedProgress
 	}
 	rows, err := c.hold(ctx, items)
 	if err != nil {
@@ -57,14 +57,14 @@ func (c *Builder) writeTopics(ctx context.Context, catalog warehouse.Catalog, to
 	if err := c.write(ctx, rows); err != nil {
 		return err
 	}
-	return c.warehouse.WriteChronicled(ctx, c.edition, noted)
+	return c.warehouse.WriteFeedProgress(ctx, c.edition, noted)
 }
 
-func topicKey(t warehouse.ForumTopic, catalog warehouse.Catalog) string {
+func topicKey(t warehouse.FeedTopic, catalog warehouse.Catalog) string {
 	return string(catalog.Forum(t.Host).TopicIdentity(t.ExternalID).TopicKey())
 }
 
-func topicEvent(t warehouse.ForumTopic, key string, seen map[string]governance.Timestamp) warehouse.EventRow {
+func topicEvent(t warehouse.FeedTopic, key string, seen map[string]governance.Timestamp) warehouse.FeedEvent {
 	h := happening{governance.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
 	if h.at == nil {
 		h.confidence = governance.DiscoveredTime
@@ -75,9 +75,9 @@ func topicEvent(t warehouse.ForumTopic, key string, seen map[string]governance.T
 	return row
 }
 
-func topicSignals(t warehouse.ForumTopic, key string) ([]warehouse.SignalRow, error) {
+func topicSignals(t warehouse.FeedTopic, key string) ([]warehouse.FeedSignal, error) {
 	facts := governance.ThreadFacts{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
-	var rows []warehouse.SignalRow
+	var rows []warehouse.FeedSignal
 	for _, rule := range governance.SignalRules() {
 		finding, found := rule.OnTopic(facts)
 		if !found {

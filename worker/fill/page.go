@@ -68,7 +68,7 @@ func (p pageMaker) ballots(ctx context.Context) (cache.View, error) {
 			return err
 		}
 		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-		rows, err = p.readBallots(ctx, warehouse.BallotsAt{Ref: ref.Hash(), Generation: generation})
+		rows, err = p.readBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation})
 		return err
 	})
 	if err != nil || !there {
@@ -98,7 +98,7 @@ func LabelsOf(choices []governance.Choice) map[string]string {
 	return labels
 }
 
-func (p pageMaker) readBallots(ctx context.Context, at warehouse.BallotsAt) ([]warehouse.LatestBallot, error) {
+func (p pageMaker) readBallots(ctx context.Context, at warehouse.BallotSource) ([]warehouse.LatestBallot, error) {
 	after := p.request.After
 	// One more than is shown tells whether there is another page.
 	limit := p.request.Limit + 1

@@ -38,7 +38,7 @@ func (p pageMaker) topicFilter() warehouse.TopicFilter {
 	wanted := p.request.Filter
 	filter := warehouse.TopicFilter{
 		DAOID: wanted.DAOID, Provider: wanted.Provider, Related: wanted.Related,
-		UpdatedFrom: wanted.From, UpdatedTo: wanted.To, LeastReplies: uint64(max(wanted.Least, 0)),
+		UpdatedFrom: wanted.From, UpdatedTo: wanted.To, MinReplies: uint64(max(wanted.Least, 0)),
 	}
 	after := p.request.After
 	if after == nil {

@@ -43,7 +43,7 @@ func governorProposal(state string, change func(*record.Proposal)) warehouse.Pro
 
 // counted returns a tally of one ballot a choice, with these powers.
 func counted(powers map[string]string) ballots {
-	t := warehouse.Tally{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
+	t := warehouse.VoteTotals{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
 	for key, text := range powers {
 		power := decimal.RequireFromString(text)
 		t.Choices[key] = governance.Score{Votes: 1, Power: power}

@@ -22,7 +22,7 @@ const mostDerivedChoices = 100
 
 // ballots is what the warehouse counted of one proposal.
 type ballots struct {
-	tally    warehouse.Tally
+	tally    warehouse.VoteTotals
 	rankings []governance.Ranking
 }
 
@@ -96,7 +96,7 @@ func coverageOf(ready bool, held uint64, stated *uint64) governance.Coverage {
 	return governance.Complete
 }
 
-func ballotFlags(t warehouse.Tally, coverage governance.Coverage) []governance.QualityFlag {
+func ballotFlags(t warehouse.VoteTotals, coverage governance.Coverage) []governance.QualityFlag {
 	return raised(map[governance.QualityFlag]bool{
 		governance.BallotsMissing: coverage == governance.CoverageUnavailable,
 		governance.BallotsPartial: coverage == governance.Partial,
@@ -116,7 +116,7 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 // choicesOf returns the choices that upstream states and those beyond them that
 // ballots support, and whether there are such. Where upstream states none, the
 // positions before the last one supported are choices too.
-func choicesOf(p warehouse.Proposal, t warehouse.Tally) (choices []governance.Choice, derived bool) {
+func choicesOf(p warehouse.Proposal, t warehouse.VoteTotals) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
 	known := map[string]bool{}
 	for i, label := range p.Choices {
@@ -133,7 +133,7 @@ func choicesOf(p warehouse.Proposal, t warehouse.Tally) (choices []governance.Ch
 	return choices, derived
 }
 
-func unstatedKeys(p warehouse.Proposal, t warehouse.Tally) []string {
+func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 	var keys []string
 	for key := range t.Choices {
 		keys = append(keys, key)
@@ -177,7 +177,7 @@ func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map
 	return scores, true
 }
 
-func quadraticScores(t warehouse.Tally, choices []governance.Choice) map[string]governance.Score {
+func quadraticScores(t warehouse.VoteTotals, choices []governance.Choice) map[string]governance.Score {
 	roots := make([]decimal.Decimal, len(choices))
 	for i, choice := range choices {
 		roots[i] = t.RootSums[choice.Key]
@@ -205,7 +205,7 @@ func choiceTotals(choices []governance.Choice, scores map[string]governance.Scor
 // checkBalance holds the sum over choices against the ballots, for the vote types
 // in which each ballot's power is given out once.
 func checkBalance(
-	p warehouse.Proposal, t warehouse.Tally, choices []governance.Choice, scores map[string]governance.Score,
+	p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice, scores map[string]governance.Score,
 ) error {
 	givenOutOnce := []governance.VoteType{
 		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,

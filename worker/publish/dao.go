@@ -54,7 +54,7 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 		case ref.Provider == governance.Discourse && source.TopicsSyncedAt != nil,
 			ref.Provider != governance.Discourse && source.ProposalsSyncedAt != nil:
 			synced++
-		case source.Held():
+		case source.HasRecords():
 			begun++
 		}
 	}

@@ -181,7 +181,7 @@ func recordOf(p warehouse.Proposal) origin {
 }
 
 // votes is the ballots on the proposal.
-func (o origin) votes(ballots warehouse.Tally) origin {
+func (o origin) votes(ballots warehouse.VoteTotals) origin {
 	return origin{name: o.name + "/votes", observedAt: ballots.ObservedAt}
 }
 

@@ -99,14 +99,14 @@ func TestACountIsAsNewAsTheNewestOfBallotsAndProposal(t *testing.T) {
 func TestFlagsSayWhatIsKnownOfTheBallots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*warehouse.Tally)
+		change func(*warehouse.VoteTotals)
 		flag   governance.QualityFlag
 	}{
-		"none held": {func(tally *warehouse.Tally) { *tally = warehouse.Tally{} }, governance.BallotsMissing},
-		"recast":    {func(tally *warehouse.Tally) { tally.Recast = true }, governance.RecastsPresent},
-		"undated":   {func(tally *warehouse.Tally) { tally.Undated = 1 }, governance.BallotsUndated},
-		"day only":  {func(tally *warehouse.Tally) { tally.DayOnly = 1 }, governance.BallotsDayOnly},
-		"rounded":   {func(tally *warehouse.Tally) { tally.Rounded = 1 }, governance.PowerRounded},
+		"none held": {func(tally *warehouse.VoteTotals) { *tally = warehouse.VoteTotals{} }, governance.BallotsMissing},
+		"recast":    {func(tally *warehouse.VoteTotals) { tally.Recast = true }, governance.RecastsPresent},
+		"undated":   {func(tally *warehouse.VoteTotals) { tally.Undated = 1 }, governance.BallotsUndated},
+		"day only":  {func(tally *warehouse.VoteTotals) { tally.DayOnly = 1 }, governance.BallotsDayOnly},
+		"rounded":   {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, governance.PowerRounded},
 	} {
 		votes := counted(map[string]string{"1": "2"})
 		a := assess(snapshotProposal(nil), "dao", votes, now)

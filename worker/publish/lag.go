@@ -30,7 +30,7 @@ func classOf(ballots uint64) class {
 	switch {
 	case ballots < smallBelow:
 		return smallDAO
-	case ballots < warehouse.OrderedFrom:
+	case ballots < warehouse.SortedCopyThreshold:
 		return mediumDAO
 	}
 	return largeDAO

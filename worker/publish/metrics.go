@@ -57,7 +57,7 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		}),
 	}
 	m.lag = newLagMetrics(registerer)
-	for _, kind := range []warehouse.OrderKind{warehouse.BallotOrder, warehouse.VoterOrder} {
+	for _, kind := range []warehouse.SortedCopyKind{warehouse.BallotCopy, warehouse.VoterCopy} {
 		m.orders.WithLabelValues(string(kind))
 	}
 	registerer.MustRegister(m.revision, m.publishedAt, m.through, m.unsettled, m.orders, m.duration,

@@ -27,7 +27,7 @@ const (
 // and tried again.
 func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	var dropped time.Time
-	var current []warehouse.Order
+	var current []warehouse.SortedCopy
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := p.buildOrders(ctx); err != nil && ctx.Err() == nil {
@@ -62,7 +62,7 @@ func (p *Publisher) buildOrders(ctx context.Context) error {
 	if _, err := p.store.Published(ctx); errors.Is(err, cache.ErrMiss) {
 		return nil
 	}
-	orders, err := p.warehouse.StaleOrders(ctx)
+	orders, err := p.warehouse.StaleSortedCopies(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,17 +76,17 @@ func (p *Publisher) buildOrders(ctx context.Context) error {
 
 // buildOrder builds a copy, makes it the current one, and moves the mark, so that
 // pages are made from it.
-func (p *Publisher) buildOrder(ctx context.Context, order warehouse.Order) error {
+func (p *Publisher) buildOrder(ctx context.Context, order warehouse.SortedCopy) error {
 	began := time.Now()
 	now, err := p.warehouse.Now(ctx)
 	if err != nil {
 		return err
 	}
 	generation := max(uint64(now.UnixMicro()), order.Generation+1)
-	if err := p.warehouse.BuildOrder(ctx, order, generation); err != nil {
+	if err := p.warehouse.BuildSortedCopy(ctx, order, generation); err != nil {
 		return err
 	}
-	balanced, err := p.warehouse.Balanced(ctx, order, generation)
+	balanced, err := p.warehouse.MatchesPublished(ctx, order, generation)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (p *Publisher) buildOrder(ctx context.Context, order warehouse.Order) error
 		return nil
 	}
 	order.Generation = generation
-	if err := p.warehouse.SwitchOrder(ctx, order); err != nil {
+	if err := p.warehouse.SwitchSortedCopy(ctx, order); err != nil {
 		return err
 	}
 	marked, err := p.markOrder(ctx, order)
@@ -112,9 +112,9 @@ func (p *Publisher) buildOrder(ctx context.Context, order warehouse.Order) error
 }
 
 // markOrder lets pages be made from a copy, and returns what was written for it.
-func (p *Publisher) markOrder(ctx context.Context, order warehouse.Order) (*cache.Writer, error) {
+func (p *Publisher) markOrder(ctx context.Context, order warehouse.SortedCopy) (*cache.Writer, error) {
 	kind := cache.BallotPage
-	if order.Kind == warehouse.VoterOrder {
+	if order.Kind == warehouse.VoterCopy {
 		kind = cache.VoterPage
 	}
 	writer := p.store.NewWriter(order.Revision)
@@ -130,12 +130,12 @@ func (p *Publisher) markOrder(ctx context.Context, order warehouse.Order) (*cach
 // dropOrders removes copies that were replaced, but those that were current when it last
 // looked, and returns the current ones. All marks are set once more before: one that
 // could not be written at its time must not go on naming a copy that is gone.
-func (p *Publisher) dropOrders(ctx context.Context, before []warehouse.Order) (current []warehouse.Order, err error) {
+func (p *Publisher) dropOrders(ctx context.Context, before []warehouse.SortedCopy) (current []warehouse.SortedCopy, err error) {
 	now, err := p.warehouse.Now(ctx)
 	if err != nil {
 		return before, err
 	}
-	if current, err = p.warehouse.CurrentOrders(ctx); err != nil {
+	if current, err = p.warehouse.CurrentSortedCopies(ctx); err != nil {
 		return before, err
 	}
 	for _, order := range current {
@@ -143,5 +143,5 @@ func (p *Publisher) dropOrders(ctx context.Context, before []warehouse.Order) (c
 			return before, err
 		}
 	}
-	return current, p.warehouse.DropOldOrders(ctx, slices.Concat(before, current), now.Add(-dropAfter))
+	return current, p.warehouse.DropOldSortedCopies(ctx, slices.Concat(before, current), now.Add(-dropAfter))
 }

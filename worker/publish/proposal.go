@@ -19,7 +19,7 @@ type assessment struct {
 	flags     []governance.QualityFlag
 	// conflicts are those between upstream and what is held, and within upstream.
 	conflicts []governance.Warning
-	ballots   warehouse.Tally
+	ballots   warehouse.VoteTotals
 	// createdAt, updatedAt and nextChangeAt are as in warehouse.ProposalState.
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
 }

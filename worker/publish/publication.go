@@ -202,7 +202,7 @@ func (p *publication) publishProposal(ctx context.Context, c *chunk, a *assessme
 	}
 	p.daos[a.identity.DAOID] = true
 	written.shown = append(written.shown, a)
-	if a.count.votes >= warehouse.OrderedFrom {
+	if a.count.votes >= warehouse.SortedCopyThreshold {
 		written.large = append(written.large, a)
 	}
 	if !kept {
@@ -228,7 +228,7 @@ func (p *publication) holdBack(ctx context.Context, a *assessment, wasPublished 
 	if !wasPublished {
 		return nil
 	}
-	return p.worker.warehouse.FlagState(ctx, a.proposal.Ref, governance.TotalsDisagree, p.revision)
+	return p.worker.warehouse.AddQualityFlag(ctx, a.proposal.Ref, governance.TotalsDisagree, p.revision)
 }
 
 // stands says whether Redis has last good numbers to keep. After a flush it has none,
@@ -251,7 +251,7 @@ func (p *publication) keepStates(ctx context.Context, refs []record.RefHash, cou
 	for i, a := range counted {
 		states[i], links[i] = a.state(p.revision), a.link()
 	}
-	if err := p.worker.warehouse.WriteStates(ctx, states); err != nil {
+	if err := p.worker.warehouse.WriteProposalStates(ctx, states); err != nil {
 		return err
 	}
 	return p.linkProposals(ctx, refs, links)
@@ -260,14 +260,14 @@ func (p *publication) keepStates(ctx context.Context, refs []record.RefHash, cou
 // assess reads the proposals with their ballots and works them out.
 func (p *publication) assess(ctx context.Context, refs []record.RefHash) ([]assessment, error) {
 	var proposals []warehouse.Proposal
-	var tallies map[record.RefHash]warehouse.Tally
+	var tallies map[record.RefHash]warehouse.VoteTotals
 	reading, both := errgroup.WithContext(ctx)
 	reading.Go(func() (err error) {
 		proposals, err = p.worker.warehouse.Proposals(both, refs)
 		return err
 	})
 	reading.Go(func() (err error) {
-		tallies, err = p.worker.warehouse.Tallies(both, refs)
+		tallies, err = p.worker.warehouse.VoteTotals(both, refs)
 		return err
 	})
 	if err := reading.Wait(); err != nil {
@@ -313,7 +313,7 @@ func (p *publication) writeProposal(ctx context.Context, a *assessment) error {
 	if err := p.writer.SetView(ctx, cache.VoteSummaryKey(a.key), summary); err != nil {
 		return err
 	}
-	if a.count.votes >= warehouse.OrderedFrom {
+	if a.count.votes >= warehouse.SortedCopyThreshold {
 		// Its pages stay at their revision until the copy that they are read from is
 		// built again; writeFirstPages runs ahead of that.
 		return p.writer.AddMark(ctx, cache.BallotPage, string(a.key))
@@ -363,7 +363,7 @@ func (p *publication) firstPage(ctx context.Context, a *assessment, order string
 func (p *publication) firstBallots(
 	ctx context.Context, ref record.RefHash, order string,
 ) ([]warehouse.LatestBallot, error) {
-	at := warehouse.BallotsAt{Ref: ref}
+	at := warehouse.BallotSource{Ref: ref}
 	if order == cache.ByTime {
 		return p.worker.warehouse.BallotsByTime(ctx, at, nil, cache.ShortPage+1)
 	}
@@ -541,7 +541,7 @@ func (p *publication) writeDAODetail(ctx context.Context, a daoAssessment) error
 // markVoters moves the mark of the DAO's ranking, unless it is read from a copy
 // that is still to be built.
 func (p *publication) markVoters(ctx context.Context, a daoAssessment) error {
-	if a.totals.Votes >= warehouse.OrderedFrom {
+	if a.totals.Votes >= warehouse.SortedCopyThreshold {
 		return p.writer.AddMark(ctx, cache.VoterPage, a.dao.ID)
 	}
 	return p.writer.SetMark(ctx, cache.VoterPage, a.dao.ID, 0)

@@ -125,7 +125,7 @@ func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	s.lookedForDead = now
-	return s.worker.warehouse.SealAbandoned(ctx)
+	return s.worker.warehouse.CommitAbandoned(ctx)
 }
 
 // publishAll publishes everything that the warehouse holds to a Redis of an identity.
@@ -141,7 +141,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time, identity string
 		return err
 	}
 	// Looked up before the records are, so that what they hold is in what is read.
-	batches, err := s.worker.warehouse.Sealed(ctx, now.Add(-sealOverlap))
+	batches, err := s.worker.warehouse.CommittedBatches(ctx, now.Add(-sealOverlap))
 	if err != nil {
 		return err
 	}
@@ -185,16 +185,16 @@ func (s *session) publishChanges(ctx context.Context, now time.Time) error {
 	ctx, span := s.worker.tracer.Begin(ctx, "publish changes", trace.SpanKindInternal)
 	defer span.End()
 	p := newPublication(s.worker, s.nextRevision(now), now)
-	touched := warehouse.NewTouched()
+	touched := warehouse.NewChangeSet()
 	for _, ref := range due {
 		touched.Proposals[ref] = true
 	}
 	for _, batch := range batches {
-		if p.sealedAt.IsZero() || batch.SealedAt.Before(p.sealedAt) {
-			p.sealedAt = batch.SealedAt
+		if p.sealedAt.IsZero() || batch.CommittedAt.Before(p.sealedAt) {
+			p.sealedAt = batch.CommittedAt
 		}
-		maps.Copy(touched.Proposals, batch.Touched.Proposals)
-		maps.Copy(touched.Sources, batch.Touched.Sources)
+		maps.Copy(touched.Proposals, batch.Changes.Proposals)
+		maps.Copy(touched.Sources, batch.Changes.Sources)
 	}
 	p.before, p.since = s.unsettled, s.published.Revision
 	p.voteCoverage = s.voteCoverage
@@ -208,7 +208,7 @@ func (s *session) publishChanges(ctx context.Context, now time.Time) error {
 	return s.commit(ctx, p, now, "")
 }
 
-func (s *session) publishTouched(ctx context.Context, p *publication, touched warehouse.Touched) error {
+func (s *session) publishTouched(ctx context.Context, p *publication, touched warehouse.ChangeSet) error {
 	if err := p.loadCatalog(ctx); err != nil {
 		return err
 	}
@@ -238,22 +238,22 @@ func (s *session) publishTouched(ctx context.Context, p *publication, touched wa
 }
 
 // take notes that batches are published.
-func (s *session) take(batches []warehouse.SealedBatch) {
+func (s *session) take(batches []warehouse.CommittedBatch) {
 	for _, batch := range batches {
-		s.taken[batch.ID] = batch.SealedAt
+		s.taken[batch.ID] = batch.CommittedAt
 	}
 }
 
 // untaken returns the sealed batches that are not published yet. When the warehouse's
 // clock was set back, batches are sealed before the time up to which they are published.
-func (s *session) untaken(ctx context.Context, now time.Time) ([]warehouse.SealedBatch, error) {
+func (s *session) untaken(ctx context.Context, now time.Time) ([]warehouse.CommittedBatch, error) {
 	since := time.UnixMicro(min(s.published.SealedThrough, now.UnixMicro())).Add(-sealOverlap)
-	batches, err := s.worker.warehouse.Sealed(ctx, since)
+	batches, err := s.worker.warehouse.CommittedBatches(ctx, since)
 	if err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(s.taken, func(_ uuid.UUID, sealedAt time.Time) bool { return sealedAt.Before(since) })
-	return slices.DeleteFunc(batches, func(b warehouse.SealedBatch) bool {
+	return slices.DeleteFunc(batches, func(b warehouse.CommittedBatch) bool {
 		_, taken := s.taken[b.ID]
 		return taken
 	}), nil

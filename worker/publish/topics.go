@@ -25,7 +25,7 @@ func (p *publication) linkProposals(ctx context.Context, refs []record.RefHash, 
 	var changed []warehouse.ChangedLink
 	for _, link := range published {
 		if former, held := before[link.Ref]; !held || !sameLink(former, link) {
-			changed = append(changed, warehouse.ChangedLink{ProposalLink: link, Before: former})
+			changed = append(changed, warehouse.ChangedLink{ProposalLink: link, Previous: former})
 		}
 	}
 	if len(changed) == 0 {
