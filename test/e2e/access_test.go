@@ -36,8 +36,8 @@ type agora struct {
 
 func newAgora(t *testing.T, environ ...string) *agora {
 	t.Helper()
-	requireEngine(t)
-	server := realRedis(t)
+	env.RequireEngine(t)
+	server := env.Redis(t)
 	// What is exact is so while Redis answers in time, which a busy machine may not.
 	environ = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, environ...)
 	a := &agora{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
@@ -46,7 +46,7 @@ func newAgora(t *testing.T, environ ...string) *agora {
 	var daos []struct {
 		DAOID string `json:"daoId"`
 	}
-	a.first.get("/v2/daos?limit=1", &daos)
+	a.first.Get("/v2/daos?limit=1", &daos)
 	a.paid = "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
 	return a
 }
@@ -54,7 +54,7 @@ func newAgora(t *testing.T, environ ...string) *agora {
 // pnyx runs a command that has to succeed, and returns what it printed.
 func (a *agora) pnyx(args ...string) string {
 	a.Helper()
-	out, status := command(a, a.first.environ, args...)
+	out, status := env.Run(a, a.first.Environ, args...)
 	if status != 0 {
 		a.Fatalf("pnyx %v: %s", args, out)
 	}
@@ -88,23 +88,23 @@ func (a *agora) issue(scopes string, month int) made {
 
 // statusOf asks an instance with a token.
 func (i *instance) statusOf(path, token string) (status int, body string) {
-	i.tb.Helper()
-	request, err := http.NewRequest(http.MethodGet, i.base+path, http.NoBody)
+	i.TB.Helper()
+	request, err := http.NewRequest(http.MethodGet, i.URL+path, http.NoBody)
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	if token != "" {
 		request.Header.Set(access.HeaderToken, token)
 	}
-	response, err := crowd.Do(request)
+	response, err := env.Client.Do(request)
 	if err != nil {
-		i.tb.Errorf("GET %s: %v", path, err)
+		i.TB.Errorf("GET %s: %v", path, err)
 		return 0, ""
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		i.tb.Errorf("GET %s: %v", path, err)
+		i.TB.Errorf("GET %s: %v", path, err)
 	}
 	return response.StatusCode, string(text)
 }
@@ -116,7 +116,7 @@ func (a *agora) wantSoon(token string, want int) {
 	env.Until(a, func() error {
 		for _, node := range []*instance{a.first, a.second} {
 			if status, body := node.statusOf(a.paid, token); status != want {
-				return fmt.Errorf("%s: got %d %s, want %d", node.base, status, body, want)
+				return fmt.Errorf("%s: got %d %s, want %d", node.URL, status, body, want)
 			}
 		}
 		return nil
@@ -164,7 +164,7 @@ func TestATokenFromItsIssueToItsRevocation(t *testing.T) {
 	a.wantSoon(flushed.Token, http.StatusUnauthorized)
 	// What it opens has to be published again first.
 	a.wantSoon(kept.Token, http.StatusOK)
-	if out, status := command(t, a.first.environ, "token", "rotate", gone.ID); status == 0 {
+	if out, status := env.Run(t, a.first.Environ, "token", "rotate", gone.ID); status == 0 {
 		t.Errorf("a revoked token is rotated: %s", out)
 	}
 
@@ -216,7 +216,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 	// The views that answer have to be back, too: a 503 is not counted.
 	a.first.ready()
 	var allowed, refused atomic.Int64
-	together(t, 50, 200, func(n int) error {
+	env.Concurrently(t, 50, 200, func(n int) error {
 		node := []*instance{a.first, a.second}[n%2]
 		for {
 			switch status, body := node.statusOf(a.paid, m.Token); status {
@@ -236,7 +236,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 		t.Errorf("got %d answers after %s, want 120 in all", allowed.Load(), charged)
 	}
 	env.Until(t, func() error {
-		rows := a.first.column("SELECT concat(toString(charged), ' ', toString(refused)) FROM usage_by_day WHERE token_id = ? AND route = 'daos.timeline'", m.ID)
+		rows := a.first.Column("SELECT concat(toString(charged), ' ', toString(refused)) FROM usage_by_day WHERE token_id = ? AND route = 'daos.timeline'", m.ID)
 		if want := fmt.Sprintf("120 %d", refused.Load()); len(rows) != 1 || rows[0] != want {
 			return fmt.Errorf("for billing: got %v, want %s", rows, want)
 		}
@@ -249,9 +249,9 @@ func TestNothingSecretIsEverShown(t *testing.T) {
 	a := newAgora(t, "PNYX_LOG_LEVEL=debug", "PNYX_LOG_FORMAT=json")
 	m := a.issue("v2:paid:*", 1000)
 	a.wantSoon(m.Token, http.StatusOK)
-	shown := regexp.MustCompile(`(?m)^  \w+ +(pnyx_\S+)$`).FindAllStringSubmatch(a.first.output.String(), -1)
+	shown := regexp.MustCompile(`(?m)^  \w+ +(pnyx_\S+)$`).FindAllStringSubmatch(a.first.Output.String(), -1)
 	if len(shown) != 3 {
-		t.Fatalf("got %d tokens from the demonstration, want 3, in %s", len(shown), a.first.output)
+		t.Fatalf("got %d tokens from the demonstration, want 3, in %s", len(shown), a.first.Output)
 	}
 	var all strings.Builder
 	for _, path := range []string{a.paid, "/v2/daos", "/nowhere", "/v2/meta/usage", a.paid + "&x=1"} {
@@ -259,11 +259,11 @@ func TestNothingSecretIsEverShown(t *testing.T) {
 			_, body := a.second.statusOf(path, token)
 			all.WriteString(body)
 		}
-		_, body, _ := fetch(a.second.base + path)
+		_, body, _ := env.Fetch(a.second.URL + path)
 		all.Write(body)
 	}
 	for _, node := range []*instance{a.first, a.second} {
-		_, metrics, err := fetch(node.admin + "/metrics")
+		_, metrics, err := env.Fetch(node.AdminURL + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,11 +274,11 @@ func TestNothingSecretIsEverShown(t *testing.T) {
 		t.Fatalf("got %v, %v, want keys", keys, err)
 	}
 	all.WriteString(strings.Join(keys, "\n"))
-	a.second.stop()
-	all.WriteString(a.second.output.String())
+	a.second.Stop()
+	all.WriteString(a.second.Output.String())
 	all.WriteString(a.pnyx("token", "list"))
 	all.WriteString(a.pnyx("config"))
-	said := a.first.output.String()
+	said := a.first.Output.String()
 	for _, match := range shown {
 		said = strings.ReplaceAll(said, match[1], "") // printed for whoever runs the demonstration
 		a.secrets = append(a.secrets, match[1])
@@ -289,7 +289,7 @@ func TestNothingSecretIsEverShown(t *testing.T) {
 // wantNoSecrets looks for tokens and their verifiers in whatever form.
 func (a *agora) wantNoSecrets(text string) {
 	a.Helper()
-	for _, secret := range append(a.secrets, internalToken) {
+	for _, secret := range append(a.secrets, env.InternalToken) {
 		hash := sha256.Sum256([]byte(secret))
 		inside := secret[max(0, len(secret)-40):]
 		for name, form := range map[string]string{

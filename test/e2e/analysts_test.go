@@ -1,9 +1,9 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
+	"pnyx/test/env"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,15 +15,15 @@ var question = regexp.MustCompile("(?s)```sql\n(.*?)```\n(?:\n```text\n(.*?)```\
 // analystData is the data set that ANALYSTS.md speaks of, in a running instance.
 func analystData(t *testing.T) *instance {
 	t.Helper()
-	requireEngine(t)
+	env.RequireEngine(t)
 	dir := t.TempDir() + "/set"
-	if out, status := command(t, nil, "generate", "--seed", "1", "--now", "2026-01-01T00:00:00Z",
+	if out, status := env.Run(t, nil, "generate", "--seed", "1", "--now", "2026-01-01T00:00:00Z",
 		"--daos", "12", "--proposals", "150", "--ballots", "15000", "--largest", "4000", dir); status != 0 {
 		t.Fatalf("generate: status %d: %s", status, out)
 	}
 	i := start(t, t.TempDir(), nil, "serve").ready()
-	i.importAgain(dir)
-	i.settled()
+	i.Import(dir)
+	i.AwaitPublished()
 	return i
 }
 
@@ -31,7 +31,7 @@ func analystData(t *testing.T) *instance {
 func TestTheAnswersForAnalystsAreTrue(t *testing.T) {
 	t.Parallel()
 	i := analystData(t)
-	text, err := os.ReadFile("ANALYSTS.md")
+	text, err := os.ReadFile("../../ANALYSTS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTheAnswersForAnalystsAreTrue(t *testing.T) {
 	renewed := question.ReplaceAllStringFunc(string(text), func(block string) string {
 		asked++
 		match := question.FindStringSubmatch(block)
-		out, status := command(t, i.environ, "sql", match[1])
+		out, status := env.Run(t, i.Environ, "sql", match[1])
 		if status != 0 {
 			t.Errorf("%s\n%s", match[1], out)
 			return block
@@ -55,7 +55,7 @@ func TestTheAnswersForAnalystsAreTrue(t *testing.T) {
 	if os.Getenv("PNYX_TEST_UPDATE") == "" {
 		t.Fatalf("ANALYSTS.md is not what the warehouse says (PNYX_TEST_UPDATE=1 writes it):\n%s", renewed)
 	}
-	if err := os.WriteFile("ANALYSTS.md", []byte(renewed), 0o600); err != nil {
+	if err := os.WriteFile("../../ANALYSTS.md", []byte(renewed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,22 +63,22 @@ func TestTheAnswersForAnalystsAreTrue(t *testing.T) {
 func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
 	t.Parallel()
 	i := analystData(t)
-	for _, row := range i.rows("SELECT toString(unique_voters) AS v, toString(total_votes) AS n, toString(total_voting_power) AS p, dao_id FROM dao_participation") {
+	for _, row := range i.Rows("SELECT toString(unique_voters) AS v, toString(total_votes) AS n, toString(total_voting_power) AS p, dao_id FROM dao_participation") {
 		var dao struct {
 			Participation struct{ UniqueVoters, TotalVotes, TotalVotingPower string }
 		}
-		i.get("/v2/daos/"+row["dao_id"], &dao)
+		i.Get("/v2/daos/"+row["dao_id"], &dao)
 		if got := dao.Participation; got.UniqueVoters != row["v"] || got.TotalVotes != row["n"] || got.TotalVotingPower != row["p"] {
 			t.Errorf("participation of %s: API %+v, view %v", row["dao_id"], got, row)
 		}
 	}
-	for _, row := range i.rows("SELECT proposal_key, outcome, toString(votes) AS n, toString(voting_power) AS p, toString(choice_voting_powers) AS c FROM vote_summaries WHERE ready") {
+	for _, row := range i.Rows("SELECT proposal_key, outcome, toString(votes) AS n, toString(voting_power) AS p, toString(choice_voting_powers) AS c FROM vote_summaries WHERE ready") {
 		var summary struct {
 			Proposal struct{ Outcome string }
 			Totals   struct{ Votes, VotingPower string }
 			Choices  []struct{ VotingPower string }
 		}
-		i.get("/v2/proposals/"+row["proposal_key"]+"/votes/summary", &summary)
+		i.Get("/v2/proposals/"+row["proposal_key"]+"/votes/summary", &summary)
 		var powers []string
 		for _, choice := range summary.Choices {
 			powers = append(powers, choice.VotingPower)
@@ -88,12 +88,12 @@ func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
 			t.Errorf("summary: API %+v, view %v", summary, row)
 		}
 	}
-	for _, row := range i.rows("SELECT dao_id, toString(rank) AS r, voter_identity, toString(total_voting_power) AS p FROM dao_voters WHERE rank = 1") {
+	for _, row := range i.Rows("SELECT dao_id, toString(rank) AS r, voter_identity, toString(total_voting_power) AS p FROM dao_voters WHERE rank = 1") {
 		var voters []struct {
 			VoterIdentity, TotalVotingPower string
 			Rank                            int
 		}
-		i.get("/v2/daos/"+row["dao_id"]+"/voters?limit=1", &voters)
+		i.Get("/v2/daos/"+row["dao_id"]+"/voters?limit=1", &voters)
 		if len(voters) != 1 || voters[0].VoterIdentity != row["voter_identity"] || voters[0].TotalVotingPower != row["p"] {
 			t.Errorf("first voter: API %+v, view %v", voters, row)
 		}
@@ -103,48 +103,27 @@ func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
 }
 
 func (i *instance) compareTimelines() {
-	i.tb.Helper()
-	for _, row := range i.rows("SELECT dao_id, metric, month, toString(value) AS v FROM dao_timelines") {
+	i.TB.Helper()
+	for _, row := range i.Rows("SELECT dao_id, metric, month, toString(value) AS v FROM dao_timelines") {
 		var timeline struct {
 			Buckets []struct{ Month, Value string }
 		}
-		i.get(fmt.Sprintf("/v2/daos/%s/timeline?metric=%s&fromMonth=%s&toMonth=%s",
+		i.Get(fmt.Sprintf("/v2/daos/%s/timeline?metric=%s&fromMonth=%s&toMonth=%s",
 			row["dao_id"], row["metric"], row["month"], row["month"]), &timeline)
 		if len(timeline.Buckets) != 1 || timeline.Buckets[0].Value != row["v"] {
-			i.tb.Errorf("timeline: API %+v, view %v", timeline.Buckets, row)
+			i.TB.Errorf("timeline: API %+v, view %v", timeline.Buckets, row)
 		}
 	}
 }
 
 func (i *instance) compareProfiles() {
-	i.tb.Helper()
-	for _, row := range i.rows("SELECT voter_identity, toString(count()) AS d, toString(sum(vote_count)) AS n, toString(sum(total_voting_power)) AS p " +
+	i.TB.Helper()
+	for _, row := range i.Rows("SELECT voter_identity, toString(count()) AS d, toString(sum(vote_count)) AS n, toString(sum(total_voting_power)) AS p " +
 		"FROM voter_daos GROUP BY voter_identity ORDER BY count() DESC, voter_identity LIMIT 20") {
 		var profile struct{ DaoCount, VoteCount, TotalVotingPower string }
-		i.get("/v2/voters/"+row["voter_identity"], &profile)
+		i.Get("/v2/voters/"+row["voter_identity"], &profile)
 		if profile.DaoCount != row["d"] || profile.VoteCount != row["n"] || profile.TotalVotingPower != row["p"] {
-			i.tb.Errorf("profile: API %+v, view %v", profile, row)
+			i.TB.Errorf("profile: API %+v, view %v", profile, row)
 		}
 	}
-}
-
-// rows asks the warehouse and returns the answer, all values as text.
-func (i *instance) rows(sql string) []map[string]string {
-	i.tb.Helper()
-	out, status := command(i.tb, i.environ, "sql", "--format", "json", sql)
-	if status != 0 {
-		i.tb.Fatalf("%s\n%s", sql, out)
-	}
-	var rows []map[string]string
-	for line := range strings.Lines(out) {
-		row := map[string]string{}
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			i.tb.Fatalf("%s: %v", line, err)
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) == 0 {
-		i.tb.Fatalf("%s: no rows", sql)
-	}
-	return rows
 }

@@ -12,6 +12,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc/openapi/openapitest"
+	"pnyx/test/env"
 )
 
 // harvest is as many values of one parameter as are tried.
@@ -22,9 +23,9 @@ const harvest = 4
 // holds each answer against the OpenAPI document that it serves.
 func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	i := start(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
-	status, document, err := fetch(i.base + "/openapi/agent-v2.json")
+	status, document, err := env.Fetch(i.URL + "/openapi/agent-v2.json")
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("the OpenAPI document: %d, %v", status, err)
 	}
@@ -140,11 +141,11 @@ func (s *surface) values(param api.Param) []string {
 
 func (s *surface) ask(t *testing.T, route api.Route, path string, query url.Values) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path+"?"+query.Encode(), http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path+"?"+query.Encode(), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set(access.HeaderInternal, internalToken)
+	request.Header.Set(access.HeaderInternal, env.InternalToken)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ type container struct {
 // documents calls visit with every YAML document of the deployment.
 func documents(t *testing.T, visit func(file string, document map[string]any)) {
 	t.Helper()
-	files := []string{"compose.yaml"}
+	files := []string{"../../compose.yaml"}
 	err := filepath.WalkDir("../../k8s", func(path string, entry fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".yaml" {
 			files = append(files, path)
@@ -63,7 +63,7 @@ func documents(t *testing.T, visit func(file string, document map[string]any)) {
 	}
 }
 
-// walk calls visit with every mapping below a node.
+// Walk calls visit with every mapping below a node.
 func walk(node any, visit func(map[string]any)) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -196,7 +196,7 @@ func TestEveryCommandOfADeploymentExists(t *testing.T) {
 			continue
 		}
 		asked[line] = true
-		if out, status := command(t, nil, append(c.args, "--help")...); status != 0 || !strings.Contains(out, "pnyx "+c.args[0]) {
+		if out, status := env.Run(t, nil, append(c.args, "--help")...); status != 0 || !strings.Contains(out, "pnyx "+c.args[0]) {
 			t.Errorf("%s: pnyx %s: status %d: %s", c.file, line, status, out)
 		}
 	}
@@ -236,7 +236,7 @@ func TestEveryProbeOfADeploymentIsAnswered(t *testing.T) {
 		t.Skip("builds the program, which -short leaves out")
 	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
-	node.probe("/healthz", http.StatusOK, "ok")
+	node.AwaitProbe("/healthz", http.StatusOK, "ok")
 	probes := map[string]bool{"/metrics": true}
 	for _, c := range containers(t) {
 		for _, path := range c.probes {
@@ -247,7 +247,7 @@ func TestEveryProbeOfADeploymentIsAnswered(t *testing.T) {
 		t.Errorf("got the probes %v, want three and the metrics", slices.Sorted(maps.Keys(probes)))
 	}
 	for path := range probes {
-		if status, body, err := fetch(node.admin + path); err != nil || status == http.StatusNotFound {
+		if status, body, err := env.Fetch(node.AdminURL + path); err != nil || status == http.StatusNotFound {
 			t.Errorf("%s: %d %s %v", path, status, body, err)
 		}
 	}

@@ -14,40 +14,26 @@ import (
 	"pnyx/test/env"
 )
 
-// probe waits until a path of the admin listener answers with a status and a text.
-func (i *instance) probe(path string, status int, text string) {
-	i.tb.Helper()
-	env.Until(i.tb, func() error {
-		got, body, err := fetch(i.admin + path)
-		if err != nil || got != status || !strings.Contains(string(body), text) {
-			return fmt.Errorf("%s: got %d %q %w, want %d %q", path, got, body, err, status, text)
-		}
-		return nil
-	})
-}
-
 func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
-	node.probe("/startedz", http.StatusOK, "ok")
+	node.AwaitProbe("/startedz", http.StatusOK, "ok")
 	if node.closesBehind(t, "/v2/daos") {
 		t.Error("a connection is closed behind an answer before there is a reason to")
 	}
-	if err := node.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	node.probe("/readyz", http.StatusServiceUnavailable, "draining")
-	node.probe("/healthz", http.StatusOK, "ok")
+	node.Signal(syscall.SIGTERM)
+	node.AwaitProbe("/readyz", http.StatusServiceUnavailable, "draining")
+	node.AwaitProbe("/healthz", http.StatusOK, "ok")
 	if !node.closesBehind(t, "/v2/daos") {
 		t.Error("a connection to a node that is about to end stays open for more")
 	}
 	select {
-	case <-node.done:
+	case <-node.Exited():
 	case <-time.After(60 * time.Second):
 		t.Fatal("the node did not end")
 	}
-	if status := node.cmd.ProcessState.ExitCode(); status != 0 {
+	if status := node.ExitCode(); status != 0 {
 		t.Errorf("got exit status %d, want 0", status)
 	}
 }
@@ -58,7 +44,7 @@ func (i *instance) closesBehind(t *testing.T, path string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.base+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.URL+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,22 +61,22 @@ func (i *instance) closesBehind(t *testing.T, path string) bool {
 
 func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
 	var callers sync.WaitGroup
 	for range 4 {
 		callers.Go(func() {
 			for asked := 0; ; asked++ {
-				status, _, err := fetch(node.admin + "/readyz")
+				status, _, err := env.Fetch(node.AdminURL + "/readyz")
 				if err != nil || status != http.StatusOK {
 					return
 				}
-				if status, body, err := fetch(node.base + "/v2/daos"); err != nil || status != http.StatusOK {
+				if status, body, err := env.Fetch(node.URL + "/v2/daos"); err != nil || status != http.StatusOK {
 					t.Errorf("request %d: got %d %s %v, want 200", asked, status, body, err)
 					return
 				}
 				if asked == 0 {
-					_ = node.cmd.Process.Signal(syscall.SIGTERM) // another caller may have been first
+					node.Signal(syscall.SIGTERM) // another caller may have been first
 				}
 			}
 		})
@@ -102,21 +88,21 @@ func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
 // Redis of their own. Their lease is so long that none is ever seen to run out.
 func publishers(t *testing.T) []string {
 	t.Helper()
-	requireEngine(t)
-	redis := realRedis(t)
+	env.RequireEngine(t)
+	redis := env.Redis(t)
 	dir := t.TempDir()
 	start(t, dir, nil, "serve").ready()
 	return []string{
-		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + engineURL(t, dir),
+		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + env.EmbeddedURL(t, dir),
 		"PNYX_LEASE_TTL=1h", "PNYX_STALE_AFTER=2h",
 	}
 }
 
 // leads waits until a worker publishes.
 func (i *instance) leads() {
-	i.tb.Helper()
-	env.Until(i.tb, func() error {
-		if i.metric("pnyx_worker_leading") != 1 {
+	i.TB.Helper()
+	env.Until(i.TB, func() error {
+		if i.Metric("pnyx_worker_leading") != 1 {
 			return fmt.Errorf("the worker does not lead")
 		}
 		return nil
@@ -129,8 +115,8 @@ func TestALeaderThatIsToldToEndHandsOverAtOnce(t *testing.T) {
 	leader := start(t, t.TempDir(), environ, "worker")
 	leader.leads()
 	next := start(t, t.TempDir(), environ, "worker")
-	next.probe("/readyz", http.StatusOK, "ok")
-	leader.stop()
+	next.AwaitProbe("/readyz", http.StatusOK, "ok")
+	leader.Stop()
 	next.leads()
 }
 
@@ -138,20 +124,20 @@ func TestAWorkerForFillsAloneMakesPagesAndPublishesNothing(t *testing.T) {
 	t.Parallel()
 	environ := publishers(t)
 	filler := start(t, t.TempDir(), environ, "worker", "--fills-only")
-	filler.probe("/readyz", http.StatusOK, "ok")
+	filler.AwaitProbe("/readyz", http.StatusOK, "ok")
 	node := start(t, t.TempDir(), environ[:1], "api")
-	node.probe("/readyz", http.StatusServiceUnavailable, "nothing is published yet")
+	node.AwaitProbe("/readyz", http.StatusServiceUnavailable, "nothing is published yet")
 	leader := start(t, t.TempDir(), environ, "worker")
 	node.ready()
-	leader.stop()
+	leader.Stop()
 	env.Until(t, func() error {
-		status, body, err := fetch(node.base + "/v2/proposals?provider=tally&sort=createdDesc")
+		status, body, err := env.Fetch(node.URL + "/v2/proposals?provider=tally&sort=createdDesc")
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("a page on demand: got %d %s %w, want 200", status, body, err)
 		}
 		return nil
 	})
-	if _, metrics, err := fetch(filler.admin + "/metrics"); err != nil || strings.Contains(string(metrics), "pnyx_worker_leading") {
+	if _, metrics, err := env.Fetch(filler.AdminURL + "/metrics"); err != nil || strings.Contains(string(metrics), "pnyx_worker_leading") {
 		t.Errorf("a worker for fills alone takes part in leading: %v", err)
 	}
 }

@@ -26,19 +26,19 @@ func requireNginx(tb testing.TB) {
 
 func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	requireNginx(t)
 	dir := t.TempDir()
 	origin := start(t, dir, nil, "serve").ready()
 	listen := env.FreeAddress(t)
 	before := start(t, t.TempDir(), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.base,
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.URL,
 		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
 	}, "edge")
 	want := func(path string, status int) {
 		t.Helper()
 		env.Until(t, func() error {
-			got, body, err := fetch("http://" + listen + path)
+			got, body, err := env.Fetch("http://" + listen + path)
 			if err == nil && got != status {
 				err = fmt.Errorf("GET %s at the edge: got %d %s, want %d", path, got, body, status)
 			}
@@ -49,14 +49,14 @@ func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
 	want("/v2/daos/a.eth", http.StatusNotFound)
 	// An internal caller at a node is nobody at the edge.
 	want("/v2/proposals", http.StatusPaymentRequired)
-	writeLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
-	if out, status := command(t, origin.environ, "import", filepath.Join(dir, "in")); status != 0 {
+	env.WriteLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
+	if out, status := env.Run(t, origin.Environ, "import", filepath.Join(dir, "in")); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
 	want("/v2/daos/a.eth", http.StatusOK)
-	before.stop()
-	if code := before.cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(before.output.String(), internalToken) {
-		t.Errorf("SIGTERM: got exit status %d, want 0 and no secrets in %s", code, before.output)
+	before.Stop()
+	if code := before.ExitCode(); code != 0 || strings.Contains(before.Output.String(), env.InternalToken) {
+		t.Errorf("SIGTERM: got exit status %d, want 0 and no secrets in %s", code, before.Output)
 	}
-	origin.stop()
+	origin.Stop()
 }

@@ -10,17 +10,17 @@ import (
 
 func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	i := start(t, t.TempDir(), nil, "serve").ready()
 	const line = `{"record":"evidence","version":1,"proposal":{"provider":"snapshot","externalId":"0xp"},"artifactVersion":"%d",` +
 		`"generatedAt":"2026-03-02","dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}`
-	path := "/v2/proposals/" + newRoom().key() + "/evidence"
+	path := "/v2/proposals/" + proposalKey("a.eth", "0xp") + "/evidence"
 	served := func(version int, dossier string) {
 		t.Helper()
 		want := fmt.Sprintf(`"intelligence":{"status":"available","artifactVersion":"%d","generatedAt":"2026-03-02T00:00:00.000Z",`+
 			`"dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}`, version, dossier)
 		env.Until(t, func() error {
-			status, body, err := fetch(i.base + path)
+			status, body, err := env.Fetch(i.URL + path)
 			if err == nil && !strings.Contains(string(body), want) {
 				err = fmt.Errorf("GET %s: %d %s, want %s in it", path, status, body, want)
 			}
@@ -28,9 +28,9 @@ func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
 		})
 	}
 	// Before its proposal is known, and again once it is.
-	i.importLines(fmt.Sprintf(line, 1, `{"total":1234567890.123456789012345678,"name":"<Åland>"}`))
-	i.importLines(goodProposal)
+	i.ImportLines(fmt.Sprintf(line, 1, `{"total":1234567890.123456789012345678,"name":"<Åland>"}`))
+	i.ImportLines(goodProposal)
 	served(1, `{"total":1234567890.123456789012345678,"name":"<Åland>"}`)
-	i.importLines(fmt.Sprintf(line, 2, `{"total":0.10,"big":123456789012345678901234567890}`))
+	i.ImportLines(fmt.Sprintf(line, 2, `{"total":0.10,"big":123456789012345678901234567890}`))
 	served(2, `{"total":0.10,"big":123456789012345678901234567890}`)
 }

@@ -22,14 +22,14 @@ import (
 
 func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
-	environ := []string{"REDIS_URL=" + realRedis(t).URL}
+	env.RequireEngine(t)
+	environ := []string{"REDIS_URL=" + env.Redis(t).URL}
 	i := start(t, t.TempDir(), environ, "serve").ready()
-	i.importAgain(generated(t, 20_000))
-	i.settled()
+	i.Import(env.DataSet(t, 20_000))
+	i.AwaitPublished()
 	other := start(t, t.TempDir(), environ, "api").ready()
-	proposals, voters := i.largestProposals(tries), i.busiestVoters(tries)
-	daos := i.column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT ?", tries)
+	proposals, voters := i.LargestProposals(tries), i.BusiestVoters(tries)
+	daos := i.Column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT ?", tries)
 	for query, path := range map[string]func(n int) string{
 		"raw_choice, power, voted_at, tx_hash FROM": func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
 		"row_number()":            func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
@@ -46,26 +46,26 @@ const tries = 5
 
 // wantMadeOnce asks two nodes for one page 200 times at once, and wants one query.
 func (i *instance) wantMadeOnce(other *instance, query string, path func(n int) string) {
-	i.tb.Helper()
+	i.TB.Helper()
 	for n := range tries {
-		revision, before := i.metric("pnyx_publish_revision"), i.queriesWith(query)
-		askTogether(i.tb, path(n), 200, i, other)
+		revision, before := i.Metric("pnyx_publish_revision"), i.queriesWith(query)
+		askTogether(i.TB, path(n), 200, i, other)
 		var made uint64
-		env.Until(i.tb, func() error { // the log lags behind
+		env.Until(i.TB, func() error { // the log lags behind
 			if made = i.queriesWith(query) - before; made == 0 {
 				return fmt.Errorf("200 requests for %s: no warehouse query is logged", path(n))
 			}
 			return nil
 		})
-		if i.metric("pnyx_publish_revision") != revision {
+		if i.Metric("pnyx_publish_revision") != revision {
 			continue
 		}
 		if made != 1 {
-			i.tb.Errorf("200 requests for %s: got %d warehouse queries, want 1", path(n), made)
+			i.TB.Errorf("200 requests for %s: got %d warehouse queries, want 1", path(n), made)
 		}
 		return
 	}
-	i.tb.Errorf("each time that %s was asked for, something was published", path(0))
+	i.TB.Errorf("each time that %s was asked for, something was published", path(0))
 }
 
 // askTogether sends requests all at once, to several nodes in turn, and wants one
@@ -73,8 +73,8 @@ func (i *instance) wantMadeOnce(other *instance, query string, path func(n int) 
 func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 	tb.Helper()
 	answers := make([]json.RawMessage, requests)
-	together(tb, requests, requests, func(n int) error {
-		_, err := nodes[n%len(nodes)].read(path, &answers[n])
+	env.Concurrently(tb, requests, requests, func(n int) error {
+		_, err := nodes[n%len(nodes)].Read(path, &answers[n])
 		return err
 	})
 	for _, answer := range answers {
@@ -88,16 +88,16 @@ func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 // queriesWith counts the queries that the engine has finished with a text in them, as
 // its log spells it: on one line.
 func (i *instance) queriesWith(part string) (finished uint64) {
-	i.tb.Helper()
-	conn := i.warehouse()
-	if err := conn.Exec(i.tb.Context(), "SYSTEM FLUSH LOGS"); err != nil {
-		i.tb.Fatal(err)
+	i.TB.Helper()
+	conn := i.Warehouse()
+	if err := conn.Exec(i.TB.Context(), "SYSTEM FLUSH LOGS"); err != nil {
+		i.TB.Fatal(err)
 	}
-	row := conn.QueryRow(i.tb.Context(), `
+	row := conn.QueryRow(i.TB.Context(), `
 		SELECT count() FROM system.query_log
 		WHERE type = 'QueryFinish' AND query_kind = 'Select' AND position(query, ?) > 0 AND position(query, 'query_log') = 0`, part)
 	if err := row.Scan(&finished); err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	return finished
 }
@@ -106,17 +106,17 @@ func (i *instance) queriesWith(part string) (finished uint64) {
 // honestly; nothing piles up, and nothing stays behind.
 func TestARushOfColdPagesIsShedAndGotOver(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	const rush, callers, mostMemory = 5000, 700, 400 << 20
 	i := start(t, t.TempDir(), nil, "serve").ready()
-	i.importAgain(generated(t, 20_000))
-	i.settled()
+	i.Import(env.DataSet(t, 20_000))
+	i.AwaitPublished()
 	paths := i.coldPaths(rush)
 
 	var mu sync.Mutex
 	var refused []string
-	together(t, callers, len(paths), func(n int) error {
-		ready, err := i.honest(paths[n])
+	env.Concurrently(t, callers, len(paths), func(n int) error {
+		ready, err := i.answerOrRefusal(paths[n])
 		if mu.Lock(); !ready {
 			refused = append(refused, paths[n])
 		}
@@ -131,11 +131,11 @@ func TestARushOfColdPagesIsShedAndGotOver(t *testing.T) {
 		t.Errorf("got %d MB of memory at the peak, want at most %d", peak>>20, mostMemory>>20)
 	}
 	refused = refused[:min(500, len(refused))]
-	together(t, walkersAtOnce, len(refused), func(n int) error {
+	env.Concurrently(t, env.FillConcurrency, len(refused), func(n int) error {
 		var err error
 		for range 3 {
 			var ready bool
-			if ready, err = i.honest(refused[n]); ready || err != nil {
+			if ready, err = i.answerOrRefusal(refused[n]); ready || err != nil {
 				return err
 			}
 		}
@@ -146,29 +146,29 @@ func TestARushOfColdPagesIsShedAndGotOver(t *testing.T) {
 // coldPaths are so many different pages that nobody has asked for: of profiles, of
 // histories, and of ballots after any position.
 func (i *instance) coldPaths(n int) (paths []string) {
-	i.tb.Helper()
-	voters := i.busiestVoters(n / 5 * 2)
+	i.TB.Helper()
+	voters := i.BusiestVoters(n / 5 * 2)
 	for _, voter := range voters {
 		path := "/v2/voters/" + url.PathEscape(voter)
 		paths = append(paths, path, path+"/votes")
 	}
-	for _, proposal := range i.largestProposals(100) {
+	for _, proposal := range i.LargestProposals(100) {
 		for _, order := range []string{"power", "time"} {
 			path := "/v2/proposals/" + proposal + "/votes?order=" + order
 			for limit := 1; limit <= 100 && len(paths) < n; limit++ {
-				p, err := i.turn(path, limit, "")
+				p, err := i.Page(path, limit, "")
 				if err != nil {
-					i.tb.Fatal(err)
+					i.TB.Fatal(err)
 				}
-				if p.next == "" {
+				if p.Next == "" {
 					break
 				}
-				paths = append(paths, path+"&cursor="+p.next)
+				paths = append(paths, path+"&cursor="+p.Next)
 			}
 		}
 	}
 	if len(paths) < n {
-		i.tb.Fatalf("got %d pages to ask for, want %d", len(paths), n)
+		i.TB.Fatalf("got %d pages to ask for, want %d", len(paths), n)
 	}
 	chance := rand.New(rand.NewPCG(5, 8))
 	chance.Shuffle(n, func(a, b int) { paths[a], paths[b] = paths[b], paths[a] })
@@ -177,39 +177,39 @@ func (i *instance) coldPaths(n int) (paths []string) {
 
 // peakMemory is the most that the process has ever had in memory, in bytes.
 func (i *instance) peakMemory() int {
-	i.tb.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.cmd.Process.Pid))
+	i.TB.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.PID()))
 	match := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
 	if err != nil || match == nil {
-		i.tb.Skipf("the system does not tell the memory of a process: %v", err)
+		i.TB.Skipf("the system does not tell the memory of a process: %v", err)
 	}
 	kilobytes, err := strconv.Atoi(string(match[1]))
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	return kilobytes << 10
 }
 
 func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	// With many DAOs, so that there is a time in which some are published and others not.
 	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
-	if out, status := command(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "150", "--proposals", "200",
+	if out, status := env.Run(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "150", "--proposals", "200",
 		"--ballots", "6000", "--largest", "1000", data); status != 0 {
 		t.Fatalf("generate: status %d: %s", status, out)
 	}
-	if out, status := command(t, []string{"PNYX_DATA=" + dir}, "import", data); status != 0 {
+	if out, status := env.Run(t, []string{"PNYX_DATA=" + dir}, "import", data); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	redis := realRedis(t)
+	redis := env.Redis(t)
 	i := start(t, dir, []string{"REDIS_URL=" + redis.URL, "PNYX_LEASE_TTL=1s"}, "serve").ready()
-	i.settled()
+	i.AwaitPublished()
 	paths := i.mixedPaths()
 	right := make([]json.RawMessage, len(paths))
 	for n, path := range paths {
 		env.Until(t, func() error {
-			_, err := i.read(path, &right[n])
+			_, err := i.Read(path, &right[n])
 			return err
 		})
 	}
@@ -219,7 +219,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 	var asking sync.WaitGroup
 	var mu sync.Mutex
 	wrong, answered, refused := map[string]string{}, 0, 0
-	for first := range walkersAtOnce {
+	for first := range env.FillConcurrency {
 		asking.Go(func() {
 			some := len(paths)
 			if first == 0 {
@@ -231,7 +231,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 					return
 				default:
 				}
-				ready, problem := i.same(paths[n], right[n])
+				ready, problem := i.compareAnswer(paths[n], right[n])
 				mu.Lock()
 				switch {
 				case problem != "":
@@ -253,7 +253,7 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 	}
 	for n, path := range paths {
 		env.Until(t, func() error {
-			if ready, problem := i.same(path, right[n]); !ready || problem != "" {
+			if ready, problem := i.compareAnswer(path, right[n]); !ready || problem != "" {
 				return fmt.Errorf("GET %s after the last flush: %s", path, problem)
 			}
 			return nil
@@ -270,27 +270,27 @@ func TestAFlushedRedisIsNeverTakenForTheTruth(t *testing.T) {
 
 // mixedPaths are a few of every kind of answer, pages in the middle among them.
 func (i *instance) mixedPaths() (paths []string) {
-	i.tb.Helper()
+	i.TB.Helper()
 	paths = append(paths, "/v2/daos?limit=100", "/v2/daos?limit=100&hasVoteData=true")
-	for _, dao := range i.column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY dao_id LIMIT 5") {
+	for _, dao := range i.Column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY dao_id LIMIT 5") {
 		path := "/v2/daos/" + dao
 		paths = append(paths, path, path+"/voters", path+"/voters?limit=100", path+"/timeline?metric=votes_cast")
 	}
-	for _, proposal := range i.largestProposals(5) {
+	for _, proposal := range i.LargestProposals(5) {
 		path := "/v2/proposals/" + proposal
 		paths = append(paths, path, path+"/votes/summary")
 		for _, order := range []string{"power", "time"} {
 			for page, cursor := 0, ""; page < 4; page++ {
-				p, err := i.turn(path+"/votes?order="+order, 25, cursor)
+				p, err := i.Page(path+"/votes?order="+order, 25, cursor)
 				if err != nil {
-					i.tb.Fatal(err)
+					i.TB.Fatal(err)
 				}
 				paths = append(paths, strings.TrimSuffix(path+"/votes?limit=25&order="+order+"&cursor="+cursor, "&cursor="))
-				cursor = p.next
+				cursor = p.Next
 			}
 		}
 	}
-	for _, voter := range i.busiestVoters(5) {
+	for _, voter := range i.BusiestVoters(5) {
 		paths = append(paths, "/v2/voters/"+voter, "/v2/voters/"+voter+"/votes")
 	}
 	return paths
@@ -298,24 +298,24 @@ func (i *instance) mixedPaths() (paths []string) {
 
 func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
-	redis := "REDIS_URL=" + realRedis(t).URL
+	env.RequireEngine(t)
+	redis := "REDIS_URL=" + env.Redis(t).URL
 	dir := t.TempDir()
 	everything := start(t, dir, nil, "serve").ready()
-	workerEnv := []string{redis, "CLICKHOUSE_URL=" + engineURL(t, dir), "PNYX_LEASE_TTL=1s"}
+	workerEnv := []string{redis, "CLICKHOUSE_URL=" + env.EmbeddedURL(t, dir), "PNYX_LEASE_TTL=1s"}
 	worker := start(t, t.TempDir(), workerEnv, "worker")
 	node := start(t, t.TempDir(), []string{
 		redis, "PNYX_LEASE_TTL=1s", "PNYX_STALE_AFTER=3s", "PNYX_REQUEST_TIMEOUT=2s",
 		"PNYX_CACHE_TIMEOUT=1800ms", "PNYX_LIMIT_TIMEOUT=1800ms",
 	}, "api").ready()
-	everything.importAgain(generated(t, 20_000))
-	everything.settled()
-	worker.settled()
-	paths, cold := everything.mixedPaths(), everything.busiestVoters(50)[40:]
-	before := make([]reply, len(paths))
+	everything.Import(env.DataSet(t, 20_000))
+	everything.AwaitPublished()
+	worker.AwaitPublished()
+	paths, cold := everything.mixedPaths(), everything.BusiestVoters(50)[40:]
+	before := make([]env.Response, len(paths))
 	for n, path := range paths {
 		env.Until(t, func() (err error) {
-			before[n], err = node.read(path, new(json.RawMessage))
+			before[n], err = node.Read(path, new(json.RawMessage))
 			return err
 		})
 	}
@@ -324,10 +324,10 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 	<-time.After(9 * time.Second)
 	node.stillAnswers(paths, before, "ready")
 
-	worker.stop()
+	worker.Stop()
 	node.stillAnswers(paths, before, "stale")
-	together(t, len(cold), len(cold), func(n int) error {
-		ready, err := node.honest("/v2/voters/" + cold[n])
+	env.Concurrently(t, len(cold), len(cold), func(n int) error {
+		ready, err := node.answerOrRefusal("/v2/voters/" + cold[n])
 		if err == nil && ready {
 			err = fmt.Errorf("there is an answer about %s, which nobody can have worked out", cold[n])
 		}
@@ -337,25 +337,25 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 	start(t, t.TempDir(), workerEnv, "worker")
 	node.stillAnswers(paths, before, "ready")
 	env.Until(t, func() error {
-		_, err := node.read("/v2/voters/"+cold[0], new(json.RawMessage))
+		_, err := node.Read("/v2/voters/"+cold[0], new(json.RawMessage))
 		return err
 	})
 }
 
 // stillAnswers waits until all answers have a readiness. Each must all the while be
 // what it was before, as of the same time.
-func (i *instance) stillAnswers(paths []string, before []reply, readiness string) {
-	i.tb.Helper()
+func (i *instance) stillAnswers(paths []string, before []env.Response, readiness string) {
+	i.TB.Helper()
 	for n, path := range paths {
-		env.Until(i.tb, func() error {
-			now, err := i.read(path, new(json.RawMessage))
+		env.Until(i.TB, func() error {
+			now, err := i.Read(path, new(json.RawMessage))
 			if err != nil {
-				i.tb.Fatal(err)
+				i.TB.Fatal(err)
 			}
 			was := before[n]
-			if diff := cmp.Diff(plain(was.Data), plain(now.Data)); diff != "" || was.Meta.DataAsOf > now.Meta.DataAsOf ||
+			if diff := cmp.Diff(env.Plain(was.Data), env.Plain(now.Data)); diff != "" || was.Meta.DataAsOf > now.Meta.DataAsOf ||
 				readiness == "stale" && was.Meta.DataAsOf != now.Meta.DataAsOf {
-				i.tb.Fatalf("GET %s as of %s is another answer than as of %s:\n%s", path, now.Meta.DataAsOf, was.Meta.DataAsOf, diff)
+				i.TB.Fatalf("GET %s as of %s is another answer than as of %s:\n%s", path, now.Meta.DataAsOf, was.Meta.DataAsOf, diff)
 			}
 			if got := now.Meta.Readiness.Status; got != readiness {
 				return fmt.Errorf("GET %s: readiness %q, want %q", path, got, readiness)

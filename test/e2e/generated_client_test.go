@@ -22,13 +22,13 @@ const clientTime = 3 * time.Minute
 // description, gives it a token, and has it read a page of each list.
 func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	if _, err := os.Stat(clientFolder + "/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
 	i := start(t, t.TempDir(), nil, "serve", "--demo").ready()
-	i.settled()
-	out, status := command(t, i.environ, "token", "issue", "--json", "--name", "client", "--plan", "custom", "--scopes", "v2:paid:*")
+	i.AwaitPublished()
+	out, status := env.Run(t, i.Environ, "token", "issue", "--json", "--name", "client", "--plan", "custom", "--scopes", "v2:paid:*")
 	var issued struct{ Token string }
 	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
 		t.Fatalf("issue a token: status %d, %v", status, err)
@@ -41,7 +41,7 @@ func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
 		t.Fatalf("make the client: %v\n%s", err, text)
 	}
 	env.Until(t, func() error {
-		text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/client.js", i.base, issued.Token).Output()
+		text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/client.js", i.URL, issued.Token).Output()
 		if err != nil {
 			return err // the token, or what is worked out last, may not be known yet
 		}

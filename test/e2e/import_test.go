@@ -24,25 +24,25 @@ const (
 
 func TestWhatIsWrongWithAFileIsSaidAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in", "snapshot")
-	writeLines(t, filepath.Join(in, "spaces.ndjson"), goodSpace)
-	writeLines(t, filepath.Join(in, "proposals.ndjson"), goodProposal, "this is not JSON")
-	writeLines(t, filepath.Join(in, "votes", "bad.ndjson"),
+	env.WriteLines(t, filepath.Join(in, "spaces.ndjson"), goodSpace)
+	env.WriteLines(t, filepath.Join(in, "proposals.ndjson"), goodProposal, "this is not JSON")
+	env.WriteLines(t, filepath.Join(in, "votes", "bad.ndjson"),
 		goodVote,
 		strings.Replace(strings.Replace(goodVote, "v1", "v2", 1), "1.000000000000000001", "-1", 1),
 		strings.Replace(strings.Replace(goodVote, "v1", "v3", 1), "0xAb", "0x"+strings.Repeat("a", 10<<20), 1),
 		strings.Replace(strings.Replace(strings.Replace(goodVote, "v1", "v4", 1), "0xp", "0xunknown", 1), "0xAb", "0xc", 1),
 		strings.Replace(strings.Replace(goodVote, "v1", "v5", 1), "0xAb", "0xd", 1))
-	writeLines(t, filepath.Join(in, "recipes.ndjson"), `{"flour":"500 g","eggs":3}`)
+	env.WriteLines(t, filepath.Join(in, "recipes.ndjson"), `{"flour":"500 g","eggs":3}`)
 	truncated := gzipped(t, strings.Repeat(strings.Replace(strings.Replace(goodVote, "v1", "v6", 1), "0xAb", "0xe", 1)+"\n", 20000))
 	if err := os.WriteFile(filepath.Join(in, "votes", "cut.ndjson.gz"), truncated[:len(truncated)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data")}
-	out, status := command(t, environ, "import", filepath.Join(dir, "in"))
+	out, status := env.Run(t, environ, "import", filepath.Join(dir, "in"))
 	if status != 3 {
 		t.Errorf("got status %d, want 3: %s", status, out)
 	}
@@ -53,11 +53,11 @@ func TestWhatIsWrongWithAFileIsSaidAndNothingElseIsLost(t *testing.T) {
 	}
 	checkRejects(t, filepath.Join(dir, "data", "rejects"))
 
-	held, _ := command(t, environ, "sql", "--format", "csv", "SELECT arraySort(groupArray(vote_id)) AS ids, sum(power) AS power FROM ballots FINAL")
+	held, _ := env.Run(t, environ, "sql", "--format", "csv", "SELECT arraySort(groupArray(vote_id)) AS ids, sum(power) AS power FROM ballots FINAL")
 	if !strings.Contains(held, `"[v1, v4, v5, v6]",4.000000000000000004`) {
 		t.Errorf("got %s, want the good ballots and no other", held)
 	}
-	if out, status := command(t, environ, "import", "--tolerate-rejects", filepath.Join(in, "votes", "bad.ndjson")); status != 0 {
+	if out, status := env.Run(t, environ, "import", "--tolerate-rejects", filepath.Join(in, "votes", "bad.ndjson")); status != 0 {
 		t.Errorf("tolerated: got status %d, want 0: %s", status, out)
 	}
 }
@@ -110,45 +110,45 @@ func gzipped(t *testing.T, text string) []byte {
 
 func TestAFurtherImportPublishesOnlyWhatItTouches(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
-	data := generated(t, 20_000)
+	env.RequireEngine(t)
+	data := env.DataSet(t, 20_000)
 	i := start(t, t.TempDir(), nil, "serve").ready()
-	if out, status := command(t, i.environ, "import", data); status != 0 {
+	if out, status := env.Run(t, i.Environ, "import", data); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	i.settled()
-	before := i.metric("pnyx_publish_proposals_total")
+	i.AwaitPublished()
+	before := i.Metric("pnyx_publish_proposals_total")
 	extra := filepath.Join(t.TempDir(), "extra.ndjson")
-	writeLines(t, extra, `{"id":"0xnew","space":{"id":"new.eth"},"author":"0xA","type":"basic","title":"New","choices":["For","Against"],"state":"closed"}`)
-	if out, status := command(t, i.environ, "import", extra); status != 0 {
+	env.WriteLines(t, extra, `{"id":"0xnew","space":{"id":"new.eth"},"author":"0xA","type":"basic","title":"New","choices":["For","Against"],"state":"closed"}`)
+	if out, status := env.Run(t, i.Environ, "import", extra); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
 	env.Until(t, func() error {
-		if status, body, err := fetch(i.base + "/v2/daos/new.eth"); status != http.StatusOK {
+		if status, body, err := env.Fetch(i.URL + "/v2/daos/new.eth"); status != http.StatusOK {
 			return fmt.Errorf("%d %w %s", status, err, body)
 		}
 		return nil
 	})
-	i.settled()
-	if got := i.metric("pnyx_publish_proposals_total") - before; got != 1 {
+	i.AwaitPublished()
+	if got := i.Metric("pnyx_publish_proposals_total") - before; got != 1 {
 		t.Errorf("got %v proposals published, want 1", got)
 	}
 	// The same file again touches nothing.
-	published := i.metric("pnyx_publish_values_total")
-	out, status := command(t, i.environ, "import", data)
+	published := i.Metric("pnyx_publish_values_total")
+	out, status := env.Run(t, i.Environ, "import", data)
 	if status != 0 || !strings.Contains(out, "unchanged") {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	i.settled()
-	if got := i.metric("pnyx_publish_proposals_total") - before; got != 1 {
+	i.AwaitPublished()
+	if got := i.Metric("pnyx_publish_proposals_total") - before; got != 1 {
 		t.Errorf("after the second import: got %v proposals published, want still 1 (%v values)",
-			got, i.metric("pnyx_publish_values_total")-published)
+			got, i.Metric("pnyx_publish_values_total")-published)
 	}
 }
 
 func TestAFullDiskIsSaidAndTheImportCanGoOnLater(t *testing.T) {
-	requireEngine(t)
-	data := generated(t, 60_000)
+	env.RequireEngine(t)
+	data := env.DataSet(t, 60_000)
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
 		t.Skipf("needs a file system of its own size: %v", err)
@@ -157,13 +157,13 @@ func TestAFullDiskIsSaidAndTheImportCanGoOnLater(t *testing.T) {
 	environ := []string{"PNYX_DATA=" + dir}
 	// Something that was there before must survive.
 	before := filepath.Join(t.TempDir(), "spaces.ndjson")
-	writeLines(t, before, goodSpace)
-	if out, status := command(t, environ, "import", before); status != 0 {
+	env.WriteLines(t, before, goodSpace)
+	if out, status := env.Run(t, environ, "import", before); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
 	filler := filepath.Join(dir, "filler")
 	fill(t, filler)
-	out, status := command(t, environ, "import", data)
+	out, status := env.Run(t, environ, "import", data)
 	if status != 1 || !strings.Contains(strings.ToLower(out), "no space left") && !strings.Contains(out, "NOT_ENOUGH_SPACE") {
 		t.Errorf("got status %d, want 1 and a word about the space: %s", status, out)
 	}
@@ -173,7 +173,7 @@ func TestAFullDiskIsSaidAndTheImportCanGoOnLater(t *testing.T) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=512m"); err != nil {
 		t.Fatal(err)
 	}
-	if out, status := command(t, environ, "import", data); status != 0 {
+	if out, status := env.Run(t, environ, "import", data); status != 0 {
 		t.Fatalf("import after space was made: status %d: %s", status, out)
 	}
 	want := contents(t, cleanRun(t, data))

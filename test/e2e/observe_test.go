@@ -22,15 +22,15 @@ import (
 
 // metrics reads what the instance tells Prometheus, by name.
 func (i *instance) metrics() map[string]*dto.MetricFamily {
-	i.tb.Helper()
-	_, text, err := fetch(i.admin + "/metrics")
+	i.TB.Helper()
+	_, text, err := env.Fetch(i.AdminURL + "/metrics")
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(string(text)))
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	return families
 }
@@ -50,7 +50,7 @@ func seriesOf(families map[string]*dto.MetricFamily) []string {
 // visitOddly asks for everything that a metric must not be named by: each of the
 // texts in paths, parameters, methods, tokens and headers.
 func (i *instance) visitOddly(texts ...string) {
-	i.tb.Helper()
+	i.TB.Helper()
 	for _, text := range texts {
 		for _, path := range []string{
 			"/" + text, "/v2/" + text, "/v2/daos/" + text, "/v2/daos?" + text + "=1", "/v2/daos?limit=" + text,
@@ -58,7 +58,7 @@ func (i *instance) visitOddly(texts ...string) {
 			"/docs/" + text, "/openapi/" + text,
 		} {
 			for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, "M" + text} {
-				for _, token := range []string{"", internalToken, text} {
+				for _, token := range []string{"", env.InternalToken, text} {
 					i.knock(method, path, token, text)
 				}
 			}
@@ -68,29 +68,29 @@ func (i *instance) visitOddly(texts ...string) {
 
 // knock sends a request and looks at nothing.
 func (i *instance) knock(method, path, token, text string) {
-	i.tb.Helper()
-	request, err := http.NewRequestWithContext(i.tb.Context(), method, i.base+path, http.NoBody)
+	i.TB.Helper()
+	request, err := http.NewRequestWithContext(i.TB.Context(), method, i.URL+path, http.NoBody)
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	request.Header.Set("X-Request-Id", text)
 	switch token {
 	case "":
-	case internalToken:
+	case env.InternalToken:
 		request.Header.Set(access.HeaderInternal, token)
 	default:
 		request.Header.Set(access.HeaderToken, token)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	_ = response.Body.Close() // nobody reads it
 }
 
 func TestMetricsFollowTheConventionsAndNoCallerNamesASeries(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0"}, "serve", "--demo").ready()
 	i.visitOddly("quux-1", "quux-2")
 	before := i.metrics()
@@ -101,7 +101,7 @@ func TestMetricsFollowTheConventionsAndNoCallerNamesASeries(t *testing.T) {
 		if !slices.Contains(was, series) {
 			t.Errorf("a series came with what callers sent: %s", series)
 		}
-		for _, text := range []string{"quux", "drop-table", "deadbeef", internalToken} {
+		for _, text := range []string{"quux", "drop-table", "deadbeef", env.InternalToken} {
 			if strings.Contains(series, text) {
 				t.Errorf("a series is named by what a caller sent: %s", series)
 			}
@@ -204,15 +204,15 @@ func TestTheAlertsFireOnWhatTheyAreFor(t *testing.T) {
 
 func TestTheLogTellsNoSecret(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve", "--demo").ready()
-	out, status := command(t, i.environ, "token", "issue", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
+	out, status := env.Run(t, i.Environ, "token", "issue", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
 	issued := regexp.MustCompile(`pnyx_\w+`).FindString(out)
 	if status != 0 || issued == "" {
 		t.Fatalf("issue a token: status %d: %s", status, out)
 	}
 	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
-	secrets := []string{internalToken, issued, forged}
+	secrets := []string{env.InternalToken, issued, forged}
 	path := "/v2/proposals?limit=3"
 	env.Until(t, func() error {
 		if status, body := i.statusOf(path, issued); status != http.StatusOK {
@@ -226,10 +226,10 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 			i.knock(method, "/v2/forum-topics?title="+secret, secret, "a")
 		}
 	}
-	i.stop()
+	i.Stop()
 	// What the demonstration prints for people to try is no part of the log.
 	var lines, logged []string
-	for line := range strings.SplitSeq(i.output.String(), "\n") {
+	for line := range strings.SplitSeq(i.Output.String(), "\n") {
 		if strings.HasPrefix(line, "{") {
 			lines = append(lines, line)
 		}

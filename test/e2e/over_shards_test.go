@@ -21,20 +21,19 @@ import (
 // said about every DAO, proposal, topic and voter. Then a shard goes away.
 func TestOverTwoShardsEveryAnswerIsThatOfOneServer(t *testing.T) {
 	requireCluster(t)
-	data := generated(t, 110_000)
+	data := env.DataSet(t, 110_000)
 	slow := []string{"PNYX_REQUEST_TIMEOUT=20s", "PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}
 	single := start(t, t.TempDir(), slow, "serve").ready()
-	shards, redis := env.EngineShards(t), realRedis(t)
+	shards, redis := env.EngineShards(t), env.Redis(t)
 	two := start(t, t.TempDir(), append(slow, "REDIS_URL="+redis.URL,
 		"CLICKHOUSE_URL="+shards[0].Instance().URL("pnyx"), "CLICKHOUSE_CLUSTER="+engine.ClusterName), "serve").ready()
-	two.dataDir = shards[0].DataDir // where its warehouse can be asked
 	for _, i := range []*instance{single, two} {
-		i.importAgain(data)
-		i.settled()
-		i.chronicled()
+		i.Import(data)
+		i.AwaitPublished()
+		i.AwaitFeed()
 	}
 	for n, s := range shards {
-		rows := (&instance{tb: t, dataDir: s.DataDir}).column("SELECT toString(count()) FROM ballots_local")
+		rows := env.Column(t, env.ConnectWarehouse(t, s.Instance().URL("pnyx")), "SELECT toString(count()) FROM ballots_local")
 		t.Logf("shard %d holds %s casts", n, rows[0])
 		if rows[0] == "0" {
 			t.Errorf("shard %d holds nothing", n)
@@ -68,7 +67,7 @@ type everything struct {
 
 // everything collects all addresses of an instance's data.
 func (i *instance) everything() (all everything) {
-	i.tb.Helper()
+	i.TB.Helper()
 	for _, sort := range []string{"updatedDesc", "createdDesc", "endingSoon"} {
 		all.lists = append(all.lists, "/v2/proposals?sort="+sort, "/v2/proposals?lifecycleStatus=closed&outcome=passed,failed&sort="+sort)
 	}
@@ -89,7 +88,7 @@ func (i *instance) everything() (all everything) {
 		path := "/v2/proposals/" + proposal
 		all.views = append(all.views, path, path+"/votes/summary", path+"/evidence", path+"/votes?order=time")
 	}
-	for n, proposal := range i.largestProposals(100) {
+	for n, proposal := range i.LargestProposals(100) {
 		if n%20 == 0 { // the first is read off an ordered copy
 			all.lists = append(all.lists, "/v2/proposals/"+proposal+"/votes?order=power", "/v2/proposals/"+proposal+"/votes?order=time")
 		}
@@ -97,7 +96,7 @@ func (i *instance) everything() (all everything) {
 	for _, topic := range i.ids("/v2/forum-topics", "topicKey") {
 		all.views = append(all.views, "/v2/forum-topics/"+topic)
 	}
-	for n, voter := range i.busiestVoters(100) {
+	for n, voter := range i.BusiestVoters(100) {
 		path := "/v2/voters/" + url.PathEscape(voter)
 		all.views = append(all.views, path)
 		if n%10 == 0 {
@@ -109,16 +108,16 @@ func (i *instance) everything() (all everything) {
 
 // ids walks a list for the ids in its rows.
 func (i *instance) ids(list, field string) (ids []string) {
-	i.tb.Helper()
-	rows, err := i.walk(list, 100)
+	i.TB.Helper()
+	rows, err := i.Walk(list, 100)
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	for _, row := range rows {
 		var fields map[string]json.RawMessage
 		var id string
 		if err := cmp.Or(json.Unmarshal(row, &fields), json.Unmarshal(fields[field], &id)); err != nil {
-			i.tb.Fatal(err)
+			i.TB.Fatal(err)
 		}
 		ids = append(ids, id)
 	}
@@ -128,15 +127,15 @@ func (i *instance) ids(list, field string) (ids []string) {
 // viewsEqual asks two instances for all views, and wants the same of both.
 func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
-	together(t, walkersAtOnce, len(all.views), func(n int) error {
+	env.Concurrently(t, env.FillConcurrency, len(all.views), func(n int) error {
 		var right, got json.RawMessage
-		_, err := one.read(all.views[n], &right)
-		_, errTwo := two.read(all.views[n], &got)
+		_, err := one.Read(all.views[n], &right)
+		_, errTwo := two.Read(all.views[n], &got)
 		if err = cmp.Or(err, errTwo); err != nil {
 			return err
 		}
 		if right, got = timeless(right), timeless(got); !bytes.Equal(right, got) {
-			return fmt.Errorf("GET %s (-one server +two shards):\n%s", all.views[n], gocmp.Diff(plain(right), plain(got)))
+			return fmt.Errorf("GET %s (-one server +two shards):\n%s", all.views[n], gocmp.Diff(env.Plain(right), env.Plain(got)))
 		}
 		return nil
 	})
@@ -145,16 +144,16 @@ func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 // listsEqual walks all lists of two instances, and wants the same rows.
 func (all everything) listsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
-	together(t, walkersAtOnce, len(all.lists), func(n int) error {
+	env.Concurrently(t, env.FillConcurrency, len(all.lists), func(n int) error {
 		limit := 100
 		if strings.Contains(all.lists[n], "/votes?") {
 			limit = 500
 		}
-		want, err := one.walk(all.lists[n], limit)
+		want, err := one.Walk(all.lists[n], limit)
 		if err != nil {
 			return err
 		}
-		return two.checkWalk(all.lists[n], limit, want)
+		return two.CheckList(all.lists[n], limit, want)
 	})
 }
 

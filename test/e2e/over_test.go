@@ -21,7 +21,7 @@ func requireCluster(t *testing.T) {
 	if os.Getenv("PNYX_TEST_CLUSTER") == "" {
 		t.Skip("PNYX_TEST_CLUSTER is not set: make test-cluster asks for the long tests")
 	}
-	requireEngine(t)
+	env.RequireEngine(t)
 }
 
 // truth is what a single server answers about a data set.
@@ -41,15 +41,15 @@ func patient(redisURL string) []string {
 func truthOf(t *testing.T) truth {
 	t.Helper()
 	k := truth{dir: t.TempDir()}
-	if out, status := command(t, []string{"PNYX_DATA=" + k.dir}, "import", generated(t, 20_000)); status != 0 {
+	if out, status := env.Run(t, []string{"PNYX_DATA=" + k.dir}, "import", env.DataSet(t, 20_000)); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
-	i := start(t, k.dir, patient(realRedis(t).URL), "serve").ready()
-	i.settled()
+	i := start(t, k.dir, patient(env.Redis(t).URL), "serve").ready()
+	i.AwaitPublished()
 	k.paths = append(i.mixedPaths(), "/v2/meta/data-status", "/v2/proposals", "/v2/proposals?lifecycleStatus=active&sort=endingSoon",
 		"/v2/forum-topics", "/v2/events?from=2026-04-01&to=2026-05-01", "/v2/signals?from=2026-04-01&to=2026-05-01")
 	k.learn(t, i)
-	i.stop()
+	i.Stop()
 	return k
 }
 
@@ -59,7 +59,7 @@ func (k *truth) learn(t *testing.T, i *instance) {
 	k.right = make([]json.RawMessage, len(k.paths))
 	for n, path := range k.paths {
 		env.Until(t, func() error {
-			_, err := i.read(path, &k.right[n])
+			_, err := i.Read(path, &k.right[n])
 			return err
 		})
 	}
@@ -70,7 +70,7 @@ func (k truth) holds(t *testing.T, i *instance) {
 	t.Helper()
 	for n, path := range k.paths {
 		env.Until(t, func() error {
-			if ready, problem := i.same(path, k.right[n]); !ready || problem != "" {
+			if ready, problem := i.compareAnswer(path, k.right[n]); !ready || problem != "" {
 				return fmt.Errorf("GET %s: answered %t: %s", path, ready, problem)
 			}
 			return nil
@@ -89,7 +89,7 @@ type watch struct {
 
 // ask asks for one thing, and takes down what became of it.
 func (w *watch) ask(i *instance, path string, right json.RawMessage) {
-	ready, problem := i.same(path, right)
+	ready, problem := i.compareAnswer(path, right)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -149,7 +149,7 @@ func TestOverAClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 	k := truthOf(t)
 	cluster := env.ReplicatedRedisCluster(t)
 	i := start(t, k.dir, patient(cluster.URL), "serve").ready()
-	i.settled()
+	i.AwaitPublished()
 	k.holds(t, i)
 	k.during(t, i, "4000 slots move there and back", func() { cluster.MoveSlots(4000) })
 	for round := range 2 {
@@ -166,7 +166,7 @@ func TestOverSentinelsAPrimaryDies(t *testing.T) {
 	k := truthOf(t)
 	sentinels := env.RedisSentinels(t)
 	i := start(t, k.dir, patient(sentinels.URL), "serve").ready()
-	i.settled()
+	i.AwaitPublished()
 	k.holds(t, i)
 	for round := range 2 {
 		k.during(t, i, "the primary is killed", func() {
@@ -182,9 +182,9 @@ func TestOverSentinelsAPrimaryDies(t *testing.T) {
 
 // saysAgain waits until the instance has logged a text so many times.
 func (i *instance) saysAgain(text string, times int) {
-	i.tb.Helper()
-	env.Until(i.tb, func() error {
-		if said := strings.Count(i.output.String(), text); said < times {
+	i.TB.Helper()
+	env.Until(i.TB, func() error {
+		if said := strings.Count(i.Output.String(), text); said < times {
 			return fmt.Errorf("%q is logged %d times, want %d", text, said, times)
 		}
 		return nil
@@ -194,10 +194,10 @@ func (i *instance) saysAgain(text string, times int) {
 func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
 	requireCluster(t)
 	k := truthOf(t)
-	server := realRedis(t)
+	server := env.Redis(t)
 	client := env.RedisClient(t, server.URL)
 	i := start(t, k.dir, patient(server.URL), "serve").ready()
-	i.settled()
+	i.AwaitPublished()
 	k.holds(t, i)
 	used := infoNumber(t, server.URL, "used_memory")
 	limit := func(policy string, bytes int) {
@@ -222,8 +222,8 @@ func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
 	before := lasting()
 	k.during(t, i, "memory for a few cold pages", func() {
 		limit("volatile-lru", used+used/20)
-		for _, voter := range i.busiestVoters(400) {
-			_, _ = i.honest("/v2/voters/" + voter + "/votes?limit=100") // what it says is looked at beside
+		for _, voter := range i.BusiestVoters(400) {
+			_, _ = i.answerOrRefusal("/v2/voters/" + voter + "/votes?limit=100") // what it says is looked at beside
 		}
 	})
 	if after := lasting(); after < before {
@@ -235,7 +235,7 @@ func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
 	// Below what must stay, nothing can be written any more: what is there is served.
 	limit("noeviction", used/2)
 	for n, path := range k.paths {
-		if _, problem := i.same(path, k.right[n]); problem != "" {
+		if _, problem := i.compareAnswer(path, k.right[n]); problem != "" {
 			t.Errorf("GET %s of a full Redis: %s", path, problem)
 		}
 	}

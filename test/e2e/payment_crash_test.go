@@ -28,7 +28,7 @@ type shop struct {
 
 func openShop(t *testing.T) *shop {
 	t.Helper()
-	requireEngine(t)
+	env.RequireEngine(t)
 	redis, ledger := env.Redis(t), x402test.NewLedger(t)
 	terms := x402test.Terms(nil)
 	// Short enough for the lease of a dead process to end within the test.
@@ -44,21 +44,21 @@ func openShop(t *testing.T) *shop {
 		ledger:   ledger, wallet: x402test.NewWallet(t), settings: environ,
 	}
 	var daos []struct{ DAOID string }
-	s.get("/v2/daos?limit=1", &daos)
+	s.Get("/v2/daos?limit=1", &daos)
 	s.path = "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
 	return s
 }
 
 // reopen starts a new process where one was killed.
 func (s *shop) reopen() {
-	s.tb.Helper()
-	s.killTree()
-	s.instance = start(s.tb, s.dataDir, s.settings, "serve").ready()
+	s.TB.Helper()
+	s.Kill()
+	s.instance = start(s.TB, s.DataDir, s.settings, "serve").ready()
 }
 
 // pay asks with a payment.
 func (s *shop) pay(header string) (status int, body, receipt string, err error) {
-	request, err := http.NewRequestWithContext(s.tb.Context(), http.MethodGet, s.base+s.path, http.NoBody)
+	request, err := http.NewRequestWithContext(s.TB.Context(), http.MethodGet, s.URL+s.path, http.NoBody)
 	if err != nil {
 		return 0, "", "", err
 	}
@@ -79,18 +79,18 @@ func (s *shop) pay(header string) (status int, body, receipt string, err error) 
 
 // sign pays for the path, without sending it.
 func (s *shop) sign() string {
-	s.tb.Helper()
+	s.TB.Helper()
 	_, _, challenge, err := s.pay("")
 	if err != nil {
-		s.tb.Fatal(err)
+		s.TB.Fatal(err)
 	}
 	return s.wallet.Pay(challenge).Header()
 }
 
 // wantAnswerInTheEnd sends a payment again until it is answered.
 func (s *shop) wantAnswerInTheEnd(header string) {
-	s.tb.Helper()
-	env.Until(s.tb, func() error {
+	s.TB.Helper()
+	env.Until(s.TB, func() error {
 		status, body, receipt, err := s.pay(header)
 		if err != nil {
 			return err
@@ -100,12 +100,12 @@ func (s *shop) wantAnswerInTheEnd(header string) {
 		}
 		var answer struct{ Data json.RawMessage }
 		if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Data) == 0 || receipt == "" {
-			s.tb.Fatalf("got %s with receipt %q, want data and a receipt", body, receipt)
+			s.TB.Fatalf("got %s with receipt %q, want data and a receipt", body, receipt)
 		}
 		return nil
 	})
 	if got := len(s.ledger.Transfers()); got != 1 {
-		s.tb.Errorf("charged %d times, want once", got)
+		s.TB.Errorf("charged %d times, want once", got)
 	}
 }
 
@@ -167,17 +167,17 @@ func TestAProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 
 // wantLedger looks into the books.
 func (s *shop) wantLedger() {
-	s.tb.Helper()
+	s.TB.Helper()
 	hash := s.ledger.Transfers()[0].Hash
-	env.Until(s.tb, func() error {
-		out, status := command(s.tb, s.environ, "payments", "list", "--state", "settled")
+	env.Until(s.TB, func() error {
+		out, status := env.Run(s.TB, s.Environ, "payments", "list", "--state", "settled")
 		if status != 0 || !strings.Contains(out, hash) || !strings.Contains(out, "0.005") {
 			return fmt.Errorf("status %d, want the transaction %s in:\n%s", status, hash, out)
 		}
 		return nil
 	})
-	out, status := command(s.tb, s.environ, "sql", "SELECT sum(amount) AS income FROM payment_ledger WHERE state = 'settled'", "--format", "csv")
+	out, status := env.Run(s.TB, s.Environ, "sql", "SELECT sum(amount) AS income FROM payment_ledger WHERE state = 'settled'", "--format", "csv")
 	if status != 0 || !strings.Contains(out, "0.005") {
-		s.tb.Errorf("status %d, want an income of 0.005:\n%s", status, out)
+		s.TB.Errorf("status %d, want an income of 0.005:\n%s", status, out)
 	}
 }

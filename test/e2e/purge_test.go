@@ -102,19 +102,19 @@ type kept struct {
 
 // keep asks for answers as a cache does that keeps paid ones too.
 func (i *instance) keep(paths []string) map[string]kept {
-	i.tb.Helper()
+	i.TB.Helper()
 	all := map[string]kept{}
 	for _, path := range paths {
 		var data json.RawMessage
-		r, err := i.visit(path, &data)
-		if err != nil || r.status != http.StatusOK && r.status != http.StatusNotFound {
-			i.tb.Fatalf("GET %s: %d %v", path, r.status, err)
+		r, err := i.Ask(path, &data)
+		if err != nil || r.Status != http.StatusOK && r.Status != http.StatusNotFound {
+			i.TB.Fatalf("GET %s: %d %v", path, r.Status, err)
 		}
-		tags := strings.Fields(r.header.Get("Surrogate-Key"))
-		if joined := strings.Join(tags, ","); len(tags) == 0 || joined != r.header.Get("Cache-Tag") {
-			i.tb.Errorf("GET %s: got the tags %q in Surrogate-Key, %q in Cache-Tag", path, tags, r.header.Get("Cache-Tag"))
+		tags := strings.Fields(r.Header.Get("Surrogate-Key"))
+		if joined := strings.Join(tags, ","); len(tags) == 0 || joined != r.Header.Get("Cache-Tag") {
+			i.TB.Errorf("GET %s: got the tags %q in Surrogate-Key, %q in Cache-Tag", path, tags, r.Header.Get("Cache-Tag"))
 		}
-		all[path] = kept{tags, fmt.Sprint(r.status, string(data))}
+		all[path] = kept{tags, fmt.Sprint(r.Status, string(data))}
 	}
 	return all
 }
@@ -146,8 +146,8 @@ func (c *cdn) wantPurged(t *testing.T, cache string, but int, answers map[string
 
 // about are the addresses of everything that is said of a DAO and its one proposal. A
 // voter is not purged.
-func about(p *poll) []string {
-	dao, of, proposal := "/v2/daos/"+p.daoID, "daoId="+p.daoID, "/v2/proposals/"+p.key()
+func about(daoID, proposalID string) []string {
+	dao, of, proposal := "/v2/daos/"+daoID, "daoId="+daoID, "/v2/proposals/"+proposalKey(daoID, proposalID)
 	return []string{
 		dao, "/v2/meta/data-status?" + of, dao + "/timeline?metric=votes_cast", dao + "/timeline?metric=proposals_created", dao + "/voters", "/v2/proposals?" + of,
 		proposal, proposal + "/votes/summary", proposal + "/votes", proposal + "/votes?order=time", proposal + "/evidence",
@@ -156,9 +156,9 @@ func about(p *poll) []string {
 }
 
 // proposalLine is a proposal as upstream publishes it.
-func proposalLine(p *poll) string {
+func proposalLine(daoID, proposalID string) string {
 	return fmt.Sprintf(`{"id":%q,"space":{"id":%q},"author":"0xA","type":"single-choice","title":"T","choices":["For","Against"],`+
-		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, p.externalID, p.daoID)
+		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, proposalID, daoID)
 }
 
 // TestWhatAPublicationChangesIsPurged runs everything with caches in front: whatever an
@@ -166,22 +166,22 @@ func proposalLine(p *poll) string {
 // on no other, while one of the caches fails and another hangs.
 func TestWhatAPublicationChangesIsPurged(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	caches := newCDN(t)
 	i := start(t, t.TempDir(), []string{
 		"PNYX_PURGE_KIND=fastly", "PNYX_PURGE_TOKEN=" + purgeToken,
 		"PNYX_PURGE_URL=" + caches.URL + "/works," + caches.URL + "/fails," + caches.URL + "/hangs",
 	}, "serve").ready()
-	voted, quiet := newRoom(), &poll{daoID: "b.eth", provider: "snapshot", externalID: "0xq"}
-	others := about(quiet)
-	touched := []string{"/v2/daos/a.eth", "/v2/proposals/" + voted.key() + "/votes", "/v2/proposals/" + voted.key() + "/votes/summary"}
-	all := slices.Concat([]string{"/v2/daos", "/v2/meta/data-status", "/v2/proposals"}, about(voted.poll), others)
+	others := about("b.eth", "0xq")
+	proposal := "/v2/proposals/" + proposalKey("a.eth", "0xp")
+	touched := []string{"/v2/daos/a.eth", proposal + "/votes", proposal + "/votes/summary"}
+	all := slices.Concat([]string{"/v2/daos", "/v2/meta/data-status", "/v2/proposals"}, about("a.eth", "0xp"), others)
 
 	nothing := i.keep(all)
-	i.importLines(goodSpace, strings.ReplaceAll(goodSpace, "a.eth", "b.eth"))
-	i.importLines(proposalLine(voted.poll), proposalLine(quiet))
-	i.settled()
-	i.chronicled()
+	i.ImportLines(goodSpace, strings.ReplaceAll(goodSpace, "a.eth", "b.eth"))
+	i.ImportLines(proposalLine("a.eth", "0xp"), proposalLine("b.eth", "0xq"))
+	i.AwaitPublished()
+	i.AwaitFeed()
 	before := i.keep(all)
 	if changed := outdated(nothing, before); len(changed) < len(all)/2 {
 		t.Errorf("two DAOs have changed only %q", changed)
@@ -194,9 +194,10 @@ func TestWhatAPublicationChangesIsPurged(t *testing.T) {
 	env.Until(t, func() error {
 		since, seen = seen, len(caches.done("/works", 0))
 		ballots++
-		i.importLines(voted.enter(fmt.Sprint("v", ballots), fmt.Sprint("0x", ballots), new(time.Unix(1700000000, 0)), 1))
-		i.settled()
-		i.chronicled()
+		i.ImportLines(fmt.Sprintf(`{"id":"v%[1]d","proposal":{"id":"0xp"},"space":{"id":"a.eth"},"voter":"0x%[1]d",`+
+			`"created":1700000000,"choice":1,"vp":1}`, ballots))
+		i.AwaitPublished()
+		i.AwaitFeed()
 		after := i.keep(all)
 		changed := outdated(before, after)
 		before = after

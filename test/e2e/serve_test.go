@@ -15,104 +15,104 @@ import (
 
 func TestTheDemonstrationAnswersAndSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	dir := t.TempDir()
 	first := start(t, dir, nil, "serve", "--demo").ready()
 	var before []struct {
 		DAOID          string `json:"daoId"`
 		ProposalCounts struct{ Total int }
 	}
-	first.get("/v2/daos?limit=100", &before)
+	first.Get("/v2/daos?limit=100", &before)
 	if len(before) < 10 {
 		t.Errorf("got %d DAOs, want the demonstration's dozen", len(before))
 	}
 	env.Until(t, func() error {
-		if !strings.Contains(first.output.String(), "Try:") {
-			return fmt.Errorf("no lines to try in %s", first.output)
+		if !strings.Contains(first.Output.String(), "Try:") {
+			return fmt.Errorf("no lines to try in %s", first.Output)
 		}
 		return nil
 	})
-	urls := regexp.MustCompile(`curl -s '([^']+)'`).FindAllStringSubmatch(first.output.String(), -1)
+	urls := regexp.MustCompile(`curl -s '([^']+)'`).FindAllStringSubmatch(first.Output.String(), -1)
 	if len(urls) != 3 {
 		t.Errorf("got %d curl lines, want 3", len(urls))
 	}
 	for _, match := range urls {
-		if status, body, err := fetch(match[1]); status != http.StatusOK {
+		if status, body, err := env.Fetch(match[1]); status != http.StatusOK {
 			t.Errorf("%s: %d %v %s", match[1], status, err, body)
 		}
 	}
-	if with := regexp.MustCompile(`curl -s -H 'x-service-api-token: ([^']+)' '` + first.base + `([^']+)'`).FindStringSubmatch(first.output.String()); with == nil {
-		t.Errorf("no token to try in %s", first.output)
+	if with := regexp.MustCompile(`curl -s -H 'x-service-api-token: ([^']+)' '` + first.URL + `([^']+)'`).FindStringSubmatch(first.Output.String()); with == nil {
+		t.Errorf("no token to try in %s", first.Output)
 	} else if status, body := first.statusOf(with[2], with[1]); status != http.StatusOK {
 		t.Errorf("with the printed token: %d %s", status, body)
 	}
-	first.stop()
-	if code := first.cmd.ProcessState.ExitCode(); code != 0 {
+	first.Stop()
+	if code := first.ExitCode(); code != 0 {
 		t.Errorf("SIGTERM: got exit status %d, want 0", code)
 	}
 
 	second := start(t, dir, nil, "serve", "--demo").ready()
 	after := before[:0:0]
-	second.get("/v2/daos?limit=100", &after)
+	second.Get("/v2/daos?limit=100", &after)
 	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("after the restart: got %v, want %v", after, before)
 	}
-	if strings.Contains(second.output.String(), "Loading") {
+	if strings.Contains(second.Output.String(), "Loading") {
 		t.Error("the demonstration was loaded a second time")
 	}
 }
 
 func TestServeWithoutDemoLoadsNothing(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	i := start(t, t.TempDir(), nil, "serve").ready()
 	var daos []json.RawMessage
-	i.get("/v2/daos", &daos)
+	i.Get("/v2/daos", &daos)
 	if len(daos) != 0 {
 		t.Errorf("got %d DAOs, want none", len(daos))
 	}
-	status, body, err := fetch(i.base + "/v2/daos/uniswap")
+	status, body, err := env.Fetch(i.URL + "/v2/daos/uniswap")
 	if status != http.StatusNotFound || !strings.Contains(string(body), "NOT_FOUND") {
 		t.Errorf("got %d %v %s, want 404 NOT_FOUND", status, err, body)
 	}
-	status, metrics, err := fetch(i.admin + "/metrics")
+	status, metrics, err := env.Fetch(i.AdminURL + "/metrics")
 	if status != http.StatusOK || !strings.Contains(string(metrics), "pnyx_worker_leading 1") {
 		t.Errorf("metrics: got %d %v, want pnyx_worker_leading 1 among them", status, err)
 	}
-	if status, _, err := fetch(i.admin + "/healthz"); status != http.StatusOK {
+	if status, _, err := env.Fetch(i.AdminURL + "/healthz"); status != http.StatusOK {
 		t.Errorf("healthz: got %d %v", status, err)
 	}
 }
 
 func TestADataFolderHasOneOwner(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	dir := t.TempDir()
 	owner := start(t, dir, nil, "serve").ready()
-	out, status := command(t, []string{
+	out, status := env.Run(t, []string{
 		"PNYX_DATA=" + dir, "PNYX_LISTEN=" + env.FreeAddress(t), "PNYX_ADMIN_LISTEN=" + env.FreeAddress(t),
 	}, "serve")
-	if status != 1 || !strings.Contains(out, fmt.Sprint(owner.cmd.Process.Pid)) || !strings.Contains(out, dir) {
-		t.Errorf("got status %d and %q, want 1 and the folder with process %d", status, out, owner.cmd.Process.Pid)
+	if status != 1 || !strings.Contains(out, fmt.Sprint(owner.PID())) || !strings.Contains(out, dir) {
+		t.Errorf("got status %d and %q, want 1 and the folder with process %d", status, out, owner.PID())
 	}
 }
 
 func TestRolesRunApart(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
-	redis := realRedis(t)
+	env.RequireEngine(t)
+	redis := env.Redis(t)
 	dir := t.TempDir()
 	everything := start(t, dir, nil, "serve").ready()
-	url := engineURL(t, dir)
+	url := env.EmbeddedURL(t, dir)
 	environ := []string{"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + url}
 	start(t, t.TempDir(), environ, "worker")
 	node := start(t, t.TempDir(), environ[:1], "api").ready()
-	writeLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
-	if out, status := command(t, everything.environ, "import", filepath.Join(dir, "in")); status != 0 {
+	env.WriteLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
+	if out, status := env.Run(t, everything.Environ, "import", filepath.Join(dir, "in")); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
 	env.Until(t, func() error {
-		status, body, err := fetch(node.base + "/v2/daos/a.eth")
+		status, body, err := env.Fetch(node.URL + "/v2/daos/a.eth")
 		if status != http.StatusOK {
 			return fmt.Errorf("%d %w %s", status, err, body)
 		}
@@ -139,7 +139,7 @@ func TestRolesRefuseToRunWithoutTheirServers(t *testing.T) {
 		{nil, []string{"unknown"}, "unknown"},
 	} {
 		environ := append([]string{"PNYX_ADMIN_LISTEN=127.0.0.1:0"}, c.environ...)
-		out, status := command(t, environ, c.args...)
+		out, status := env.Run(t, environ, c.args...)
 		if status != 1 || !strings.Contains(out, c.want) || strings.Contains(out, "hidden") {
 			t.Errorf("%v %v: got status %d and %q, want 1 and %q", c.environ, c.args, status, out, c.want)
 		}
@@ -155,10 +155,10 @@ func TestAWorkerWaitsForItsWarehouseAndSaysSo(t *testing.T) {
 	environ := []string{"CLICKHOUSE_URL=clickhouse://u:hidden@" + closed, "REDIS_URL=redis://" + env.FreeAddress(t)}
 	for _, args := range [][]string{{"worker"}, {"worker", "--fills-only"}} {
 		worker := start(t, t.TempDir(), environ, args...)
-		worker.probe("/healthz", http.StatusOK, "ok")
-		worker.probe("/startedz", http.StatusServiceUnavailable, "")
+		worker.AwaitProbe("/healthz", http.StatusOK, "ok")
+		worker.AwaitProbe("/startedz", http.StatusServiceUnavailable, "")
 		env.Until(t, func() error {
-			if out := worker.output.String(); strings.Count(out, closed) < 2 || strings.Contains(out, "hidden") {
+			if out := worker.Output.String(); strings.Count(out, closed) < 2 || strings.Contains(out, "hidden") {
 				return fmt.Errorf("got %q, want the address, again and again, and no password", out)
 			}
 			return nil
@@ -173,20 +173,20 @@ func TestAnAPINodeWithoutRedisSaysSo(t *testing.T) {
 	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
 	env.Until(t, func() error {
-		status, body, err := fetch(node.base + "/v2/daos")
+		status, body, err := env.Fetch(node.URL + "/v2/daos")
 		if status != http.StatusServiceUnavailable || !strings.Contains(string(body), "UNAVAILABLE") {
 			return fmt.Errorf("got %d %w %s, want 503 UNAVAILABLE", status, err, body)
 		}
 		return nil
 	})
-	if status, _, _ := fetch(node.admin + "/readyz"); status != http.StatusServiceUnavailable {
+	if status, _, _ := env.Fetch(node.AdminURL + "/readyz"); status != http.StatusServiceUnavailable {
 		t.Errorf("readyz: got %d, want 503", status)
 	}
 }
 
 func TestSQLAnswersAnalystsAndCanOnlyRead(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret.txt")
 	if err := os.WriteFile(secret, []byte("hidden"), 0o600); err != nil {
@@ -210,7 +210,7 @@ func TestSQLAnswersAnalystsAndCanOnlyRead(t *testing.T) {
 		{[]string{"sql", "SELECT * FROM file('" + secret + "', LineAsString, 'line String')"}, "", 1},
 		{[]string{"sql", "SELECT * FROM url('" + "http://127.0.0.1:1/" + "', CSV, 'a String')"}, "", 1},
 	} {
-		out, status := command(t, environ, c.args...)
+		out, status := env.Run(t, environ, c.args...)
 		if status != c.status || !strings.Contains(out, c.want) || strings.Contains(out, "hidden") {
 			t.Errorf("%v: got status %d and %q, want %d and %q", c.args, status, out, c.status, c.want)
 		}

@@ -82,7 +82,7 @@ const (
 
 func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	c := newCollector(t)
 	i := start(t, t.TempDir(), []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=key%20of%20the%20collector",
@@ -90,7 +90,7 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	}, "serve", "--demo").ready()
 	path := "/v2/proposals?provider=snapshot&outcome=passed&limit=7"
 	i.visitTraced(path+"&sort=endingSoon", "") // a stranger does not decide what is recorded
-	i.visitTraced(path, internalToken)
+	i.visitTraced(path, env.InternalToken)
 	var spans map[string]*tracepb.Span
 	env.Until(t, func() error {
 		spans = c.trace(callersTrace)
@@ -110,12 +110,12 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 		}
 	}
 	for id, span := range spans {
-		if text := span.String(); strings.Contains(text, internalToken) {
+		if text := span.String(); strings.Contains(text, env.InternalToken) {
 			t.Errorf("span %s tells a secret: %s", id, text)
 		}
 	}
-	i.stop()
-	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
+	i.Stop()
+	if code := i.ExitCode(); code != 0 {
 		t.Errorf("SIGTERM: got exit status %d, want 0", code)
 	}
 	c.mu.Lock()
@@ -131,10 +131,10 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 }
 
 func (i *instance) visitTraced(path, internal string) {
-	i.tb.Helper()
-	request, err := http.NewRequestWithContext(i.tb.Context(), http.MethodGet, i.base+path, http.NoBody)
+	i.TB.Helper()
+	request, err := http.NewRequestWithContext(i.TB.Context(), http.MethodGet, i.URL+path, http.NoBody)
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	request.Header.Set("Traceparent", "00-"+callersTrace+"-"+callersSpan+"-01")
 	if internal != "" {
@@ -142,11 +142,11 @@ func (i *instance) visitTraced(path, internal string) {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		i.tb.Fatal(err)
+		i.TB.Fatal(err)
 	}
 	defer response.Body.Close()
 	if body, _ := io.ReadAll(response.Body); internal != "" && response.StatusCode != http.StatusOK {
-		i.tb.Fatalf("GET %s: %d %s", path, response.StatusCode, body)
+		i.TB.Fatalf("GET %s: %d %s", path, response.StatusCode, body)
 	}
 }
 
@@ -180,14 +180,14 @@ func chains(spans map[string]*tracepb.Span) []string {
 
 func TestACollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	i := start(t, t.TempDir(), []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:hidden@" + env.FreeAddress(t), "OTEL_TRACES_SAMPLER_ARG=1",
 	}, "serve").ready()
 	var daos []any
-	i.get("/v2/daos", &daos)
-	i.stop()
-	if code := i.cmd.ProcessState.ExitCode(); code != 0 || strings.Contains(i.output.String(), "hidden") {
-		t.Errorf("got exit status %d and %s, want 0 and no password", code, i.output)
+	i.Get("/v2/daos", &daos)
+	i.Stop()
+	if code := i.ExitCode(); code != 0 || strings.Contains(i.Output.String(), "hidden") {
+		t.Errorf("got exit status %d and %s, want 0 and no password", code, i.Output)
 	}
 }

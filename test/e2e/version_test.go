@@ -15,7 +15,7 @@ func TestVersionSaysWhatRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
 	}
-	out, status := command(t, nil, "version", "--json")
+	out, status := env.Run(t, nil, "version", "--json")
 	var shown struct {
 		Version, Commit, Go, Surface string
 	}
@@ -25,7 +25,7 @@ func TestVersionSaysWhatRuns(t *testing.T) {
 	if shown.Version == "" || shown.Commit == "" || shown.Go == "" || shown.Surface != api.SurfaceVersion {
 		t.Errorf("got %s, want every field, and surface %s", out, api.SurfaceVersion)
 	}
-	text, status := command(t, nil, "version")
+	text, status := env.Run(t, nil, "version")
 	if status != 0 || !strings.HasPrefix(text, "pnyx "+shown.Version+"\n") {
 		t.Errorf("got status %d and %q, want the same in words", status, text)
 	}
@@ -37,12 +37,12 @@ func TestANodeSaysWhichVersionItIs(t *testing.T) {
 		t.Skip("builds the program, which -short leaves out")
 	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
-	node.probe("/healthz", http.StatusOK, "ok")
-	_, metrics, err := fetch(node.admin + "/metrics")
+	node.AwaitProbe("/healthz", http.StatusOK, "ok")
+	_, metrics, err := env.Fetch(node.AdminURL + "/metrics")
 	if err != nil || !strings.Contains(string(metrics), `pnyx_build_info{commit="`) {
 		t.Errorf("metrics lack pnyx_build_info: %v", err)
 	}
-	if log := node.output.String(); !strings.Contains(log, `msg="starting api" version=`) {
+	if log := node.Output.String(); !strings.Contains(log, `msg="starting api" version=`) {
 		t.Errorf("got the log %q, want the version in it", log)
 	}
 }

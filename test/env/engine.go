@@ -137,3 +137,19 @@ func execute(ctx context.Context, instance engine.Instance, statement string) er
 	}
 	return nil
 }
+
+// RequireEngine skips a test where there is no engine to run, and under -short.
+func RequireEngine(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs the engine, which -short leaves out")
+	}
+	located(tb)
+}
+
+// DatabaseURL is the address of an EngineDatabase in the SharedEngine.
+func DatabaseURL(tb testing.TB) string {
+	tb.Helper()
+	instance := SharedEngine(tb)
+	return instance.URL(EngineDatabase(tb, instance))
+}

@@ -6,25 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
-	"time"
-
-	"github.com/gofrs/flock"
 
 	"pnyx/warehouse/engine"
 )
 
 // childPackage is the program that becomes the engine.
 const childPackage = "pnyx/test/env/enginechild"
-
-// buildTimeout bounds the build of the child program: half a second, or a minute
-// when the build cache is empty.
-const buildTimeout = 2 * time.Minute
-
-// lockPoll is how often a build asks whether that of another process is through.
-const lockPoll = 50 * time.Millisecond
 
 // sweepMark is a file in the folder of a shared engine. It tells the child program
 // to remove the folder when it ends, since the tests have ended before it.
@@ -95,43 +84,14 @@ func (c *common) stop(ctx context.Context) error {
 	return err
 }
 
-// build makes the child program. It is kept in the user's cache, where go build
-// leaves it alone while it is up to date.
+// build makes the child program.
 func (c *common) build(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.program != "" {
 		return c.program, nil
 	}
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a cache folder: %w", err)
-	}
-	dir := filepath.Join(base, "pnyx", "enginetest")
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return "", fmt.Errorf("create cache folder: %w", err)
-	}
-	program := filepath.Join(dir, "child")
-	if err := buildAt(ctx, program); err != nil {
-		return "", err
-	}
-	c.program = program
-	return program, nil
-}
-
-// buildAt builds the child program, one process at a time.
-func buildAt(ctx context.Context, path string) error {
-	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
-	defer cancel()
-	lock := flock.New(path + ".lock")
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
-		return fmt.Errorf("lock the build of %s: %w", childPackage, err)
-	}
-	defer lock.Close()
-	command := exec.CommandContext(ctx, "go", "build", "-o", path, childPackage) //nolint:gosec // our own package
-	command.Env = append(command.Environ(), "CGO_ENABLED=0")
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w: %s", childPackage, err, said)
-	}
-	return nil
+	var err error
+	c.program, err = buildProgram(ctx, "engine", childPackage)
+	return c.program, err
 }

@@ -1,13 +1,8 @@
 package env_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"go.uber.org/goleak"
@@ -17,15 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	env.QuietRedis()
-	status := m.Run()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := errors.Join(env.StopEngine(ctx), goleak.Find(env.RedisLeftover())); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		status = 1
-	}
-	os.Exit(status)
+	env.Main(m, func() error { return goleak.Find(env.RedisLeftover()) })
 }
 
 func TestSharedIsOneEngine(t *testing.T) {

@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"pnyx/test/env"
 )
 
 // historyRow is a vote in a voter's history.
@@ -85,7 +86,7 @@ func (w *walks) checkVoters(t *testing.T) {
 			return cmp.Or(w.checkProfile(path, voter, all[voter]), w.checkHistory(path, all[voter], n%20 == 0 || voter == busiest))
 		})
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 // profile is a voter over all DAOs.
@@ -122,26 +123,26 @@ func (w *walks) checkProfile(path, voter string, votes []voted) error {
 	}
 	want.DAOCount, want.TotalVotingPower = strconv.Itoa(len(want.DAOs)), decimalText(total, places)
 	var got json.RawMessage
-	r, err := w.read(path, &got)
-	if err == nil && !sameJSON(got, encoded(want)) {
-		err = fmt.Errorf("GET %s (-want +got):\n%s", path, gocmp.Diff(plain(want), plain(got)))
+	r, err := w.Read(path, &got)
+	if err == nil && !env.SameJSON(got, encoded(want)) {
+		err = fmt.Errorf("GET %s (-want +got):\n%s", path, gocmp.Diff(env.Plain(want), env.Plain(got)))
 	}
-	return cmp.Or(err, r.Meta.check(true))
+	return cmp.Or(err, r.Meta.Check(true))
 }
 
 // checkHistory walks a voter's history, and for some with filters and by small pages.
 func (w *walks) checkHistory(path string, votes []voted, closely bool) error {
 	path += "/votes"
-	err := w.checkWalk(path, 100, w.historyRows(votes, func(voted) bool { return true }))
+	err := w.CheckList(path, 100, w.historyRows(votes, func(voted) bool { return true }))
 	if err != nil || !closely {
 		return err
 	}
 	middle := votes[len(votes)/2]
 	inDAO := func(v voted) bool { return v.on.daoID == middle.on.daoID }
 	err = cmp.Or(
-		w.checkWalk(path, max(1, min(100, len(votes)/3)), w.historyRows(votes, func(voted) bool { return true })),
-		w.checkWalk(path+"?daoId="+middle.on.daoID, 100, w.historyRows(votes, inDAO)),
-		w.checkWalk(path+"?daoId=no-such-dao", 100, nil),
+		w.CheckList(path, max(1, min(100, len(votes)/3)), w.historyRows(votes, func(voted) bool { return true })),
+		w.CheckList(path+"?daoId="+middle.on.daoID, 100, w.historyRows(votes, inDAO)),
+		w.CheckList(path+"?daoId=no-such-dao", 100, nil),
 	)
 	if err != nil || middle.at == nil {
 		return err
@@ -152,10 +153,10 @@ func (w *walks) checkHistory(path string, votes []voted, closely bool) error {
 	day := middle.at.Truncate(24 * time.Hour)
 	thatDay := func(v voted) bool { return inDAO(v) && v.at != nil && v.at.Truncate(24*time.Hour).Equal(day) }
 	return cmp.Or(
-		w.checkWalk(path+"?from="+from, 25, w.historyRows(votes, since)),
-		w.checkWalk(path+"?to="+from, 25, w.historyRows(votes, before)),
-		w.checkWalk(path+"?from="+from+"&to="+from, 25, nil),
-		w.checkWalk(fmt.Sprintf("%s?daoId=%s&from=%s&to=%s", path, middle.on.daoID, day.Format(time.DateOnly),
+		w.CheckList(path+"?from="+from, 25, w.historyRows(votes, since)),
+		w.CheckList(path+"?to="+from, 25, w.historyRows(votes, before)),
+		w.CheckList(path+"?from="+from+"&to="+from, 25, nil),
+		w.CheckList(fmt.Sprintf("%s?daoId=%s&from=%s&to=%s", path, middle.on.daoID, day.Format(time.DateOnly),
 			day.AddDate(0, 0, 1).Format(time.DateOnly)), 1, w.historyRows(votes, thatDay)),
 	)
 }
@@ -210,7 +211,7 @@ func (w *walks) checkTimelines(t *testing.T) {
 	if filled == 0 {
 		t.Error("no month of any DAO has a value")
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 // boundsFor are bounds to ask a timeline for: none, one, both; within the months
@@ -235,12 +236,12 @@ func (w *walks) checkTimeline(dao, metric string, counts months, from, to string
 	}
 	path := "/v2/daos/" + dao + "/timeline?" + query.Encode()
 	var got any
-	r, err := w.read(path, &got)
-	want := plain(object{"daoId": dao, "metric": metric, "buckets": counts.buckets(from, to)})
+	r, err := w.Read(path, &got)
+	want := env.Plain(object{"daoId": dao, "metric": metric, "buckets": counts.buckets(from, to)})
 	if diff := gocmp.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("GET %s (-want +got):\n%s", path, diff)
 	}
-	return cmp.Or(err, r.Meta.check(true))
+	return cmp.Or(err, r.Meta.Check(true))
 }
 
 func (w *walks) checkRefusals(t *testing.T) {
@@ -249,11 +250,11 @@ func (w *walks) checkRefusals(t *testing.T) {
 	})
 	ballots, voter := "/v2/proposals/"+largest.key()+"/votes", "/v2/voters/"+largest.ballots[0].voter
 	dao := "/v2/daos/" + largest.daoID
-	first, err := w.turn(ballots, 10, "")
+	first, err := w.Page(ballots, 10, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := w.turn(dao+"/voters", 10, "")
+	ranked, err := w.Page(dao+"/voters", 10, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,14 +268,14 @@ func (w *walks) checkRefusals(t *testing.T) {
 		"/v2/daos/no-such-dao/voters":                           "404 NOT_FOUND",
 		"/v2/daos/no-such-dao/timeline?metric=votes_cast":       "404 NOT_FOUND",
 
-		ballots + "?cursor=" + first.next:                                          "200 ",
-		ballots + "?order=power&limit=500&cursor=" + first.next:                    "200 ",
-		ballots + "?order=time&cursor=" + first.next:                               "400 VALIDATION_ERROR",
-		ballots + "?cursor=" + ranked.next:                                         "400 VALIDATION_ERROR",
-		ballots + "?cursor=" + first.next[1:]:                                      "400 VALIDATION_ERROR",
-		"/v2/proposals/" + w.others(largest).key() + "/votes?cursor=" + first.next: "400 VALIDATION_ERROR",
-		dao + "/voters?cursor=" + first.next:                                       "400 VALIDATION_ERROR",
-		voter + "/votes?cursor=" + first.next:                                      "400 VALIDATION_ERROR",
+		ballots + "?cursor=" + first.Next:                                          "200 ",
+		ballots + "?order=power&limit=500&cursor=" + first.Next:                    "200 ",
+		ballots + "?order=time&cursor=" + first.Next:                               "400 VALIDATION_ERROR",
+		ballots + "?cursor=" + ranked.Next:                                         "400 VALIDATION_ERROR",
+		ballots + "?cursor=" + first.Next[1:]:                                      "400 VALIDATION_ERROR",
+		"/v2/proposals/" + w.others(largest).key() + "/votes?cursor=" + first.Next: "400 VALIDATION_ERROR",
+		dao + "/voters?cursor=" + first.Next:                                       "400 VALIDATION_ERROR",
+		voter + "/votes?cursor=" + first.Next:                                      "400 VALIDATION_ERROR",
 
 		ballots + "?limit=500":             "200 ",
 		ballots + "?limit=501":             "400 VALIDATION_ERROR",
@@ -298,8 +299,8 @@ func (w *walks) checkRefusals(t *testing.T) {
 		dao + "/timeline?metric=votes_cast&fromMonth=2005-01&toMonth=2024-12": "200 ",
 		dao + "/timeline?metric=votes_cast&fromMonth=2005-01&toMonth=2025-01": "400 VALIDATION_ERROR",
 	} {
-		r, err := w.visit(path, new(any))
-		if got := fmt.Sprint(r.status, " ", r.Error.Code); err != nil || got != want {
+		r, err := w.Ask(path, new(any))
+		if got := fmt.Sprint(r.Status, " ", r.Error.Code); err != nil || got != want {
 			t.Errorf("GET %s: got %s (%v), want %s", path, got, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
-	"os"
+	"pnyx/test/env"
 	"slices"
 	"strings"
 	"testing"
@@ -18,28 +18,21 @@ import (
 // hundred combinations of filters and orders, and resolves every proposal by all it
 // is known by, and compares with what upstream's own files say by the written rules.
 func TestProposalListsOfRealDataEqualARecount(t *testing.T) {
-	dir := os.Getenv("PNYX_TEST_REAL_DATA")
-	if dir == "" {
-		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
-	}
-	requireEngine(t)
-	environ := []string{"PNYX_REQUEST_TIMEOUT=15s"}
-	i := start(t, t.TempDir(), environ, "serve").ready()
-	if out, status := command(t, i.environ, "import", dir); status != 0 {
-		t.Fatalf("import of the real data: status %d\n%s", status, out)
-	}
+	dir := realData(t)
+	i := startEmpty(t)
+	i.Import(dir)
 	l, err := listingOf(i, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.settled()
+	i.AwaitPublished()
 	t.Run("a hundred combinations of filters", l.checkFilters)
 	t.Run("every proposal is found by what it is known by", l.checkResolve)
 }
 
 // listing is the running service and the proposals that it must list.
 type listing struct {
-	*instance
+	*env.Pnyx
 	proposals []listedPoll
 }
 
@@ -66,14 +59,14 @@ type listItem struct {
 }
 
 // listingOf works out what must be listed.
-func listingOf(i *instance, dir string) (*listing, error) {
+func listingOf(i *env.Pnyx, dir string) (*listing, error) {
 	now := time.Now()
 	want, err := recountOf(dir, now)
 	if err != nil {
 		return nil, err
 	}
 	updates, spaces, err := upstreamUpdates(dir)
-	l := &listing{instance: i}
+	l := &listing{Pnyx: i}
 	for key, p := range want.polls {
 		of := p.provider + " " + p.externalID
 		lp := listedPoll{
@@ -148,9 +141,9 @@ func (l *listing) checkFilters(t *testing.T) {
 		if rows += len(want); len(want) > 40*q.limit {
 			q.limit = 100
 		}
-		jobs = append(jobs, func() error { return l.checkWalk("/v2/proposals?"+q.query.Encode(), q.limit, want) })
+		jobs = append(jobs, func() error { return l.CheckList("/v2/proposals?"+q.query.Encode(), q.limit, want) })
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 	t.Logf("%d rows in 100 walks", rows)
 	if rows < 10_000 {
 		t.Errorf("got %d rows in all, want more to compare", rows)
@@ -293,7 +286,7 @@ func (l *listing) checkResolve(t *testing.T) {
 			return l.resolves("title", strings.ToUpper(*p.title), "title_exact", p.key, sameTitle[foldedTitle(p)])
 		})
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 func foldedTitle(p listedPoll) string {
@@ -319,7 +312,7 @@ func (l *listing) resolves(parameter, value, match, key string, matches int) err
 	var data struct {
 		Candidates []candidate `json:"candidates"`
 	}
-	if _, err := l.read(path, &data); err != nil {
+	if _, err := l.Read(path, &data); err != nil {
 		return err
 	}
 	there, found := false, 0

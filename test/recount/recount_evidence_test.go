@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pnyx/test/env"
 )
 
 // evidence is what the service says a proposal's data rests on.
@@ -58,7 +59,7 @@ func (r *recount) checkEvidence(t *testing.T, began time.Time) {
 			flags[flag]++
 		}
 		r.mu.Unlock()
-		if err := got.meta.check(true); err != nil {
+		if err := got.meta.Check(true); err != nil {
 			return err.Error()
 		}
 		return r.evidenceDiffers(keys[path], said, began, until)
@@ -88,7 +89,7 @@ func (r *recount) evidenceDiffers(key string, said evidence, began, until time.T
 	})
 	fields := []string{}
 	for _, field := range said.Provenance {
-		at, err := time.Parse(stampLayout, field.ObservedAt)
+		at, err := time.Parse(env.TimeLayout, field.ObservedAt)
 		if err != nil || at.Before(began.Truncate(time.Millisecond)) || at.After(until) || field.Provider != p.provider || field.Source == "" {
 			return fmt.Sprintf("provenance %+v, want it to be of %s, and observed in the import that began at %s", field, p.provider, began)
 		}
@@ -100,7 +101,7 @@ func (r *recount) evidenceDiffers(key string, said evidence, began, until time.T
 			got["votes"] = []map[string]string{warning.Details}
 		}
 	}
-	return cmp.Diff(plain(want), plain(got))
+	return cmp.Diff(env.Plain(want), env.Plain(got))
 }
 
 // flagged says of each flag, in which the recount is versed, whether it is due.
@@ -139,7 +140,7 @@ func (p *poll) fields(detail object) []string {
 		"title", "bodyText", "proposerId", "sourceUrl", "discussionUrl", "lifecycleStatus", "outcome", "choices",
 		"quorumRaw", "startAt", "endAt",
 	} {
-		if there := plain(detail[field]); there != nil && there != "unknown" && fmt.Sprint(there) != "[]" {
+		if there := env.Plain(detail[field]); there != nil && there != "unknown" && fmt.Sprint(there) != "[]" {
 			fields = append(fields, field)
 		}
 	}

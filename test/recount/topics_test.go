@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,10 +28,7 @@ import (
 // TestTopicsOfRealDataEqualTheFiles compares lists and details of forum topics with
 // what the forum's own files say.
 func TestTopicsOfRealDataEqualTheFiles(t *testing.T) {
-	dir := os.Getenv("PNYX_TEST_REAL_DATA")
-	if dir == "" {
-		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
-	}
+	dir := realData(t)
 	checkTopics(t, dir, "daos.ndjson", "discourse", filepath.Join("tally", "proposals.ndjson.gz"), filepath.Join("snapshot", "proposals.ndjson.gz"))
 }
 
@@ -40,23 +36,23 @@ func TestTopicsOfRealDataEqualTheFiles(t *testing.T) {
 // posts that link proposals.
 func TestGeneratedTopicsEqualTheFiles(t *testing.T) {
 	t.Parallel()
-	checkTopics(t, generated(t, 2_000), ".")
+	checkTopics(t, env.DataSet(t, 2_000), ".")
 }
 
 // checkTopics imports parts of a data set and compares everything that is said of
 // topics with it.
 func checkTopics(t *testing.T, dir string, parts ...string) {
 	t.Helper()
-	requireEngine(t)
+	env.RequireEngine(t)
 	talks, err := readTalks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := start(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=15s"}, "serve").ready()
+	i := startEmpty(t)
 	for _, part := range parts {
-		i.importAgain(filepath.Join(dir, part))
+		i.Import(filepath.Join(dir, part))
 	}
-	i.settled()
+	i.AwaitPublished()
 	talks.checkDetails(t, i)
 	if t.Failed() {
 		return
@@ -66,15 +62,14 @@ func checkTopics(t *testing.T, dir string, parts ...string) {
 	for range 60 {
 		jobs = append(jobs, talks.randomWalk(i, dice))
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 // What a forum publishes is in the lists, and what it hides out of them, as soon as
 // it is imported.
 func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
-	i := start(t, t.TempDir(), nil, "serve").ready()
+	i := startEmpty(t)
 	file := filepath.Join(t.TempDir(), "forum.example", "topics.ndjson")
 	lists := []string{"/v2/forum-topics", "/v2/forum-topics?daoId=forum.example&minReplies=0&sort=repliesDesc"}
 	for _, step := range []struct {
@@ -86,12 +81,12 @@ func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 		{`{"id":2,"title":"two, edited","category_id":null,"posts_count":9,"last_posted_at":"2026-01-02T00:00:00Z"}`, []string{"two, edited", "one"}},
 		{`{"id":1,"title":"one","category_id":null,"posts_count":2,"visible":false}`, []string{"two, edited"}},
 	} {
-		writeLines(t, file, step.line)
-		i.importAgain(file)
+		env.WriteLines(t, file, step.line)
+		i.Import(file)
 		for _, list := range lists {
 			env.Until(t, func() error {
 				var rows []struct{ Title string }
-				_, err := i.read(list, &rows)
+				_, err := i.Read(list, &rows)
 				var got []string
 				for _, row := range rows {
 					got = append(got, row.Title)
@@ -101,7 +96,7 @@ func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 		}
 	}
 	for id, want := range map[int]int{1: http.StatusNotFound, 2: http.StatusOK} {
-		if status, body, err := fetch(i.base + "/v2/forum-topics/" + topicKeyOf("forum.example", id)); err != nil || status != want {
+		if status, body, err := env.Fetch(i.URL + "/v2/forum-topics/" + topicKeyOf("forum.example", id)); err != nil || status != want {
 			t.Errorf("topic %d: got %d %s (%v), want %d", id, status, body, err, want)
 		}
 	}
@@ -245,7 +240,7 @@ func (all talks) link(dir string, owner map[upstreamSource]string) error {
 		for _, key := range slices.SortedFunc(maps.Keys(related), func(a, b string) int {
 			return cmp.Or(cmp.Compare(text(related[a].title), text(related[b].title)), cmp.Compare(a, b))
 		}) {
-			topic.related = append(topic.related, plain(object{"proposalKey": key, "title": related[key].title}))
+			topic.related = append(topic.related, env.Plain(object{"proposalKey": key, "title": related[key].title}))
 		}
 	}
 	return nil
@@ -302,21 +297,21 @@ func (f *forumTopic) row() object {
 }
 
 // checkDetails compares every topic's detail, and keeps what only details tell.
-func (all talks) checkDetails(t *testing.T, i *instance) {
+func (all talks) checkDetails(t *testing.T, i *env.Pnyx) {
 	t.Helper()
 	keys := slices.Sorted(maps.Keys(all))
-	together(t, walkersAtOnce, len(keys), func(n int) error {
+	env.Concurrently(t, env.FillConcurrency, len(keys), func(n int) error {
 		topic := all[keys[n]]
 		var got object
 		path := "/v2/forum-topics/" + keys[n]
-		r, err := i.visit(path, &got)
+		r, err := i.Ask(path, &got)
 		switch {
 		case err != nil:
 			return err
-		case !topic.Visible && r.status == http.StatusNotFound:
+		case !topic.Visible && r.Status == http.StatusNotFound:
 			return nil
-		case !topic.Visible, r.status != http.StatusOK:
-			return fmt.Errorf("GET %s: got %d of a topic that is visible: %t", path, r.status, topic.Visible)
+		case !topic.Visible, r.Status != http.StatusOK:
+			return fmt.Errorf("GET %s: got %d of a topic that is visible: %t", path, r.Status, topic.Visible)
 		}
 		return topic.compareDetail(got)
 	})
@@ -347,7 +342,7 @@ func (f *forumTopic) compareDetail(got object) error {
 	} else if f.Posts == 1 {
 		want["participants"] = "1"
 	}
-	if diff := gocmp.Diff(plain(want), plain(got)); diff != "" {
+	if diff := gocmp.Diff(env.Plain(want), env.Plain(got)); diff != "" {
 		return fmt.Errorf("%s %d (-want +got):\n%s", f.host, f.ID, diff)
 	}
 	switch {
@@ -365,10 +360,10 @@ func (f *forumTopic) compareDetail(got object) error {
 func (f *forumTopic) about() bool { return f.score >= 30 || len(f.related) > 0 }
 
 // checkRelated reads the topics that are about governance, and those that are not.
-func (all talks) checkRelated(i *instance) error {
+func (all talks) checkRelated(i *env.Pnyx) error {
 	counts := map[bool]int{}
 	for _, related := range []bool{true, false} {
-		rows, err := i.walk(fmt.Sprintf("/v2/forum-topics?governanceRelated=%t", related), 100)
+		rows, err := i.Walk(fmt.Sprintf("/v2/forum-topics?governanceRelated=%t", related), 100)
 		if err != nil {
 			return err
 		}
@@ -451,7 +446,7 @@ func (all talks) drawTimes(c *choice, dice *rand.Rand, from, to *time.Time) {
 }
 
 // randomWalk walks a list to its end and compares it with the files.
-func (all talks) randomWalk(i *instance, dice *rand.Rand) func() error {
+func (all talks) randomWalk(i *env.Pnyx, dice *rand.Rand) func() error {
 	c := all.draw(dice)
 	order := []string{"", "updatedDesc", "createdDesc", "repliesDesc"}[dice.IntN(4)]
 	if order != "" {
@@ -474,7 +469,7 @@ func (all talks) randomWalk(i *instance, dice *rand.Rand) func() error {
 	for n, topic := range chosen {
 		want[n] = encoded(topic.row())
 	}
-	return func() error { return i.checkWalk("/v2/forum-topics?"+c.query.Encode(), limit, want) }
+	return func() error { return i.CheckList("/v2/forum-topics?"+c.query.Encode(), limit, want) }
 }
 
 // compareBy compares what an order goes by, an unknown time being before any.

@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/big"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,11 +24,7 @@ import (
 // the written rules alone, what the service must say of every DAO and every proposal,
 // and asks the service. Nothing of the program's own code takes part in the counting.
 func TestRecountOfRealData(t *testing.T) {
-	dir := os.Getenv("PNYX_TEST_REAL_DATA")
-	if dir == "" {
-		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
-	}
-	requireEngine(t)
+	dir := realData(t)
 
 	began := time.Now()
 	counted, failed := make(chan *expected, 1), make(chan error, 1)
@@ -38,7 +33,7 @@ func TestRecountOfRealData(t *testing.T) {
 		counted <- want
 		failed <- err
 	}()
-	r := &recount{instance: start(t, t.TempDir(), nil, "serve").ready(), right: map[string]answer{}}
+	r := &recount{Pnyx: startEmpty(t), right: map[string]answer{}}
 	report := r.importFolder(t, dir)
 	r.want = <-counted
 	if err := <-failed; err != nil {
@@ -63,7 +58,7 @@ func TestRecountOfRealData(t *testing.T) {
 
 // recount is the running service and what it must say.
 type recount struct {
-	*instance
+	*env.Pnyx
 	want *expected
 
 	mu    sync.Mutex
@@ -73,41 +68,16 @@ type recount struct {
 // answer is what the service said.
 type answer struct {
 	data json.RawMessage
-	meta answerMeta
-}
-
-// answerMeta is what an answer says of itself.
-type answerMeta struct {
-	RequestID   string `json:"requestId"`
-	GeneratedAt string `json:"generatedAt"`
-	DataAsOf    string `json:"dataAsOf"`
-	Readiness   struct {
-		Status string `json:"status"`
-	} `json:"readiness"`
-	Page struct {
-		Limit      int     `json:"limit"`
-		HasMore    bool    `json:"hasMore"`
-		NextCursor *string `json:"nextCursor"`
-	} `json:"page"`
-}
-
-// check says what is wrong with a meta of data that is ready or not.
-func (m answerMeta) check(ready bool) error {
-	made, err := time.Parse(stampLayout, m.GeneratedAt)
-	asOf, errAsOf := time.Parse(stampLayout, m.DataAsOf)
-	if err != nil || errAsOf != nil || asOf.After(made) || m.RequestID == "" || ready != (m.Readiness.Status == "ready") {
-		return fmt.Errorf("meta %+v, where data is ready: %t", m, ready)
-	}
-	return nil
+	meta env.Meta
 }
 
 // ask fetches a path. Unlike get it may be called by other goroutines.
 func (r *recount) ask(path string) (answer, error) {
 	var body struct {
 		Data json.RawMessage `json:"data"`
-		Meta answerMeta      `json:"meta"`
+		Meta env.Meta        `json:"meta"`
 	}
-	status, text, err := fetch(r.base + path)
+	status, text, err := env.Fetch(r.URL + path)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("%d %s", status, text)
 	}
@@ -118,20 +88,6 @@ func (r *recount) ask(path string) (answer, error) {
 		return answer{}, fmt.Errorf("GET %s: %w", path, err)
 	}
 	return answer{data: body.Data, meta: body.Meta}, nil
-}
-
-// plain is a value as JSON holds it: null apart from empty, numbers by their text.
-func plain(value any) (p any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&p); err != nil {
-		return err
-	}
-	return p
 }
 
 // compare asks paths and says what is wrong with which. There are as many workers as
@@ -184,7 +140,7 @@ func (r *recount) checkAll(t *testing.T, form string) {
 // none missing.
 func (r *recount) differs(path string, got answer) string {
 	want := maps.Clone(r.want.answers[path])
-	said, ok := plain(got.data).(object)
+	said, ok := env.Plain(got.data).(object)
 	if !ok {
 		return fmt.Sprintf("not an object: %s", got.data)
 	}
@@ -193,10 +149,10 @@ func (r *recount) differs(path string, got answer) string {
 		want["proposerId"] = said["proposerId"]
 	}
 	totals, isSummary := want["totals"]
-	if err := got.meta.check(!isSummary || totals != nil); err != nil {
+	if err := got.meta.Check(!isSummary || totals != nil); err != nil {
 		return err.Error()
 	}
-	return cmp.Diff(plain(want), any(said))
+	return cmp.Diff(env.Plain(want), any(said))
 }
 
 // reportWrong fails the test with the first of what is wrong.
@@ -245,8 +201,8 @@ func (r *recount) unpublished() (missing, dataAsOf string) {
 		if err != nil {
 			return err.Error(), ""
 		}
-		if total(plain(got.data)) != total(plain(want)) {
-			return fmt.Sprintf("GET %s: %s of proposals and votes, want %s", path, total(plain(got.data)), total(plain(want))), ""
+		if total(env.Plain(got.data)) != total(env.Plain(want)) {
+			return fmt.Sprintf("GET %s: %s of proposals and votes, want %s", path, total(env.Plain(got.data)), total(env.Plain(want))), ""
 		}
 		dataAsOf = max(dataAsOf, got.meta.DataAsOf)
 	}
@@ -264,7 +220,7 @@ func total(dao any) string {
 // importFolder runs the import and returns its report.
 func (r *recount) importFolder(t *testing.T, dir string) string {
 	t.Helper()
-	report, status := command(t, r.environ, "import", dir)
+	report, status := env.Run(t, r.Environ, "import", dir)
 	if status != 0 {
 		t.Fatalf("import of the real data: status %d\n%s", status, report)
 	}
@@ -309,7 +265,7 @@ func (r *recount) list(query string, limit int) (all []any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, ok := plain(got.data).([]any)
+		rows, ok := env.Plain(got.data).([]any)
 		page := got.meta.Page
 		if !ok || page.Limit != limits || len(rows) > limits || page.HasMore && len(rows) < limits || page.HasMore != (page.NextCursor != nil) {
 			return nil, fmt.Errorf("GET %s: %s, meta.page %+v, want an array, and pages of %d", next, got.data, page, limits)
@@ -330,7 +286,7 @@ func (r *recount) checkPages(t *testing.T) {
 	n := len(r.want.daos)
 	for _, limit := range []int{0, 1, 2, 7, n - 1, n, 100} {
 		got, err := r.list("", limit)
-		if diff := cmp.Diff(plain(r.want.daos), any(got)); diff != "" || err != nil {
+		if diff := cmp.Diff(env.Plain(r.want.daos), any(got)); diff != "" || err != nil {
 			t.Errorf("DAO list by pages of %d: %v (-want +got):\n%s", limit, err, diff)
 		}
 	}
@@ -366,7 +322,7 @@ func (r *recount) checkFilter(t *testing.T, filters ...string) {
 			t.Error(err)
 			return
 		}
-		if diff := cmp.Diff(plain(append([]object{}, want...)), any(append([]any{}, got...))); diff != "" {
+		if diff := cmp.Diff(env.Plain(append([]object{}, want...)), any(append([]any{}, got...))); diff != "" {
 			t.Errorf("DAO list of %v by pages of %d (-want +got):\n%s", filters, limit, diff)
 		}
 	}
@@ -415,20 +371,20 @@ func (r *recount) checkStatus(t *testing.T, began time.Time) {
 	votes, forums := map[any]bool{}, false
 	check := func(path string, want object, forum bool) {
 		got, err := r.ask(path)
-		said, ok := plain(got.data).(object)
+		said, ok := env.Plain(got.data).(object)
 		if err != nil || !ok {
 			t.Errorf("%v, got %s", err, got.data)
 			return
 		}
 		sync, _ := said["latestSuccessfulSync"].(object)
 		for field, there := range map[string]bool{"governanceAt": true, "forumAt": forum} {
-			at, err := time.Parse(stampLayout, fmt.Sprint(sync[field]))
+			at, err := time.Parse(env.TimeLayout, fmt.Sprint(sync[field]))
 			if there && (err != nil || at.Before(began.Truncate(time.Millisecond)) || at.After(time.Now())) || !there && sync[field] != nil {
 				t.Errorf("GET %s: %s is %v, want the time of the import, %s: %t", path, field, sync[field], began, there)
 			}
 		}
 		want["latestSuccessfulSync"] = sync
-		if diff := cmp.Diff(plain(want), any(said)); diff != "" {
+		if diff := cmp.Diff(env.Plain(want), any(said)); diff != "" {
 			t.Errorf("GET %s (-want +got):\n%s", path, diff)
 		}
 	}
@@ -465,7 +421,7 @@ func (r *recount) checkMissing(t *testing.T) {
 			} `json:"error"`
 			Meta object `json:"meta"`
 		}
-		status, text, err := fetch(r.base + path)
+		status, text, err := env.Fetch(r.URL + path)
 		if err == nil {
 			err = json.Unmarshal(text, &body)
 		}

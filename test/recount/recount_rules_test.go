@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"pnyx/test/env"
 	"slices"
 	"strconv"
 	"strings"
@@ -449,7 +450,7 @@ type expected struct {
 	results map[string]count
 	daos    []object          // the list
 	answers map[string]object // by path: DAOs, proposals, vote summaries
-	records map[string]int    // read by an import
+	records map[string]int    // Read by an import
 	recasts int
 	waiting int      // ballots of no known proposal
 	unknown []string // keys of proposals that are known from nothing but ballots
@@ -626,13 +627,10 @@ func later(a, b *time.Time) *time.Time {
 	return a
 }
 
-// stampLayout is ISO 8601 in UTC, with milliseconds.
-const stampLayout = "2006-01-02T15:04:05.000Z"
-
 // stamp is how the contract writes a time.
 func stamp(at *time.Time) *string {
 	if at == nil {
 		return nil
 	}
-	return new(at.UTC().Format(stampLayout))
+	return new(at.UTC().Format(env.TimeLayout))
 }

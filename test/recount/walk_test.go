@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,24 +15,17 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"pnyx/test/env"
 )
 
 // TestWalksOfRealDataEqualARecount reads every list of ballots and every ranking of
 // the real data to its end, and profiles, histories and timelines, and compares each
 // row with what upstream's own files say by the written rules.
 func TestWalksOfRealDataEqualARecount(t *testing.T) {
-	dir := os.Getenv("PNYX_TEST_REAL_DATA")
-	if dir == "" {
-		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
-	}
-	requireEngine(t)
+	dir := realData(t)
 
-	// What is asked here is what the answers are, not how soon they come.
-	environ := []string{"PNYX_REQUEST_TIMEOUT=15s"}
-	i := start(t, t.TempDir(), environ, "serve").ready()
-	if out, status := command(t, i.environ, "import", dir); status != 0 {
-		t.Fatalf("import of the real data: status %d\n%s", status, out)
-	}
+	i := startEmpty(t)
+	i.Import(dir)
 	want, err := recountOf(dir, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -42,12 +34,12 @@ func TestWalksOfRealDataEqualARecount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &walks{instance: i, polls: want.polls, hashes: hashes, electorates: electoratesOf(want.polls)}
+	w := &walks{Pnyx: i, polls: want.polls, hashes: hashes, electorates: electoratesOf(want.polls)}
 	for _, dao := range want.daos {
 		w.daos = append(w.daos, fmt.Sprint(dao["daoId"]))
 	}
 	w.detail = want.answers
-	w.settled()
+	w.AwaitPublished()
 
 	t.Run("the ballots of every proposal", w.checkBallots)
 	t.Run("the ranking of every DAO", w.checkRankings)
@@ -58,7 +50,7 @@ func TestWalksOfRealDataEqualARecount(t *testing.T) {
 
 // walks is the running service and what its lists must hold.
 type walks struct {
-	*instance
+	*env.Pnyx
 	polls       map[string]*poll
 	hashes      map[string]string // of transactions, by ballot
 	electorates map[string]map[string]*turnout
@@ -81,46 +73,6 @@ func transactionHashes(dir string) (map[string]string, error) {
 	return hashes, err
 }
 
-// walk reads a list to its end, every page of it ready.
-func (i *instance) walk(path string, limit int) (rows []json.RawMessage, err error) {
-	for cursor, ends := "", false; !ends; {
-		p, err := i.turn(path, limit, cursor)
-		if err = cmp.Or(err, p.meta.check(true)); err != nil {
-			return rows, err
-		}
-		rows = append(rows, p.rows...)
-		cursor, ends = p.next, p.next == ""
-	}
-	return rows, nil
-}
-
-// checkWalk walks a list and compares its rows, field by field.
-func (i *instance) checkWalk(path string, limit int, want []json.RawMessage) error {
-	got, err := i.walk(path, limit)
-	if err != nil {
-		return err
-	}
-	for n := range max(len(got), len(want)) {
-		if n >= len(got) || n >= len(want) || !sameJSON(got[n], want[n]) {
-			return fmt.Errorf("%s by pages of %d: %d rows, want %d; row %d differs (-want +got):\n%s", path, limit,
-				len(got), len(want), n, gocmp.Diff(rowAt(want, n), rowAt(got, n)))
-		}
-	}
-	return nil
-}
-
-// sameJSON compares values whatever their spelling; the one that is usual is fast.
-func sameJSON(a, b json.RawMessage) bool {
-	return bytes.Equal(a, b) || gocmp.Equal(plain(a), plain(b))
-}
-
-func rowAt(rows []json.RawMessage, n int) any {
-	if n >= len(rows) {
-		return "no row"
-	}
-	return plain(rows[n])
-}
-
 // encoded is a value in JSON as the service spells it.
 func encoded(value any) json.RawMessage {
 	var text bytes.Buffer
@@ -131,9 +83,6 @@ func encoded(value any) json.RawMessage {
 	}
 	return bytes.TrimSpace(text.Bytes())
 }
-
-// walkersAtOnce is as many as the service fills pages for at once.
-const walkersAtOnce = 4
 
 // ballotRow is a ballot as the list shows it.
 type ballotRow struct {
@@ -219,17 +168,17 @@ func (w *walks) checkBallots(t *testing.T) {
 					want = append(want, rows[b.voter])
 				}
 				for _, limit := range limits {
-					errs = append(errs, w.checkWalk(path+"?order="+order, limit, want))
+					errs = append(errs, w.CheckList(path+"?order="+order, limit, want))
 				}
 			}
 			return errors.Join(errs...)
 		})
 	}
-	doAll(t, jobs[0])
-	if err := w.warehouse().Exec(t.Context(), "OPTIMIZE TABLE ballots FINAL"); err != nil {
+	concurrently(t, jobs[0])
+	if err := w.Warehouse().Exec(t.Context(), "OPTIMIZE TABLE ballots FINAL"); err != nil {
 		t.Fatal(err)
 	}
-	doAll(t, jobs[1])
+	concurrently(t, jobs[1])
 }
 
 // pageSizes are those that the n-th proposal is walked with. Every page costs the
@@ -304,12 +253,12 @@ func (w *walks) checkRankings(t *testing.T) {
 		jobs = append(jobs, func() error {
 			want, err := w.ranking(dao)
 			for _, limit := range limits {
-				err = cmp.Or(err, w.checkWalk("/v2/daos/"+dao+"/voters", limit, want))
+				err = cmp.Or(err, w.CheckList("/v2/daos/"+dao+"/voters", limit, want))
 			}
 			return err
 		})
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 // ranking is the ranking of a DAO as it must be; its sums are those of the DAO.
@@ -330,10 +279,10 @@ func (w *walks) ranking(dao string) (rows []json.RawMessage, err error) {
 		total.Add(total, of.power)
 	}
 	var said object
-	if _, err := w.read("/v2/daos/"+dao, &said); err != nil {
+	if _, err := w.Read("/v2/daos/"+dao, &said); err != nil {
 		return nil, err
 	}
-	want := plain(object{
+	want := env.Plain(object{
 		"uniqueVoters": strconv.Itoa(len(ranked)), "totalVotes": strconv.Itoa(votes),
 		"totalVotingPower": decimalText(total, places),
 	})

@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ func (r room) enter(id, voter string, at *time.Time, tokens int64) string {
 		id, voter, created, tokens)
 }
 
-// rows are the ballots that come after one, all for nil.
+// Rows are the ballots that come after one, all for nil.
 func (r room) rows(compare func(a, b cast) int, after *cast) (rows []json.RawMessage) {
 	for _, b := range slices.SortedFunc(slices.Values(r.ballots), compare) {
 		if after == nil || compare(*after, b) < 0 {
@@ -53,11 +53,10 @@ func (r room) rows(compare func(a, b cast) int, after *cast) (rows []json.RawMes
 
 func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
-	i := start(t, t.TempDir(), nil, "serve").ready()
+	i := startEmpty(t)
 	r := newRoom()
-	i.importLines(goodSpace)
-	i.importLines(goodProposal)
+	i.ImportLines(goodSpace)
+	i.ImportLines(goodProposal)
 	var lines []string
 	began := time.Unix(1700000000, 0).UTC()
 	moment := func(n int) *time.Time {
@@ -69,8 +68,8 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	for n := range 60 { // every power and every time is that of several voters
 		lines = append(lines, r.enter(fmt.Sprint("first-", n), fmt.Sprintf("0x%02d", n), moment(n*37%60), int64(1+n*17%60/4)))
 	}
-	i.importLines(lines...)
-	i.settled()
+	i.ImportLines(lines...)
+	i.AwaitPublished()
 
 	orders := map[string]func(a, b cast) int{"power": byPower, "time": byTime}
 	path := "/v2/proposals/" + r.key() + "/votes?order="
@@ -78,14 +77,14 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	for order, compare := range orders {
 		want := r.rows(compare, nil)
 		for read := 0; read < 28; read += 7 {
-			p, err := i.turn(path+order, 7, cursors[order])
+			p, err := i.Page(path+order, 7, cursors[order])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(plain(want[read:read+7]), plain(p.rows)); diff != "" {
+			if diff := cmp.Diff(env.Plain(want[read:read+7]), env.Plain(p.Rows)); diff != "" {
 				t.Fatalf("%s, rows from %d (-want +got):\n%s", order, read, diff)
 			}
-			cursors[order] = p.next
+			cursors[order] = p.Next
 		}
 		last[order] = slices.SortedFunc(slices.Values(r.ballots), compare)[27]
 	}
@@ -97,23 +96,23 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	for n := range 10 { // and recasts, which may move a voter to the other side
 		more = append(more, r.enter(fmt.Sprint("recast-", n), fmt.Sprintf("0x%02d", n*6), new(began.Add(1000*time.Hour)), int64(3*n)))
 	}
-	i.importLines(more...)
-	i.settled()
+	i.ImportLines(more...)
+	i.AwaitPublished()
 
 	for order, compare := range orders {
 		position := last[order]
 		var got []json.RawMessage
 		for cursor := cursors[order]; cursor != ""; {
-			p, err := i.turn(path+order, 7, cursor)
+			p, err := i.Page(path+order, 7, cursor)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, cursor = append(got, p.rows...), p.next
+			got, cursor = append(got, p.Rows...), p.Next
 		}
-		if diff := cmp.Diff(plain(r.rows(compare, &position)), plain(got)); diff != "" {
+		if diff := cmp.Diff(env.Plain(r.rows(compare, &position)), env.Plain(got)); diff != "" {
 			t.Errorf("%s, after the 28th row (-want +got):\n%s", order, diff)
 		}
-		env.Until(t, func() error { return i.checkWalk(path+order, 7, r.rows(compare, nil)) })
+		env.Until(t, func() error { return i.CheckList(path+order, 7, r.rows(compare, nil)) })
 	}
 }
 
@@ -121,16 +120,16 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 // read from ordered copies, which are replaced under the reader's feet.
 func TestALargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 	t.Parallel()
-	requireEngine(t)
+	env.RequireEngine(t)
 	data := filepath.Join(t.TempDir(), "data")
-	if out, status := command(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "3", "--proposals", "12",
+	if out, status := env.Run(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "3", "--proposals", "12",
 		"--ballots", "34000", "--largest", "26000", data); status != 0 {
 		t.Fatalf("generate: status %d: %s", status, out)
 	}
-	l := &large{instance: start(t, t.TempDir(), nil, "serve").ready()}
-	l.importAgain(data)
-	l.settled()
-	l.key = l.largestProposals(1)[0]
+	l := &large{Pnyx: startEmpty(t)}
+	l.Import(data)
+	l.AwaitPublished()
+	l.key = l.LargestProposals(1)[0]
 	l.path = "/v2/proposals/" + l.key + "/votes?order="
 	l.copied()
 	at := map[string]string{"power": "power DESC", "time": "voted_at IS NULL, voted_at DESC"}
@@ -139,7 +138,7 @@ func TestALargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 	walks := map[string]*walkUnderWay{"power": {}, "time": {}}
 	for step, pages := range []int{8, 20, 1000} {
 		for order, walk := range walks {
-			walk.goOn(t, l.instance, l.path+order, pages)
+			walk.goOn(t, l.Pnyx, l.path+order, pages)
 		}
 		if step < 2 {
 			l.arrive(t, step)
@@ -152,7 +151,7 @@ func TestALargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 	for order, by := range at {
 		want := l.truth(by)
 		env.Until(t, func() error {
-			rows, err := l.walk(l.path+order, 500)
+			rows, err := l.Walk(l.path+order, 500)
 			if err != nil {
 				return err
 			}
@@ -166,16 +165,16 @@ func TestALargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 
 // large is a service with one large proposal.
 type large struct {
-	*instance
+	*env.Pnyx
 	key, path string
 }
 
 // copied waits for an ordered copy with all ballots that count.
 func (l *large) copied() {
-	l.tb.Helper()
-	env.Until(l.tb, func() error {
-		want := l.column("SELECT toString(votes) FROM proposal_states FINAL WHERE proposal_key = ?", l.key)
-		got := l.column(`SELECT toString(count()) FROM ordered_ballots WHERE generation =
+	l.TB.Helper()
+	env.Until(l.TB, func() error {
+		want := l.Column("SELECT toString(votes) FROM proposal_states FINAL WHERE proposal_key = ?", l.key)
+		got := l.Column(`SELECT toString(count()) FROM ordered_ballots WHERE generation =
 			(SELECT max(generation) FROM orders WHERE kind = 'ballots' AND subject = ?)`, l.key)
 		if diff := cmp.Diff(want, got); diff != "" {
 			return fmt.Errorf("ballots in the copy (-want +got):\n%s", diff)
@@ -186,13 +185,13 @@ func (l *large) copied() {
 
 // truth asks the warehouse for the ballots that count, as an analyst would.
 func (l *large) truth(order string) (ballots []string) {
-	l.tb.Helper()
-	out, status := command(l.tb, l.environ, "sql", "--format", "csv", fmt.Sprintf(`SELECT vote_id, power FROM latest_ballots
+	l.TB.Helper()
+	out, status := env.Run(l.TB, l.Environ, "sql", "--format", "csv", fmt.Sprintf(`SELECT vote_id, power FROM latest_ballots
 		WHERE proposal_ref IN (SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s')
 		ORDER BY %s, voter DESC`, l.key, order))
 	_, rows, found := strings.Cut(out, "vote_id,power\n")
 	if status != 0 || !found {
-		l.tb.Fatalf("sql: status %d: %s", status, out)
+		l.TB.Fatalf("sql: status %d: %s", status, out)
 	}
 	return strings.Fields(rows)
 }
@@ -203,10 +202,10 @@ func (l *large) arrive(t *testing.T, batch int) {
 	t.Helper()
 	const arrivals = 200
 	column := func(of string) string {
-		return l.column("SELECT "+of+" FROM proposal_states FINAL WHERE proposal_key = ?", l.key)[0]
+		return l.Column("SELECT "+of+" FROM proposal_states FINAL WHERE proposal_key = ?", l.key)[0]
 	}
 	proposal, space, votes := column("external_id"), column("source_id"), column("toString(votes)")
-	choice := l.column(`SELECT any(raw_choice) FROM latest_ballots
+	choice := l.Column(`SELECT any(raw_choice) FROM latest_ballots
 		WHERE proposal_ref IN (SELECT proposal_ref FROM proposal_states WHERE proposal_key = ?)`, l.key)[0]
 	chance := rand.New(rand.NewPCG(uint64(batch), 6))
 	top := fmt.Sprintf("0xarrival-%d-0", batch)
@@ -219,12 +218,12 @@ func (l *large) arrive(t *testing.T, batch int) {
 		lines = append(lines, fmt.Sprintf(`{"id":"arrival-%d-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0xarrival-%d-%d","created":%d,"choice":%s,"vp":%f}`,
 			batch, n, proposal, space, batch, n, created, choice, power))
 	}
-	l.importLines(lines...)
+	l.ImportLines(lines...)
 	imported := time.Now()
 	for _, order := range []string{"power", "time"} {
 		env.Until(t, func() error {
 			var rows []ballotRow
-			_, err := l.read(l.path+order+"&limit=3", &rows)
+			_, err := l.Read(l.path+order+"&limit=3", &rows)
 			if err == nil && rows[0].VoterIdentity != top {
 				err = fmt.Errorf("the first by %s is %s, want %s", order, rows[0].VoterIdentity, top)
 			}
@@ -234,7 +233,7 @@ func (l *large) arrive(t *testing.T, batch int) {
 	}
 	env.Until(t, func() error {
 		var summary struct{ Totals struct{ Votes string } }
-		_, err := l.read("/v2/proposals/"+l.key+"/votes/summary", &summary)
+		_, err := l.Read("/v2/proposals/"+l.key+"/votes/summary", &summary)
 		before, _ := strconv.Atoi(votes)
 		if want := strconv.Itoa(before + arrivals); err == nil && summary.Totals.Votes != want {
 			err = fmt.Errorf("the summary counts %s ballots, want %s", summary.Totals.Votes, want)
@@ -251,22 +250,22 @@ type walkUnderWay struct {
 }
 
 // goOn reads a number of further pages.
-func (w *walkUnderWay) goOn(t *testing.T, i *instance, path string, pages int) {
+func (w *walkUnderWay) goOn(t *testing.T, i *env.Pnyx, path string, pages int) {
 	t.Helper()
 	for range pages {
 		if w.ended {
 			return
 		}
-		p, err := i.turn(path, 500, w.cursor)
+		p, err := i.Page(path, 500, w.cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.rows = append(w.rows, p.rows...)
-		w.cursor, w.ended = p.next, p.next == ""
+		w.rows = append(w.rows, p.Rows...)
+		w.cursor, w.ended = p.Next, p.Next == ""
 	}
 }
 
-// check wants every ballot that was there at the start once, none twice, and all in
+// Check wants every ballot that was there at the start once, none twice, and all in
 // order.
 func (w *walkUnderWay) check(t *testing.T, order string, first []string) {
 	t.Helper()
@@ -299,7 +298,7 @@ func (r ballotRow) follows(before ballotRow, order string) bool {
 	asCast := func(r ballotRow) cast {
 		c := cast{voter: r.VoterIdentity, power: powerOf(exact(r.VotingPower))}
 		if r.VotedAt != nil {
-			at, err := time.Parse(stampLayout, *r.VotedAt)
+			at, err := time.Parse(env.TimeLayout, *r.VotedAt)
 			if err != nil {
 				panic(err)
 			}

@@ -1,4 +1,4 @@
-package e2e_test
+package recount_test
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,25 +26,18 @@ import (
 // their ends, and compares them with what follows from upstream's own files by the
 // written rules.
 func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
-	dir := os.Getenv("PNYX_TEST_REAL_DATA")
-	if dir == "" {
-		t.Skip("PNYX_TEST_REAL_DATA is not set: it names the folder of real upstream data to recount")
-	}
-	requireEngine(t)
+	dir := realData(t)
 
-	environ := []string{"PNYX_REQUEST_TIMEOUT=15s"}
 	began := time.Now()
-	i := start(t, t.TempDir(), environ, "serve").ready()
-	if out, status := command(t, i.environ, "import", dir); status != 0 {
-		t.Fatalf("import of the real data: status %d\n%s", status, out)
-	}
+	i := startEmpty(t)
+	i.Import(dir)
 	r, err := chronicleOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.instance, r.began = i, began
-	i.settled()
-	i.chronicled()
+	r.Pnyx, r.began = i, began
+	i.AwaitPublished()
+	i.AwaitFeed()
 
 	t.Run("events in fifty windows", r.checkEventWindows)
 	t.Run("events of which only the discovery is known", r.checkDiscovered)
@@ -54,29 +46,9 @@ func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	t.Run("a second import changes nothing", func(t *testing.T) { r.checkNothingChanges(t, dir) })
 }
 
-// chronicled waits until events and signals have caught up with publication.
-func (i *instance) chronicled() {
-	i.tb.Helper()
-	const behind = `
-SELECT toString(countIf(done.revision < item.revision))
-FROM
-(
-    SELECT proposal_ref AS item, revision FROM proposal_states FINAL
-    UNION ALL
-    SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
-) AS item
-LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
-	env.Until(i.tb, func() error {
-		if left := i.column(behind); left[0] != "0" {
-			return fmt.Errorf("%s items are still to be chronicled", left[0])
-		}
-		return nil
-	})
-}
-
 // recounted is what must have happened.
 type recounted struct {
-	*instance
+	*env.Pnyx
 	began      time.Time
 	daos       []string
 	events     []recountedEvent
@@ -342,9 +314,9 @@ func (r *recounted) checkEventWindows(t *testing.T) {
 		if len(want) < 60 {
 			limit = []int{1, 2, 7}[n%3]
 		}
-		jobs = append(jobs, func() error { return r.checkWalk(path, limit, want) })
+		jobs = append(jobs, func() error { return r.CheckList(path, limit, want) })
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 	for _, kind := range []string{"proposal_created", "voting_started", "voting_ended", "quorum_reached", "forum_topic_created"} {
 		if seen[kind] == 0 {
 			t.Errorf("no window had a %s", kind)
@@ -378,7 +350,7 @@ func (r *recounted) checkDiscovered(t *testing.T) {
 
 func (r *recounted) eventsAt(t *testing.T, path string) (events []eventRow) {
 	t.Helper()
-	rows, err := r.walk(path, 200)
+	rows, err := r.Walk(path, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +376,7 @@ type signalRow struct {
 }
 
 func (r *recounted) signalsAt(path string, limit int) (signals []signalRow, err error) {
-	rows, err := r.walk(path, limit)
+	rows, err := r.Walk(path, limit)
 	for _, row := range rows {
 		var signal signalRow
 		err = cmp.Or(err, json.Unmarshal(row, &signal))
@@ -436,7 +408,7 @@ func (r *recounted) checkReminders(t *testing.T) {
 			return err
 		})
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 // checkSignalWalks asks for the same signals in every order and by several sizes.
@@ -479,7 +451,7 @@ func (r *recounted) checkSignalWalks(t *testing.T) {
 			return nil
 		})
 	}
-	doAll(t, jobs)
+	concurrently(t, jobs)
 }
 
 func byDeadline(a, b signalRow) int {
@@ -497,11 +469,11 @@ func (r *recounted) checkNothingChanges(t *testing.T, dir string) {
 SELECT toString((count(), sum(cityHash64(*)))) FROM chronicle_events FINAL
 UNION ALL
 SELECT toString((count(), sum(cityHash64(*)))) FROM chronicle_signals FINAL`
-	before := slices.Sorted(slices.Values(r.column(stored)))
-	r.importAgain(dir)
-	r.settled()
-	r.chronicled()
-	if diff := gocmp.Diff(before, slices.Sorted(slices.Values(r.column(stored)))); diff != "" {
+	before := slices.Sorted(slices.Values(r.Column(stored)))
+	r.Import(dir)
+	r.AwaitPublished()
+	r.AwaitFeed()
+	if diff := gocmp.Diff(before, slices.Sorted(slices.Values(r.Column(stored)))); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }

@@ -1,0 +1,74 @@
+package env
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	// buildTimeout bounds the build of a program: a second, or minutes when the build cache
+	// is empty and the machine is busy.
+	buildTimeout = 10 * time.Minute
+	// lockPoll is the interval at which a build checks whether that of another process is
+	// complete.
+	lockPoll = 50 * time.Millisecond
+)
+
+// buildProgram builds a program of this module and returns its path. It is kept in the
+// user's cache, one for each checkout, where go build leaves it alone while it is up to
+// date. Test processes build one at a time.
+func buildProgram(ctx context.Context, name, importPath string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
+	defer cancel()
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a cache folder: %w", err)
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	checkout := sha256.Sum256([]byte(root))
+	dir := filepath.Join(base, "pnyx", "test", hex.EncodeToString(checkout[:8]))
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", fmt.Errorf("create cache folder: %w", err)
+	}
+	path := filepath.Join(dir, name)
+	lock := flock.New(path + ".lock")
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		return "", fmt.Errorf("lock the build of %s: %w", importPath, err)
+	}
+	defer lock.Close()
+	command := exec.CommandContext(ctx, "go", "build", "-o", path, importPath) //nolint:gosec // our own package
+	command.Env = append(command.Environ(), "CGO_ENABLED=0")
+	if said, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", importPath, err, said)
+	}
+	return path, nil
+}
+
+// moduleRoot is the folder of the go.mod above the working directory of the test.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("find the module: no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,49 @@
+package env
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// dataSets are the folders that DataSet has made, by arguments.
+//
+//nolint:gochecknoglobals // one for the process is what it is for
+var dataSets sync.Map
+
+// DataSet returns a folder with an invented data set of so many ballots, a fifth of them on
+// the largest proposal. Each size is generated once for all tests of the process; nobody
+// may write to the folder.
+func DataSet(tb testing.TB, ballots int) string {
+	tb.Helper()
+	return GeneratedDataSet(tb, "--now", "2026-06-01T00:00:00Z", "--daos", "20", "--proposals", "300",
+		"--ballots", strconv.Itoa(ballots), "--largest", strconv.Itoa(ballots/5))
+}
+
+// GeneratedDataSet is DataSet with the given arguments of `pnyx generate`.
+func GeneratedDataSet(tb testing.TB, args ...string) string {
+	tb.Helper()
+	made, _ := dataSets.LoadOrStore(strings.Join(args, " "), sync.OnceValues(func() (string, error) {
+		parent, err := sharedFolder()
+		if err != nil {
+			return "", err
+		}
+		dir := filepath.Join(parent, fmt.Sprintf("data-%s", strings.Join(args, "_")))
+		if out, status := Run(tb, nil, append(append([]string{"generate"}, args...), dir)...); status != 0 {
+			return "", fmt.Errorf("pnyx generate %v: status %d: %s", args, status, out)
+		}
+		return dir, nil
+	}))
+	generate, ok := made.(func() (string, error))
+	if !ok {
+		tb.Fatalf("got %T, want a function that makes a data set", made)
+	}
+	dir, err := generate()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}

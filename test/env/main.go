@@ -1,0 +1,50 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// Main runs the tests of a package that uses what the process shares: it is the body of
+// their TestMain. After the tests it stops the shared engine, removes the shared folders
+// and makes the checks, of leaked goroutines for instance. It does not return.
+func Main(m *testing.M, checks ...func() error) {
+	QuietRedis()
+	status := m.Run()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	err := errors.Join(StopEngine(ctx), removeSharedFolder())
+	cancel()
+	for _, check := range checks {
+		err = errors.Join(err, check())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// sharedFolder returns a folder that all tests of the process share. Main removes it.
+//
+//nolint:gochecknoglobals // one for the process is what it is for
+var sharedFolder = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pnyx-test-")
+	madeFolder = dir
+	return dir, err
+})
+
+// madeFolder is the shared folder once there is one.
+//
+//nolint:gochecknoglobals // as above
+var madeFolder string
+
+func removeSharedFolder() error {
+	if madeFolder == "" {
+		return nil
+	}
+	return os.RemoveAll(madeFolder)
+}

@@ -1,0 +1,156 @@
+package env
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pnyx/warehouse/engine"
+)
+
+// InternalToken is the token of internal callers in every process that StartPnyx starts.
+const InternalToken = "internal-token-of-the-tests-of-pnyx"
+
+// runTimeout bounds a command that Run runs.
+const runTimeout = 5 * time.Minute
+
+// pnyxPackage is the program under test.
+const pnyxPackage = "pnyx"
+
+// builtPnyx builds the program under test, once in a process.
+//
+//nolint:gochecknoglobals // one for the process is what it is for
+var builtPnyx = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("PNYX_TEST_BINARY"); path != "" { //nolint:forbidigo // it is for tests alone
+		return path, nil
+	}
+	return buildProgram(context.Background(), "pnyx", pnyxPackage)
+})
+
+// Binary is the path of the program under test: PNYX_TEST_BINARY, or else one that is
+// built from the source, without the race detector. It skips the test under -short.
+func Binary(tb testing.TB) string {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs the built program, which -short leaves out")
+	}
+	path, err := builtPnyx()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Long skips a test that takes long, unless PNYX_TEST_LONG is set: `make test-long` sets it.
+func Long(tb testing.TB) {
+	tb.Helper()
+	if !IsLong() {
+		tb.Skip("PNYX_TEST_LONG is not set: make test-long runs the long tests")
+	}
+}
+
+// IsLong reports whether PNYX_TEST_LONG is set, for tests whose sizes depend on it.
+func IsLong() bool {
+	return os.Getenv("PNYX_TEST_LONG") != "" //nolint:forbidigo // it is for tests alone
+}
+
+// Run runs a pnyx command to its end, and returns what it printed and its exit status.
+func Run(tb testing.TB, environ []string, args ...string) (output string, status int) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), runTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, Binary(tb), args...) //nolint:gosec // the program under test
+	command.Env = append(os.Environ(), environ...)
+	text, err := command.CombinedOutput()
+	if command.ProcessState == nil {
+		tb.Fatalf("run pnyx %v: %v", args, err)
+	}
+	return string(text), command.ProcessState.ExitCode()
+}
+
+// MustRun is Run for a command that must succeed.
+func MustRun(tb testing.TB, environ []string, args ...string) (output string) {
+	tb.Helper()
+	output, status := Run(tb, environ, args...)
+	if status != 0 {
+		tb.Fatalf("pnyx %v: status %d: %s", args, status, output)
+	}
+	return output
+}
+
+// Pnyx is a running pnyx process with one of its roles.
+type Pnyx struct {
+	*Process
+
+	// TB is the test that started the process.
+	TB testing.TB
+	// URL is the address of the API, and AdminURL that of metrics and probes.
+	URL, AdminURL string
+	// DataDir is the folder of the embedded warehouse, unless Environ names a server.
+	DataDir string
+	// Environ has the settings of the process. Commands that Run runs with them work on the
+	// same warehouse and the same Redis.
+	Environ []string
+}
+
+// StartPnyx starts pnyx with a role ("serve", "api", …) on free ports, and ends it with the
+// test. It does not wait until the process is ready; see Ready. environ has further
+// settings.
+func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) *Pnyx {
+	tb.Helper()
+	listen, admin := FreeAddress(tb), FreeAddress(tb)
+	p := &Pnyx{TB: tb, URL: "http://" + listen, AdminURL: "http://" + admin, DataDir: dataDir}
+	p.Environ = append([]string{
+		"PNYX_INTERNAL_TOKEN=" + InternalToken, "PNYX_DATA=" + dataDir, "PNYX_LISTEN=" + listen,
+		"PNYX_ADMIN_LISTEN=" + admin, "PNYX_PUBLISH_INTERVAL=100ms",
+		// A busy machine answers late; tests of a slow Redis set shorter limits.
+		"PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
+	}, environ...)
+	p.Process = NewProcess(tb, Binary(tb), p.Environ, args...)
+	p.Start()
+	tb.Cleanup(p.Stop)
+	return p
+}
+
+// AwaitReady waits until the process reports that it is ready.
+func (p *Pnyx) AwaitReady() {
+	p.TB.Helper()
+	Until(p.TB, func() error {
+		if err := p.Err(); err != nil {
+			p.TB.Fatal(err)
+		}
+		status, body, err := Fetch(p.AdminURL + "/readyz")
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("readyz: %d %s", status, body)
+		}
+		return err
+	})
+}
+
+// AwaitProbe waits until a path of the admin listener answers with a status and a text.
+func (p *Pnyx) AwaitProbe(path string, status int, text string) {
+	p.TB.Helper()
+	Until(p.TB, func() error {
+		got, body, err := Fetch(p.AdminURL + path)
+		if err != nil || got != status || !strings.Contains(string(body), text) {
+			return fmt.Errorf("%s: got %d %q %w, want %d %q", path, got, body, err, status, text)
+		}
+		return nil
+	})
+}
+
+// EmbeddedURL is the address of the embedded warehouse that runs in a data folder.
+func EmbeddedURL(tb testing.TB, dataDir string) string {
+	tb.Helper()
+	instance, err := engine.Find(dataDir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return instance.URL("pnyx")
+}

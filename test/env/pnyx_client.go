@@ -1,0 +1,306 @@
+package env
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pnyx/access"
+)
+
+// TimeLayout is the layout of every time in an answer: ISO 8601 in UTC, with milliseconds.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+// Client keeps as many idle connections as concurrent callers of a test use.
+//
+//nolint:gochecknoglobals // connections are reused by all tests of the process
+var Client = &http.Client{
+	Transport: &http.Transport{MaxIdleConnsPerHost: 1000, IdleConnTimeout: 10 * time.Second},
+	Timeout:   patience,
+}
+
+// Response is an answer of the API, or its error, with the headers around it.
+type Response struct {
+	// Status is the HTTP status, Header the HTTP headers.
+	Status int         `json:"-"`
+	Header http.Header `json:"-"`
+	// Data is what the caller gave to be decoded into.
+	Data any `json:"data"`
+	// Meta is empty in an error.
+	Meta Meta `json:"meta"`
+	// Error is empty in an answer.
+	Error struct {
+		// Code is one of the documented error codes.
+		Code string `json:"code"`
+	} `json:"error"`
+}
+
+// Meta is the meta object of an answer.
+type Meta struct {
+	// RequestID identifies the request in logs.
+	RequestID string `json:"requestId"`
+	// GeneratedAt and DataAsOf are times in TimeLayout.
+	GeneratedAt string `json:"generatedAt"`
+	DataAsOf    string `json:"dataAsOf"`
+	// Readiness has the status "ready", "stale" or "notReady".
+	Readiness struct {
+		Status string `json:"status"`
+	} `json:"readiness"`
+	// Page describes one page of a list; it is empty in other answers.
+	Page struct {
+		Limit      int     `json:"limit"`
+		HasMore    bool    `json:"hasMore"`
+		NextCursor *string `json:"nextCursor"`
+	} `json:"page"`
+}
+
+// Check reports what is wrong with the meta object of an answer whose data is ready, or
+// is not.
+func (m Meta) Check(ready bool) error {
+	generated, err := time.Parse(TimeLayout, m.GeneratedAt)
+	asOf, errAsOf := time.Parse(TimeLayout, m.DataAsOf)
+	if err != nil || errAsOf != nil || asOf.After(generated) || m.RequestID == "" || ready != (m.Readiness.Status == "ready") {
+		return fmt.Errorf("got meta %+v, want one of data that is ready: %t", m, ready)
+	}
+	return nil
+}
+
+// Page is one page of a list.
+type Page struct {
+	// Rows are the data of the page, and Meta is its meta object.
+	Rows []json.RawMessage
+	Meta Meta
+	// Next is the cursor of the next page; "" on the last page.
+	Next string
+}
+
+// Fetch sends a GET request as an internal caller and reads the response.
+func Fetch(url string) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set(access.HeaderInternal, InternalToken)
+	response, err := Client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(response.Body)
+	return response.StatusCode, body, err
+}
+
+// Get reads an answer, which must be a success, and decodes its data.
+func (p *Pnyx) Get(path string, data any) {
+	p.TB.Helper()
+	if _, err := p.Read(path, data); err != nil {
+		p.TB.Fatal(err)
+	}
+}
+
+// Ask sends a GET request as an internal caller and decodes the data of the response. Any
+// goroutine may call it.
+func (p *Pnyx) Ask(path string, data any) (r Response, err error) {
+	request, err := http.NewRequest(http.MethodGet, p.URL+path, http.NoBody) //nolint:noctx // Client has a timeout
+	if err != nil {
+		return Response{}, err
+	}
+	request.Header.Set(access.HeaderInternal, InternalToken)
+	response, err := Client.Do(request)
+	if err != nil {
+		return Response{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Response{}, fmt.Errorf("GET %s: %w", path, err)
+	}
+	r.Status, r.Header, r.Data = response.StatusCode, response.Header, data
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Response{}, fmt.Errorf("GET %s: %d %w: %s", path, r.Status, err, text)
+	}
+	return r, nil
+}
+
+// Read is Ask for an answer that must be a success.
+func (p *Pnyx) Read(path string, data any) (Response, error) {
+	r, err := p.Ask(path, data)
+	if err == nil && r.Status != http.StatusOK {
+		err = fmt.Errorf("GET %s: got %d %s, want 200", path, r.Status, r.Error.Code)
+	}
+	return r, err
+}
+
+// Page reads the page at a cursor, the first page for "", and checks its length, its
+// meta.page and its Link header.
+func (p *Pnyx) Page(path string, limit int, cursor string) (Page, error) {
+	address, err := url.Parse(path)
+	if err != nil {
+		return Page{}, err
+	}
+	query := address.Query()
+	query.Set("limit", strconv.Itoa(limit))
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	address.RawQuery = query.Encode()
+	var page Page
+	r, err := p.Read(address.String(), &page.Rows)
+	if err != nil {
+		return Page{}, err
+	}
+	page.Meta = r.Meta
+	meta := r.Meta.Page
+	switch {
+	case page.Rows == nil, meta.Limit != limit, len(page.Rows) > limit, meta.HasMore != (meta.NextCursor != nil),
+		meta.HasMore && len(page.Rows) < limit, cursor != "" && len(page.Rows) == 0:
+		return Page{}, fmt.Errorf("GET %s: got %d rows with meta.page %+v", address, len(page.Rows), meta)
+	case meta.HasMore:
+		page.Next = *meta.NextCursor
+		query.Set("cursor", page.Next)
+	}
+	return page, checkLink(address.Path, query, meta.HasMore, r.Header.Get("Link"))
+}
+
+// checkLink compares a Link header with the address of the next page. The header leaves
+// out parameters with their default value.
+func checkLink(path string, query url.Values, more bool, link string) error {
+	if !more && link == "" {
+		return nil
+	}
+	address, found := strings.CutSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`)
+	next, err := url.Parse(address)
+	if err != nil || !found || !more || next.Path != path || next.Query().Get("cursor") != query.Get("cursor") ||
+		!isSubset(next.Query(), query) {
+		return fmt.Errorf("got Link %q, want %s?%s if there is a next page (%t): %w",
+			link, path, query.Encode(), more, err)
+	}
+	return nil
+}
+
+// isSubset reports whether other has all parameters of query.
+func isSubset(query, other url.Values) bool {
+	for name := range query {
+		if !other.Has(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// Walk reads a list to its end, by pages of limit rows. Every page must be ready.
+func (p *Pnyx) Walk(path string, limit int) (rows []json.RawMessage, err error) {
+	for cursor, last := "", false; !last; {
+		page, err := p.Page(path, limit, cursor)
+		if err = cmp.Or(err, page.Meta.Check(true)); err != nil {
+			return rows, err
+		}
+		rows = append(rows, page.Rows...)
+		cursor, last = page.Next, page.Next == ""
+	}
+	return rows, nil
+}
+
+// CheckList walks a list and compares its rows, field by field.
+func (p *Pnyx) CheckList(path string, limit int, want []json.RawMessage) error {
+	got, err := p.Walk(path, limit)
+	if err != nil {
+		return err
+	}
+	for n := range max(len(got), len(want)) {
+		if n >= len(got) || n >= len(want) || !SameJSON(got[n], want[n]) {
+			return fmt.Errorf("%s by pages of %d: got %d rows, want %d; row %d differs (-want +got):\n%s", path, limit,
+				len(got), len(want), n, DiffJSON(rowAt(want, n), rowAt(got, n)))
+		}
+	}
+	return nil
+}
+
+func rowAt(rows []json.RawMessage, n int) any {
+	if n >= len(rows) {
+		return "no row"
+	}
+	return rows[n]
+}
+
+// Metric reads the value of a metric without labels, or of one series written out with its
+// labels; 0 while the admin listener does not answer.
+func (p *Pnyx) Metric(series string) float64 {
+	p.TB.Helper()
+	_, body, err := Fetch(p.AdminURL + "/metrics")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(body)) {
+		if value, found := strings.CutPrefix(line, series+" "); found {
+			number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				p.TB.Fatalf("metric %s: %v", series, err)
+			}
+			return number
+		}
+	}
+	return 0
+}
+
+// AwaitPublished waits until everything that is committed by now is published.
+func (p *Pnyx) AwaitPublished() {
+	p.TB.Helper()
+	now := float64(time.Now().UnixMilli()) / 1000
+	Until(p.TB, func() error {
+		through := p.Metric("pnyx_publish_sealed_through_timestamp_seconds")
+		if unsettled := p.Metric("pnyx_publish_unsettled_daos"); through <= now || unsettled > 0 {
+			return fmt.Errorf("published through %.3f, want %.3f; %v DAOs unsettled", through, now, unsettled)
+		}
+		return nil
+	})
+}
+
+// Concurrently runs jobs 0 to n-1 on a number of goroutines, and reports their errors to
+// the test: the first ten, and how many more there are.
+func Concurrently(tb testing.TB, goroutines, n int, job func(n int) error) {
+	tb.Helper()
+	queue, errs := make(chan int), make(chan error, n)
+	var wait sync.WaitGroup
+	for range goroutines {
+		wait.Go(func() {
+			for n := range queue {
+				errs <- job(n)
+			}
+		})
+	}
+	for n := range n {
+		queue <- n
+	}
+	close(queue)
+	wait.Wait()
+	close(errs)
+	const shown = 10
+	wrong := 0
+	for err := range errs {
+		if err == nil {
+			continue
+		}
+		if wrong++; wrong <= shown {
+			tb.Error(err)
+		}
+	}
+	if wrong > shown {
+		tb.Errorf("%d of %d jobs have errors, %d more than shown", wrong, n, wrong-shown)
+	}
+}
+
+// FillConcurrency is the number of goroutines that ask a node for pages on demand: as many
+// as it fills pages concurrently.
+const FillConcurrency = 4

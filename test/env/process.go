@@ -1,0 +1,153 @@
+package env
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a program that a test starts, observes and ends. It runs in a process group
+// of its own, and ends with the test at the latest. Its methods belong to the goroutine of
+// the test, except Exited and Output.
+type Process struct {
+	// Output is what the program has printed so far, on both streams.
+	Output *Buffer
+
+	tb      testing.TB
+	path    string
+	args    []string
+	environ []string
+	command *exec.Cmd
+	exited  chan struct{}
+}
+
+// NewProcess prepares a program with an environment besides that of the test. Start starts
+// it; the end of tb kills what still runs, and logs the output of a failed test.
+func NewProcess(tb testing.TB, path string, environ []string, args ...string) *Process {
+	tb.Helper()
+	p := &Process{Output: &Buffer{}, tb: tb, path: path, args: args, environ: environ}
+	tb.Cleanup(func() {
+		p.Kill()
+		if tb.Failed() {
+			tb.Logf("output of %s %v:\n%s", path, args, p.Output)
+		}
+	})
+	return p
+}
+
+// Start runs the program, again after it has ended. The output of all runs is kept.
+func (p *Process) Start() {
+	p.tb.Helper()
+	if err := p.start(); err != nil {
+		p.tb.Fatal(err)
+	}
+}
+
+func (p *Process) start() error {
+	command := exec.Command(p.path, p.args...) //nolint:noctx,gosec // Kill ends it; tests name their programs
+	command.Env = append(os.Environ(), p.environ...)
+	command.Stdout, command.Stderr = p.Output, p.Output
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.path, err)
+	}
+	exited := make(chan struct{})
+	p.command, p.exited = command, exited
+	go func() {
+		defer close(exited)
+		_ = command.Wait() // ExitCode reports how it ended
+	}()
+	return nil
+}
+
+// Exited is closed when the program has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Err reports that the program has ended, with what it printed; nil while it runs.
+func (p *Process) Err() error {
+	select {
+	case <-p.exited:
+		return fmt.Errorf("%s has ended: %s\n%s", p.path, p.command.ProcessState, p.Output)
+	default:
+		return nil
+	}
+}
+
+// PID is the process id of the program.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// ExitCode is the exit status of a program that has ended; -1 after a signal.
+func (p *Process) ExitCode() int {
+	<-p.exited
+	return p.command.ProcessState.ExitCode()
+}
+
+// Signal sends a signal to the program, and none to its children. A program that has ended
+// gets none.
+func (p *Process) Signal(signal syscall.Signal) {
+	_ = p.command.Process.Signal(signal) // it may have ended
+}
+
+// Pause suspends the program until Resume: its connections stay open, without answers.
+func (p *Process) Pause() { p.Signal(syscall.SIGSTOP) }
+
+// Resume continues the program after Pause.
+func (p *Process) Resume() { p.Signal(syscall.SIGCONT) }
+
+// Stop ends the program with SIGTERM and waits until it has ended. The test fails if that
+// takes longer than patience.
+func (p *Process) Stop() {
+	p.tb.Helper()
+	p.Signal(syscall.SIGTERM)
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-p.exited:
+	case <-limit.C:
+		p.Kill()
+		p.tb.Errorf("%s did not end within %s of SIGTERM", p.path, patience)
+	}
+}
+
+// Kill ends the program and its children with SIGKILL, and waits for the program.
+func (p *Process) Kill() {
+	if p.command == nil {
+		return
+	}
+	_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL) // it may have ended
+	<-p.exited
+}
+
+// RSS is the resident memory of the program, in bytes.
+func (p *Process) RSS() (int64, error) {
+	path := fmt.Sprintf("/proc/%d/statm", p.PID())
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		return 0, fmt.Errorf("parse %s: %w", path, err)
+	}
+	return resident * int64(os.Getpagesize()), nil
+}
+
+// Program is the path of a program in PATH. Without the program, the test is skipped, or
+// fails if the environment variable required is set.
+func Program(tb testing.TB, name, required string) string {
+	tb.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) || os.Getenv(required) != "" { //nolint:forbidigo // it is for tests alone
+		tb.Fatal(err)
+	}
+	tb.Skip(err)
+	return ""
+}

@@ -1,0 +1,48 @@
+// Package recount_test computes from upstream's own files, in exact decimals and by the
+// written rules alone, what the service must answer, and asks a running service. No code of
+// the service takes part in the counting.
+//
+// PNYX_TEST_REAL_DATA names a folder of real upstream data. Without it, the tests of real
+// data are skipped, and the others use generated data.
+package recount_test
+
+import (
+	"os"
+	"testing"
+
+	"pnyx/test/env"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }
+
+const (
+	goodSpace    = `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`
+	goodProposal = `{"id":"0xp","space":{"id":"a.eth"},"author":"0xA","type":"single-choice","title":"T","choices":["For","Against"],"state":"closed"}`
+)
+
+// realData is the folder of real upstream data; without one the test is skipped.
+func realData(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("PNYX_TEST_REAL_DATA")
+	if dir == "" {
+		t.Skip("PNYX_TEST_REAL_DATA is not set: it names a folder of real upstream data")
+	}
+	env.RequireEngine(t)
+	return dir
+}
+
+// startEmpty runs a service over an empty warehouse, and waits until it is ready. Requests
+// may take long: what is asked is what the answers are, not how soon they come.
+func startEmpty(t *testing.T) *env.Pnyx {
+	t.Helper()
+	env.RequireEngine(t)
+	p := env.StartPnyx(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=15s"}, "serve")
+	p.AwaitReady()
+	return p
+}
+
+// concurrently runs jobs, as many at once as the service fills pages.
+func concurrently(t *testing.T, jobs []func() error) {
+	t.Helper()
+	env.Concurrently(t, env.FillConcurrency, len(jobs), func(n int) error { return jobs[n]() })
+}
