@@ -20,28 +20,28 @@ const (
 var (
 	// ErrUnauthorized is a token that is malformed, unknown, expired or revoked.
 	ErrUnauthorized = errors.New("the token is not valid")
-	// ErrUnknowable is a token that may be valid, while the tokens cannot be had.
-	ErrUnknowable = errors.New("the tokens are not available")
+	// ErrTokensUnavailable is a token that may be valid, while the tokens cannot be had.
+	ErrTokensUnavailable = errors.New("the tokens are not available")
 )
 
-// Record is what the nodes know of a partner token.
-type Record struct {
+// Token is what the nodes know of a partner token.
+type Token struct {
 	ID   string         `msgpack:"i"`
 	Plan ratelimit.Plan `msgpack:"p"`
 	// Limits replaces those of the plan, where it is set.
 	Limits *ratelimit.Limits `msgpack:"l,omitempty"`
 	Scopes []Scope           `msgpack:"s"`
-	// Verifier is that of the token, and Previous that of the one before its rotation,
+	// Hash is that of the token, and Previous that of the one before its rotation,
 	// which is good until PreviousUntil.
-	Verifier      Verifier   `msgpack:"v"`
-	Previous      Verifier   `msgpack:"o"`
+	Hash          TokenHash  `msgpack:"v"`
+	PreviousHash  TokenHash  `msgpack:"o"`
 	PreviousUntil time.Time  `msgpack:"u"`
 	CreatedAt     time.Time  `msgpack:"c"`
 	ExpiresAt     *time.Time `msgpack:"e,omitempty"`
 }
 
-// LimitsInForce returns the limits that hold for the token.
-func (r *Record) LimitsInForce() ratelimit.Limits {
+// EffectiveLimits returns the limits that hold for the token.
+func (r *Token) EffectiveLimits() ratelimit.Limits {
 	if r.Limits != nil {
 		return *r.Limits
 	}
@@ -50,9 +50,9 @@ func (r *Record) LimitsInForce() ratelimit.Limits {
 
 // accepts says whether a verifier is the token's at a moment. It takes the same
 // time whatever it finds.
-func (r *Record) accepts(v Verifier, now time.Time) bool {
-	current := r.Verifier.equal(v)
-	previous := r.Previous.equal(v) && now.Before(r.PreviousUntil)
+func (r *Token) accepts(v TokenHash, now time.Time) bool {
+	current := r.Hash.equal(v)
+	previous := r.PreviousHash.equal(v) && now.Before(r.PreviousUntil)
 	expired := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)
 	return (current || previous) && !expired
 }

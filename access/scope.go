@@ -48,20 +48,20 @@ func (s Scope) opens(needed Scope) bool {
 
 // Caller is somebody with a valid token.
 type Caller struct {
-	*Record
+	*Token
 
 	// Scopes are those in force: of the record, and v2's for tokens from before it.
 	Scopes []Scope
 }
 
-// May says whether the caller has a right.
-func (c *Caller) May(needed Scope) bool {
+// HasScope says whether the caller has a right.
+func (c *Caller) HasScope(needed Scope) bool {
 	return slices.ContainsFunc(c.Scopes, func(s Scope) bool { return s.opens(needed) })
 }
 
 // scopesInForce adds all of v2 to a token of v1 that was issued before v2 was
 // launched, once it is.
-func scopesInForce(r *Record, launchedAt, now time.Time) []Scope {
+func scopesInForce(r *Token, launchedAt, now time.Time) []Scope {
 	launched := !launchedAt.IsZero() && !now.Before(launchedAt)
 	ofV1 := slices.ContainsFunc(r.Scopes, func(s Scope) bool { return strings.HasPrefix(string(s), "v1:") })
 	if !launched || !ofV1 || !r.CreatedAt.Before(launchedAt) || slices.Contains(r.Scopes, V2All) {

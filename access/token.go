@@ -24,22 +24,22 @@ const (
 	base62Decimal = 62
 )
 
-// Verifier is the SHA-256 of a token: enough to know it again, and 256 random bits
+// Hash is the SHA-256 of a token: enough to know it again, and 256 random bits
 // away from telling it.
-type Verifier [sha256.Size]byte
+type TokenHash [sha256.Size]byte
 
-// VerifierOf returns the verifier of a token.
-func VerifierOf(token string) Verifier {
+// HashToken returns the verifier of a token.
+func HashToken(token string) TokenHash {
 	return sha256.Sum256([]byte(token))
 }
 
 // equal compares in constant time. No token has the zero verifier.
-func (v Verifier) equal(other Verifier) bool {
+func (v TokenHash) equal(other TokenHash) bool {
 	return subtle.ConstantTimeCompare(v[:], other[:]) == 1
 }
 
-// NewID returns the id of a new record.
-func NewID() string {
+// NewTokenID returns the id of a new record.
+func NewTokenID() string {
 	var id strings.Builder
 	for range idDigits {
 		digit, err := rand.Int(rand.Reader, big.NewInt(base62Decimal))
@@ -51,8 +51,8 @@ func NewID() string {
 	return id.String()
 }
 
-// NewToken returns a new token for a record: the only time that it is seen.
-func NewToken(id string) string {
+// GenerateToken returns a new token for a record: the only time that it is seen.
+func GenerateToken(id string) string {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
 	text := tokenPrefix + id + "_" + digits(new(big.Int).SetBytes(secret), secretDigits)

@@ -12,8 +12,8 @@ func TestATokenNamesItsRecord(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 1000 {
-		id := access.NewID()
-		token := access.NewToken(id)
+		id := access.NewTokenID()
+		token := access.GenerateToken(id)
 		if got, err := access.ParseToken(token); err != nil || got != id {
 			t.Fatalf("parse %s: got %q, %v, want %q", token, got, err, id)
 		}
@@ -26,7 +26,7 @@ func TestATokenNamesItsRecord(t *testing.T) {
 
 func TestAMistypedTokenIsMalformed(t *testing.T) {
 	t.Parallel()
-	token := access.NewToken(access.NewID())
+	token := access.GenerateToken(access.NewTokenID())
 	for i := range token {
 		for _, other := range []byte{'0', 'z', '_', ' ', 0, 0xff} {
 			if token[i] == other {
@@ -55,7 +55,7 @@ func wantMalformed(t *testing.T, token string) {
 
 func FuzzParseToken(f *testing.F) {
 	f.Add("")
-	f.Add(access.NewToken("000000000000"))
+	f.Add(access.GenerateToken("000000000000"))
 	f.Fuzz(func(t *testing.T, token string) {
 		id, err := access.ParseToken(token)
 		if err == nil && !strings.HasPrefix(token, "pnyx_"+id+"_") {
@@ -83,7 +83,7 @@ func TestScopesOpenWhatTheySay(t *testing.T) {
 		caller := access.Caller{Scopes: parsed}
 		var got []string
 		for _, scope := range []access.Scope{access.V2Standard, access.V2Plus} {
-			if caller.May(scope) {
+			if caller.HasScope(scope) {
 				got = append(got, strings.TrimPrefix(string(scope), "v2:paid:"))
 			}
 		}
@@ -101,7 +101,7 @@ func TestScopesOpenWhatTheySay(t *testing.T) {
 func TestInternalTokensOneOrTwo(t *testing.T) {
 	t.Parallel()
 	const one, two = "one-internal-token-of-the-tests-1", "two-internal-tokens-of-the-tests"
-	nobody, both := access.NewInternal(nil), access.NewInternal([]string{one, two})
+	nobody, both := access.NewInternalTokens(nil), access.NewInternalTokens([]string{one, two})
 	for _, token := range []string{"", one, two, "x"} {
 		if nobody.Accepts(token) {
 			t.Errorf("without a setting %q is accepted", token)

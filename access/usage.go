@@ -28,13 +28,13 @@ type Usage struct {
 	// TokenID is empty for those who pay for each request.
 	TokenID string `msgpack:"t"`
 	// Day is a date, UTC.
-	Day   string `msgpack:"d"`
-	Route string `msgpack:"r"`
-	Tally `msgpack:"n"`
+	Day      string `msgpack:"d"`
+	Route    string `msgpack:"r"`
+	Counters `msgpack:"n"`
 }
 
-// Tally is how often something happened.
-type Tally struct {
+// Counters is how often something happened.
+type Counters struct {
 	Requests    uint64 `msgpack:"q"`
 	OK          uint64 `msgpack:"o"`
 	NotModified uint64 `msgpack:"m"`
@@ -60,8 +60,8 @@ func DecodeUsage(value string) (Usage, error) {
 	return u, nil
 }
 
-// Answer is one answer to be counted.
-type Answer struct {
+// Response is one answer to be counted.
+type Response struct {
 	TokenID string
 	Route   string
 	Status  int
@@ -92,7 +92,7 @@ func NewMeter(store *cache.Store, logger *slog.Logger) *Meter {
 }
 
 // Count counts an answer.
-func (m *Meter) Count(a Answer, now time.Time) {
+func (m *Meter) Count(a Response, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	field := m.fieldOf(a, now)
@@ -114,7 +114,7 @@ const secondsADay = 24 * 60 * 60
 
 // fieldOf returns the name of the count that an answer belongs to, and makes sure
 // that there is one.
-func (m *Meter) fieldOf(a Answer, now time.Time) string {
+func (m *Meter) fieldOf(a Response, now time.Time) string {
 	if day := now.Unix() / secondsADay; day != m.today.number || m.today.fields == nil {
 		m.today = today{day, map[counted]string{}}
 	}
@@ -131,7 +131,7 @@ func (m *Meter) fieldOf(a Answer, now time.Time) string {
 	return field
 }
 
-func (t *Tally) add(a Answer) {
+func (t *Counters) add(a Response) {
 	t.Requests++
 	t.Bytes += uint64(a.Bytes) //nolint:gosec // a length
 	switch {
@@ -168,9 +168,9 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 }
 
-// WriteAgain writes everything down at the next writing: Redis may have lost what
+// RewriteAll writes everything down at the next writing: Redis may have lost what
 // was written last.
-func (m *Meter) WriteAgain() {
+func (m *Meter) RewriteAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for field := range m.counts {
@@ -185,7 +185,7 @@ func (m *Meter) write(ctx context.Context) {
 		if len(counts) == 0 {
 			return
 		}
-		if err := m.store.PutCounts(ctx, counts); err != nil {
+		if err := m.store.WriteCounters(ctx, counts); err != nil {
 			m.putBack(counts)
 			m.logger.LogAttrs(ctx, slog.LevelWarn, "usage is written down later", slog.Any("error", err))
 			return
@@ -193,16 +193,16 @@ func (m *Meter) write(ctx context.Context) {
 	}
 }
 
-func (m *Meter) take() []cache.Count {
+func (m *Meter) take() []cache.UsageCounter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var counts []cache.Count
+	var counts []cache.UsageCounter
 	for field := range m.changed {
 		value, err := msgpack.Marshal(m.counts[field])
 		if err != nil {
 			panic(err) // it holds numbers and texts
 		}
-		counts = append(counts, cache.Count{Field: field, Value: string(value)})
+		counts = append(counts, cache.UsageCounter{Field: field, Value: string(value)})
 		delete(m.changed, field)
 		if len(counts) == writeAtOnce {
 			break
@@ -211,7 +211,7 @@ func (m *Meter) take() []cache.Count {
 	return counts
 }
 
-func (m *Meter) putBack(counts []cache.Count) {
+func (m *Meter) putBack(counts []cache.UsageCounter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, count := range counts {
@@ -239,7 +239,7 @@ type MonthUsage struct {
 
 // DayUsage is what a token was used for on one route in one day.
 type DayUsage struct {
-	Day   string `msgpack:"d"`
-	Route string `msgpack:"r"`
-	Tally `msgpack:"n"`
+	Day      string `msgpack:"d"`
+	Route    string `msgpack:"r"`
+	Counters `msgpack:"n"`
 }

@@ -71,7 +71,7 @@ func (a *API) authenticate(c *fiber.Ctx, route *Route) *requestState {
 		}
 	}
 	if token := c.Get(access.HeaderToken); token != "" {
-		p.caller, p.refusal = a.tokens.Identify(token, p.now)
+		p.caller, p.refusal = a.tokens.Authenticate(token, p.now)
 	}
 	return p
 }
@@ -93,7 +93,7 @@ func (a *API) authorize(c *fiber.Ctx, p *requestState, values Values) error {
 	case p.caller == nil:
 		return a.authorizePayment(c, p, values)
 	}
-	if needed := p.route.scope(); !p.caller.May(needed) {
+	if needed := p.route.scope(); !p.caller.HasScope(needed) {
 		return forbidden(needed, p.caller.Scopes)
 	}
 	return a.limitToken(c, p)
@@ -133,7 +133,7 @@ func (a *API) limitIP(c *fiber.Ctx, p *requestState) error {
 func (a *API) limitToken(c *fiber.Ctx, p *requestState) error {
 	now := p.now
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
-		Caller: p.caller.ID, Limits: p.caller.LimitsInForce(), Bucket: ratelimit.Bucket(p.route.Bucket()),
+		Caller: p.caller.ID, Limits: p.caller.EffectiveLimits(), Bucket: ratelimit.Bucket(p.route.Bucket()),
 		Plan: p.caller.Plan,
 	}, now)
 	p.grant, p.now = &grant, a.now()
@@ -158,7 +158,7 @@ func (a *API) finishAccounting(c *fiber.Ctx) {
 	if p.grant != nil && p.grant.Allowed() {
 		charged = status == http.StatusOK && isGet
 		if !charged {
-			a.limiter.GiveBack(c.UserContext(), p.grant)
+			a.limiter.Refund(c.UserContext(), p.grant)
 		}
 	}
 	a.setLimitHeaders(c, p)
@@ -168,7 +168,7 @@ func (a *API) finishAccounting(c *fiber.Ctx) {
 	if p.caller == nil || p.internal || p.route.Tier == Free && !p.route.TokenOnly {
 		return
 	}
-	counted := access.Answer{TokenID: p.caller.ID, Route: p.route.ID, Status: status, Charged: charged}
+	counted := access.Response{TokenID: p.caller.ID, Route: p.route.ID, Status: status, Charged: charged}
 	if isGet {
 		counted.Bytes = len(c.Response().Body()) + p.delegatedBytes
 	}
@@ -177,7 +177,7 @@ func (a *API) finishAccounting(c *fiber.Ctx) {
 
 // credentialError is the error of credentials that are not valid, or cannot be told to be.
 func credentialError(cause error) *Error {
-	if errors.Is(cause, access.ErrUnknowable) {
+	if errors.Is(cause, access.ErrTokensUnavailable) {
 		return unavailable(cause)
 	}
 	return &Error{

@@ -20,18 +20,18 @@ import (
 var detailPath = "/v2/proposals/" + string(countedKey)
 
 // partner returns the record of a token, and the token.
-func partner(plan ratelimit.Plan, scopes ...access.Scope) (access.Record, string) {
-	id := access.NewID()
-	token := access.NewToken(id)
-	return access.Record{
-		ID: id, Plan: plan, Scopes: scopes, Verifier: access.VerifierOf(token), CreatedAt: noon.AddDate(-1, 0, 0),
+func partner(plan ratelimit.Plan, scopes ...access.Scope) (access.Token, string) {
+	id := access.NewTokenID()
+	token := access.GenerateToken(id)
+	return access.Token{
+		ID: id, Plan: plan, Scopes: scopes, Hash: access.HashToken(token), CreatedAt: noon.AddDate(-1, 0, 0),
 	}, token
 }
 
 // publishTokens publishes records, as a worker does.
-func (t *node) publishTokens(records ...access.Record) {
+func (t *node) publishTokens(records ...access.Token) {
 	t.Helper()
-	encoded, err := access.EncodeRecords(records)
+	encoded, err := access.EncodeTokens(records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func (t *node) publishTokens(records ...access.Record) {
 
 // admits publishes records and waits until the node knows them, and that there are no
 // others.
-func (t *node) admits(token string, records ...access.Record) {
+func (t *node) admits(token string, records ...access.Token) {
 	t.Helper()
 	t.publishTokens(records...)
 	env.Until(t, func() error {
@@ -50,7 +50,7 @@ func (t *node) admits(token string, records ...access.Record) {
 		if got.status == http.StatusUnauthorized || got.status == http.StatusServiceUnavailable {
 			return fmt.Errorf("the token is not known: got %d", got.status)
 		}
-		stranger := access.NewToken(access.NewID())
+		stranger := access.GenerateToken(access.NewTokenID())
 		if got := t.askWith(http.MethodHead, "/v2/meta/usage", stranger); got.status != http.StatusUnauthorized {
 			return fmt.Errorf("another token: got %d", got.status)
 		}
@@ -77,8 +77,8 @@ func TestPaidRoutesWantCredentials(t *testing.T) {
 	}
 	for name, header := range map[string]http.Header{
 		"malformed":      {access.HeaderToken: {"pnyx_1"}},
-		"unknown":        {access.HeaderToken: {access.NewToken(access.NewID())}},
-		"wrong":          {access.HeaderToken: {access.NewToken(record.ID)}},
+		"unknown":        {access.HeaderToken: {access.GenerateToken(access.NewTokenID())}},
+		"wrong":          {access.HeaderToken: {access.GenerateToken(record.ID)}},
 		"internal":       {access.HeaderInternal: {"internal-token-of-nobody-whatsoever-at-all"}},
 		"wrong internal": {access.HeaderInternal: {"x"}, access.HeaderToken: {token}},
 	} {
@@ -114,7 +114,7 @@ func TestABadTokenOnAFreeRouteIsIgnored(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, header := range []http.Header{
-		{access.HeaderToken: {"pnyx_1"}}, {access.HeaderToken: {access.NewToken(access.NewID())}}, {access.HeaderInternal: {"x"}},
+		{access.HeaderToken: {"pnyx_1"}}, {access.HeaderToken: {access.GenerateToken(access.NewTokenID())}}, {access.HeaderInternal: {"x"}},
 	} {
 		if got := n.askAs(http.MethodGet, "/v2/daos", header); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Cache-Control"), "public,") {
 			t.Errorf("%v: got %d %v, want an answer for everyone", header, got.status, got.header)
@@ -128,7 +128,7 @@ func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
 	record, token := partner(ratelimit.Custom, access.V2All)
 	n.admits(token, record)
 	env.FlushRedis(t, env.RedisClient(t, n.redisURL))
-	unknown := access.NewToken(access.NewID())
+	unknown := access.GenerateToken(access.NewTokenID())
 	env.Until(n, func() error {
 		got := n.askWith(http.MethodGet, detailPath, unknown)
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
@@ -231,7 +231,7 @@ func TestUsageIsOfTheTokenThatAsks(t *testing.T) {
 	n.admits(token, record, other)
 	n.wantFailure(n.askAs(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
 	n.wantFailure(n.ask(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
-	for token, want := range map[string]access.Record{token: record, otherToken: other} {
+	for token, want := range map[string]access.Token{token: record, otherToken: other} {
 		for range 2 {
 			got := n.askWith(http.MethodGet, "/v2/meta/usage", token)
 			if got.status != http.StatusOK || !strings.Contains(got.body, `"tokenId":"`+want.ID+`","plan":"`+string(want.Plan)+`"`) ||

@@ -49,10 +49,10 @@ type Options struct {
 	// LocalBytes bounds the node's own copies of hot answers.
 	LocalBytes uint64
 	// Tokens, Internal, Limiter and Addresses say who may ask, and how much.
-	Tokens    *access.Directory
-	Internal  access.Internal
+	Tokens    *access.TokenCache
+	Internal  access.InternalTokens
 	Limiter   *ratelimit.Limiter
-	Addresses *ratelimit.Addresses
+	Addresses *ratelimit.IPLimiter
 	// Meter counts what partners have asked.
 	Meter *access.Meter
 	// Payments takes payments for single requests; nil when none are taken.
@@ -75,10 +75,10 @@ type API struct {
 	pages       *pages
 	local       *localCopies
 	parseCache  *parseCache
-	tokens      *access.Directory
-	internal    access.Internal
+	tokens      *access.TokenCache
+	internal    access.InternalTokens
 	limiter     *ratelimit.Limiter
-	addresses   *ratelimit.Addresses
+	addresses   *ratelimit.IPLimiter
 	// freePolicy is the policy of free routes, as a header has it; empty for none.
 	freePolicy   string
 	meter        *access.Meter
@@ -119,7 +119,7 @@ func New(o Options) *API {
 	}
 	a.local = newLocalCopies(o.LocalBytes)
 	a.publication.changed = a.local.drop
-	a.publication.republished = a.meter.WriteAgain
+	a.publication.republished = a.meter.RewriteAll
 	a.parseCache = newParseCache()
 	a.pages = newPages(o, a.publication)
 	a.publication.measure(o.Metrics)
@@ -162,7 +162,7 @@ func (a *API) Watch(ctx context.Context) {
 
 // Ready says whether everything was published at least once, or why not.
 func (a *API) Ready(ctx context.Context) error {
-	if _, err := a.store.Published(ctx); err != nil {
+	if _, err := a.store.PublicationState(ctx); err != nil {
 		return fmt.Errorf("nothing is published yet: %w", err)
 	}
 	if a.publication.latest.Load() == nil {

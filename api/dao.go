@@ -63,15 +63,15 @@ const daoPageTries = 3
 // directory beside what is published, the warehouse holds no DAO at all.
 func (a *API) daoPage(
 	ctx context.Context, filter cache.DAOFilter, after string, limit int,
-) (cache.DirectoryPage, error) {
-	before, err := a.store.Published(ctx)
+) (cache.DAOIndexPage, error) {
+	before, err := a.store.PublicationState(ctx)
 	for range daoPageTries {
 		if err != nil {
-			return cache.DirectoryPage{}, err
+			return cache.DAOIndexPage{}, err
 		}
 		listed, failed := a.store.DAOPage(ctx, filter, after, limit)
-		var now cache.Published
-		now, err = a.store.Published(ctx)
+		var now cache.PublicationState
+		now, err = a.store.PublicationState(ctx)
 		switch {
 		case err != nil || now.Revision != before.Revision:
 			before = now
@@ -81,17 +81,17 @@ func (a *API) daoPage(
 			return listed, failed
 		}
 	}
-	return cache.DirectoryPage{}, cmp.Or(err, errUnsettled)
+	return cache.DAOIndexPage{}, cmp.Or(err, errUnsettled)
 }
 
 // errUnsettled is a directory that was published anew at every try.
 var errUnsettled = errors.New("publications come too fast to read the directory")
 
-func emptyDirectory(published cache.Published) cache.DirectoryPage {
-	return cache.DirectoryPage{
+func emptyDirectory(published cache.PublicationState) cache.DAOIndexPage {
+	return cache.DAOIndexPage{
 		View: cache.View{
 			Revision: published.Revision, Readiness: governance.Ready,
-			DataAsOf: governance.Timestamp(published.SealedThrough / 1000),
+			DataAsOf: governance.Timestamp(published.CommittedThrough / 1000),
 		},
 		Items: []governance.DAOListItem{},
 	}

@@ -49,7 +49,7 @@ func newPages(o Options, publication *publicationWatcher) *pages {
 
 // run listens for fills that are done, until ctx ends.
 func (p *pages) run(ctx context.Context) {
-	p.store.FillsDone(ctx, func(key cache.Key, failed bool) {
+	p.store.SubscribeFills(ctx, func(key cache.Key, failed bool) {
 		p.mu.Lock()
 		done := p.waiting[key]
 		p.mu.Unlock()
@@ -148,8 +148,8 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 	defer p.unregister(r.Key())
 	wanted := cache.Fill{Page: r, Trace: p.tracer.Parcel(ctx)}
 	deadline, _ := ctx.Deadline()
-	wanted.Until = governance.TimestampOf(deadline)
-	if err := p.store.AskFill(ctx, wanted); err != nil {
+	wanted.Deadline = governance.TimestampOf(deadline)
+	if err := p.store.EnqueueFill(ctx, wanted); err != nil {
 		return cache.View{}, unavailable(err)
 	}
 	ticker := time.NewTicker(lookAgainEvery)
@@ -171,7 +171,7 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 		case failed:
 			return cache.View{}, unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
-			_ = p.store.AskFill(ctx, wanted) // if it cannot be asked for again, it was once
+			_ = p.store.EnqueueFill(ctx, wanted) // if it cannot be asked for again, it was once
 		}
 	}
 }

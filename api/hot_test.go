@@ -27,7 +27,7 @@ const hotPath = "/v2/daos/uniswap"
 
 // hotNode is a node without a socket, whose tokens are known and whose answers are
 // at hand.
-func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
+func hotNode(tb testing.TB, tokens ...access.Token) fasthttp.RequestHandler {
 	tb.Helper()
 	url := env.EmbeddedRedis(tb)
 	store, err := cache.Open(url, soon)
@@ -56,7 +56,7 @@ func hotNode(tb testing.TB, tokens ...access.Record) fasthttp.RequestHandler {
 }
 
 // publishHot publishes what hot requests ask for.
-func publishHot(tb testing.TB, store *cache.Store, tokens []access.Record) {
+func publishHot(tb testing.TB, store *cache.Store, tokens []access.Token) {
 	tb.Helper()
 	writer := store.NewWriter(1)
 	for key, payload := range map[cache.Key]any{
@@ -70,7 +70,7 @@ func publishHot(tb testing.TB, store *cache.Store, tokens []access.Record) {
 			tb.Fatal(err)
 		}
 	}
-	encoded, err := access.EncodeRecords(tokens)
+	encoded, err := access.EncodeTokens(tokens)
 	if err == nil {
 		err = errors.Join(writer.Flush(tb.Context()), store.SetTokens(tb.Context(), 1, encoded))
 	}
@@ -81,7 +81,7 @@ func publishHot(tb testing.TB, store *cache.Store, tokens []access.Record) {
 	if err := lease.Acquire(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	state := cache.Published{Revision: 1, HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte(cursorKey)}
+	state := cache.PublicationState{Revision: 1, HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte(cursorKey)}
 	if err := setPublished(tb.Context(), lease, state); err != nil {
 		tb.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (a *API) page(ctx context.Context, request cache.PageRequest, missing *Erro
 	if err != nil || !view.Absent {
 		return view, from, err
 	}
-	if _, err := a.store.Published(ctx); err != nil {
+	if _, err := a.store.PublicationState(ctx); err != nil {
 		return cache.View{}, "", unavailable(err)
 	}
 	if view, from, err = a.pages.page(ctx, request); err == nil && view.Absent {

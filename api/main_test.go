@@ -143,10 +143,10 @@ func (s settings) openDoors(tb testing.TB, o *api.Options) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { pipeline.Close() })
-	o.Tokens = access.NewDirectory(o.Store, s.launchedAt)
-	o.Internal = access.NewInternal([]string{internalToken})
+	o.Tokens = access.NewTokenCache(o.Store, s.launchedAt)
+	o.Internal = access.NewInternalTokens([]string{internalToken})
 	o.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: o.Logger, Metrics: o.Metrics})
-	o.Addresses = ratelimit.NewAddresses(s.freeRate, s.trusted, o.Metrics)
+	o.Addresses = ratelimit.NewIPLimiter(s.freeRate, s.trusted, o.Metrics)
 	o.Meter = access.NewMeter(o.Store, o.Logger)
 }
 

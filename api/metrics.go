@@ -136,7 +136,7 @@ func (m *metrics) count(r *routeMetrics, v *accessRecord) {
 
 // measure tells an operator what the node knows of publication.
 func (w *publicationWatcher) measure(registerer prometheus.Registerer) {
-	gauge := func(name, help string, seconds func(*cache.Published) float64) {
+	gauge := func(name, help string, seconds func(*cache.PublicationState) float64) {
 		telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 			if latest := w.latest.Load(); latest != nil {
 				return seconds(latest)
@@ -146,8 +146,8 @@ func (w *publicationWatcher) measure(registerer prometheus.Registerer) {
 	}
 	gauge("pnyx_served_through_timestamp_seconds",
 		"Everything sealed until then is published, as far as this node knows; 0 before the first publication.",
-		func(p *cache.Published) float64 { return float64(p.SealedThrough) / 1e6 })
+		func(p *cache.PublicationState) float64 { return float64(p.CommittedThrough) / 1e6 })
 	gauge("pnyx_served_heartbeat_timestamp_seconds",
 		"When a worker last gave a sign of life to this node; 0 for never.",
-		func(p *cache.Published) float64 { return float64(p.HeartbeatAt.Time().UnixMilli()) / 1000 })
+		func(p *cache.PublicationState) float64 { return float64(p.HeartbeatAt.Time().UnixMilli()) / 1000 })
 }

@@ -72,7 +72,7 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 
 func (a *API) isTrusted(c *fiber.Ctx) bool {
 	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // the connection is fasthttp's to know
-	return a.addresses.Trusts(peer) || a.internal.Accepts(c.Get(access.HeaderInternal))
+	return a.addresses.TrustsProxy(peer) || a.internal.Accepts(c.Get(access.HeaderInternal))
 }
 
 // attributes tells a trace what a request was and what became of it.

@@ -15,11 +15,11 @@ import (
 )
 
 // purchasedAnswer returns the answer that the payment of a request has bought before.
-func (p *requestState) purchasedAnswer() (x402.Answer, bool) {
+func (p *requestState) purchasedAnswer() (x402.Response, bool) {
 	if p.charge == nil {
-		return x402.Answer{}, false
+		return x402.Response{}, false
 	}
-	return p.charge.First()
+	return p.charge.StoredResponse()
 }
 
 // authorizePayment lets a request in that pays for itself. HEAD gets the challenge that
@@ -72,7 +72,7 @@ func (a *API) settlePayment(c *fiber.Ctx, p *requestState) error {
 	if p.charge == nil || c.Response().StatusCode() != http.StatusOK {
 		return nil
 	}
-	bought := x402.Answer{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
+	bought := x402.Response{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
 	if link := c.GetRespHeader(fiber.HeaderLink); link != "" {
 		bought.Header[fiber.HeaderLink] = strings.Clone(link)
 	}
@@ -87,7 +87,7 @@ func (a *API) settlePayment(c *fiber.Ctx, p *requestState) error {
 }
 
 // replayAnswer sends what the payment has bought before.
-func (a *API) replayAnswer(c *fiber.Ctx, p *requestState, first x402.Answer) error {
+func (a *API) replayAnswer(c *fiber.Ctx, p *requestState, first x402.Response) error {
 	for name, value := range first.Header {
 		c.Set(name, value)
 	}

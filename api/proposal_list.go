@@ -56,7 +56,7 @@ func window(values Values) (from, to *governance.Timestamp) {
 
 func (a *API) resolveProposal(ctx context.Context, values Values) (answer, error) {
 	view, from, err := a.page(ctx, cache.PageRequest{
-		Kind: cache.ResolvePage, Limit: cache.MostCandidates,
+		Kind: cache.ResolvePage, Limit: cache.MaxCandidates,
 		Filter: cache.Filter{
 			DAOID: values.text("daoId"), Provider: values.text("provider"),
 			URL: governance.CanonicalURL(values.text("url")), Title: governance.FoldTitle(values.text("title")),

@@ -159,7 +159,7 @@ func TestResolveAsksForTheOneSpellingOfWhatIsGiven(t *testing.T) {
 		"externalId=0XAB&daoId=d&provider=snapshot": {ExternalID: "0xab", DAOID: "d", Provider: "snapshot"},
 	} {
 		n := newNode(t)
-		n.writePages(candidates, cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MostCandidates, Filter: filter})
+		n.writePages(candidates, cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: filter})
 		for limit, want := range map[string]int{"": 2, "&limit=1": 1} {
 			got := n.wantSuccess("/v2/proposals/resolve?" + query + limit)
 			var data governance.Resolution
@@ -171,7 +171,7 @@ func TestResolveAsksForTheOneSpellingOfWhatIsGiven(t *testing.T) {
 	}
 	n := newNode(t)
 	n.writePages([]governance.ProposalCandidate{}, cache.PageRequest{
-		Kind: cache.ResolvePage, Limit: cache.MostCandidates, Filter: cache.Filter{Title: "nothing"},
+		Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: cache.Filter{Title: "nothing"},
 	})
 	if got := string(n.wantSuccess("/v2/proposals/resolve?title=nothing").Data); got != `{"candidates":[]}` {
 		t.Errorf("got %s, want an empty array", got)

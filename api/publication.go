@@ -19,7 +19,7 @@ const pollInterval = 500 * time.Millisecond
 type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
-	latest     atomic.Pointer[cache.Published]
+	latest     atomic.Pointer[cache.PublicationState]
 	// changed is called whenever something newer is published, and renewed when
 	// everything was published anew, because Redis lost something.
 	changed, republished func()
@@ -36,7 +36,7 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	listening.Go(func() {
-		w.store.Announced(ctx, func() {
+		w.store.Subscribe(ctx, func() {
 			w.changed() // also when it was not the publication itself, but a list beside it
 			select {
 			case announced <- struct{}{}:
@@ -47,12 +47,12 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		if published, err := w.store.Published(ctx); err == nil {
+		if published, err := w.store.PublicationState(ctx); err == nil {
 			before := w.latest.Swap(&published)
 			if before == nil || before.Revision != published.Revision {
 				w.changed()
 			}
-			if before != nil && before.Whole != published.Whole {
+			if before != nil && before.LastFullRevision != published.LastFullRevision {
 				w.republished()
 			}
 		}
@@ -99,7 +99,7 @@ func (w *publicationWatcher) cursorKey(ctx context.Context) ([]byte, error) {
 	if latest := w.latest.Load(); latest != nil {
 		return latest.CursorKey, nil
 	}
-	published, err := w.store.Published(ctx)
+	published, err := w.store.PublicationState(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -113,13 +113,13 @@ func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Err
 	v, err := a.store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
 		a.metrics.misses.Inc()
-		if _, err := a.store.Published(ctx); err != nil {
+		if _, err := a.store.PublicationState(ctx); err != nil {
 			return cache.View{}, unavailable(err)
 		}
 		v, err = a.store.View(ctx, key)
 	}
 	switch {
-	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrBroken):
+	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrCorrupt):
 		return cache.View{}, missing
 	case err == nil:
 		if err = v.Decode(payload); err == nil {
@@ -128,7 +128,7 @@ func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Err
 	}
 	// A view that is withheld would be the same again.
 	if errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrWithheld) {
-		_ = a.store.AskRenewal(ctx) // the next who finds it asks again
+		_ = a.store.RequestRepublish(ctx) // the next who finds it asks again
 	}
 	return cache.View{}, unavailable(err)
 }

@@ -158,8 +158,8 @@ func TestWhatIsMissingIsNotFoundOnlyWhenEverythingIsPublished(t *testing.T) {
 func TestAWarehouseWithoutDAOsHasAnEmptyList(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{unpublished: true})
-	n.setPublished(cache.Published{
-		Revision: 7, SealedThrough: noon.Add(-time.Minute).UnixMicro(), HeartbeatAt: governance.TimestampOf(noon), CursorKey: []byte(cursorKey),
+	n.setPublished(cache.PublicationState{
+		Revision: 7, CommittedThrough: noon.Add(-time.Minute).UnixMicro(), HeartbeatAt: governance.TimestampOf(noon), CursorKey: []byte(cursorKey),
 	})
 	n.waitWatched()
 	got := n.wantSuccess("/v2/daos?limit=3&hasVoteData=true")
@@ -203,7 +203,7 @@ func TestAPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "no detail"})
 	n.wantUnavailable("/v2/daos/uniswap")
-	if asked, err := n.store.RenewalAsked(t.Context()); err != nil || !asked {
+	if asked, err := n.store.RepublishRequested(t.Context()); err != nil || !asked {
 		t.Errorf("got %t, %v, want it to be asked for again", asked, err)
 	}
 }
@@ -213,7 +213,7 @@ func TestAViewThatIsWithheldIsUnavailableAndNotAskedForAgain(t *testing.T) {
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "withheld"})
 	n.wantUnavailable("/v2/daos/uniswap")
-	if asked, err := n.store.RenewalAsked(t.Context()); err != nil || asked {
+	if asked, err := n.store.RepublishRequested(t.Context()); err != nil || asked {
 		t.Errorf("got %t, %v, want nothing to be asked for", asked, err)
 	}
 }

@@ -217,7 +217,7 @@ func Routes() []Route {
 				{Name: "externalId", Kind: Text, Description: "The id in the upstream system; the case of a 0x… id does not matter.", Example: "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"},
 				{Name: "daoId", Kind: Text, Description: "Only proposals of this DAO.", Example: "uniswap"},
 				{Name: "provider", Kind: Text, Description: "Only proposals from this upstream system.", Example: string(governance.Snapshot)},
-				{Name: "limit", Kind: Integer, Default: "5", Min: 1, Max: cache.MostCandidates, Description: "Candidates at the most."},
+				{Name: "limit", Kind: Integer, Default: "5", Min: 1, Max: cache.MaxCandidates, Description: "Candidates at the most."},
 			},
 			check:   checkOneOf("url", "title", "externalId"),
 			Returns: governance.Resolution{},

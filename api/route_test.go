@@ -180,7 +180,7 @@ func newHandler(f *testing.F) fasthttp.RequestHandler {
 	}
 	f.Cleanup(func() { store.Close() })
 	lease := store.NewLease(soon)
-	if err := errors.Join(lease.Acquire(f.Context()), setPublished(f.Context(), lease, cache.Published{Revision: 1})); err != nil {
+	if err := errors.Join(lease.Acquire(f.Context()), setPublished(f.Context(), lease, cache.PublicationState{Revision: 1})); err != nil {
 		f.Fatal(err)
 	}
 	options := api.Options{

@@ -48,8 +48,8 @@ func (t *node) publishSamples() {
 	t.writePage(eventRequest(nil), eventRows())
 	t.writePage(signalRequest(nil), signalRows())
 	t.publishTokens()
-	t.setPublished(cache.Published{
-		Revision: 1, SealedThrough: noon.UnixMicro(),
+	t.setPublished(cache.PublicationState{
+		Revision: 1, CommittedThrough: noon.UnixMicro(),
 		HeartbeatAt: governance.TimestampOf(noon.Add(-time.Second)), CursorKey: []byte(cursorKey),
 	})
 }
@@ -87,7 +87,7 @@ func (t *node) writeDAOs(revision uint64, rows ...governance.DAOListItem) {
 	}
 }
 
-func (t *node) setPublished(state cache.Published) {
+func (t *node) setPublished(state cache.PublicationState) {
 	t.Helper()
 	lease := t.store.NewLease(time.Hour)
 	if err := lease.Acquire(t.Context()); err != nil {
@@ -235,10 +235,10 @@ func uncountedSummary() governance.VoteSummary {
 }
 
 // setPublished publishes as a worker does that has published everything.
-func setPublished(ctx context.Context, lease *cache.Lease, p cache.Published) error {
-	token, err := lease.BeginPublished(ctx)
+func setPublished(ctx context.Context, lease *cache.Lease, p cache.PublicationState) error {
+	token, err := lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
 	}
-	return lease.SetPublished(ctx, p, token)
+	return lease.SetPublicationState(ctx, p, token)
 }

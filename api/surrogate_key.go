@@ -28,7 +28,7 @@ func surrogateKeysOf(values Values) surrogateKeys {
 
 func pricingTags(Values) []cache.Tag { return []cache.Tag{cache.PricingTag} }
 
-func directoryTags(Values) []cache.Tag { return []cache.Tag{cache.DirectoryTag} }
+func directoryTags(Values) []cache.Tag { return []cache.Tag{cache.DAOIndexTag} }
 
 func daoTags(v Values) []cache.Tag { return []cache.Tag{cache.DAOTag(v.text("daoId"))} }
 

@@ -59,7 +59,7 @@ type dayUsage struct {
 // usage answers GET /v2/meta/usage.
 func (a *API) usage(ctx context.Context, _ Values) (answer, error) {
 	caller, now := requestStateOf(ctx).caller, a.now()
-	limits, month := caller.LimitsInForce(), ratelimit.MonthOf(now)
+	limits, month := caller.EffectiveLimits(), ratelimit.MonthOf(now)
 	used, err := a.store.QuotaUsed(ctx, caller.ID, month.String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return answer{}, unavailable(err)
@@ -85,7 +85,7 @@ func (a *API) usage(ctx context.Context, _ Values) (answer, error) {
 
 // bucketOf says where a bucket stands.
 func (a *API) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) bucketUsage {
-	rate, stands := r.Limits.Rate(r.Bucket), a.limiter.Look(ctx, r, now)
+	rate, stands := r.Limits.Rate(r.Bucket), a.limiter.Peek(ctx, r, now)
 	return bucketUsage{
 		Bucket: r.Bucket, PerMinute: strconv.Itoa(rate.PerMinute), Limit: strconv.Itoa(rate.Burst),
 		Used: strconv.Itoa(rate.Burst - stands.Remaining), Remaining: strconv.Itoa(stands.Remaining),

@@ -17,8 +17,8 @@ import (
 var (
 	// ErrMiss is a key without a value, or with one that does not decode.
 	ErrMiss = errors.New("not in the cache")
-	// ErrBroken goes with the ErrMiss of a value that does not decode.
-	ErrBroken = errors.New("value does not decode")
+	// ErrCorrupt goes with the ErrMiss of a value that does not decode.
+	ErrCorrupt = errors.New("value does not decode")
 	// ErrUnavailable is a Redis that does not answer in time.
 	ErrUnavailable = errors.New("cache is unavailable")
 )

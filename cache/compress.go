@@ -40,11 +40,11 @@ func decompress(kept []byte) ([]byte, error) {
 	}
 	size, err := s2.DecodedLen(kept[1:])
 	if err != nil || size > mostCompressed {
-		return nil, fmt.Errorf("%w: it says that %d bytes are compressed in it", ErrBroken, size)
+		return nil, fmt.Errorf("%w: it says that %d bytes are compressed in it", ErrCorrupt, size)
 	}
 	content, err := s2.Decode(nil, kept[1:])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return content, nil
 }

@@ -29,9 +29,9 @@ var (
 )
 
 const (
-	// MostQueuedFills bounds the queue. At 20 ms a fill and four at a time it is
+	// MaxQueuedFills bounds the queue. At 20 ms a fill and four at a time it is
 	// worth two and a half seconds of waiting: callers have patience for no more.
-	MostQueuedFills = 500
+	MaxQueuedFills = 500
 	// pendingFor is how long a request stays pending without a sign of life from the
 	// worker that has it.
 	pendingFor = 2 * time.Second
@@ -44,12 +44,12 @@ const (
 // Fill is a request for a page.
 type Fill struct {
 	Page PageRequest `msgpack:"p"`
-	// Until is when those who asked will have given up.
-	Until governance.Timestamp `msgpack:"u"`
-	// AskedAt is when it was queued, and Trace the trace that it belongs to; empty for
+	// Deadline is when those who asked will have given up.
+	Deadline governance.Timestamp `msgpack:"u"`
+	// EnqueuedAt is when it was queued, and Trace the trace that it belongs to; empty for
 	// none.
-	AskedAt governance.Timestamp `msgpack:"a,omitempty"`
-	Trace   string               `msgpack:"t,omitempty"`
+	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
+	Trace      string               `msgpack:"t,omitempty"`
 }
 
 // askFill queues a request unless it is pending or the queue is full: 1, 0 or -1.
@@ -62,20 +62,20 @@ redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
 redis.call('RPUSH', KEYS[1], ARGV[3])
 return 1`)
 
-// AskFill asks for a page, unless somebody already has. The error is ErrQueueFull
+// EnqueueFill asks for a page, unless somebody already has. The error is ErrQueueFull
 // or ErrUnavailable.
-func (s *Store) AskFill(ctx context.Context, f Fill) error {
+func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	f.AskedAt = governance.TimestampOf(time.Now())
+	f.EnqueuedAt = governance.TimestampOf(time.Now())
 	request, err := msgpack.Marshal(&f)
 	if err != nil {
 		return fmt.Errorf("encode a request for a fill: %w", err)
 	}
 	// A request waits in the queue for as long as there is somebody to wait for it.
-	pending := max(pendingFor, time.Until(f.Until.Time()))
+	pending := max(pendingFor, time.Until(f.Deadline.Time()))
 	asked, err := askFill.Run(ctx, s.client, []string{string(fillQueueKey), string(pendingKey(f.Page.Key()))},
-		MostQueuedFills, pending.Milliseconds(), request).Int()
+		MaxQueuedFills, pending.Milliseconds(), request).Int()
 	if err != nil {
 		return readError(err)
 	}
@@ -85,17 +85,17 @@ func (s *Store) AskFill(ctx context.Context, f Fill) error {
 	return nil
 }
 
-// End is one of the two of the queue of fills.
-type End string
+// QueueEnd is one of the two of the queue of fills.
+type QueueEnd string
 
 // The ends: whoever has waited longest, and whoever came last.
 const (
-	Oldest End = "oldest"
-	Newest End = "newest"
+	Oldest QueueEnd = "oldest"
+	Newest QueueEnd = "newest"
 )
 
-// TakeFill waits a while for a request. The error is ErrNoFill or ErrUnavailable.
-func (s *Store) TakeFill(ctx context.Context, end End, while time.Duration) (Fill, error) {
+// DequeueFill waits a while for a request. The error is ErrNoFill or ErrUnavailable.
+func (s *Store) DequeueFill(ctx context.Context, end QueueEnd, while time.Duration) (Fill, error) {
 	take := s.client.BLPop
 	if end == Newest {
 		take = s.client.BRPop
@@ -111,16 +111,16 @@ func (s *Store) TakeFill(ctx context.Context, end End, while time.Duration) (Fil
 	if err := msgpack.Unmarshal([]byte(taken[1]), &f); err != nil {
 		return Fill{}, fmt.Errorf("%w: a request does not decode: %w", ErrNoFill, err)
 	}
-	return f, s.KeepFill(ctx, f)
+	return f, s.HeartbeatFill(ctx, f)
 }
 
-// KeepFill says that a worker is still at a request.
-func (s *Store) KeepFill(ctx context.Context, f Fill) error {
+// HeartbeatFill says that a worker is still at a request.
+func (s *Store) HeartbeatFill(ctx context.Context, f Fill) error {
 	return readError(s.client.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingFor).Err())
 }
 
-// QueuedFills returns how many requests wait.
-func (s *Store) QueuedFills(ctx context.Context) (int64, error) {
+// FillQueueLength returns how many requests wait.
+func (s *Store) FillQueueLength(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	queued, err := s.client.LLen(ctx, string(fillQueueKey)).Result()
@@ -152,9 +152,9 @@ func (s *Store) SetPage(ctx context.Context, r PageRequest, v View) error {
 	return readError(err)
 }
 
-// FinishFill tells everyone who waits that a request is done: the page is there,
+// CompleteFill tells everyone who waits that a request is done: the page is there,
 // or failed says that it will not be.
-func (s *Store) FinishFill(ctx context.Context, f Fill, failed bool) error {
+func (s *Store) CompleteFill(ctx context.Context, f Fill, failed bool) error {
 	key := f.Page.Key()
 	message := string(key)
 	if failed {
@@ -171,9 +171,9 @@ func (s *Store) FinishFill(ctx context.Context, f Fill, failed bool) error {
 // failedMessage begins the message about a fill that failed.
 const failedMessage = "!"
 
-// FillsDone calls done for every fill that ends, until ctx ends. Messages may be
+// SubscribeFills calls done for every fill that ends, until ctx ends. Messages may be
 // lost while the connection is: those who wait have to look themselves now and then.
-func (s *Store) FillsDone(ctx context.Context, done func(key Key, failed bool)) {
+func (s *Store) SubscribeFills(ctx context.Context, done func(key Key, failed bool)) {
 	subscription := s.client.Subscribe(ctx, string(fillDoneChannel))
 	defer subscription.Close()
 	messages := subscription.Channel()

@@ -13,18 +13,18 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 	store := openEmbedded(t)
 	for _, voter := range []string{"first", "second", "third"} {
 		wanted := cache.Fill{
-			Page:  cache.PageRequest{Kind: cache.ProfilePage, Subject: voter, Limit: cache.ShortPage},
-			Until: governance.TimestampOf(time.Now().Add(time.Minute)),
+			Page:     cache.PageRequest{Kind: cache.ProfilePage, Subject: voter, Limit: cache.ShortPage},
+			Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
 		}
-		if err := store.AskFill(t.Context(), wanted); err != nil {
+		if err := store.EnqueueFill(t.Context(), wanted); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, c := range []struct {
-		end  cache.End
+		end  cache.QueueEnd
 		want string
 	}{{cache.Newest, "third"}, {cache.Oldest, "first"}, {cache.Oldest, "second"}} {
-		got, err := store.TakeFill(t.Context(), c.end, time.Second)
+		got, err := store.DequeueFill(t.Context(), c.end, time.Second)
 		if err != nil || got.Page.Subject != c.want {
 			t.Errorf("the %s: got %s (%v), want %s", c.end, got.Page.Subject, err, c.want)
 		}

@@ -57,23 +57,23 @@ func operationOf(command string) operation {
 	return opOther
 }
 
-// trouble is a kind of error of Redis.
-type trouble string
+// errorClass is a kind of error of Redis.
+type errorClass string
 
 const (
-	troubleTimeout trouble = "timeout"
-	troublePool    trouble = "pool" // every connection is in use
-	troubleNetwork trouble = "network"
-	troubleServer  trouble = "server" // it answers, with an error
+	troubleTimeout errorClass = "timeout"
+	troublePool    errorClass = "pool" // every connection is in use
+	troubleNetwork errorClass = "network"
+	troubleServer  errorClass = "server" // it answers, with an error
 )
 
-func troubles() []trouble {
-	return []trouble{troubleTimeout, troublePool, troubleNetwork, troubleServer}
+func troubles() []errorClass {
+	return []errorClass{troubleTimeout, troublePool, troubleNetwork, troubleServer}
 }
 
 // troubleOf sorts errors; empty for what is none. A key without a value is an answer,
 // and who gives up has not been failed by Redis.
-func troubleOf(err error) trouble {
+func troubleOf(err error) errorClass {
 	var timeout net.Error
 	var answered redis.Error
 	switch {
@@ -115,7 +115,7 @@ func instrument(client redis.UniversalClient, i Instruments) {
 type measure struct {
 	tracer   *telemetry.Tracer
 	duration map[operation]prometheus.Observer
-	errors   map[operation]map[trouble]prometheus.Counter
+	errors   map[operation]map[errorClass]prometheus.Counter
 }
 
 func newMeasure(i Instruments) *measure {
@@ -126,11 +126,11 @@ func newMeasure(i Instruments) *measure {
 		Name: "pnyx_redis_errors_total", Help: "Conversations with Redis that failed, by client, operation and reason: timeout, pool, network, server.",
 	}, []string{"client", "operation", "reason"}))
 	m := &measure{
-		tracer: i.Tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[trouble]prometheus.Counter{},
+		tracer: i.Tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
 	}
 	for _, op := range operations() {
 		m.duration[op] = duration.WithLabelValues(i.Client, string(op))
-		m.errors[op] = map[trouble]prometheus.Counter{}
+		m.errors[op] = map[errorClass]prometheus.Counter{}
 		for _, reason := range troubles() {
 			m.errors[op][reason] = failures.WithLabelValues(i.Client, string(op), string(reason))
 		}

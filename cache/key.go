@@ -98,8 +98,8 @@ func QuotaKey(caller, month string) Key {
 	return Key(namespace + "{limit:" + caller + "}:month:" + month)
 }
 
-// markKey names the mark of a proposal's or DAO's pages.
-func markKey(kind PageKind, subject string) Key {
+// versionKey names the mark of a proposal's or DAO's pages.
+func versionKey(kind PageKind, subject string) Key {
 	return Key(namespace + "mark:" + string(kind) + ":" + subject)
 }
 

@@ -57,7 +57,7 @@ func keyFamilies() []keyFamily {
 		},
 		{[]Key{UsageKey("TOKEN")}, "the month of a token", "worker", never},
 		{
-			[]Key{markKey("KIND", "SUBJECT")},
+			[]Key{versionKey("KIND", "SUBJECT")},
 			"at which revision pages were last changed; of a list, those of one DAO, or without subject of all",
 			"publication", removed,
 		},
@@ -75,7 +75,7 @@ func keyFamilies() []keyFamily {
 		{[]Key{publishingKey}, "a token while everything is published", "leader", never},
 		{[]Key{outdatedChannel}, "channel: something was published", "leader", ""},
 		{[]Key{renewalKey}, "a view did not decode: everything is to be published again", "API nodes, leader", spoken(renewalEvery)},
-		{[]Key{fillQueueKey}, fmt.Sprintf("pages that are asked for, %d at the most", MostQueuedFills), "API nodes", "as they are taken"},
+		{[]Key{fillQueueKey}, fmt.Sprintf("pages that are asked for, %d at the most", MaxQueuedFills), "API nodes", "as they are taken"},
 		{[]Key{pendingKey("PAGE")}, "who is at a page", "API nodes, fillers", "when the page is there; else after " + spoken(pendingFor) + ", or the caller's patience"},
 		{[]Key{fillDoneChannel}, "channel: a page is there", "fillers", ""},
 		{[]Key{tokensKey}, "all valid tokens", "worker, `pnyx token`", never},

@@ -17,8 +17,8 @@ func namedKeys(parameter string) map[string]cache.Key {
 		"vote summary": cache.VoteSummaryKey(governance.ProposalKey(parameter)),
 		"timeline":     cache.TimelineKey(parameter, governance.VotesCast),
 		"ballots":      cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.Key(),
-		"ballots mark": cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.MarkKey(),
-		"voters mark":  cache.PageRequest{Kind: cache.VoterPage, Subject: parameter}.MarkKey(),
+		"ballots mark": cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.VersionKey(),
+		"voters mark":  cache.PageRequest{Kind: cache.VoterPage, Subject: parameter}.VersionKey(),
 		"pending":      cache.PendingKey(cache.Key(parameter)),
 	}
 }

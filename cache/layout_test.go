@@ -21,7 +21,7 @@ var updateLayout = flag.Bool("update-layout", false, "write down the present lay
 // from each other during an update.
 func stored() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[cache.View](), reflect.TypeFor[cache.Published](), reflect.TypeFor[cache.Fill](),
+		reflect.TypeFor[cache.View](), reflect.TypeFor[cache.PublicationState](), reflect.TypeFor[cache.Fill](),
 		reflect.TypeFor[cache.ProposalRow](), reflect.TypeFor[governance.Payment](),
 		reflect.TypeFor[governance.DataStatus](), reflect.TypeFor[governance.DAOListItem](),
 		reflect.TypeFor[governance.DAODetail](), reflect.TypeFor[governance.Timeline](),

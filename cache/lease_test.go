@@ -70,35 +70,35 @@ func leaseExpires(t *bench) {
 
 func loserPublishesNothing(t *bench) {
 	first, second := t.store.NewLease(time.Hour), t.store.NewLease(time.Hour)
-	if err := setPublished(t.Context(), first, cache.Published{Revision: 1}); !errors.Is(err, cache.ErrNotLeader) {
+	if err := setPublished(t.Context(), first, cache.PublicationState{Revision: 1}); !errors.Is(err, cache.ErrNotLeader) {
 		t.Errorf("before the lease: got %v, want %v", err, cache.ErrNotLeader)
 	}
 	t.wantAcquire("first", first, nil)
-	if err := setPublished(t.Context(), first, cache.Published{Revision: 2}); err != nil {
+	if err := setPublished(t.Context(), first, cache.PublicationState{Revision: 2}); err != nil {
 		t.Errorf("with the lease: %v", err)
 	}
 	if err := t.raw.Del(t.Context(), string(cache.LeaseKey)).Err(); err != nil { // as when it ends
 		t.Fatal(err)
 	}
 	t.wantAcquire("second", second, nil)
-	if err := setPublished(t.Context(), first, cache.Published{Revision: 3}); !errors.Is(err, cache.ErrNotLeader) {
+	if err := setPublished(t.Context(), first, cache.PublicationState{Revision: 3}); !errors.Is(err, cache.ErrNotLeader) {
 		t.Errorf("after the lease: got %v, want %v", err, cache.ErrNotLeader)
 	}
-	if got, err := t.store.Published(t.Context()); err != nil || got.Revision != 2 {
+	if got, err := t.store.PublicationState(t.Context()); err != nil || got.Revision != 2 {
 		t.Errorf("published: got revision %d, %v, want 2", got.Revision, err)
 	}
 }
 
 func publishedRoundTrip(t *bench) {
-	want := cache.Published{
-		Revision: 1709210096007123, SealedThrough: 1709210096007120, HeartbeatAt: 1709210096008, CursorKey: []byte("0123456789abcdef"),
+	want := cache.PublicationState{
+		Revision: 1709210096007123, CommittedThrough: 1709210096007120, HeartbeatAt: 1709210096008, CursorKey: []byte("0123456789abcdef"),
 	}
 	lease := t.store.NewLease(time.Hour)
 	t.wantAcquire("worker", lease, nil)
 	if err := setPublished(t.Context(), lease, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := t.store.Published(t.Context())
+	got, err := t.store.PublicationState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func publishedRoundTrip(t *bench) {
 
 func flushedIsUnpublished(t *bench) {
 	check := func(when string) error {
-		_, err := t.store.Published(t.Context())
+		_, err := t.store.PublicationState(t.Context())
 		if !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrUnavailable) {
 			return fmt.Errorf("%s: got %w, want %w", when, err, cache.ErrMiss)
 		}
@@ -120,14 +120,14 @@ func flushedIsUnpublished(t *bench) {
 	}
 	lease := t.store.NewLease(time.Hour)
 	t.wantAcquire("worker", lease, nil)
-	if err := setPublished(t.Context(), lease, cache.Published{Revision: 1}); err != nil {
+	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}); err != nil {
 		t.Fatal(err)
 	}
 	env.FlushRedis(t, t.raw)
 	if err := check("after a flush"); err != nil {
 		t.Error(err)
 	}
-	if err := setPublished(t.Context(), lease, cache.Published{Revision: 2}); !errors.Is(err, cache.ErrNotLeader) {
+	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 2}); !errors.Is(err, cache.ErrNotLeader) {
 		t.Errorf("the lease went with the flush: got %v, want %v", err, cache.ErrNotLeader)
 	}
 	t.wantAcquire("worker, after a flush", lease, nil)
@@ -136,17 +136,17 @@ func flushedIsUnpublished(t *bench) {
 func brokenPublishedIsMiss(t *bench) {
 	for name, value := range brokenValues() {
 		t.set(cache.PublishedKey, value)
-		if got, err := t.store.Published(t.Context()); !errors.Is(err, cache.ErrMiss) {
+		if got, err := t.store.PublicationState(t.Context()); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: got %+v, %v, want %v", name, got, err, cache.ErrMiss)
 		}
 	}
 }
 
 // setPublished publishes as a worker does that has published everything.
-func setPublished(ctx context.Context, lease *cache.Lease, p cache.Published) error {
-	token, err := lease.BeginPublished(ctx)
+func setPublished(ctx context.Context, lease *cache.Lease, p cache.PublicationState) error {
+	token, err := lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
 	}
-	return lease.SetPublished(ctx, p, token)
+	return lease.SetPublicationState(ctx, p, token)
 }

@@ -37,8 +37,8 @@ func (s *Store) QueuedPayments(ctx context.Context, most int) ([]LedgerEntry, er
 	return entries, nil
 }
 
-// UnqueuePayments takes entries that are in the ledger off the queue.
-func (s *Store) UnqueuePayments(ctx context.Context, entries []LedgerEntry) error {
+// DequeuePayments takes entries that are in the ledger off the queue.
+func (s *Store) DequeuePayments(ctx context.Context, entries []LedgerEntry) error {
 	ids := make([]string, len(entries))
 	for i, entry := range entries {
 		ids[i] = entry.ID
@@ -52,9 +52,9 @@ func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
 	return there == 1, readError(err)
 }
 
-// UnrestorePayments says that payments of the ledger may be missing. None is taken
+// RequirePaymentRestore says that payments of the ledger may be missing. None is taken
 // until they are restored.
-func (s *Store) UnrestorePayments(ctx context.Context) error {
+func (s *Store) RequirePaymentRestore(ctx context.Context) error {
 	return readError(s.client.Del(ctx, string(paymentRestoredKey)).Err())
 }
 

@@ -46,7 +46,7 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 		"ping":      func() error { return store.Ping(t.Context()) },
 		"view":      func() error { _, err := store.View(t.Context(), cache.DAODetailKey("a")); return err },
 		"page":      func() error { _, err := store.DAOPage(t.Context(), cache.DAOFilter{}, "", 1); return err },
-		"published": func() error { _, err := store.Published(t.Context()); return err },
+		"published": func() error { _, err := store.PublicationState(t.Context()); return err },
 		"acquire":   func() error { return bounded(store.NewLease(time.Second).Acquire) },
 		"release":   func() error { return bounded(store.NewLease(time.Second).Release) },
 		"write": func() error {
@@ -136,7 +136,7 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 		t.setView(1, cache.DAODetailKey("a"), "text")
 		t.setDAOs(1, governance.DAOListItem{DAOID: "a"})
 		t.wantIDs(cache.DAOFilter{}, "a")
-		if err := setPublished(t.Context(), lease, cache.Published{Revision: 1}); err != nil {
+		if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}); err != nil {
 			t.Error(err)
 		}
 	}

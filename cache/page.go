@@ -40,8 +40,8 @@ func PageKinds() []PageKind {
 // pages are made from, and the marks of these pages after.
 const ProposalRows PageKind = "proposal-rows"
 
-// MostCandidates is how many candidates a ResolvePage holds.
-const MostCandidates = 20
+// MaxCandidates is how many candidates a ResolvePage holds.
+const MaxCandidates = 20
 
 // Orders of a BallotPage.
 const (
@@ -138,17 +138,17 @@ func (r PageRequest) Key() Key {
 		r.Filter.digest())
 }
 
-// MarkKey returns the name of the mark that says which revision the page is to be
+// VersionKey returns the name of the mark that says which revision the page is to be
 // made at; it is empty for the pages of a voter, whom many publications touch. Lists
 // have a mark for each DAO, and one for all of them together.
-func (r PageRequest) MarkKey() Key {
+func (r PageRequest) VersionKey() Key {
 	switch r.Kind {
 	case BallotPage, VoterPage:
-		return markKey(r.Kind, r.Subject)
+		return versionKey(r.Kind, r.Subject)
 	case ProposalPage, TopicPage, EventPage, SignalPage:
-		return markKey(r.Kind, r.Filter.DAOID)
+		return versionKey(r.Kind, r.Filter.DAOID)
 	case ResolvePage:
-		return markKey(ProposalPage, r.Filter.DAOID)
+		return versionKey(ProposalPage, r.Filter.DAOID)
 	case ProfilePage, HistoryPage, ProposalRows:
 	}
 	return ""

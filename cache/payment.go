@@ -23,15 +23,15 @@ var (
 	// it is new or was flushed: a payment that was used could not be told from a
 	// fresh one.
 	ErrNotRestored = errors.New("the payments are not restored yet")
-	// ErrNotHeld is a payment whose lease has passed to another.
-	ErrNotHeld = errors.New("the payment is being worked on by another")
+	// ErrPaymentLeased is a payment whose lease has passed to another.
+	ErrPaymentLeased = errors.New("the payment is being worked on by another")
 )
 
 // paymentKeptFor is how long a payment is remembered after it has run out.
 const paymentKeptFor = 10 * time.Minute
 
 // Payments have no expiry, lest a Redis that is full evicts them: a payer who repeats
-// a request would be refused. Their ends are listed, and ForgetEndedPayments keeps to
+// a request would be refused. Their ends are listed, and DeleteExpiredPayments keeps to
 // the list.
 
 // paidAnswerKeptFor is how long the answer to a payment is kept. Those who ask
@@ -70,8 +70,8 @@ return {1}`)
 type PaymentLease struct {
 	// Owner is whoever works on it: a name that nobody else has.
 	Owner string
-	// For is how long the lease lasts by itself.
-	For time.Duration
+	// TTL is how long the lease lasts by itself.
+	TTL time.Duration
 }
 
 // ClaimPayment claims a payment for its request. It returns the payment as it is
@@ -90,7 +90,7 @@ func (s *Store) ClaimPayment(
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentRestoredKey), string(paymentEndsKey),
 	}
 	result, err := claimPayment.Run(ctx, s.client, keys,
-		lease.Owner, lease.For.Milliseconds(), value, endOf(p), p.ID).Slice()
+		lease.Owner, lease.TTL.Milliseconds(), value, endOf(p), p.ID).Slice()
 	if err != nil {
 		return governance.Payment{}, false, readError(err)
 	}
@@ -121,17 +121,17 @@ end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return '' end
 return held`)
 
-// TakePayment takes the lease of a payment whose outcome is open. The error is
-// ErrMiss when there is no such payment, ErrNotHeld when another is at it, or
+// LeasePayment takes the lease of a payment whose outcome is open. The error is
+// ErrMiss when there is no such payment, ErrPaymentLeased when another is at it, or
 // ErrUnavailable.
-func (s *Store) TakePayment(ctx context.Context, id string, lease PaymentLease) (governance.Payment, error) {
+func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease) (governance.Payment, error) {
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id)), string(paymentDueKey)}
-	held, err := takePayment.Run(ctx, s.client, keys, lease.Owner, lease.For.Milliseconds(), id).Text()
+	held, err := takePayment.Run(ctx, s.client, keys, lease.Owner, lease.TTL.Milliseconds(), id).Text()
 	if err != nil {
 		return governance.Payment{}, readError(err)
 	}
 	if held == "" {
-		return governance.Payment{}, ErrNotHeld
+		return governance.Payment{}, ErrPaymentLeased
 	}
 	return decodePayment([]byte(held))
 }
@@ -148,16 +148,16 @@ func (s *Store) Payment(ctx context.Context, id string) (governance.Payment, err
 	return decodePayment(value)
 }
 
-// PaymentStep is a change of a payment by the holder of its lease.
-type PaymentStep struct {
+// PaymentUpdate is a change of a payment by the holder of its lease.
+type PaymentUpdate struct {
 	Payment governance.Payment
 	Lease   PaymentLease
-	// Keep says that the lease is held on to, and prolonged.
-	Keep bool
+	// KeepLease says that the lease is held on to, and prolonged.
+	KeepLease bool
 	// Due is when an open outcome should be looked into; nil for never.
 	Due *time.Time
-	// Answer is what the payment is for, set once.
-	Answer []byte
+	// Response is what the payment is for, set once.
+	Response []byte
 }
 
 // savePayment changes a payment if the lease is the caller's, or if nothing is
@@ -183,8 +183,8 @@ redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
 // SavePayment writes a change of a payment and queues it for the ledger. The error
-// is ErrNotHeld when the lease has passed to another, or ErrUnavailable.
-func (s *Store) SavePayment(ctx context.Context, step PaymentStep) error {
+// is ErrPaymentLeased when the lease has passed to another, or ErrUnavailable.
+func (s *Store) SavePayment(ctx context.Context, step PaymentUpdate) error {
 	p := step.Payment
 	value, err := encodePayment(p)
 	if err != nil {
@@ -194,20 +194,20 @@ func (s *Store) SavePayment(ctx context.Context, step PaymentStep) error {
 	if step.Due != nil {
 		due = step.Due.UnixMilli()
 	}
-	if step.Keep {
-		leaseFor = step.Lease.For.Milliseconds()
+	if step.KeepLease {
+		leaseFor = step.Lease.TTL.Milliseconds()
 	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
 		string(paymentJournalKey), string(paidAnswerKey(p.ID)), string(paymentEndsKey),
 	}
 	saved, err := savePayment.Run(ctx, s.client, keys, step.Lease.Owner, leaseFor, value,
-		endOf(p), due, p.ID, step.Answer, paidAnswerKeptFor.Milliseconds()).Int()
+		endOf(p), due, p.ID, step.Response, paidAnswerKeptFor.Milliseconds()).Int()
 	if err != nil {
 		return readError(err)
 	}
 	if saved == 0 {
-		return ErrNotHeld
+		return ErrPaymentLeased
 	}
 	return nil
 }
@@ -221,9 +221,9 @@ redis.call('DEL', KEYS[2])
 if redis.call('GETRANGE', KEYS[1], 0, 0) == 'c' then redis.call('DEL', KEYS[1]) end
 return 1`)
 
-// FreePayment gives the lease of a payment up. What was only claimed is forgotten:
+// ReleasePayment gives the lease of a payment up. What was only claimed is forgotten:
 // it was not charged, and may pay for something else.
-func (s *Store) FreePayment(ctx context.Context, id string, lease PaymentLease) error {
+func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLease) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id))}
@@ -241,9 +241,9 @@ redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
-// ForgetPayment ends a payment that was handed over and refused, and queues that
-// for the ledger. The error is ErrNotHeld or ErrUnavailable.
-func (s *Store) ForgetPayment(ctx context.Context, p governance.Payment, lease PaymentLease) error {
+// DeleteRefusedPayment ends a payment that was handed over and refused, and queues that
+// for the ledger. The error is ErrPaymentLeased or ErrUnavailable.
+func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, lease PaymentLease) error {
 	value, err := encodePayment(p)
 	if err != nil {
 		return err
@@ -257,14 +257,14 @@ func (s *Store) ForgetPayment(ctx context.Context, p governance.Payment, lease P
 		return readError(err)
 	}
 	if done == 0 {
-		return ErrNotHeld
+		return ErrPaymentLeased
 	}
 	return nil
 }
 
-// PaidAnswer reads the answer that a payment was for. The error is ErrMiss or
+// PaidResponse reads the answer that a payment was for. The error is ErrMiss or
 // ErrUnavailable.
-func (s *Store) PaidAnswer(ctx context.Context, id string) ([]byte, error) {
+func (s *Store) PaidResponse(ctx context.Context, id string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	value, err := s.client.Get(ctx, string(paidAnswerKey(id))).Bytes()
@@ -291,10 +291,10 @@ func encodePayment(p governance.Payment) ([]byte, error) {
 func decodePayment(value []byte) (governance.Payment, error) {
 	var p governance.Payment
 	if len(value) == 0 {
-		return p, fmt.Errorf("%w: %w: empty payment", ErrMiss, ErrBroken)
+		return p, fmt.Errorf("%w: %w: empty payment", ErrMiss, ErrCorrupt)
 	}
 	if err := msgpack.Unmarshal(value[1:], &p); err != nil {
-		return p, fmt.Errorf("%w: %w: decode a payment: %w", ErrMiss, ErrBroken, err)
+		return p, fmt.Errorf("%w: %w: decode a payment: %w", ErrMiss, ErrCorrupt, err)
 	}
 	return p, nil
 }
@@ -317,8 +317,8 @@ if not ends or ends > tonumber(ARGV[2]) then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[1])
 return redis.call('DEL', KEYS[1])`)
 
-// ForgetEndedPayments removes up to most payments whose end has come.
-func (s *Store) ForgetEndedPayments(ctx context.Context, now time.Time, most int) error {
+// DeleteExpiredPayments removes up to most payments whose end has come.
+func (s *Store) DeleteExpiredPayments(ctx context.Context, now time.Time, most int) error {
 	ids, err := s.client.ZRangeArgs(ctx, redis.ZRangeArgs{
 		Key: string(paymentEndsKey), ByScore: true, Start: "-inf", Stop: now.UnixMilli(), Count: int64(most),
 	}).Result()

@@ -32,7 +32,7 @@ func claimed(nonce string) governance.Payment {
 }
 
 func lease(owner string) cache.PaymentLease {
-	return cache.PaymentLease{Owner: owner, For: time.Minute}
+	return cache.PaymentLease{Owner: owner, TTL: time.Minute}
 }
 
 func (t *bench) restored() {
@@ -57,14 +57,14 @@ func onePaymentOneClaimant(t *bench) {
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
 	t.wantClaim(p, "b", governance.PaymentClaimed, false)
 	p.State = governance.PaymentSettled
-	if err := t.store.SavePayment(t.Context(), cache.PaymentStep{Payment: p, Lease: lease("b")}); !errors.Is(err, cache.ErrNotHeld) {
+	if err := t.store.SavePayment(t.Context(), cache.PaymentUpdate{Payment: p, Lease: lease("b")}); !errors.Is(err, cache.ErrPaymentLeased) {
 		t.Fatalf("b saves: got %v, want ErrNotHeld", err)
 	}
-	if err := t.store.SavePayment(t.Context(), cache.PaymentStep{Payment: p, Lease: lease("a"), Answer: []byte("x")}); err != nil {
+	if err := t.store.SavePayment(t.Context(), cache.PaymentUpdate{Payment: p, Lease: lease("a"), Response: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	t.wantClaim(claimed("1"), "b", governance.PaymentSettled, false)
-	if answer, err := t.store.PaidAnswer(t.Context(), p.ID); err != nil || string(answer) != "x" {
+	if answer, err := t.store.PaidResponse(t.Context(), p.ID); err != nil || string(answer) != "x" {
 		t.Errorf("answer: got %q, %v", answer, err)
 	}
 	entries, err := t.store.QueuedPayments(t.Context(), 10)
@@ -81,22 +81,22 @@ func takeOverOfASettlement(t *bench) {
 	p, due := claimed("2"), time.Now().Add(-time.Second)
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
 	p.State = governance.PaymentSettling
-	step := cache.PaymentStep{Payment: p, Lease: lease("a"), Keep: true, Due: &due}
+	step := cache.PaymentUpdate{Payment: p, Lease: lease("a"), KeepLease: true, Due: &due}
 	if err := t.store.SavePayment(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := t.store.TakePayment(t.Context(), p.ID, lease("b")); !errors.Is(err, cache.ErrNotHeld) {
+	if _, err := t.store.LeasePayment(t.Context(), p.ID, lease("b")); !errors.Is(err, cache.ErrPaymentLeased) {
 		t.Fatalf("b takes: got %v, want ErrNotHeld", err)
 	}
 	if ids, err := t.store.DuePayments(t.Context(), time.Now(), 10); err != nil || len(ids) != 1 {
 		t.Fatalf("due: got %v, %v", ids, err)
 	}
-	step.Keep = false
+	step.KeepLease = false
 	if err := t.store.SavePayment(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
 	t.wantClaim(claimed("2"), "b", governance.PaymentSettling, true)
-	if err := t.store.ForgetPayment(t.Context(), p, lease("b")); err != nil {
+	if err := t.store.DeleteRefusedPayment(t.Context(), p, lease("b")); err != nil {
 		t.Fatal(err)
 	}
 	if ids, err := t.store.DuePayments(t.Context(), time.Now(), 10); err != nil || len(ids) != 0 {
@@ -108,11 +108,11 @@ func takeOverOfASettlement(t *bench) {
 func releasedPayment(t *bench) {
 	t.restored()
 	t.wantClaim(claimed("3"), "a", governance.PaymentClaimed, true)
-	if err := t.store.FreePayment(t.Context(), claimed("3").ID, lease("b")); err != nil { // not b's to free
+	if err := t.store.ReleasePayment(t.Context(), claimed("3").ID, lease("b")); err != nil { // not b's to free
 		t.Fatal(err)
 	}
 	t.wantClaim(claimed("3"), "b", governance.PaymentClaimed, false)
-	if err := t.store.FreePayment(t.Context(), claimed("3").ID, lease("a")); err != nil {
+	if err := t.store.ReleasePayment(t.Context(), claimed("3").ID, lease("a")); err != nil {
 		t.Fatal(err)
 	}
 	t.wantClaim(claimed("3"), "b", governance.PaymentClaimed, true)
@@ -155,13 +155,13 @@ func forgottenAtTheEnd(t *bench) {
 		t.Errorf("a payment may be evicted: it ends in %s, %v", ttl, err)
 	}
 	ends := p.ValidBefore.Time().Add(10 * time.Minute)
-	if err := t.store.ForgetEndedPayments(t.Context(), ends.Add(-time.Second), 10); err != nil {
+	if err := t.store.DeleteExpiredPayments(t.Context(), ends.Add(-time.Second), 10); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := t.store.Payment(t.Context(), p.ID); err != nil {
 		t.Errorf("just before the end: %v", err)
 	}
-	if err := t.store.ForgetEndedPayments(t.Context(), ends.Add(time.Second), 10); err != nil {
+	if err := t.store.DeleteExpiredPayments(t.Context(), ends.Add(time.Second), 10); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := t.store.Payment(t.Context(), p.ID); !errors.Is(err, cache.ErrMiss) {
@@ -173,7 +173,7 @@ func TestAPaymentThatDoesNotDecodeIsAMiss(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, env.EmbeddedRedis(t), nil)
 	b.set(cache.PaymentKey("x"), "c?")
-	if _, err := b.store.Payment(t.Context(), "x"); !errors.Is(err, cache.ErrBroken) || !errors.Is(err, cache.ErrMiss) {
-		t.Errorf("got %v, want %v", err, cache.ErrBroken)
+	if _, err := b.store.Payment(t.Context(), "x"); !errors.Is(err, cache.ErrCorrupt) || !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("got %v, want %v", err, cache.ErrCorrupt)
 	}
 }

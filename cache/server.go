@@ -11,12 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Identity names the present lives of all primaries. It changes when one was
+// ServerRunIDs names the present lives of all primaries. It changes when one was
 // restarted, when its replica took over, and when one joined a Cluster. Replication
 // is asynchronous, and so is writing to disk: whatever was written shortly before
 // may be gone then, and nothing else tells of it. A Redis that does not say who it
 // is, as the embedded one, has the identity of one that never fails over.
-func (s *Store) Identity(ctx context.Context) (string, error) {
+func (s *Store) ServerRunIDs(ctx context.Context) (string, error) {
 	var lives []string
 	err := s.ask(ctx, "server", func(said map[string]string) {
 		lives = append(lives, said["run_id"])
@@ -36,7 +36,7 @@ func (s *Store) ask(ctx context.Context, section string, tell func(said map[stri
 	var mu sync.Mutex
 	askOne := func(ctx context.Context, server redis.Cmdable) error {
 		said, err := server.Info(ctx, section).Result()
-		if err != nil && !isReticent(err) {
+		if err != nil && !deniesInfo(err) {
 			return fmt.Errorf("%w: ask a server for its %s: %w", ErrUnavailable, section, err)
 		}
 		mu.Lock()
@@ -52,9 +52,9 @@ func (s *Store) ask(ctx context.Context, section string, tell func(said map[stri
 	return askOne(ctx, s.client)
 }
 
-// isReticent says whether a server refused to tell for good: the embedded one knows
+// deniesInfo says whether a server refused to tell for good: the embedded one knows
 // few sections, and users may lack the right.
-func isReticent(err error) bool {
+func deniesInfo(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) &&
 		(strings.HasPrefix(reply.Error(), "NOPERM") || strings.Contains(reply.Error(), "is not supported"))
@@ -82,13 +82,13 @@ var (
 
 // CheckServers says which server is set up so that answers could be wrong: it is
 // another kind of Redis than the URL says, or evicts what has no expiry. The error
-// is ErrMisfit, with what to do about it, or ErrUnavailable.
+// is ErrServerConfig, with what to do about it, or ErrUnavailable.
 func (s *Store) CheckServers(ctx context.Context) error {
 	var problems []error
 	_, cluster := s.client.(*redis.ClusterClient)
 	note := func(said map[string]string) {
 		if err := misfit(said, cluster); err != nil {
-			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrMisfit, said["tcp_port"], err))
+			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrServerConfig, said["tcp_port"], err))
 		}
 	}
 	if err := s.ask(ctx, "default", note); err != nil {
@@ -97,8 +97,8 @@ func (s *Store) CheckServers(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// ErrMisfit is a Redis that is set up so that answers could be wrong.
-var ErrMisfit = errors.New("redis is not set up for Pnyx")
+// ErrServerConfig is a Redis that is set up so that answers could be wrong.
+var ErrServerConfig = errors.New("redis is not set up for Pnyx")
 
 func misfit(said map[string]string, cluster bool) error {
 	limited := said["maxmemory"] != "" && said["maxmemory"] != "0"

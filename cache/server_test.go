@@ -22,8 +22,8 @@ func check(t *testing.T, url string) error {
 
 func wantMisfit(t *testing.T, url, word string) {
 	t.Helper()
-	if err := check(t, url); !errors.Is(err, cache.ErrMisfit) || !strings.Contains(err.Error(), word) {
-		t.Errorf("%s: got %v, want %v with a word on %q", url, err, cache.ErrMisfit, word)
+	if err := check(t, url); !errors.Is(err, cache.ErrServerConfig) || !strings.Contains(err.Error(), word) {
+		t.Errorf("%s: got %v, want %v with a word on %q", url, err, cache.ErrServerConfig, word)
 	}
 }
 

@@ -20,8 +20,8 @@ type Tag string
 const (
 	// EverythingTag is on every answer.
 	EverythingTag Tag = "all"
-	// DirectoryTag is on every page of the directory of DAOs.
-	DirectoryTag Tag = "daos"
+	// DAOIndexTag is on every page of the directory of DAOs.
+	DAOIndexTag Tag = "daos"
 	// StatusTag is on the data status of all DAOs together.
 	StatusTag Tag = "data-status"
 	// PricingTag is on what every route costs.
@@ -84,8 +84,8 @@ func (k Key) tag() Tag {
 	return ""
 }
 
-// markTag is the tag of the pages that a mark is for.
-func markTag(kind PageKind, subject string) Tag {
+// versionTag is the tag of the pages that a mark is for.
+func versionTag(kind PageKind, subject string) Tag {
 	switch kind {
 	case BallotPage:
 		return ProposalTag(governance.ProposalKey(subject))

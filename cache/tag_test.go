@@ -39,14 +39,14 @@ func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
 		"summary":       {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.VoteSummaryKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
 		"evidence":      {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.EvidenceKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
 		"topic":         {func(w *cache.Writer) error { return w.RemoveView(t.Context(), cache.TopicDetailKey(topic)) }, []cache.Tag{cache.TopicTag(topic)}},
-		"ballots":       {func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.BallotPage, string(key), 0) }, []cache.Tag{cache.ProposalTag(key)}},
-		"ranking":       {func(w *cache.Writer) error { return w.RemoveMark(t.Context(), cache.VoterPage, "a") }, []cache.Tag{cache.DAOTag("a")}},
-		"a list":        {func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.EventPage, "a", 0) }, []cache.Tag{cache.ListTag(cache.EventPage, "a")}},
-		"rows":          {func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.ProposalRows, "", 0) }, nil},
+		"ballots":       {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.BallotPage, string(key), 0) }, []cache.Tag{cache.ProposalTag(key)}},
+		"ranking":       {func(w *cache.Writer) error { return w.RemoveVersion(t.Context(), cache.VoterPage, "a") }, []cache.Tag{cache.DAOTag("a")}},
+		"a list":        {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.EventPage, "a", 0) }, []cache.Tag{cache.ListTag(cache.EventPage, "a")}},
+		"rows":          {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.ProposalRows, "", 0) }, nil},
 		"usage":         {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.UsageKey("a"), view) }, nil},
 		"directory": {func(w *cache.Writer) error {
 			return w.SetDAO(t.Context(), view, governance.DAOListItem{DAOID: "a"})
-		}, []cache.Tag{cache.DAOTag("a"), cache.DirectoryTag}},
+		}, []cache.Tag{cache.DAOTag("a"), cache.DAOIndexTag}},
 	} {
 		writer := store.NewWriter(1)
 		if err := c.write(writer); err != nil {

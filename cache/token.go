@@ -70,7 +70,7 @@ func parseRevision(text string) (uint64, error) {
 	}
 	revision, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w: no revision", ErrMiss, ErrBroken)
+		return 0, fmt.Errorf("%w: %w: no revision", ErrMiss, ErrCorrupt)
 	}
 	return revision, nil
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Count is what one session of an API node has counted so far, under a field that
+// UsageCounter is what one session of an API node has counted so far, under a field that
 // names session, token, day and route.
-type Count struct {
+type UsageCounter struct {
 	Field string
 	Value string
 }
 
-// PutCounts writes counts, each in place of an earlier one.
-func (s *Store) PutCounts(ctx context.Context, counts []Count) error {
+// WriteCounters writes counts, each in place of an earlier one.
+func (s *Store) WriteCounters(ctx context.Context, counts []UsageCounter) error {
 	pairs := make([]any, 0, 2*len(counts))
 	for _, count := range counts {
 		pairs = append(pairs, count.Field, count.Value)
@@ -24,15 +24,15 @@ func (s *Store) PutCounts(ctx context.Context, counts []Count) error {
 	return readError(s.client.HSet(ctx, string(usageKey), pairs...).Err())
 }
 
-// Counts returns some of the counts that nobody has taken yet.
-func (s *Store) Counts(ctx context.Context, most int64) ([]Count, error) {
+// Counters returns some of the counts that nobody has taken yet.
+func (s *Store) Counters(ctx context.Context, most int64) ([]UsageCounter, error) {
 	found, _, err := s.client.HScan(ctx, string(usageKey), 0, "", most).Result()
 	if err != nil {
 		return nil, readError(err)
 	}
-	counts := make([]Count, 0, len(found)/2)
+	counts := make([]UsageCounter, 0, len(found)/2)
 	for i := 0; i+1 < len(found); i += 2 {
-		counts = append(counts, Count{Field: found[i], Value: found[i+1]})
+		counts = append(counts, UsageCounter{Field: found[i], Value: found[i+1]})
 	}
 	return counts, nil
 }
@@ -48,8 +48,8 @@ for i = 1, #ARGV, 2 do
 end
 return 0`)
 
-// DropCounts takes counts away, but for those that went on meanwhile.
-func (s *Store) DropCounts(ctx context.Context, counts []Count) error {
+// DeleteCounters takes counts away, but for those that went on meanwhile.
+func (s *Store) DeleteCounters(ctx context.Context, counts []UsageCounter) error {
 	args := make([]any, 0, 2*len(counts))
 	for _, count := range counts {
 		args = append(args, count.Field, count.Value)

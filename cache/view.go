@@ -84,11 +84,11 @@ func revisionText(revision uint64) []byte {
 // decodeView is the reverse of encode. A value it cannot read is a miss.
 func decodeView(value []byte) (View, error) {
 	if len(value) < revisionDigits {
-		return View{}, fmt.Errorf("%w: %w: %d bytes", ErrMiss, ErrBroken, len(value))
+		return View{}, fmt.Errorf("%w: %w: %d bytes", ErrMiss, ErrCorrupt, len(value))
 	}
 	revision, err := strconv.ParseUint(string(value[:revisionDigits]), 10, 64)
 	if err != nil {
-		return View{}, fmt.Errorf("%w: %w: no revision", ErrMiss, ErrBroken)
+		return View{}, fmt.Errorf("%w: %w: no revision", ErrMiss, ErrCorrupt)
 	}
 	if isTombstone(value) {
 		return View{}, fmt.Errorf("%w: it was removed at %d", ErrMiss, revision)
@@ -99,7 +99,7 @@ func decodeView(value []byte) (View, error) {
 	}
 	var v View
 	if err := msgpack.Unmarshal(content, &v); err != nil {
-		return View{}, fmt.Errorf("%w: %w: %w", ErrMiss, ErrBroken, err)
+		return View{}, fmt.Errorf("%w: %w: %w", ErrMiss, ErrCorrupt, err)
 	}
 	v.Revision = revision
 	return v, nil

@@ -104,16 +104,16 @@ func removedStaysAway(t *bench) {
 	t.setView(3, key, "early")
 	t.setDAOs(3, dao, governance.DAOListItem{DAOID: "b"})
 	t.publish(7, func(w *cache.Writer) error {
-		return errors.Join(w.SetMark(t.Context(), cache.BallotPage, "a", 1), w.RemoveView(t.Context(), key),
-			w.RemoveMark(t.Context(), cache.BallotPage, "a"), w.RemoveDAO(t.Context(), cache.View{}, "a"))
+		return errors.Join(w.SetVersion(t.Context(), cache.BallotPage, "a", 1), w.RemoveView(t.Context(), key),
+			w.RemoveVersion(t.Context(), cache.BallotPage, "a"), w.RemoveDAO(t.Context(), cache.View{}, "a"))
 	})
 	t.setView(5, key, "late")
 	t.setDAOs(5, dao)
-	t.publish(5, func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.BallotPage, "a", 2) })
-	if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrBroken) {
+	t.publish(5, func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.BallotPage, "a", 2) })
+	if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrCorrupt) {
 		t.Errorf("the view: got %v, want %v", err, cache.ErrMiss)
 	}
-	if mark, err := t.store.Mark(t.Context(), cache.BallotPage, "a"); !errors.Is(err, cache.ErrMiss) {
+	if mark, err := t.store.Version(t.Context(), cache.BallotPage, "a"); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("the mark: got %+v, %v, want %v", mark, err, cache.ErrMiss)
 	}
 	t.wantIDs(cache.DAOFilter{}, "b")
@@ -128,13 +128,13 @@ func removedStaysAway(t *bench) {
 }
 
 func removedMarkIsAdded(t *bench) {
-	t.publish(7, func(w *cache.Writer) error { return w.RemoveMark(t.Context(), cache.BallotPage, "a") })
+	t.publish(7, func(w *cache.Writer) error { return w.RemoveVersion(t.Context(), cache.BallotPage, "a") })
 	for range 2 {
-		t.publish(8, func(w *cache.Writer) error { return w.AddMark(t.Context(), cache.BallotPage, "a") })
-		if mark, err := t.store.Mark(t.Context(), cache.BallotPage, "a"); err != nil || mark.Revision != 1 {
+		t.publish(8, func(w *cache.Writer) error { return w.InitVersion(t.Context(), cache.BallotPage, "a") })
+		if mark, err := t.store.Version(t.Context(), cache.BallotPage, "a"); err != nil || mark.Revision != 1 {
 			t.Errorf("got %+v, %v, want revision 1", mark, err)
 		}
-		t.publish(8, func(w *cache.Writer) error { return w.SetMark(t.Context(), cache.BallotPage, "b", 0) })
+		t.publish(8, func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.BallotPage, "b", 0) })
 	}
 }
 

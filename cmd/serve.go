@@ -313,15 +313,15 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		RequestTimeout: n.cfg.API.RequestTimeout,
 		StaleAfter:     n.cfg.Worker.StaleAfter,
 		LocalBytes:     uint64(n.cfg.Cache.Local), //nolint:gosec // validated to be positive
-		Tokens:         access.NewDirectory(store, settings.V2Launch.Time()),
-		Internal:       access.NewInternal(settings.Internal.All()),
+		Tokens:         access.NewTokenCache(store, settings.V2Launch.Time()),
+		Internal:       access.NewInternalTokens(settings.Internal.All()),
 		Limiter: ratelimit.New(ratelimit.Options{
 			Pipeline:   pipeline,
 			PerProcess: settings.LimitScope == "process",
 			Logger:     n.logger,
 			Metrics:    n.registry,
 		}),
-		Addresses:    ratelimit.NewAddresses(settings.FreeRate, settings.TrustedProxies.Prefixes(), n.registry),
+		Addresses:    ratelimit.NewIPLimiter(settings.FreeRate, settings.TrustedProxies.Prefixes(), n.registry),
 		Meter:        access.NewMeter(store, n.logger),
 		Payments:     gate,
 		Prices:       charged,

@@ -22,7 +22,7 @@ func (n *node) openStore(ctx context.Context, url string, timeout time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	if err := store.CheckServers(ctx); errors.Is(err, cache.ErrMisfit) {
+	if err := store.CheckServers(ctx); errors.Is(err, cache.ErrServerConfig) {
 		return nil, fmt.Errorf("REDIS_URL: %w", err)
 	}
 	n.background(func(ctx context.Context) { n.watchServers(ctx, store) })
@@ -41,7 +41,7 @@ func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 		case <-ticker.C:
 		}
 		err := store.CheckServers(ctx)
-		if errors.Is(err, cache.ErrMisfit) && err.Error() != said {
+		if errors.Is(err, cache.ErrServerConfig) && err.Error() != said {
 			said = err.Error()
 			n.logger.LogAttrs(ctx, slog.LevelError, "redis must be set up otherwise", slog.Any("error", err))
 		}

@@ -27,9 +27,9 @@ type office struct {
 
 // issue writes a token down, and returns it raw: the only time that it is seen.
 func (o office) issue(ctx context.Context, t *warehouse.Token) (raw string, err error) {
-	t.ID, t.CreatedAt = access.NewID(), time.Now().UTC().Truncate(time.Millisecond)
-	raw = access.NewToken(t.ID)
-	t.Hash = access.VerifierOf(raw)
+	t.ID, t.CreatedAt = access.NewTokenID(), time.Now().UTC().Truncate(time.Millisecond)
+	raw = access.GenerateToken(t.ID)
+	t.Hash = access.HashToken(raw)
 	if err := o.warehouse.PutToken(ctx, *t); err != nil {
 		return "", err
 	}
@@ -42,9 +42,9 @@ func (o office) rotate(ctx context.Context, t *warehouse.Token, overlap time.Dur
 	if t.RevokedAt != nil {
 		return "", fmt.Errorf("token %s is revoked", t.ID)
 	}
-	raw = access.NewToken(t.ID)
+	raw = access.GenerateToken(t.ID)
 	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(max(0, overlap))
-	t.Hash = access.VerifierOf(raw)
+	t.Hash = access.HashToken(raw)
 	if err := o.warehouse.PutToken(ctx, *t); err != nil {
 		return "", err
 	}
@@ -133,7 +133,7 @@ func parseLimits(text, plan string) ([]uint32, error) {
 		}
 		row = append(row, uint32(number))
 	}
-	if ratelimit.LimitsOf(row) == nil {
+	if ratelimit.LimitsFromRow(row) == nil {
 		return nil, errors.New("--limits: want five numbers: a month, standard a minute, at once, detail a minute, at once")
 	}
 	return row, nil

@@ -109,7 +109,7 @@ func (c *crowd) turn() {
 	c.gate.Lock()
 	defer c.gate.Unlock()
 	c.revoked = !c.revoked
-	c.publishTokens(func(r access.Record) bool { return !c.revoked || r.ID != c.fickle.id })
+	c.publishTokens(func(r access.Token) bool { return !c.revoked || r.ID != c.fickle.id })
 	c.waitFor(c.fickle, map[bool]int{true: http.StatusUnauthorized, false: http.StatusOK}[c.revoked])
 	c.note("turned")
 }
@@ -132,7 +132,7 @@ func (c *crowd) visit(dice *rand.Rand) visit {
 	case 1:
 		return visit{partner{}, []string{access.HeaderInternal, internalToken, "X-Edge-Fill", "x"}, []int{http.StatusPaymentRequired}}
 	case 2:
-		return as(partner{token: access.NewToken(access.NewID())}, http.StatusUnauthorized)
+		return as(partner{token: access.GenerateToken(access.NewTokenID())}, http.StatusUnauthorized)
 	case 3:
 		return as(c.small, http.StatusForbidden)
 	case 4:

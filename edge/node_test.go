@@ -43,7 +43,7 @@ type node struct {
 	// revision is the last one published.
 	revision atomic.Uint64
 	mu       sync.Mutex
-	records  []access.Record
+	records  []access.Token
 	edition  uint64
 }
 
@@ -70,9 +70,9 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	logger := slog.New(slog.DiscardHandler)
 	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
-		Tokens: access.NewDirectory(store, time.Time{}), Internal: access.NewInternal([]string{internalToken}),
+		Tokens: access.NewTokenCache(store, time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
-		Addresses: ratelimit.NewAddresses(0, nil, n.registry), Meter: access.NewMeter(store, logger),
+		Addresses: ratelimit.NewIPLimiter(0, nil, n.registry), Meter: access.NewMeter(store, logger),
 	}
 	if ledger != nil {
 		options.Payments = x402test.NewGate(tb, ledger, store, n.registry, maps.Keys(options.Prices.Paid))
@@ -151,12 +151,12 @@ func (n *node) announce(revision uint64) error {
 	if err := lease.Acquire(ctx); err != nil {
 		return err
 	}
-	token, err := lease.BeginPublished(ctx)
+	token, err := lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(lease.SetPublished(ctx, cache.Published{
-		Revision: revision, SealedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
+	return errors.Join(lease.SetPublicationState(ctx, cache.PublicationState{
+		Revision: revision, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
 		CursorKey: []byte("sixteen bytes or more"),
 	}, token), lease.Release(ctx))
 }
@@ -173,26 +173,26 @@ func generous(month int64) *ratelimit.Limits {
 }
 
 // admit makes tokens known, in addition to those that are.
-func (n *node) admit(records ...access.Record) {
+func (n *node) admit(records ...access.Token) {
 	n.Helper()
 	n.mu.Lock()
 	n.records = append(n.records, records...)
 	n.mu.Unlock()
-	n.publishTokens(func(access.Record) bool { return true })
+	n.publishTokens(func(access.Token) bool { return true })
 }
 
 // publishTokens publishes the tokens that are valid, as a worker does.
-func (n *node) publishTokens(valid func(access.Record) bool) {
+func (n *node) publishTokens(valid func(access.Token) bool) {
 	n.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	published := []access.Record{}
+	published := []access.Token{}
 	for _, record := range n.records {
 		if valid(record) {
 			published = append(published, record)
 		}
 	}
-	encoded, err := access.EncodeRecords(published)
+	encoded, err := access.EncodeTokens(published)
 	n.edition++
 	if err = errors.Join(err, n.store.SetTokens(context.Background(), n.edition, encoded)); err != nil {
 		n.Fatal(err)
@@ -202,10 +202,10 @@ func (n *node) publishTokens(valid func(access.Record) bool) {
 // issue makes a token with a monthly quota, and waits until it is known.
 func (n *node) issue(month int64, scopes ...access.Scope) partner {
 	n.Helper()
-	p := partner{id: access.NewID()}
-	p.token = access.NewToken(p.id)
-	n.admit(access.Record{
-		ID: p.id, Plan: ratelimit.Custom, Limits: generous(month), Scopes: scopes, Verifier: access.VerifierOf(p.token),
+	p := partner{id: access.NewTokenID()}
+	p.token = access.GenerateToken(p.id)
+	n.admit(access.Token{
+		ID: p.id, Plan: ratelimit.Custom, Limits: generous(month), Scopes: scopes, Hash: access.HashToken(p.token),
 		CreatedAt: time.Now().AddDate(-1, 0, 0),
 	})
 	n.waitFor(p, http.StatusOK)
@@ -373,7 +373,7 @@ func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
 		"an internal caller":    {[]string{access.HeaderInternal, internalToken}, http.StatusPaymentRequired, api.CodePaymentRequired},
 		"one who would fill":    {[]string{access.HeaderInternal, internalToken, api.HeaderFill, "x"}, http.StatusPaymentRequired, api.CodePaymentRequired},
 		"a held answer, nobody": {[]string{"If-None-Match", first.header.Get("ETag")}, http.StatusPaymentRequired, api.CodePaymentRequired},
-		"a made up token":       {[]string{access.HeaderToken, access.NewToken(access.NewID())}, http.StatusUnauthorized, api.CodeUnauthorized},
+		"a made up token":       {[]string{access.HeaderToken, access.GenerateToken(access.NewTokenID())}, http.StatusUnauthorized, api.CodeUnauthorized},
 		"a malformed token":     {[]string{access.HeaderToken, "x"}, http.StatusUnauthorized, api.CodeUnauthorized},
 		"too small a scope":     {[]string{access.HeaderToken, small.token}, http.StatusForbidden, api.CodeForbidden},
 		"a payment, none taken": {[]string{"PAYMENT-SIGNATURE", "x"}, http.StatusPaymentRequired, api.CodePaymentRequired},
@@ -388,7 +388,7 @@ func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
 	}
 	n.wantBody(n.read(gone, path), "hit")
 	began := time.Now()
-	n.publishTokens(func(r access.Record) bool { return r.ID != gone.id })
+	n.publishTokens(func(r access.Token) bool { return r.ID != gone.id })
 	env.Until(n, func() error {
 		if got := n.read(gone, path); got.status != http.StatusUnauthorized {
 			return fmt.Errorf("a revoked token: got %d", got.status)

@@ -77,8 +77,8 @@ func (b *Buckets[Key]) Take(key Key, rate Rate, now time.Time) Decision {
 	return decision
 }
 
-// Look says where a bucket stands.
-func (b *Buckets[Key]) Look(key Key, rate Rate, now time.Time) Decision {
+// Peek says where a bucket stands.
+func (b *Buckets[Key]) Peek(key Key, rate Rate, now time.Time) Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	full, known := b.young[key]

@@ -82,14 +82,14 @@ func (l *Limiter) Take(ctx context.Context, r Request, now time.Time) Grant {
 		grant = l.takeOwn(r, now)
 	}
 	if !grant.Decision.Allowed && r.Limits.Month > 0 && !grant.Quota.Refused {
-		l.GiveBack(ctx, &grant)
+		l.Refund(ctx, &grant)
 	}
 	l.metrics.observe(grant)
 	return grant
 }
 
-// GiveBack returns the answer of the month that a grant has reserved.
-func (l *Limiter) GiveBack(ctx context.Context, g *Grant) {
+// Refund returns the answer of the month that a grant has reserved.
+func (l *Limiter) Refund(ctx context.Context, g *Grant) {
 	if g.Request.Limits.Month == 0 {
 		return
 	}
@@ -107,8 +107,8 @@ func (l *Limiter) GiveBack(ctx context.Context, g *Grant) {
 	l.tallies.note(g.Request.Caller, g.Quota)
 }
 
-// Look says where a bucket stands, without taking anything.
-func (l *Limiter) Look(ctx context.Context, r Request, now time.Time) Decision {
+// Peek says where a bucket stands, without taking anything.
+func (l *Limiter) Peek(ctx context.Context, r Request, now time.Time) Decision {
 	if !l.perProcess && l.restUntil.Load() == 0 {
 		decision, err := takeShared(ctx, l.pipeline, r, 0, nil)
 		if err == nil {
@@ -116,7 +116,7 @@ func (l *Limiter) Look(ctx context.Context, r Request, now time.Time) Decision {
 		}
 		l.rest(ctx, err)
 	}
-	return l.buckets.Look(ownKey(r), r.Limits.Rate(r.Bucket), now)
+	return l.buckets.Peek(ownKey(r), r.Limits.Rate(r.Bucket), now)
 }
 
 // tryShared asks Redis, unless it is left alone at the moment.

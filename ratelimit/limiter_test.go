@@ -113,7 +113,7 @@ func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 			if !grant.Allowed() || grant.Quota.Used != 1 {
 				t.Fatalf("%s: got %+v, want the first of the month again and again", name, grant.Quota)
 			}
-			limiter.GiveBack(t.Context(), &grant)
+			limiter.Refund(t.Context(), &grant)
 			if grant.Quota.Used != 0 {
 				t.Errorf("%s: after it is given back: got %+v, want nothing used", name, grant.Quota)
 			}
@@ -311,14 +311,14 @@ func TestAnAddressIsWhatTrustedProxiesSay(t *testing.T) {
 // shared says whether two requests, each a peer and what it forwards, take from one
 // bucket.
 func shared(trusted []netip.Prefix, first, second [2]string) bool {
-	addresses := ratelimit.NewAddresses(1, trusted, nil)
+	addresses := ratelimit.NewIPLimiter(1, trusted, nil)
 	addresses.Take(netip.MustParseAddr(first[0]), first[1], noon)
 	return !addresses.Take(netip.MustParseAddr(second[0]), second[1], noon).Allowed
 }
 
 func TestAddressesWithoutARateAreNotLimited(t *testing.T) {
 	t.Parallel()
-	addresses := ratelimit.NewAddresses(0, nil, nil)
+	addresses := ratelimit.NewIPLimiter(0, nil, nil)
 	for range 1000 {
 		if !addresses.Take(netip.MustParseAddr("192.0.2.1"), "", noon).Allowed {
 			t.Fatal("refused")

@@ -56,10 +56,10 @@ type Limits struct {
 	Detail   Rate  `msgpack:"d"`
 }
 
-// LimitsOf returns the limits that are written down as a row of numbers: the
+// LimitsFromRow returns the limits that are written down as a row of numbers: the
 // month's, then requests a minute and burst of the standard and of the detail
 // bucket. It returns nil for none.
-func LimitsOf(row []uint32) *Limits {
+func LimitsFromRow(row []uint32) *Limits {
 	if len(row) != 5 || slices.Contains(row[1:], 0) {
 		return nil
 	}

@@ -38,9 +38,9 @@ func (h *house) keepAccounts() (stop func()) {
 // putToken writes a token down, and returns it.
 func (h *house) putToken(name string) (t warehouse.Token, raw string) {
 	h.t.Helper()
-	t = warehouse.Token{ID: access.NewID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
-	raw = access.NewToken(t.ID)
-	t.Hash = access.VerifierOf(raw)
+	t = warehouse.Token{ID: access.NewTokenID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
+	raw = access.GenerateToken(t.ID)
+	t.Hash = access.HashToken(raw)
 	if err := h.warehouse.PutToken(h.t.Context(), t); err != nil {
 		h.t.Fatal(err)
 	}
@@ -48,9 +48,9 @@ func (h *house) putToken(name string) (t warehouse.Token, raw string) {
 }
 
 // directory is an API node's copy of the tokens.
-func (h *house) directory() *access.Directory {
+func (h *house) directory() *access.TokenCache {
 	h.t.Helper()
-	directory := access.NewDirectory(h.store, time.Time{})
+	directory := access.NewTokenCache(h.store, time.Time{})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { directory.Run(ctx) })
@@ -61,9 +61,9 @@ func (h *house) directory() *access.Directory {
 	return directory
 }
 
-func (h *house) identified(directory *access.Directory, raw string, want error) func() error {
+func (h *house) identified(directory *access.TokenCache, raw string, want error) func() error {
 	return func() error {
-		if _, err := directory.Identify(raw, time.Now()); !errors.Is(err, want) {
+		if _, err := directory.Authenticate(raw, time.Now()); !errors.Is(err, want) {
 			return fmt.Errorf("got %w, want %w", err, want)
 		}
 		return nil
@@ -83,8 +83,8 @@ func TestARevocationOutlivesEveryLaterVersionOfAToken(t *testing.T) {
 	}
 	env.Until(h.t, h.identified(directory, raw, access.ErrUnauthorized))
 	// A rotation that had read the token before it was revoked.
-	after := access.NewToken(token.ID)
-	token.Hash = access.VerifierOf(after)
+	after := access.GenerateToken(token.ID)
+	token.Hash = access.HashToken(after)
 	if err := h.warehouse.PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
@@ -109,15 +109,15 @@ func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
 		meter := access.NewMeter(h.store, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		for range answers {
-			meter.Count(access.Answer{TokenID: token.ID, Route: "a", Status: http.StatusOK, Bytes: 10, Charged: true}, now)
-			meter.Count(access.Answer{TokenID: token.ID, Route: "a", Status: http.StatusNotModified}, now)
-			meter.Count(access.Answer{TokenID: token.ID, Route: "b", Status: http.StatusNotFound, Bytes: 1}, now)
-			meter.Count(access.Answer{Route: "b", Status: http.StatusOK, Paid: true, Bytes: 1}, now)
+			meter.Count(access.Response{TokenID: token.ID, Route: "a", Status: http.StatusOK, Bytes: 10, Charged: true}, now)
+			meter.Count(access.Response{TokenID: token.ID, Route: "a", Status: http.StatusNotModified}, now)
+			meter.Count(access.Response{TokenID: token.ID, Route: "b", Status: http.StatusNotFound, Bytes: 1}, now)
+			meter.Count(access.Response{Route: "b", Status: http.StatusOK, Paid: true, Bytes: 1}, now)
 		}
 		cancel()
 		meter.Run(ctx)
 	}
-	counts, err := h.store.Counts(t.Context(), 100)
+	counts, err := h.store.Counters(t.Context(), 100)
 	if err != nil || len(counts) == 0 {
 		t.Fatalf("got %v, %v, want counts", counts, err)
 	}
@@ -129,11 +129,11 @@ func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 	env.Until(h.t, func() error { return h.wantUsage(day, want) })
 	// A worker that died after it wrote, before it took the counts away.
-	if err := h.store.PutCounts(t.Context(), counts); err != nil {
+	if err := h.store.WriteCounters(t.Context(), counts); err != nil {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
-		left, err := h.store.Counts(t.Context(), 100)
+		left, err := h.store.Counters(t.Context(), 100)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%d counts are left", len(left))
 		}

@@ -45,7 +45,7 @@ func (h *house) pageOf(request cache.PageRequest, rows any) error {
 	request.Limit, request.Filter.From, request.Filter.To = cache.ShortPage, &from, &to
 	view, marked, err := h.store.Page(h.t.Context(), request)
 	if errors.Is(err, cache.ErrMiss) || err == nil && view.Revision < marked {
-		err = errors.Join(errors.New("the page is on its way"), h.store.AskFill(h.t.Context(), cache.Fill{Page: request, Until: governance.TimestampOf(time.Now().Add(10 * time.Second))}))
+		err = errors.Join(errors.New("the page is on its way"), h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(10 * time.Second))}))
 	}
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func TestOnlyTheListsOfADAOThatChangedAreMarked(t *testing.T) {
 	h.hasEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	h.hasEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	mark := func(daoID string) uint64 {
-		m, err := h.store.Mark(t.Context(), cache.EventPage, daoID)
+		m, err := h.store.Version(t.Context(), cache.EventPage, daoID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestAFlushedRedisListsTheSameEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
-		_, err := h.store.Mark(t.Context(), cache.EventPage, "dao.eth")
+		_, err := h.store.Version(t.Context(), cache.EventPage, "dao.eth")
 		return err
 	})
 	h.hasEvents("dao.eth", want...)

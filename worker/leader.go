@@ -128,7 +128,7 @@ func (l *Leader) renewLease(ctx context.Context) error {
 // invalidate tells API nodes, and the caches in front of them, what was written. A lost
 // message only delays them: nodes poll as well, and no cache entry lives long.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
-	if err := l.store.Announce(ctx); err != nil && ctx.Err() == nil {
+	if err := l.store.Notify(ctx); err != nil && ctx.Err() == nil {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "publication not announced", slog.Any("error", err))
 	}
 	if l.purge != nil {

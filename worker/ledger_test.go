@@ -59,10 +59,10 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 	h := newHouse(t)
 	h.books()
 	ctx := t.Context()
-	lease := cache.PaymentLease{Owner: "test", For: time.Minute}
+	lease := cache.PaymentLease{Owner: "test", TTL: time.Minute}
 	settled, open, refused := paid("0x1", governance.PaymentSettled), paid("0x2", governance.PaymentSettling), paid("0x3", governance.PaymentRefused)
 	for _, p := range []governance.Payment{settled, open, refused} {
-		if err := h.store.SavePayment(ctx, cache.PaymentStep{Payment: p, Lease: lease}); err != nil {
+		if err := h.store.SavePayment(ctx, cache.PaymentUpdate{Payment: p, Lease: lease}); err != nil {
 			t.Fatal(err)
 		}
 	}

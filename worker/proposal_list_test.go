@@ -21,7 +21,7 @@ func (h *house) fresh(r cache.PageRequest, payload any) error {
 	if err == nil && !view.Absent && view.Revision >= marked {
 		return view.Decode(payload)
 	}
-	if asked := h.store.AskFill(h.t.Context(), cache.Fill{Page: r, Until: governance.TimestampOf(time.Now().Add(time.Second))}); asked != nil {
+	if asked := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(time.Second))}); asked != nil {
 		return asked
 	}
 	return fmt.Errorf("the page is not fresh: revision %d, mark %d (%w)", view.Revision, marked, err)
@@ -93,13 +93,13 @@ func TestABallotLeavesTheListAsItIs(t *testing.T) {
 	h.hasVotes(keyOf("dao.eth", "a"), "1")
 	h.lists(listOf(cache.Filter{}), "a")
 	h.published() // the publication that lists it may not be the one that counts its first ballot
-	before, err := h.store.Mark(t.Context(), cache.ProposalPage, "")
+	before, err := h.store.Version(t.Context(), cache.ProposalPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.append(vote("a", "0x2", "1"))
 	h.hasVotes(keyOf("dao.eth", "a"), "2")
-	if after, err := h.store.Mark(t.Context(), cache.ProposalPage, ""); err != nil || after != before {
+	if after, err := h.store.Version(t.Context(), cache.ProposalPage, ""); err != nil || after != before {
 		t.Errorf("got mark %+v (%v), want %+v as before", after, err, before)
 	}
 }
@@ -112,13 +112,13 @@ func TestNoPageIsMadeOfAListThatIsBeingWritten(t *testing.T) {
 	h.lists(listOf(cache.Filter{}), "a")
 	h.published()
 	stop()
-	whole, err := h.store.Mark(t.Context(), cache.ProposalPage, "")
+	whole, err := h.store.Version(t.Context(), cache.ProposalPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A publication that has begun, and died.
 	writer := h.store.NewWriter(whole.Revision + 1)
-	if err := writer.SetMark(t.Context(), cache.ProposalRows, "", 0); err != nil {
+	if err := writer.SetVersion(t.Context(), cache.ProposalRows, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Flush(t.Context()); err != nil {
@@ -176,7 +176,7 @@ func TestProposalsAreResolvedByWhatTheyAreKnownBy(t *testing.T) {
 	} {
 		env.Until(h.t, func() error {
 			var candidates []governance.ProposalCandidate
-			request := cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MostCandidates, Filter: c.filter}
+			request := cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: c.filter}
 			if err := h.fresh(request, &candidates); err != nil {
 				return err
 			}

@@ -101,10 +101,10 @@ func (h *house) appendTogether(records ...record.Record) {
 }
 
 // published waits until a publication is complete: what is voted on shows before.
-func (h *house) published() (published cache.Published) {
+func (h *house) published() (published cache.PublicationState) {
 	h.t.Helper()
 	env.Until(h.t, func() (err error) {
-		published, err = h.store.Published(h.t.Context())
+		published, err = h.store.PublicationState(h.t.Context())
 		return err
 	})
 	return published
@@ -228,17 +228,17 @@ func TestAViewThatDoesNotDecodeIsPublishedAgainWhenSomebodyFindsIt(t *testing.T)
 	if err := h.redis.Set(t.Context(), string(cache.VoteSummaryKey(a)), "0000000000000001 broken", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.summary(a); !errors.Is(err, cache.ErrBroken) {
-		t.Fatalf("got %v, want %v", err, cache.ErrBroken)
+	if _, _, err := h.summary(a); !errors.Is(err, cache.ErrCorrupt) {
+		t.Fatalf("got %v, want %v", err, cache.ErrCorrupt)
 	}
 	for range 3 { // however many ask
-		if err := h.store.AskRenewal(t.Context()); err != nil {
+		if err := h.store.RequestRepublish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.hasVotes(a, "1")
 	env.Until(h.t, func() error {
-		if asked, err := h.store.RenewalAsked(t.Context()); err != nil || asked {
+		if asked, err := h.store.RepublishRequested(t.Context()); err != nil || asked {
 			return fmt.Errorf("still asked for: %t, %v", asked, err) //nolint:errorlint // it may be nil
 		}
 		return nil
@@ -267,9 +267,9 @@ func TestWhatARestartOfRedisTookBackIsPublishedAgain(t *testing.T) {
 		t.Errorf("got revision %d, want one after %d: nothing went back", after.Revision, before.Revision)
 	}
 	env.Until(h.t, func() error {
-		published, err := h.store.Published(t.Context())
-		if err == nil && published.Whole < after.Revision {
-			err = fmt.Errorf("everything was published at %d, want it at %d or later", published.Whole, after.Revision)
+		published, err := h.store.PublicationState(t.Context())
+		if err == nil && published.LastFullRevision < after.Revision {
+			err = fmt.Errorf("everything was published at %d, want it at %d or later", published.LastFullRevision, after.Revision)
 		}
 		return err
 	})
@@ -446,7 +446,7 @@ func TestNumbersThatDoNotAddUpDoNotMakeThingsVanishWithAFlush(t *testing.T) {
 }
 
 // publishedOnce is what a worker has left that published a ballot on a, and ended.
-func (h *house) publishedOnce() cache.Published {
+func (h *house) publishedOnce() cache.PublicationState {
 	h.t.Helper()
 	h.append(proposal("a"), vote("a", "0x1", "1"))
 	stop := h.work(h.metrics)
@@ -457,11 +457,11 @@ func (h *house) publishedOnce() cache.Published {
 }
 
 // leave writes what a worker has left whose clock was another.
-func (h *house) leave(published cache.Published) {
+func (h *house) leave(published cache.PublicationState) {
 	h.t.Helper()
 	lease := h.store.NewLease(5 * time.Second)
 	if err := errors.Join(
-		lease.Acquire(h.t.Context()), lease.SetPublished(h.t.Context(), published, ""), lease.Release(h.t.Context()),
+		lease.Acquire(h.t.Context()), lease.SetPublicationState(h.t.Context(), published, ""), lease.Release(h.t.Context()),
 	); err != nil {
 		h.t.Fatal(err)
 	}
@@ -471,7 +471,7 @@ func TestAWarehouseWhoseClockWasSetBackIsStillPublished(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	published := h.publishedOnce()
-	published.SealedThrough += time.Hour.Microseconds()
+	published.CommittedThrough += time.Hour.Microseconds()
 	h.leave(published)
 	h.work(prometheus.NewRegistry())
 	h.append(vote("a", "0x2", "5"))
@@ -484,14 +484,14 @@ func TestEverythingIsPublishedAgainAlthoughTheClockWasSetBack(t *testing.T) {
 	published := h.publishedOnce()
 	published.Revision += uint64(time.Hour.Microseconds())
 	h.leave(published)
-	if err := h.store.AskRenewal(t.Context()); err != nil {
+	if err := h.store.RequestRepublish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.work(prometheus.NewRegistry())
 	env.Until(h.t, func() error {
-		now, err := h.store.Published(t.Context())
-		if err == nil && now.Whole <= published.Revision {
-			err = fmt.Errorf("everything was published at %d, want a revision past %d", now.Whole, published.Revision)
+		now, err := h.store.PublicationState(t.Context())
+		if err == nil && now.LastFullRevision <= published.Revision {
+			err = fmt.Errorf("everything was published at %d, want a revision past %d", now.LastFullRevision, published.Revision)
 		}
 		return err
 	})

@@ -92,7 +92,7 @@ func (h *house) listed(daoID string, want ...governance.TopicKey) {
 }
 
 func (h *house) topicMark(daoID string) uint64 {
-	mark, err := h.store.Mark(h.t.Context(), cache.TopicPage, daoID)
+	mark, err := h.store.Version(h.t.Context(), cache.TopicPage, daoID)
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		h.t.Fatal(err)
 	}

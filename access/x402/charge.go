@@ -13,8 +13,8 @@ import (
 	"pnyx/governance"
 )
 
-// Answer is what a payment is for, as it goes over the wire.
-type Answer struct {
+// Response is what a payment is for, as it goes over the wire.
+type Response struct {
 	Header map[string]string `msgpack:"h"`
 	Body   []byte            `msgpack:"b"`
 }
@@ -25,7 +25,7 @@ type Charge struct {
 	request Request
 	payment governance.Payment
 	lease   cache.PaymentLease
-	first   *Answer
+	first   *Response
 	// ended says that there is nothing left to let go of.
 	ended bool
 }
@@ -35,11 +35,11 @@ func (c *Charge) Payer() string {
 	return c.payment.Payer
 }
 
-// First returns the answer that the payment was charged for already, if it is
+// StoredResponse returns the answer that the payment was charged for already, if it is
 // still there: it is what whoever asks again gets.
-func (c *Charge) First() (Answer, bool) {
+func (c *Charge) StoredResponse() (Response, bool) {
 	if c.first == nil {
-		return Answer{}, false
+		return Response{}, false
 	}
 	return *c.first, true
 }
@@ -97,11 +97,11 @@ func (c *Charge) late(ctx context.Context, id, fingerprint, reason string) (*Cha
 	if known.State != governance.PaymentSettling {
 		return c.enter(ctx, known, false, fingerprint)
 	}
-	taken, err := c.gate.store.TakePayment(ctx, id, c.lease)
+	taken, err := c.gate.store.LeasePayment(ctx, id, c.lease)
 	switch {
 	case err == nil:
 		return c.enter(ctx, taken, true, fingerprint)
-	case errors.Is(err, cache.ErrNotHeld):
+	case errors.Is(err, cache.ErrPaymentLeased):
 		return nil, inProgress()
 	}
 	return nil, unavailable(err)
@@ -128,7 +128,7 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 // replay answers for a payment that is settled.
 func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	c.gate.metrics.replays.Inc()
-	kept, err := c.gate.store.PaidAnswer(ctx, c.payment.ID)
+	kept, err := c.gate.store.PaidResponse(ctx, c.payment.ID)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
 		return c, nil // it is worked out again
@@ -162,7 +162,7 @@ func (c *Charge) Release(ctx context.Context) {
 	}
 	c.ended = true
 	ctx = context.WithoutCancel(ctx)
-	if err := c.gate.store.FreePayment(ctx, c.payment.ID, c.lease); err != nil {
+	if err := c.gate.store.ReleasePayment(ctx, c.payment.ID, c.lease); err != nil {
 		// It ends by itself, later.
 		c.gate.logger.LogAttrs(ctx, slog.LevelWarn, "release a payment", slog.String("payment", c.payment.ID), slog.Any("error", err))
 	}
@@ -170,7 +170,7 @@ func (c *Charge) Release(ctx context.Context) {
 
 // Settle has the payment charged for an answer, which may be sent when the error
 // is nil. The error is a RefusedError.
-func (c *Charge) Settle(ctx context.Context, answer Answer) error {
+func (c *Charge) Settle(ctx context.Context, answer Response) error {
 	if c.payment.State == governance.PaymentSettled {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (c *Charge) Settle(ctx context.Context, answer Answer) error {
 // prepare makes the answer outlive this process, before anything is charged. What
 // is written says that the attempt has no answer: should the process die in it,
 // that is how it is.
-func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Answer) error {
+func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Response) error {
 	kept, err := encodeAnswer(answer)
 	if err != nil {
 		c.Release(ctx)
@@ -197,9 +197,9 @@ func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Answe
 	due := now.Add(c.gate.lease)
 	p.Revision++
 	p.ChangedAt, p.Unanswered = governance.TimestampOf(now), true
-	err = c.gate.save(ctx, cache.PaymentStep{Payment: p, Lease: c.lease, Keep: true, Due: &due, Answer: kept})
+	err = c.gate.save(ctx, cache.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: &due, Response: kept})
 	switch {
-	case errors.Is(err, cache.ErrNotHeld):
+	case errors.Is(err, cache.ErrPaymentLeased):
 		return inProgress()
 	case err != nil:
 		return unavailable(err)
@@ -234,7 +234,7 @@ func (c *Charge) refusal(e evidence) error {
 	return refusal
 }
 
-func encodeAnswer(answer Answer) ([]byte, error) {
+func encodeAnswer(answer Response) ([]byte, error) {
 	plain, err := msgpack.Marshal(&answer)
 	if err != nil {
 		return nil, fmt.Errorf("encode a paid answer: %w", err)
@@ -242,12 +242,12 @@ func encodeAnswer(answer Answer) ([]byte, error) {
 	return s2.Encode(nil, plain), nil
 }
 
-func decodeAnswer(kept []byte) (*Answer, error) {
+func decodeAnswer(kept []byte) (*Response, error) {
 	plain, err := s2.Decode(nil, kept)
 	if err != nil {
 		return nil, fmt.Errorf("decode a paid answer: %w", err)
 	}
-	var answer Answer
+	var answer Response
 	if err := msgpack.Unmarshal(plain, &answer); err != nil {
 		return nil, fmt.Errorf("decode a paid answer: %w", err)
 	}

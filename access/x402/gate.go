@@ -118,7 +118,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, header string) (*Charge, er
 	}
 	now := g.now()
 	offered := g.tariff.byRoute[r.RouteID]
-	c := &Charge{gate: g, request: r, lease: cache.PaymentLease{Owner: rand.Text(), For: g.lease}}
+	c := &Charge{gate: g, request: r, lease: cache.PaymentLease{Owner: rand.Text(), TTL: g.lease}}
 	if reason := p.match(offered, now); reason != "" {
 		return c.late(ctx, p.id(offered), p.fingerprint, reason)
 	}

@@ -39,8 +39,8 @@ func anotherRequest() x402.Request {
 }
 
 // body is an answer that is paid for.
-func body(text string) x402.Answer {
-	return x402.Answer{Header: map[string]string{"Link": "<next>"}, Body: []byte(text)}
+func body(text string) x402.Response {
+	return x402.Response{Header: map[string]string{"Link": "<next>"}, Body: []byte(text)}
 }
 
 // fixture is a gate with everything around it.
@@ -107,7 +107,7 @@ func (f *fixture) buy(header string, r x402.Request, answer string) (string, err
 	if err != nil {
 		return "", err
 	}
-	if first, ok := charge.First(); ok {
+	if first, ok := charge.StoredResponse(); ok {
 		return string(first.Body), nil
 	}
 	if err := charge.Settle(f.tb.Context(), body(answer)); err != nil {
@@ -237,7 +237,7 @@ func TestConcurrentReplaysOnTwoNodesAreChargedOnce(t *testing.T) {
 				refused++
 				return
 			}
-			if first, ok := charge.First(); ok {
+			if first, ok := charge.StoredResponse(); ok {
 				if string(first.Body) != "the one" {
 					t.Errorf("got %q, want the one answer", first.Body)
 				}

@@ -88,8 +88,8 @@ func (g *Gate) Reconcile(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		lease := cache.PaymentLease{Owner: rand.Text(), For: g.lease}
-		p, err := g.store.TakePayment(ctx, id, lease)
+		lease := cache.PaymentLease{Owner: rand.Text(), TTL: g.lease}
+		p, err := g.store.LeasePayment(ctx, id, lease)
 		if err != nil {
 			continue // settled meanwhile, or somebody else is at it
 		}
@@ -103,13 +103,13 @@ func (g *Gate) Reconcile(ctx context.Context) {
 // record writes what became of a payment. An error leaves it open: it is looked
 // into again.
 func (g *Gate) record(ctx context.Context, p governance.Payment, lease cache.PaymentLease) {
-	step := cache.PaymentStep{Payment: p, Lease: lease}
+	step := cache.PaymentUpdate{Payment: p, Lease: lease}
 	var err error
 	switch p.State {
 	case governance.PaymentRefused:
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
-		err = g.store.ForgetPayment(ctx, p, lease)
+		err = g.store.DeleteRefusedPayment(ctx, p, lease)
 	case governance.PaymentSettling:
 		due := nextLook(p, g.now())
 		step.Due = &due
@@ -131,7 +131,7 @@ func levelOf(p governance.Payment, err error) slog.Level {
 	return slog.LevelInfo
 }
 
-func (g *Gate) save(ctx context.Context, step cache.PaymentStep) error {
+func (g *Gate) save(ctx context.Context, step cache.PaymentUpdate) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return g.store.SavePayment(ctx, step)

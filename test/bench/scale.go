@@ -121,7 +121,7 @@ func (w *World) measurePublish(ctx context.Context, p *Point) error {
 		return err
 	}
 	defer store.Close()
-	if err := w.worker.until(ctx, func() error { _, err := store.Published(ctx); return err }); err != nil {
+	if err := w.worker.until(ctx, func() error { _, err := store.PublicationState(ctx); return err }); err != nil {
 		return err
 	}
 	p.Publish = time.Since(began).Seconds()

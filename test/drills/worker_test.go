@@ -94,7 +94,7 @@ func (s *stage) catchPublishing() *node {
 func (s *stage) halfPublished(store *cache.Store) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	published, err := store.Published(ctx)
+	published, err := store.PublicationState(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -255,7 +255,7 @@ func TestNothingSecretIsEverShown(t *testing.T) {
 	}
 	var all strings.Builder
 	for _, path := range []string{a.paid, "/v2/daos", "/nowhere", "/v2/meta/usage", a.paid + "&x=1"} {
-		for _, token := range []string{m.Token, m.Token + "x", access.NewToken(m.ID), shown[0][1]} {
+		for _, token := range []string{m.Token, m.Token + "x", access.GenerateToken(m.ID), shown[0][1]} {
 			_, body := a.second.statusOf(path, token)
 			all.WriteString(body)
 		}

@@ -152,19 +152,19 @@ func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	records := []access.Record{}
+	records := []access.Token{}
 	for _, token := range tokens {
 		if token.RevokedAt == nil {
 			records = append(records, tokenRecord(token))
 		}
 	}
-	return access.EncodeRecords(records)
+	return access.EncodeTokens(records)
 }
 
-func tokenRecord(t warehouse.Token) access.Record {
-	r := access.Record{
-		ID: t.ID, Plan: ratelimit.Plan(t.Plan), Limits: ratelimit.LimitsOf(t.Limits),
-		Verifier: t.Hash, Previous: t.PreviousHash, PreviousUntil: t.PreviousUntil,
+func tokenRecord(t warehouse.Token) access.Token {
+	r := access.Token{
+		ID: t.ID, Plan: ratelimit.Plan(t.Plan), Limits: ratelimit.LimitsFromRow(t.Limits),
+		Hash: t.Hash, PreviousHash: t.PreviousHash, PreviousUntil: t.PreviousUntil,
 		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
 	}
 	for _, scope := range t.Scopes {
@@ -176,7 +176,7 @@ func tokenRecord(t warehouse.Token) access.Record {
 // drain moves counts to the warehouse. They are written before they are taken away,
 // and writing them again changes nothing.
 func (a *Accounts) drain(ctx context.Context) error {
-	counts, err := a.store.Counts(ctx, drainAtOnce)
+	counts, err := a.store.Counters(ctx, drainAtOnce)
 	if err != nil || len(counts) == 0 {
 		return err
 	}
@@ -184,7 +184,7 @@ func (a *Accounts) drain(ctx context.Context) error {
 	if err := a.warehouse.PutUsage(ctx, usage); err != nil {
 		return err
 	}
-	if err := a.store.DropCounts(ctx, counts); err != nil {
+	if err := a.store.DeleteCounters(ctx, counts); err != nil {
 		return err
 	}
 	a.metrics.drained.Add(float64(len(counts)))
@@ -197,7 +197,7 @@ func (a *Accounts) drain(ctx context.Context) error {
 
 // decode reads counts, and returns whose they are besides. One that cannot be read
 // is dropped with the others: it would stand in their way for ever.
-func (a *Accounts) decode(ctx context.Context, counts []cache.Count) (usage []warehouse.Usage, tokenIDs []string) {
+func (a *Accounts) decode(ctx context.Context, counts []cache.UsageCounter) (usage []warehouse.Usage, tokenIDs []string) {
 	seen := map[string]bool{"": true}
 	for _, count := range counts {
 		u, err := access.DecodeUsage(count.Value)
@@ -259,7 +259,7 @@ func (a *Accounts) showUsage(ctx context.Context, now time.Time, tokenIDs []stri
 func dayOf(u warehouse.Usage) access.DayUsage {
 	return access.DayUsage{
 		Day: u.Day.Format(time.DateOnly), Route: u.Route,
-		Tally: access.Tally{
+		Counters: access.Counters{
 			Requests: u.Requests, OK: u.OK, NotModified: u.NotModified, Refused: u.Refused, Failed: u.Failed,
 			Charged: u.Charged, Bytes: u.Bytes, Payments: u.Payments,
 		},

@@ -71,7 +71,7 @@ func (l *Ledger) keep(ctx context.Context) error {
 	if err := l.drain(ctx); err != nil {
 		return err
 	}
-	if err := l.store.ForgetEndedPayments(ctx, time.Now(), ledgerBatch); err != nil {
+	if err := l.store.DeleteExpiredPayments(ctx, time.Now(), ledgerBatch); err != nil {
 		return err
 	}
 	restored, err := l.store.PaymentsRestored(ctx)
@@ -109,7 +109,7 @@ func (l *Ledger) drain(ctx context.Context) error {
 		if err := l.warehouse.WritePayments(ctx, payments); err != nil {
 			return err
 		}
-		if err := l.store.UnqueuePayments(ctx, entries); err != nil {
+		if err := l.store.DequeuePayments(ctx, entries); err != nil {
 			return err
 		}
 		l.written.Add(float64(len(payments)))

@@ -120,7 +120,7 @@ func (c *Builder) showDue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.store.Mark(ctx, cache.EventPage, "")
+	_, err = c.store.Version(ctx, cache.EventPage, "")
 	if errors.Is(err, cache.ErrMiss) {
 		c.shown, err = 0, nil
 	}
@@ -173,12 +173,12 @@ func (c *Builder) mark(ctx context.Context, changes map[string]warehouse.DAOChan
 	changes[""] = all
 	for daoID, change := range changes {
 		if change.Events {
-			if err := writer.SetMark(ctx, cache.EventPage, daoID, 0); err != nil {
+			if err := writer.SetVersion(ctx, cache.EventPage, daoID, 0); err != nil {
 				return err
 			}
 		}
 		if change.Signals {
-			if err := writer.SetMark(ctx, cache.SignalPage, daoID, 0); err != nil {
+			if err := writer.SetVersion(ctx, cache.SignalPage, daoID, 0); err != nil {
 				return err
 			}
 		}

@@ -18,7 +18,7 @@ const unmarkedFor = time.Second
 // shownUntil completes the head of a list's page, and returns up to when what it lists
 // has happened: the page shows what its mark stands for, no more.
 func (p *pageMaker) shownUntil(ctx context.Context) (governance.Timestamp, error) {
-	mark, err := p.store.Mark(ctx, p.request.Kind, p.request.Filter.DAOID)
+	mark, err := p.store.Version(ctx, p.request.Kind, p.request.Filter.DAOID)
 	if err == nil {
 		p.head.Revision = mark.Revision
 		return governance.TimestampOf(time.UnixMicro(int64(mark.Revision))), nil //nolint:gosec // microseconds since 1970
@@ -88,7 +88,7 @@ func (p pageMaker) nameDAOs(ctx context.Context, rows []governance.EventRow) err
 func (p pageMaker) daoName(ctx context.Context, id string) (string, error) {
 	row, err := p.store.DAORow(ctx, id)
 	if errors.Is(err, cache.ErrMiss) {
-		if _, err := p.store.Published(ctx); err != nil {
+		if _, err := p.store.PublicationState(ctx); err != nil {
 			return "", fmt.Errorf("read the name of %s: %w", id, err)
 		}
 		row, err = p.store.DAORow(ctx, id)

@@ -30,7 +30,7 @@ func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 	}
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pnyx_fill_queue_bound", Help: "Requests for fills that the queue has room for.",
-	}, func() float64 { return cache.MostQueuedFills }))
+	}, func() float64 { return cache.MaxQueuedFills }))
 	for _, kind := range cache.PageKinds() {
 		m.duration.WithLabelValues(string(kind), "made")
 	}

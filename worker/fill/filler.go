@@ -79,7 +79,7 @@ func (f *Filler) Run(ctx context.Context) {
 func (f *Filler) takeFills(ctx context.Context) {
 	pause, end := takeFor/10, cache.Oldest
 	for ctx.Err() == nil {
-		fill, err := f.store.TakeFill(ctx, end, takeFor)
+		fill, err := f.store.DequeueFill(ctx, end, takeFor)
 		switch {
 		case err == nil:
 			pause, end = takeFor/10, nextEnd(fill, time.Now())
@@ -97,7 +97,7 @@ func (f *Filler) takeFills(ctx context.Context) {
 // nextEnd says whose turn it is after a request. While more comes than can be done,
 // those at the front of the queue will have given up before their page is made: taken
 // in turn, nobody would get any.
-func nextEnd(taken cache.Fill, now time.Time) cache.End {
+func nextEnd(taken cache.Fill, now time.Time) cache.QueueEnd {
 	if hasWaitedLong(taken, now) {
 		return cache.Newest
 	}
@@ -105,20 +105,20 @@ func nextEnd(taken cache.Fill, now time.Time) cache.End {
 }
 
 func hasWaitedLong(fill cache.Fill, now time.Time) bool {
-	return fill.AskedAt != 0 && now.Sub(fill.AskedAt.Time()) > longWait
+	return fill.EnqueuedAt != 0 && now.Sub(fill.EnqueuedAt.Time()) > longWait
 }
 
 // isTooLate says that nobody will be there any more when the page is made.
 func isTooLate(fill cache.Fill, now time.Time) bool {
-	left := fill.Until.Time().Sub(now)
+	left := fill.Deadline.Time().Sub(now)
 	return left < 0 || left < tooLittle && hasWaitedLong(fill, now)
 }
 
 // answer makes the page that is asked for, unless nobody will wait for it.
 func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	began := time.Now()
-	if fill.AskedAt != 0 {
-		f.metrics.waited.Observe(max(0, began.Sub(fill.AskedAt.Time()).Seconds()))
+	if fill.EnqueuedAt != 0 {
+		f.metrics.waited.Observe(max(0, began.Sub(fill.EnqueuedAt.Time()).Seconds()))
 	}
 	ctx, span := f.tracer.Start(f.tracer.Unpack(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
 	defer span.End()
@@ -147,7 +147,7 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 }
 
 func (f *Filler) finish(ctx context.Context, fill cache.Fill, failed bool) {
-	if err := f.store.FinishFill(ctx, fill, failed); err != nil {
+	if err := f.store.CompleteFill(ctx, fill, failed); err != nil {
 		f.logger.LogAttrs(ctx, slog.LevelWarn, "finish a fill", slog.Any("error", err))
 	}
 }
@@ -159,7 +159,7 @@ func (f *Filler) keep(ctx context.Context, fill cache.Fill) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := f.store.KeepFill(ctx, fill); err != nil && ctx.Err() == nil {
+		if err := f.store.HeartbeatFill(ctx, fill); err != nil && ctx.Err() == nil {
 			f.logger.LogAttrs(ctx, slog.LevelWarn, "keep a fill", slog.Any("error", err))
 		}
 	}
@@ -167,7 +167,7 @@ func (f *Filler) keep(ctx context.Context, fill cache.Fill) {
 
 func (f *Filler) watchQueue(ctx context.Context) {
 	for ctx.Err() == nil {
-		if queued, err := f.store.QueuedFills(ctx); err == nil {
+		if queued, err := f.store.FillQueueLength(ctx); err == nil {
 			f.metrics.queued.Set(float64(queued))
 		}
 		backoff.Wait(ctx, queueLookEvery)

@@ -19,7 +19,7 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 	replace := func(revision, generation uint64) {
 		writer := store.NewWriter(revision)
-		if err := writer.SetMark(t.Context(), cache.BallotPage, "p1_large", generation); err != nil {
+		if err := writer.SetVersion(t.Context(), cache.BallotPage, "p1_large", generation); err != nil {
 			t.Fatal(err)
 		}
 		if err := writer.Flush(t.Context()); err != nil {
@@ -52,11 +52,11 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	asked := func(ago, left time.Duration) cache.Fill {
-		return cache.Fill{AskedAt: governance.TimestampOf(now.Add(-ago)), Until: governance.TimestampOf(now.Add(left))}
+		return cache.Fill{EnqueuedAt: governance.TimestampOf(now.Add(-ago)), Deadline: governance.TimestampOf(now.Add(left))}
 	}
 	for name, c := range map[string]struct {
 		fill cache.Fill
-		next cache.End
+		next cache.QueueEnd
 		late bool
 	}{
 		"no time in the queue":        {asked(time.Millisecond, 5*time.Second), cache.Oldest, false},
@@ -64,7 +64,7 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 		"long in the queue":           {asked(2*time.Second, 3*time.Second), cache.Newest, false},
 		"long, and little left":       {asked(4900*time.Millisecond, 100*time.Millisecond), cache.Newest, true},
 		"nobody is there any more":    {asked(6*time.Second, -time.Second), cache.Newest, true},
-		"of a version without a time": {cache.Fill{Until: governance.TimestampOf(now.Add(time.Second))}, cache.Oldest, false},
+		"of a version without a time": {cache.Fill{Deadline: governance.TimestampOf(now.Add(time.Second))}, cache.Oldest, false},
 	} {
 		if next, late := nextEnd(c.fill, now), isTooLate(c.fill, now); next != c.next || late != c.late {
 			t.Errorf("%s: got the %s next, too late %v, want %s, %v", name, next, late, c.next, c.late)

@@ -51,10 +51,10 @@ func (p *pageMaker) fromCopy(ctx context.Context, read func(generation uint64) e
 }
 
 // mark reads the mark of what is asked for.
-func (p *pageMaker) mark(ctx context.Context) (mark cache.Mark, there bool, err error) {
-	mark, err = p.store.Mark(ctx, p.request.Kind, p.request.Subject)
+func (p *pageMaker) mark(ctx context.Context) (mark cache.Version, there bool, err error) {
+	mark, err = p.store.Version(ctx, p.request.Kind, p.request.Subject)
 	if errors.Is(err, cache.ErrMiss) {
-		return cache.Mark{}, false, nil
+		return cache.Version{}, false, nil
 	}
 	return mark, err == nil, err
 }
@@ -184,7 +184,7 @@ func (p pageMaker) voters(ctx context.Context) (cache.View, error) {
 
 // voterHead completes the head of a voter's pages.
 func (p *pageMaker) voterHead(ctx context.Context) error {
-	published, err := p.store.Published(ctx)
+	published, err := p.store.PublicationState(ctx)
 	if err != nil {
 		return err
 	}

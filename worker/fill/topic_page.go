@@ -12,7 +12,7 @@ import (
 // topics makes a page of the topic list. Where there is no mark nothing was ever
 // published of the DAO, and the first that is will move it.
 func (p pageMaker) topics(ctx context.Context) (cache.View, error) {
-	mark, err := p.store.Mark(ctx, cache.TopicPage, p.request.Filter.DAOID)
+	mark, err := p.store.Version(ctx, cache.TopicPage, p.request.Filter.DAOID)
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return cache.View{}, err
 	}

@@ -45,8 +45,8 @@ type held struct {
 // hold notes which DAOs stay at the numbers of an earlier publication.
 func (s *session) hold(p *publication) {
 	before := p.at
-	if s.published.SealedThrough > 0 {
-		before = time.UnixMicro(s.published.SealedThrough)
+	if s.published.CommittedThrough > 0 {
+		before = time.UnixMicro(s.published.CommittedThrough)
 	}
 	still := map[string]held{}
 	for id := range p.unsettled {

@@ -59,7 +59,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 func (p *Publisher) buildOrders(ctx context.Context) error {
 	// While everything is published the machine has better to do, and a copy of what
 	// is half published would only be built again.
-	if _, err := p.store.Published(ctx); errors.Is(err, cache.ErrMiss) {
+	if _, err := p.store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
 		return nil
 	}
 	orders, err := p.warehouse.StaleSortedCopies(ctx)
@@ -118,7 +118,7 @@ func (p *Publisher) markOrder(ctx context.Context, order warehouse.SortedCopy) (
 		kind = cache.VoterPage
 	}
 	writer := p.store.NewWriter(order.Revision)
-	if err := writer.SetMark(ctx, kind, order.Subject, order.Generation); err != nil {
+	if err := writer.SetVersion(ctx, kind, order.Subject, order.Generation); err != nil {
 		return nil, err
 	}
 	if err := writer.Flush(ctx); err != nil {

@@ -37,7 +37,7 @@ func (p *publication) newProposalList(ctx context.Context, everything bool) (*pr
 	if everything {
 		return list, nil
 	}
-	mark, err := p.worker.store.Mark(ctx, cache.ProposalPage, "")
+	mark, err := p.worker.store.Version(ctx, cache.ProposalPage, "")
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (l *proposalList) add(
 func (l *proposalList) write(ctx context.Context) error {
 	if !l.begun {
 		l.begun = true
-		if err := l.writer.SetMark(ctx, cache.ProposalRows, "", 0); err != nil {
+		if err := l.writer.SetVersion(ctx, cache.ProposalRows, "", 0); err != nil {
 			return err
 		}
 		if err := l.writer.Flush(ctx); err != nil {
@@ -109,7 +109,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.writer.Flush(ctx); err != nil {
 		return err
 	}
-	if err := l.writer.SetMark(ctx, cache.ProposalPage, "", 0); err != nil {
+	if err := l.writer.SetVersion(ctx, cache.ProposalPage, "", 0); err != nil {
 		return err
 	}
 	return l.writer.Flush(ctx)
@@ -152,7 +152,7 @@ func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) err
 				return err
 			}
 		}
-		if err := l.writer.SetMark(ctx, cache.ProposalPage, id, 0); err != nil {
+		if err := l.writer.SetVersion(ctx, cache.ProposalPage, id, 0); err != nil {
 			return err
 		}
 	}

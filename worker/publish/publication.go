@@ -316,9 +316,9 @@ func (p *publication) writeProposal(ctx context.Context, a *assessment) error {
 	if a.count.votes >= warehouse.SortedCopyThreshold {
 		// Its pages stay at their revision until the copy that they are read from is
 		// built again; writeFirstPages runs ahead of that.
-		return p.writer.AddMark(ctx, cache.BallotPage, string(a.key))
+		return p.writer.InitVersion(ctx, cache.BallotPage, string(a.key))
 	}
-	return p.writer.SetMark(ctx, cache.BallotPage, string(a.key), 0)
+	return p.writer.SetVersion(ctx, cache.BallotPage, string(a.key), 0)
 }
 
 // firstPagesAtOnce is how many first pages are read at the same time: a look at few rows
@@ -383,7 +383,7 @@ func (p *publication) retract(ctx context.Context, former governance.Identity) e
 	if err := p.writer.RemoveView(ctx, cache.EvidenceKey(former.ProposalKey())); err != nil {
 		return err
 	}
-	return p.writer.RemoveMark(ctx, cache.BallotPage, string(former.ProposalKey()))
+	return p.writer.RemoveVersion(ctx, cache.BallotPage, string(former.ProposalKey()))
 }
 
 // publishDAOs writes the DAOs that are touched, and the global status.
@@ -542,9 +542,9 @@ func (p *publication) writeDAODetail(ctx context.Context, a daoAssessment) error
 // that is still to be built.
 func (p *publication) markVoters(ctx context.Context, a daoAssessment) error {
 	if a.totals.Votes >= warehouse.SortedCopyThreshold {
-		return p.writer.AddMark(ctx, cache.VoterPage, a.dao.ID)
+		return p.writer.InitVersion(ctx, cache.VoterPage, a.dao.ID)
 	}
-	return p.writer.SetMark(ctx, cache.VoterPage, a.dao.ID, 0)
+	return p.writer.SetVersion(ctx, cache.VoterPage, a.dao.ID, 0)
 }
 
 // removeDAO takes a DAO away all of whose sources another has claimed.
@@ -558,7 +558,7 @@ func (p *publication) removeDAO(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := p.writer.RemoveMark(ctx, cache.VoterPage, id); err != nil {
+	if err := p.writer.RemoveVersion(ctx, cache.VoterPage, id); err != nil {
 		return err
 	}
 	return p.writer.RemoveDAO(ctx, p.head(), id)

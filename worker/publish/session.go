@@ -28,7 +28,7 @@ const abandonedEvery = 30 * time.Second
 // session is one worker's time as leader.
 type session struct {
 	worker    *Publisher
-	published cache.Published
+	published cache.PublicationState
 	// began is when the step under way looked for something to publish. Whatever came
 	// since may be missing, however long the publication takes.
 	began time.Time
@@ -58,11 +58,11 @@ func (s *session) step(ctx context.Context) error {
 	}
 	// Asked before anything is read or written, so that a failover meanwhile shows at
 	// the next step.
-	identity, err := s.worker.store.Identity(ctx)
+	identity, err := s.worker.store.ServerRunIDs(ctx)
 	if err != nil {
 		return err
 	}
-	published, err := s.worker.store.Published(ctx)
+	published, err := s.worker.store.PublicationState(ctx)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
 		return s.publishAll(ctx, now, identity)
@@ -72,10 +72,10 @@ func (s *session) step(ctx context.Context) error {
 	// A clock that was set back must not make what is published next older than what
 	// is there, which would refuse it.
 	s.published.Revision = max(s.published.Revision, published.Revision)
-	if published.Identity != identity {
+	if published.ServerRunIDs != identity {
 		return s.publishAgain(ctx, now, identity)
 	}
-	renewal, err := s.worker.store.RenewalAsked(ctx)
+	renewal, err := s.worker.store.RepublishRequested(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (s *session) step(ctx context.Context) error {
 }
 
 // adopt continues from what another worker, or an earlier session, published.
-func (s *session) adopt(published cache.Published) {
+func (s *session) adopt(published cache.PublicationState) {
 	s.published = published
 	s.taken = map[uuid.UUID]time.Time{}
 	s.unsettled = map[string]bool{}
-	for _, daoID := range published.Unsettled {
+	for _, daoID := range published.LaggingDAOs {
 		s.unsettled[daoID] = true
 	}
 }
@@ -105,7 +105,7 @@ func (s *session) publishAgain(ctx context.Context, now time.Time, identity stri
 		return ErrFailedOver
 	}
 	s.worker.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: Redis has failed over or was restarted, and may have lost the last writes")
-	if err := s.worker.store.UnrestorePayments(ctx); err != nil {
+	if err := s.worker.store.RequirePaymentRestore(ctx); err != nil {
 		return err
 	}
 	return s.publishAll(ctx, now, identity)
@@ -117,7 +117,7 @@ func (s *session) renew(ctx context.Context, now time.Time, identity string) err
 	if err := s.publishAll(ctx, now, identity); err != nil {
 		return err
 	}
-	return s.worker.store.RenewalDone(ctx)
+	return s.worker.store.CompleteRepublish(ctx)
 }
 
 func (s *session) sealAbandoned(ctx context.Context, now time.Time) error {
@@ -136,7 +136,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time, identity string
 	if err != nil {
 		return err
 	}
-	token, err := s.worker.lease.BeginPublished(ctx)
+	token, err := s.worker.lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (s *session) publishAll(ctx context.Context, now time.Time, identity string
 		return err
 	}
 	revision := s.nextRevision(now)
-	s.adopt(cache.Published{CursorKey: key, Whole: revision, Identity: identity})
+	s.adopt(cache.PublicationState{CursorKey: key, LastFullRevision: revision, ServerRunIDs: identity})
 	p := newPublication(s.worker, revision, now)
 	if err := p.loadCounterparts(ctx, nil); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (s *session) take(batches []warehouse.CommittedBatch) {
 // untaken returns the sealed batches that are not published yet. When the warehouse's
 // clock was set back, batches are sealed before the time up to which they are published.
 func (s *session) untaken(ctx context.Context, now time.Time) ([]warehouse.CommittedBatch, error) {
-	since := time.UnixMicro(min(s.published.SealedThrough, now.UnixMicro())).Add(-sealOverlap)
+	since := time.UnixMicro(min(s.published.CommittedThrough, now.UnixMicro())).Add(-sealOverlap)
 	batches, err := s.worker.warehouse.CommittedBatches(ctx, since)
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 	s.published.Revision = p.revision
 	s.unsettled = p.unsettled
 	s.voteCoverage = p.voteCoverage
-	s.published.Unsettled = slices.Sorted(maps.Keys(p.unsettled))
+	s.published.LaggingDAOs = slices.Sorted(maps.Keys(p.unsettled))
 	s.worker.metrics.observe(p)
 	if err := s.beat(ctx, now, token); err != nil {
 		return err
@@ -281,11 +281,11 @@ func (s *session) commit(ctx context.Context, p *publication, now time.Time, tok
 }
 
 // beat tells API nodes that everything sealed until now is published. Its token is
-// that of cache.BeginPublished where everything was.
+// that of cache.BeginFullPublication where everything was.
 func (s *session) beat(ctx context.Context, now time.Time, token string) error {
-	s.published.SealedThrough = now.UnixMicro()
+	s.published.CommittedThrough = now.UnixMicro()
 	s.published.HeartbeatAt = governance.TimestampOf(s.began)
-	if err := s.worker.lease.SetPublished(ctx, s.published, token); err != nil {
+	if err := s.worker.lease.SetPublicationState(ctx, s.published, token); err != nil {
 		return err
 	}
 	s.worker.metrics.through.Set(float64(now.UnixMilli()) / 1000)

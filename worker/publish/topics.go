@@ -187,7 +187,7 @@ func (p *publication) markTopics(ctx context.Context, daos map[string]bool) erro
 	}
 	daos[""] = true
 	for id := range daos {
-		if err := p.writer.SetMark(ctx, cache.TopicPage, id, 0); err != nil {
+		if err := p.writer.SetVersion(ctx, cache.TopicPage, id, 0); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) error {
 
 func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, fitting, others []string) error {
 	v.Payload = nil
-	w.changed.add(DirectoryTag)
+	w.changed.add(DAOIndexTag)
 	w.changed.add(DAOTag(daoID))
 	state, err := v.encode()
 	if err != nil {
@@ -93,8 +93,8 @@ func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, f
 	return w.run(ctx, putDAO, append(keys, others...), w.revision, row, state, daoID, len(fitting))
 }
 
-// DirectoryPage is one page of the DAO list.
-type DirectoryPage struct {
+// DAOIndexPage is one page of the DAO list.
+type DAOIndexPage struct {
 	// View is the directory's own revision and data time; it has no payload.
 	View View
 	// Items hold one more than was asked for when another page follows. They are
@@ -106,7 +106,7 @@ type DirectoryPage struct {
 // in order of their ids, and one more if there is one. The error is ErrMiss for a
 // directory that was not written yet, or ErrUnavailable, also for one that has
 // lost a row: it must not pass for one without DAOs.
-func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, limit int) (DirectoryPage, error) {
+func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, limit int) (DAOIndexPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	from := "-"
@@ -116,7 +116,7 @@ func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, lim
 	keys := []string{string(filter.listKey()), string(directoryStateKey), string(directoryRowsKey)}
 	values, err := pageOfDAOs.Run(ctx, s.client, keys, from, limit+1).Slice()
 	if err != nil {
-		return DirectoryPage{}, readError(err)
+		return DAOIndexPage{}, readError(err)
 	}
 	return decodePage(values)
 }
@@ -132,20 +132,20 @@ func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOLi
 	return decodeRow(row)
 }
 
-func decodePage(values []any) (DirectoryPage, error) {
-	page := DirectoryPage{Items: []governance.DAOListItem{}}
+func decodePage(values []any) (DAOIndexPage, error) {
+	page := DAOIndexPage{Items: []governance.DAOListItem{}}
 	for i, value := range values {
 		if i == 0 {
 			state, err := decodeReply(value)
 			if err != nil {
-				return DirectoryPage{}, err
+				return DAOIndexPage{}, err
 			}
 			page.View = state
 			continue
 		}
 		item, err := decodeRow(value)
 		if err != nil {
-			return DirectoryPage{}, fmt.Errorf("%w: the directory has lost a row: %s", ErrUnavailable, err) //nolint:errorlint // it is no miss
+			return DAOIndexPage{}, fmt.Errorf("%w: the directory has lost a row: %s", ErrUnavailable, err) //nolint:errorlint // it is no miss
 		}
 		page.Items = append(page.Items, item)
 	}

@@ -33,7 +33,7 @@ type desk struct {
 
 	url       string
 	store     *cache.Store
-	directory *access.Directory
+	directory *access.TokenCache
 	revision  uint64
 }
 
@@ -45,7 +45,7 @@ func newDesk(t *testing.T, launchedAt time.Time) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	d := &desk{T: t, url: url, store: store, directory: access.NewDirectory(store, launchedAt)}
+	d := &desk{T: t, url: url, store: store, directory: access.NewTokenCache(store, launchedAt)}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { d.directory.Run(ctx) })
@@ -57,9 +57,9 @@ func newDesk(t *testing.T, launchedAt time.Time) *desk {
 }
 
 // publish replaces what is published.
-func (t *desk) publish(records ...access.Record) {
+func (t *desk) publish(records ...access.Token) {
 	t.Helper()
-	encoded, err := access.EncodeRecords(records)
+	encoded, err := access.EncodeTokens(records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (t *desk) wantSoon(token string, now time.Time, want error) *access.Caller 
 	t.Helper()
 	var caller *access.Caller
 	env.Until(t, func() (err error) {
-		if caller, err = t.directory.Identify(token, now); !errors.Is(err, want) {
+		if caller, err = t.directory.Authenticate(token, now); !errors.Is(err, want) {
 			return fmt.Errorf("got %v, want %v", err, want) //nolint:errorlint // either may be nil
 		}
 		return nil
@@ -83,11 +83,11 @@ func (t *desk) wantSoon(token string, now time.Time, want error) *access.Caller 
 }
 
 // newRecord returns a record and its token.
-func newRecord(scopes ...access.Scope) (access.Record, string) {
-	id := access.NewID()
-	token := access.NewToken(id)
-	return access.Record{
-		ID: id, Plan: ratelimit.Business, Scopes: scopes, Verifier: access.VerifierOf(token), CreatedAt: noon,
+func newRecord(scopes ...access.Scope) (access.Token, string) {
+	id := access.NewTokenID()
+	token := access.GenerateToken(id)
+	return access.Token{
+		ID: id, Plan: ratelimit.Business, Scopes: scopes, Hash: access.HashToken(token), CreatedAt: noon,
 	}, token
 }
 
@@ -99,11 +99,11 @@ func TestWhoATokenIs(t *testing.T) {
 	record.ExpiresAt = &ends
 	other, _ := newRecord(access.V2Plus)
 	d.publish(record, other)
-	if got := d.wantSoon(token, noon, nil); got.ID != record.ID || got.Plan != ratelimit.Business || !got.May(access.V2Plus) {
+	if got := d.wantSoon(token, noon, nil); got.ID != record.ID || got.Plan != ratelimit.Business || !got.HasScope(access.V2Plus) {
 		t.Errorf("got %+v, want the caller of %+v", got, record)
 	}
-	wrong := access.NewToken(record.ID)
-	unknown := access.NewToken(access.NewID())
+	wrong := access.GenerateToken(record.ID)
+	unknown := access.GenerateToken(access.NewTokenID())
 	for name, wanted := range map[string]struct {
 		token string
 		now   time.Time
@@ -111,11 +111,11 @@ func TestWhoATokenIs(t *testing.T) {
 		"of the same id": {wrong, noon}, "of an unknown id": {unknown, noon}, "malformed": {token + "x", noon},
 		"expired": {token, ends}, "long expired": {token, ends.AddDate(1, 0, 0)},
 	} {
-		if _, err := d.directory.Identify(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
+		if _, err := d.directory.Authenticate(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
 			t.Errorf("a token %s: got %v, want %v", name, err, access.ErrUnauthorized)
 		}
 	}
-	if _, err := d.directory.Identify(token, ends.Add(-time.Millisecond)); err != nil {
+	if _, err := d.directory.Authenticate(token, ends.Add(-time.Millisecond)); err != nil {
 		t.Errorf("just before it expires: %v", err)
 	}
 }
@@ -124,8 +124,8 @@ func TestTheTokenBeforeARotationIsGoodForTheOverlap(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, time.Time{})
 	record, before := newRecord(access.V2All)
-	after := access.NewToken(record.ID)
-	record.Previous, record.Verifier, record.PreviousUntil = record.Verifier, access.VerifierOf(after), noon.Add(time.Hour)
+	after := access.GenerateToken(record.ID)
+	record.PreviousHash, record.Hash, record.PreviousUntil = record.Hash, access.HashToken(after), noon.Add(time.Hour)
 	d.publish(record)
 	d.wantSoon(after, noon, nil)
 	d.wantSoon(before, noon.Add(time.Hour-time.Millisecond), nil)
@@ -149,7 +149,7 @@ func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
 			d := newDesk(t, wanted.launchedAt)
 			record, token := newRecord(scope)
 			d.publish(record)
-			if got := d.wantSoon(token, wanted.now, nil).May(access.V2Plus); got != wanted.upgraded {
+			if got := d.wantSoon(token, wanted.now, nil).HasScope(access.V2Plus); got != wanted.upgraded {
 				t.Errorf("%s, %s: got %t, want %t", scope, name, got, wanted.upgraded)
 			}
 		}
@@ -157,7 +157,7 @@ func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
 	d := newDesk(t, noon.Add(time.Hour))
 	record, token := newRecord(access.V2Standard)
 	d.publish(record)
-	if d.wantSoon(token, noon.Add(2*time.Hour), nil).May(access.V2Plus) {
+	if d.wantSoon(token, noon.Add(2*time.Hour), nil).HasScope(access.V2Plus) {
 		t.Error("a token without v1 is upgraded")
 	}
 }
@@ -168,16 +168,16 @@ func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
 	client := env.RedisClient(t, d.url)
 	known, token := newRecord(access.V2All)
 	fresh, freshToken := newRecord(access.V2All)
-	unknown := access.NewToken(access.NewID())
-	if _, err := d.directory.Identify(unknown, noon); !errors.Is(err, access.ErrUnknowable) {
-		t.Errorf("before anything is published: got %v, want %v", err, access.ErrUnknowable)
+	unknown := access.GenerateToken(access.NewTokenID())
+	if _, err := d.directory.Authenticate(unknown, noon); !errors.Is(err, access.ErrTokensUnavailable) {
+		t.Errorf("before anything is published: got %v, want %v", err, access.ErrTokensUnavailable)
 	}
 	d.publish(known)
 	d.wantSoon(token, noon, nil)
 	d.wantSoon(unknown, noon, access.ErrUnauthorized)
 
 	env.FlushRedis(t, client)
-	d.wantSoon(unknown, noon, access.ErrUnknowable)
+	d.wantSoon(unknown, noon, access.ErrTokensUnavailable)
 	d.wantSoon(token, noon, nil)
 	d.wantSoon(token+"x", noon, access.ErrUnauthorized)
 

@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Addresses limits what one address may ask of free routes, in this process. It
+// IPLimiter limits what one address may ask of free routes, in this process. It
 // keeps no address, but a hash under a key that ends with the process.
-type Addresses struct {
+type IPLimiter struct {
 	rate    Rate
 	trusted []netip.Prefix
 	buckets *Buckets[uint64]
@@ -20,12 +20,12 @@ type Addresses struct {
 	allowed, refused prometheus.Counter
 }
 
-// NewAddresses allows each address so many requests a minute, a third of them at
+// NewIPLimiter allows each address so many requests a minute, a third of them at
 // once; zero for any number. What proxies in the trusted networks say of where a
 // request came from is believed.
-func NewAddresses(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *Addresses {
+func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
 	decisions := newDecisions(metrics)
-	return &Addresses{
+	return &IPLimiter{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
 		trusted: trusted, buckets: NewBuckets[uint64](), seed: maphash.MakeSeed(),
 		allowed: decisions[decision{planAnonymous, Free, outcomeAllowed}],
@@ -34,12 +34,12 @@ func NewAddresses(perMinute int, trusted []netip.Prefix, metrics prometheus.Regi
 }
 
 // Rate returns the size of an address's bucket, and whether there is a bound.
-func (a *Addresses) Rate() (Rate, bool) {
+func (a *IPLimiter) Rate() (Rate, bool) {
 	return a.rate, a.rate.PerMinute > 0
 }
 
 // Take takes a token out of the bucket of whoever asks.
-func (a *Addresses) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {
+func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {
 	if a.rate.PerMinute == 0 {
 		return Decision{Allowed: true}
 	}
@@ -55,7 +55,7 @@ func (a *Addresses) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 
 // client is the last address on the way here that is no trusted proxy's: what
 // stands before it is what that address says, and anybody may say anything.
-func (a *Addresses) client(peer netip.Addr, forwardedFor string) netip.Addr {
+func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	address := peer.Unmap()
 	if !a.isTrusted(address) {
 		return address
@@ -71,12 +71,12 @@ func (a *Addresses) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	return address
 }
 
-// Trusts says whether an address is that of a trusted proxy.
-func (a *Addresses) Trusts(address netip.Addr) bool {
+// TrustsProxy says whether an address is that of a trusted proxy.
+func (a *IPLimiter) TrustsProxy(address netip.Addr) bool {
 	return a.isTrusted(address.Unmap())
 }
 
-func (a *Addresses) isTrusted(address netip.Addr) bool {
+func (a *IPLimiter) isTrusted(address netip.Addr) bool {
 	for _, network := range a.trusted {
 		if network.Contains(address) {
 			return true

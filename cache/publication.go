@@ -13,39 +13,39 @@ import (
 	"pnyx/governance"
 )
 
-// Published is the state of publication. It is there once everything was
+// PublicationState is the state of publication. It is there once everything was
 // published, and gone when Redis is flushed.
-type Published struct {
+type PublicationState struct {
 	// Revision is the last publication that is complete.
 	Revision uint64 `msgpack:"revision"`
-	// SealedThrough is up to when batches are published, microseconds by the
+	// CommittedThrough is up to when batches are published, microseconds by the
 	// warehouse's clock.
-	SealedThrough int64 `msgpack:"sealedThrough"`
+	CommittedThrough int64 `msgpack:"sealedThrough"`
 	// HeartbeatAt is when the worker last looked for what is to be published: nothing
 	// before is missing.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
-	// Whole is the last revision at which everything was published.
-	Whole uint64 `msgpack:"whole"`
-	// Identity is that of the Redis when everything was; see Store.Identity.
-	Identity string `msgpack:"identity"`
-	// Unsettled are the DAOs whose numbers did not agree, for a next leader to try again.
-	Unsettled []string `msgpack:"unsettled,omitempty"`
+	// LastFullRevision is the last revision at which everything was published.
+	LastFullRevision uint64 `msgpack:"whole"`
+	// ServerRunIDs is that of the Redis when everything was; see Store.Identity.
+	ServerRunIDs string `msgpack:"identity"`
+	// LaggingDAOs are the DAOs whose numbers did not agree, for a next leader to try again.
+	LaggingDAOs []string `msgpack:"unsettled,omitempty"`
 	// CursorKey signs the cursors of every API node.
 	CursorKey []byte `msgpack:"cursorKey"`
 }
 
-// Published reads the state of publication. The error is ErrMiss before the
+// PublicationState reads the state of publication. The error is ErrMiss before the
 // first publication is complete, or ErrUnavailable.
-func (s *Store) Published(ctx context.Context) (Published, error) {
+func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	value, err := s.client.Get(ctx, string(publishedKey)).Bytes()
 	if err != nil {
-		return Published{}, readError(err)
+		return PublicationState{}, readError(err)
 	}
-	var p Published
+	var p PublicationState
 	if err := msgpack.Unmarshal(value, &p); err != nil {
-		return Published{}, fmt.Errorf("%w: state of publication does not decode: %w", ErrMiss, err)
+		return PublicationState{}, fmt.Errorf("%w: state of publication does not decode: %w", ErrMiss, err)
 	}
 	return p, nil
 }
@@ -75,17 +75,17 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2])
 return 1`)
 
-// BeginPublished leaves a token before everything is published. SetPublished needs
+// BeginFullPublication leaves a token before everything is published. SetPublicationState needs
 // it at the end: a flush in between takes it away with what was written already.
-func (l *Lease) BeginPublished(ctx context.Context) (token string, err error) {
+func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err error) {
 	token = rand.Text()
 	return token, l.guarded(ctx, beginAsLeader, []string{string(leaseKey), string(publishingKey)}, token)
 }
 
-// SetPublished writes the state of publication: with the token of BeginPublished
+// SetPublicationState writes the state of publication: with the token of BeginFullPublication
 // when everything was published, with "" to go on from a state that is there. It
 // fails with ErrNotLeader when the lease has passed to another, and with ErrFlushed.
-func (l *Lease) SetPublished(ctx context.Context, p Published, token string) error {
+func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, token string) error {
 	value, err := msgpack.Marshal(&p)
 	if err != nil {
 		return fmt.Errorf("encode the state of publication: %w", err)
@@ -94,15 +94,15 @@ func (l *Lease) SetPublished(ctx context.Context, p Published, token string) err
 	return l.guarded(ctx, setAsLeader, keys, value, token)
 }
 
-// Announce tells API nodes that something was published. Those who do not hear it
+// Notify tells API nodes that something was published. Those who do not hear it
 // find out by themselves, a moment later.
-func (s *Store) Announce(ctx context.Context) error {
+func (s *Store) Notify(ctx context.Context) error {
 	return readError(s.client.Publish(ctx, string(outdatedChannel), "").Err())
 }
 
-// Announced calls heard whenever something was published, until ctx ends. Messages
+// Subscribe calls heard whenever something was published, until ctx ends. Messages
 // may be lost while the connection is.
-func (s *Store) Announced(ctx context.Context, heard func()) {
+func (s *Store) Subscribe(ctx context.Context, heard func()) {
 	subscription := s.client.Subscribe(ctx, string(outdatedChannel))
 	defer subscription.Close()
 	messages := subscription.Channel()
@@ -129,16 +129,16 @@ const (
 	renewalDone  = "done"
 )
 
-// AskRenewal asks the worker to publish everything again, because a view does not
+// RequestRepublish asks the worker to publish everything again, because a view does not
 // decode. It does nothing where somebody has, in the last ten minutes.
-func (s *Store) AskRenewal(ctx context.Context) error {
+func (s *Store) RequestRepublish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return readError(s.client.SetNX(ctx, string(renewalKey), renewalAsked, renewalEvery).Err())
 }
 
-// RenewalAsked says whether somebody has asked to publish everything again.
-func (s *Store) RenewalAsked(ctx context.Context) (bool, error) {
+// RepublishRequested says whether somebody has asked to publish everything again.
+func (s *Store) RepublishRequested(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	said, err := s.client.Get(ctx, string(renewalKey)).Result()
@@ -148,8 +148,8 @@ func (s *Store) RenewalAsked(ctx context.Context) (bool, error) {
 	return said == renewalAsked, readError(err)
 }
 
-// RenewalDone says that everything was published again.
-func (s *Store) RenewalDone(ctx context.Context) error {
+// CompleteRepublish says that everything was published again.
+func (s *Store) CompleteRepublish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return readError(s.client.Set(ctx, string(renewalKey), renewalDone, renewalEvery).Err())

@@ -10,67 +10,67 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Mark says at which revision the pages of a proposal or DAO were last changed,
+// Version says at which revision the pages of a proposal or DAO were last changed,
 // and what they are read from. A page of an earlier revision is stale. There is a
 // mark for every proposal and DAO that is published.
-type Mark struct {
+type Version struct {
 	Revision uint64
 	// Generation is the ordered copy in the warehouse; zero for none.
 	Generation uint64
 }
 
-// SetMark moves the mark of a proposal's ballots or a DAO's voters to the
+// SetVersion moves the mark of a proposal's ballots or a DAO's voters to the
 // publication's revision, unless it is further.
-func (w *Writer) SetMark(ctx context.Context, kind PageKind, subject string, generation uint64) error {
-	w.changed.add(markTag(kind, subject))
-	return w.run(ctx, setNewer, []string{string(markKey(kind, subject))},
-		w.revision, Mark{w.revision, generation}.encode())
+func (w *Writer) SetVersion(ctx context.Context, kind PageKind, subject string, generation uint64) error {
+	w.changed.add(versionTag(kind, subject))
+	return w.run(ctx, setNewer, []string{string(versionKey(kind, subject))},
+		w.revision, Version{w.revision, generation}.encode())
 }
 
-// AddMark sets the mark of pages that are made whatever the revision, where there
+// InitVersion sets the mark of pages that are made whatever the revision, where there
 // is none yet.
-func (w *Writer) AddMark(ctx context.Context, kind PageKind, subject string) error {
-	return w.run(ctx, addMark, []string{string(markKey(kind, subject))}, Mark{Revision: 1}.encode())
+func (w *Writer) InitVersion(ctx context.Context, kind PageKind, subject string) error {
+	return w.run(ctx, initVersion, []string{string(versionKey(kind, subject))}, Version{Revision: 1}.encode())
 }
 
-// addMark writes a mark where there is none, or was one.
+// initVersion writes a mark where there is none, or was one.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var addMark = redis.NewScript(`
+var initVersion = redis.NewScript(`
 if redis.call('STRLEN', KEYS[1]) > ` + strconv.Itoa(revisionDigits) + ` then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
-// RemoveMark removes the mark of what is published no longer.
-func (w *Writer) RemoveMark(ctx context.Context, kind PageKind, subject string) error {
-	w.changed.add(markTag(kind, subject))
-	return w.remove(ctx, markKey(kind, subject))
+// RemoveVersion removes the mark of what is published no longer.
+func (w *Writer) RemoveVersion(ctx context.Context, kind PageKind, subject string) error {
+	w.changed.add(versionTag(kind, subject))
+	return w.remove(ctx, versionKey(kind, subject))
 }
 
-// Mark reads a mark. The error is ErrMiss or ErrUnavailable.
-func (s *Store) Mark(ctx context.Context, kind PageKind, subject string) (Mark, error) {
+// Version reads a mark. The error is ErrMiss or ErrUnavailable.
+func (s *Store) Version(ctx context.Context, kind PageKind, subject string) (Version, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	text, err := s.client.Get(ctx, string(markKey(kind, subject))).Result()
+	text, err := s.client.Get(ctx, string(versionKey(kind, subject))).Result()
 	if err != nil {
-		return Mark{}, readError(err)
+		return Version{}, readError(err)
 	}
-	return decodeMark(text)
+	return decodeVersion(text)
 }
 
 // encode begins with the revision as every value does.
-func (m Mark) encode() []byte {
+func (m Version) encode() []byte {
 	return fmt.Appendf(revisionText(m.Revision), ":%d", m.Generation)
 }
 
-func decodeMark(text string) (Mark, error) {
+func decodeVersion(text string) (Version, error) {
 	revision, generation, _ := strings.Cut(text, ":")
-	var m Mark
+	var m Version
 	var errs [2]error
 	m.Revision, errs[0] = strconv.ParseUint(revision, 10, 64)
 	m.Generation, errs[1] = strconv.ParseUint(generation, 10, 64)
 	if err := errors.Join(errs[:]...); err != nil {
-		return Mark{}, fmt.Errorf("%w: mark does not decode: %w", ErrMiss, err)
+		return Version{}, fmt.Errorf("%w: mark does not decode: %w", ErrMiss, err)
 	}
 	return m, nil
 }
@@ -83,7 +83,7 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, marked uint64,
 	var page, mark *redis.StringCmd
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		page = pipe.Get(ctx, string(r.Key()))
-		if key := r.MarkKey(); key != "" {
+		if key := r.VersionKey(); key != "" {
 			mark = pipe.Get(ctx, string(key))
 		}
 		return nil
@@ -93,7 +93,7 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, marked uint64,
 	}
 	if mark != nil {
 		if text, err := mark.Result(); err == nil {
-			m, _ := decodeMark(text) // one that does not decode is none
+			m, _ := decodeVersion(text) // one that does not decode is none
 			marked = m.Revision
 		}
 	}

@@ -16,8 +16,8 @@ import (
 // interval it stays far below the second within which a revocation has to hold.
 const lookEvery = 250 * time.Millisecond
 
-// EncodeRecords returns records as they are published, the same for the same ones.
-func EncodeRecords(records []Record) ([]byte, error) {
+// EncodeTokens returns records as they are published, the same for the same ones.
+func EncodeTokens(records []Token) ([]byte, error) {
 	encoded, err := msgpack.Marshal(records)
 	if err != nil {
 		return nil, fmt.Errorf("encode tokens: %w", err)
@@ -25,8 +25,8 @@ func EncodeRecords(records []Record) ([]byte, error) {
 	return encoded, nil
 }
 
-// Directory is a node's copy of the tokens that are valid.
-type Directory struct {
+// TokenCache is a node's copy of the tokens that are valid.
+type TokenCache struct {
 	store *cache.Store
 	// launchedAt is when v2 was; zero for never.
 	launchedAt time.Time
@@ -35,26 +35,26 @@ type Directory struct {
 	// was not, a token that is not in it may still be valid.
 	complete atomic.Bool
 	// stranger stands in for the record of a token that nobody knows.
-	stranger Record
+	stranger Token
 }
 
 // held is one state of the copy.
 type held struct {
 	revision uint64
-	records  map[string]*Record
+	records  map[string]*Token
 }
 
-// NewDirectory returns a copy that is empty until Run.
-func NewDirectory(store *cache.Store, launchedAt time.Time) *Directory {
-	d := &Directory{store: store, launchedAt: launchedAt}
+// NewTokenCache returns a copy that is empty until Run.
+func NewTokenCache(store *cache.Store, launchedAt time.Time) *TokenCache {
+	d := &TokenCache{store: store, launchedAt: launchedAt}
 	d.held.Store(&held{})
-	_, _ = rand.Read(d.stranger.Verifier[:]) // it never fails
+	_, _ = rand.Read(d.stranger.Hash[:]) // it never fails
 	return d
 }
 
 // Run keeps the copy up to date until ctx ends. While Redis does not answer, or is
 // being filled anew, the last copy stays.
-func (d *Directory) Run(ctx context.Context) {
+func (d *TokenCache) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
@@ -68,7 +68,7 @@ func (d *Directory) Run(ctx context.Context) {
 }
 
 // refresh takes over what is published, if it is not what is held.
-func (d *Directory) refresh(ctx context.Context) error {
+func (d *TokenCache) refresh(ctx context.Context) error {
 	revision, err := d.store.TokensRevision(ctx)
 	if err != nil || revision == d.held.Load().revision {
 		return err
@@ -77,11 +77,11 @@ func (d *Directory) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var records []Record
+	var records []Token
 	if err := msgpack.Unmarshal(encoded, &records); err != nil {
 		return fmt.Errorf("decode tokens: %w", err)
 	}
-	fresh := &held{revision: revision, records: make(map[string]*Record, len(records))}
+	fresh := &held{revision: revision, records: make(map[string]*Token, len(records))}
 	for i := range records {
 		fresh.records[records[i].ID] = &records[i]
 	}
@@ -89,9 +89,9 @@ func (d *Directory) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Identify returns whose token it is. The error is ErrUnauthorized or
-// ErrUnknowable. A well-formed token takes the same time whether it is known or not.
-func (d *Directory) Identify(token string, now time.Time) (*Caller, error) {
+// Authenticate returns whose token it is. The error is ErrUnauthorized or
+// ErrTokensUnavailable. A well-formed token takes the same time whether it is known or not.
+func (d *TokenCache) Authenticate(token string, now time.Time) (*Caller, error) {
 	id, err := ParseToken(token)
 	if err != nil {
 		return nil, err
@@ -100,20 +100,20 @@ func (d *Directory) Identify(token string, now time.Time) (*Caller, error) {
 	if !known {
 		record = &d.stranger
 	}
-	valid := record.accepts(VerifierOf(token), now)
+	valid := record.accepts(HashToken(token), now)
 	switch {
 	case valid && known:
-		return &Caller{Record: record, Scopes: scopesInForce(record, d.launchedAt, now)}, nil
+		return &Caller{Token: record, Scopes: scopesInForce(record, d.launchedAt, now)}, nil
 	case !d.complete.Load():
-		return nil, ErrUnknowable
+		return nil, ErrTokensUnavailable
 	}
 	return nil, fmt.Errorf("%w: it is unknown, expired or revoked", ErrUnauthorized)
 }
 
 // Ready says whether there is a copy, or why not.
-func (d *Directory) Ready() error {
+func (d *TokenCache) Ready() error {
 	if d.held.Load().revision == 0 {
-		return ErrUnknowable
+		return ErrTokensUnavailable
 	}
 	return nil
 }
