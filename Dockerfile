@@ -1,5 +1,5 @@
-# The image of production holds one static program and nothing else: no shell, no
-# libraries, no other files. ClickHouse and Redis are servers elsewhere.
+# The production image contains one static program and no other files: no shell, no
+# libraries. ClickHouse and Redis are servers elsewhere.
 #
 #   docker build --build-arg VERSION=1.4.0 --build-arg COMMIT=$(git rev-parse HEAD) -t pnyx:1.4.0 .
 #   docker build --target edge -t pnyx-edge:1.4.0 .   # with nginx, for pnyx edge
@@ -34,7 +34,7 @@ EXPOSE 8000 9091
 ENTRYPOINT ["/pnyx"]
 CMD ["edge"]
 
-# The C library is there for the embedded ClickHouse alone.
+# Only the embedded ClickHouse needs the C library.
 FROM gcr.io/distroless/base-debian12:nonroot AS dev
 COPY --from=engine /src/bin/pnyx /pnyx
 COPY --from=engine /engine/libchdb.so /engine/libchdb.so
