@@ -10,6 +10,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // eventRequest and signalRequest are what the node asks a worker for.
@@ -46,11 +47,11 @@ func eventRows() []governance.EventRow {
 	key, title, url := countedKey, "Deploy \"v4\" & more", "https://snapshot.example/#/uniswap/proposal/0x8b8f"
 	return []governance.EventRow{
 		{DiscoveredAt: *ago(5), Event: governance.Event{
-			EventID: "e1_b", EventType: governance.VotingEnded, EventTimeMs: *ago(60), EventTimeConfidence: governance.ExactTime,
+			EventID: "e1_b", EventType: rules.VotingEnded, EventTimeMs: *ago(60), EventTimeConfidence: governance.ExactTime,
 			DAOID: "uniswap", DAOName: "Uniswap", ItemType: governance.ProposalItem, ProposalKey: &key, Title: &title, URL: &url, ImportanceScore: 75,
 		}},
 		{DiscoveredAt: *ago(4), Event: governance.Event{
-			EventID: "e1_a", EventType: governance.DAOAnnouncement, EventTimeMs: *ago(3600), EventTimeConfidence: governance.DayTime,
+			EventID: "e1_a", EventType: rules.DAOAnnouncement, EventTimeMs: *ago(3600), EventTimeConfidence: governance.DayTime,
 			DAOID: "ens.eth", DAOName: "ENS", ItemType: governance.DAOItem,
 		}},
 	}
@@ -60,12 +61,12 @@ func signalRows() []governance.SignalRow {
 	key, url := countedKey, "https://snapshot.example/#/uniswap/proposal/0x8b8f"
 	return []governance.SignalRow{
 		{DetectedAt: *ago(86400), Signal: governance.Signal{
-			SignalID: "s1_b", SignalType: "proposal_deadline_reminder", Priority: governance.PriorityOf(65), Actionability: governance.VoteNow,
+			SignalID: "s1_b", SignalType: "proposal_deadline_reminder", Priority: rules.PriorityOf(65), Actionability: rules.VoteNow,
 			DAOID: "uniswap", Title: "Last day to vote: “Deploy \"v4\"”", Summary: "Voting ends on 1 June 2026, 11:59 UTC.", SourceURL: &url,
-			DeadlineAtMs: ago(60), Severity: governance.SeverityWarning, ProposalKey: &key, Evidence: []byte(`{"rule":"proposal_deadline_reminder","votes":"3"}`),
+			DeadlineAtMs: ago(60), Severity: rules.SeverityWarning, ProposalKey: &key, Evidence: []byte(`{"rule":"proposal_deadline_reminder","votes":"3"}`),
 		}},
 		{DetectedAt: *ago(3600), Signal: governance.Signal{
-			SignalID: "curated", SignalType: "close_race", Priority: governance.PriorityOf(20), DAOID: "ens.eth", Evidence: []byte(`{"figure":1.10e2}`),
+			SignalID: "curated", SignalType: "close_race", Priority: rules.PriorityOf(20), DAOID: "ens.eth", Evidence: []byte(`{"figure":1.10e2}`),
 		}},
 	}
 }
@@ -75,7 +76,7 @@ func TestParametersOfTheEventListSelectThePage(t *testing.T) {
 	n := newNode(t)
 	n.writePage(eventRequest(func(r *cache.PageRequest) {
 		r.Filter.DAOID, r.Filter.TimeField, r.Filter.Least = "uniswap", governance.ByDiscoveredTime, 40
-		r.Filter.Types = []string{governance.QuorumReached, governance.VotingEnded}
+		r.Filter.Types = []string{rules.QuorumReached, rules.VotingEnded}
 	}), eventRows())
 	got := n.get("/v2/events?to=2026-02-01T00:00:00Z&from=2026-01-01&daoId=uniswap&timeBasis=discoveredTime&importanceMin=40&eventType=voting_ended,quorum_reached,voting_ended")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"eventId":"e1_b"`) {

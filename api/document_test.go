@@ -13,7 +13,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi/openapitest"
-	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // published is the document in the repository.
@@ -39,7 +39,7 @@ func TestThePublishedDocumentIsThatOfTheRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"decisions.md": decisions, "rules.md": governance.Rulebook()} {
+	for name, text := range map[string][]byte{"decisions.md": decisions, "rules.md": rules.Rulebook()} {
 		written, err := os.ReadFile("../docs/" + name)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // longestWindow is how many days of events or signals are listed at a time.
@@ -19,7 +20,7 @@ func eventsRoute() Route {
 			{Name: "daoId", Kind: Text, Description: "Only events of this DAO.", Example: "uniswap"},
 			{Name: "from", Kind: Instant, Required: true, Description: "Only events at or after this time.", Example: "2026-01-01"},
 			{Name: "to", Kind: Instant, Required: true, Description: "Only events before this time.", Example: "2026-02-01"},
-			{Name: "eventType", Kind: EnumList, Enum: governance.EventTypeNames(), Description: "Only events of these types.", Example: "voting_ended,quorum_reached"},
+			{Name: "eventType", Kind: EnumList, Enum: rules.EventTypeNames(), Description: "Only events of these types.", Example: "voting_ended,quorum_reached"},
 			{Name: "timeBasis", Kind: Enum, Enum: []string{governance.ByEventTime, governance.ByDiscoveredTime}, Default: governance.ByEventTime, Description: "The time that the window and the order go by: when it happened, or when it was first seen here.", Example: governance.ByDiscoveredTime},
 			{Name: "importanceMin", Kind: Integer, Max: 100, Description: "Only events of at least this importance.", Example: "50"},
 			cursorParam(),

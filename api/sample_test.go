@@ -7,6 +7,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // Proposals of the samples.
@@ -193,9 +194,9 @@ func countedEvidence() governance.Evidence {
 			SourceRefs: json.RawMessage(`[{"url":"https://forum.example/t/17"}]`),
 			Warnings:   json.RawMessage(`["Two currencies."]`),
 		},
-		QualityFlags: []governance.QualityFlag{governance.BallotsPartial, governance.PowerRounded},
+		QualityFlags: []governance.QualityFlag{rules.BallotsPartial, rules.PowerRounded},
 		Warnings: []governance.Warning{
-			governance.NewWarning(governance.VotesDiffer, map[string]string{"upstream": "50", "held": "3"}),
+			rules.NewWarning(rules.VotesDiffer, map[string]string{"upstream": "50", "held": "3"}),
 		},
 	}
 }

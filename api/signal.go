@@ -5,6 +5,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // signalsRoute is the list of signals in the table of routes.
@@ -16,7 +17,7 @@ func signalsRoute() Route {
 			{Name: "daoId", Kind: Text, Description: "Only signals of this DAO.", Example: "uniswap"},
 			{Name: "from", Kind: Instant, Required: true, Description: "Only signals detected at or after this time.", Example: "2026-01-01"},
 			{Name: "to", Kind: Instant, Required: true, Description: "Only signals detected before this time.", Example: "2026-02-01"},
-			{Name: "signalType", Kind: EnumList, Enum: governance.SignalTypeNames(), Description: "Only signals of these types.", Example: "proposal_deadline_reminder"},
+			{Name: "signalType", Kind: EnumList, Enum: rules.SignalTypeNames(), Description: "Only signals of these types.", Example: "proposal_deadline_reminder"},
 			{Name: "priorityMin", Kind: Integer, Max: 100, Description: "Only signals of at least this priority score.", Example: "70"},
 			{Name: "surface", Kind: Enum, Enum: surfaceTexts(), Default: string(governance.AgentSurface), Description: "The view: agent has every signal, the others less and less.", Example: string(governance.AtlasPriority)},
 			{Name: "sort", Kind: Enum, Enum: []string{governance.PriorityDescending, governance.DetectedDescending, governance.DeadlineAscending}, Default: governance.PriorityDescending, Description: "Highest priority, latest detection or nearest deadline first; those without a deadline last.", Example: governance.DeadlineAscending},

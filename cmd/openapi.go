@@ -13,6 +13,7 @@ import (
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 func openapiCommand() *cobra.Command {
@@ -88,7 +89,7 @@ func renewDocs(dir string) error {
 		}
 	}
 	for name, text := range map[string][]byte{
-		"agent-v2.json": document, "decisions.md": decisions, "rules.md": governance.Rulebook(),
+		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
 		"caching.md": api.CachingTable(), "keys.md": cache.KeyTable(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document

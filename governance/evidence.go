@@ -60,3 +60,6 @@ func NoIntelligence() Intelligence {
 		Status: IntelligenceUnavailable, SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),
 	}
 }
+
+// QualityFlag says what a reader should know about the data behind an answer.
+type QualityFlag string

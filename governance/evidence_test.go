@@ -43,24 +43,3 @@ func TestWhereThereIsNoAnalysisNoneIsInvented(t *testing.T) {
 		t.Errorf("got %s (%v), want %s", got, err, want)
 	}
 }
-
-func TestFlagsAndWarningsAreExplainedOnce(t *testing.T) {
-	t.Parallel()
-	explained := map[string]bool{}
-	explain := func(name, meaning string) {
-		if explained[name] || name == "" || !strings.HasSuffix(meaning, ".") {
-			t.Errorf("%q: %q, want one sentence about each name", name, meaning)
-		}
-		explained[name] = true
-	}
-	for _, rule := range governance.QualityFlags() {
-		explain(string(rule.Flag), rule.Meaning)
-	}
-	for _, rule := range governance.WarningRules() {
-		explain(string(rule.Code), rule.Meaning)
-		got := governance.NewWarning(rule.Code, nil)
-		if got.Message != rule.Meaning || got.Field != rule.Field || rule.Field == "" {
-			t.Errorf("%s: got %+v, want message and field of its rule", rule.Code, got)
-		}
-	}
-}

@@ -4,10 +4,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // The keys that were published can never change. They are the first 16 bytes of
@@ -162,4 +164,18 @@ func FuzzParseProposalKey(f *testing.F) {
 			t.Fatalf("%q: got %q, whose hash is written %q", text, key, only)
 		}
 	})
+}
+
+func TestIDsDependOnEveryPart(t *testing.T) {
+	t.Parallel()
+	ids := []string{
+		governance.EventID("a", "b", "c"), governance.EventID("ab", "", "c"), governance.EventID("a", "b", "d"),
+		governance.EventID("a", "c", "c"), governance.SignalID("a", "b", "c"),
+	}
+	if slices.Sort(ids); len(slices.Compact(ids)) != 5 {
+		t.Errorf("got %v, want five", ids)
+	}
+	if got, want := governance.EventID("dao", rules.VotingEnded, "p1_x"), governance.EventID("dao", "voting_ended", "p1_x"); got != want || got[:3] != "e1_" || len(got) != 25 {
+		t.Errorf("got %s, want e1_ and 22 characters, the same each time", got)
+	}
 }

@@ -1,5 +1,31 @@
 package governance
 
+import "encoding/json"
+
+// Signal is one row of the curated signals.
+type Signal struct {
+	SignalID      string       `json:"signalId" msgpack:"signalId"`
+	SignalType    string       `json:"signalType" msgpack:"signalType"`
+	Priority      Priority     `json:"priority" msgpack:"priority"`
+	Actionability string       `json:"actionability" msgpack:"actionability"`
+	DAOID         string       `json:"daoId" msgpack:"daoId"`
+	Title         string       `json:"title" msgpack:"title"`
+	Summary       string       `json:"summary" msgpack:"summary"`
+	SourceURL     *string      `json:"sourceUrl" msgpack:"sourceUrl"`
+	DeadlineAtMs  *Timestamp   `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
+	Severity      string       `json:"severity" msgpack:"severity"`
+	ProposalKey   *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	// Evidence is a JSON object: the figures that the signal follows from, kept as
+	// text so that imported numbers keep every digit.
+	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`
+}
+
+// Priority is how much a signal deserves attention.
+type Priority struct {
+	Score int    `json:"score" msgpack:"score"`
+	Band  string `json:"band" msgpack:"band"`
+}
+
 // Surface is a view of the signals for one kind of delivery.
 type Surface string
 
@@ -19,68 +45,6 @@ const (
 func Surfaces() []Surface {
 	return []Surface{AgentSurface, AtlasLatest, AtlasPriority, TelegramRealtime}
 }
-
-// What scores a surface takes.
-const (
-	latestFrom   = 40
-	priorityFrom = 70
-	realtimeFrom = 75
-)
-
-// SurfacesOf says where a signal shows: everywhere from a score on, and among what
-// cannot wait only while there is a deadline to meet.
-func SurfacesOf(score int, hasDeadline bool) []Surface {
-	surfaces := []Surface{AgentSurface}
-	if score >= latestFrom {
-		surfaces = append(surfaces, AtlasLatest)
-	}
-	if score >= priorityFrom {
-		surfaces = append(surfaces, AtlasPriority)
-	}
-	if score >= realtimeFrom && hasDeadline {
-		surfaces = append(surfaces, TelegramRealtime)
-	}
-	return surfaces
-}
-
-// PriorityBand is a range of priority scores with a name.
-type PriorityBand struct {
-	Name string
-	// From is the lowest score of the band.
-	From int
-}
-
-// PriorityBands lists the bands, the highest first.
-func PriorityBands() []PriorityBand {
-	return []PriorityBand{{"critical", 85}, {"high", 70}, {"medium", 45}, {"low", 0}}
-}
-
-// PriorityOf returns a score with the band it falls into.
-func PriorityOf(score int) Priority {
-	priority := Priority{Score: score}
-	for _, band := range PriorityBands() {
-		if score >= band.From {
-			priority.Band = band.Name
-			break
-		}
-	}
-	return priority
-}
-
-// Severities of derived signals.
-const (
-	SeverityInfo     = "info"
-	SeverityWarning  = "warning"
-	SeverityCritical = "critical"
-)
-
-// Actionabilities of derived signals: what there is to do.
-const (
-	VoteNow = "vote_now"
-	Execute = "execute"
-	Review  = "review"
-	Monitor = "monitor"
-)
 
 // Orders of the signal list.
 const (

@@ -8,6 +8,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // EventFilter selects events; zero fields select all.
@@ -143,7 +144,7 @@ func scanSignal(rows scanner) (s governance.SignalRow, err error) {
 	err = rows.Scan(&s.SignalID, &s.SignalType, &s.DAOID, &key, &s.Title, &s.Summary, &url, &s.Actionability,
 		&s.Severity, &score, &detected, &deadline, &evidence)
 	s.ProposalKey, s.SourceURL = keyOrNull(key), textOrNull(url)
-	s.Priority = governance.PriorityOf(int(score))
+	s.Priority = rules.PriorityOf(int(score))
 	s.DetectedAt, s.DeadlineAtMs = governance.TimestampOf(detected), timestampOf(deadline)
 	s.Evidence = []byte(evidence)
 	return s, err

@@ -15,6 +15,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -206,7 +207,7 @@ func TestWhatSomebodyRecordedWins(t *testing.T) {
 	h.append(timed("a", -100, -50))
 	h.hasSignals("dao.eth", "proposal_deadline_reminder 50")
 	event := record.Event{
-		ID: "by-hand", Type: governance.VotingEnded, At: hour(-49), DAOID: "dao.eth", ItemType: "proposal",
+		ID: "by-hand", Type: rules.VotingEnded, At: hour(-49), DAOID: "dao.eth", ItemType: "proposal",
 		Proposal: about, Confidence: "exact", Importance: 99,
 	}
 	signal := record.Signal{
@@ -223,7 +224,7 @@ func TestWhatSomebodyRecordedWins(t *testing.T) {
 	}
 
 	// An event that turns out to be about something else lets the derived one back.
-	event.Proposal, event.ItemType, event.Type, event.At = nil, "dao", governance.DAOAnnouncement, hour(-30)
+	event.Proposal, event.ItemType, event.Type, event.At = nil, "dao", rules.DAOAnnouncement, hour(-30)
 	h.append(&event)
 	h.hasEvents("dao.eth", "dao_announcement exact -30", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 }
@@ -325,7 +326,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	h.hasEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	// Events show before the chronicle has noted which rules they are of.
 	env.Until(h.t, func() error {
-		behind, err := h.warehouse.PendingFeedProposals(t.Context(), governance.ChronicleEdition())
+		behind, err := h.warehouse.PendingFeedProposals(t.Context(), rules.ChronicleEdition())
 		if err == nil && len(behind) > 0 {
 			err = errors.New("the chronicle is still at work")
 		}
@@ -345,7 +346,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	noted := []warehouse.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
-	if err := h.warehouse.WriteFeedProgress(t.Context(), governance.ChronicleEdition()+1, noted); err != nil {
+	if err := h.warehouse.WriteFeedProgress(t.Context(), rules.ChronicleEdition()+1, noted); err != nil {
 		t.Fatal(err)
 	}
 	// Whatever is published next has the chronicle look.

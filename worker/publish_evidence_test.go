@@ -9,6 +9,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
@@ -82,8 +83,8 @@ func TestARecastIsFlaggedAndASecondVersionOfACastIsNot(t *testing.T) {
 	h.work(h.metrics)
 	for id, recast := range map[string]bool{"a": false, "b": true} {
 		got := h.hasEvidence(keyOf("dao.eth", id), func(governance.Evidence) bool { return true })
-		if slices.Contains(got.QualityFlags, governance.RecastsPresent) != recast {
-			t.Errorf("%s: got flags %v, want %s: %t", id, got.QualityFlags, governance.RecastsPresent, recast)
+		if slices.Contains(got.QualityFlags, rules.RecastsPresent) != recast {
+			t.Errorf("%s: got flags %v, want %s: %t", id, got.QualityFlags, rules.RecastsPresent, recast)
 		}
 	}
 }
@@ -134,8 +135,8 @@ func TestTheTwoFormsOfAProposalAreHeldAgainstEachOther(t *testing.T) {
 	offChain := proposal("0xaa")
 	offChain.Title = "Renew the budget"
 	h.append(offChain)
-	h.hasEvidence(keyOf("dao.eth", "0xaa"), warnedOf(governance.TitleDiffers))
-	h.hasEvidence(tally, warnedOf(governance.TitleDiffers))
+	h.hasEvidence(keyOf("dao.eth", "0xaa"), warnedOf(rules.TitleDiffers))
+	h.hasEvidence(tally, warnedOf(rules.TitleDiffers))
 	for _, id := range []string{"0xcc", "0xbb"} {
 		if got := h.hasEvidence(keyOf("dao.eth", id), anything); len(got.Warnings) > 0 {
 			t.Errorf("%s: got warnings %v, want none", id, got.Warnings)
@@ -144,7 +145,7 @@ func TestTheTwoFormsOfAProposalAreHeldAgainstEachOther(t *testing.T) {
 	renamed := proposal("0xcc")
 	renamed.Title, renamed.DiscussionURL = "Repeal", mirrored.DiscussionURL
 	h.append(renamed)
-	h.hasEvidence(keyOf("dao.eth", "0xcc"), warnedOf(governance.TitleDiffers))
+	h.hasEvidence(keyOf("dao.eth", "0xcc"), warnedOf(rules.TitleDiffers))
 }
 
 func TestNumbersThatDoNotAddUpAreFlaggedInTheEvidence(t *testing.T) {
@@ -157,6 +158,6 @@ func TestNumbersThatDoNotAddUpAreFlaggedInTheEvidence(t *testing.T) {
 	twice.Choices = []string{"1", "2"}
 	h.append(twice)
 	h.hasEvidence(keyOf("dao.eth", "a"), func(e governance.Evidence) bool {
-		return slices.Contains(e.QualityFlags, governance.TotalsDisagree)
+		return slices.Contains(e.QualityFlags, rules.TotalsDisagree)
 	})
 }

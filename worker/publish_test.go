@@ -16,6 +16,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -396,8 +397,8 @@ func TestNumbersThatDoNotAddUpKeepTheLastGoodOnes(t *testing.T) {
 
 	env.Until(h.t, func() error {
 		flags, err := h.warehouse.QualityFlags(t.Context(), twice.Proposal.Hash())
-		if err == nil && !slices.Contains(flags, string(governance.TotalsDisagree)) {
-			err = fmt.Errorf("got flags %v, want %s among them", flags, governance.TotalsDisagree)
+		if err == nil && !slices.Contains(flags, string(rules.TotalsDisagree)) {
+			err = fmt.Errorf("got flags %v, want %s among them", flags, rules.TotalsDisagree)
 		}
 		return err
 	})

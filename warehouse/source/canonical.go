@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
 )
 
@@ -33,7 +34,7 @@ func readCanonical(in object) record.Record {
 func readEvent(in object) *record.Event {
 	event := &record.Event{
 		ID:         in.get("eventId").identifier(),
-		Type:       oneOf(in.get("eventType"), governance.EventTypeNames()...),
+		Type:       oneOf(in.get("eventType"), rules.EventTypeNames()...),
 		At:         in.get("eventTimeMs").knownTime(),
 		DAOID:      in.get("daoId").identifier(),
 		Title:      in.get("title").text(),
@@ -58,7 +59,7 @@ func readEvent(in object) *record.Event {
 func readSignal(in object) *record.Signal {
 	signal := &record.Signal{
 		ID:            in.get("signalId").identifier(),
-		Type:          oneOf(in.get("signalType"), governance.SignalTypeNames()...),
+		Type:          oneOf(in.get("signalType"), rules.SignalTypeNames()...),
 		DAOID:         in.get("daoId").identifier(),
 		Proposal:      optionalProposal(in.get("proposal")),
 		Title:         in.get("title").text(),

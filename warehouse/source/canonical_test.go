@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -61,10 +62,10 @@ func TestReadmeTablesTheClosedSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []string
-	for _, eventType := range governance.EventTypes() {
+	for _, eventType := range rules.EventTypes() {
 		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", eventType.Name, eventType.Item, eventType.Meaning))
 	}
-	for _, rule := range governance.SignalRules() {
+	for _, rule := range rules.SignalRules() {
 		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", rule.Type, rule.Item, rule.Condition))
 	}
 	for _, row := range rows {
@@ -119,11 +120,11 @@ func TestCanonicalLineIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
 		{"event at no such time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d","eventTimeMs":"noon"}`, `eventTimeMs is "noon"; want an RFC 3339 time between 1970 and 2261`},
 		{
 			"event of no known type", `{"record":"event","version":1,"eventId":"e","eventType":"paused","daoId":"d"}`,
-			`eventType is "paused"; want one of ` + strings.Join(governance.EventTypeNames(), ", "),
+			`eventType is "paused"; want one of ` + strings.Join(rules.EventTypeNames(), ", "),
 		},
 		{
 			"signal of no known type", `{"record":"signal","version":1,"signalId":"s","signalType":"rumour","daoId":"d"}`,
-			`signalType is "rumour"; want one of ` + strings.Join(governance.SignalTypeNames(), ", "),
+			`signalType is "rumour"; want one of ` + strings.Join(rules.SignalTypeNames(), ", "),
 		},
 		{"event of no known item", event + `"itemType":"vote"}`, `itemType is "vote"; want one of proposal, topic, dao`},
 		{"event of no known confidence", event + `"eventTimeConfidence":"sure"}`, `eventTimeConfidence is "sure"; want one of exact, day, derived, discovered`},

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/backoff"
@@ -86,7 +87,7 @@ func (c *Builder) Wake() {
 
 // Run works until ctx ends. A failure is logged and tried again.
 func (c *Builder) Run(ctx context.Context) {
-	c.progress = progress{edition: governance.ChronicleEdition(), names: map[string]string{}}
+	c.progress = progress{edition: rules.ChronicleEdition(), names: map[string]string{}}
 	ticker := time.NewTicker(chronicleEvery)
 	defer ticker.Stop()
 	var looked, rested time.Time

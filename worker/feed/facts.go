@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -29,7 +30,7 @@ type story struct {
 
 // spans are the times before the end at which votes are looked at.
 func spans() []time.Duration {
-	return []time.Duration{governance.ReminderSpan, governance.QuorumSpan, governance.RaceSpan}
+	return []time.Duration{rules.ReminderSpan, rules.QuorumSpan, rules.RaceSpan}
 }
 
 // readStories reads the proposals that are published, with what their ballots tell.
@@ -117,7 +118,7 @@ func (s story) counted(scores []decimal.Decimal, power decimal.Decimal) decimal.
 // ballot's time is known.
 func (s story) reachesQuorum() bool {
 	quorum := s.proposal.Quorum
-	if quorum == nil || !quorum.IsPositive() || !s.state.VoteReady || s.flagged(governance.BallotsUndated) {
+	if quorum == nil || !quorum.IsPositive() || !s.state.VoteReady || s.flagged(rules.BallotsUndated) {
 		return false
 	}
 	return s.counted(s.finalScores(), s.state.Power).GreaterThanOrEqual(*quorum)
@@ -137,12 +138,12 @@ func (s story) claimed(kind string) bool {
 }
 
 // facts are what signals follow from.
-func (s story) facts() governance.VoteFacts {
+func (s story) facts() rules.VoteFacts {
 	p := s.proposal
-	f := governance.VoteFacts{
+	f := rules.VoteFacts{
 		Title: p.Title, Choices: s.state.Choices, Outcome: s.state.Outcome, Quorum: p.Quorum,
-		Onchain: p.Provider == governance.Tally, ExecutedAt: milestones(p)[governance.ProposalExecuted],
-		Single: s.single(), Earlier: s.earlier, Before: map[time.Duration]governance.Standing{},
+		Onchain: p.Provider == governance.Tally, ExecutedAt: milestones(p)[rules.ProposalExecuted],
+		Single: s.single(), Earlier: s.earlier, Before: map[time.Duration]rules.Standing{},
 	}
 	if !p.StartDayOnly {
 		f.StartAt = p.StartAt
@@ -151,12 +152,12 @@ func (s story) facts() governance.VoteFacts {
 		f.EndAt = p.EndAt
 	}
 	scores := s.finalScores()
-	f.Final = governance.Standing{
+	f.Final = rules.Standing{
 		Votes: s.state.Votes, Power: s.state.Power, Counted: s.counted(scores, s.state.Power), Scores: scores,
 	}
-	whole := s.state.VoteReady && !s.flagged(governance.BallotsPartial) && !s.flagged(governance.TotalsDisagree)
+	whole := s.state.VoteReady && !s.flagged(rules.BallotsPartial) && !s.flagged(rules.TotalsDisagree)
 	f.Closed = whole && s.state.Lifecycle == governance.Closed && f.EndAt != nil && *f.EndAt <= s.now
-	if whole && !s.flagged(governance.BallotsUndated) && !s.flagged(governance.BallotsDayOnly) {
+	if whole && !s.flagged(rules.BallotsUndated) && !s.flagged(rules.BallotsDayOnly) {
 		for i, span := range spans() {
 			f.Before[span] = s.standing(i)
 		}
@@ -173,8 +174,8 @@ func (s story) single() bool {
 }
 
 // standing is how the vote stood at the i-th of spans.
-func (s story) standing(i int) governance.Standing {
-	standing := governance.Standing{Scores: make([]decimal.Decimal, len(s.state.Choices))}
+func (s story) standing(i int) rules.Standing {
+	standing := rules.Standing{Scores: make([]decimal.Decimal, len(s.state.Choices))}
 	for _, choice := range s.standings {
 		standing.Votes += choice.Votes[i]
 		standing.Power = standing.Power.Add(choice.Powers[i])
@@ -190,11 +191,11 @@ func (s story) choice(key string) int {
 	return slices.IndexFunc(s.state.Choices, func(c governance.Choice) bool { return c.Key == key })
 }
 
-func (s story) largest() []governance.LargestBallot {
-	var largest []governance.LargestBallot
+func (s story) largest() []rules.LargestBallot {
+	var largest []rules.LargestBallot
 	for _, choice := range s.standings {
 		if at := s.choice(choice.Choice); at >= 0 {
-			largest = append(largest, governance.LargestBallot{Voter: choice.LargestVoter, Choice: at, Power: choice.Largest})
+			largest = append(largest, rules.LargestBallot{Voter: choice.LargestVoter, Choice: at, Power: choice.Largest})
 		}
 	}
 	return largest
@@ -204,7 +205,7 @@ func (s story) largest() []governance.LargestBallot {
 func (s story) signals() ([]warehouse.FeedSignal, error) {
 	facts := s.facts()
 	var rows []warehouse.FeedSignal
-	for _, rule := range governance.SignalRules() {
+	for _, rule := range rules.SignalRules() {
 		finding, found := rule.OnVote(facts)
 		if !found || s.claimed(rule.Type) {
 			continue
@@ -221,7 +222,7 @@ func (s story) signals() ([]warehouse.FeedSignal, error) {
 }
 
 // signalRow is a finding about an item, as a signal.
-func signalRow(rule governance.SignalRule, f governance.Finding, daoID, itemKey string) (warehouse.FeedSignal, error) {
+func signalRow(rule rules.SignalRule, f rules.Finding, daoID, itemKey string) (warehouse.FeedSignal, error) {
 	evidence, err := json.Marshal(f.Evidence)
 	if err != nil {
 		return warehouse.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
@@ -230,12 +231,12 @@ func signalRow(rule governance.SignalRule, f governance.Finding, daoID, itemKey 
 	row := warehouse.FeedSignal{SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
 			SignalID: governance.SignalID(daoID, rule.Type, itemKey), SignalType: rule.Type,
-			Priority: governance.PriorityOf(score), Actionability: rule.Actionability, DAOID: daoID,
+			Priority: rules.PriorityOf(score), Actionability: rule.Actionability, DAOID: daoID,
 			Title: f.Title, Summary: f.Summary, DeadlineAtMs: f.DeadlineAt, Severity: f.Severity, Evidence: evidence,
 		},
 		DetectedAt: f.DetectedAt,
 	}}
-	for _, surface := range governance.SurfacesOf(score, f.DeadlineAt != nil) {
+	for _, surface := range rules.SurfacesOf(score, f.DeadlineAt != nil) {
 		row.Surfaces = append(row.Surfaces, string(surface))
 	}
 	return row, nil

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
 
@@ -19,10 +20,10 @@ type happening struct {
 // the type of event.
 func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
 	types := map[string]string{
-		"created": governance.ProposalCreated, "activated": governance.VotingStarted, "extended": governance.VotingExtended,
-		"queued": governance.ProposalQueued, "executed": governance.ProposalExecuted,
-		"canceled": governance.ProposalCanceled, "cancelled": governance.ProposalCanceled,
-		"expired": governance.ProposalExpired,
+		"created": rules.ProposalCreated, "activated": rules.VotingStarted, "extended": rules.VotingExtended,
+		"queued": rules.ProposalQueued, "executed": rules.ProposalExecuted,
+		"canceled": rules.ProposalCanceled, "cancelled": rules.ProposalCanceled,
+		"expired": rules.ProposalExpired,
 	}
 	first := map[string]*governance.Timestamp{}
 	for _, milestone := range p.Milestones {
@@ -44,17 +45,17 @@ func (s story) happenings() []happening {
 		}
 	}
 	start, end := s.votingTimes(recorded)
-	add(governance.VotingStarted, start, p.StartDayOnly && start == p.StartAt)
-	add(governance.VotingExtended, recorded[governance.VotingExtended], false)
+	add(rules.VotingStarted, start, p.StartDayOnly && start == p.StartAt)
+	add(rules.VotingExtended, recorded[rules.VotingExtended], false)
 	if s.closedEarly() {
-		found = append(found, happening{governance.VotingEnded, nil, governance.DiscoveredTime, p.ObservedAt})
+		found = append(found, happening{rules.VotingEnded, nil, governance.DiscoveredTime, p.ObservedAt})
 	} else {
-		add(governance.VotingEnded, end, p.EndDayOnly)
+		add(rules.VotingEnded, end, p.EndDayOnly)
 	}
-	add(governance.ProposalQueued, recorded[governance.ProposalQueued], false)
-	add(governance.ProposalExpired, recorded[governance.ProposalExpired], false)
+	add(rules.ProposalQueued, recorded[rules.ProposalQueued], false)
+	add(rules.ProposalExpired, recorded[rules.ProposalExpired], false)
 	for kind, outcome := range map[string]governance.Outcome{
-		governance.ProposalExecuted: governance.Executed, governance.ProposalCanceled: governance.Canceled,
+		rules.ProposalExecuted: governance.Executed, rules.ProposalCanceled: governance.Canceled,
 	} {
 		add(kind, recorded[kind], false)
 		if recorded[kind] == nil && s.state.Outcome == outcome {
@@ -66,7 +67,7 @@ func (s story) happenings() []happening {
 		if s.quorum.DayOnly {
 			confidence = governance.DayTime
 		}
-		found = append(found, happening{governance.QuorumReached, &s.quorum.At, confidence, s.quorum.DiscoveredAt})
+		found = append(found, happening{rules.QuorumReached, &s.quorum.At, confidence, s.quorum.DiscoveredAt})
 	}
 	return found
 }
@@ -81,7 +82,7 @@ func confidenceOf(dayOnly bool) governance.Confidence {
 // creation is when upstream says, else taken to be the start of the voting.
 func (s story) creation(recorded map[string]*governance.Timestamp) happening {
 	p := s.proposal
-	created := happening{governance.ProposalCreated, governance.FirstKnown(p.CreatedAt, recorded[governance.ProposalCreated]), governance.ExactTime, p.ObservedAt}
+	created := happening{rules.ProposalCreated, governance.FirstKnown(p.CreatedAt, recorded[rules.ProposalCreated]), governance.ExactTime, p.ObservedAt}
 	switch {
 	case created.at != nil:
 	case p.StartAt == nil:
@@ -99,15 +100,15 @@ func (s story) creation(recorded map[string]*governance.Timestamp) happening {
 // cancellation forestalled.
 func (s story) votingTimes(recorded map[string]*governance.Timestamp) (start, end *governance.Timestamp) {
 	p := s.proposal
-	start, end = governance.FirstKnown(p.StartAt, recorded[governance.VotingStarted]), p.EndAt
+	start, end = governance.FirstKnown(p.StartAt, recorded[rules.VotingStarted]), p.EndAt
 	if s.state.Outcome != governance.Canceled {
 		return start, end
 	}
-	stopped := governance.FirstKnown(recorded[governance.ProposalCanceled], &p.ObservedAt)
+	stopped := governance.FirstKnown(recorded[rules.ProposalCanceled], &p.ObservedAt)
 	if start != nil && *start >= *stopped {
 		start = nil
 	}
-	if recorded[governance.ProposalCanceled] == nil || end != nil && *end > *stopped {
+	if recorded[rules.ProposalCanceled] == nil || end != nil && *end > *stopped {
 		end = nil
 	}
 	return start, end
@@ -152,7 +153,7 @@ func eventRow(
 	return warehouse.FeedEvent{EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: id, EventType: h.kind, EventTimeMs: at, EventTimeConfidence: h.confidence, DAOID: daoID,
-			ImportanceScore: governance.ImportanceOf(h.kind, h.confidence, attention),
+			ImportanceScore: rules.ImportanceOf(h.kind, h.confidence, attention),
 		},
 		DiscoveredAt: max(discovered, at),
 	}}

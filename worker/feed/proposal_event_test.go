@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -152,7 +153,7 @@ func TestAnEventStaysDiscoveredWhenItFirstWas(t *testing.T) {
 	p.ObservedAt = *in(0)
 	s := story{proposal: p, now: *in(0)}
 	s.state = stateOf(p)
-	id := governance.EventID("dao", governance.ProposalExecuted, string(s.state.Key))
+	id := governance.EventID("dao", rules.ProposalExecuted, string(s.state.Key))
 	for _, row := range s.events(map[string]governance.Timestamp{id: *in(-7)}) {
 		want := *in(0)
 		if row.EventID == id {

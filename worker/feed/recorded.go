@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -55,12 +56,12 @@ func (c *Builder) writeImported(
 	}
 	for _, event := range events {
 		// What an earlier version of the importer let in is not shown.
-		if slices.Contains(governance.EventTypeNames(), event.Event.Type) {
+		if slices.Contains(rules.EventTypeNames(), event.Event.Type) {
 			rows.events = append(rows.events, importedEvent(event))
 		}
 	}
 	for _, signal := range signals {
-		if slices.Contains(governance.SignalTypeNames(), signal.Signal.Type) {
+		if slices.Contains(rules.SignalTypeNames(), signal.Signal.Type) {
 			rows.signals = append(rows.signals, importedSignal(signal))
 		}
 	}
@@ -112,7 +113,7 @@ func importedSignal(i warehouse.RecordedSignal) warehouse.FeedSignal {
 	s := i.Signal
 	row := warehouse.FeedSignal{Item: i.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
-			SignalID: s.ID, SignalType: s.Type, Priority: governance.PriorityOf(int(s.Score)), Actionability: s.Actionability,
+			SignalID: s.ID, SignalType: s.Type, Priority: rules.PriorityOf(int(s.Score)), Actionability: s.Actionability,
 			DAOID: s.DAOID, Title: s.Title, Summary: s.Summary, SourceURL: governance.OptionalText(s.SourceURL), DeadlineAtMs: s.DeadlineAt,
 			Severity: s.Severity, Evidence: []byte(s.Evidence),
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
 
@@ -65,7 +66,7 @@ func topicKey(t warehouse.FeedTopic, catalog warehouse.Catalog) string {
 }
 
 func topicEvent(t warehouse.FeedTopic, key string, seen map[string]governance.Timestamp) warehouse.FeedEvent {
-	h := happening{governance.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
+	h := happening{rules.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
 	if h.at == nil {
 		h.confidence = governance.DiscoveredTime
 	}
@@ -76,9 +77,9 @@ func topicEvent(t warehouse.FeedTopic, key string, seen map[string]governance.Ti
 }
 
 func topicSignals(t warehouse.FeedTopic, key string) ([]warehouse.FeedSignal, error) {
-	facts := governance.ThreadFacts{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
+	facts := rules.ThreadFacts{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
 	var rows []warehouse.FeedSignal
-	for _, rule := range governance.SignalRules() {
+	for _, rule := range rules.SignalRules() {
 		finding, found := rule.OnTopic(facts)
 		if !found {
 			continue

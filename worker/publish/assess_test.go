@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -192,7 +193,7 @@ func TestChoicesThatUpstreamDoesNotStateAreDerived(t *testing.T) {
 		}
 		derived := false
 		for _, flag := range got.flags {
-			derived = derived || flag == governance.ChoicesDerived
+			derived = derived || flag == rules.ChoicesDerived
 		}
 		if derived != c.derived {
 			t.Errorf("%s: got derived %v, want %v", name, derived, c.derived)
@@ -232,8 +233,8 @@ func TestVoteTypesThatOnlyUpstreamCanCount(t *testing.T) {
 			p.VoteType, p.Choices, p.StatedScores = governance.Copeland, []string{"A", "B"}, scores
 		}), b)
 	}
-	if got := copeland(); len(got.totals) != 0 || got.flags[0] != governance.ScoresUnavailable || !got.ready {
-		t.Errorf("without stated scores: got totals %v, flags %v, want none and %s", got.totals, got.flags, governance.ScoresUnavailable)
+	if got := copeland(); len(got.totals) != 0 || got.flags[0] != rules.ScoresUnavailable || !got.ready {
+		t.Errorf("without stated scores: got totals %v, flags %v, want none and %s", got.totals, got.flags, rules.ScoresUnavailable)
 	}
 	got := copeland(*power("0.5"), *power("1.5"))
 	want := []governance.ChoiceTotal{

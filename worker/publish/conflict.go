@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // conflictsWithin returns the conflicts inside one provider's data: between what
@@ -19,7 +20,7 @@ func (a *assessment) conflictsWithin() []governance.Warning {
 func (a *assessment) upstreamFlags() []governance.QualityFlag {
 	more := a.holdsAll() && a.count.votes > *a.proposal.StatedVotes
 	return raised(map[governance.QualityFlag]bool{
-		governance.TotalsDifferUpstream: more || len(a.totalConflict()) > 0 || len(a.scoreConflicts()) > 0,
+		rules.TotalsDifferUpstream: more || len(a.totalConflict()) > 0 || len(a.scoreConflicts()) > 0,
 	})
 }
 
@@ -34,7 +35,7 @@ func (a *assessment) votesConflict() []governance.Warning {
 	if !a.count.ready || stated == nil || *stated == a.count.votes {
 		return nil
 	}
-	return one(governance.VotesDiffer, map[string]string{
+	return one(rules.VotesDiffer, map[string]string{
 		"upstream": string(governance.CountOf(*stated)), "held": string(governance.CountOf(a.count.votes)),
 	})
 }
@@ -46,7 +47,7 @@ func (a *assessment) totalConflict() []governance.Warning {
 	if stated == nil || !a.holdsAll() || !differ(*stated, a.count.power) || !differ(*stated, a.count.supporting) {
 		return nil
 	}
-	return one(governance.TotalDiffers, map[string]string{
+	return one(rules.TotalDiffers, map[string]string{
 		"upstream": stated.String(), "held": a.count.power.String(),
 	})
 }
@@ -59,7 +60,7 @@ func (a *assessment) scoreConflicts() []governance.Warning {
 	var conflicts []governance.Warning
 	for i, score := range a.count.scores {
 		if differ(stated[i], score.Power) {
-			conflicts = append(conflicts, one(governance.ScoresDiffer, map[string]string{
+			conflicts = append(conflicts, one(rules.ScoresDiffer, map[string]string{
 				"choiceKey": a.count.choices[i].Key, "upstream": stated[i].String(), "held": score.Power.String(),
 			})...)
 		}
@@ -82,12 +83,12 @@ func (a *assessment) stateConflicts() []governance.Warning {
 	if outcome, stated := governance.DAOStatusOutcome(p.UpstreamStatus); stated && p.State != "" {
 		openThere := p.UpstreamStatus == governance.UpstreamActive || p.UpstreamStatus == governance.UpstreamPending
 		if open != openThere && (openThere || outcome != governance.Unknown) {
-			conflicts = one(governance.StatusDiffers, map[string]string{"state": p.State, "status": p.UpstreamStatus})
+			conflicts = one(rules.StatusDiffers, map[string]string{"state": p.State, "status": p.UpstreamStatus})
 		}
 	}
 	// Where only the day is known, the vote may have ended at the end of it.
 	if open && p.EndAt != nil && !p.EndDayOnly && *p.EndAt < p.ObservedAt {
-		conflicts = append(conflicts, one(governance.StateOutdated, map[string]string{
+		conflicts = append(conflicts, one(rules.StateOutdated, map[string]string{
 			"state": p.State, "endAt": p.EndAt.String(), "observedAt": p.ObservedAt.String(),
 		})...)
 	}
@@ -109,7 +110,7 @@ func (a *assessment) outcomeConflict() []governance.Warning {
 	if counted == governance.Unknown || (counted == governance.Failed) == (outcome == governance.Failed) {
 		return nil
 	}
-	return one(governance.OutcomeDiffersFromVotes, map[string]string{
+	return one(rules.OutcomeDiffersFromVotes, map[string]string{
 		"stated": string(outcome), "counted": string(counted),
 	})
 }
@@ -120,10 +121,10 @@ func (a *assessment) conflictsWith(counterparts []*assessment) []governance.Warn
 	for _, other := range counterparts {
 		here, there := a.proposal.Title, other.proposal.Title
 		if here != "" && there != "" && plainTitle(here) != plainTitle(there) {
-			conflicts = append(conflicts, a.conflictWith(other, governance.TitleDiffers, here, there))
+			conflicts = append(conflicts, a.conflictWith(other, rules.TitleDiffers, here, there))
 		}
 		if outcomesDiffer(a.outcome, other.outcome) {
-			conflicts = append(conflicts, a.conflictWith(other, governance.OutcomeDiffers, string(a.outcome), string(other.outcome)))
+			conflicts = append(conflicts, a.conflictWith(other, rules.OutcomeDiffers, string(a.outcome), string(other.outcome)))
 		}
 	}
 	return conflicts
@@ -132,7 +133,7 @@ func (a *assessment) conflictsWith(counterparts []*assessment) []governance.Warn
 func (a *assessment) conflictWith(
 	other *assessment, code governance.WarningCode, here, there string,
 ) governance.Warning {
-	return governance.NewWarning(code, map[string]string{
+	return rules.NewWarning(code, map[string]string{
 		"proposalKey": string(other.key), "provider": string(other.identity.Provider), "here": here, "there": there,
 	})
 }
@@ -159,5 +160,5 @@ func outcomesDiffer(here, there governance.Outcome) bool {
 }
 
 func one(code governance.WarningCode, details map[string]string) []governance.Warning {
-	return []governance.Warning{governance.NewWarning(code, details)}
+	return []governance.Warning{rules.NewWarning(code, details)}
 }

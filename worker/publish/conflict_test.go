@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -22,9 +23,9 @@ type conflictCase struct {
 
 func checkConflicts(t *testing.T, cases map[string]conflictCase) {
 	t.Helper()
-	rules := map[governance.WarningCode][]string{}
-	for _, rule := range governance.WarningRules() {
-		rules[rule.Code] = slices.Sorted(slices.Values(rule.Details))
+	wantDetails := map[governance.WarningCode][]string{}
+	for _, rule := range rules.WarningRules() {
+		wantDetails[rule.Code] = slices.Sorted(slices.Values(rule.Details))
 	}
 	for name, c := range cases {
 		got := assess(c.proposal, "dao", c.ballots, now)
@@ -36,15 +37,15 @@ func checkConflicts(t *testing.T, cases map[string]conflictCase) {
 				details = append(details, detail)
 			}
 			slices.Sort(details)
-			if diff := cmp.Diff(rules[warning.Code], details); diff != "" {
+			if diff := cmp.Diff(wantDetails[warning.Code], details); diff != "" {
 				t.Errorf("%s: details of %s (-want +got):\n%s", name, warning.Code, diff)
 			}
 		}
 		if !slices.Equal(codes, c.want) {
 			t.Errorf("%s: got %v, want %v", name, codes, c.want)
 		}
-		if flagged := slices.Contains(got.flags, governance.TotalsDifferUpstream); flagged != c.flagged {
-			t.Errorf("%s: got flags %v, want %s: %t", name, got.flags, governance.TotalsDifferUpstream, c.flagged)
+		if flagged := slices.Contains(got.flags, rules.TotalsDifferUpstream); flagged != c.flagged {
+			t.Errorf("%s: got flags %v, want %s: %t", name, got.flags, rules.TotalsDifferUpstream, c.flagged)
 		}
 	}
 }
@@ -69,16 +70,16 @@ func TestUpstreamsFiguresAreHeldAgainstTheBallots(t *testing.T) {
 		"nothing stated":             {snapshotProposal(nil), held, nil, false},
 		"all agrees":                 {stated(2, "10.000000000000000001", "10", "0.000000000000000001"), held, nil, false},
 		"floating point":             {stated(2, "10.000000009", "9.999999992", "0"), held, nil, false},
-		"beyond floating point":      {stated(2, "10.00000002"), held, []governance.WarningCode{governance.TotalDiffers}, true},
-		"one score":                  {stated(2, "", "10", "0.5"), held, []governance.WarningCode{governance.ScoresDiffer}, true},
-		"both scores":                {stated(2, "10", "5", "5"), held, []governance.WarningCode{governance.ScoresDiffer, governance.ScoresDiffer}, true},
+		"beyond floating point":      {stated(2, "10.00000002"), held, []governance.WarningCode{rules.TotalDiffers}, true},
+		"one score":                  {stated(2, "", "10", "0.5"), held, []governance.WarningCode{rules.ScoresDiffer}, true},
+		"both scores":                {stated(2, "10", "5", "5"), held, []governance.WarningCode{rules.ScoresDiffer, rules.ScoresDiffer}, true},
 		"scores of other choices":    {stated(2, "", "1", "2", "3"), held, nil, false},
-		"more held than stated":      {stated(1, ""), held, []governance.WarningCode{governance.VotesDiffer}, true},
-		"ballots missing":            {stated(3, "99", "99", "0"), held, []governance.WarningCode{governance.VotesDiffer}, false},
+		"more held than stated":      {stated(1, ""), held, []governance.WarningCode{rules.VotesDiffer}, true},
+		"ballots missing":            {stated(3, "99", "99", "0"), held, []governance.WarningCode{rules.VotesDiffer}, false},
 		"none held":                  {stated(3, "99"), ballots{}, nil, false},
 		"blank ballots in the total": {stated(2, "15"), blank, nil, false},
 		"blank ballots left out":     {stated(2, "10"), blank, nil, false},
-		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{governance.TotalDiffers}, true},
+		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{rules.TotalDiffers}, true},
 	})
 }
 
@@ -95,13 +96,13 @@ func TestStatesThatContradictEachOtherAreWarnedOf(t *testing.T) {
 	checkConflicts(t, map[string]conflictCase{
 		"both say it is over":              {status("closed", "rejected"), ballots{}, nil, false},
 		"both say it is open":              {status("active", "active"), ballots{}, nil, false},
-		"over for the DAO":                 {status("active", "enacted"), ballots{}, []governance.WarningCode{governance.StatusDiffers}, false},
-		"open for the DAO":                 {status("closed", "pending"), ballots{}, []governance.WarningCode{governance.StatusDiffers}, false},
+		"over for the DAO":                 {status("active", "enacted"), ballots{}, []governance.WarningCode{rules.StatusDiffers}, false},
+		"open for the DAO":                 {status("closed", "pending"), ballots{}, []governance.WarningCode{rules.StatusDiffers}, false},
 		"a status that says neither":       {status("active", "finished"), ballots{}, nil, false},
 		"no status of its own":             {status("active", ""), ballots{}, nil, false},
 		"no state":                         {status("", "enacted"), ballots{}, nil, false},
 		"open when seen before the end":    {seen(snapshotProposal(active), -25), ballots{}, nil, false},
-		"open when seen after the end":     {seen(snapshotProposal(active), -23), ballots{}, []governance.WarningCode{governance.StateOutdated}, false},
+		"open when seen after the end":     {seen(snapshotProposal(active), -23), ballots{}, []governance.WarningCode{rules.StateOutdated}, false},
 		"closed when seen after the end":   {seen(snapshotProposal(func(p *record.Proposal) { p.State = "closed" }), -23), ballots{}, nil, false},
 		"of the end only the day is known": {seen(snapshotProposal(func(p *record.Proposal) { p.State, p.EndDayOnly = "active", true }), -23), ballots{}, nil, false},
 	})
@@ -116,7 +117,7 @@ func TestAnOutcomeThatTheVotesDoNotBearOutIsWarnedOf(t *testing.T) {
 		return snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = status })
 	}
 	quorum := func(p *record.Proposal) { p.Quorum = power("11") }
-	differs := []governance.WarningCode{governance.OutcomeDiffersFromVotes}
+	differs := []governance.WarningCode{rules.OutcomeDiffersFromVotes}
 	checkConflicts(t, map[string]conflictCase{
 		"rejected and lost":                {status("rejected"), lost, nil, false},
 		"rejected but won":                 {status("rejected"), won, differs, false},
@@ -131,7 +132,7 @@ func TestAnOutcomeThatTheVotesDoNotBearOutIsWarnedOf(t *testing.T) {
 		"the Governor's quorum is unknown": {governorProposal("defeated", nil), governor, nil, false},
 		"ballots missing": {
 			governorProposal("executed", func(p *record.Proposal) { p.Quorum, p.StatedVotes = power("11"), new(uint64(9)) }), governor,
-			[]governance.WarningCode{governance.VotesDiffer},
+			[]governance.WarningCode{rules.VotesDiffer},
 			false,
 		},
 	})
@@ -146,11 +147,11 @@ func TestTheSameProposalElsewhereIsCompared(t *testing.T) {
 	}{
 		"alike":                  {"Renew the budget", "enacted", nil},
 		"passed, then executed":  {"Renew the budget", "passed", nil},
-		"another title":          {"Renew the budget again", "passed", []governance.WarningCode{governance.TitleDiffers}},
+		"another title":          {"Renew the budget again", "passed", []governance.WarningCode{rules.TitleDiffers}},
 		"no title":               {"", "passed", nil},
-		"another outcome":        {"Renew the budget", "rejected", []governance.WarningCode{governance.OutcomeDiffers}},
+		"another outcome":        {"Renew the budget", "rejected", []governance.WarningCode{rules.OutcomeDiffers}},
 		"no outcome":             {"Renew the budget", "finished", nil},
-		"neither title nor fate": {"Other", "deleted", []governance.WarningCode{governance.TitleDiffers, governance.OutcomeDiffers}},
+		"neither title nor fate": {"Other", "deleted", []governance.WarningCode{rules.TitleDiffers, rules.OutcomeDiffers}},
 	} {
 		here := assess(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
 		got := here.evidence([]*assessment{&elsewhere}).Warnings

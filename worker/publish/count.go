@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
 
@@ -67,11 +68,11 @@ func countBallots(p warehouse.Proposal, b ballots) count {
 	var derived bool
 	c.choices, derived = choicesOf(p, t)
 	if derived {
-		c.flags = append(c.flags, governance.ChoicesDerived)
+		c.flags = append(c.flags, rules.ChoicesDerived)
 	}
 	scores, countable := scoresOf(p, b, c.choices)
 	if !countable && c.ready {
-		c.flags = append(c.flags, governance.ScoresUnavailable)
+		c.flags = append(c.flags, rules.ScoresUnavailable)
 	}
 	if countable {
 		c.totals = choiceTotals(c.choices, scores)
@@ -98,12 +99,12 @@ func coverageOf(ready bool, held uint64, stated *uint64) governance.Coverage {
 
 func ballotFlags(t warehouse.VoteTotals, coverage governance.Coverage) []governance.QualityFlag {
 	return raised(map[governance.QualityFlag]bool{
-		governance.BallotsMissing: coverage == governance.CoverageUnavailable,
-		governance.BallotsPartial: coverage == governance.Partial,
-		governance.BallotsUndated: t.Undated > 0,
-		governance.BallotsDayOnly: t.DayOnly > 0,
-		governance.RecastsPresent: t.Recast,
-		governance.PowerRounded:   t.Rounded > 0,
+		rules.BallotsMissing: coverage == governance.CoverageUnavailable,
+		rules.BallotsPartial: coverage == governance.Partial,
+		rules.BallotsUndated: t.Undated > 0,
+		rules.BallotsDayOnly: t.DayOnly > 0,
+		rules.RecastsPresent: t.Recast,
+		rules.PowerRounded:   t.Rounded > 0,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -102,11 +103,11 @@ func TestFlagsSayWhatIsKnownOfTheBallots(t *testing.T) {
 		change func(*warehouse.VoteTotals)
 		flag   governance.QualityFlag
 	}{
-		"none held": {func(tally *warehouse.VoteTotals) { *tally = warehouse.VoteTotals{} }, governance.BallotsMissing},
-		"recast":    {func(tally *warehouse.VoteTotals) { tally.Recast = true }, governance.RecastsPresent},
-		"undated":   {func(tally *warehouse.VoteTotals) { tally.Undated = 1 }, governance.BallotsUndated},
-		"day only":  {func(tally *warehouse.VoteTotals) { tally.DayOnly = 1 }, governance.BallotsDayOnly},
-		"rounded":   {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, governance.PowerRounded},
+		"none held": {func(tally *warehouse.VoteTotals) { *tally = warehouse.VoteTotals{} }, rules.BallotsMissing},
+		"recast":    {func(tally *warehouse.VoteTotals) { tally.Recast = true }, rules.RecastsPresent},
+		"undated":   {func(tally *warehouse.VoteTotals) { tally.Undated = 1 }, rules.BallotsUndated},
+		"day only":  {func(tally *warehouse.VoteTotals) { tally.DayOnly = 1 }, rules.BallotsDayOnly},
+		"rounded":   {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, rules.PowerRounded},
 	} {
 		votes := counted(map[string]string{"1": "2"})
 		a := assess(snapshotProposal(nil), "dao", votes, now)
@@ -127,8 +128,8 @@ func TestNumbersThatAreWithheldAreNotHeldAgainstUpstreams(t *testing.T) {
 	a := assess(snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), "dao", votes, now)
 	a.withhold()
 	got := a.evidence(nil)
-	if len(got.Warnings) > 0 || slices.Contains(got.QualityFlags, governance.TotalsDifferUpstream) || !slices.Contains(got.QualityFlags, governance.TotalsDisagree) {
-		t.Errorf("got warnings %v, flags %v, want %s and nothing about figures", got.Warnings, got.QualityFlags, governance.TotalsDisagree)
+	if len(got.Warnings) > 0 || slices.Contains(got.QualityFlags, rules.TotalsDifferUpstream) || !slices.Contains(got.QualityFlags, rules.TotalsDisagree) {
+		t.Errorf("got warnings %v, flags %v, want %s and nothing about figures", got.Warnings, got.QualityFlags, rules.TotalsDisagree)
 	}
 }
 

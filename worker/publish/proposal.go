@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
 
@@ -86,7 +87,7 @@ func (a *assessment) derived() governance.Outcome {
 	}
 	outcome := governance.Decide(a.count.choices, a.count.decisive, a.count.quorumReached)
 	if outcome != governance.Unknown {
-		a.count.flags = append(a.count.flags, governance.OutcomeDerived)
+		a.count.flags = append(a.count.flags, rules.OutcomeDerived)
 	}
 	return outcome
 }
@@ -117,11 +118,11 @@ func (a *assessment) recordFlags() []governance.QualityFlag {
 	p := a.proposal
 	timeless := p.StartAt == nil && p.EndAt == nil
 	return raised(map[governance.QualityFlag]bool{
-		governance.TitleMissing:     p.Title == "",
-		governance.BodyMissing:      p.Body == "",
-		governance.TimesMissing:     timeless,
-		governance.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
-		governance.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
+		rules.TitleMissing:     p.Title == "",
+		rules.BodyMissing:      p.Body == "",
+		rules.TimesMissing:     timeless,
+		rules.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
+		rules.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/fill"
@@ -228,7 +229,7 @@ func (p *publication) holdBack(ctx context.Context, a *assessment, wasPublished 
 	if !wasPublished {
 		return nil
 	}
-	return p.worker.warehouse.AddQualityFlag(ctx, a.proposal.Ref, governance.TotalsDisagree, p.revision)
+	return p.worker.warehouse.AddQualityFlag(ctx, a.proposal.Ref, rules.TotalsDisagree, p.revision)
 }
 
 // stands says whether Redis has last good numbers to keep. After a flush it has none,
@@ -584,8 +585,8 @@ func (p *publication) attrs() []slog.Attr {
 func (a *assessment) withhold() {
 	a.count.ready = false
 	a.conflicts = a.conflictsWithin()
-	a.flags = slices.DeleteFunc(append(a.flags, governance.TotalsDisagree), func(flag governance.QualityFlag) bool {
-		return flag == governance.TotalsDifferUpstream
+	a.flags = slices.DeleteFunc(append(a.flags, rules.TotalsDisagree), func(flag governance.QualityFlag) bool {
+		return flag == rules.TotalsDifferUpstream
 	})
 	slices.Sort(a.flags)
 }

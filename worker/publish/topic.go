@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
 
@@ -51,7 +52,7 @@ func (a *topicAssessment) link(proposals []warehouse.ProposalLink) {
 			})
 		}
 	}
-	a.score, a.relevant = governance.TopicRelevance(governance.TopicFacts{
+	a.score, a.relevant = rules.TopicRelevance(rules.TopicFacts{
 		Title: a.topic.Title, Category: a.topic.Category, Tags: a.topic.Tags, Body: a.post.Text,
 		Replies: a.replies(), Proposals: len(a.related),
 	})

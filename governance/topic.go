@@ -1,7 +1,5 @@
 package governance
 
-import "encoding/json"
-
 // ForumTopic is one row of the forum topic list.
 type ForumTopic struct {
 	TopicKey       TopicKey   `json:"topicKey" msgpack:"topicKey"`
@@ -53,43 +51,4 @@ type ForumTopicDetail struct {
 type RelatedProposal struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	Title       *string     `json:"title" msgpack:"title"`
-}
-
-// Event is one row of the lifecycle event timeline.
-type Event struct {
-	EventID             string       `json:"eventId" msgpack:"eventId"`
-	EventType           string       `json:"eventType" msgpack:"eventType"`
-	EventTimeMs         Timestamp    `json:"eventTimeMs" msgpack:"eventTimeMs"`
-	EventTimeConfidence Confidence   `json:"eventTimeConfidence" msgpack:"eventTimeConfidence"`
-	DAOID               string       `json:"daoId" msgpack:"daoId"`
-	DAOName             string       `json:"daoName" msgpack:"daoName"`
-	ItemType            ItemType     `json:"itemType" msgpack:"itemType"`
-	ProposalKey         *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Title               *string      `json:"title" msgpack:"title"`
-	URL                 *string      `json:"url" msgpack:"url"`
-	ImportanceScore     int          `json:"importanceScore" msgpack:"importanceScore"`
-}
-
-// Signal is one row of the curated signals.
-type Signal struct {
-	SignalID      string       `json:"signalId" msgpack:"signalId"`
-	SignalType    string       `json:"signalType" msgpack:"signalType"`
-	Priority      Priority     `json:"priority" msgpack:"priority"`
-	Actionability string       `json:"actionability" msgpack:"actionability"`
-	DAOID         string       `json:"daoId" msgpack:"daoId"`
-	Title         string       `json:"title" msgpack:"title"`
-	Summary       string       `json:"summary" msgpack:"summary"`
-	SourceURL     *string      `json:"sourceUrl" msgpack:"sourceUrl"`
-	DeadlineAtMs  *Timestamp   `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
-	Severity      string       `json:"severity" msgpack:"severity"`
-	ProposalKey   *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	// Evidence is a JSON object: the figures that the signal follows from, kept as
-	// text so that imported numbers keep every digit.
-	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`
-}
-
-// Priority is how much a signal deserves attention.
-type Priority struct {
-	Score int    `json:"score" msgpack:"score"`
-	Band  string `json:"band" msgpack:"band"`
 }

@@ -1,31 +1,30 @@
-package governance
+package rules
 
-// QualityFlag says what a reader should know about the data behind an answer.
-type QualityFlag string
+import "pnyx/governance"
 
 // The quality flags of a proposal; QualityFlags says what they mean.
 const (
-	TitleMissing         QualityFlag = "title_missing"
-	BodyMissing          QualityFlag = "body_missing"
-	TimesMissing         QualityFlag = "times_missing"
-	TimesDayOnly         QualityFlag = "times_day_only"
-	LifecycleAssumed     QualityFlag = "lifecycle_assumed"
-	ChoicesDerived       QualityFlag = "choices_derived"
-	ScoresUnavailable    QualityFlag = "scores_unavailable"
-	OutcomeDerived       QualityFlag = "outcome_derived"
-	BallotsMissing       QualityFlag = "ballots_missing"
-	BallotsPartial       QualityFlag = "ballots_partial"
-	BallotsUndated       QualityFlag = "ballots_undated"
-	BallotsDayOnly       QualityFlag = "ballots_day_only"
-	RecastsPresent       QualityFlag = "recasts_present"
-	PowerRounded         QualityFlag = "power_rounded"
-	TotalsDifferUpstream QualityFlag = "totals_differ_upstream"
-	TotalsDisagree       QualityFlag = "totals_disagree"
+	TitleMissing         governance.QualityFlag = "title_missing"
+	BodyMissing          governance.QualityFlag = "body_missing"
+	TimesMissing         governance.QualityFlag = "times_missing"
+	TimesDayOnly         governance.QualityFlag = "times_day_only"
+	LifecycleAssumed     governance.QualityFlag = "lifecycle_assumed"
+	ChoicesDerived       governance.QualityFlag = "choices_derived"
+	ScoresUnavailable    governance.QualityFlag = "scores_unavailable"
+	OutcomeDerived       governance.QualityFlag = "outcome_derived"
+	BallotsMissing       governance.QualityFlag = "ballots_missing"
+	BallotsPartial       governance.QualityFlag = "ballots_partial"
+	BallotsUndated       governance.QualityFlag = "ballots_undated"
+	BallotsDayOnly       governance.QualityFlag = "ballots_day_only"
+	RecastsPresent       governance.QualityFlag = "recasts_present"
+	PowerRounded         governance.QualityFlag = "power_rounded"
+	TotalsDifferUpstream governance.QualityFlag = "totals_differ_upstream"
+	TotalsDisagree       governance.QualityFlag = "totals_disagree"
 )
 
 // QualityRule says when a flag is raised.
 type QualityRule struct {
-	Flag    QualityFlag
+	Flag    governance.QualityFlag
 	Meaning string
 }
 

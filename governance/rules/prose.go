@@ -1,7 +1,8 @@
-package governance
+package rules
 
 import (
 	"fmt"
+	"pnyx/governance"
 	"strings"
 	"unicode/utf8"
 
@@ -72,7 +73,7 @@ func quoted(text string, longest int) string {
 }
 
 // hourText writes a moment to the minute.
-func hourText(at Timestamp) string {
+func hourText(at governance.Timestamp) string {
 	return at.Time().Format("2 January 2006, 15:04 UTC")
 }
 

@@ -1,8 +1,9 @@
-package governance
+package rules
 
 import (
 	"cmp"
 	"fmt"
+	"pnyx/governance"
 	"slices"
 	"strconv"
 	"time"
@@ -21,7 +22,7 @@ func tenths(n int64) decimal.Decimal {
 }
 
 func findDeadline(f VoteFacts) (Finding, bool) {
-	if f.EndAt == nil || f.Outcome == Canceled {
+	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return Finding{}, false
 	}
 	at, under := f.spanBefore(ReminderSpan)
@@ -216,7 +217,7 @@ func findSwing(f VoteFacts) (Finding, bool) {
 
 // leader is the one choice with the most power; two that are level lead nobody.
 func leader(s Standing) (choice int, found bool) {
-	first := Largest(s.Scores)
+	first := governance.Largest(s.Scores)
 	if first < 0 || !s.Scores[first].IsPositive() {
 		return 0, false
 	}
@@ -299,11 +300,11 @@ func findSurge(f VoteFacts) (Finding, bool) {
 }
 
 func findOverdue(f VoteFacts) (Finding, bool) {
-	if !f.ended() || !f.Onchain || f.Outcome != Passed && f.Outcome != Executed {
+	if !f.ended() || !f.Onchain || f.Outcome != governance.Passed && f.Outcome != governance.Executed {
 		return Finding{}, false
 	}
-	at := *f.EndAt + Timestamp((overdueDays * 24 * time.Hour).Milliseconds())
-	executed := f.Outcome == Executed && (f.ExecutedAt == nil || *f.ExecutedAt <= at)
+	at := *f.EndAt + governance.Timestamp((overdueDays * 24 * time.Hour).Milliseconds())
+	executed := f.Outcome == governance.Executed && (f.ExecutedAt == nil || *f.ExecutedAt <= at)
 	if executed {
 		return Finding{}, false
 	}
@@ -311,7 +312,7 @@ func findOverdue(f VoteFacts) (Finding, bool) {
 		DetectedAt: at, Severity: SeverityWarning, Score: 70,
 		Title:    "Passed, but not executed: " + titleText(f.Title),
 		Summary:  fmt.Sprintf("The vote ended on %s, and %d days later nothing had been executed.", hourText(*f.EndAt), overdueDays),
-		Evidence: map[string]string{"endAt": f.EndAt.String(), "outcome": string(Passed)},
+		Evidence: map[string]string{"endAt": f.EndAt.String(), "outcome": string(governance.Passed)},
 	}, true
 }
 

@@ -1,6 +1,7 @@
-package governance
+package rules
 
 import (
+	"pnyx/governance"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -36,15 +37,15 @@ type LargestBallot struct {
 // VoteFacts is what signals about a vote follow from.
 type VoteFacts struct {
 	Title   string
-	Choices []Choice
+	Choices []governance.Choice
 	// StartAt and EndAt are nil unless known to the hour.
-	StartAt, EndAt *Timestamp
-	Outcome        Outcome
+	StartAt, EndAt *governance.Timestamp
+	Outcome        governance.Outcome
 	// Closed says that the vote ended at EndAt, with Final as its result.
 	Closed bool
 	// Onchain votes are carried out by a transaction, at ExecutedAt if it is known.
 	Onchain    bool
-	ExecutedAt *Timestamp
+	ExecutedAt *governance.Timestamp
 	// Quorum is nil where none is published.
 	Quorum *decimal.Decimal
 	// Single says that each ballot gives all its power to one choice, so that
@@ -65,13 +66,13 @@ type VoteFacts struct {
 type ThreadFacts struct {
 	Title                 string
 	Posts                 uint64
-	CreatedAt, LastPostAt *Timestamp
+	CreatedAt, LastPostAt *governance.Timestamp
 }
 
 // Finding is what a rule found.
 type Finding struct {
-	DetectedAt Timestamp
-	DeadlineAt *Timestamp
+	DetectedAt governance.Timestamp
+	DeadlineAt *governance.Timestamp
 	Score      int
 	Severity   string
 	Title      string
@@ -82,17 +83,17 @@ type Finding struct {
 
 // spanBefore returns the moment a span before the end, and whether the vote was
 // under way then: not when it began later, or had ended by an earlier decision.
-func (f VoteFacts) spanBefore(span time.Duration) (Timestamp, bool) {
-	if f.EndAt == nil || f.Outcome == Canceled {
+func (f VoteFacts) spanBefore(span time.Duration) (governance.Timestamp, bool) {
+	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return 0, false
 	}
-	at := *f.EndAt - Timestamp(span.Milliseconds())
+	at := *f.EndAt - governance.Timestamp(span.Milliseconds())
 	return at, at >= 0 && (f.StartAt == nil || *f.StartAt <= at)
 }
 
 // ended says whether there is a result, and when it came about.
 func (f VoteFacts) ended() bool {
-	return f.Closed && f.EndAt != nil && f.Outcome != Canceled
+	return f.Closed && f.EndAt != nil && f.Outcome != governance.Canceled
 }
 
 // race is the two choices ahead.
@@ -106,7 +107,7 @@ type race struct {
 // raceOf finds the two choices ahead, the first of equals; none unless both have
 // power.
 func raceOf(s Standing) (race, bool) {
-	first := Largest(s.Scores)
+	first := governance.Largest(s.Scores)
 	second := -1
 	for i, score := range s.Scores {
 		if i != first && (second < 0 || score.GreaterThan(s.Scores[second])) {

@@ -1,8 +1,9 @@
-package governance
+package rules
 
 import (
 	"fmt"
 	"hash/fnv"
+	"pnyx/governance"
 )
 
 // Figures that the rules are set by.
@@ -31,7 +32,7 @@ type SignalRule struct {
 	Type string
 	// Version changes with the rule, and is part of the evidence.
 	Version string
-	Item    ItemType
+	Item    governance.ItemType
 	// Condition, DetectedAt and Scoring say in words what the rule does.
 	Condition, DetectedAt, Scoring string
 	// Actionability says what there is to do about it.
@@ -97,7 +98,7 @@ func SignalRules() []SignalRule {
 func rulesBeforeTheEnd() []SignalRule {
 	return []SignalRule{
 		{
-			Type: "proposal_deadline_reminder", Version: "1", Item: ProposalItem, Actionability: VoteNow,
+			Type: "proposal_deadline_reminder", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
 			Condition:  "The voting ends within 24 hours.",
 			DetectedAt: "24 hours before the end; at the start where the voting is shorter",
 			Scoring:    "50; 65 with a warning where the quorum is not reached by then",
@@ -105,7 +106,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			onVote:     findDeadline,
 		},
 		{
-			Type: "quorum_at_risk", Version: "1", Item: ProposalItem, Actionability: VoteNow,
+			Type: "quorum_at_risk", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
 			Condition:  "12 hours before the end the counted power is below the quorum, and there are ballots.",
 			DetectedAt: "12 hours before the end",
 			Scoring:    "55, and 35 times the part of the quorum that is reached: the nearer, the more a ballot can do",
@@ -113,7 +114,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			onVote:     findQuorumAtRisk,
 		},
 		{
-			Type: "close_race", Version: "1", Item: ProposalItem, Actionability: VoteNow,
+			Type: "close_race", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
 			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots.",
 			DetectedAt: "6 hours before the end",
 			Scoring:    "60, and 6 for each percent that the lead is below 5",
@@ -121,7 +122,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			onVote:     findCloseRace,
 		},
 		{
-			Type: "forum_activity_burst", Version: "1", Item: TopicItem, Actionability: Monitor,
+			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,
 			Condition:  "A topic got at least 20 posts, all within 3 days.",
 			DetectedAt: "the last post",
 			Scoring:    "35, and 5 for each further 10 posts, 75 at the most",
@@ -135,56 +136,56 @@ func rulesBeforeTheEnd() []SignalRule {
 func rulesAfterTheEnd() []SignalRule {
 	return []SignalRule{
 		{
-			Type: "contested_result", Version: "1", Item: ProposalItem, Actionability: Review,
+			Type: "contested_result", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "The vote ended with a lead of at most 5 % of all power, over at least 5 ballots.",
 			DetectedAt: "the end", Scoring: "50, and 6 for each percent that the lead is below 5",
 			Evidence: []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
 			onVote:   findContested,
 		},
 		{
-			Type: "decisive_ballot", Version: "1", Item: ProposalItem, Actionability: Review,
+			Type: "decisive_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "One ballot for the winning choice is larger than its lead, over at least 5 ballots.",
 			DetectedAt: "the end", Scoring: "50, and half of the ballot's part of all power in percent",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "margin", "votes"},
 			onVote:   findDecisive,
 		},
 		{
-			Type: "whale_ballot", Version: "1", Item: ProposalItem, Actionability: Monitor,
+			Type: "whale_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
 			Condition:  "One ballot carries at least 40 % of all power, over at least 5 ballots, without being decisive.",
 			DetectedAt: "the end", Scoring: "20, and half of the ballot's part of all power in percent",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "votes"},
 			onVote:   findWhale,
 		},
 		{
-			Type: "late_swing", Version: "1", Item: ProposalItem, Actionability: Review,
+			Type: "late_swing", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "The choice that led 24 hours before the end did not win, over at least 5 ballots by then.",
 			DetectedAt: "the end", Scoring: "65, and the part of all power cast on the last day in percent, times 0.3",
 			Evidence: []string{"ledBefore", "won", "marginPercent", "lastDayPercent", "votes"},
 			onVote:   findSwing,
 		},
 		{
-			Type: "quorum_missed", Version: "1", Item: ProposalItem, Actionability: Review,
+			Type: "quorum_missed", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "The vote ended with at least a tenth of the quorum, but below it.",
 			DetectedAt: "the end", Scoring: "25, and half of the part of the quorum that was reached in percent",
 			Evidence: []string{"counted", "quorum", "quorumProgressPercent", "votes"},
 			onVote:   findQuorumMissed,
 		},
 		{
-			Type: "participation_drop", Version: "1", Item: ProposalItem, Actionability: Monitor,
+			Type: "participation_drop", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
 			Condition:  "Fewer than half as many voted as usual: the median of the up to 10 votes of the same source before, at least 5, of at least 10 ballots.",
 			DetectedAt: "the end", Scoring: "30, and 0.4 for each percent below the half",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
 			onVote:   findDrop,
 		},
 		{
-			Type: "participation_surge", Version: "1", Item: ProposalItem, Actionability: Review,
+			Type: "participation_surge", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "At least three times as many voted as usual, and at least 20 did.",
 			DetectedAt: "the end", Scoring: "45, and 5 for each further time the median, 80 at the most",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
 			onVote:   findSurge,
 		},
 		{
-			Type: "execution_overdue", Version: "1", Item: ProposalItem, Actionability: Execute,
+			Type: "execution_overdue", Version: "1", Item: governance.ProposalItem, Actionability: Execute,
 			Condition:  "An on-chain proposal passed, and was not executed 3 days after its vote.",
 			DetectedAt: "3 days after the end", Scoring: "70",
 			Evidence: []string{"endAt", "outcome"},

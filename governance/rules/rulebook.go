@@ -1,7 +1,8 @@
-package governance
+package rules
 
 import (
 	"fmt"
+	"pnyx/governance"
 	"strings"
 )
 
@@ -47,5 +48,5 @@ func writeSignalRules(text *strings.Builder) {
 	}
 	fmt.Fprintf(text, "\n| surface | what it shows |\n|---|---|\n| `%s` | everything |\n| `%s` | scores from %d |\n| `%s` | scores from %d |\n"+
 		"| `%s` | scores from %d with a deadline |\n",
-		AgentSurface, AtlasLatest, latestFrom, AtlasPriority, priorityFrom, TelegramRealtime, realtimeFrom)
+		governance.AgentSurface, governance.AtlasLatest, latestFrom, governance.AtlasPriority, priorityFrom, governance.TelegramRealtime, realtimeFrom)
 }

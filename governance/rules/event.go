@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"pnyx/governance"
+	"slices"
+)
+
+// The types of events.
+const (
+	ProposalCreated   = "proposal_created"
+	VotingStarted     = "voting_started"
+	VotingExtended    = "voting_extended"
+	QuorumReached     = "quorum_reached"
+	VotingEnded       = "voting_ended"
+	ProposalQueued    = "proposal_queued"
+	ProposalExecuted  = "proposal_executed"
+	ProposalCanceled  = "proposal_canceled"
+	ProposalExpired   = "proposal_expired"
+	ForumTopicCreated = "forum_topic_created"
+	DAOAnnouncement   = "dao_announcement"
+)
+
+// EventType describes one type of event.
+type EventType struct {
+	Name    string
+	Item    governance.ItemType
+	Meaning string
+	// Importance is what an event of this type scores at least, see ImportanceOf.
+	Importance int
+}
+
+// EventTypes is the closed set of event types.
+func EventTypes() []EventType {
+	return []EventType{
+		{ProposalCreated, governance.ProposalItem, "A proposal was published.", 40},
+		{VotingStarted, governance.ProposalItem, "Ballots are accepted from now on.", 50},
+		{VotingExtended, governance.ProposalItem, "The end of the voting was put off, as upstream recorded.", 50},
+		{QuorumReached, governance.ProposalItem, "With this ballot the counted power reached the quorum.", 60},
+		{VotingEnded, governance.ProposalItem, "No ballot is accepted any more.", 70},
+		{ProposalQueued, governance.ProposalItem, "A proposal that passed waits for its execution.", 60},
+		{ProposalExecuted, governance.ProposalItem, "What was decided was carried out.", 80},
+		{ProposalCanceled, governance.ProposalItem, "A proposal was withdrawn or stopped.", 70},
+		{ProposalExpired, governance.ProposalItem, "A proposal that passed was not carried out in time.", 60},
+		{ForumTopicCreated, governance.TopicItem, "A discussion was opened in the forum.", 20},
+		{DAOAnnouncement, governance.DAOItem, "The DAO made something known; recorded by hand, never derived.", 50},
+	}
+}
+
+// EventTypeNames lists the names of EventTypes.
+func EventTypeNames() []string {
+	var names []string
+	for _, eventType := range EventTypes() {
+		names = append(names, eventType.Name)
+	}
+	return names
+}
+
+const (
+	// mostDiscovered bounds the importance of an event whose time is not known: nobody
+	// should be woken by what may have happened years ago.
+	mostDiscovered = 10
+	// attentionStep is what each tenfold of the attention that an item got adds.
+	attentionStep = 5
+)
+
+// ImportanceOf scores an event from 0 to 100: what its type is worth, and 5 more
+// for each of the thresholds that its item's ballots or posts reach (100, 1,000 and
+// 10,000 ballots; 10, 100 and 1,000 posts); 10 at the most where only the time of its
+// discovery is known.
+func ImportanceOf(eventType string, confidence governance.Confidence, attention uint64) int {
+	types := EventTypes()
+	at := slices.IndexFunc(types, func(t EventType) bool { return t.Name == eventType })
+	if at < 0 {
+		return 0
+	}
+	threshold := uint64(100)
+	if types[at].Item == governance.TopicItem {
+		threshold = 10
+	}
+	score := types[at].Importance
+	for range 3 {
+		if attention >= threshold {
+			score += attentionStep
+		}
+		threshold *= 10
+	}
+	if confidence == governance.DiscoveredTime {
+		return min(score, mostDiscovered)
+	}
+	return score
+}

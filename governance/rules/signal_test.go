@@ -1,0 +1,290 @@
+package rules_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+)
+
+// voteEnd is when the vote of the examples ends; it lasts a week.
+const voteEnd governance.Timestamp = 1_750_000_000_000
+
+func hoursBefore(hours int) governance.Timestamp {
+	return voteEnd - governance.Timestamp((time.Duration(hours) * time.Hour).Milliseconds())
+}
+
+// standing is a vote over "For" and "Against".
+func standing(votes uint64, powers ...string) rules.Standing {
+	s := rules.Standing{Votes: votes}
+	for _, power := range powers {
+		s.Scores = append(s.Scores, num(power))
+		s.Power = s.Power.Add(num(power))
+	}
+	s.Counted = s.Power
+	return s
+}
+
+// vote is one that ended 60 to 40 after a calm week, with every ballot's time known.
+func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
+	start, end := hoursBefore(7*24), voteEnd
+	f := rules.VoteFacts{
+		Title:   "Renew the budget",
+		Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
+		StartAt: &start, EndAt: &end, Outcome: governance.Passed, Closed: true, Single: true,
+		Final: standing(10, "60", "40"),
+		Before: map[time.Duration]rules.Standing{
+			rules.ReminderSpan: standing(8, "50", "30"),
+			rules.QuorumSpan:   standing(9, "55", "35"),
+			rules.RaceSpan:     standing(9, "55", "35"),
+		},
+		Largest: []rules.LargestBallot{{Voter: "0xa", Choice: 0, Power: num("20")}, {Voter: "0xb", Choice: 1, Power: num("15")}},
+	}
+	if change != nil {
+		change(&f)
+	}
+	return f
+}
+
+// findings are what all rules find, by type.
+func findings(f rules.VoteFacts) map[string]rules.Finding {
+	found := map[string]rules.Finding{}
+	for _, rule := range rules.SignalRules() {
+		if finding, is := rule.OnVote(f); is {
+			found[rule.Type] = finding
+		}
+	}
+	return found
+}
+
+func TestACalmVoteHasNoSignalButItsReminder(t *testing.T) {
+	t.Parallel()
+	got := findings(vote(nil))
+	want := map[string]rules.Finding{"proposal_deadline_reminder": {
+		DetectedAt: hoursBefore(24), DeadlineAt: new(voteEnd), Score: 50, Severity: rules.SeverityInfo,
+		Title:   "Last day to vote: “Renew the budget”",
+		Summary: "Voting ends on 15 June 2025, 15:06 UTC. 8 ballots have been cast so far.",
+		Evidence: map[string]string{
+			"rule": "proposal_deadline_reminder", "ruleVersion": "1", "endAt": voteEnd.String(), "votes": "8",
+		},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRulesHoldAtTheirBoundaries has for each rule the last case in which it finds
+// something and the first in which it does not.
+func TestRulesHoldAtTheirBoundaries(t *testing.T) {
+	t.Parallel()
+	quorum := func(text string) *decimal.Decimal { return new(num(text)) }
+	earlier := func(counts ...uint64) []uint64 { return counts }
+	type change = func(*rules.VoteFacts)
+	cases := []struct {
+		rule, name string
+		change     change
+		found      bool
+		score      int
+		detected   governance.Timestamp
+	}{
+		{"proposal_deadline_reminder", "short vote: at its start", func(f *rules.VoteFacts) { f.StartAt = new(hoursBefore(23)) }, true, 50, hoursBefore(23)},
+		{"proposal_deadline_reminder", "a day long", func(f *rules.VoteFacts) { f.StartAt = new(hoursBefore(24)) }, true, 50, hoursBefore(24)},
+		{"proposal_deadline_reminder", "quorum short", func(f *rules.VoteFacts) { f.Quorum = quorum("80.1") }, true, 65, hoursBefore(24)},
+		{"proposal_deadline_reminder", "quorum there", func(f *rules.VoteFacts) { f.Quorum = quorum("80") }, true, 50, hoursBefore(24)},
+		{"proposal_deadline_reminder", "ballots without times", func(f *rules.VoteFacts) { f.Before, f.Quorum = nil, quorum("1000") }, true, 50, hoursBefore(24)},
+		{"proposal_deadline_reminder", "no start", func(f *rules.VoteFacts) { f.StartAt = nil }, true, 50, hoursBefore(24)},
+		{"proposal_deadline_reminder", "no end", func(f *rules.VoteFacts) { f.EndAt = nil }, false, 0, 0},
+		{"proposal_deadline_reminder", "canceled", func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, false, 0, 0},
+		{"proposal_deadline_reminder", "ends as it starts", func(f *rules.VoteFacts) { f.StartAt = f.EndAt }, false, 0, 0},
+
+		{"quorum_at_risk", "just short", func(f *rules.VoteFacts) { f.Quorum = quorum("90.000000000000000001") }, true, 89, hoursBefore(12)},
+		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 72, hoursBefore(12)},
+		{"quorum_at_risk", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("90") }, false, 0, 0},
+		{"quorum_at_risk", "nobody voted yet", func(f *rules.VoteFacts) {
+			f.Quorum, f.Before[rules.QuorumSpan] = quorum("90"), standing(0, "0", "0")
+		}, false, 0, 0},
+		{"quorum_at_risk", "began later", func(f *rules.VoteFacts) { f.Quorum, f.StartAt = quorum("900"), new(hoursBefore(11)) }, false, 0, 0},
+		{"quorum_at_risk", "quorum of nothing", func(f *rules.VoteFacts) { f.Quorum = quorum("0") }, false, 0, 0},
+
+		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "52.5", "47.5") }, true, 60, hoursBefore(6)},
+		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "50", "50") }, true, 90, hoursBefore(6)},
+		{"close_race", "5.2 %", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "52.6", "47.4") }, false, 0, 0},
+		{"close_race", "four ballots", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(4, "50", "50") }, false, 0, 0},
+		{"close_race", "one side", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "50", "0") }, false, 0, 0},
+		{"close_race", "weighted ballots", func(f *rules.VoteFacts) {
+			f.Single, f.Before[rules.RaceSpan] = false, standing(5, "50", "50")
+		}, false, 0, 0},
+
+		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 50, voteEnd},
+		{"contested_result", "level", func(f *rules.VoteFacts) { f.Final = standing(5, "50", "50") }, true, 80, voteEnd},
+		{"contested_result", "5.2 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.6", "47.4") }, false, 0, 0},
+		{"contested_result", "still open", func(f *rules.VoteFacts) { f.Final, f.Closed = standing(5, "50", "50"), false }, false, 0, 0},
+
+		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.Largest[0].Power = num("20.1") }, true, 60, voteEnd},
+		{"decisive_ballot", "as large as the lead", nil, false, 0, 0},
+		{"decisive_ballot", "on the losing side", func(f *rules.VoteFacts) { f.Largest[1].Power = num("39") }, false, 0, 0},
+		{"decisive_ballot", "four ballots", func(f *rules.VoteFacts) { f.Largest[0].Power, f.Final.Votes = num("30"), 4 }, false, 0, 0},
+
+		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.Largest[1].Power = num("40") }, true, 40, voteEnd},
+		{"whale_ballot", "39.9 %", func(f *rules.VoteFacts) { f.Largest[1].Power = num("39.9") }, false, 0, 0},
+		{"whale_ballot", "decisive", func(f *rules.VoteFacts) { f.Largest[0].Power = num("50") }, false, 0, 0},
+
+		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderSpan] = standing(5, "30", "40") }, true, 74, voteEnd},
+		{"late_swing", "was level", func(f *rules.VoteFacts) { f.Before[rules.ReminderSpan] = standing(5, "40", "40") }, false, 0, 0},
+		{"late_swing", "few ballots by then", func(f *rules.VoteFacts) { f.Before[rules.ReminderSpan] = standing(4, "30", "40") }, false, 0, 0},
+		{"late_swing", "a short vote", func(f *rules.VoteFacts) {
+			f.StartAt, f.Before[rules.ReminderSpan] = new(hoursBefore(23)), standing(5, "30", "40")
+		}, false, 0, 0},
+
+		{"quorum_missed", "just", func(f *rules.VoteFacts) { f.Quorum = quorum("100.000000000000000001") }, true, 74, voteEnd},
+		{"quorum_missed", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("100") }, false, 0, 0},
+		{"quorum_missed", "a tenth of it", func(f *rules.VoteFacts) { f.Quorum = quorum("1000") }, true, 30, voteEnd},
+		{"quorum_missed", "less than a tenth", func(f *rules.VoteFacts) { f.Quorum = quorum("1002") }, false, 0, 0},
+
+		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.Earlier = earlier(21, 21, 21, 21, 21) }, true, 30, voteEnd},
+		{"participation_drop", "half", func(f *rules.VoteFacts) { f.Earlier = earlier(20, 20, 20, 20, 20) }, false, 0, 0},
+		{"participation_drop", "four before", func(f *rules.VoteFacts) { f.Earlier = earlier(90, 90, 90, 90) }, false, 0, 0},
+		{"participation_drop", "a tiny DAO", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(9, 9, 9, 9, 9), 1 }, false, 0, 0},
+		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.Earlier = earlier(1, 1, 1, 41, 41, 41) }, true, 30, voteEnd},
+
+		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 45, voteEnd},
+		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 80, voteEnd},
+		{"participation_surge", "29 instead of 10", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(10, 10, 10, 10, 10), 29 }, false, 0, 0},
+		{"participation_surge", "nineteen ballots", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(1, 1, 1, 1, 1), 19 }, false, 0, 0},
+
+		{"execution_overdue", "never executed", func(f *rules.VoteFacts) { f.Onchain = true }, true, 70, hoursBefore(-72)},
+		{"execution_overdue", "executed later", func(f *rules.VoteFacts) {
+			f.Onchain, f.Outcome, f.ExecutedAt = true, governance.Executed, new(hoursBefore(-73))
+		}, true, 70, hoursBefore(-72)},
+		{"execution_overdue", "executed in time", func(f *rules.VoteFacts) {
+			f.Onchain, f.Outcome, f.ExecutedAt = true, governance.Executed, new(hoursBefore(-72))
+		}, false, 0, 0},
+		{"execution_overdue", "executed at an unknown time", func(f *rules.VoteFacts) { f.Onchain, f.Outcome = true, governance.Executed }, false, 0, 0},
+		{"execution_overdue", "off chain", nil, false, 0, 0},
+		{"execution_overdue", "failed", func(f *rules.VoteFacts) { f.Onchain, f.Outcome = true, governance.Failed }, false, 0, 0},
+	}
+	tested := map[string]bool{}
+	for _, c := range cases {
+		got, found := findings(vote(c.change))[c.rule]
+		if found != c.found || got.Score != c.score || got.DetectedAt != c.detected {
+			t.Errorf("%s, %s: got %t with score %d at %s, want %t with %d at %s", c.rule, c.name,
+				found, got.Score, got.DetectedAt, c.found, c.score, c.detected)
+		}
+		tested[c.rule] = true
+	}
+	for _, rule := range rules.SignalRules() {
+		if rule.Item == governance.ProposalItem && !tested[rule.Type] {
+			t.Errorf("no case for %s", rule.Type)
+		}
+	}
+}
+
+func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
+	t.Parallel()
+	created := hoursBefore(72)
+	for name, c := range map[string]struct {
+		facts rules.ThreadFacts
+		found bool
+		score int
+	}{
+		"twenty posts in three days": {rules.ThreadFacts{Posts: 20, CreatedAt: &created, LastPostAt: new(voteEnd)}, true, 35},
+		"nineteen":                   {rules.ThreadFacts{Posts: 19, CreatedAt: &created, LastPostAt: new(voteEnd)}, false, 0},
+		"a moment too long":          {rules.ThreadFacts{Posts: 20, CreatedAt: &created, LastPostAt: new(voteEnd + 1)}, false, 0},
+		"a hundred at once":          {rules.ThreadFacts{Posts: 100, CreatedAt: &created, LastPostAt: &created}, true, 75},
+		"times unknown":              {rules.ThreadFacts{Posts: 100}, false, 0},
+	} {
+		got, found := topicFinding(c.facts)
+		if found != c.found || got.Score != c.score {
+			t.Errorf("%s: got %t with score %d, want %t with %d", name, found, got.Score, c.found, c.score)
+		}
+	}
+}
+
+func topicFinding(f rules.ThreadFacts) (rules.Finding, bool) {
+	for _, rule := range rules.SignalRules() {
+		if finding, found := rule.OnTopic(f); found {
+			return finding, true
+		}
+	}
+	return rules.Finding{}, false
+}
+
+func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
+	t.Parallel()
+	loud := vote(func(f *rules.VoteFacts) {
+		f.Quorum = new(num("100.5"))
+		f.Before[rules.ReminderSpan] = standing(5, "30", "40")
+		f.Before[rules.RaceSpan] = standing(5, "50", "50")
+		f.Final = standing(10, "50.1", "49.9")
+		f.Earlier = []uint64{30, 30, 30, 30, 30}
+		f.Onchain = true
+	})
+	facts := []rules.VoteFacts{loud, vote(func(f *rules.VoteFacts) {
+		f.Final.Votes, f.Earlier, f.Largest[1].Power = 100, []uint64{5, 5, 5, 5, 5}, num("40")
+	})}
+	for _, rule := range rules.SignalRules() {
+		want := slices.Sorted(slices.Values(append([]string{"rule", "ruleVersion"}, rule.Evidence...)))
+		seen := rule.Item == governance.TopicItem
+		for _, f := range facts {
+			finding, found := rule.OnVote(f)
+			if !found || rule.Type == "proposal_deadline_reminder" && f.Quorum == nil {
+				continue
+			}
+			seen = true
+			var got []string
+			for name := range finding.Evidence {
+				got = append(got, name)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", rule.Type, diff)
+			}
+		}
+		if !seen {
+			t.Errorf("%s found nothing", rule.Type)
+		}
+	}
+}
+
+func TestBandsAndSurfacesFollowTheScore(t *testing.T) {
+	t.Parallel()
+	for score, want := range map[int]string{0: "low", 44: "low", 45: "medium", 69: "medium", 70: "high", 84: "high", 85: "critical", 100: "critical"} {
+		if got := rules.PriorityOf(score); got.Band != want || got.Score != score {
+			t.Errorf("%d: got %+v, want %s", score, got, want)
+		}
+	}
+	for _, c := range []struct {
+		score    int
+		deadline bool
+		want     int
+	}{{0, true, 1}, {39, true, 1}, {40, false, 2}, {69, true, 2}, {70, true, 3}, {74, true, 3}, {75, true, 4}, {100, false, 3}} {
+		if got := rules.SurfacesOf(c.score, c.deadline); len(got) != c.want || !slices.Equal(got, governance.Surfaces()[:c.want]) {
+			t.Errorf("score %d, deadline %t: got %v, want %v", c.score, c.deadline, got, governance.Surfaces()[:c.want])
+		}
+	}
+}
+
+func TestSummariesReadAsSentences(t *testing.T) {
+	t.Parallel()
+	f := vote(func(f *rules.VoteFacts) {
+		f.Title = " Renew\nthe  budget "
+		f.Final = standing(1234, "1234567.891", "1200000.5")
+		f.Quorum = new(num("5000000"))
+		f.Largest[0] = rules.LargestBallot{Voter: "0x1234567890abcdef1234567890abcdef12345678", Power: num("999999.9")}
+	})
+	found := findings(f)
+	for kind, want := range map[string][2]string{
+		"decisive_ballot":  {"One ballot decided: “Renew the budget”", "0x1234…5678 cast 999,999 for “For”: more than its lead of 34,567 over “Against”."},
+		"contested_result": {"Decided by a narrow margin: “Renew the budget”", "“For” is ahead of “Against” by 1.4% of all power: 1,234,567 against 1,200,000."},
+		"quorum_missed":    {"Quorum missed: “Renew the budget”", "At the end the quorum was 48.6% full: 2,434,568 of 5,000,000 in voting power."},
+	} {
+		if got := [2]string{found[kind].Title, found[kind].Summary}; got != want {
+			t.Errorf("%s: got %q, want %q", kind, got, want)
+		}
+	}
+}
