@@ -34,7 +34,7 @@ func ballotTable() table {
 // from the moment it arrives.
 func (w *Warehouse) WaitingBallots(ctx context.Context) (uint64, error) {
 	var waiting uint64
-	if err := w.conn.QueryRow(ctx, query("ballot_waiting")).Scan(&waiting); err != nil {
+	if err := w.conn.QueryRow(ctx, sqlText("ballot_waiting")).Scan(&waiting); err != nil {
 		return 0, fmt.Errorf("count waiting ballots: %w", err)
 	}
 	return waiting, nil

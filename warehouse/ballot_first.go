@@ -38,7 +38,7 @@ func (w *Warehouse) firstBallots(ctx context.Context, at BallotSource, order bal
 
 // firstRows returns the places of the first rows, superseded ones included.
 func (w *Warehouse) firstRows(ctx context.Context, at BallotSource, order ballotOrder, most int) ([]keyset, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("ballot_first_voters"), order.place, order.text),
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("ballot_first_voters"), order.place, order.text),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindUnknownTime())
 	if err != nil {
 		return nil, fmt.Errorf("read the first rows of ballots: %w", err)
@@ -68,6 +68,6 @@ func (w *Warehouse) ballotsOfVoters(
 			return nil, err
 		}
 	}
-	sql := fmt.Sprintf(query("ballot_page"), "("+query("ballot_first_of_voters")+")", condition, order.column)
+	sql := fmt.Sprintf(sqlText("ballot_page"), "("+sqlText("ballot_first_of_voters")+")", condition, order.column)
 	return w.selectBallots(clickhouse.Context(ctx, clickhouse.WithExternalTable(voters)), sql, at, limit, args...)
 }

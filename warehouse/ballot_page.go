@@ -128,11 +128,11 @@ func (w *Warehouse) ballotPage(
 func (w *Warehouse) ballotRange(
 	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
-	from, settings := "("+query("ballot_page_all")+")", ""
+	from, settings := "("+sqlText("ballot_page_all")+")", ""
 	if at.Generation != 0 {
 		from, condition, settings = "ordered_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
-	return w.selectBallots(ctx, fmt.Sprintf(query("ballot_page"), from, condition, order.column)+settings, at, limit, args...)
+	return w.selectBallots(ctx, fmt.Sprintf(sqlText("ballot_page"), from, condition, order.column)+settings, at, limit, args...)
 }
 
 // oneThread is for a statement that reads a few granules: a second thread would read

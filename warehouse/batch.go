@@ -104,7 +104,7 @@ func (w *Warehouse) journal(ctx context.Context, b batch, sealed bool) error {
 // openImports returns the imports that have batches open: they are under way, or
 // dead.
 func (w *Warehouse) openImports(ctx context.Context) (map[uuid.UUID]bool, error) {
-	rows, err := w.conn.Query(ctx, query("batch_open_imports"))
+	rows, err := w.conn.Query(ctx, sqlText("batch_open_imports"))
 	if err != nil {
 		return nil, fmt.Errorf("read open batches: %w", classifyError(err))
 	}
@@ -129,7 +129,7 @@ type CommittedBatch struct {
 
 // CommittedBatches returns the batches sealed at or after since, the oldest first.
 func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]CommittedBatch, error) {
-	rows, err := w.conn.Query(ctx, query("batch_committed"), since.UnixMicro())
+	rows, err := w.conn.Query(ctx, sqlText("batch_committed"), since.UnixMicro())
 	if err != nil {
 		return nil, fmt.Errorf("read sealed batches: %w", err)
 	}
@@ -155,7 +155,7 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 // CommitAbandoned seals the batches of imports that died before they could, so that
 // what they may have written is published.
 func (w *Warehouse) CommitAbandoned(ctx context.Context) error {
-	if err := w.conn.Exec(ctx, query("batch_commit_abandoned"), int64(w.abandonedAfter()/time.Second)); err != nil {
+	if err := w.conn.Exec(ctx, sqlText("batch_commit_abandoned"), int64(w.abandonedAfter()/time.Second)); err != nil {
 		return fmt.Errorf("seal abandoned batches: %w", err)
 	}
 	return nil

@@ -92,7 +92,7 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 }
 
 func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
-	rows, err := w.conn.Query(ctx, query("catalog_sources"))
+	rows, err := w.conn.Query(ctx, sqlText("catalog_sources"))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
 }
 
 func (w *Warehouse) readDAOs(ctx context.Context, c *Catalog) error {
-	rows, err := w.conn.Query(ctx, query("catalog_daos"))
+	rows, err := w.conn.Query(ctx, sqlText("catalog_daos"))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (c *Catalog) sortedSources() []record.SourceRef {
 // Empty says whether the warehouse holds neither DAO nor proposal nor topic.
 func (w *Warehouse) Empty(ctx context.Context) (bool, error) {
 	var held uint64
-	if err := w.conn.QueryRow(ctx, query("catalog_count")).Scan(&held); err != nil {
+	if err := w.conn.QueryRow(ctx, sqlText("catalog_count")).Scan(&held); err != nil {
 		return false, fmt.Errorf("look whether the warehouse is empty: %w", err)
 	}
 	return held == 0, nil

@@ -22,7 +22,7 @@ func (w *Warehouse) Evidence(
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), query("evidence_by_proposal"))
+	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), sqlText("evidence_by_proposal"))
 	if err != nil {
 		return nil, fmt.Errorf("read the evidence on %d proposals: %w", len(proposals), err)
 	}
@@ -68,7 +68,7 @@ func (w *Warehouse) Counterparts(
 			return counterparts, err
 		}
 	}
-	rows, err := w.queryRefs(ctx, query("counterpart"), refs, clickhouse.Named("every", refs == nil))
+	rows, err := w.queryRefs(ctx, sqlText("counterpart"), refs, clickhouse.Named("every", refs == nil))
 	if err != nil {
 		return nil, fmt.Errorf("look for counterparts of proposals: %w", err)
 	}
@@ -88,7 +88,7 @@ func (w *Warehouse) Counterparts(
 // haveLinks says whether any of the proposals names another, or is named: nearly always
 // none is, and finding that out takes a fraction of looking for pairs.
 func (w *Warehouse) haveLinks(ctx context.Context, refs []record.RefHash) (linked bool, err error) {
-	rows, err := w.queryRefs(ctx, query("counterpart_any"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("counterpart_any"), refs)
 	found, err := collect(rows, err, "look for links of proposals", func(row scanner) (linked bool, err error) {
 		err = row.Scan(&linked)
 		return linked, err

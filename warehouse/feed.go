@@ -39,14 +39,14 @@ type ProposalSize struct {
 // chronicle last looked at them, or that it looked at by another edition of the
 // rules, those with the fewest ballots first.
 func (w *Warehouse) PendingFeedProposals(ctx context.Context, edition uint64) ([]ProposalSize, error) {
-	rows, err := w.conn.Query(ctx, query("feed_pending_proposals"), clickhouse.Named("edition", edition))
+	rows, err := w.conn.Query(ctx, sqlText("feed_pending_proposals"), clickhouse.Named("edition", edition))
 	return collect(rows, err, "list proposals to chronicle", scanProposalSize)
 }
 
 // LaterVotes returns the proposals beyond those given whose usual turnout these are
 // part of.
 func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
-	rows, err := w.queryRefs(ctx, query("feed_votes_later"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("feed_votes_later"), refs)
 	return collect(rows, err, "list later proposals", scanProposalSize)
 }
 
@@ -92,7 +92,7 @@ func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) 
 		ref     record.RefHash
 		earlier []uint64
 	}
-	rows, err := w.queryRefs(ctx, query("feed_votes_turnouts"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs)
 	list, err := collect(rows, err, "read turnouts", func(rows scanner) (t turnout, err error) {
 		var ref string
 		err = rows.Scan(&ref, &t.earlier)
@@ -109,7 +109,7 @@ func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) 
 // PublishedStates returns what was last published of the proposals, in order of
 // their references; of the times and months only the revision.
 func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) ([]ProposalState, error) {
-	rows, err := w.queryRefs(ctx, query("proposal_state_by_ref"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("proposal_state_by_ref"), refs)
 	return collect(rows, err, "read published states", func(rows scanner) (s ProposalState, err error) {
 		var ref, key, provider, lifecycle, outcome string
 		var keys, labels []string
@@ -160,7 +160,7 @@ func (w *Warehouse) InterimTallies(
 	for i, span := range spans {
 		milliseconds[i] = span.Milliseconds()
 	}
-	rows, err := w.queryVotes(ctx, query("feed_votes_interim"), votes, clickhouse.Named("spans", milliseconds))
+	rows, err := w.queryVotes(ctx, sqlText("feed_votes_interim"), votes, clickhouse.Named("spans", milliseconds))
 	list, err := collect(rows, err, "read standings", func(rows scanner) (s standing, err error) {
 		var ref string
 		err = rows.Scan(&ref, &s.Choice, &s.Votes, &s.Powers, &s.Largest, &s.LargestVoter)
@@ -192,7 +192,7 @@ func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.R
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil
 	}
-	rows, err := w.queryVotes(ctx, query("feed_votes_quorum"), votes)
+	rows, err := w.queryVotes(ctx, sqlText("feed_votes_quorum"), votes)
 	list, err := collect(rows, err, "find when quorums were reached", func(rows scanner) (r reached, err error) {
 		var ref string
 		var at, discovered time.Time
@@ -242,7 +242,7 @@ func (w *Warehouse) PendingFeedTopics(ctx context.Context, edition uint64, owner
 		}
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(forums)),
-		query("feed_pending_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+		sqlText("feed_pending_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
 	return collect(rows, err, "list topics to chronicle", func(rows scanner) (t FeedTopic, err error) {
 		var item string
 		var created, updated *time.Time
@@ -264,7 +264,7 @@ type RecordedEvent struct {
 
 // PendingFeedEvents returns imported events that the chronicle does not hold yet.
 func (w *Warehouse) PendingFeedEvents(ctx context.Context, edition uint64) ([]RecordedEvent, error) {
-	rows, err := w.conn.Query(ctx, query("feed_pending_events"),
+	rows, err := w.conn.Query(ctx, sqlText("feed_pending_events"),
 		clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
 	return collect(rows, err, "list events to chronicle", func(rows scanner) (i RecordedEvent, err error) {
 		var item, provider, externalID string
@@ -286,7 +286,7 @@ type RecordedSignal struct {
 
 // PendingFeedSignals returns curated signals that the chronicle does not hold yet.
 func (w *Warehouse) PendingFeedSignals(ctx context.Context, edition uint64) ([]RecordedSignal, error) {
-	rows, err := w.conn.Query(ctx, query("feed_pending_signals"),
+	rows, err := w.conn.Query(ctx, sqlText("feed_pending_signals"),
 		clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
 	return collect(rows, err, "list signals to chronicle", func(rows scanner) (i RecordedSignal, err error) {
 		var item, provider, externalID string
@@ -317,7 +317,7 @@ type RecordedType struct {
 
 // RecordedTypes returns what imported events and signals there are about the proposals.
 func (w *Warehouse) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
-	rows, err := w.queryRefs(ctx, query("feed_claims"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("feed_claims"), refs)
 	list, err := collect(rows, err, "read what is recorded of proposals", func(rows scanner) (c RecordedType, err error) {
 		var ref string
 		err = rows.Scan(&ref, &c.DAOID, &c.Type)
@@ -339,7 +339,7 @@ type DAOChanges struct {
 // BecameVisible returns the DAOs of the rows whose time has come after one moment and up
 // to another.
 func (w *Warehouse) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
-	rows, err := w.conn.Query(ctx, query("feed_became_visible"),
+	rows, err := w.conn.Query(ctx, sqlText("feed_became_visible"),
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
 	type due struct {
 		daoID           string

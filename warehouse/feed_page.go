@@ -40,7 +40,7 @@ func (w *Warehouse) Events(ctx context.Context, f EventFilter, limit int) ([]gov
 		after = *f.After
 		last = min(last, after.At)
 	}
-	rows, err := w.conn.Query(ctx, query("feed_page_events"),
+	rows, err := w.conn.Query(ctx, sqlText("feed_page_events"),
 		clickhouse.Named("basis", f.Basis), clickhouse.Named("dao", f.DAOID),
 		clickhouse.Named("from", int64(f.From)), clickhouse.Named("last", int64(last)),
 		clickhouse.Named("types", nonNilTexts(f.Types)), clickhouse.Named("least", f.Importance),
@@ -126,7 +126,7 @@ func (w *Warehouse) Signals(ctx context.Context, f SignalFilter, limit int) ([]g
 		first, second = f.After.ranks(f.Order)
 		after = f.After.ID
 	}
-	rows, err := w.conn.Query(ctx, query("feed_page_signals"),
+	rows, err := w.conn.Query(ctx, sqlText("feed_page_signals"),
 		clickhouse.Named("order", f.Order), clickhouse.Named("dao", f.DAOID), clickhouse.Named("surface", f.Surface),
 		clickhouse.Named("from", int64(f.From)), clickhouse.Named("last", int64(min(f.To-1, f.Shown))),
 		clickhouse.Named("types", nonNilTexts(f.Types)), clickhouse.Named("least", f.Priority),

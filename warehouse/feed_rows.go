@@ -55,7 +55,7 @@ func (h StoredFeedRow) key() feedRowKey {
 
 // StoredFeedEvents returns the rows that follow from the items.
 func (w *Warehouse) StoredFeedEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	rows, err := w.queryRefs(ctx, query("feed_rows_events"), items)
+	rows, err := w.queryRefs(ctx, sqlText("feed_rows_events"), items)
 	return collect(rows, err, "read the events of items", func(rows scanner) (h StoredFeedRow, err error) {
 		var item, ref string
 		var at, discovered time.Time
@@ -68,7 +68,7 @@ func (w *Warehouse) StoredFeedEvents(ctx context.Context, items []FeedItem) ([]S
 
 // StoredFeedSignals returns the rows that follow from the items.
 func (w *Warehouse) StoredFeedSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	rows, err := w.queryRefs(ctx, query("feed_rows_signals"), items)
+	rows, err := w.queryRefs(ctx, sqlText("feed_rows_signals"), items)
 	return collect(rows, err, "read the signals of items", func(rows scanner) (h StoredFeedRow, err error) {
 		var item, ref string
 		var at time.Time
@@ -84,7 +84,7 @@ func (w *Warehouse) ReplaceFeedEvents(
 	ctx context.Context, revision uint64, held []StoredFeedRow, rows []FeedEvent,
 ) (map[string]bool, error) {
 	d := newFeedDiff(held)
-	insert, err := w.conn.PrepareBatch(ctx, query("feed_rows_insert_events"))
+	insert, err := w.conn.PrepareBatch(ctx, sqlText("feed_rows_insert_events"))
 	if err != nil {
 		return nil, fmt.Errorf("write events: %w", err)
 	}
@@ -136,7 +136,7 @@ func (w *Warehouse) ReplaceFeedSignals(
 	ctx context.Context, revision uint64, held []StoredFeedRow, rows []FeedSignal,
 ) (map[string]bool, error) {
 	d := newFeedDiff(held)
-	insert, err := w.conn.PrepareBatch(ctx, query("feed_rows_insert_signals"))
+	insert, err := w.conn.PrepareBatch(ctx, sqlText("feed_rows_insert_signals"))
 	if err != nil {
 		return nil, fmt.Errorf("write signals: %w", err)
 	}

@@ -55,7 +55,7 @@ type ListedVersion struct {
 func (w *Warehouse) ListedVersions(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
-	rows, err := w.queryRefs(ctx, query("listed_proposal_versions"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("listed_proposal_versions"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read listed versions: %w", err)
 	}
@@ -78,7 +78,7 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 	if len(refs) == 0 {
 		return map[record.RefHash]ListedProposal{}, nil
 	}
-	sql := fmt.Sprintf(query("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
+	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision DESC", "1 BY proposal_ref")
 	rows, err := w.queryRefs(ctx, sql, refs)
 	if err != nil {
@@ -153,7 +153,7 @@ func (w *Warehouse) WriteListed(ctx context.Context, proposals []ListedProposal)
 func (w *Warehouse) writeListed(
 	ctx context.Context, insert string, proposals []ListedProposal, add func(driver.Batch, ListedProposal) error,
 ) error {
-	batch, err := w.conn.PrepareBatch(ctx, query(insert))
+	batch, err := w.conn.PrepareBatch(ctx, sqlText(insert))
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 		Host string `ch:"host_name"`
 		Port uint16 `ch:"port"`
 	}
-	if err := conn.Select(ctx, &nodes, query("cluster_nodes"), clickhouse.Named("cluster", w.cluster)); err != nil {
+	if err := conn.Select(ctx, &nodes, sqlText("cluster_nodes"), clickhouse.Named("cluster", w.cluster)); err != nil {
 		return nil, fmt.Errorf("look up cluster %s: %w", w.cluster, err)
 	}
 	if len(nodes) == 0 {

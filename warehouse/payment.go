@@ -16,7 +16,7 @@ import (
 // WritePayments appends states of payments to the ledger. It may be called again
 // with the same ones.
 func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Payment) error {
-	insert, err := w.conn.PrepareBatch(ctx, query("payment_insert"))
+	insert, err := w.conn.PrepareBatch(ctx, sqlText("payment_insert"))
 	if err != nil {
 		return fmt.Errorf("write %d payments: %w", len(payments), classifyError(err))
 	}
@@ -58,7 +58,7 @@ func (w *Warehouse) Payments(ctx context.Context, f PaymentFilter) ([]governance
 		f.Limit = math.MaxInt64
 	}
 	payer := strings.ToLower(f.Payer)
-	rows, err := w.conn.Query(ctx, query("payment_list"), unixMilliseconds(f.ValidAfter), unixMilliseconds(f.Since),
+	rows, err := w.conn.Query(ctx, sqlText("payment_list"), unixMilliseconds(f.ValidAfter), unixMilliseconds(f.Since),
 		string(f.State), string(f.State), payer, payer, f.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("read payments: %w", classifyError(err))

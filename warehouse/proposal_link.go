@@ -33,7 +33,7 @@ type ChangedLink struct {
 
 // ProposalLinks returns the links held of the proposals; those without are missing.
 func (w *Warehouse) ProposalLinks(ctx context.Context, refs []record.RefHash) (map[record.RefHash]ProposalLink, error) {
-	rows, err := w.queryRefs(ctx, query("proposal_link_by_ref"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("proposal_link_by_ref"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of %d proposals: %w", len(refs), err)
 	}
@@ -60,7 +60,7 @@ func (w *Warehouse) LinkedProposals(ctx context.Context, topics, links []string)
 		return nil, err
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wantedTopics, wantedLinks)),
-		query("proposal_link_by_name"))
+		sqlText("proposal_link_by_name"))
 	if err != nil {
 		return nil, fmt.Errorf("read the proposals linked to %d topics: %w", len(topics), err)
 	}
@@ -98,7 +98,7 @@ func scanLinks(rows driver.Rows) ([]ProposalLink, error) {
 
 // WriteProposalLinks appends links that differ from those before.
 func (w *Warehouse) WriteProposalLinks(ctx context.Context, links []ChangedLink, revision uint64) error {
-	insert, err := w.conn.PrepareBatch(ctx, query("proposal_link_insert"))
+	insert, err := w.conn.PrepareBatch(ctx, sqlText("proposal_link_insert"))
 	if err != nil {
 		return fmt.Errorf("write %d links: %w", len(links), err)
 	}

@@ -67,7 +67,7 @@ func (w *Warehouse) ProposalsNamed(
 	ctx context.Context, name ProposalName, scope NameScope, limit int,
 ) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
-		return w.indexEntries(ctx, query("proposal_name_exact"), scope, after, limit, clickhouse.Named("name", name.hash()))
+		return w.indexEntries(ctx, sqlText("proposal_name_exact"), scope, after, limit, clickhouse.Named("name", name.hash()))
 	}
 	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {
 		return e.isCurrent(p) && scope.holds(p) && slices.Contains(p.Names(), name)
@@ -80,7 +80,7 @@ func (w *Warehouse) ProposalsTitled(
 	ctx context.Context, text string, scope NameScope, limit int,
 ) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
-		return w.indexEntries(ctx, query("proposal_name_titles"), scope, after, limit,
+		return w.indexEntries(ctx, sqlText("proposal_name_titles"), scope, after, limit,
 			clickhouse.Named("text", text), clickhouse.Named("longer", runeCount(text)))
 	}
 	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {

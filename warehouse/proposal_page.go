@@ -258,7 +258,7 @@ func (w *Warehouse) listVersions(
 	if len(wanted.conditions) > 0 {
 		condition = strings.Join(wanted.conditions, "\n    AND ")
 	}
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
 		append(wanted.args, clickhouse.Named("limit", limit))...)
 	return collect(rows, err, "read rows", scanListed)
 }
@@ -318,7 +318,7 @@ func (w *Warehouse) FirstProposals(
 func (w *Warehouse) firstVersions(
 	ctx context.Context, daoIDs []string, limit int,
 ) (versions map[string][]versionAt, refs []record.RefHash, err error) {
-	rows, err := w.queryDAOs(ctx, query("proposal_page_first"), daoIDs, limit)
+	rows, err := w.queryDAOs(ctx, sqlText("proposal_page_first"), daoIDs, limit)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read first proposals: %w", err)
 	}

@@ -24,7 +24,7 @@ type Proposal struct {
 // Proposals returns the proposals that refs name and the warehouse holds, in
 // order of their references.
 func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Proposal, error) {
-	rows, err := w.queryRefs(ctx, query("proposal_by_ref"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("proposal_by_ref"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read %d proposals: %w", len(refs), err)
 	}

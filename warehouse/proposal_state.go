@@ -46,7 +46,7 @@ type ProposalState struct {
 
 // WriteProposalStates appends the states of one publication.
 func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalState) error {
-	insert, err := w.conn.PrepareBatch(ctx, query("proposal_state_insert"))
+	insert, err := w.conn.PrepareBatch(ctx, sqlText("proposal_state_insert"))
 	if err != nil {
 		return fmt.Errorf("write %d proposal states: %w", len(states), err)
 	}
@@ -93,7 +93,7 @@ func splitChoices(choices []governance.Choice, scores []governance.Score) choice
 func (w *Warehouse) AddQualityFlag(
 	ctx context.Context, ref record.RefHash, flag governance.QualityFlag, revision uint64,
 ) error {
-	err := w.conn.Exec(ctx, query("proposal_state_add_flag"), clickhouse.Named("flag", string(flag)),
+	err := w.conn.Exec(ctx, sqlText("proposal_state_add_flag"), clickhouse.Named("flag", string(flag)),
 		clickhouse.Named("revision", revision), clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	if err != nil {
 		return fmt.Errorf("flag a proposal %s: %w", flag, err)
@@ -104,7 +104,7 @@ func (w *Warehouse) AddQualityFlag(
 // QualityFlags returns the flags of a published proposal.
 func (w *Warehouse) QualityFlags(ctx context.Context, ref record.RefHash) ([]string, error) {
 	var flags []string
-	row := w.conn.QueryRow(ctx, query("proposal_state_quality_flags"), clickhouse.Named("ref", hex.EncodeToString(ref[:])))
+	row := w.conn.QueryRow(ctx, sqlText("proposal_state_quality_flags"), clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	if err := row.Scan(&flags); err != nil {
 		return nil, fmt.Errorf("read quality flags: %w", err)
 	}
@@ -116,7 +116,7 @@ func (w *Warehouse) QualityFlags(ctx context.Context, ref record.RefHash) ([]str
 func (w *Warehouse) PublishedIdentities(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {
-	rows, err := w.queryRefs(ctx, query("proposal_state_identities"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("proposal_state_identities"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read published identities: %w", err)
 	}
@@ -136,13 +136,13 @@ func (w *Warehouse) PublishedIdentities(
 
 // AllProposals returns the reference of every proposal held, in order.
 func (w *Warehouse) AllProposals(ctx context.Context) ([]record.RefHash, error) {
-	return w.selectRefs(ctx, "list proposals", query("proposal_refs"))
+	return w.selectRefs(ctx, "list proposals", sqlText("proposal_refs"))
 }
 
 // ProposalsDue returns the proposals whose lifecycle time alone has changed since
 // they were last published.
 func (w *Warehouse) ProposalsDue(ctx context.Context, now time.Time) ([]record.RefHash, error) {
-	return w.selectRefs(ctx, "list proposals due", query("proposal_state_due"), now.UnixMilli())
+	return w.selectRefs(ctx, "list proposals due", sqlText("proposal_state_due"), now.UnixMilli())
 }
 
 // ProposalsMoved returns the proposals of a source that were last published
@@ -150,7 +150,7 @@ func (w *Warehouse) ProposalsDue(ctx context.Context, now time.Time) ([]record.R
 func (w *Warehouse) ProposalsMoved(
 	ctx context.Context, source record.SourceRef, daoID string,
 ) ([]record.RefHash, error) {
-	return w.selectRefs(ctx, "list proposals moved", query("proposal_state_moved"), string(source.Provider), source.ID, daoID)
+	return w.selectRefs(ctx, "list proposals moved", sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID)
 }
 
 func (w *Warehouse) selectRefs(ctx context.Context, what, sql string, args ...any) ([]record.RefHash, error) {
@@ -192,7 +192,7 @@ type Month uint32
 // DAOTotals sums the published states of every DAO. A DAO without proposals is
 // missing from the result.
 func (w *Warehouse) DAOTotals(ctx context.Context) (map[string]DAOTotals, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("dao_totals"), "proposal_states FINAL"))
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("dao_totals"), "proposal_states FINAL"))
 	if err != nil {
 		return nil, fmt.Errorf("sum DAOs: %w", err)
 	}
@@ -201,7 +201,7 @@ func (w *Warehouse) DAOTotals(ctx context.Context) (map[string]DAOTotals, error)
 
 // DAOTotalsOf is DAOTotals for some DAOs, and reads only theirs.
 func (w *Warehouse) DAOTotalsOf(ctx context.Context, daoIDs []string) (map[string]DAOTotals, error) {
-	rows, err := w.queryDAOs(ctx, fmt.Sprintf(query("dao_totals"), query("dao_totals_states")), daoIDs)
+	rows, err := w.queryDAOs(ctx, fmt.Sprintf(sqlText("dao_totals"), sqlText("dao_totals_states")), daoIDs)
 	if err != nil {
 		return nil, fmt.Errorf("sum %d DAOs: %w", len(daoIDs), err)
 	}
@@ -256,7 +256,7 @@ func byMonth(months []uint32, counts []uint64) map[Month]uint64 {
 // Participation counts the ballots of the DAOs. A DAO without ballots is missing
 // from the result.
 func (w *Warehouse) Participation(ctx context.Context, daoIDs []string) (map[string]Participation, error) {
-	rows, err := w.queryDAOs(ctx, query("dao_participation"), daoIDs)
+	rows, err := w.queryDAOs(ctx, sqlText("dao_participation"), daoIDs)
 	if err != nil {
 		return nil, fmt.Errorf("count the voters of %d DAOs: %w", len(daoIDs), err)
 	}

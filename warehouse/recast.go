@@ -25,7 +25,7 @@ func (w *Warehouse) markRecasts(ctx context.Context, tallies map[record.RefHash]
 	if len(suspects) == 0 {
 		return nil
 	}
-	rows, err := w.queryRefs(ctx, query("ballot_recasts"), suspects)
+	rows, err := w.queryRefs(ctx, sqlText("ballot_recasts"), suspects)
 	if err != nil {
 		return fmt.Errorf("look for recasts on %d proposals: %w", len(suspects), err)
 	}
@@ -46,7 +46,7 @@ func (w *Warehouse) markRecasts(ctx context.Context, tallies map[record.RefHash]
 // Casts counts the ballots held of proposals, recasts included. It reads next to
 // nothing, and may count one that is held in two versions twice.
 func (w *Warehouse) Casts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]uint64, error) {
-	rows, err := w.queryRefs(ctx, query("ballot_casts"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("ballot_casts"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("count the casts on %d proposals: %w", len(refs), err)
 	}

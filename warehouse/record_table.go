@@ -69,14 +69,14 @@ func (t table) insertSQL() string {
 // table "batch_keys".
 func (t table) storedVersionsSQL() string {
 	keys := strings.Join(t.keyNames(), ", ")
-	return fmt.Sprintf(query("record_versions"), keys, t.kind, keys, keys, keys)
+	return fmt.Sprintf(sqlText("record_versions"), keys, t.kind, keys, keys, keys)
 }
 
 // knownKeysSQL returns the query for which of the first values of keys, in the external
 // table "batch_keys", begin a key that is held.
 func (t table) knownKeysSQL() string {
 	first := t.keys[0].name
-	return fmt.Sprintf(query("record_known_keys"), first, t.kind, first, first)
+	return fmt.Sprintf(sqlText("record_known_keys"), first, t.kind, first, first)
 }
 
 func (t table) keyNames() []string {

@@ -17,11 +17,11 @@ func (w *Warehouse) SigningKey(ctx context.Context, name string) ([]byte, error)
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, fmt.Errorf("make signing key %s: %w", name, err)
 	}
-	if err := w.conn.Exec(ctx, query("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
+	if err := w.conn.Exec(ctx, sqlText("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
 		return nil, fmt.Errorf("make signing key %s: %w", name, err)
 	}
 	var text string
-	if err := w.conn.QueryRow(ctx, query("signing_key"), name).Scan(&text); err != nil {
+	if err := w.conn.QueryRow(ctx, sqlText("signing_key"), name).Scan(&text); err != nil {
 		return nil, fmt.Errorf("read signing key %s: %w", name, err)
 	}
 	key, err := base64.StdEncoding.DecodeString(text)

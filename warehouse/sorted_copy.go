@@ -44,7 +44,7 @@ type SortedCopy struct {
 // StaleSortedCopies returns the copies that are missing or behind what is published, the
 // smallest first: they are done soonest.
 func (w *Warehouse) StaleSortedCopies(ctx context.Context) ([]SortedCopy, error) {
-	rows, err := w.conn.Query(ctx, query("sorted_copy_stale"), uint64(SortedCopyThreshold), uint64(SortedCopyThreshold))
+	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_stale"), uint64(SortedCopyThreshold), uint64(SortedCopyThreshold))
 	if err != nil {
 		return nil, fmt.Errorf("list stale orders: %w", err)
 	}
@@ -67,10 +67,10 @@ func (w *Warehouse) BuildSortedCopy(ctx context.Context, o SortedCopy, generatio
 	var err error
 	switch o.Kind {
 	case BallotCopy:
-		err = w.conn.Exec(ctx, query("sorted_copy_build_ballots"), clickhouse.Named("generation", generation),
+		err = w.conn.Exec(ctx, sqlText("sorted_copy_build_ballots"), clickhouse.Named("generation", generation),
 			clickhouse.Named("ref", hex.EncodeToString(o.Ref[:])), bindUnknownTime())
 	case VoterCopy:
-		err = w.conn.Exec(ctx, fmt.Sprintf(query("sorted_copy_build_voters"), query("voter_ranking")),
+		err = w.conn.Exec(ctx, fmt.Sprintf(sqlText("sorted_copy_build_voters"), sqlText("voter_ranking")),
 			clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Warehouse) MatchesPublished(ctx context.Context, o SortedCopy, generati
 		return true, nil
 	}
 	var balanced bool
-	row := w.conn.QueryRow(ctx, query("sorted_copy_matches_published"),
+	row := w.conn.QueryRow(ctx, sqlText("sorted_copy_matches_published"),
 		clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
 	if err := row.Scan(&balanced); err != nil {
 		return false, fmt.Errorf("check the order of %s: %w", o.Subject, err)
@@ -112,7 +112,7 @@ func (w *Warehouse) SwitchSortedCopy(ctx context.Context, o SortedCopy) error {
 
 // CurrentSortedCopies returns the current copy of every subject that has one.
 func (w *Warehouse) CurrentSortedCopies(ctx context.Context) ([]SortedCopy, error) {
-	rows, err := w.conn.Query(ctx, query("sorted_copy_current"))
+	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_current"))
 	if err != nil {
 		return nil, fmt.Errorf("list current orders: %w", err)
 	}
@@ -161,7 +161,7 @@ func (w *Warehouse) dropOldSortedCopies(ctx context.Context, node []string, curr
 		Table      string `ch:"table"`
 		Generation uint64 `ch:"generation"`
 	}
-	if err := conn.Select(ctx, &old, query("sorted_copy_old_generations"),
+	if err := conn.Select(ctx, &old, sqlText("sorted_copy_old_generations"),
 		clickhouse.Named("before", before.UnixMicro()), clickhouse.Named("current", current)); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Token struct {
 
 // Tokens returns every token, revoked ones too, the oldest first.
 func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
-	rows, err := w.conn.Query(ctx, query("token_list"))
+	rows, err := w.conn.Query(ctx, sqlText("token_list"))
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", classifyError(err))
 	}
@@ -74,7 +74,7 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 
 // RevokeToken revokes a token for good.
 func (w *Warehouse) RevokeToken(ctx context.Context, id string) error {
-	if err := w.conn.Exec(ctx, query("token_revoke"), id); err != nil {
+	if err := w.conn.Exec(ctx, sqlText("token_revoke"), id); err != nil {
 		return fmt.Errorf("revoke token %s: %w", id, classifyError(err))
 	}
 	return nil

@@ -53,7 +53,7 @@ func (t *Topic) Ref() TopicRef {
 
 // Topics returns the topics that refs name and the warehouse holds, in order.
 func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error) {
-	rows, err := w.queryTopics(ctx, query("topic_by_ref"), refs)
+	rows, err := w.queryTopics(ctx, sqlText("topic_by_ref"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read %d topics: %w", len(refs), err)
 	}
@@ -74,7 +74,7 @@ func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error
 
 // AllTopics returns the reference of every topic held, in order.
 func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, query("topic_refs"))
+	rows, err := w.conn.Query(ctx, sqlText("topic_refs"))
 	if err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
@@ -110,7 +110,7 @@ func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVers
 		}
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)),
-		query("topic_changed"), clickhouse.Named("rules_version", rulesVersion))
+		sqlText("topic_changed"), clickhouse.Named("rules_version", rulesVersion))
 	if err != nil {
 		return nil, fmt.Errorf("list topics changed in %d forums: %w", len(forums), err)
 	}
@@ -120,7 +120,7 @@ func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVers
 // TopicsLinked returns the published topics that are, or were, linked to proposals
 // whose links changed after a revision, in order.
 func (w *Warehouse) TopicsLinked(ctx context.Context, since uint64) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, query("topic_linked"), clickhouse.Named("since", since))
+	rows, err := w.conn.Query(ctx, sqlText("topic_linked"), clickhouse.Named("since", since))
 	if err != nil {
 		return nil, fmt.Errorf("list topics linked: %w", err)
 	}

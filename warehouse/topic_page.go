@@ -52,7 +52,7 @@ func (w *Warehouse) TopicPage(
 	if f.After != nil {
 		after = *f.After
 	}
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("topic_page"), order),
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("topic_page"), order),
 		clickhouse.Named("dao", f.DAOID), clickhouse.Named("provider", f.Provider),
 		clickhouse.Named("has_related", boolNumber(f.Related != nil)),
 		clickhouse.Named("related", boolNumber(f.Related != nil && *f.Related)),

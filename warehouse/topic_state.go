@@ -31,7 +31,7 @@ type TopicState struct {
 
 // WriteTopicStates appends the states of one publication.
 func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) error {
-	insert, err := w.conn.PrepareBatch(ctx, query("topic_state_insert"))
+	insert, err := w.conn.PrepareBatch(ctx, sqlText("topic_state_insert"))
 	if err != nil {
 		return fmt.Errorf("write %d topic states: %w", len(states), err)
 	}
@@ -58,7 +58,7 @@ func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) e
 // PublishedTopics returns under which identity each of the topics was last
 // published; those never published are missing.
 func (w *Warehouse) PublishedTopics(ctx context.Context, refs []TopicRef) (map[TopicRef]governance.Identity, error) {
-	rows, err := w.queryTopics(ctx, query("topic_state_identities"), refs)
+	rows, err := w.queryTopics(ctx, sqlText("topic_state_identities"), refs)
 	if err != nil {
 		return nil, fmt.Errorf("read published topics: %w", err)
 	}
@@ -80,7 +80,7 @@ func (w *Warehouse) PublishedTopics(ctx context.Context, refs []TopicRef) (map[T
 // PublishedForums returns as whose forums the hosts were last published, in order;
 // a host twice whose topics are not all published anew.
 func (w *Warehouse) PublishedForums(ctx context.Context) ([]Forum, error) {
-	rows, err := w.conn.Query(ctx, query("topic_state_forums"))
+	rows, err := w.conn.Query(ctx, sqlText("topic_state_forums"))
 	if err != nil {
 		return nil, fmt.Errorf("read published forums: %w", err)
 	}

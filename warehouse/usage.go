@@ -44,7 +44,7 @@ func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 // UsageBetween returns the use by some tokens, or by all when none are named, from
 // one day to another, both included.
 func (w *Warehouse) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
-	rows, err := w.conn.Query(ctx, query("usage_between"),
+	rows, err := w.conn.Query(ctx, sqlText("usage_between"),
 		first.Format(time.DateOnly), last.Format(time.DateOnly), nonNilTexts(tokenIDs), nonNilTexts(tokenIDs))
 	if err != nil {
 		return nil, fmt.Errorf("read usage: %w", classifyError(err))

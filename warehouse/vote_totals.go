@@ -94,7 +94,7 @@ func (w *Warehouse) pickedTotals(
 
 // mergedTotals counts in one look at the table.
 func (w *Warehouse) mergedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("vote_totals"), query("counted_ballots_merged")), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(sqlText("vote_totals"), sqlText("counted_ballots_merged")), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (w *Warehouse) rankings(
 func (w *Warehouse) mergedRankings(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash][]governance.Ranking, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("ranking"), query("counted_ballots_merged")), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(sqlText("ranking"), sqlText("counted_ballots_merged")), refs)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (v repeatedVoters) changedDuringRead(taken map[record.RefHash]uint64) (movi
 }
 
 func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (repeatedVoters, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(query("counted_ballots_repeated"), query("counted_ballots_voter_hash")), refs)
+	rows, err := w.queryRefs(ctx, fmt.Sprintf(sqlText("counted_ballots_repeated"), sqlText("counted_ballots_voter_hash")), refs)
 	if err != nil {
 		return repeatedVoters{}, err
 	}
@@ -293,6 +293,6 @@ func (w *Warehouse) queryCounted(
 			return nil, err
 		}
 	}
-	sql := fmt.Sprintf(query(name), fmt.Sprintf(query("counted_ballots"), query("counted_ballots_voter_hash")))
+	sql := fmt.Sprintf(sqlText(name), fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash")))
 	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated)), sql)
 }

@@ -38,13 +38,13 @@ func (w *Warehouse) RankedVoters(
 func (w *Warehouse) rankedRange(
 	ctx context.Context, daoID string, generation uint64, condition string, limit int, args ...any,
 ) ([]RankedVoter, error) {
-	from, settings := "("+query("voter_ranking")+")", ""
+	from, settings := "("+sqlText("voter_ranking")+")", ""
 	if generation != 0 {
 		from, condition, settings = "ranked_voters", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", generation),
 		clickhouse.Named("dao", daoID))
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_page"), from, condition)+settings, args...)
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_page"), from, condition)+settings, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read a page of voters: %w", err)
 	}
@@ -74,7 +74,7 @@ type VoterDAO struct {
 // VoterProfile returns what a voter did in each DAO, in order of their ids; none
 // for a voter without a ballot that counts.
 func (w *Warehouse) VoterProfile(ctx context.Context, voter string) ([]VoterDAO, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_profile"), query("voter_ballots")), clickhouse.Named("voter", voter))
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_profile"), sqlText("voter_ballots")), clickhouse.Named("voter", voter))
 	if err != nil {
 		return nil, fmt.Errorf("read the profile of %s: %w", voter, err)
 	}
@@ -136,7 +136,7 @@ func (w *Warehouse) VoterHistory(ctx context.Context, voter string, f HistoryFil
 	if after.VotedAt != nil {
 		afterAt = int64(*after.VotedAt)
 	}
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(query("voter_history"), query("voter_ballots")),
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_history"), sqlText("voter_ballots")),
 		clickhouse.Named("voter", voter), clickhouse.Named("dao", f.DAOID),
 		clickhouse.Named("has_from", boolNumber(f.From != nil)), clickhouse.Named("from", from),
 		clickhouse.Named("has_to", boolNumber(f.To != nil)), clickhouse.Named("to", to),
@@ -174,7 +174,7 @@ func boolNumber(b bool) uint8 {
 
 // addTitles fills in the titles of the proposals voted on.
 func (w *Warehouse) addTitles(ctx context.Context, votes []VoterVote, refs []record.RefHash) error {
-	rows, err := w.queryRefs(ctx, query("proposal_title_by_ref"), refs)
+	rows, err := w.queryRefs(ctx, sqlText("proposal_title_by_ref"), refs)
 	if err != nil {
 		return fmt.Errorf("read titles: %w", err)
 	}

@@ -37,9 +37,9 @@ var ErrUnreachable = errors.New("clickhouse is unreachable")
 //go:embed *.sql
 var sqlFiles embed.FS
 
-// query returns the text of <name>.sql. It panics when there is none,
+// sqlText returns the text of <name>.sql. It panics when there is none,
 // which a test of every caller shows.
-func query(name string) string {
+func sqlText(name string) string {
 	text, err := sqlFiles.ReadFile(name + ".sql")
 	if err != nil {
 		panic(err)
