@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// maxChoices is how many choices a proposal has at the most.
+// maxChoices is the maximum number of choices of a proposal.
 const maxChoices = 12
 
-// ballot is a vote that somebody casts.
+// ballot is one vote by one voter.
 type ballot struct {
 	id    [4]uint64
 	voter address
-	// lower says that the voter's address is written in lower case.
-	lower bool
-	// at is in unix seconds, 0 where no time is known. With dayOnly it is the
-	// beginning of a day.
+	// lowerCase is true if the voter's address is written in lower case.
+	lowerCase bool
+	// at is in Unix seconds; 0 if upstream states no time. If dayOnly is set, at is
+	// the beginning of a day.
 	at      int64
 	dayOnly bool
-	// picks holds size choices from 0: the one, those approved, or those ranked;
-	// weights goes with them where power is divided.
-	picks   [maxChoices]int
-	weights [maxChoices]int
-	size    int
-	power   power
-	// reason is an index into the reasons, with noReason and emptyReason.
+	// choices holds choiceCount indexes: the choice made, those approved or those
+	// ranked. weights belong to them if the vote type divides power.
+	choices     [maxChoices]int
+	weights     [maxChoices]int
+	choiceCount int
+	power       power
+	// reason is an index of texts.reasons, noReason or emptyReason.
 	reason int
 }
 
-// Reasons that are not texts.
+// Values of ballot.reason that are not an index.
 const (
 	noReason    = -1
 	emptyReason = -2
 )
 
-// supersedes says whether of two casts of a voter b counts and not other: a dated
-// one before an undated, the later, then the one with the greater id.
+// supersedes reports whether b counts, and not other, if the same voter cast both. A
+// dated ballot wins over an undated one, then the later one, then the greater id.
 func (b *ballot) supersedes(other *ballot) bool {
 	if b.at != other.at {
 		return b.at > other.at
@@ -44,21 +44,22 @@ func (b *ballot) supersedes(other *ballot) bool {
 	return slices.Compare(b.id[:], other.id[:]) > 0
 }
 
-// ballotWriter writes the ballots of a proposal as lines.
+// ballotWriter formats the ballots of one proposal as lines.
 type ballotWriter struct {
-	// prefix and middle are what all lines have in common: from the end of the id
-	// to the voter, whatever the provider.
+	// prefix is the text after the id that all lines share.
 	prefix  string
 	reasons []string
-	choices []string // of a Governor
-	voteOf  voteType
+	// choices are the names of a Governor's choices.
+	choices []string
+	// voteType decides how Snapshot writes a choice.
+	voteType voteType
 }
 
-// snapshot appends a line of a file in snapshot/votes.
-func (w *ballotWriter) snapshot(text []byte, b *ballot) []byte {
+// appendSnapshot appends a line of a file in snapshot/votes/.
+func (w *ballotWriter) appendSnapshot(text []byte, b *ballot) []byte {
 	text = appendHash(append(text, `{"id":"`...), b.id)
 	text = append(text, w.prefix...)
-	if b.lower {
+	if b.lowerCase {
 		text = b.voter.appendLower(text)
 	} else {
 		text = b.voter.append(text)
@@ -79,17 +80,17 @@ func (w *ballotWriter) snapshot(text []byte, b *ballot) []byte {
 	return append(text, '}')
 }
 
-// appendChoice appends a choice the way its vote type is written.
+// appendChoice appends the choice in the notation of the vote type.
 func (w *ballotWriter) appendChoice(text []byte, b *ballot) []byte {
-	switch w.voteOf {
+	switch w.voteType {
 	case singleChoice, basic:
-		return strconv.AppendInt(text, int64(b.picks[0])+1, 10)
+		return strconv.AppendInt(text, int64(b.choices[0])+1, 10)
 	case weighted, quadratic:
 		return appendWeights(text, b)
 	case approval, rankedChoice, copeland:
 	}
 	text = append(text, '[')
-	for i, choice := range b.picks[:b.size] {
+	for i, choice := range b.choices[:b.choiceCount] {
 		if i > 0 {
 			text = append(text, ',')
 		}
@@ -98,9 +99,10 @@ func (w *ballotWriter) appendChoice(text []byte, b *ballot) []byte {
 	return append(text, ']')
 }
 
+// appendWeights appends the weights as a JSON object keyed by choice, counted from 1.
 func appendWeights(text []byte, b *ballot) []byte {
 	text = append(text, '{')
-	for i, choice := range b.picks[:b.size] {
+	for i, choice := range b.choices[:b.choiceCount] {
 		if i > 0 {
 			text = append(text, ',')
 		}
@@ -110,6 +112,7 @@ func appendWeights(text []byte, b *ballot) []byte {
 	return append(text, '}')
 }
 
+// appendReason appends the reason as a JSON string or null.
 func (w *ballotWriter) appendReason(text []byte, b *ballot) []byte {
 	switch b.reason {
 	case noReason:
@@ -120,14 +123,14 @@ func (w *ballotWriter) appendReason(text []byte, b *ballot) []byte {
 	return append(append(append(text, '"'), w.reasons[b.reason]...), '"')
 }
 
-// tally appends a line of Tally's votes.ndjson.gz.
-func (w *ballotWriter) tally(text []byte, b *ballot) []byte {
+// appendTally appends a line of tally/votes.ndjson.gz.
+func (w *ballotWriter) appendTally(text []byte, b *ballot) []byte {
 	text = appendHash(append(text, `{"id":"`...), b.id)
 	text = strconv.AppendUint(append(text, '-'), b.id[0]%400, 10)
 	text = append(text, w.prefix...)
-	text = append(text, w.choices[b.picks[0]]...)
+	text = append(text, w.choices[b.choices[0]]...)
 	text = b.voter.appendLower(append(text, `","voter":{"address":"`...))
-	text = b.power.counted().appendAtoms(append(text, `"},"amount":"`...))
+	text = b.power.rounded().appendBaseUnits(append(text, `"},"amount":"`...))
 	text = w.appendReason(append(text, `","reason":`...), b)
 	text = appendHash(append(text, `,"txHash":"`...), b.id)
 	if b.at == 0 {

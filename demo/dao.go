@@ -2,133 +2,123 @@ package demo
 
 import "strings"
 
-// Years that a DAO may be old.
-const (
-	youngest = 200 * day
-	oldest   = 4 * 365 * day
-)
-
+// Durations in seconds.
 const (
 	minute = 60
 	hour   = 60 * minute
 	day    = 24 * hour
 )
 
-// delegateDAOs is in how many DAOs the most active voter takes part, and
-// delegateVotes how often at the most in each.
+// minAge and maxAge bound the age of a DAO, in seconds.
 const (
-	delegateDAOs  = 40
-	delegateVotes = 50
+	minAge = 200 * day
+	maxAge = 4 * 365 * day
 )
 
-// dao is an invented organization and the state of its history while it is
-// written.
+// maxDelegateDAOs is the number of DAOs in which the most active voter takes part,
+// and maxDelegateVotes bounds their ballots in each.
+const (
+	maxDelegateDAOs  = 40
+	maxDelegateVotes = 50
+)
+
+// dao is an invented DAO, with the state that its generation carries from proposal
+// to proposal.
 type dao struct {
 	index int
 	key   uint64
-	slug  string
-	// root is the short form of name.
-	root, name, symbol string
-	// code numbers its proposals ("BRIP-12"); not all DAOs do that.
+	// slug, name and symbol identify the DAO. shortName is name without its suffix.
+	slug, name, symbol string
+	shortName          string
+	// code precedes the numbers of its proposals ("BRIP-12"); empty if the DAO does
+	// not number them.
 	code     string
 	headings headings
-	// spaces are its Snapshot spaces, organization its slug at Tally, forum its host.
+	// spaces are its Snapshot spaces, organization its slug at Tally and forum the
+	// host of its Discourse forum; empty where the DAO has none.
 	spaces       []string
 	organization string
 	forum        string
-	// unclaimed says that daos.ndjson does not list its source.
-	unclaimed bool
-	// memberships says that voting power is a small integer.
+	// unlisted is true if daos.ndjson does not list the DAO. Its source then counts
+	// as a DAO of its own.
+	unlisted bool
+	// memberships is true if voting power is a small integer.
 	memberships bool
-	// age and duration are in seconds; a vote lasts duration.
+	// age is the age of the DAO and duration that of a vote, in seconds.
 	age, duration int64
-	// stretch is the least number of people of the shared pool to a seat.
-	stretch uint64
-	// turnout is the least number of ranks to a ballot: the more proposals, the
-	// fewer of them even the most active member votes on.
-	turnout uint64
+	// minPoolStep is the minimum number of pool members per shared rank (see member).
+	minPoolStep uint64
+	// minRankStep is the minimum number of ranks per ballot. It grows with the number
+	// of proposals, so that even the most active member votes on a part of them.
+	minRankStep uint64
 
-	// delegated counts the ballots of the most active voter.
-	delegated int
-	// topics numbers the forum's topics.
-	topics int
-	// voted is the last proposal accepted off chain, which an on-chain one may carry
-	// out.
-	voted *proposal
+	// delegateBallots counts the ballots of the most active voter.
+	delegateBallots int
+	// lastTopicID is the highest topic number in the forum.
+	lastTopicID int
+	// lastPassed is the last proposal that passed off chain. An on-chain proposal may
+	// execute it.
+	lastPassed *proposal
 }
 
-// roots returns how many short names there are.
-func (n nouns) roots() int {
-	return len(n.rootHeads) * len(n.rootTails)
-}
-
-// root returns a short name.
-func (n nouns) root(i int) string {
-	return n.rootHeads[i%len(n.rootHeads)] + n.rootTails[i/len(n.rootHeads)%len(n.rootTails)]
-}
-
-// names returns how many DAOs can have a name of their own.
-func (n nouns) names() int {
-	return n.roots() * len(n.kinds)
-}
-
-// newDAO makes up the DAO of an index out of all.
-func (v vocabulary) newDAO(o Options, d dice, index, proposals int) *dao {
-	key := keyOf(o.Seed, forDAO, natural(index))
-	d.seed(key)
-	dao := &dao{
-		index: index, key: key, headings: headingsOf(d.IntN(3)), topics: 6 + d.IntN(20),
+// newDAO draws the DAO with the given index, which has so many proposals.
+func (t texts) newDAO(o Options, rng random, index, proposals int) *dao {
+	key := deriveKey(o.Seed, streamDAO, unsigned(index))
+	rng.seed(key)
+	d := &dao{
+		index: index, key: key, headings: headingsOf(rng.IntN(3)), lastTopicID: 6 + rng.IntN(20),
 		memberships: index%7 == 5,
-		age:         youngest + d.Int64N(oldest-youngest),
-		duration:    int64(d.between(3, 7) * day),
-		stretch:     natural(max(o.DAOs/12, 1)),
-		turnout:     natural(1 + proposals/800),
+		age:         minAge + rng.Int64N(maxAge-minAge),
+		duration:    int64(rng.between(3, 7) * day),
+		minPoolStep: unsigned(max(o.DAOs/12, 1)),
+		minRankStep: unsigned(1 + proposals/800),
 	}
-	v.nouns.christen(d, dao, o.Seed)
-	d.seed(keyOf(key, forKind))
-	if d.roll(2) {
-		dao.code = dao.symbol[:2] + "IP"
+	t.words.nameDAO(rng, d, o.Seed)
+	rng.seed(deriveKey(key, streamCode))
+	if rng.oneIn(2) {
+		d.code = d.symbol[:2] + "IP"
 	}
-	dao.settle(o.DAOs)
-	return dao
+	d.assignSources(o.DAOs)
+	return d
 }
 
-// christen gives a DAO a name that no other one has. Short names are used up
-// before one occurs again with another kind.
-func (n nouns) christen(d dice, dao *dao, seed uint64) {
-	const step = 1187 // a prime, so that each root comes up once in a round
-	d.seed(keyOf(seed, forName))
-	root := (d.IntN(n.roots()) + dao.index*step) % n.roots()
-	d.seed(keyOf(seed, forName), root)
-	round := dao.index / n.roots()
-	kind := n.kinds[(d.IntN(len(n.kinds))+round)%len(n.kinds)]
-	dao.root = n.root(root)
-	dao.name = dao.root + " " + kind
-	dao.symbol = strings.ToUpper(dao.root[:3+root%2])
-	dao.slug = strings.ToLower(dao.root)
+// nameDAO gives a DAO a unique name. Every short name occurs once before any occurs
+// again with another suffix.
+func (words wordLists) nameDAO(rng random, d *dao, seed uint64) {
+	const step = 1187 // a prime, so that each round visits every short name once
+	rng.seed(deriveKey(seed, streamName))
+	i := (rng.IntN(words.shortNames()) + d.index*step) % words.shortNames()
+	rng.seed(deriveKey(seed, streamName), i)
+	round := d.index / words.shortNames()
+	suffixes := words.NameSuffixes
+	suffix := suffixes[(rng.IntN(len(suffixes))+round)%len(suffixes)]
+	d.shortName = words.shortName(i)
+	d.name = d.shortName + " " + suffix
+	d.symbol = strings.ToUpper(d.shortName[:3+i%2])
+	d.slug = strings.ToLower(d.shortName)
 	if round > 0 {
-		dao.slug += "-" + strings.ToLower(kind)
+		d.slug += "-" + strings.ToLower(suffix)
 	}
 }
 
-// settle gives a DAO its sources: all kinds to the first, and one of each kind
-// that nobody claims to the last ones.
-func (d *dao) settle(daos int) {
+// assignSources gives a DAO its sources. The first DAO of several gets every kind;
+// the last two get one source each that daos.ndjson does not list.
+func (d *dao) assignSources(daos int) {
 	switch fromEnd := daos - 1 - d.index; {
 	case fromEnd == 0 && daos >= 3:
-		d.unclaimed = true
+		d.unlisted = true
 		d.spaces = []string{d.slug + ".eth"}
 		return
 	case fromEnd == 1 && daos >= 8:
-		d.unclaimed = true
+		d.unlisted = true
 		d.organization = d.slug
 		return
 	}
-	if onChain := d.index%16 == 6; onChain {
+	if onChainOnly := d.index%16 == 6; onChainOnly {
 		d.organization = d.slug
 	} else {
-		spellings := []string{d.slug + ".eth", d.slug + "dao.eth", "gov." + d.slug + ".eth", d.slug + "gov.eth"}
-		d.spaces = []string{spellings[d.index%len(spellings)]}
+		names := []string{d.slug + ".eth", d.slug + "dao.eth", "gov." + d.slug + ".eth", d.slug + "gov.eth"}
+		d.spaces = []string{names[d.index%len(names)]}
 	}
 	if d.index%16 == 3 {
 		d.spaces = append(d.spaces, "council."+d.slug+".eth")
@@ -141,41 +131,42 @@ func (d *dao) settle(daos int) {
 	}
 }
 
-// hybrid says whether the DAO votes both off and on chain.
+// hybrid reports whether the DAO votes both off chain and on chain.
 func (d *dao) hybrid() bool {
 	return len(d.spaces) > 0 && d.organization != ""
 }
 
-// onChain says whether a proposal is voted on chain: in a hybrid DAO every third.
+// onChain reports whether the proposal with the given index is voted on chain. In a
+// hybrid DAO every third one is.
 func (d *dao) onChain(index int) bool {
 	return len(d.spaces) == 0 || d.organization != "" && index%3 == 2
 }
 
-// claim is a line of daos.ndjson.
-type claim struct {
-	ID      string   `json:"daoId"`
-	Name    string   `json:"name"`
-	Sources []source `json:"sources"`
+// daoLine is a line of daos.ndjson.
+type daoLine struct {
+	ID      string       `json:"daoId"`
+	Name    string       `json:"name"`
+	Sources []sourceLine `json:"sources"`
 }
 
-type source struct {
+type sourceLine struct {
 	Provider string `json:"provider"`
 	ID       string `json:"id"`
 }
 
-// claim lists the sources of the DAO.
-func (d *dao) claim() claim {
-	c := claim{ID: d.slug, Name: d.name}
+// line lists the sources of the DAO.
+func (d *dao) line() daoLine {
+	line := daoLine{ID: d.slug, Name: d.name}
 	for _, space := range d.spaces {
-		c.Sources = append(c.Sources, source{"snapshot", space})
+		line.Sources = append(line.Sources, sourceLine{"snapshot", space})
 	}
 	if d.organization != "" {
-		c.Sources = append(c.Sources, source{"tally", d.organization})
+		line.Sources = append(line.Sources, sourceLine{"tally", d.organization})
 	}
 	if d.forum != "" {
-		c.Sources = append(c.Sources, source{"discourse", d.forum})
+		line.Sources = append(line.Sources, sourceLine{"discourse", d.forum})
 	}
-	return c
+	return line
 }
 
 // snapshotSpace is a line of spaces.ndjson.gz.
@@ -186,16 +177,16 @@ type snapshotSpace struct {
 	Symbol  *string `json:"symbol"`
 }
 
-// space describes one of the DAO's spaces; some leave their fields empty.
-func (d *dao) space(id string) snapshotSpace {
-	s := snapshotSpace{ID: id, Symbol: &d.symbol}
+// spaceLine describes one of the DAO's spaces. Some spaces lack fields.
+func (d *dao) spaceLine(id string) snapshotSpace {
+	line := snapshotSpace{ID: id, Symbol: &d.symbol}
 	if d.index%9 != 7 {
-		s.Name = &d.name
+		line.Name = &d.name
 	}
 	if network := "1"; d.index%3 == 0 {
-		s.Network = &network
+		line.Network = &network
 	}
-	return s
+	return line
 }
 
 // tallyOrganization is a line of organizations.ndjson.gz.

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// document is a text in sections, which can be written as Markdown for a proposal
-// and as HTML for a forum post.
+// document is a text in sections. It renders as Markdown for a proposal and as HTML
+// for a forum post.
 type document []section
 
+// section is one section of a document. Every field may be empty.
 type section struct {
 	heading    string
 	paragraphs []string
@@ -18,7 +19,7 @@ type section struct {
 	links      []link
 }
 
-// row is a line of a budget.
+// row is a line of a budget table.
 type row struct {
 	item, sum string
 }
@@ -27,11 +28,13 @@ type link struct {
 	text, url string
 }
 
-// headings are the names that a DAO's template gives to the sections.
+// headings are the section headings of a DAO's proposals. mark is the Markdown prefix
+// of a heading.
 type headings struct {
 	summary, motivation, steps, costs, risks, voting, mark string
 }
 
+// headingsOf returns one of three styles of headings.
 func headingsOf(style int) headings {
 	switch style % 3 {
 	case 0:
@@ -42,7 +45,7 @@ func headingsOf(style int) headings {
 	return headings{"TL;DR", "Background", "What we propose", "Budget", "What could go wrong", "How to vote", "### "}
 }
 
-// markdown writes the document with mark before each heading.
+// markdown renders the document with mark before each heading.
 func (d document) markdown(mark string) string {
 	var text strings.Builder
 	for i, s := range d {
@@ -80,7 +83,7 @@ func tableMarkdown(rows []row) string {
 	return strings.Join(lines, "\n")
 }
 
-// html writes the document the way a forum renders it.
+// html renders the document as Discourse does.
 func (d document) html() string {
 	var text strings.Builder
 	for i, s := range d {
@@ -125,7 +128,7 @@ func tableHTML(text *strings.Builder, rows []row) {
 	text.WriteString("</tbody>\n</table>\n</div>\n")
 }
 
-// slugOf turns a title into the part of an address that forums make of it.
+// slugOf returns the URL slug that Discourse derives from a title.
 func slugOf(title string) string {
 	slug := strings.Map(func(r rune) rune {
 		switch {

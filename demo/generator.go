@@ -5,43 +5,48 @@ import (
 	"errors"
 )
 
-// errStopped ends the production of lines that can no longer be stored.
+// errStopped ends the generation when lines can no longer be stored. The archive
+// holds the cause.
 var errStopped = errors.New("generated data cannot be stored")
 
-// progressEvery is after how many ballots progress is reported, and ctx looked at.
-const progressEvery = 1 << 14
+// ballotsPerReport is the number of ballots between two calls of progress, and
+// between two checks of the context.
+const ballotsPerReport = 1 << 14
 
 // generator writes one data set, DAO by DAO.
 type generator struct {
 	options  Options
 	plan     *plan
-	words    vocabulary
-	dice     dice
+	texts    texts
+	rng      random
 	now      int64
 	progress func(done, total int64)
 	summary  Summary
-	// reported is the progress reported last.
+	// reported is the number of ballots at the last report.
 	reported int
 
 	archive                              *archive
-	claims, spaces, proposals            *file
+	daos, spaces, proposals              *file
 	organizations, onChain, onChainVotes *file
-	// votes are those of the DAO's spaces, topics those of its forum.
+	// votes are the ballot files of the current DAO by space, topics the file of its
+	// forum.
 	votes      map[string]*file
 	topics     *file
 	categories []category
 }
 
-func newGenerator(o Options, p *plan, words vocabulary, progress func(done, total int64)) *generator {
+func newGenerator(o Options, p *plan, t texts, progress func(done, total int64)) *generator {
 	if progress == nil {
 		progress = func(int64, int64) {}
 	}
 	a := newArchive(o.Dir)
+	delegate := addressOf(deriveKey(o.Seed, streamVoter), delegateID)
 	return &generator{
-		options: o, plan: p, words: words, dice: newDice(), now: o.Now.Unix(), progress: progress,
-		summary: Summary{DAOs: o.DAOs, ActiveVoter: addressOf(keyOf(o.Seed, forVoter), theDelegate).lower()},
-		archive: a, categories: categories(),
-		claims:        a.create("daos.ndjson"),
+		options: o, plan: p, texts: t, rng: newRandom(), now: o.Now.Unix(), progress: progress,
+		summary:       Summary{DAOs: o.DAOs, ActiveVoter: delegate.lower()},
+		archive:       a,
+		categories:    newCategories(t.words.ForumCategories),
+		daos:          a.create("daos.ndjson"),
 		spaces:        a.create("snapshot", "spaces.ndjson.gz"),
 		proposals:     a.create("snapshot", "proposals.ndjson.gz"),
 		organizations: a.create("tally", "organizations.ndjson.gz"),
@@ -50,31 +55,33 @@ func newGenerator(o Options, p *plan, words vocabulary, progress func(done, tota
 	}
 }
 
-// run writes everything.
+// run writes all files.
 func (g *generator) run(ctx context.Context) error {
 	serial := 0
-	for index, proposals := range g.plan.proposals {
-		dao := g.words.newDAO(g.options, g.dice, index, proposals)
+	for index, proposals := range g.plan.proposalsPerDAO {
+		dao := g.texts.newDAO(g.options, g.rng, index, proposals)
 		if err := g.writeDAO(ctx, dao, serial); err != nil {
 			return err
 		}
 		serial += proposals
 	}
-	for _, file := range []*file{g.claims, g.spaces, g.proposals, g.organizations, g.onChain, g.onChainVotes} {
+	for _, file := range []*file{
+		g.daos, g.spaces, g.proposals, g.organizations, g.onChain, g.onChainVotes,
+	} {
 		file.close()
 	}
 	g.progress(int64(g.summary.Ballots), int64(g.options.Ballots))
 	return ctx.Err()
 }
 
-// writeDAO writes what belongs to one DAO.
+// writeDAO writes one DAO. Its proposals are numbered from serial.
 func (g *generator) writeDAO(ctx context.Context, dao *dao, serial int) error {
 	if err := g.writeSources(dao); err != nil {
 		return err
 	}
-	for index := range g.plan.proposals[dao.index] {
-		slot := g.plan.slot(dao.index, serial+index, index)
-		if err := g.writeProposal(ctx, g.newProposal(dao, slot)); err != nil {
+	for index := range g.plan.proposalsPerDAO[dao.index] {
+		planned := g.plan.proposalAt(dao.index, serial+index, index)
+		if err := g.writeProposal(ctx, g.newProposal(dao, planned)); err != nil {
 			return err
 		}
 	}
@@ -90,10 +97,10 @@ func (g *generator) writeDAO(ctx context.Context, dao *dao, serial int) error {
 	return nil
 }
 
-// writeSources writes the records of the DAO's sources and begins their files.
+// writeSources writes the records of the DAO's sources and creates their files.
 func (g *generator) writeSources(dao *dao) error {
-	if !dao.unclaimed {
-		if err := g.claims.record(dao.claim()); err != nil {
+	if !dao.unlisted {
+		if err := g.daos.writeJSON(dao.line()); err != nil {
 			return err
 		}
 	}
@@ -101,20 +108,22 @@ func (g *generator) writeSources(dao *dao) error {
 	for _, space := range dao.spaces {
 		g.summary.Spaces++
 		g.votes[space] = g.archive.create("snapshot", "votes", space+".ndjson.gz")
-		if err := g.spaces.record(dao.space(space)); err != nil {
+		if err := g.spaces.writeJSON(dao.spaceLine(space)); err != nil {
 			return err
 		}
 	}
 	if dao.organization != "" {
 		g.summary.Organizations++
-		if err := g.organizations.record(tallyOrganization{dao.organization, dao.name, dao.organization}); err != nil {
+		line := tallyOrganization{dao.organization, dao.name, dao.organization}
+		if err := g.organizations.writeJSON(line); err != nil {
 			return err
 		}
 	}
-	return g.openForum(dao)
+	return g.createForum(dao)
 }
 
-func (g *generator) openForum(dao *dao) error {
+// createForum writes the categories of the DAO's forum and creates its topics file.
+func (g *generator) createForum(dao *dao) error {
 	if dao.forum == "" {
 		return nil
 	}
@@ -123,22 +132,22 @@ func (g *generator) openForum(dao *dao) error {
 	file := g.archive.create("discourse", dao.forum, "categories.ndjson.gz")
 	defer file.close()
 	for _, category := range g.categories {
-		if err := file.record(category); err != nil {
+		if err := file.writeJSON(category); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeProposal writes a proposal with its ballots and what is said about it.
+// writeProposal writes a proposal with its forum topics and ballots.
 func (g *generator) writeProposal(ctx context.Context, p *proposal) error {
-	if err := g.discuss(p); err != nil {
+	if err := g.writeDiscussion(p); err != nil {
 		return err
 	}
-	if err := g.chat(p.dao, p); err != nil {
+	if err := g.writeUnrelatedTopic(p.dao, p); err != nil {
 		return err
 	}
-	count, err := g.writeBallots(ctx, p)
+	result, err := g.writeBallots(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -147,48 +156,49 @@ func (g *generator) writeProposal(ctx context.Context, p *proposal) error {
 	}
 	if p.onChain {
 		g.summary.OnChain++
-		return g.onChain.record(p.tally(g.dice, count, g.now))
+		return g.onChain.writeJSON(p.tallyLine(g.rng, result, g.now))
 	}
 	g.summary.Proposals++
-	if p.subject.family.shape == yesOrNo && count.scores[0].exceeds(count.scores[1]) {
-		p.dao.voted = p
+	passed := result.scores[0].exceeds(result.scores[1])
+	if p.content.template.Question == yesOrNo && passed {
+		p.dao.lastPassed = p
 	}
-	return g.proposals.record(p.snapshot(g.dice, count))
+	return g.proposals.writeJSON(p.snapshotLine(g.rng, result))
 }
 
-// writeBallots writes the ballots of a proposal and counts them.
-func (g *generator) writeBallots(ctx context.Context, p *proposal) (*count, error) {
-	poll := g.newPoll(p)
-	count := newCount(poll.choices)
+// writeBallots writes the ballots of a proposal and returns their result.
+func (g *generator) writeBallots(ctx context.Context, p *proposal) (*voteResult, error) {
+	ballots := g.newBallotGenerator(p)
+	result := newVoteResult(ballots.choices)
 	write := g.lineWriter(p)
 	var first, again ballot
-	for i := range poll.unique {
-		first = poll.ballot(i)
-		if poll.recastAt(i) {
-			again = poll.recast(i, &first)
-			count.add(p.subject.kind, writeCasts(write, &first, &again, i%2 == 0))
+	for i := range ballots.voters {
+		first = ballots.ballot(i)
+		if ballots.votesAgain(i) {
+			again = ballots.recast(i, &first)
+			result.add(p.content.voteType, writeBoth(write, &first, &again, i%2 == 0))
 		} else {
 			write(&first)
-			count.add(p.subject.kind, &first)
+			result.add(p.content.voteType, &first)
 		}
-		if i%progressEvery == 0 {
+		if i%ballotsPerReport == 0 {
 			if err := g.report(ctx); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for i := range poll.repeats {
-		first = poll.ballot(evenly(i, poll.repeats, poll.unique))
+	for i := range ballots.repeats {
+		first = ballots.ballot(evenly(i, ballots.repeats, ballots.voters))
 		write(&first)
 	}
-	g.summary.Recasts += poll.recasts
-	g.summary.Repeats += poll.repeats
-	return count, nil
+	g.summary.Recasts += ballots.recasts
+	g.summary.Repeats += ballots.repeats
+	return result, nil
 }
 
-// writeCasts writes two casts of one voter, not always in the order of time, and
-// returns the one that counts.
-func writeCasts(write func(*ballot), first, again *ballot, inOrder bool) *ballot {
+// writeBoth writes two ballots of one voter, in reverse order of time unless inOrder
+// is set, and returns the one that counts.
+func writeBoth(write func(*ballot), first, again *ballot, inOrder bool) *ballot {
 	if inOrder {
 		write(first)
 		write(again)
@@ -202,50 +212,55 @@ func writeCasts(write func(*ballot), first, again *ballot, inOrder bool) *ballot
 	return first
 }
 
-// lineWriter returns what writes a ballot on a proposal.
+// lineWriter returns a function that writes a ballot on a proposal into its file.
 func (g *generator) lineWriter(p *proposal) func(*ballot) {
 	if p.onChain {
 		w := &ballotWriter{
 			prefix:  `","proposal":{"id":"` + p.id + `"},"type":"`,
-			reasons: g.words.reasons, choices: supports(),
+			reasons: g.texts.reasons, choices: governorChoices(),
 		}
 		return func(b *ballot) {
-			g.onChainVotes.text = w.tally(g.onChainVotes.text, b)
+			g.onChainVotes.text = w.appendTally(g.onChainVotes.text, b)
 			g.onChainVotes.endLine()
 			g.summary.Ballots++
 		}
 	}
 	file := g.votes[p.space]
+	proposal := `","proposal":{"id":"` + p.id + `"},`
 	w := &ballotWriter{
-		prefix:  `","proposal":{"id":"` + p.id + `"},"space":{"id":"` + p.space + `"},"voter":"`,
-		reasons: g.words.reasons, voteOf: p.subject.kind,
+		prefix:  proposal + `"space":{"id":"` + p.space + `"},"voter":"`,
+		reasons: g.texts.reasons, voteType: p.content.voteType,
 	}
 	return func(b *ballot) {
-		file.text = w.snapshot(file.text, b)
+		file.text = w.appendSnapshot(file.text, b)
 		file.endLine()
 		g.summary.Ballots++
 	}
 }
 
-// writeWaiting writes a few ballots for proposals that do not exist.
+// writeWaiting writes a few ballots on a proposal that no file contains.
 func (g *generator) writeWaiting(dao *dao) {
 	if g.plan.waiting == 0 {
 		return
 	}
-	p := g.newProposal(dao, slot{serial: g.options.Proposals, ballots: g.plan.waiting, missing: true})
-	p.subject.kind, p.subject.choices = basic, g.words.basicChoices
-	poll := g.newPoll(p)
+	planned := proposalPlan{
+		serial: g.options.Proposals, ballots: g.plan.waiting, ballotsOnly: true,
+	}
+	p := g.newProposal(dao, planned)
+	p.content.voteType, p.content.choices = basic, basicChoices()
+	ballots := g.newBallotGenerator(p)
 	write := g.lineWriter(p)
-	for i := range poll.unique {
-		b := poll.ballot(i)
+	for i := range ballots.voters {
+		b := ballots.ballot(i)
 		write(&b)
 	}
 	g.summary.Waiting = g.plan.waiting
 }
 
-// report reports progress from time to time, and says when to stop.
+// report calls progress if enough ballots were written since the last call. The
+// error means that generation must stop.
 func (g *generator) report(ctx context.Context) error {
-	if g.summary.Ballots-g.reported >= progressEvery {
+	if g.summary.Ballots-g.reported >= ballotsPerReport {
 		g.reported = g.summary.Ballots
 		g.progress(int64(g.reported), int64(g.options.Ballots))
 	}

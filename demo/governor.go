@@ -6,223 +6,233 @@ import (
 	"time"
 )
 
-// Rhythms of the oddities that real data of Governors has.
+// Periods of the defects and outcomes of on-chain proposals.
 const (
-	everyStatless  = 13
-	everyEventless = 11
-	everyTimeless  = 17
-	everyUntold    = 19 // no description and no proposer
-	everyCanceled  = 10
-	everyDefeated  = 8
-	everyExpired   = 14
-	everyLingering = 6 // passed, and not executed for a while
+	noVoteStatsPeriod   = 13
+	noEventsPeriod      = 11
+	noTimesPeriod       = 17
+	noDescriptionPeriod = 19 // no description, proposer and quorum
+	canceledPeriod      = 10
+	defeatedPeriod      = 8
+	expiredPeriod       = 14
+	slowExecutionPeriod = 6 // passed, and not executed for 45 days
 )
 
-// executionDelay is how long a decision waits in the queue; it is queued after half
-// as long.
+// executionDelay is the time between the end of voting and the execution, in seconds.
+// The proposal is queued after half of it.
 const executionDelay = 2 * day
 
-// tallyProposal is a line of Tally's proposals.ndjson.gz.
+// tallyProposal is a line of tally/proposals.ndjson.gz.
 type tallyProposal struct {
-	ID           string          `json:"id"`
-	OnchainID    string          `json:"onchainId"`
-	Organization organizationRef `json:"organization"`
-	Status       string          `json:"status"`
-	Quorum       *string         `json:"quorum"`
-	Metadata     metadata        `json:"metadata"`
-	Proposer     account         `json:"proposer"`
-	Start        block           `json:"start"`
-	End          block           `json:"end"`
-	CreatedAt    *string         `json:"createdAt"`
-	Events       []event         `json:"events"`
-	VoteStats    []voteStat      `json:"voteStats"`
+	ID           string               `json:"id"`
+	OnchainID    string               `json:"onchainId"`
+	Organization tallyOrganizationRef `json:"organization"`
+	Status       string               `json:"status"`
+	Quorum       *string              `json:"quorum"`
+	Metadata     tallyMetadata        `json:"metadata"`
+	Proposer     tallyAccount         `json:"proposer"`
+	Start        tallyBlock           `json:"start"`
+	End          tallyBlock           `json:"end"`
+	CreatedAt    *string              `json:"createdAt"`
+	Events       []tallyEvent         `json:"events"`
+	VoteStats    []tallyVoteStat      `json:"voteStats"`
 }
 
-type organizationRef struct {
+type tallyOrganizationRef struct {
 	Slug string `json:"slug"`
 }
 
-type metadata struct {
+type tallyMetadata struct {
 	Title        string  `json:"title"`
 	Description  *string `json:"description"`
 	DiscourseURL *string `json:"discourseURL"`
 	SnapshotURL  *string `json:"snapshotURL"`
 }
 
-type account struct {
+type tallyAccount struct {
 	Address *string `json:"address"`
 }
 
-type block struct {
+type tallyBlock struct {
 	Timestamp *string `json:"timestamp"`
 }
 
-type event struct {
-	Type   string `json:"type"`
-	TxHash string `json:"txHash"`
-	Block  block  `json:"block"`
+type tallyEvent struct {
+	Type   string     `json:"type"`
+	TxHash string     `json:"txHash"`
+	Block  tallyBlock `json:"block"`
 }
 
-type voteStat struct {
+type tallyVoteStat struct {
 	Type        string `json:"type"`
 	VotesCount  string `json:"votesCount"`
 	VotersCount int    `json:"votersCount"`
 }
 
-// supports returns the kinds of votes of a Governor.
-func supports() []string {
+// governorChoices returns the choices of every on-chain vote, as Tally names them.
+func governorChoices() []string {
 	return []string{"for", "against", "abstain"}
 }
 
-// identifyOnChain numbers the proposal as Tally and as the contract do: with a
-// running number and with a hash read as a number.
-func (p *proposal) identifyOnChain(d dice) {
+// drawTallyID draws the two ids of an on-chain proposal: Tally's running number and
+// the contract's hash as a decimal number.
+func (p *proposal) drawTallyID(rng random) {
 	p.id = strconv.Itoa(2_000_000_000 + p.serial*977)
 	var number strings.Builder
-	number.WriteString(strconv.Itoa(d.between(1, 9)))
+	number.WriteString(strconv.Itoa(rng.between(1, 9)))
 	for range 4 {
-		number.Write(appendPadded(nil, d.Uint64N(atomsPerUnit), 18))
+		number.Write(appendPadded(nil, rng.Uint64N(baseUnitsPerToken), 18))
 	}
 	p.link = "https://www.tally.xyz/gov/" + p.dao.organization + "/proposal/" + number.String()
 }
 
-// onChainID returns the contract's number, which the link ends in.
+// onChainID returns the contract's id, the last part of the link.
 func (p *proposal) onChainID() string {
 	return p.link[strings.LastIndexByte(p.link, '/')+1:]
 }
 
-// tally describes the proposal as Tally publishes it once its ballots are counted.
-func (p *proposal) tally(d dice, c *count, now int64) tallyProposal {
-	d.seed(keyOf(p.key, forResult))
-	if p.unheld() {
-		imagined := p.imagined(d)
-		c = &imagined
+// tallyLine describes the proposal as Tally publishes it.
+func (p *proposal) tallyLine(rng random, r *voteResult, now int64) tallyProposal {
+	rng.seed(deriveKey(p.key, streamResult))
+	if p.lacksBallots() {
+		invented := p.inventResult(rng)
+		r = &invented
 	}
-	status := p.status(c, now)
-	quorum := p.onChainQuorum(d, status, c).atomsText()
-	proposer, body := p.author.lower(), "# "+p.subject.title+"\n\n"+p.onChainText().markdown("## ")
+	status := p.status(r, now)
+	quorum := p.drawOnChainQuorum(rng, status, r).baseUnitsText()
+	proposer := p.author.lower()
+	body := "# " + p.content.title + "\n\n" + p.onChainText().markdown("## ")
 	line := tallyProposal{
-		ID: p.id, OnchainID: p.onChainID(), Organization: organizationRef{p.dao.organization},
-		Status: status, Quorum: &quorum,
-		Metadata: metadata{Title: p.subject.title, Description: &body},
-		Proposer: account{&proposer}, Start: blockAt(p.start), End: blockAt(p.end), CreatedAt: timeAt(p.created),
-		Events: p.events(d, status), VoteStats: p.voteStats(c),
+		ID: p.id, OnchainID: p.onChainID(),
+		Organization: tallyOrganizationRef{p.dao.organization},
+		Status:       status, Quorum: &quorum,
+		Metadata: tallyMetadata{Title: p.content.title, Description: &body},
+		Proposer: tallyAccount{&proposer},
+		Start:    blockAt(p.start), End: blockAt(p.end), CreatedAt: formatTime(p.created),
+		Events: p.drawEvents(rng, status), VoteStats: p.voteStats(r),
 	}
 	if p.discussion != "" {
 		line.Metadata.DiscourseURL = &p.discussion
 	}
-	if p.follows != nil {
-		line.Metadata.SnapshotURL = &p.follows.link
+	if p.offChainVote != nil {
+		line.Metadata.SnapshotURL = &p.offChainVote.link
 	}
-	p.spoilOnChain(&line)
+	p.dropOnChainFields(&line)
 	return line
 }
 
-// onChainText returns the description, which says where it was voted on before.
+// onChainText returns the description, preceded by a link to the off-chain vote that
+// the proposal executes.
 func (p *proposal) onChainText() document {
-	if p.follows == nil {
-		return p.subject.text
+	if p.offChainVote == nil {
+		return p.content.text
 	}
-	before := section{
+	reference := section{
 		paragraphs: []string{"This proposal carries out on chain what was decided off chain."},
-		links:      []link{{"Snapshot vote", p.follows.link}},
+		links:      []link{{"Snapshot vote", p.offChainVote.link}},
 	}
-	return append(document{before}, p.subject.text...)
+	return append(document{reference}, p.content.text...)
 }
 
-// spoilOnChain leaves out what real data sometimes lacks.
-func (p *proposal) spoilOnChain(line *tallyProposal) {
-	if p.odd(everyStatless) {
+// dropOnChainFields removes fields that real data sometimes lacks.
+func (p *proposal) dropOnChainFields(line *tallyProposal) {
+	if p.isNth(noVoteStatsPeriod) {
 		line.VoteStats = nil
 	}
-	if p.odd(everyEventless) {
+	if p.isNth(noEventsPeriod) {
 		line.Events = nil
 	}
-	if p.odd(everyUntold) {
-		line.Metadata.Description, line.Proposer, line.Quorum = nil, account{}, nil
+	if p.isNth(noDescriptionPeriod) {
+		line.Metadata.Description, line.Proposer, line.Quorum = nil, tallyAccount{}, nil
 	}
-	if p.odd(everyTimeless) && p.stage == closed {
-		line.Start, line.End, line.CreatedAt, line.Events = block{}, block{}, nil, nil
+	if p.isNth(noTimesPeriod) && p.state == closed {
+		line.Start, line.End, line.CreatedAt = tallyBlock{}, tallyBlock{}, nil
+		line.Events = nil
 	}
 }
 
-// status says how an on-chain vote went on. What has passed waits to be queued and
-// then to be executed; some are canceled, and some expire unexecuted.
-func (p *proposal) status(c *count, now int64) string {
+// status returns the status at now. A passed proposal is queued and then executed;
+// some expire instead, and some are canceled before.
+func (p *proposal) status(r *voteResult, now int64) string {
 	since := now - p.end
 	switch {
-	case p.stage != closed:
-		return p.stage.String()
+	case p.state != closed:
+		return p.state.String()
 	case p.canceled():
 		return "canceled"
-	case p.serial%everyDefeated == 3 || !c.scores[0].exceeds(c.scores[1]):
+	case p.serial%defeatedPeriod == 3 || !r.scores[0].exceeds(r.scores[1]):
 		return "defeated"
 	case since < executionDelay:
 		return "succeeded"
-	case since < 2*executionDelay, since < 45*day && p.serial%everyLingering == 2:
+	case since < 2*executionDelay, since < 45*day && p.serial%slowExecutionPeriod == 2:
 		return "queued"
-	case p.serial%everyExpired == 8:
+	case p.serial%expiredPeriod == 8:
 		return "expired"
 	}
 	return "executed"
 }
 
-// canceled says whether the proposer withdrew an on-chain proposal half-way.
+// canceled reports whether an on-chain proposal was canceled during voting.
 func (p *proposal) canceled() bool {
-	return p.onChain && p.stage == closed && p.newer > 0 && p.serial%everyCanceled == 5
+	return p.onChain && p.state == closed && p.newer > 0 && p.serial%canceledPeriod == 5
 }
 
-// lastVote returns when voting ends, or ended early.
-func (p *proposal) lastVote() int64 {
+// votingEnd returns when voting ends; a cancellation ends it early.
+func (p *proposal) votingEnd() int64 {
 	if p.canceled() {
 		return p.start + (p.end-p.start)/3
 	}
 	return p.end
 }
 
-// onChainQuorum returns a quorum that agrees with the status.
-func (p *proposal) onChainQuorum(d dice, status string, c *count) amount {
-	cast := c.scores[0].plus(c.scores[2])
-	if status == "defeated" && c.scores[0].exceeds(c.scores[1]) {
-		return amount{units: 10 * roundNumber(cast.units+1)}
+// drawOnChainQuorum draws a quorum that agrees with the status.
+func (p *proposal) drawOnChainQuorum(rng random, status string, r *voteResult) amount {
+	cast := r.scores[0].plus(r.scores[2])
+	if status == "defeated" && r.scores[0].exceeds(r.scores[1]) {
+		return amount{whole: 10 * roundDown(cast.whole+1)}
 	}
-	return amount{units: roundNumber(cast.units / natural(d.between(1, 5)) / 2)}
+	return amount{whole: roundDown(cast.whole / unsigned(rng.between(1, 5)) / 2)}
 }
 
-// events lists what the contract recorded.
-func (p *proposal) events(d dice, status string) []event {
-	events := []event{newEvent(d, "created", p.created)}
+// drawEvents draws the events that the contract recorded.
+func (p *proposal) drawEvents(rng random, status string) []tallyEvent {
+	events := []tallyEvent{drawEvent(rng, "created", p.created)}
 	queued := p.end + executionDelay/2
 	switch status {
 	case "queued", "expired":
-		events = append(events, newEvent(d, "queued", queued))
+		events = append(events, drawEvent(rng, "queued", queued))
 	case "executed":
-		executed := queued + executionDelay + d.Int64N(hour)
-		events = append(events, newEvent(d, "queued", queued), newEvent(d, "executed", executed))
+		executed := queued + executionDelay + rng.Int64N(hour)
+		events = append(events,
+			drawEvent(rng, "queued", queued), drawEvent(rng, "executed", executed))
 	case "canceled":
-		events = append(events, newEvent(d, "canceled", p.lastVote()))
+		events = append(events, drawEvent(rng, "canceled", p.votingEnd()))
 	}
 	return events
 }
 
-func newEvent(d dice, kind string, at int64) event {
-	return event{Type: kind, TxHash: string(appendHash(nil, drawHash(d))), Block: blockAt(at)}
+func drawEvent(rng random, kind string, at int64) tallyEvent {
+	return tallyEvent{
+		Type: kind, TxHash: string(appendHash(nil, drawHash(rng))), Block: blockAt(at),
+	}
 }
 
-// voteStats states the totals, each type with its power and its voters.
-func (p *proposal) voteStats(c *count) []voteStat {
-	var stats []voteStat
-	for i, support := range supports() {
-		stats = append(stats, voteStat{Type: support, VotesCount: c.scores[i].atomsText(), VotersCount: c.votes[i]})
+// voteStats returns the power and the number of voters per choice.
+func (p *proposal) voteStats(r *voteResult) []tallyVoteStat {
+	var stats []tallyVoteStat
+	for i, choice := range governorChoices() {
+		stats = append(stats, tallyVoteStat{
+			Type: choice, VotesCount: r.scores[i].baseUnitsText(), VotersCount: r.votes[i],
+		})
 	}
 	return stats
 }
 
-func blockAt(unix int64) block {
-	return block{timeAt(unix)}
+func blockAt(unix int64) tallyBlock {
+	return tallyBlock{formatTime(unix)}
 }
 
-func timeAt(unix int64) *string {
+func formatTime(unix int64) *string {
 	text := time.Unix(unix, 0).UTC().Format(time.RFC3339)
 	return &text
 }

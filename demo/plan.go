@@ -2,102 +2,115 @@ package demo
 
 import "fmt"
 
-// Rhythms: every so-manieth proposal, counted over all DAOs, has this oddity. They
-// are fixed rather than drawn so that a small data set has each of them too.
+// Periods of defects: one proposal in so many, counted over all DAOs, has the
+// defect. They are periodic instead of random so that a small data set has each.
 const (
-	everyQuiet  = 40 // nobody has voted, and upstream says so
-	everyUnheld = 41 // upstream states ballots that the files do not hold
+	noVotesPeriod        = 40 // nobody has voted, and upstream states 0 votes
+	missingBallotsPeriod = 41 // upstream states votes whose ballots no file contains
 )
 
-// waitingBallots is how many ballots name a proposal that no file holds.
+// waitingBallots is the number of ballots whose proposal no file contains.
 const waitingBallots = 5
 
-// stage is where a proposal stands at Options.Now.
-type stage uint8
+// voteState is the state of a vote at Options.Now.
+type voteState uint8
 
 const (
-	closed stage = iota
+	closed voteState = iota
 	active
 	pending
 )
 
-// slot is what the plan says of one proposal.
-type slot struct {
-	// serial counts the proposals of all DAOs.
+// String returns the state as Snapshot and Tally spell it.
+func (s voteState) String() string {
+	return [...]string{closed: "closed", active: "active", pending: "pending"}[s]
+}
+
+// proposalPlan is what the plan determines for one proposal.
+type proposalPlan struct {
+	// serial numbers the proposals of all DAOs.
 	serial int
-	// index counts those of the DAO, oldest first.
+	// index numbers the proposals of the DAO, oldest first.
 	index int
-	stage stage
-	// newer is how many of the DAO are newer and at the same stage.
-	newer   int
+	state voteState
+	// newer is the number of newer proposals of the DAO in the same state.
+	newer int
+	// largest is true for the proposal with Options.Largest ballots.
 	largest bool
-	// missing says that only ballots are written, and no proposal.
-	missing bool
-	// ballots is how many lines of ballots there are, recasts and repeats included.
+	// ballotsOnly is true if ballots are written but no proposal.
+	ballotsOnly bool
+	// ballots is the number of ballot lines, recasts and repeats included.
 	ballots int
 }
 
-// quiet says whether nobody has voted although the vote was open.
-func (s slot) quiet() bool {
-	return !s.largest && s.serial%everyQuiet == everyQuiet-1
+// hasNoVotes reports whether nobody voted although voting was open.
+func (p proposalPlan) hasNoVotes() bool {
+	return !p.largest && p.serial%noVotesPeriod == noVotesPeriod-1
 }
 
-// unheld says whether the ballots are missing.
-func (s slot) unheld() bool {
-	return !s.largest && s.stage == closed && s.serial%everyUnheld == everyUnheld-1
+// lacksBallots reports whether upstream states votes but no file has the ballots.
+func (p proposalPlan) lacksBallots() bool {
+	return !p.largest && p.state == closed &&
+		p.serial%missingBallotsPeriod == missingBallotsPeriod-1
 }
 
-// votable says whether the plan may give the proposal ballots.
-func (s slot) votable() bool {
-	return s.stage != pending && !s.quiet() && !s.unheld()
+// takesBallots reports whether the plan may give the proposal ballots.
+func (p proposalPlan) takesBallots() bool {
+	return p.state != pending && !p.hasNoVotes() && !p.lacksBallots()
 }
 
-// plan divides the proposals among the DAOs and the ballots among the proposals.
+// plan distributes the proposals over the DAOs and the ballots over the proposals.
 type plan struct {
-	// proposals holds how many each DAO has.
-	proposals []int
-	// ballots holds how many each proposal has, by serial.
-	ballots []int
-	// largest is the serial of the largest proposal.
+	// proposalsPerDAO is indexed by DAO.
+	proposalsPerDAO []int
+	// ballotsPerProposal is indexed by serial number.
+	ballotsPerProposal []int
+	// largest is the serial number of the largest proposal.
 	largest int
-	// waiting is how many ballots are left for proposals that do not exist.
+	// waiting is the number of ballots on proposals that do not exist.
 	waiting int
 }
 
-func newPlan(o Options, d dice) (*plan, error) {
+// newPlan returns the plan for options. The error is that Ballots exceeds what the
+// proposals can take.
+func newPlan(o Options, rng random) (*plan, error) {
 	p := &plan{
-		proposals: divideProposals(o.Proposals, o.DAOs),
-		ballots:   make([]int, o.Proposals),
-		waiting:   min(waitingBallots, (o.Ballots-o.Largest)/20),
+		proposalsPerDAO:    distributeProposals(o.Proposals, o.DAOs),
+		ballotsPerProposal: make([]int, o.Proposals),
+		waiting:            min(waitingBallots, (o.Ballots-o.Largest)/20),
 	}
-	p.largest = largestIn(p.proposals[0])
-	p.ballots[p.largest] = o.Largest
-	d.seed(keyOf(o.Seed, forPlan))
-	if err := p.divideBallots(o.Ballots-o.Largest-p.waiting, max(o.Largest-1, 0), d); err != nil {
+	p.largest = largestIndex(p.proposalsPerDAO[0])
+	p.ballotsPerProposal[p.largest] = o.Largest
+	rng.seed(deriveKey(o.Seed, streamPlan))
+	ballots, limit := o.Ballots-o.Largest-p.waiting, max(o.Largest-1, 0)
+	if err := p.distributeBallots(ballots, limit, rng); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// slot returns what is planned for a proposal of a DAO.
-func (p *plan) slot(dao, serial, index int) slot {
-	s := slot{serial: serial, index: index, ballots: p.ballots[serial], largest: serial == p.largest}
-	upcoming, open := newest(dao, p.proposals[dao])
-	newer := p.proposals[dao] - 1 - index
-	switch {
-	case newer >= upcoming+open || s.largest:
-		s.stage, s.newer = closed, max(newer-upcoming-open, 0)
-	case newer >= upcoming:
-		s.stage, s.newer = active, newer-upcoming
-	default:
-		s.stage, s.newer = pending, newer
+// proposalAt returns the plan of one proposal of a DAO.
+func (p *plan) proposalAt(dao, serial, index int) proposalPlan {
+	planned := proposalPlan{
+		serial: serial, index: index,
+		ballots: p.ballotsPerProposal[serial], largest: serial == p.largest,
 	}
-	return s
+	upcoming, open := upcomingAndOpen(dao, p.proposalsPerDAO[dao])
+	newer := p.proposalsPerDAO[dao] - 1 - index
+	switch {
+	case newer >= upcoming+open || planned.largest:
+		planned.state, planned.newer = closed, max(newer-upcoming-open, 0)
+	case newer >= upcoming:
+		planned.state, planned.newer = active, newer-upcoming
+	default:
+		planned.state, planned.newer = pending, newer
+	}
+	return planned
 }
 
-// newest says how many of a DAO's newest proposals are about to open, and how many
-// before them are open.
-func newest(dao, proposals int) (upcoming, open int) {
+// upcomingAndOpen returns how many of a DAO's newest proposals are pending, and how
+// many of those before them are active.
+func upcomingAndOpen(dao, proposals int) (upcoming, open int) {
 	if proposals < 3 {
 		if dao%5 == 0 {
 			return 0, 1
@@ -107,14 +120,15 @@ func newest(dao, proposals int) (upcoming, open int) {
 	return (dao + 1) % 2, []int{2, 1, 1, 0}[dao%4]
 }
 
-// largestIn returns the index of the largest proposal in the first DAO: a recent
-// one, old enough to be closed and not one of those voted on chain.
-func largestIn(siblings int) int {
-	return max(siblings-6, 0) / 3 * 3
+// largestIndex returns the index of the largest proposal in the first DAO: a recent
+// one that is closed and not voted on chain.
+func largestIndex(proposals int) int {
+	return max(proposals-6, 0) / 3 * 3
 }
 
-// divideProposals gives every DAO one proposal and the rest by Zipf's law.
-func divideProposals(proposals, daos int) []int {
+// distributeProposals gives every DAO one proposal and distributes the rest by Zipf's
+// law.
+func distributeProposals(proposals, daos int) []int {
 	const scale = 1 << 30
 	total := 0
 	for dao := range daos {
@@ -124,37 +138,38 @@ func divideProposals(proposals, daos int) []int {
 	sum, given := 0, 0
 	for dao := range counts {
 		sum += scale / (dao + 2)
-		upTo := portion(proposals-daos, sum, total)
+		upTo := proportion(proposals-daos, sum, total)
 		counts[dao] = 1 + upTo - given
 		given = upTo
 	}
 	return counts
 }
 
-// divideBallots gives ballots to all votable proposals but the largest, at most
-// limit to each: a modest number to most, and what is left over to a few.
-func (p *plan) divideBallots(ballots, limit int, d dice) error {
-	weights := make([]int, len(p.ballots))
-	room := 0
-	p.votable(func(serial, dao int) {
-		p.ballots[serial] = min(4+2*d.heavy(2), limit)
-		weights[serial] = p.tailWeight(d, dao)
-		room += limit
+// distributeBallots distributes ballots over all proposals but the largest, at most
+// limit to each: a small number to every proposal, the remainder to a few.
+func (p *plan) distributeBallots(ballots, limit int, rng random) error {
+	weights := make([]int, len(p.ballotsPerProposal))
+	capacity := 0
+	p.visitRecipients(func(serial, dao int) {
+		p.ballotsPerProposal[serial] = min(4+2*rng.heavyTailed(2), limit)
+		weights[serial] = p.tailWeight(rng, dao)
+		capacity += limit
 	})
-	if ballots > room {
+	if ballots > capacity {
 		return fmt.Errorf("--ballots leaves %d for all proposals but the largest, "+
-			"more than the %d that --proposals and --largest have room for", ballots, room)
+			"more than the %d that --proposals and --largest have room for", ballots, capacity)
 	}
-	p.fit(ballots, weights, limit)
+	p.scaleTo(ballots, weights, limit)
 	return nil
 }
 
-// votable calls visit for every proposal that takes a share of the ballots.
-func (p *plan) votable(visit func(serial, dao int)) {
+// visitRecipients calls visit for every proposal that takes ballots, except the
+// largest.
+func (p *plan) visitRecipients(visit func(serial, dao int)) {
 	serial := 0
-	for dao, siblings := range p.proposals {
-		for index := range siblings {
-			if s := p.slot(dao, serial, index); s.votable() && !s.largest {
+	for dao, proposals := range p.proposalsPerDAO {
+		for index := range proposals {
+			if planned := p.proposalAt(dao, serial, index); planned.takesBallots() && !planned.largest {
 				visit(serial, dao)
 			}
 			serial++
@@ -162,53 +177,55 @@ func (p *plan) votable(visit func(serial, dao int)) {
 	}
 }
 
-// tailWeight draws a proposal's claim on what is left over: nothing for three in
-// four, and more where the DAO is large.
-func (p *plan) tailWeight(d dice, dao int) int {
-	if !d.roll(4) {
+// tailWeight draws a proposal's weight in the distribution of the remainder: zero for
+// three in four, and more in a large DAO.
+func (p *plan) tailWeight(rng random, dao int) int {
+	if !rng.oneIn(4) {
 		return 0
 	}
-	return d.heavy(7) * min(p.proposals[dao], 64)
+	return rng.heavyTailed(7) * min(p.proposalsPerDAO[dao], 64)
 }
 
-// fit makes the numbers of all proposals but the largest sum to ballots exactly.
-func (p *plan) fit(ballots int, weights []int, limit int) {
-	held := -p.ballots[p.largest]
-	for _, n := range p.ballots {
-		held += n
+// scaleTo adjusts the numbers of all proposals but the largest so that they sum to
+// ballots.
+func (p *plan) scaleTo(ballots int, weights []int, limit int) {
+	sum := -p.ballotsPerProposal[p.largest]
+	for _, n := range p.ballotsPerProposal {
+		sum += n
 	}
-	if held > ballots {
-		p.shrink(ballots, held)
+	if sum > ballots {
+		p.scaleDown(ballots, sum)
 		return
 	}
-	// The tail stays well below the largest proposal as long as there is room.
-	rest := p.spread(ballots-held, weights, limit/2)
-	p.votable(func(serial, _ int) { weights[serial] = limit - p.ballots[serial] })
-	p.spread(rest, weights, limit)
+	// The tail stays well below the largest proposal while there is room.
+	rest := p.addByWeight(ballots-sum, weights, limit/2)
+	p.visitRecipients(func(serial, _ int) {
+		weights[serial] = limit - p.ballotsPerProposal[serial]
+	})
+	p.addByWeight(rest, weights, limit)
 }
 
-// shrink scales the numbers of all proposals but the largest from held down to
-// ballots.
-func (p *plan) shrink(ballots, held int) {
-	sum, given := 0, 0
-	for serial, n := range p.ballots {
+// scaleDown scales the numbers of all proposals but the largest from sum to ballots.
+func (p *plan) scaleDown(ballots, sum int) {
+	seen, given := 0, 0
+	for serial, n := range p.ballotsPerProposal {
 		if serial == p.largest {
 			continue
 		}
-		sum += n
-		upTo := portion(ballots, sum, held)
-		p.ballots[serial] = upTo - given
+		seen += n
+		upTo := proportion(ballots, seen, sum)
+		p.ballotsPerProposal[serial] = upTo - given
 		given = upTo
 	}
 }
 
-// spread adds ballots in proportion to weights, no proposal going over limit. It
-// returns what found no room.
-func (p *plan) spread(ballots int, weights []int, limit int) (rest int) {
+// addByWeight distributes ballots in proportion to weights until none are left or
+// every proposal has reached limit. It returns the number left.
+func (p *plan) addByWeight(ballots int, weights []int, limit int) (rest int) {
 	for ballots > 0 {
 		total := 0
 		for serial, weight := range weights {
-			if p.ballots[serial] >= limit {
+			if p.ballotsPerProposal[serial] >= limit {
 				weights[serial], weight = 0, 0
 			}
 			total += weight
@@ -216,22 +233,22 @@ func (p *plan) spread(ballots int, weights []int, limit int) (rest int) {
 		if total == 0 {
 			break
 		}
-		ballots = p.share(ballots, weights, total, limit)
+		ballots = p.addByWeightOnce(ballots, weights, total, limit)
 	}
 	return ballots
 }
 
-// share adds ballots in proportion to weights once.
-func (p *plan) share(ballots int, weights []int, total, limit int) (rest int) {
+// addByWeightOnce makes one pass of addByWeight. It returns what exceeded limit.
+func (p *plan) addByWeightOnce(ballots int, weights []int, total, limit int) (rest int) {
 	sum, given := 0, 0
 	for serial, weight := range weights {
 		if weight == 0 {
 			continue
 		}
 		sum += weight
-		upTo := portion(ballots, sum, total)
-		share := min(upTo-given, limit-p.ballots[serial])
-		p.ballots[serial] += share
+		upTo := proportion(ballots, sum, total)
+		share := min(upTo-given, limit-p.ballotsPerProposal[serial])
+		p.ballotsPerProposal[serial] += share
 		rest += upTo - given - share
 		given = upTo
 	}

@@ -16,23 +16,23 @@ func TestPowerIsCountedAsItIsWritten(t *testing.T) {
 		text, counted string
 	}{
 		{power{}, "0", "0"},
-		{power{form: pointed}, "0.0", "0"},
-		{power{amount: amount{units: 7}}, "7", "7"},
-		{power{amount: amount{units: 7}, form: pointed}, "7.0", "7"},
-		{power{amount: amount{units: 7, atoms: 500_000_000_000_000_000}}, "7.5", "7.5"},
-		{power{amount: amount{atoms: 1}}, "0.000000000000000001", "0.000000000000000001"},
-		{power{amount: amount{atoms: exact}}, "0.123456789012345678", "0.123456789012345678"},
-		{power{amount: amount{atoms: exact}, tail: half}, "0.1234567890123456785000", "0.123456789012345679"},
-		{power{amount: amount{atoms: exact}, tail: half - 1}, "0.1234567890123456784999", "0.123456789012345678"},
-		{power{amount: amount{units: 3, atoms: atomsPerUnit - 1}, tail: half}, "3.9999999999999999995000", "4"},
-		{power{amount: amount{atoms: 5_127_042_573_826}, form: scientific}, "5.127042573826e-06", "0.000005127042573826"},
-		{power{amount: amount{atoms: 20}, form: scientific}, "2e-17", "0.00000000000000002"},
-		{power{amount: amount{atoms: 20}, form: scientific, tail: 7001}, "2.07001e-17", "0.000000000000000021"},
+		{power{form: floatInteger}, "0.0", "0"},
+		{power{amount: amount{whole: 7}}, "7", "7"},
+		{power{amount: amount{whole: 7}, form: floatInteger}, "7.0", "7"},
+		{power{amount: amount{whole: 7, baseUnits: 500_000_000_000_000_000}}, "7.5", "7.5"},
+		{power{amount: amount{baseUnits: 1}}, "0.000000000000000001", "0.000000000000000001"},
+		{power{amount: amount{baseUnits: exact}}, "0.123456789012345678", "0.123456789012345678"},
+		{power{amount: amount{baseUnits: exact}, tail: half}, "0.1234567890123456785000", "0.123456789012345679"},
+		{power{amount: amount{baseUnits: exact}, tail: half - 1}, "0.1234567890123456784999", "0.123456789012345678"},
+		{power{amount: amount{whole: 3, baseUnits: baseUnitsPerToken - 1}, tail: half}, "3.9999999999999999995000", "4"},
+		{power{amount: amount{baseUnits: 5_127_042_573_826}, form: scientific}, "5.127042573826e-06", "0.000005127042573826"},
+		{power{amount: amount{baseUnits: 20}, form: scientific}, "2e-17", "0.00000000000000002"},
+		{power{amount: amount{baseUnits: 20}, form: scientific, tail: 7001}, "2.07001e-17", "0.000000000000000021"},
 	} {
 		if got := string(test.power.append(nil)); got != test.text {
 			t.Errorf("got %s, want %s", got, test.text)
 		}
-		if got := string(test.power.counted().append(nil)); got != test.counted {
+		if got := string(test.power.rounded().append(nil)); got != test.counted {
 			t.Errorf("got %s counted for %s, want %s", got, test.text, test.counted)
 		}
 	}
@@ -40,25 +40,25 @@ func TestPowerIsCountedAsItIsWritten(t *testing.T) {
 
 func TestDrawnPowersAddUpExactly(t *testing.T) {
 	t.Parallel()
-	d := newDice()
+	rng := newRandom()
 	var sum amount
 	want := decimal.Zero
 	for i := range 20_000 {
-		d.seed(1, i)
-		drawn := drawPower(d, natural(i%200))
+		rng.seed(1, i)
+		drawn := drawPower(rng, unsigned(i%200))
 		read, _, err := governance.ParsePower(string(drawn.append(nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(drawn.counted().append(nil)); got != read.String() {
+		if got := string(drawn.rounded().append(nil)); got != read.String() {
 			t.Fatalf("got %s counted, want %s", got, read)
 		}
-		sum, want = sum.plus(drawn.counted()), want.Add(read)
+		sum, want = sum.plus(drawn.rounded()), want.Add(read)
 	}
 	if got := string(sum.append(nil)); got != want.String() {
 		t.Errorf("got a sum of %s, want %s", got, want)
 	}
-	if got := sum.atomsText(); got != want.Shift(18).String() {
+	if got := sum.baseUnitsText(); got != want.Shift(18).String() {
 		t.Errorf("got a sum of %s smallest parts, want %s", got, want.Shift(18))
 	}
 }

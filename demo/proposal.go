@@ -7,124 +7,125 @@ import (
 	"time"
 )
 
-// Rhythms of the oddities that real Snapshot data has. They have no factor in
-// common with each other or with the other rhythms, so that oddities meet now and
-// then.
+// Periods of the defects of Snapshot data and of unusual results. They are coprime
+// to each other and to the other periods, so that some proposals have several.
 const (
-	everyUntitled  = 31
-	everyBodiless  = 23
-	everyUnlisted  = 37
-	everyStateless = 29
-	everyDayOnly   = 43
-	everyAnonymous = 47
-	everyFlagged   = 53
-	everyCopeland  = 49
-	everyUndated   = 17
-	everyDated     = 19 // ballots know the day only
-	everyClose     = 9  // a close contest
-	everyOpposed   = 7  // more against than for
+	noTitlePeriod        = 31
+	noBodyPeriod         = 23
+	noChoicesPeriod      = 37
+	noStatePeriod        = 29
+	dayOnlyPeriod        = 43
+	noAuthorPeriod       = 47
+	flaggedPeriod        = 53
+	copelandPeriod       = 49
+	undatedBallotsPeriod = 17
+	dayOnlyBallotsPeriod = 19
+	closeContestPeriod   = 9
+	rejectedPeriod       = 7 // more power against than for
 )
 
 // proposal is a proposal before its ballots are counted.
 type proposal struct {
-	slot
+	proposalPlan
 	dao     *dao
 	key     uint64
-	subject subject
+	content content
 	author  address
-	// created, start and end are unix seconds.
+	// created, start and end are in Unix seconds.
 	created, start, end int64
-	// follows is the off-chain vote that this one carries out.
-	follows *proposal
-	// id and link are those of the provider; space is empty on chain.
+	onChain             bool
+	// offChainVote is the off-chain vote that an on-chain proposal executes, or nil.
+	offChainVote *proposal
+	// id and link are those of the provider. space is empty on chain.
 	id, link, space string
-	onChain         bool
-	// discussion is the address of the forum topic, if there is one.
+	// discussion is the URL of the forum topic; empty if there is none.
 	discussion string
 }
 
-// odd says whether it is the turn of a proposal to have an oddity. The largest one
-// has none.
-func (p *proposal) odd(every int) bool {
-	return !p.largest && p.serial%every == every/2
+// isNth reports whether the proposal has the defect with the given period. The
+// largest proposal has none.
+func (p *proposal) isNth(period int) bool {
+	return !p.largest && p.serial%period == period/2
 }
 
-// newProposal makes up a proposal of a DAO.
-func (g *generator) newProposal(dao *dao, s slot) *proposal {
-	p := &proposal{slot: s, dao: dao, key: keyOf(g.options.Seed, forProposal, natural(s.serial))}
-	d := g.dice
-	d.seed(p.key)
-	p.onChain = dao.onChain(s.index)
-	p.author = addressOf(keyOf(g.options.Seed, forVoter), dao.member(natural(d.heavy(5))))
-	p.timetable(d, g.now)
-	p.subject = g.subjectOf(d, p)
+// newProposal draws a proposal of a DAO.
+func (g *generator) newProposal(dao *dao, planned proposalPlan) *proposal {
+	key := deriveKey(g.options.Seed, streamProposal, unsigned(planned.serial))
+	p := &proposal{proposalPlan: planned, dao: dao, key: key}
+	rng := g.rng
+	rng.seed(p.key)
+	p.onChain = dao.onChain(planned.index)
+	author := dao.member(unsigned(rng.heavyTailed(5)))
+	p.author = addressOf(deriveKey(g.options.Seed, streamVoter), author)
+	p.drawTimes(rng, g.now)
+	p.content = g.drawContent(rng, p)
 	if p.onChain {
-		p.subject.kind, p.subject.choices = basic, g.words.basicChoices
-		p.identifyOnChain(d)
+		p.content.voteType, p.content.choices = basic, basicChoices()
+		p.drawTallyID(rng)
 	} else {
-		p.identify(d)
+		p.drawSnapshotID(rng)
 	}
 	return p
 }
 
-// subjectOf draws what a proposal is about. On chain only a yes or no can be asked;
-// where the DAO has voted off chain before, the same is asked again.
-func (g *generator) subjectOf(d dice, p *proposal) subject {
-	if before := p.dao.voted; p.onChain && before != nil && before.end < p.start {
-		p.follows = before
-		return before.subject
+// drawContent draws the content of a proposal. An on-chain proposal asks yes or no;
+// it repeats the content of the DAO's last passed off-chain vote if there is one.
+func (g *generator) drawContent(rng random, p *proposal) content {
+	if passed := p.dao.lastPassed; p.onChain && passed != nil && passed.end < p.start {
+		p.offChainVote = passed
+		return passed.content
 	}
-	from := g.words.families
+	templates := g.texts.proposals
 	switch {
 	case p.onChain, p.largest, p.dao.hybrid() && p.index%3 == 1:
-		from = g.words.byShape[yesOrNo]
-	case p.odd(everyCopeland):
-		from = g.words.byShape[slate]
+		templates = g.texts.byQuestion[yesOrNo]
+	case p.isNth(copelandPeriod):
+		templates = g.texts.byQuestion[candidates]
 	}
-	s := g.words.drawSubject(d, p.dao, from, time.Unix(p.created, 0).UTC())
-	if p.odd(everyCopeland) && s.family.shape == slate {
-		s.kind = copeland
+	c := g.texts.drawContent(rng, p.dao, templates, time.Unix(p.created, 0).UTC())
+	if p.isNth(copelandPeriod) && c.template.Question == candidates {
+		c.voteType = copeland
 	}
-	s.title = numbered(p.dao.code, p.index+1, s.title)
-	return s
+	c.title = numberTitle(p.dao.code, p.index+1, c.title)
+	return c
 }
 
-func (p *proposal) identify(d dice) {
-	p.id = string(appendHash(nil, drawHash(d)))
+func (p *proposal) drawSnapshotID(rng random) {
+	p.id = string(appendHash(nil, drawHash(rng)))
 	p.space = p.dao.spaces[p.index%len(p.dao.spaces)]
 	p.link = "https://snapshot.org/#/" + p.space + "/proposal/" + p.id
 }
 
-// timetable sets the times: those of closed votes become rarer with age, open ones
-// end within days, and pending ones start within days.
-func (p *proposal) timetable(d dice, now int64) {
+// drawTimes draws the times. Closed votes become rarer with age; active votes end,
+// and pending ones start, within days.
+func (p *proposal) drawTimes(rng random, now int64) {
 	duration := p.dao.duration
-	switch p.stage {
+	switch p.state {
 	case closed:
 		newer, all := int64(p.newer), int64(p.newer+p.index+1)
-		p.end = now - 30*hour - p.dao.age*newer/all*newer/all - d.Int64N(20*hour)
+		p.end = now - 30*hour - p.dao.age*newer/all*newer/all - rng.Int64N(20*hour)
 		p.start = p.end - duration
 	case active:
-		left := 2*hour + d.Int64N(28*hour)
+		left := 2*hour + rng.Int64N(28*hour)
 		if p.newer%2 == 1 {
-			left = 26*hour + d.Int64N(duration-30*hour)
+			left = 26*hour + rng.Int64N(duration-30*hour)
 		}
 		p.end = now + left
 		p.start = p.end - duration
 	case pending:
-		p.start = now + 4*hour + d.Int64N(56*hour)
+		p.start = now + 4*hour + rng.Int64N(56*hour)
 		p.end = p.start + duration
-		p.created = now - 2*hour - d.Int64N(18*hour)
+		p.created = now - 2*hour - rng.Int64N(18*hour)
 		return
 	}
-	p.created = p.start - d.Int64N(2*day)
+	p.created = p.start - rng.Int64N(2*day)
 }
 
-// snapshotProposal is a line of Snapshot's proposals.ndjson.gz. Fields that may be
-// missing altogether are raw.
+// snapshotProposal is a line of snapshot/proposals.ndjson.gz. Fields that a line may
+// lack are json.RawMessage.
 type snapshotProposal struct {
 	ID          string          `json:"id"`
-	Space       ref             `json:"space"`
+	Space       snapshotRef     `json:"space"`
 	Author      *string         `json:"author"`
 	Created     *int64          `json:"created"`
 	Updated     json.RawMessage `json:"updated,omitempty"`
@@ -146,34 +147,33 @@ type snapshotProposal struct {
 	EndDay      string          `json:"end_day,omitempty"`
 }
 
-// ref names another object.
-type ref struct {
+type snapshotRef struct {
 	ID string `json:"id"`
 }
 
-// snapshot describes the proposal as Snapshot publishes it once its ballots are
-// counted.
-func (p *proposal) snapshot(d dice, c *count) snapshotProposal {
-	d.seed(keyOf(p.key, forResult))
-	author, state := p.author.String(), p.stage.String()
-	body := p.subject.body(p.dao.headings).markdown(p.dao.headings.mark)
+// snapshotLine describes the proposal as Snapshot publishes it.
+func (p *proposal) snapshotLine(rng random, r *voteResult) snapshotProposal {
+	rng.seed(deriveKey(p.key, streamResult))
+	author, state := p.author.String(), p.state.String()
+	body := p.content.body(p.dao.headings).markdown(p.dao.headings.mark)
 	line := snapshotProposal{
-		ID: p.id, Space: ref{p.space}, Author: &author, Created: &p.created, Start: &p.start, End: &p.end,
-		Type: &p.subject.kind, Title: &p.subject.title, Body: &body, Choices: p.subject.choices,
-		State: &state, Link: p.link, Quorum: p.quorum(d, c),
+		ID: p.id, Space: snapshotRef{p.space}, Author: &author,
+		Created: &p.created, Start: &p.start, End: &p.end,
+		Type: &p.content.voteType, Title: &p.content.title, Body: &body,
+		Choices: p.content.choices, State: &state, Link: p.link, Quorum: p.drawQuorum(rng, r),
 	}
 	if p.discussion != "" {
 		line.Discussion = &p.discussion
 	}
-	p.state(d, &line, c)
+	p.setStatedResult(rng, &line, r)
 	if p.dao.index%6 != 5 { // an older kind of export has neither field
 		line.Updated, line.Flagged = p.updated(), json.RawMessage("false")
 	}
-	p.spoil(&line)
+	p.dropFields(&line)
 	return line
 }
 
-// updated says when the proposal was changed, which few are.
+// updated returns the time of the last change, which few proposals have.
 func (p *proposal) updated() json.RawMessage {
 	if p.serial%11 != 5 {
 		return json.RawMessage("null")
@@ -181,105 +181,107 @@ func (p *proposal) updated() json.RawMessage {
 	return strconv.AppendInt(nil, p.created+(p.start-p.created)/2, 10)
 }
 
-// spoil leaves out what real data sometimes lacks.
-func (p *proposal) spoil(line *snapshotProposal) {
-	if p.odd(everyUntitled) {
+// dropFields removes fields that real data sometimes lacks.
+func (p *proposal) dropFields(line *snapshotProposal) {
+	if p.isNth(noTitlePeriod) {
 		line.Title = nil
 	}
-	if p.odd(everyBodiless) {
+	if p.isNth(noBodyPeriod) {
 		line.Body = nil
 	}
-	if p.odd(everyUnlisted) && p.subject.kind.single() {
+	if p.isNth(noChoicesPeriod) && p.content.voteType.namesOneChoice() {
 		line.Choices, line.Scores = nil, nil
 	}
-	if p.odd(everyAnonymous) {
+	if p.isNth(noAuthorPeriod) {
 		line.Author = nil
 	}
-	if p.odd(everyFlagged) {
+	if p.isNth(flaggedPeriod) {
 		line.Flagged = json.RawMessage("true")
 	}
-	if p.stage != closed {
+	if p.state != closed {
 		return
 	}
-	if p.odd(everyStateless) {
+	if p.isNth(noStatePeriod) {
 		line.State = nil
 	}
-	if p.odd(everyDayOnly) {
+	if p.isNth(dayOnlyPeriod) {
 		line.Created, line.Start, line.End = nil, nil, nil
-		line.StartDay, line.EndDay = dayOf(p.start), dayOf(p.end)
+		line.StartDay, line.EndDay = formatDay(p.start), formatDay(p.end)
 	}
 }
 
-// state sets what upstream says about the result.
-func (p *proposal) state(d dice, line *snapshotProposal, c *count) {
-	said := *c
+// setStatedResult sets the result that upstream states. A part of the proposals
+// states none, and some state more ballots than the files contain.
+func (p *proposal) setStatedResult(rng random, line *snapshotProposal, r *voteResult) {
+	stated := *r
 	switch {
-	case p.stage == pending || p.quiet():
-		// Nobody has voted, and upstream says so.
-	case p.unheld():
-		said = p.imagined(d)
+	case p.state == pending || p.hasNoVotes():
+		// The stated result is zero votes.
+	case p.lacksBallots():
+		stated = p.inventResult(rng)
 	case p.largest:
 	case p.serial*7%20 < 5:
 		return
 	case p.serial*7%20 < 7:
-		said = p.beyond(d, c)
+		stated = p.inflateResult(rng, r)
 	}
-	line.Votes = &said.voters
-	total := said.total.number()
+	line.Votes = &stated.voters
+	total := stated.total.number()
 	line.ScoresTotal = &total
-	if !p.subject.kind.stated() {
+	if !p.content.voteType.statesScores() {
 		return
 	}
-	line.Scores = make([]json.Number, len(said.scores))
-	for i, score := range said.scores {
+	line.Scores = make([]json.Number, len(stated.scores))
+	for i, score := range stated.scores {
 		line.Scores[i] = score.number()
 	}
 }
 
-// stated says whether upstream's totals per choice are given. Those of the other
-// types follow rules that are the importer's to apply.
-func (t voteType) stated() bool {
-	return t.single() || t == approval || t == copeland
+// statesScores reports whether lines state the scores of this vote type. voteResult
+// does not implement the rules of the other types.
+func (t voteType) statesScores() bool {
+	return t.namesOneChoice() || t == approval || t == copeland
 }
 
-// imagined returns the result of a vote whose ballots are not in the files.
-func (p *proposal) imagined(d dice) count {
-	c := newCount(len(p.subject.choices))
-	for i := range c.scores {
-		c.scores[i], c.votes[i] = drawPower(d, 0).counted(), d.heavy(5)
-		c.total = c.total.plus(c.scores[i])
-		c.voters += c.votes[i]
+// inventResult draws the result of a vote whose ballots no file contains.
+func (p *proposal) inventResult(rng random) voteResult {
+	r := newVoteResult(len(p.content.choices))
+	for i := range r.scores {
+		r.scores[i], r.votes[i] = drawPower(rng, 0).rounded(), rng.heavyTailed(5)
+		r.total = r.total.plus(r.scores[i])
+		r.voters += r.votes[i]
 	}
-	return *c
+	return *r
 }
 
-// beyond returns the result of a vote of which some ballots are not in the files.
-func (p *proposal) beyond(d dice, c *count) count {
-	more := drawPower(d, 0).counted()
-	said := *c
-	said.scores = slices.Clone(c.scores)
-	said.scores[0] = said.scores[0].plus(more)
-	said.total = said.total.plus(more)
-	said.voters += d.between(1, 12)
-	return said
+// inflateResult returns a result with more ballots than the files contain.
+func (p *proposal) inflateResult(rng random, r *voteResult) voteResult {
+	more := drawPower(rng, 0).rounded()
+	inflated := *r
+	inflated.scores = slices.Clone(r.scores)
+	inflated.scores[0] = inflated.scores[0].plus(more)
+	inflated.total = inflated.total.plus(more)
+	inflated.voters += rng.between(1, 12)
+	return inflated
 }
 
-// quorum draws a quorum near what was cast: a round number, 0 or none.
-func (p *proposal) quorum(d dice, c *count) *json.Number {
+// drawQuorum draws a round number near the power cast, 0, or no quorum.
+func (p *proposal) drawQuorum(rng random, r *voteResult) *json.Number {
 	var quorum json.Number
-	switch d.IntN(5) {
+	switch rng.IntN(5) {
 	case 0:
 		return nil
 	case 1:
 		quorum = "0"
 	default:
-		quorum = json.Number(strconv.FormatUint(roundNumber(c.total.units*natural(d.between(1, 13))/10), 10))
+		near := r.total.whole * unsigned(rng.between(1, 13)) / 10
+		quorum = json.Number(strconv.FormatUint(roundDown(near), 10))
 	}
 	return &quorum
 }
 
-// roundNumber cuts a number to 1, 2 or 5 and zeros.
-func roundNumber(n uint64) uint64 {
+// roundDown returns the largest 1, 2 or 5 × 10^k that does not exceed n, or 1 for 0.
+func roundDown(n uint64) uint64 {
 	size := uint64(1)
 	for size <= n/10 {
 		size *= 10
@@ -293,11 +295,6 @@ func roundNumber(n uint64) uint64 {
 	return size
 }
 
-// String returns the stage as Snapshot and Tally call it.
-func (s stage) String() string {
-	return [...]string{closed: "closed", active: "active", pending: "pending"}[s]
-}
-
-func dayOf(unix int64) string {
+func formatDay(unix int64) string {
 	return time.Unix(unix, 0).UTC().Format(time.DateOnly)
 }

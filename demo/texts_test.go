@@ -2,55 +2,64 @@ package demo
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 )
 
-func TestEveryGapInATextIsFilled(t *testing.T) {
+// newTexts returns the embedded texts.
+func newTexts(t *testing.T) texts {
+	t.Helper()
+	loaded, err := loadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+func TestEveryPlaceholderHasAValue(t *testing.T) {
 	t.Parallel()
-	v := newVocabulary()
-	d := newDice()
-	words := v.drawSlots(d, &dao{root: "Root", name: "Root DAO", symbol: "ROO"}, time.Date(2026, time.May, 4, 0, 0, 0, 0, time.UTC))
-	gaps := regexp.MustCompile(`{(.*?)}`)
-	var texts []string
-	for _, f := range v.families {
-		for _, list := range [][]string{f.titles, f.summary, f.motivation, f.steps, f.risks, f.costs, f.choices} {
-			texts = append(texts, list...)
-		}
+	texts := newTexts(t)
+	dao := &dao{shortName: "Root", name: "Root DAO", symbol: "ROO"}
+	at := time.Date(2026, time.May, 4, 0, 0, 0, 0, time.UTC)
+	values := texts.words.drawPlaceholders(newRandom(), dao, at)
+	placeholder := regexp.MustCompile(`{(.*?)}`)
+	common := texts.common
+	all := slices.Concat(common.Motivation, common.Steps, common.Risks, common.Closings)
+	for _, p := range texts.proposals {
+		all = slices.Concat(all, p.Titles, p.Summary, p.Motivation, p.Steps, p.Risks, p.Costs, p.Choices)
 	}
-	for _, talk := range v.talks {
-		texts = append(append(append(texts, talk.titles...), talk.sentences...), talk.items...)
+	for _, topic := range texts.topics {
+		all = slices.Concat(all, topic.Titles, topic.Paragraphs, topic.Items)
 	}
-	for _, list := range [][]string{v.motivation, v.steps, v.risks, v.closings} {
-		texts = append(texts, list...)
-	}
-	for _, text := range texts {
-		for _, gap := range gaps.FindAllStringSubmatch(text, -1) {
-			if words[gap[1]] == "" {
-				t.Errorf("got nothing for %s in %q, want a word", gap[0], text)
+	for _, text := range all {
+		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
+			if values[found[1]] == "" {
+				t.Errorf("got no value for %s in %q, want one", found[0], text)
 			}
 		}
 	}
 }
 
-func TestFamiliesCanBeVotedOn(t *testing.T) {
+func TestProposalTemplatesAreComplete(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{}
-	for _, category := range categories() {
-		known[category.Name] = true
-	}
-	for _, f := range families() {
-		if len(f.titles) < 4 || len(f.summary) < 2 || len(f.motivation) < 3 || len(f.steps) < 3 || len(f.risks) < 1 {
-			t.Errorf("got few texts for %q, want enough to vary", f.titles)
-		}
-		if wants := f.shape == options || f.shape == allocation; wants != (len(f.choices) > 3) {
-			t.Errorf("got %d choices for %q", len(f.choices), f.titles[0])
-		}
-		if len(f.choices) > maxChoices {
-			t.Errorf("got %d choices for %q, want at most %d", len(f.choices), f.titles[0], maxChoices)
-		}
-		if !known[f.category] {
-			t.Errorf("got category %q for %q, want one that forums have", f.category, f.titles[0])
-		}
+	texts := newTexts(t)
+	for _, p := range texts.proposals {
+		t.Run(p.Titles[0], func(t *testing.T) {
+			t.Parallel()
+			if len(p.Titles) < 4 || len(p.Summary) < 2 || len(p.Motivation) < 3 || len(p.Steps) < 3 || len(p.Risks) < 1 {
+				t.Errorf("got %+v, want 4 titles, 2 summaries, 3 motivations, 3 steps, 1 risk", p)
+			}
+			needsChoices := p.Question == options || p.Question == allocation
+			if needsChoices != (len(p.Choices) > 3) || len(p.Choices) > maxChoices {
+				t.Errorf("got %d choices for question %s, want 4 to %d or none", len(p.Choices), p.Question, maxChoices)
+			}
+			if !slices.Contains(texts.words.ForumCategories, p.Category) {
+				t.Errorf("got category %q, want one of %q", p.Category, texts.words.ForumCategories)
+			}
+			if !slices.Contains([]question{yesOrNo, options, candidates, allocation}, p.Question) {
+				t.Errorf("got question %q, want a defined one", p.Question)
+			}
+		})
 	}
 }

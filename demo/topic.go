@@ -7,15 +7,17 @@ import (
 	"time"
 )
 
-// Rhythms of forum topics, by their number in the forum.
+// Periods of the defects of forum topics, by their number in the forum.
 const (
-	everyInvisible = 31
-	everyHeadless  = 37 // no details
-	everyPostless  = 41 // no post stream
-	everyPopular   = 12
+	invisiblePeriod = 31
+	noDetailsPeriod = 37
+	noPostsPeriod   = 41
 )
 
-// milliseconds is how a forum writes times.
+// popularOdds is n if one topic in n has at least 30 posts.
+const popularOdds = 12
+
+// milliseconds is the time format of Discourse.
 const milliseconds = "2006-01-02T15:04:05.000Z"
 
 // category is a line of categories.ndjson.gz.
@@ -25,9 +27,8 @@ type category struct {
 	Slug string `json:"slug"`
 }
 
-// categories returns those of every forum; families and talks name them.
-func categories() []category {
-	names := words("General|Announcements|Governance|Proposals|Grants|Treasury|Delegates|Elections")
+// newCategories numbers the categories that every forum has.
+func newCategories(names []string) []category {
 	all := make([]category, len(names))
 	for i, name := range names {
 		all[i] = category{ID: i + 4, Name: name, Slug: slugOf(name)}
@@ -37,33 +38,33 @@ func categories() []category {
 
 // topic is a line of topics.ndjson.gz.
 type topic struct {
-	ID           int          `json:"id"`
-	Title        string       `json:"title"`
-	Slug         string       `json:"slug"`
-	CategoryID   int          `json:"category_id"`
-	Tags         []string     `json:"tags"`
-	PostsCount   int          `json:"posts_count"`
-	ReplyCount   int          `json:"reply_count"`
-	Views        int          `json:"views"`
-	LikeCount    int          `json:"like_count"`
-	CreatedAt    string       `json:"created_at"`
-	LastPostedAt string       `json:"last_posted_at"`
-	Closed       bool         `json:"closed"`
-	Archived     bool         `json:"archived"`
-	Visible      bool         `json:"visible"`
-	Details      *details     `json:"details"`
-	PostStream   *postsOfPage `json:"post_stream"`
+	ID           int           `json:"id"`
+	Title        string        `json:"title"`
+	Slug         string        `json:"slug"`
+	CategoryID   int           `json:"category_id"`
+	Tags         []string      `json:"tags"`
+	PostsCount   int           `json:"posts_count"`
+	ReplyCount   int           `json:"reply_count"`
+	Views        int           `json:"views"`
+	LikeCount    int           `json:"like_count"`
+	CreatedAt    string        `json:"created_at"`
+	LastPostedAt string        `json:"last_posted_at"`
+	Closed       bool          `json:"closed"`
+	Archived     bool          `json:"archived"`
+	Visible      bool          `json:"visible"`
+	Details      *topicDetails `json:"details"`
+	PostStream   *postStream   `json:"post_stream"`
 }
 
-type details struct {
-	CreatedBy user `json:"created_by"`
+type topicDetails struct {
+	CreatedBy forumUser `json:"created_by"`
 }
 
-type user struct {
+type forumUser struct {
 	Username string `json:"username"`
 }
 
-type postsOfPage struct {
+type postStream struct {
 	Posts []post `json:"posts"`
 }
 
@@ -71,162 +72,166 @@ type post struct {
 	Cooked string `json:"cooked"`
 }
 
-// discuss opens a topic on a proposal and states its address in the proposal. Some
-// proposals were never discussed; of the others some name the topic, some are
-// linked from it, and most are both.
-func (g *generator) discuss(p *proposal) error {
-	if p.follows != nil {
-		p.discussion = p.follows.discussion
+// writeDiscussion writes the forum topic about a proposal and sets p.discussion to
+// its URL. Some proposals have no topic. Of the others some state the URL, some are
+// linked from the topic, and most are both.
+func (g *generator) writeDiscussion(p *proposal) error {
+	if p.offChainVote != nil {
+		p.discussion = p.offChainVote.discussion
 		return nil
 	}
 	if p.dao.forum == "" || p.serial%6 == 5 {
 		return nil
 	}
-	d := g.dice
-	d.seed(keyOf(p.key, forTopic))
-	stage := pick(d, []string{"RFC", "Temperature check", "Discussion", ""})
-	title := p.subject.title
+	rng := g.rng
+	rng.seed(deriveKey(p.key, streamTopic))
+	stage := pick(rng, []string{"RFC", "Temperature check", "Discussion", ""})
+	title := p.content.title
 	if stage != "" {
 		title = "[" + stage + "] " + title
 	}
-	t := g.newTopic(d, p.dao, title, p.subject.family.category)
-	t.Tags = tagsOf(p.subject.family.tag, stage)
-	first := p.created - 2*day - d.Int64N(16*day)
-	g.enliven(d, t, first, min(g.now, first+d.Int64N(p.end-first)))
-	cooked := p.subject.text.html() + g.aside(d, p.dao)
+	t := g.newTopic(rng, p.dao, title, p.content.template.Category)
+	t.Tags = tagsOf(p.content.template.Tag, stage)
+	first := p.created - 2*day - rng.Int64N(16*day)
+	g.drawActivity(rng, t, first, min(g.now, first+rng.Int64N(p.end-first)))
+	cooked := p.content.text.html() + g.drawExtras(rng, p.dao)
 	if p.serial%9 != 4 {
-		cooked += document{{links: []link{p.linkFrom(d)}}}.html()
+		cooked += document{{links: []link{p.drawLink(rng)}}}.html()
 	}
 	if p.serial%7 != 3 {
-		p.discussion = addressOfTopic(d, p.dao, t)
+		p.discussion = drawTopicURL(rng, p.dao, t)
 	}
-	return g.publish(t, cooked, g.words.nouns.username(d))
+	return g.writeTopic(t, cooked, g.texts.words.username(rng))
 }
 
-// chat opens a topic that is not about one proposal.
-func (g *generator) chat(dao *dao, near *proposal) error {
+// writeUnrelatedTopic writes a topic that is not about one proposal, created shortly
+// before near. Every second proposal has such a topic.
+func (g *generator) writeUnrelatedTopic(dao *dao, near *proposal) error {
 	if dao.forum == "" || near.index%2 == 1 {
 		return nil
 	}
-	d := g.dice
-	d.seed(keyOf(near.key, forChat))
-	talk := pick(d, g.words.talks)
-	at := near.created - d.Int64N(10*day)
-	words := g.words.drawSlots(d, dao, time.Unix(at, 0).UTC())
-	t := g.newTopic(d, dao, capital(words.fill(pick(d, talk.titles))), talk.category)
-	t.Tags = tagsOf(talk.tag, "")
-	g.enliven(d, t, at, min(g.now, at+d.Int64N(40*day)))
+	rng := g.rng
+	rng.seed(deriveKey(near.key, streamUnrelatedTopic))
+	template := pick(rng, g.texts.topics)
+	at := near.created - rng.Int64N(10*day)
+	values := g.texts.words.drawPlaceholders(rng, dao, time.Unix(at, 0).UTC())
+	title := capitalize(values.expand(pick(rng, template.Titles)))
+	t := g.newTopic(rng, dao, title, template.Category)
+	t.Tags = tagsOf(template.Tag, "")
+	g.drawActivity(rng, t, at, min(g.now, at+rng.Int64N(40*day)))
+	paragraphs := sample(rng, rng.between(2, len(template.Paragraphs)), template.Paragraphs)
+	items := sample(rng, 2*rng.IntN(3), template.Items)
 	text := document{{
-		paragraphs: words.fillAll(some(d, d.between(2, len(talk.sentences)), talk.sentences)),
-		items:      words.fillAll(some(d, 2*d.IntN(3), talk.items)),
+		paragraphs: values.expandAll(paragraphs),
+		items:      values.expandAll(items),
 	}}
-	if d.roll(3) {
-		text[0].links = []link{near.linkFrom(d)}
+	if rng.oneIn(3) {
+		text[0].links = []link{near.drawLink(rng)}
 	}
-	return g.publish(t, text.html()+g.aside(d, dao), g.words.nouns.username(d))
+	return g.writeTopic(t, text.html()+g.drawExtras(rng, dao), g.texts.words.username(rng))
 }
 
-// newTopic numbers a topic in its forum.
-func (g *generator) newTopic(d dice, dao *dao, title, in string) *topic {
-	dao.topics += d.between(1, 5)
-	t := &topic{ID: dao.topics, Title: title, Slug: slugOf(title), Visible: dao.topics%everyInvisible != 0}
+// newTopic returns a topic with the next number of its forum.
+func (g *generator) newTopic(rng random, dao *dao, title, categoryName string) *topic {
+	dao.lastTopicID += rng.between(1, 5)
+	t := &topic{
+		ID: dao.lastTopicID, Title: title, Slug: slugOf(title),
+		Visible: dao.lastTopicID%invisiblePeriod != 0,
+	}
 	for _, category := range g.categories {
-		if category.Name == in {
+		if category.Name == categoryName {
 			t.CategoryID = category.ID
 		}
 	}
 	return t
 }
 
-// enliven draws how many took part in a topic, and when.
-func (g *generator) enliven(d dice, t *topic, first, last int64) {
-	if d.roll(everyPopular) {
+// drawActivity draws the counters of a topic whose posts span first to last.
+func (g *generator) drawActivity(rng random, t *topic, first, last int64) {
+	if rng.oneIn(popularOdds) {
 		t.PostsCount = 30
 	}
-	t.PostsCount += d.heavy(4)
-	t.ReplyCount = d.IntN(t.PostsCount)
-	t.Views = t.PostsCount*d.between(15, 90) + d.IntN(50)
-	t.LikeCount = t.PostsCount * d.IntN(5)
-	t.CreatedAt = milli(d, first)
+	t.PostsCount += rng.heavyTailed(4)
+	t.ReplyCount = rng.IntN(t.PostsCount)
+	t.Views = t.PostsCount*rng.between(15, 90) + rng.IntN(50)
+	t.LikeCount = t.PostsCount * rng.IntN(5)
+	t.CreatedAt = drawMillisecond(rng, first)
 	t.LastPostedAt = t.CreatedAt
 	if t.PostsCount > 1 {
-		t.LastPostedAt = milli(d, max(first+1, last))
+		t.LastPostedAt = drawMillisecond(rng, max(first+1, last))
 	}
-	t.Closed = g.now-last > 300*day && d.roll(2)
+	t.Closed = g.now-last > 300*day && rng.oneIn(2)
 	t.Archived = t.Closed && t.ID%3 == 0
 }
 
-// publish writes a topic with its first post.
-func (g *generator) publish(t *topic, cooked, author string) error {
-	if t.ID%everyHeadless != 0 {
-		t.Details = &details{user{author}}
+// writeTopic writes a topic with its first post.
+func (g *generator) writeTopic(t *topic, cooked, author string) error {
+	if t.ID%noDetailsPeriod != 0 {
+		t.Details = &topicDetails{forumUser{author}}
 	}
-	if t.ID%everyPostless != 0 {
-		t.PostStream = &postsOfPage{[]post{{strings.TrimSuffix(cooked, "\n")}}}
+	if t.ID%noPostsPeriod != 0 {
+		t.PostStream = &postStream{[]post{{strings.TrimSuffix(cooked, "\n")}}}
 	}
 	g.summary.Topics++
-	return g.topics.record(t)
+	return g.topics.writeJSON(t)
 }
 
-// linkFrom links the proposal in one of the forms in use.
-func (p *proposal) linkFrom(d dice) link {
+// drawLink returns a link to the proposal in one of the forms in use.
+func (p *proposal) drawLink(rng random) link {
 	switch {
 	case p.onChain:
 		return link{"Vote on chain", p.link}
-	case d.roll(2):
+	case rng.oneIn(2):
 		return link{"Vote on Snapshot", "https://snapshot.box/#/s:" + p.space + "/proposal/" + p.id}
 	}
 	return link{"Snapshot vote", p.link}
 }
 
-// addressOfTopic writes a topic's address in one of the forms in use.
-func addressOfTopic(d dice, dao *dao, t *topic) string {
-	address := "https://" + dao.forum + "/t/" + t.Slug + "/" + strconv.Itoa(t.ID)
-	switch d.IntN(8) {
+// drawTopicURL returns the URL of a topic in one of the forms in use.
+func drawTopicURL(rng random, dao *dao, t *topic) string {
+	url := "https://" + dao.forum + "/t/" + t.Slug + "/" + strconv.Itoa(t.ID)
+	switch rng.IntN(8) {
 	case 0:
-		return address + "/1"
+		return url + "/1"
 	case 1:
-		return address + "/"
+		return url + "/"
 	case 2:
-		return address + "?u=" + slugOf(dao.root)
+		return url + "?u=" + slugOf(dao.shortName)
 	}
-	return address
+	return url
 }
 
-// aside adds what forum posts have besides text: quotes, pictures and mentions.
-func (g *generator) aside(d dice, dao *dao) string {
-	name := g.words.nouns.username(d)
-	switch d.IntN(5) {
+// drawExtras draws what forum posts contain besides text: a quote, an image or a
+// mention. In two of five cases it returns nothing.
+func (g *generator) drawExtras(rng random, dao *dao) string {
+	name := g.texts.words.username(rng)
+	switch rng.IntN(5) {
 	case 0:
-		return "<blockquote>\n<p>" + html.EscapeString(pick(d, g.words.reasons)) + "</p>\n</blockquote>\n"
+		reason := html.EscapeString(pick(rng, g.texts.reasons))
+		return "<blockquote>\n<p>" + reason + "</p>\n</blockquote>\n"
 	case 1:
-		picture := "https://" + dao.forum + "/uploads/default/original/1X/" + strconv.FormatUint(d.Uint64(), 16) + ".png"
-		return `<p><img src="` + picture + `" alt="chart" width="690" height="388"></p>` + "\n"
+		file := strconv.FormatUint(rng.Uint64(), 16) + ".png"
+		url := "https://" + dao.forum + "/uploads/default/original/1X/" + file
+		return `<p><img src="` + url + `" alt="chart" width="690" height="388"></p>` + "\n"
 	case 2:
-		return `<p>Thanks to <a class="mention" href="/u/` + name + `">@` + name + "</a> for the review.</p>\n"
+		mention := `<a class="mention" href="/u/` + name + `">@` + name + "</a>"
+		return "<p>Thanks to " + mention + " for the review.</p>\n"
 	}
 	return ""
 }
 
+// tagsOf returns the slugs of the tags that are not empty.
 func tagsOf(tags ...string) []string {
-	kept := []string{}
+	slugs := []string{}
 	for _, tag := range tags {
 		if tag != "" {
-			kept = append(kept, slugOf(tag))
+			slugs = append(slugs, slugOf(tag))
 		}
 	}
-	return kept
+	return slugs
 }
 
-// username makes a forum name of somebody's name.
-func (n nouns) username(d dice) string {
-	name := n.person(d)
-	if d.roll(3) {
-		return strings.ReplaceAll(name, " ", "")
-	}
-	return strings.ToLower(strings.ReplaceAll(name, " ", "."))
-}
-
-func milli(d dice, unix int64) string {
-	return time.UnixMilli(unix*1000 + d.Int64N(1000)).UTC().Format(milliseconds)
+// drawMillisecond formats a time with a random millisecond.
+func drawMillisecond(rng random, unix int64) string {
+	return time.UnixMilli(unix*1000 + rng.Int64N(1000)).UTC().Format(milliseconds)
 }

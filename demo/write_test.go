@@ -242,8 +242,8 @@ func TestOptionsThatNoDataCanMeetAreRefused(t *testing.T) {
 		"largest above ballots":   {func(o *demo.Options) { o.Largest = 2_501 }, "--largest is 2501"},
 		"ballots without largest": {func(o *demo.Options) { o.Largest = 0 }, "--largest is 0"},
 		"no room":                 {func(o *demo.Options) { o.Ballots = 60 * 600 }, "--ballots leaves 35395"},
-		"no time":                 {func(o *demo.Options) { o.Now = time.Time{} }, "no time"},
-		"no folder":               {func(o *demo.Options) { o.Dir = "" }, "no folder"},
+		"no time":                 {func(o *demo.Options) { o.Now = time.Time{} }, "no end time"},
+		"no folder":               {func(o *demo.Options) { o.Dir = "" }, "no folder given"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

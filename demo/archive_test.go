@@ -18,9 +18,9 @@ func TestProductionStopsWhenStoringFails(t *testing.T) {
 	a := newArchive(notAFolder)
 	f := a.create("lines.ndjson.gz")
 	// One chunk more than there are has to wait until the first one was stored.
-	for range cap(a.free) + 1 {
+	for range cap(a.freeChunks) + 1 {
 		f.text = append(f.text, "{}\n"...)
-		f.hand(false)
+		f.submit(false)
 	}
 	g := generator{archive: a}
 	if err := g.report(t.Context()); !errors.Is(err, errStopped) {
