@@ -130,8 +130,7 @@ type usage struct {
 	Days  []struct{ RouteID, Requests, OK, Refused, Charged string }
 }
 
-func (a *agora) usage(node *instance, token string) (u usage, err error) {
-	a.Helper()
+func usageOf(node *instance, token string) (u usage, err error) {
 	status, body := node.statusOf("/v2/meta/usage", token)
 	answer := struct{ Data *usage }{&u}
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
@@ -193,13 +192,13 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 	a := newAgora(t)
 	m := a.issue("v2:paid:*", 120)
 	a.wantSoon(m.Token, http.StatusOK) // two, or more while it is waited
-	u, err := a.usage(a.first, m.Token)
+	u, err := usageOf(a.first, m.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	charged := u.Month.Used
 	env.Until(t, func() error { // until it is in the journal
-		u, err := a.usage(a.second, m.Token)
+		u, err := usageOf(a.second, m.Token)
 		if err == nil && (len(u.Days) == 0 || u.Days[0].Charged != charged || u.Days[0].RouteID != "daos.timeline") {
 			err = fmt.Errorf("got %+v, want %s charged", u, charged)
 		}
@@ -207,7 +206,7 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 	})
 	env.FlushRedis(t, a.redis)
 	env.Until(t, func() error {
-		u, err := a.usage(a.second, m.Token)
+		u, err := usageOf(a.second, m.Token)
 		if err == nil && (u.Month.Used != charged || len(u.Days) == 0) {
 			err = fmt.Errorf("after a flush: got %+v, want %s used", u, charged)
 		}

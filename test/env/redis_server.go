@@ -49,6 +49,15 @@ func Redis(tb testing.TB) *RedisServer {
 	return s
 }
 
+// RestoredRedis is Redis with the dump.rdb of a folder, if there is one; SAVE writes it
+// there.
+func RestoredRedis(tb testing.TB, dir string) *RedisServer {
+	tb.Helper()
+	s := newServer(tb, redisServerPath(tb), "--dir", dir)
+	s.start()
+	return s
+}
+
 // newServer prepares a server with further arguments.
 func newServer(tb testing.TB, path string, args ...string) *RedisServer {
 	tb.Helper()

@@ -1,0 +1,338 @@
+package e2e_test
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/access/x402/x402test"
+	"pnyx/test/env"
+)
+
+// upgradeFixture is a warehouse, a Redis and recorded answers of an earlier version; its
+// README says how it is made.
+const upgradeFixture = "testdata/upgrade"
+
+// The files of the fixture.
+const (
+	fixtureWarehouse = "warehouse.tar.gz"
+	fixtureRedis     = "dump.rdb.gz"
+	fixtureRecord    = "record.json.gz"
+)
+
+// recordedUpgrade is what the earlier version said.
+type recordedUpgrade struct {
+	// Version is what `pnyx version` said.
+	Version string
+	// Month is the month in which quotas were used, as 2006-01.
+	Month string
+	// Tokens are the tokens that were issued, by name.
+	Tokens map[string]recordedToken
+	// Answers are the data of each answer, by path.
+	Answers map[string]json.RawMessage
+	// Payment is the transaction hash of the settled payment.
+	Payment string
+	// Usage are the rows of the view usage_by_day.
+	Usage []map[string]string
+}
+
+// recordedToken is a token and what it got.
+type recordedToken struct {
+	ID, Token string
+	// Status is the answer to a request for paidPath.
+	Status int
+	// Used is the quota of the month that is used.
+	Used string
+}
+
+// TestUpgradeKeepsAnswersTokensAndQuotas restores the warehouse and the Redis of an earlier
+// version, migrates them, and runs every role on them: answers, tokens, quotas and payments
+// are those of the earlier version.
+func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) {
+	t.Parallel()
+	env.RequireEngine(t)
+	var want recordedUpgrade
+	readFixture(t, fixtureRecord, &want)
+	dataDir, redisDir := t.TempDir(), t.TempDir()
+	runTool(t, "tar", "-xzf", filepath.Join(upgradeFixture, fixtureWarehouse), "-C", dataDir)
+	unzipFile(t, filepath.Join(upgradeFixture, fixtureRedis), filepath.Join(redisDir, "dump.rdb"))
+	redis := env.RestoredRedis(t, redisDir)
+	environ := []string{"REDIS_URL=" + redis.URL, "PNYX_FREE_RATE=0"}
+
+	env.MustRun(t, append([]string{"PNYX_DATA=" + dataDir}, environ...), "migrate")
+	first := start(t, dataDir, environ, "serve").ready()
+	first.AwaitPublished()
+	first.AwaitFeed()
+	environ = append(environ, "CLICKHOUSE_URL="+env.EmbeddedURL(t, dataDir))
+	start(t, t.TempDir(), environ, "worker").AwaitProbe("/healthz", http.StatusOK, "ok")
+	node := start(t, t.TempDir(), environ[:2], "api").ready()
+
+	for _, path := range sortedKeys(want.Answers) {
+		env.Until(t, func() error {
+			var got json.RawMessage
+			if _, err := node.Read(path, &got); err != nil {
+				return err
+			}
+			if diff := env.DiffJSON(want.Answers[path], got); diff != "" {
+				return fmt.Errorf("GET %s (-earlier version +this version):\n%s", path, diff)
+			}
+			return nil
+		})
+	}
+	for _, name := range sortedKeys(want.Tokens) {
+		t.Run("token "+name, func(t *testing.T) { want.checkToken(t, first, node, want.Tokens[name]) })
+	}
+	t.Run("payments", func(t *testing.T) {
+		out := env.MustRun(t, first.Environ, "payments", "list", "--state", "settled")
+		if !strings.Contains(out, want.Payment) {
+			t.Errorf("got %s, want the transaction %s", out, want.Payment)
+		}
+	})
+}
+
+// checkToken compares what a token opens and has used with what the earlier version
+// recorded.
+func (u recordedUpgrade) checkToken(t *testing.T, first, node *instance, token recordedToken) {
+	t.Helper()
+	if token.Status != http.StatusUnauthorized {
+		var used usage
+		env.Until(t, func() (err error) {
+			used, err = usageOf(node, token.Token)
+			return err
+		})
+		// A quota is of one month; the fixture is older than that most of the time.
+		wantUsed := "0"
+		if time.Now().UTC().Format("2006-01") == u.Month {
+			wantUsed = token.Used
+		}
+		if used.Month.Used != wantUsed {
+			t.Errorf("used of the month: got %s, want %s", used.Month.Used, wantUsed)
+		}
+	}
+	if token.Used != "0" {
+		want := slices.DeleteFunc(slices.Clone(u.Usage), func(row map[string]string) bool { return row["token_id"] != token.ID })
+		if diff := env.DiffJSON(want, first.Rows(usageRows(token.ID))); diff != "" {
+			t.Errorf("usage by day (-earlier version +this version):\n%s", diff)
+		}
+	}
+	if status, body := node.statusOf(firstPaidPath(first), token.Token); status != token.Status {
+		t.Errorf("got %d %s, want %d", status, body, token.Status)
+	}
+}
+
+// usageRows is a query for what was charged to a token, by day and route.
+func usageRows(token string) string {
+	return "SELECT token_id, toString(day) AS on_day, route, toString(sum(charged)) AS requests FROM usage_by_day" +
+		" WHERE token_id = '" + token + "' GROUP BY token_id, day, route HAVING sum(charged) > 0 ORDER BY day, route"
+}
+
+// firstPaidPath is a paid path that every fixture has.
+func firstPaidPath(i *instance) string {
+	var daos []struct{ DAOID string }
+	i.Get("/v2/daos?limit=1", &daos)
+	return "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
+}
+
+// TestRecordUpgradeFixture makes the fixture with the program PNYX_TEST_BINARY, which is of
+// the earlier version. It is skipped unless PNYX_TEST_UPGRADE_RECORD is set.
+func TestRecordUpgradeFixture(t *testing.T) {
+	if os.Getenv("PNYX_TEST_UPGRADE_RECORD") == "" {
+		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: see testdata/upgrade/README.md")
+	}
+	env.RequireEngine(t)
+	redisDir, dataDir, ledger, terms := t.TempDir(), t.TempDir(), x402test.NewLedger(t), x402test.Terms(nil)
+	redis := env.RestoredRedis(t, redisDir)
+	i := start(t, dataDir, []string{
+		"REDIS_URL=" + redis.URL, "PNYX_FREE_RATE=0", "PNYX_PUBLIC_URL=https://api.example.org",
+		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
+		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
+	}, "serve").ready()
+	i.Import(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "6", "--proposals", "40",
+		"--ballots", "900", "--largest", "200"))
+	i.ImportLines(`{"record":"evidence","version":1,"proposal":{"provider":"snapshot","externalId":"0xp"},"artifactVersion":"1",` +
+		`"generatedAt":"2026-03-02","dossier":{"total":1234567890.123456789012345678},"sourceRefs":[{"page":1.50}],"warnings":["One."]}`)
+	i.ImportLines(goodSpace)
+	i.ImportLines(goodProposal)
+	i.ImportLines(goodVote)
+	i.AwaitPublished()
+	i.AwaitFeed()
+
+	record := recordedUpgrade{
+		Version: env.MustRun(t, nil, "version"), Month: time.Now().UTC().Format("2006-01"),
+		Tokens: map[string]recordedToken{}, Answers: map[string]json.RawMessage{},
+	}
+	record.Payment = payOnce(t, i, ledger)
+	record.issueTokens(t, i)
+	for _, path := range i.everyPath() {
+		var data json.RawMessage
+		env.Until(t, func() error {
+			_, err := i.Read(path, &data)
+			return err
+		})
+		record.Answers[path] = data
+	}
+	t.Logf("%d answers", len(record.Answers))
+	i.Stop()
+	if err := env.RedisClient(t, redis.URL).Save(context.Background()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	writeFixture(t, record, dataDir, filepath.Join(redisDir, "dump.rdb"))
+}
+
+// payOnce pays for a request and returns the hash of the transaction.
+func payOnce(t *testing.T, i *instance, ledger *x402test.Ledger) string {
+	t.Helper()
+	s := &shop{instance: i, ledger: ledger, wallet: x402test.NewWallet(t), path: firstPaidPath(i)}
+	s.wantAnswerInTheEnd(s.sign())
+	s.wantLedger()
+	return ledger.Transfers()[0].Hash
+}
+
+// issueTokens issues tokens of several kinds, uses them, and waits until the usage is in
+// the warehouse.
+func (u *recordedUpgrade) issueTokens(t *testing.T, i *instance) {
+	t.Helper()
+	path := firstPaidPath(i)
+	for name, scopes := range map[string]string{"partner": "v2:paid:*", "narrow": "v2:paid:plus", "first version": "v1:paid:*", "revoked": "v2:paid:*"} {
+		var m made
+		out := env.MustRun(t, i.Environ, "token", "issue", "--name", name, "--plan", "custom", "--scopes", scopes,
+			"--limits", "1000,60000,10000,60000,10000", "--json")
+		if err := json.Unmarshal([]byte(out), &m); err != nil {
+			t.Fatal(err)
+		}
+		token := recordedToken{ID: m.ID, Token: m.Token, Used: "0"}
+		env.Until(t, func() error {
+			if token.Status, _ = i.statusOf(path, m.Token); token.Status == http.StatusUnauthorized {
+				return fmt.Errorf("the token %s is not known yet", name)
+			}
+			return nil
+		})
+		for range 3 {
+			i.statusOf(path, m.Token)
+		}
+		used, err := usageOf(i, m.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token.Used = used.Month.Used
+		env.Until(t, func() error {
+			charged := "0"
+			if rows := i.Column("SELECT toString(sum(charged)) FROM usage_by_day WHERE token_id = ?", m.ID); len(rows) == 1 {
+				charged = rows[0]
+			}
+			if charged != token.Used {
+				return fmt.Errorf("charged to %s: got %s, want %s", name, charged, token.Used)
+			}
+			return nil
+		})
+		if name == "revoked" {
+			env.MustRun(t, i.Environ, "token", "revoke", m.ID)
+			token.Status = http.StatusUnauthorized
+		}
+		u.Tokens[name] = token
+		if token.Used != "0" {
+			u.Usage = append(u.Usage, i.Rows(usageRows(token.ID))...)
+		}
+	}
+}
+
+// everyPath are paths of every route, for every DAO, proposal and topic.
+func (i *instance) everyPath() []string {
+	i.TB.Helper()
+	all := i.everything()
+	paths := slices.Clone(all.views)
+	for _, list := range all.lists {
+		mark := "?"
+		if strings.Contains(list, "?") {
+			mark = "&"
+		}
+		paths = append(paths, list+mark+"limit=50")
+	}
+	for _, proposal := range i.ids("/v2/proposals", "proposalKey") {
+		for _, order := range []string{"power", "time"} {
+			paths = append(paths, "/v2/proposals/"+proposal+"/votes?limit=20&order="+order)
+		}
+	}
+	for _, voter := range i.BusiestVoters(10) {
+		paths = append(paths, "/v2/voters/"+url.PathEscape(voter)+"/votes?limit=50")
+	}
+	return append(paths, "/v2/meta/data-status")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func readFixture(t *testing.T, name string, value any) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	unzipFile(t, filepath.Join(upgradeFixture, name), path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unzipFile(t *testing.T, from, to string) {
+	t.Helper()
+	packed, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	reader, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.ReadFrom(reader); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeFixture(t *testing.T, record recordedUpgrade, dataDir, dump string) {
+	t.Helper()
+	text, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(upgradeFixture, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(upgradeFixture, strings.TrimSuffix(fixtureRecord, ".gz"))
+	if err := os.WriteFile(plain, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runTool(t, "gzip", "-9fn", plain)
+	runTool(t, "sh", "-c", "gzip -9nc "+dump+" > "+filepath.Join(upgradeFixture, fixtureRedis))
+	runTool(t, "tar", "-czf", filepath.Join(upgradeFixture, fixtureWarehouse), "-C", dataDir, ".")
+}
+
+func runTool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+}
