@@ -9,7 +9,7 @@ import (
 
 func TestAChunkHoldsSoManyProposalsAndCasts(t *testing.T) {
 	t.Parallel()
-	refs := make([]record.RefHash, proposalsAtOnce+3)
+	refs := make([]record.RefHash, proposalBatchSize+3)
 	for i := range refs {
 		refs[i] = record.RefHash{byte(i >> 8), byte(i)}
 	}
@@ -18,9 +18,9 @@ func TestAChunkHoldsSoManyProposalsAndCasts(t *testing.T) {
 		casts map[record.RefHash]uint64
 		want  []int
 	}{
-		"few casts":                 {nil, []int{proposalsAtOnce, 3}},
-		"one proposal is too large": {map[record.RefHash]uint64{refs[0]: 1, largest: 2 * castsAtOnce, refs[2]: 1}, []int{1, 1, proposalsAtOnce, 1}},
-		"two fill a chunk":          {map[record.RefHash]uint64{refs[0]: castsAtOnce / 2, largest: castsAtOnce / 2, refs[2]: 1}, []int{2, proposalsAtOnce, 1}},
+		"few casts":                 {nil, []int{proposalBatchSize, 3}},
+		"one proposal is too large": {map[record.RefHash]uint64{refs[0]: 1, largest: 2 * maxCasts, refs[2]: 1}, []int{1, 1, proposalBatchSize, 1}},
+		"two fill a chunk":          {map[record.RefHash]uint64{refs[0]: maxCasts / 2, largest: maxCasts / 2, refs[2]: 1}, []int{2, proposalBatchSize, 1}},
 	} {
 		chunks := divide(refs, test.casts)
 		var got []int

@@ -12,56 +12,56 @@ import (
 
 // conflictsWithin returns the conflicts inside one provider's data: between what
 // upstream states and what is held, and between two things that it states.
-func (a *assessment) conflictsWithin() []governance.Warning {
-	return slices.Concat(a.votesConflict(), a.totalConflict(), a.scoreConflicts(), a.stateConflicts(), a.outcomeConflict())
+func (e *evaluation) conflictsWithin() []governance.Warning {
+	return slices.Concat(e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
 }
 
 // upstreamFlags says whether upstream's figures are not those of the same ballots.
-func (a *assessment) upstreamFlags() []governance.QualityFlag {
-	more := a.holdsAll() && a.count.votes > *a.proposal.StatedVotes
+func (e *evaluation) upstreamFlags() []governance.QualityFlag {
+	more := e.holdsAll() && e.result.votes > *e.proposal.StatedVotes
 	return raised(map[governance.QualityFlag]bool{
-		rules.TotalsDifferUpstream: more || len(a.totalConflict()) > 0 || len(a.scoreConflicts()) > 0,
+		rules.TotalsDifferUpstream: more || len(e.totalConflict()) > 0 || len(e.scoreConflicts()) > 0,
 	})
 }
 
 // holdsAll says whether all ballots that upstream states are held.
-func (a *assessment) holdsAll() bool {
-	stated := a.proposal.StatedVotes
-	return a.count.ready && stated != nil && a.count.votes >= *stated
+func (e *evaluation) holdsAll() bool {
+	stated := e.proposal.StatedVotes
+	return e.result.ready && stated != nil && e.result.votes >= *stated
 }
 
-func (a *assessment) votesConflict() []governance.Warning {
-	stated := a.proposal.StatedVotes
-	if !a.count.ready || stated == nil || *stated == a.count.votes {
+func (e *evaluation) votesConflict() []governance.Warning {
+	stated := e.proposal.StatedVotes
+	if !e.result.ready || stated == nil || *stated == e.result.votes {
 		return nil
 	}
 	return one(rules.VotesDiffer, map[string]string{
-		"upstream": string(governance.CountOf(*stated)), "held": string(governance.CountOf(a.count.votes)),
+		"upstream": string(governance.CountOf(*stated)), "held": string(governance.CountOf(e.result.votes)),
 	})
 }
 
 // totalConflict compares the total. Whether ballots for nothing are part of it,
 // upstream has not always answered alike.
-func (a *assessment) totalConflict() []governance.Warning {
-	stated := a.proposal.StatedScoresTotal
-	if stated == nil || !a.holdsAll() || !differ(*stated, a.count.power) || !differ(*stated, a.count.supporting) {
+func (e *evaluation) totalConflict() []governance.Warning {
+	stated := e.proposal.StatedScoresTotal
+	if stated == nil || !e.holdsAll() || !differ(*stated, e.result.power) || !differ(*stated, e.result.supporting) {
 		return nil
 	}
 	return one(rules.TotalDiffers, map[string]string{
-		"upstream": stated.String(), "held": a.count.power.String(),
+		"upstream": stated.String(), "held": e.result.power.String(),
 	})
 }
 
-func (a *assessment) scoreConflicts() []governance.Warning {
-	stated := a.proposal.StatedScores
-	if !a.holdsAll() || len(stated) != len(a.count.scores) {
+func (e *evaluation) scoreConflicts() []governance.Warning {
+	stated := e.proposal.StatedScores
+	if !e.holdsAll() || len(stated) != len(e.result.scores) {
 		return nil
 	}
 	var conflicts []governance.Warning
-	for i, score := range a.count.scores {
+	for i, score := range e.result.scores {
 		if differ(stated[i], score.Power) {
 			conflicts = append(conflicts, one(rules.ScoresDiffer, map[string]string{
-				"choiceKey": a.count.choices[i].Key, "upstream": stated[i].String(), "held": score.Power.String(),
+				"choiceKey": e.result.choices[i].Key, "upstream": stated[i].String(), "held": score.Power.String(),
 			})...)
 		}
 	}
@@ -69,15 +69,15 @@ func (a *assessment) scoreConflicts() []governance.Warning {
 }
 
 // differ says whether two amounts are further apart than floating point explains;
-// see governance.WarningRules.
+// see rules.WarningRules.
 func differ(upstream, held decimal.Decimal) bool {
 	larger := decimal.Max(upstream, held, decimal.NewFromInt(1))
 	return upstream.Sub(held).Abs().GreaterThan(larger.Shift(-9))
 }
 
 // stateConflicts compares what upstream says of where the proposal stands.
-func (a *assessment) stateConflicts() []governance.Warning {
-	p := a.proposal
+func (e *evaluation) stateConflicts() []governance.Warning {
+	p := e.proposal
 	open := p.State == governance.UpstreamActive || p.State == governance.UpstreamPending
 	var conflicts []governance.Warning
 	if outcome, stated := governance.DAOStatusOutcome(p.UpstreamStatus); stated && p.State != "" {
@@ -98,15 +98,15 @@ func (a *assessment) stateConflicts() []governance.Warning {
 // outcomeConflict compares the outcome that upstream states with the count, where
 // the status says how the vote went: one that was canceled, expired or lacked
 // budget may have been won.
-func (a *assessment) outcomeConflict() []governance.Warning {
-	p := a.proposal
+func (e *evaluation) outcomeConflict() []governance.Warning {
+	p := e.proposal
 	outcome, stated := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus)
 	votedOn := stated && (outcome == governance.Passed || outcome == governance.Executed ||
 		p.State == "defeated" || p.UpstreamStatus == "rejected")
-	if !votedOn || !a.count.decidable {
+	if !votedOn || !e.result.decidable {
 		return nil
 	}
-	counted := governance.Decide(a.count.choices, a.count.decisive, a.count.quorumReached)
+	counted := governance.Decide(e.result.choices, e.result.decisive, e.result.quorumReached)
 	if counted == governance.Unknown || (counted == governance.Failed) == (outcome == governance.Failed) {
 		return nil
 	}
@@ -116,22 +116,22 @@ func (a *assessment) outcomeConflict() []governance.Warning {
 }
 
 // conflictsWith compares the proposal with itself at other providers.
-func (a *assessment) conflictsWith(counterparts []*assessment) []governance.Warning {
+func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warning {
 	var conflicts []governance.Warning
 	for _, other := range counterparts {
-		here, there := a.proposal.Title, other.proposal.Title
+		here, there := e.proposal.Title, other.proposal.Title
 		if here != "" && there != "" && plainTitle(here) != plainTitle(there) {
-			conflicts = append(conflicts, a.conflictWith(other, rules.TitleDiffers, here, there))
+			conflicts = append(conflicts, e.conflictWith(other, rules.TitleDiffers, here, there))
 		}
-		if outcomesDiffer(a.outcome, other.outcome) {
-			conflicts = append(conflicts, a.conflictWith(other, rules.OutcomeDiffers, string(a.outcome), string(other.outcome)))
+		if outcomesDiffer(e.outcome, other.outcome) {
+			conflicts = append(conflicts, e.conflictWith(other, rules.OutcomeDiffers, string(e.outcome), string(other.outcome)))
 		}
 	}
 	return conflicts
 }
 
-func (a *assessment) conflictWith(
-	other *assessment, code governance.WarningCode, here, there string,
+func (e *evaluation) conflictWith(
+	other *evaluation, code governance.WarningCode, here, there string,
 ) governance.Warning {
 	return rules.NewWarning(code, map[string]string{
 		"proposalKey": string(other.key), "provider": string(other.identity.Provider), "here": here, "there": there,

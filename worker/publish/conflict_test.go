@@ -28,7 +28,7 @@ func checkConflicts(t *testing.T, cases map[string]conflictCase) {
 		wantDetails[rule.Code] = slices.Sorted(slices.Values(rule.Details))
 	}
 	for name, c := range cases {
-		got := assess(c.proposal, "dao", c.ballots, now)
+		got := evaluate(c.proposal, "dao", c.ballots, now)
 		codes := []governance.WarningCode{}
 		for _, warning := range got.conflicts {
 			codes = append(codes, warning.Code)
@@ -65,7 +65,7 @@ func TestUpstreamsFiguresAreHeldAgainstTheBallots(t *testing.T) {
 		})
 	}
 	blank := counted(map[string]string{"1": "10"})
-	blank.tally.Votes, blank.tally.Power = 2, decimal.NewFromInt(15)
+	blank.totals.Votes, blank.totals.Power = 2, decimal.NewFromInt(15)
 	checkConflicts(t, map[string]conflictCase{
 		"nothing stated":             {snapshotProposal(nil), held, nil, false},
 		"all agrees":                 {stated(2, "10.000000000000000001", "10", "0.000000000000000001"), held, nil, false},
@@ -140,7 +140,7 @@ func TestAnOutcomeThatTheVotesDoNotBearOutIsWarnedOf(t *testing.T) {
 
 func TestTheSameProposalElsewhereIsCompared(t *testing.T) {
 	t.Parallel()
-	elsewhere := assess(governorProposal("executed", func(p *record.Proposal) { p.Title = " # renew  the Budget" }), "dao", ballots{}, now)
+	elsewhere := evaluate(governorProposal("executed", func(p *record.Proposal) { p.Title = " # renew  the Budget" }), "dao", ballots{}, now)
 	for name, c := range map[string]struct {
 		title, status string
 		want          []governance.WarningCode
@@ -153,8 +153,8 @@ func TestTheSameProposalElsewhereIsCompared(t *testing.T) {
 		"no outcome":             {"Renew the budget", "finished", nil},
 		"neither title nor fate": {"Other", "deleted", []governance.WarningCode{rules.TitleDiffers, rules.OutcomeDiffers}},
 	} {
-		here := assess(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
-		got := here.evidence([]*assessment{&elsewhere}).Warnings
+		here := evaluate(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
+		got := here.evidence([]*evaluation{&elsewhere}).Warnings
 		var codes []governance.WarningCode
 		for _, warning := range got {
 			codes = append(codes, warning.Code)

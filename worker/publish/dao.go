@@ -1,175 +1,218 @@
 package publish
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
 	"slices"
+	"time"
 
+	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
-// daoAssessment is everything that is worked out for one DAO.
-type daoAssessment struct {
-	dao           warehouse.CatalogDAO
-	totals        warehouse.DAOTotals
-	participation warehouse.Participation
-	// unsettled says that the two do not agree yet.
-	unsettled bool
-	// topics counts the DAO's visible forum topics.
-	topics      uint64
-	forumAt     *governance.Timestamp
-	sync        governance.LatestSync
-	coverage    governance.Coverage
-	votes       governance.VoteCoverage
-	sourceTypes []governance.Provider
+// daoPublication is what one publication does with DAOs.
+type daoPublication struct {
+	*run
+	// previouslyLagging is Input.Lagging, and participation was counted for these DAOs at
+	// the same time as the proposals.
+	previouslyLagging map[string]bool
+	participation     map[string]warehouse.Participation
+	// committedAt is Input.CommittedAt.
+	committedAt time.Time
+	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
+	// once in this term.
+	voteCoverage map[string]governance.VoteCoverage
+	// classes, lagging and published are as in Result.
+	classes   map[string]daoClass
+	lagging   map[string]bool
+	published int
 }
 
-// assessDAO works out a DAO from the sums over its proposals and what is held
-// of its sources.
-func assessDAO(dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals warehouse.DAOTotals) daoAssessment {
-	a := daoAssessment{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
-	for _, ref := range dao.Sources {
-		source := catalog.Sources[ref]
-		a.topics += source.Topics
-		a.forumAt = governance.Later(a.forumAt, source.LatestTopicAt)
-		a.sync.GovernanceAt = governance.Later(a.sync.GovernanceAt,
-			governance.Later(source.ProposalsSyncedAt, source.BallotsSyncedAt))
-		a.sync.ForumAt = governance.Later(a.sync.ForumAt, source.TopicsSyncedAt)
-		a.sourceTypes = append(a.sourceTypes, ref.Provider)
+// publish writes DAOs, and the global data status.
+func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) error {
+	ids := slices.Sorted(maps.Keys(daos))
+	totals, err := d.totals(ctx, ids)
+	if err != nil {
+		return err
 	}
-	slices.Sort(a.sourceTypes)
-	a.sourceTypes = slices.Compact(a.sourceTypes)
-	a.coverage = daoCoverage(dao, catalog)
-	a.votes = daoVoteCoverage(totals)
-	return a
-}
-
-// daoCoverage is complete when every source was read to its end, backfilling
-// while one that never was has records already, and partial when one is missing.
-func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
-	var synced, begun int
-	for _, ref := range dao.Sources {
-		source := catalog.Sources[ref]
-		switch {
-		case ref.Provider == governance.Discourse && source.TopicsSyncedAt != nil,
-			ref.Provider != governance.Discourse && source.ProposalsSyncedAt != nil:
-			synced++
-		case source.HasRecords():
-			begun++
+	for ids := range slices.Chunk(ids, daoBatchSize) {
+		participation, err := d.participationOf(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := d.publishDAO(ctx, id, totals[id], participation[id]); err != nil {
+				return err
+			}
 		}
 	}
+	return d.writeGlobalStatus(ctx)
+}
+
+// totals sums up the DAOs to publish, and updates voteCoverage with them. All others are
+// unchanged, as every state that changed is one of a DAO to publish; the first
+// publication of a term sums all of them up.
+func (d *daoPublication) totals(
+	ctx context.Context, ids []string,
+) (totals map[string]warehouse.DAOTotals, err error) {
+	if d.voteCoverage != nil && len(ids) <= daoBatchSize {
+		totals, err = d.warehouse.DAOTotalsOf(ctx, ids)
+	} else {
+		totals, err = d.warehouse.DAOTotals(ctx)
+		ids = slices.Collect(maps.Keys(d.catalog.DAOs))
+		d.voteCoverage = make(map[string]governance.VoteCoverage, len(ids))
+	}
+	for _, id := range ids {
+		d.voteCoverage[id] = daoVoteCoverage(totals[id])
+	}
+	return totals, err
+}
+
+// participationOf counts the ballots of DAOs that are not counted yet.
+func (d *daoPublication) participationOf(
+	ctx context.Context, ids []string,
+) (map[string]warehouse.Participation, error) {
+	uncounted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return d.previouslyLagging[id] })
+	if len(uncounted) == 0 {
+		return d.participation, nil
+	}
+	found, err := d.warehouse.Participation(ctx, uncounted)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(found, d.participation)
+	return found, nil
+}
+
+// writeGlobalStatus writes the data status of all DAOs together.
+func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
+	global := newGlobalStatus()
+	for id, dao := range d.catalog.DAOs {
+		e := evaluateDAO(dao, d.catalog, warehouse.DAOTotals{})
+		if votes, known := d.voteCoverage[id]; known {
+			e.votes = votes
+		}
+		global.add(e.dataStatus())
+	}
+	status, err := cache.NewView(d.head(), global.dataStatus())
+	if err != nil {
+		return err
+	}
+	return d.writer.SetView(ctx, cache.DataStatusKey(""), status)
+}
+
+// publishDAO writes one DAO. If its proposals do not sum to its ballots, the detail keeps
+// its previous numbers, or is withheld where there are none, and the DAO is lagging.
+func (d *daoPublication) publishDAO(
+	ctx context.Context, id string, totals warehouse.DAOTotals, participation warehouse.Participation,
+) error {
+	dao, exists := d.catalog.DAOs[id]
+	if !exists {
+		return d.removeDAO(ctx, id)
+	}
+	e := evaluateDAO(dao, d.catalog, totals)
+	e.participation = participation
+	d.classes[id] = daoClassOf(totals.Votes)
+	if err := e.balance(); err != nil {
+		// The usual reason are ballots that land while we count; then their own batch, or
+		// the next publication, counts them. Only a second time in a row is reported.
+		if d.previouslyLagging[id] {
+			d.reportUnbalanced(ctx, err, slog.String("dao_id", id))
+		}
+		d.lagging[id] = true
+		kept, err := d.keepPrevious(ctx, id)
+		if err != nil || kept {
+			return err
+		}
+		e.withheld = true
+	}
+	d.published++
+	return d.writeDAO(ctx, e)
+}
+
+// keepPrevious notes on the published detail of a DAO since when newer numbers are due,
+// so that answers state that it is stale if that takes long. It reports whether there is
+// a published detail.
+func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool, err error) {
+	key := cache.DAODetailKey(id)
+	view, err := d.store.View(ctx, key)
 	switch {
-	case len(dao.Sources) > 0 && synced == len(dao.Sources):
-		return governance.Complete
-	case begun > 0:
-		return governance.Backfilling
-	case synced > 0:
-		return governance.Partial
+	case errors.Is(err, cache.ErrMiss):
+		return false, nil
+	case err != nil || view.FreshUntil != nil:
+		return err == nil, err
 	}
-	return governance.CoverageUnavailable
-}
-
-// daoVoteCoverage looks at the proposals that have started: ready when each has
-// all its ballots, unavailable when none has any.
-func daoVoteCoverage(t warehouse.DAOTotals) governance.VoteCoverage {
-	switch {
-	case t.Counts.Total == 0, t.Started > 0 && t.Ready == 0:
-		return governance.VotesUnavailable
-	case t.Covered == t.Started:
-		return governance.VotesReady
+	since := d.at
+	if !d.committedAt.IsZero() {
+		since = d.committedAt
 	}
-	return governance.VotesPartial
+	due := governance.TimestampOf(since)
+	view.FreshUntil = &due
+	return true, d.writer.SetView(ctx, key, view)
 }
 
-// balance holds the votes over the DAO's proposals against its ballots.
-func (a daoAssessment) balance() error {
-	if a.totals.Votes != a.participation.Votes {
-		return fmt.Errorf("%w: DAO %s has %d votes over proposals, %d over ballots", errUnbalanced,
-			a.dao.ID, a.totals.Votes, a.participation.Votes)
+// writeDAO writes the views of a DAO, its row of the DAO index, and the version of its
+// ranking of voters.
+func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) error {
+	if err := d.writeDetail(ctx, e); err != nil {
+		return err
 	}
-	return nil
-}
-
-func (a daoAssessment) listItem() governance.DAOListItem {
-	return governance.DAOListItem{
-		DAOID:              a.dao.ID,
-		Name:               a.dao.Name,
-		HasVoteData:        a.totals.Votes > 0,
-		HasForumData:       a.topics > 0,
-		CoverageStatus:     a.coverage,
-		VoteCoverageStatus: a.votes,
-		ProposalCounts:     governance.ListCounts{Total: a.totals.Counts.Total, Active: a.totals.Counts.Active},
-		LatestActivity: governance.LatestActivity{
-			ProposalAt: a.totals.CreatedAt, VoteAt: a.totals.VotedAt, ForumAt: a.forumAt,
-		},
+	payloads := map[cache.Key]any{cache.DataStatusKey(e.dao.ID): e.dataStatus()}
+	for _, timeline := range e.timelines() {
+		payloads[cache.TimelineKey(e.dao.ID, timeline.Metric)] = timeline
 	}
-}
-
-func (a daoAssessment) detail() governance.DAODetail {
-	return governance.DAODetail{
-		DAOID:              a.dao.ID,
-		Name:               a.dao.Name,
-		CoverageStatus:     a.coverage,
-		VoteCoverageStatus: a.votes,
-		ProposalCounts:     a.totals.Counts,
-		Outcomes:           a.totals.Outcomes,
-		Participation: governance.Participation{
-			UniqueVoters:     governance.CountOf(a.participation.UniqueVoters),
-			TotalVotes:       governance.CountOf(a.participation.Votes),
-			TotalVotingPower: governance.DecimalOf(a.totals.Power),
-		},
-		SourceTypes: a.sourceTypes,
+	for key, payload := range payloads {
+		view, err := cache.NewView(d.head(), payload)
+		if err != nil {
+			return err
+		}
+		if err := d.writer.SetView(ctx, key, view); err != nil {
+			return err
+		}
 	}
-}
-
-func (a daoAssessment) dataStatus() governance.DataStatus {
-	return governance.DataStatus{
-		Scope: governance.ScopeDAO, DAOID: &a.dao.ID, LatestSuccessfulSync: a.sync,
-		CoverageStatus: a.coverage, VoteCoverageStatus: a.votes,
+	if err := d.setVoterVersion(ctx, e); err != nil {
+		return err
 	}
+	return d.writer.SetDAO(ctx, d.head(), e.listItem())
 }
 
-// globalStatus sums up the status of all DAOs: what all agree on, or that they
-// differ.
-type globalStatus struct {
-	sync     governance.LatestSync
-	coverage map[governance.Coverage]int
-	votes    map[governance.VoteCoverage]int
-}
-
-func newGlobalStatus() globalStatus {
-	return globalStatus{coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{}}
-}
-
-func (g *globalStatus) add(s governance.DataStatus) {
-	g.sync.GovernanceAt = governance.Later(g.sync.GovernanceAt, s.LatestSuccessfulSync.GovernanceAt)
-	g.sync.ForumAt = governance.Later(g.sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
-	g.coverage[s.CoverageStatus]++
-	g.votes[s.VoteCoverageStatus]++
-}
-
-func (g *globalStatus) dataStatus() governance.DataStatus {
-	return governance.DataStatus{
-		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,
-		CoverageStatus: agreed(g.coverage, governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
-		VoteCoverageStatus: agreed(g.votes, governance.VotesBackfilling, governance.VotesPartial,
-			governance.VotesUnavailable),
+// writeDetail writes the one view that contains sums over the DAO's ballots.
+func (d *daoPublication) writeDetail(ctx context.Context, e daoEvaluation) error {
+	view, err := cache.NewView(d.head(), e.detail())
+	if e.withheld {
+		view, err = cache.Withheld(d.head())
 	}
+	if err != nil {
+		return err
+	}
+	return d.writer.SetView(ctx, cache.DAODetailKey(e.dao.ID), view)
 }
 
-// agreed returns the one status that all have; unavailable when there are none;
-// backfilling when some are; else partial.
-func agreed[S comparable](counts map[S]int, backfilling, partial, unavailable S) S {
-	switch {
-	case len(counts) == 0:
-		return unavailable
-	case counts[backfilling] > 0:
-		return backfilling
-	case len(counts) > 1:
-		return partial
+// setVoterVersion changes the version of the DAO's ranking of voters. That of a large DAO
+// changes when its sorted copy is built.
+func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) error {
+	if e.totals.Votes >= warehouse.SortedCopyThreshold {
+		return d.writer.InitVersion(ctx, cache.VoterPage, e.dao.ID)
 	}
-	for status := range counts {
-		return status
+	return d.writer.SetVersion(ctx, cache.VoterPage, e.dao.ID, 0)
+}
+
+// removeDAO removes a DAO whose sources are all claimed by another.
+func (d *daoPublication) removeDAO(ctx context.Context, id string) error {
+	keys := []cache.Key{cache.DAODetailKey(id), cache.DataStatusKey(id)}
+	for _, metric := range governance.TimelineMetrics() {
+		keys = append(keys, cache.TimelineKey(id, metric))
 	}
-	return unavailable
+	for _, key := range keys {
+		if err := d.writer.RemoveView(ctx, key); err != nil {
+			return err
+		}
+	}
+	if err := d.writer.RemoveVersion(ctx, cache.VoterPage, id); err != nil {
+		return err
+	}
+	return d.writer.RemoveDAO(ctx, d.head(), id)
 }

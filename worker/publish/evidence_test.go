@@ -16,7 +16,7 @@ import (
 // sources returns where the evidence says that each field came from.
 func sources(p warehouse.Proposal, ballots ballots) map[string]governance.Provenance {
 	p.ObservedAt = *in(-10)
-	a := assess(p, "dao", ballots, now)
+	a := evaluate(p, "dao", ballots, now)
 	found := map[string]governance.Provenance{}
 	for _, field := range a.evidence(nil).Provenance {
 		found[field.Field] = field
@@ -27,7 +27,7 @@ func sources(p warehouse.Proposal, ballots ballots) map[string]governance.Proven
 func TestProvenanceNamesTheRecordOfEachFieldThatIsThere(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2", "2": "1"})
-	votes.tally.ObservedAt = *in(-5)
+	votes.totals.ObservedAt = *in(-5)
 	own := func(field, statement string) governance.Provenance {
 		return governance.Provenance{Field: field, Source: "dao.eth/proposals/0x1" + statement, Provider: governance.Snapshot, ObservedAt: *in(-10)}
 	}
@@ -90,7 +90,7 @@ func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
 func TestACountIsAsNewAsTheNewestOfBallotsAndProposal(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2", "2": "1"})
-	votes.tally.ObservedAt = *in(-20)
+	votes.totals.ObservedAt = *in(-20)
 	got := sources(snapshotProposal(nil), votes)
 	if got["outcome"].ObservedAt != *in(-10) || got["ballots"].ObservedAt != *in(-20) {
 		t.Errorf("got %+v and %+v, want the proposal's time for the outcome and the ballots' own for them", got["outcome"], got["ballots"])
@@ -110,12 +110,12 @@ func TestFlagsSayWhatIsKnownOfTheBallots(t *testing.T) {
 		"rounded":   {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, rules.PowerRounded},
 	} {
 		votes := counted(map[string]string{"1": "2"})
-		a := assess(snapshotProposal(nil), "dao", votes, now)
+		a := evaluate(snapshotProposal(nil), "dao", votes, now)
 		if slices.Contains(a.flags, c.flag) {
 			t.Errorf("%s: flagged %s without a reason", name, c.flag)
 		}
-		c.change(&votes.tally)
-		a = assess(snapshotProposal(nil), "dao", votes, now)
+		c.change(&votes.totals)
+		a = evaluate(snapshotProposal(nil), "dao", votes, now)
 		if !slices.Contains(a.evidence(nil).QualityFlags, c.flag) {
 			t.Errorf("%s: got flags %v, want %s among them", name, a.flags, c.flag)
 		}
@@ -125,7 +125,7 @@ func TestFlagsSayWhatIsKnownOfTheBallots(t *testing.T) {
 func TestNumbersThatAreWithheldAreNotHeldAgainstUpstreams(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2"})
-	a := assess(snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), "dao", votes, now)
+	a := evaluate(snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), "dao", votes, now)
 	a.withhold()
 	got := a.evidence(nil)
 	if len(got.Warnings) > 0 || slices.Contains(got.QualityFlags, rules.TotalsDifferUpstream) || !slices.Contains(got.QualityFlags, rules.TotalsDisagree) {
@@ -133,7 +133,7 @@ func TestNumbersThatAreWithheldAreNotHeldAgainstUpstreams(t *testing.T) {
 	}
 }
 
-func assessed(p warehouse.Proposal) *assessment {
-	a := assess(p, "dao", ballots{}, now)
+func evaluated(p warehouse.Proposal) *evaluation {
+	a := evaluate(p, "dao", ballots{}, now)
 	return &a
 }

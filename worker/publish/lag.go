@@ -9,26 +9,26 @@ import (
 	"pnyx/warehouse"
 )
 
-// class sorts DAOs by how much there is to count in them, which is what decides how
-// long that takes.
-type class string
+// daoClass groups DAOs by their number of ballots, which decides how long it takes to
+// publish them. It is a label of metrics.
+type daoClass string
 
-// The classes: up to a thousand ballots, up to as many as are served without a copy,
-// and more.
+// Classes of DAOs: fewer than maxSmallDAO ballots, fewer than make a sorted copy, and all
+// others.
 const (
-	smallDAO  class = "small"
-	mediumDAO class = "medium"
-	largeDAO  class = "large"
+	smallDAO  daoClass = "small"
+	mediumDAO daoClass = "medium"
+	largeDAO  daoClass = "large"
 )
 
-// smallBelow is the number of ballots from which on a DAO is not small.
-const smallBelow = 1000
+// maxSmallDAO is the number of ballots from which on a DAO is not small.
+const maxSmallDAO = 1000
 
-func classes() []class { return []class{smallDAO, mediumDAO, largeDAO} }
+func daoClasses() []daoClass { return []daoClass{smallDAO, mediumDAO, largeDAO} }
 
-func classOf(ballots uint64) class {
+func daoClassOf(ballots uint64) daoClass {
 	switch {
-	case ballots < smallBelow:
+	case ballots < maxSmallDAO:
 		return smallDAO
 	case ballots < warehouse.SortedCopyThreshold:
 		return mediumDAO
@@ -36,76 +36,82 @@ func classOf(ballots uint64) class {
 	return largeDAO
 }
 
-// held is a DAO whose last good numbers stay: those of a moment.
-type held struct {
-	class class
+// laggingDAO is a DAO that keeps previous numbers, with the time up to which batches are
+// in them.
+type laggingDAO struct {
+	class daoClass
 	asOf  time.Time
 }
 
-// hold notes which DAOs stay at the numbers of an earlier publication.
-func (s *session) hold(p *publication) {
-	before := p.at
-	if s.published.CommittedThrough > 0 {
-		before = time.UnixMicro(s.published.CommittedThrough)
+// updateLagging takes over which DAOs lag after a publication. Those that did before keep
+// the time of their numbers.
+func (t *leaderTerm) updateLagging(in Input, result Result) {
+	previous := in.At
+	if t.published.CommittedThrough > 0 {
+		previous = time.UnixMicro(t.published.CommittedThrough)
 	}
-	still := map[string]held{}
-	for id := range p.unsettled {
-		h, known := s.held[id]
+	lagging := map[string]laggingDAO{}
+	for id := range result.Lagging {
+		dao, known := t.laggingDAOs[id]
 		if !known {
-			h = held{p.classes[id], before}
+			dao = laggingDAO{result.Classes[id], previous}
 		}
-		still[id] = h
+		lagging[id] = dao
 	}
-	s.held = still
+	t.lagging, t.laggingDAOs = result.Lagging, lagging
 }
 
-// lagMetrics is what an operator sees of how far published numbers are behind.
+// lagMetrics states how far published numbers lag behind the warehouse, by class.
 type lagMetrics struct {
-	asOf  map[class]prometheus.Gauge
-	delay map[class]prometheus.Observer
+	asOf  map[daoClass]prometheus.Gauge
+	delay map[daoClass]prometheus.Observer
 }
 
 func newLagMetrics(registerer prometheus.Registerer) lagMetrics {
-	m := lagMetrics{asOf: map[class]prometheus.Gauge{}, delay: map[class]prometheus.Observer{}}
+	m := lagMetrics{asOf: map[daoClass]prometheus.Gauge{}, delay: map[daoClass]prometheus.Observer{}}
 	asOf := telemetry.Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pnyx_publish_data_as_of_timestamp_seconds",
-		Help: "Everything sealed until then is in the numbers of every DAO of the class, by its ballots: small (below 1,000), medium, large (20,000 or more).",
+		Help: "Commit time up to which all batches are in the numbers of every DAO of the class, " +
+			"by ballots: small (below 1,000), medium, large (20,000 or more).",
 	}, []string{"dao_class"}))
-	delay := telemetry.Register(registerer, prometheus.NewHistogramVec(
-		telemetry.Work("pnyx_publish_delay_seconds", "Time from the sealing of a batch until the DAOs that it touches are published, by class."),
-		[]string{"dao_class"}))
-	for _, c := range classes() {
-		m.asOf[c], m.delay[c] = asOf.WithLabelValues(string(c)), delay.WithLabelValues(string(c))
+	delay := telemetry.Register(registerer, prometheus.NewHistogramVec(telemetry.Work(
+		"pnyx_publish_delay_seconds",
+		"Time from the commit of a batch until the DAOs it touches are published, by class.",
+	), []string{"dao_class"}))
+	for _, class := range daoClasses() {
+		m.asOf[class] = asOf.WithLabelValues(string(class))
+		m.delay[class] = delay.WithLabelValues(string(class))
 	}
 	return m
 }
 
-// through notes that everything sealed until now is published, but for what is held.
-func (m lagMetrics) through(now time.Time, back map[string]held) {
-	oldest := map[class]time.Time{}
-	for _, c := range classes() {
-		oldest[c] = now
+// heartbeat notes that everything committed by now is published, except in the DAOs that
+// lag.
+func (m lagMetrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
+	oldest := map[daoClass]time.Time{}
+	for _, class := range daoClasses() {
+		oldest[class] = now
 	}
-	for _, h := range back {
-		if h.asOf.Before(oldest[h.class]) {
-			oldest[h.class] = h.asOf
+	for _, dao := range lagging {
+		if dao.asOf.Before(oldest[dao.class]) {
+			oldest[dao.class] = dao.asOf
 		}
 	}
-	for c, at := range oldest {
-		m.asOf[c].Set(float64(at.UnixMilli()) / 1000)
+	for class, at := range oldest {
+		m.asOf[class].Set(float64(at.UnixMilli()) / 1000)
 	}
 }
 
-// observe notes how long the DAOs of a publication had to wait for it, by the
-// warehouse's clock.
-func (m lagMetrics) observe(p *publication) {
-	if p.sealedAt.IsZero() {
+// observe notes how long the DAOs of a publication waited for it, by the warehouse's
+// clock.
+func (m lagMetrics) observe(in Input, result Result) {
+	if in.CommittedAt.IsZero() {
 		return
 	}
-	waited := p.at.Add(time.Since(p.began)).Sub(p.sealedAt)
-	for id, c := range p.classes {
-		if !p.unsettled[id] {
-			m.delay[c].Observe(max(0, waited.Seconds()))
+	delay := in.At.Add(result.Took).Sub(in.CommittedAt)
+	for id, class := range result.Classes {
+		if !result.Lagging[id] {
+			m.delay[class].Observe(max(0, delay.Seconds()))
 		}
 	}
 }

@@ -9,69 +9,73 @@ import (
 	"pnyx/warehouse"
 )
 
-// metrics is what an operator sees of a worker.
+// metrics are those of a Publisher.
 type metrics struct {
-	revision    prometheus.Gauge
-	duration    prometheus.Histogram
-	proposals   prometheus.Counter
-	topics      prometheus.Counter
-	values      prometheus.Counter
-	unbalanced  prometheus.Counter
-	publishedAt prometheus.Gauge
-	through     prometheus.Gauge
-	unsettled   prometheus.Gauge
-	orders      *prometheus.HistogramVec
-	lag         lagMetrics
+	revision         prometheus.Gauge
+	publishedAt      prometheus.Gauge
+	committedThrough prometheus.Gauge
+	lagging          prometheus.Gauge
+	duration         prometheus.Histogram
+	proposals        prometheus.Counter
+	topics           prometheus.Counter
+	values           prometheus.Counter
+	unbalanced       prometheus.Counter
+	sortedCopies     *prometheus.HistogramVec
+	lag              lagMetrics
 }
 
 func newMetrics(registerer prometheus.Registerer) metrics {
+	gauge := func(name, help string) prometheus.Gauge {
+		return telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}))
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}))
+	}
 	m := metrics{
-		revision: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_publish_revision", Help: "Revision last published by this worker.",
-		}),
-		publishedAt: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_publish_last_timestamp_seconds", Help: "When this worker last published.",
-		}),
-		through: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_publish_sealed_through_timestamp_seconds",
-			Help: "Everything sealed until then is published; the time since is the publication's lag.",
-		}),
-		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_publish_unsettled_daos", Help: "DAOs whose numbers do not agree yet and are tried again.",
-		}),
-		orders: prometheus.NewHistogramVec(
-			telemetry.Work("pnyx_order_duration_seconds", "How long ordered copies take to build, by kind."), []string{"kind"}),
-		duration: prometheus.NewHistogram(
-			telemetry.Work("pnyx_publish_duration_seconds", "How long publications take.")),
-		proposals: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_publish_proposals_total", Help: "Proposals worked out and published.",
-		}),
-		topics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_publish_topics_total", Help: "Forum topics worked out and published.",
-		}),
-		values: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_publish_values_total", Help: "Values written to Redis.",
-		}),
-		unbalanced: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_publish_unbalanced_total", Help: "Sums that did not equal their parts; the last good numbers stay.",
-		}),
+		revision: gauge("pnyx_publish_revision",
+			"Revision of this worker's last publication."),
+		publishedAt: gauge("pnyx_publish_last_timestamp_seconds",
+			"Time of this worker's last publication."),
+		committedThrough: gauge("pnyx_publish_sealed_through_timestamp_seconds",
+			"Commit time of the newest batch that is fully published. Lag is now minus this value."),
+		lagging: gauge("pnyx_publish_unsettled_daos",
+			"DAOs that keep previous numbers because their proposals do not sum to their ballots yet."),
+		proposals: counter("pnyx_publish_proposals_total",
+			"Proposals computed and published."),
+		topics: counter("pnyx_publish_topics_total",
+			"Forum topics computed and published."),
+		values: counter("pnyx_publish_values_total",
+			"Values written to Redis."),
+		unbalanced: counter("pnyx_publish_unbalanced_total",
+			"Sums that did not match their parts. The previous numbers stay."),
+		duration: telemetry.Register(registerer, prometheus.NewHistogram(
+			telemetry.Work("pnyx_publish_duration_seconds", "Duration of publications."))),
+		sortedCopies: telemetry.Register(registerer, prometheus.NewHistogramVec(
+			telemetry.Work("pnyx_order_duration_seconds", "Duration of building a sorted copy, by kind."),
+			[]string{"kind"})),
+		lag: newLagMetrics(registerer),
 	}
-	m.lag = newLagMetrics(registerer)
 	for _, kind := range []warehouse.SortedCopyKind{warehouse.BallotCopy, warehouse.VoterCopy} {
-		m.orders.WithLabelValues(string(kind))
+		m.sortedCopies.WithLabelValues(string(kind))
 	}
-	registerer.MustRegister(m.revision, m.publishedAt, m.through, m.unsettled, m.orders, m.duration,
-		m.proposals, m.topics, m.values, m.unbalanced)
 	return m
 }
 
-// observe notes a publication that is complete.
-func (m metrics) observe(p *publication) {
-	m.revision.Set(float64(p.revision))
+// observe notes a complete publication.
+func (m metrics) observe(in Input, result Result) {
+	m.revision.Set(float64(in.Revision))
 	m.publishedAt.SetToCurrentTime()
-	m.duration.Observe(time.Since(p.began).Seconds())
-	m.proposals.Add(float64(p.proposals))
-	m.topics.Add(float64(p.topicsDone))
-	m.values.Add(float64(p.writer.Written()))
-	m.lag.observe(p)
+	m.duration.Observe(result.Took.Seconds())
+	m.proposals.Add(float64(result.Proposals))
+	m.topics.Add(float64(result.Topics))
+	m.values.Add(float64(result.Written.Written()))
+	m.lag.observe(in, result)
+}
+
+// heartbeat notes that everything committed by now is published, except in the DAOs that
+// lag.
+func (m metrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
+	m.committedThrough.Set(float64(now.UnixMilli()) / 1000)
+	m.lag.heartbeat(now, lagging)
+	m.lagging.Set(float64(len(lagging)))
 }

@@ -1,198 +1,265 @@
 package publish
 
 import (
-	"slices"
-	"time"
+	"context"
+	"log/slog"
 
+	"golang.org/x/sync/errgroup"
+
+	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
-// assessment is everything that is worked out for one proposal.
-type assessment struct {
-	proposal  warehouse.Proposal
-	identity  governance.Identity
-	key       governance.ProposalKey
-	lifecycle governance.Lifecycle
-	outcome   governance.Outcome
-	count     count
-	flags     []governance.QualityFlag
-	// conflicts are those between upstream and what is held, and within upstream.
-	conflicts []governance.Warning
-	ballots   warehouse.VoteTotals
-	// createdAt, updatedAt and nextChangeAt are as in warehouse.ProposalState.
-	createdAt, updatedAt, nextChangeAt *governance.Timestamp
+// proposalPublication is what one publication does with proposals.
+type proposalPublication struct {
+	*run
+	list *proposalList
+	// counterparts are the same proposals at other providers.
+	counterparts map[record.RefHash][]record.RefHash
+	// daos collects the DAOs to sum up again: those that proposals belong or belonged to.
+	daos map[string]bool
+	// relinked is set when the names by which topics refer to proposals have changed.
+	relinked  bool
+	published int
 }
 
-// assess works out a proposal as it stands at a moment.
-func assess(p warehouse.Proposal, daoID string, ballots ballots, now time.Time) assessment {
-	stamp := governance.TimestampOf(now)
-	a := assessment{
-		proposal: p,
-		identity: governance.Identity{DAOID: daoID, Provider: p.Provider, ExternalID: p.ExternalID},
-		count:    countBallots(p, ballots),
-		ballots:  ballots.tally,
+// publish evaluates the proposals chunk by chunk, and writes each chunk while the next
+// one is read. At most two chunks are in memory.
+func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash) error {
+	casts, err := p.warehouse.Casts(ctx, refs)
+	if err != nil {
+		return err
 	}
-	a.key = a.identity.ProposalKey()
-	a.lifecycle, a.nextChangeAt = lifecycleOf(p, stamp)
-	a.outcome = a.outcomeOf()
-	a.createdAt = governance.FirstKnown(p.CreatedAt, p.StartAt)
-	a.updatedAt = updatedAt(p, stamp)
-	a.conflicts = a.conflictsWithin()
-	a.flags = slices.Concat(a.count.flags, a.recordFlags(), a.upstreamFlags())
-	slices.Sort(a.flags)
-	return a
-}
-
-// lifecycleOf says where a proposal stands, and when time alone will move it on.
-// A state that ends a proposal wins over its times; otherwise the times decide, and
-// upstream's word only where they are unknown.
-func lifecycleOf(p warehouse.Proposal, now governance.Timestamp) (governance.Lifecycle, *governance.Timestamp) {
-	switch {
-	case governance.IsVoteOver(p.State, p.UpstreamStatus):
-		return governance.Closed, nil
-	case p.EndAt != nil && *p.EndAt <= now:
-		return governance.Closed, nil
-	case p.StartAt != nil && *p.StartAt > now:
-		return governance.Pending, p.StartAt
-	case p.StartAt != nil || p.EndAt != nil:
-		return governance.Active, p.EndAt
-	}
-	switch p.State {
-	case governance.UpstreamActive:
-		return governance.Active, nil
-	case governance.UpstreamPending:
-		return governance.Pending, nil
-	}
-	return governance.Closed, nil
-}
-
-// outcomeOf reads the outcome off what upstream states, and derives it from the
-// count where it states none and the rule is known.
-func (a *assessment) outcomeOf() governance.Outcome {
-	if a.lifecycle != governance.Closed {
-		return governance.Unknown
-	}
-	if outcome, known := governance.StatedOutcome(a.proposal.Provider, a.proposal.State, a.proposal.UpstreamStatus); known {
-		return outcome
-	}
-	return a.derived()
-}
-
-// derived decides by counts and quorum, for votes on one choice, counted in full.
-func (a *assessment) derived() governance.Outcome {
-	if !a.count.decidable {
-		return governance.Unknown
-	}
-	outcome := governance.Decide(a.count.choices, a.count.decisive, a.count.quorumReached)
-	if outcome != governance.Unknown {
-		a.count.flags = append(a.count.flags, rules.OutcomeDerived)
-	}
-	return outcome
-}
-
-// updatedAt is upstream's time of the last change, else the latest time in the
-// proposal's life that has passed.
-func updatedAt(p warehouse.Proposal, now governance.Timestamp) *governance.Timestamp {
-	if p.UpdatedAt != nil {
-		return p.UpdatedAt
-	}
-	latest := p.CreatedAt
-	passed := []*governance.Timestamp{p.StartAt, p.EndAt}
-	for _, milestone := range p.Milestones {
-		if milestone.Type == "executed" || milestone.Type == "canceled" {
-			passed = append(passed, milestone.At)
+	group, ctx := errgroup.WithContext(ctx)
+	read := make(chan *chunk)
+	group.Go(func() error {
+		defer close(read)
+		for _, refs := range divide(refs, casts) {
+			next, err := p.readChunk(ctx, refs)
+			if err != nil {
+				return err
+			}
+			select {
+			case read <- next:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		}
-	}
-	for _, at := range passed {
-		if at != nil && *at <= now {
-			latest = governance.Later(latest, at)
-		}
-	}
-	return latest
-}
-
-// recordFlags says what is missing from the record itself.
-func (a *assessment) recordFlags() []governance.QualityFlag {
-	p := a.proposal
-	timeless := p.StartAt == nil && p.EndAt == nil
-	return raised(map[governance.QualityFlag]bool{
-		rules.TitleMissing:     p.Title == "",
-		rules.BodyMissing:      p.Body == "",
-		rules.TimesMissing:     timeless,
-		rules.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
-		rules.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
+		return nil
 	})
+	group.Go(func() error {
+		for next := range read {
+			if err := p.writeChunk(ctx, next); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
 }
 
-// detail is the payload of the proposal's detail. The API adds the related paths.
-func (a *assessment) detail() governance.ProposalDetail {
-	p := a.proposal
-	return governance.ProposalDetail{
-		ProposalKey:     a.key,
-		Identity:        a.identity,
-		Title:           governance.OptionalText(p.Title),
-		BodyText:        governance.OptionalText(p.Body),
-		ProposerID:      governance.OptionalText(p.ProposerID),
-		SourceURL:       governance.OptionalText(p.SourceURL),
-		DiscussionURL:   governance.OptionalText(p.DiscussionURL),
-		LifecycleStatus: a.lifecycle,
-		Outcome:         a.outcome,
-		Choices:         a.count.choices,
-		QuorumRaw:       governance.OptionalText(p.QuorumRaw),
-		StartAt:         p.StartAt,
-		EndAt:           p.EndAt,
-	}
+// readChunk evaluates proposals, and reads what was published of them.
+func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHash) (*chunk, error) {
+	c := &chunk{refs: refs}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		c.evaluations, err = p.evaluate(ctx, refs)
+		return err
+	})
+	group.Go(func() (err error) {
+		if c.identities, err = p.warehouse.PublishedIdentities(ctx, refs); err != nil {
+			return err
+		}
+		c.listed, err = p.warehouse.ListedVersions(ctx, refs)
+		return err
+	})
+	return c, group.Wait()
 }
 
-// summary is the payload of the proposal's vote summary.
-func (a *assessment) summary() governance.VoteSummary {
-	s := governance.VoteSummary{
-		Proposal: governance.SummaryProposal{
-			ProposalKey: a.key, Title: governance.OptionalText(a.proposal.Title), Outcome: a.outcome,
-		},
-		Choices:        []governance.ChoiceTotal{},
-		CoverageStatus: a.count.coverage,
+// evaluate reads proposals with their ballots, and evaluates them.
+func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
+	var proposals []warehouse.Proposal
+	var totals map[record.RefHash]warehouse.VoteTotals
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		proposals, err = p.warehouse.Proposals(groupCtx, refs)
+		return err
+	})
+	group.Go(func() (err error) {
+		totals, err = p.warehouse.VoteTotals(groupCtx, refs)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
-	if !a.count.ready {
-		return s
+	var ranked []record.RefHash
+	for _, proposal := range proposals {
+		if proposal.VoteType == governance.RankedChoice {
+			ranked = append(ranked, proposal.Ref)
+		}
 	}
-	votes := governance.CountOf(a.count.votes)
-	s.Totals = &governance.VoteTotals{
-		Votes: votes, UniqueVoters: votes, VotingPower: governance.DecimalOf(a.count.power),
+	rankings, err := p.warehouse.Rankings(ctx, ranked)
+	if err != nil {
+		return nil, err
 	}
-	s.Quorum = a.count.quorum
-	s.Choices = a.count.totals
-	return s
+	evaluations := make([]evaluation, len(proposals))
+	for i, proposal := range proposals {
+		daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
+		counted := ballots{totals: totals[proposal.Ref], rankings: rankings[proposal.Ref]}
+		evaluations[i] = evaluate(proposal, daoID, counted, p.at)
+	}
+	return evaluations, nil
 }
 
-// state is what the warehouse keeps of the assessment.
-func (a *assessment) state(revision uint64) warehouse.ProposalState {
-	p := a.proposal
-	flags := make([]string, len(a.flags))
-	for i, flag := range a.flags {
-		flags[i] = string(flag)
-	}
-	return warehouse.ProposalState{
-		Ref: p.Ref, Key: a.key, Identity: a.identity, SourceID: p.SourceID,
-		Lifecycle: a.lifecycle, Outcome: a.outcome, Coverage: a.count.coverage,
-		VoteReady: a.count.ready, Votes: a.count.votes, Power: a.count.power,
-		Choices: a.count.choices, Scores: a.count.scores, VotedIn: a.count.votedIn,
-		CreatedAt: a.createdAt, UpdatedAt: a.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
-		LastVotedAt: a.count.lastVotedAt, NextChangeAt: a.nextChangeAt,
-		QualityFlags: flags, Revision: revision,
-	}
+// writtenChunk is what was written of a chunk.
+type writtenChunk struct {
+	// shown are the proposals whose evidence is written next, counted those with new
+	// numbers, and large those with a sorted copy of their ballots.
+	shown, counted, large []*evaluation
 }
 
-// listed is the row by which lists show the proposal.
-func (a *assessment) listed(revision uint64) warehouse.ListedProposal {
-	p := a.proposal
-	return warehouse.ListedProposal{
-		Ref: p.Ref, Key: a.key, Identity: a.identity, SourceID: p.SourceID,
-		Title: p.Title, SourceURL: p.SourceURL, DiscussionURL: p.DiscussionURL, ProposerID: p.ProposerID,
-		Lifecycle: a.lifecycle, Outcome: a.outcome, Coverage: a.count.coverage,
-		CreatedAt: a.createdAt, UpdatedAt: a.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
-		Revision: revision,
+// writeChunk writes the proposals of a chunk.
+func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
+	var written writtenChunk
+	for i := range c.evaluations {
+		if err := p.writeProposal(ctx, c, &c.evaluations[i], &written); err != nil {
+			return err
+		}
 	}
+	if err := p.writeEvidence(ctx, written.shown); err != nil {
+		return err
+	}
+	// Results show before the ballots of large proposals are sorted, and before DAOs are
+	// summed up.
+	if err := p.show(ctx); err != nil {
+		return err
+	}
+	if err := p.writeFirstPages(ctx, written.large); err != nil {
+		return err
+	}
+	p.published += len(written.counted)
+	// Redis before states: a publication that is cut off in between is done again, because
+	// the warehouse does not state yet that these proposals are published.
+	return p.writeStates(ctx, c.refs, written.counted)
+}
+
+// writeProposal writes one proposal of a chunk, unless its previous numbers stay.
+func (p *proposalPublication) writeProposal(
+	ctx context.Context, c *chunk, e *evaluation, written *writtenChunk,
+) error {
+	former, wasPublished := c.identities[e.proposal.Ref]
+	keep := e.result.unbalanced != nil && wasPublished
+	if e.result.unbalanced != nil {
+		if err := p.keepPrevious(ctx, e, wasPublished); err != nil {
+			return err
+		}
+	}
+	if keep {
+		exists, err := p.hasView(ctx, cache.VoteSummaryKey(former.ProposalKey()))
+		if err != nil {
+			return err
+		}
+		if exists && former == e.identity {
+			written.shown = append(written.shown, e)
+		}
+		if exists {
+			return nil
+		}
+	}
+	if wasPublished && former != e.identity {
+		if err := p.retract(ctx, former); err != nil {
+			return err
+		}
+	}
+	if err := p.writeViews(ctx, e); err != nil {
+		return err
+	}
+	if err := p.list.add(ctx, e.listed(p.revision), c.listed); err != nil {
+		return err
+	}
+	p.daos[e.identity.DAOID] = true
+	written.shown = append(written.shown, e)
+	if e.result.votes >= warehouse.SortedCopyThreshold {
+		written.large = append(written.large, e)
+	}
+	if !keep {
+		written.counted = append(written.counted, e)
+	}
+	return nil
+}
+
+// keepPrevious reports numbers that do not match, withholds them, and flags the ones
+// that were published before, which stay.
+func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, wasPublished bool) error {
+	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)))
+	e.withhold()
+	if !wasPublished {
+		return nil
+	}
+	return p.warehouse.AddQualityFlag(ctx, e.proposal.Ref, rules.TotalsDisagree, p.revision)
+}
+
+// writeViews writes the detail and the vote summary of a proposal, and changes the
+// version of its pages of ballots.
+func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) error {
+	head := p.head()
+	head.FreshUntil = e.nextChangeAt
+	detail, err := cache.NewView(head, e.detail())
+	if err != nil {
+		return err
+	}
+	if !e.result.ready {
+		head.Readiness = governance.ReadinessUnavailable
+	}
+	summary, err := cache.NewView(head, e.summary())
+	if err != nil {
+		return err
+	}
+	if err := p.writer.SetView(ctx, cache.ProposalDetailKey(e.key), detail); err != nil {
+		return err
+	}
+	if err := p.writer.SetView(ctx, cache.VoteSummaryKey(e.key), summary); err != nil {
+		return err
+	}
+	if e.result.votes >= warehouse.SortedCopyThreshold {
+		// Pages stay at their version until the copy that they are read from is built
+		// again. writeFirstPages does not wait for it.
+		return p.writer.InitVersion(ctx, cache.BallotPage, string(e.key))
+	}
+	return p.writer.SetVersion(ctx, cache.BallotPage, string(e.key), 0)
+}
+
+// retract removes the views of a proposal that moved to another DAO, and with it to
+// another key.
+func (p *proposalPublication) retract(ctx context.Context, former governance.Identity) error {
+	p.daos[former.DAOID] = true
+	key := former.ProposalKey()
+	views := []cache.Key{cache.ProposalDetailKey(key), cache.VoteSummaryKey(key), cache.EvidenceKey(key)}
+	for _, view := range views {
+		if err := p.writer.RemoveView(ctx, view); err != nil {
+			return err
+		}
+	}
+	return p.writer.RemoveVersion(ctx, cache.BallotPage, string(key))
+}
+
+// writeStates writes what the sums of DAOs and the links of topics are made from.
+func (p *proposalPublication) writeStates(
+	ctx context.Context, refs []record.RefHash, counted []*evaluation,
+) error {
+	if len(counted) == 0 {
+		return nil
+	}
+	states := make([]warehouse.ProposalState, len(counted))
+	links := make([]warehouse.ProposalLink, len(counted))
+	for i, e := range counted {
+		states[i], links[i] = e.state(p.revision), e.link()
+	}
+	if err := p.warehouse.WriteProposalStates(ctx, states); err != nil {
+		return err
+	}
+	return p.writeLinks(ctx, refs, links)
 }

@@ -22,7 +22,7 @@ const listedAtOnce = 50_000
 // cache.ProposalRows moves before the first row is written, those of the pages when
 // all are, and a page is only made while the two agree.
 type proposalList struct {
-	*publication
+	*run
 	// settled is the revision of the last publication that was listed to its end; what
 	// a later one has written it did not announce. Zero announces everything.
 	settled uint64
@@ -32,12 +32,12 @@ type proposalList struct {
 	changed map[string]bool
 }
 
-func (p *publication) newProposalList(ctx context.Context, everything bool) (*proposalList, error) {
-	list := &proposalList{publication: p, changed: map[string]bool{}}
+func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalList, error) {
+	list := &proposalList{run: r, changed: map[string]bool{}}
 	if everything {
 		return list, nil
 	}
-	mark, err := p.worker.store.Version(ctx, cache.ProposalPage, "")
+	mark, err := r.store.Version(ctx, cache.ProposalPage, "")
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (l *proposalList) write(ctx context.Context) error {
 			return err
 		}
 	}
-	err := l.worker.warehouse.WriteListed(ctx, l.rows)
+	err := l.warehouse.WriteListed(ctx, l.rows)
 	l.rows = l.rows[:0]
 	return err
 }
@@ -101,7 +101,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.writeCommonPages(ctx); err != nil {
 		return err
 	}
-	for daoIDs := range slices.Chunk(slices.Sorted(maps.Keys(l.changed)), daosAtOnce) {
+	for daoIDs := range slices.Chunk(slices.Sorted(maps.Keys(l.changed)), daoBatchSize) {
 		if err := l.writeFirstPages(ctx, daoIDs); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 		{Order: governance.SortEnding, Filter: active},
 	} {
 		request.Kind, request.Limit = cache.ProposalPage, cache.ShortPage
-		rows, err := fill.ListProposals(ctx, l.worker.warehouse, request)
+		rows, err := fill.ListProposals(ctx, l.warehouse, request)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 
 // writeFirstPages writes the first page of each DAO, and moves its mark.
 func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
-	first, err := l.worker.warehouse.FirstProposals(ctx, daoIDs, cache.ShortPage+1)
+	first, err := l.warehouse.FirstProposals(ctx, daoIDs, cache.ShortPage+1)
 	if err != nil {
 		return err
 	}

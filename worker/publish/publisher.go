@@ -77,10 +77,10 @@ func New(o Options) *Publisher {
 // attempt fails, and returns the cause. After a long publication it pauses for up to
 // maxRest, so that imports get their share of the machine.
 func (p *Publisher) Run(ctx context.Context) error {
-	session := session{worker: p}
+	term := leaderTerm{publisher: p}
 	for {
 		began := time.Now()
-		if err := session.step(ctx); err != nil {
+		if err := term.step(ctx); err != nil {
 			return err
 		}
 		backoff.Wait(ctx, max(p.interval, min(time.Since(began), maxRest)))

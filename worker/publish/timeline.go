@@ -11,10 +11,10 @@ import (
 
 // timelines returns the DAO's timelines from the first month with a value to the
 // last, those between filled in.
-func (a daoAssessment) timelines() []governance.Timeline {
+func (e daoEvaluation) timelines() []governance.Timeline {
 	return []governance.Timeline{
-		{DAOID: a.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(a.totals.CreatedIn)},
-		{DAOID: a.dao.ID, Metric: governance.VotesCast, Buckets: buckets(a.totals.VotedIn)},
+		{DAOID: e.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(e.totals.CreatedIn)},
+		{DAOID: e.dao.ID, Metric: governance.VotesCast, Buckets: buckets(e.totals.VotedIn)},
 	}
 }
 

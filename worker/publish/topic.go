@@ -1,118 +1,191 @@
 package publish
 
 import (
+	"cmp"
+	"context"
+	"maps"
 	"slices"
 
-	"pnyx/governance"
-	"pnyx/governance/rules"
+	"pnyx/cache"
 	"pnyx/warehouse"
 )
 
-// topicRulesVersion names the rules by which topics are worked out: how posts are
-// read, what links name, what is relevant. Raising it publishes every topic again.
+// topicBatchSize is how many topics are evaluated together: their posts are in memory at
+// the same time.
+const topicBatchSize = 500
+
+// topicRulesVersion is the version of the rules for topics: how posts are read, what
+// links name, what is relevant. Raising it publishes every topic again.
 const topicRulesVersion = 1
 
-// topicAssessment is everything that is worked out for one topic.
-type topicAssessment struct {
-	topic    warehouse.Topic
-	identity governance.Identity
-	post     governance.Post
-	// name is the one that links to the topic have.
-	name    string
-	related []governance.RelatedProposal
-	score   int
-	// relevant says whether the topic is about governance.
-	relevant bool
+// topicPublication is what one publication does with forum topics.
+type topicPublication struct {
+	*run
+	everything bool
+	// daos collects the DAOs whose topic lists have changed.
+	daos      map[string]bool
+	published int
 }
 
-// assessTopic works out a topic, but for what follows from its links. The HTML of
-// the post is let go of.
-func assessTopic(topic warehouse.Topic, forum warehouse.Forum) topicAssessment {
-	a := topicAssessment{
-		topic:    topic,
-		identity: forum.TopicIdentity(topic.ExternalID),
-		post:     governance.ReadPost(topic.BodyHTML),
-		name:     governance.TopicName(topic.Host, topic.ExternalID),
+// publish writes the topics of a scope. Redis is written before the states in the
+// warehouse, and the versions of the lists change last: a publication that is cut off
+// anywhere is done again.
+func (t *topicPublication) publish(ctx context.Context, scope topicScope) error {
+	refs, err := t.changed(ctx, scope)
+	if err != nil {
+		return err
 	}
-	a.topic.BodyHTML = ""
-	return a
-}
-
-// link adds the proposals that the topic is linked to, which come in order.
-func (a *topicAssessment) link(proposals []warehouse.ProposalLink) {
-	a.related = []governance.RelatedProposal{}
-	for _, proposal := range proposals {
-		linked := slices.ContainsFunc(proposal.Names, func(name string) bool {
-			_, found := slices.BinarySearch(a.post.Links, name)
-			return found
-		})
-		if linked || proposal.Topic == a.name {
-			a.related = append(a.related, governance.RelatedProposal{
-				ProposalKey: proposal.Key, Title: governance.OptionalText(proposal.Title),
-			})
+	// Two topics may exchange their keys: all former keys are removed before any topic is
+	// written.
+	for chunk := range slices.Chunk(refs, topicBatchSize) {
+		if err := t.retract(ctx, chunk); err != nil {
+			return err
 		}
 	}
-	a.score, a.relevant = rules.TopicRelevance(rules.TopicFacts{
-		Title: a.topic.Title, Category: a.topic.Category, Tags: a.topic.Tags, Body: a.post.Text,
-		Replies: a.replies(), Proposals: len(a.related),
+	for chunk := range slices.Chunk(refs, topicBatchSize) {
+		if err := t.publishChunk(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return t.setVersions(ctx)
+}
+
+// changed lists the topics to publish, each once.
+func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]warehouse.TopicRef, error) {
+	if t.everything {
+		return scope.all, nil
+	}
+	var refs []warehouse.TopicRef
+	if len(scope.forums) > 0 {
+		forums, err := t.forums(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		if refs, err = t.warehouse.TopicsChanged(ctx, forums, topicRulesVersion); err != nil {
+			return nil, err
+		}
+	}
+	if scope.relinked {
+		linked, err := t.warehouse.TopicsLinked(ctx, scope.since)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, linked...)
+	}
+	slices.SortFunc(refs, func(a, b warehouse.TopicRef) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ExternalID, b.ExternalID))
 	})
+	return slices.Compact(refs), nil
 }
 
-// replies counts the posts after the first.
-func (a *topicAssessment) replies() uint64 {
-	return max(a.topic.Posts, 1) - 1
-}
-
-// row is the topic in a list.
-func (a *topicAssessment) row() governance.ForumTopic {
-	return governance.ForumTopic{
-		TopicKey: a.identity.TopicKey(), Identity: a.identity,
-		Title: a.topic.Title, Summary: governance.OptionalText(a.post.Summary), URL: a.topic.URL(),
-		Author: governance.OptionalText(a.topic.Author), Category: governance.OptionalText(a.topic.Category), Tags: a.tags(),
-		RelevanceScore: a.score,
-		Replies:        governance.CountOf(a.replies()), Posts: governance.CountOf(a.topic.Posts),
-		Likes: governance.CountOf(a.topic.Likes), Views: governance.CountOf(a.topic.Views),
-		CreatedAt: a.topic.CreatedAt, UpdatedAt: a.topic.UpdatedAt,
+// forums returns the forums of a scope, with those that belong to another DAO than their
+// published topics: no record of their own tells that.
+func (t *topicPublication) forums(ctx context.Context, scope topicScope) ([]warehouse.Forum, error) {
+	published, err := t.warehouse.PublishedForums(ctx)
+	if err != nil {
+		return nil, err
 	}
+	hosts := maps.Clone(scope.forums)
+	for _, former := range published {
+		if t.catalog.Forum(former.Host) != former {
+			hosts[former.Host] = true
+		}
+	}
+	forums := make([]warehouse.Forum, 0, len(hosts))
+	for host := range hosts {
+		forum := t.catalog.Forum(host)
+		t.daos[forum.DAOID] = true
+		forums = append(forums, forum)
+	}
+	return forums, nil
 }
 
-func (a *topicAssessment) detail() governance.ForumTopicDetail {
-	row := a.row()
-	return governance.ForumTopicDetail{
-		TopicKey: row.TopicKey, Identity: row.Identity, Title: row.Title, Summary: row.Summary, URL: row.URL,
-		Author: row.Author, Category: row.Category, Tags: row.Tags, RelevanceScore: row.RelevanceScore,
-		Replies: row.Replies, Posts: row.Posts, Likes: row.Likes, Views: row.Views,
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
-		BodyText: governance.OptionalText(a.post.Text), Participants: a.participants(), LastPostAt: a.topic.LastPostAt,
-		RelatedProposals: a.related,
+// retract removes the views of topics that moved to another key.
+func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRef) error {
+	published, err := t.warehouse.PublishedTopics(ctx, refs)
+	if err != nil {
+		return err
 	}
+	for ref, former := range published {
+		if former == t.catalog.Forum(ref.Host).TopicIdentity(ref.ExternalID) {
+			continue
+		}
+		t.daos[former.DAOID] = true
+		if err := t.writer.RemoveView(ctx, cache.TopicDetailKey(former.TopicKey())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// participants is what upstream says, or one where there is one post.
-func (a *topicAssessment) participants() *governance.Decimal {
-	count := a.topic.Participants
-	if count == nil && a.topic.Posts == 1 {
-		count = &a.topic.Posts
+// publishChunk evaluates and writes topics.
+func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.TopicRef) error {
+	evaluations, err := t.evaluate(ctx, refs)
+	if err != nil {
+		return err
 	}
-	if count == nil {
+	states := make([]warehouse.TopicState, len(evaluations))
+	for i := range evaluations {
+		e := &evaluations[i]
+		t.daos[e.identity.DAOID] = true
+		if err := t.writeTopic(ctx, e); err != nil {
+			return err
+		}
+		states[i] = e.state(t.revision)
+	}
+	if err := t.writer.Flush(ctx); err != nil {
+		return err
+	}
+	t.published += len(states)
+	return t.warehouse.WriteTopicStates(ctx, states)
+}
+
+// evaluate reads topics with the proposals that they are linked to, and evaluates them.
+func (t *topicPublication) evaluate(ctx context.Context, refs []warehouse.TopicRef) ([]topicEvaluation, error) {
+	topics, err := t.warehouse.Topics(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	evaluations := make([]topicEvaluation, len(topics))
+	var names, links []string
+	for i, topic := range topics {
+		evaluations[i] = evaluateTopic(topic, t.catalog.Forum(topic.Host))
+		names = append(names, evaluations[i].name)
+		links = append(links, evaluations[i].post.Links...)
+	}
+	proposals, err := t.warehouse.LinkedProposals(ctx, names, links)
+	if err != nil {
+		return nil, err
+	}
+	for i := range evaluations {
+		evaluations[i].link(proposals)
+	}
+	return evaluations, nil
+}
+
+// writeTopic writes the view of a topic, or removes that of a hidden one.
+func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) error {
+	key := cache.TopicDetailKey(e.identity.TopicKey())
+	if !e.topic.Visible {
+		return t.writer.RemoveView(ctx, key)
+	}
+	view, err := cache.NewView(t.head(), e.detail())
+	if err != nil {
+		return err
+	}
+	return t.writer.SetView(ctx, key, view)
+}
+
+// setVersions changes the versions of the DAOs' topic lists, and of the list of all DAOs.
+func (t *topicPublication) setVersions(ctx context.Context) error {
+	if len(t.daos) == 0 && !t.everything {
 		return nil
 	}
-	number := governance.CountOf(*count)
-	return &number
-}
-
-func (a *topicAssessment) tags() []string {
-	if a.topic.Tags == nil {
-		return []string{}
+	t.daos[""] = true
+	for id := range t.daos {
+		if err := t.writer.SetVersion(ctx, cache.TopicPage, id, 0); err != nil {
+			return err
+		}
 	}
-	return a.topic.Tags
-}
-
-func (a *topicAssessment) state(revision uint64) warehouse.TopicState {
-	return warehouse.TopicState{
-		TopicRef: a.topic.Ref(), Row: a.row(), Related: a.relevant, Visible: a.topic.Visible,
-		Replies: a.replies(), Posts: a.topic.Posts, Likes: a.topic.Likes, Views: a.topic.Views,
-		Name: a.name, Links: a.post.Links,
-		TopicVersion: a.topic.Version, RulesVersion: topicRulesVersion, Revision: revision,
-	}
+	return nil
 }

@@ -52,7 +52,7 @@ func counted(powers map[string]string) ballots {
 		t.Power = t.Power.Add(power)
 	}
 	t.SupportingPower = t.Power
-	return ballots{tally: t}
+	return ballots{totals: t}
 }
 
 func power(text string) *decimal.Decimal {
@@ -87,7 +87,7 @@ func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 		},
 		"started, end unknown": {snapshotProposal(func(p *record.Proposal) { p.EndAt = nil }), governance.Active, nil},
 	} {
-		got := assess(c.proposal, "dao", ballots{}, now)
+		got := evaluate(c.proposal, "dao", ballots{}, now)
 		if got.lifecycle != c.want || cmp.Diff(c.changes, got.nextChangeAt) != "" {
 			t.Errorf("%s: got %s until %v, want %s until %v", name, got.lifecycle, got.nextChangeAt, c.want, c.changes)
 		}
@@ -140,7 +140,7 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 		"still open":               {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(1) }), forWins, governance.Unknown},
 		"no ballot, none expected": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), ballots{}, governance.Failed},
 	} {
-		if got := assess(c.proposal, "dao", c.ballots, now).outcome; got != c.want {
+		if got := evaluate(c.proposal, "dao", c.ballots, now).outcome; got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}
 	}
@@ -162,7 +162,7 @@ func TestVoteReadinessAndCoverage(t *testing.T) {
 		"none held, some stated":       {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
 		"none held, nothing stated":    {nil, ballots{}, false, governance.CoverageUnavailable},
 	} {
-		a := assess(snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") }), "dao", c.ballots, now)
+		a := evaluate(snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") }), "dao", c.ballots, now)
 		got := a.summary()
 		if ready := got.Totals != nil; ready != c.ready || (got.Quorum != nil) != c.ready || (len(got.Choices) > 0) != c.ready {
 			t.Errorf("%s: got totals %v, quorum %v, choices %v, want ready %v", name, got.Totals, got.Quorum, got.Choices, c.ready)
@@ -187,7 +187,7 @@ func TestChoicesThatUpstreamDoesNotStateAreDerived(t *testing.T) {
 		"nothing to go by":   {nil, ballots{}, []governance.Choice{}, false},
 		"a gap of thousands": {nil, counted(map[string]string{"5000": "1"}), []governance.Choice{{Key: "5000", Label: "Choice 5000"}}, true},
 	} {
-		got := countBallots(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots)
+		got := countVotes(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots)
 		if diff := cmp.Diff(c.want, got.choices); diff != "" {
 			t.Errorf("%s: choices (-want +got):\n%s", name, diff)
 		}
@@ -204,7 +204,7 @@ func TestChoicesThatUpstreamDoesNotStateAreDerived(t *testing.T) {
 func TestTheQuorumOfAGovernorLeavesAgainstOut(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"for": "10", "against": "100", "abstain": "2"})
-	a := assess(governorProposal("defeated", func(p *record.Proposal) {
+	a := evaluate(governorProposal("defeated", func(p *record.Proposal) {
 		p.QuorumRaw, p.Quorum = "36000000000000000000", power("36")
 	}), "dao", votes, now)
 	want := &governance.Quorum{Raw: "36000000000000000000", Progress: "0.333333", Reached: false}
@@ -216,11 +216,11 @@ func TestTheQuorumOfAGovernorLeavesAgainstOut(t *testing.T) {
 func TestACountThatDoesNotAddUpIsNoticed(t *testing.T) {
 	t.Parallel()
 	b := counted(map[string]string{"1": "1", "2": "2"})
-	if got := countBallots(snapshotProposal(nil), b); got.unbalanced != nil {
+	if got := countVotes(snapshotProposal(nil), b); got.unbalanced != nil {
 		t.Errorf("got %v for a count that adds up", got.unbalanced)
 	}
-	b.tally.SupportingPower = *power("3.000000000000000001")
-	if got := countBallots(snapshotProposal(nil), b); got.unbalanced == nil {
+	b.totals.SupportingPower = *power("3.000000000000000001")
+	if got := countVotes(snapshotProposal(nil), b); got.unbalanced == nil {
 		t.Error("got no error for a count that lacks 10^-18")
 	}
 }
@@ -228,8 +228,8 @@ func TestACountThatDoesNotAddUpIsNoticed(t *testing.T) {
 func TestVoteTypesThatOnlyUpstreamCanCount(t *testing.T) {
 	t.Parallel()
 	b := counted(map[string]string{"1": "1", "2": "2"})
-	copeland := func(scores ...decimal.Decimal) count {
-		return countBallots(snapshotProposal(func(p *record.Proposal) {
+	copeland := func(scores ...decimal.Decimal) voteResult {
+		return countVotes(snapshotProposal(func(p *record.Proposal) {
 			p.VoteType, p.Choices, p.StatedScores = governance.Copeland, []string{"A", "B"}, scores
 		}), b)
 	}
@@ -258,7 +258,7 @@ func TestUpdatedAtIsUpstreamsOrTheLastThingThatHappened(t *testing.T) {
 		"only created": {func(p *record.Proposal) { p.CreatedAt, p.StartAt, p.EndAt = in(-5), in(5), in(9) }, in(-5)},
 		"nothing":      {func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }, nil},
 	} {
-		if got := assess(snapshotProposal(c.change), "dao", ballots{}, now).updatedAt; cmp.Diff(c.want, got) != "" {
+		if got := evaluate(snapshotProposal(c.change), "dao", ballots{}, now).updatedAt; cmp.Diff(c.want, got) != "" {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}

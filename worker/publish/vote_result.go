@@ -23,12 +23,12 @@ const mostDerivedChoices = 100
 
 // ballots is what the warehouse counted of one proposal.
 type ballots struct {
-	tally    warehouse.VoteTotals
+	totals   warehouse.VoteTotals
 	rankings []governance.Ranking
 }
 
 // count is the result of a vote as published.
-type count struct {
+type voteResult struct {
 	choices []governance.Choice
 	// ready says whether the vote summary has numbers: the fields below are only
 	// worth something then.
@@ -58,9 +58,9 @@ type count struct {
 }
 
 // countBallots counts a proposal's ballots by the rule of its vote type.
-func countBallots(p warehouse.Proposal, b ballots) count {
-	t := b.tally
-	c := count{votes: t.Votes, power: t.Power, supporting: t.SupportingPower, lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn}
+func countVotes(p warehouse.Proposal, b ballots) voteResult {
+	t := b.totals
+	c := voteResult{votes: t.Votes, power: t.Power, supporting: t.SupportingPower, lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn}
 	c.ready = t.Votes > 0 || p.StatedVotes != nil && *p.StatedVotes == 0
 	c.coverage = coverageOf(c.ready, t.Votes, p.StatedVotes)
 	c.flags = ballotFlags(t, c.coverage)
@@ -159,11 +159,11 @@ func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map[string]governance.Score, bool) {
 	switch p.VoteType {
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
-		return b.tally.Choices, true
+		return b.totals.Choices, true
 	case governance.RankedChoice:
 		return governance.RunOff(b.rankings, governance.CompareChoiceKeys), true
 	case governance.Quadratic:
-		return quadraticScores(b.tally, choices), true
+		return quadraticScores(b.totals, choices), true
 	case governance.Copeland:
 	}
 	if len(p.StatedScores) == 0 || len(p.StatedScores) != len(choices) {
@@ -172,7 +172,7 @@ func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map
 	scores := map[string]governance.Score{}
 	for i, choice := range choices {
 		scores[choice.Key] = governance.Score{
-			Votes: b.tally.Choices[choice.Key].Votes, Power: p.StatedScores[i],
+			Votes: b.totals.Choices[choice.Key].Votes, Power: p.StatedScores[i],
 		}
 	}
 	return scores, true
@@ -225,7 +225,7 @@ func checkBalance(
 }
 
 // decide fills in the quorum and what the outcome can be derived from.
-func (c *count) decide(p warehouse.Proposal, scores map[string]governance.Score) {
+func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.Score) {
 	counted := governance.QuorumPower(p.Provider, c.power, func(choiceKey string) decimal.Decimal {
 		return scores[choiceKey].Power
 	})

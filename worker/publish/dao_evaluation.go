@@ -1,0 +1,176 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// daoEvaluation is everything that is worked out for one DAO.
+type daoEvaluation struct {
+	dao           warehouse.CatalogDAO
+	totals        warehouse.DAOTotals
+	participation warehouse.Participation
+	// withheld is set when totals and participation do not match and no previous numbers
+	// exist.
+	withheld bool
+	// topics counts the DAO's visible forum topics.
+	topics      uint64
+	forumAt     *governance.Timestamp
+	sync        governance.LatestSync
+	coverage    governance.Coverage
+	votes       governance.VoteCoverage
+	sourceTypes []governance.Provider
+}
+
+// evaluateDAO works out a DAO from the sums over its proposals and what is held
+// of its sources.
+func evaluateDAO(dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals warehouse.DAOTotals) daoEvaluation {
+	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
+	for _, ref := range dao.Sources {
+		source := catalog.Sources[ref]
+		e.topics += source.Topics
+		e.forumAt = governance.Later(e.forumAt, source.LatestTopicAt)
+		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt,
+			governance.Later(source.ProposalsSyncedAt, source.BallotsSyncedAt))
+		e.sync.ForumAt = governance.Later(e.sync.ForumAt, source.TopicsSyncedAt)
+		e.sourceTypes = append(e.sourceTypes, ref.Provider)
+	}
+	slices.Sort(e.sourceTypes)
+	e.sourceTypes = slices.Compact(e.sourceTypes)
+	e.coverage = daoCoverage(dao, catalog)
+	e.votes = daoVoteCoverage(totals)
+	return e
+}
+
+// daoCoverage is complete when every source was read to its end, backfilling
+// while one that never was has records already, and partial when one is missing.
+func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
+	var synced, begun int
+	for _, ref := range dao.Sources {
+		source := catalog.Sources[ref]
+		switch {
+		case ref.Provider == governance.Discourse && source.TopicsSyncedAt != nil,
+			ref.Provider != governance.Discourse && source.ProposalsSyncedAt != nil:
+			synced++
+		case source.HasRecords():
+			begun++
+		}
+	}
+	switch {
+	case len(dao.Sources) > 0 && synced == len(dao.Sources):
+		return governance.Complete
+	case begun > 0:
+		return governance.Backfilling
+	case synced > 0:
+		return governance.Partial
+	}
+	return governance.CoverageUnavailable
+}
+
+// daoVoteCoverage looks at the proposals that have started: ready when each has
+// all its ballots, unavailable when none has any.
+func daoVoteCoverage(t warehouse.DAOTotals) governance.VoteCoverage {
+	switch {
+	case t.Counts.Total == 0, t.Started > 0 && t.Ready == 0:
+		return governance.VotesUnavailable
+	case t.Covered == t.Started:
+		return governance.VotesReady
+	}
+	return governance.VotesPartial
+}
+
+// balance holds the votes over the DAO's proposals against its ballots.
+func (e daoEvaluation) balance() error {
+	if e.totals.Votes != e.participation.Votes {
+		return fmt.Errorf("%w: DAO %s has %d votes over proposals, %d over ballots", errUnbalanced,
+			e.dao.ID, e.totals.Votes, e.participation.Votes)
+	}
+	return nil
+}
+
+func (e daoEvaluation) listItem() governance.DAOListItem {
+	return governance.DAOListItem{
+		DAOID:              e.dao.ID,
+		Name:               e.dao.Name,
+		HasVoteData:        e.totals.Votes > 0,
+		HasForumData:       e.topics > 0,
+		CoverageStatus:     e.coverage,
+		VoteCoverageStatus: e.votes,
+		ProposalCounts:     governance.ListCounts{Total: e.totals.Counts.Total, Active: e.totals.Counts.Active},
+		LatestActivity: governance.LatestActivity{
+			ProposalAt: e.totals.CreatedAt, VoteAt: e.totals.VotedAt, ForumAt: e.forumAt,
+		},
+	}
+}
+
+func (e daoEvaluation) detail() governance.DAODetail {
+	return governance.DAODetail{
+		DAOID:              e.dao.ID,
+		Name:               e.dao.Name,
+		CoverageStatus:     e.coverage,
+		VoteCoverageStatus: e.votes,
+		ProposalCounts:     e.totals.Counts,
+		Outcomes:           e.totals.Outcomes,
+		Participation: governance.Participation{
+			UniqueVoters:     governance.CountOf(e.participation.UniqueVoters),
+			TotalVotes:       governance.CountOf(e.participation.Votes),
+			TotalVotingPower: governance.DecimalOf(e.totals.Power),
+		},
+		SourceTypes: e.sourceTypes,
+	}
+}
+
+func (e daoEvaluation) dataStatus() governance.DataStatus {
+	return governance.DataStatus{
+		Scope: governance.ScopeDAO, DAOID: &e.dao.ID, LatestSuccessfulSync: e.sync,
+		CoverageStatus: e.coverage, VoteCoverageStatus: e.votes,
+	}
+}
+
+// globalStatus sums up the status of all DAOs: what all agree on, or that they
+// differ.
+type globalStatus struct {
+	sync     governance.LatestSync
+	coverage map[governance.Coverage]int
+	votes    map[governance.VoteCoverage]int
+}
+
+func newGlobalStatus() globalStatus {
+	return globalStatus{coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{}}
+}
+
+func (g *globalStatus) add(s governance.DataStatus) {
+	g.sync.GovernanceAt = governance.Later(g.sync.GovernanceAt, s.LatestSuccessfulSync.GovernanceAt)
+	g.sync.ForumAt = governance.Later(g.sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
+	g.coverage[s.CoverageStatus]++
+	g.votes[s.VoteCoverageStatus]++
+}
+
+func (g *globalStatus) dataStatus() governance.DataStatus {
+	return governance.DataStatus{
+		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,
+		CoverageStatus: agreed(g.coverage, governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
+		VoteCoverageStatus: agreed(g.votes, governance.VotesBackfilling, governance.VotesPartial,
+			governance.VotesUnavailable),
+	}
+}
+
+// agreed returns the one status that all have; unavailable when there are none;
+// backfilling when some are; else partial.
+func agreed[S comparable](counts map[S]int, backfilling, partial, unavailable S) S {
+	switch {
+	case len(counts) == 0:
+		return unavailable
+	case counts[backfilling] > 0:
+		return backfilling
+	case len(counts) > 1:
+		return partial
+	}
+	for status := range counts {
+		return status
+	}
+	return unavailable
+}

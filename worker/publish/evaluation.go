@@ -1,0 +1,210 @@
+package publish
+
+import (
+	"slices"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+)
+
+// evaluation is everything that is worked out for one proposal.
+type evaluation struct {
+	proposal  warehouse.Proposal
+	identity  governance.Identity
+	key       governance.ProposalKey
+	lifecycle governance.Lifecycle
+	outcome   governance.Outcome
+	result    voteResult
+	flags     []governance.QualityFlag
+	// conflicts are those between upstream and what is held, and within upstream.
+	conflicts []governance.Warning
+	ballots   warehouse.VoteTotals
+	// createdAt, updatedAt and nextChangeAt are as in warehouse.ProposalState.
+	createdAt, updatedAt, nextChangeAt *governance.Timestamp
+}
+
+// assess works out a proposal as it stands at a moment.
+func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time) evaluation {
+	stamp := governance.TimestampOf(now)
+	e := evaluation{
+		proposal: p,
+		identity: governance.Identity{DAOID: daoID, Provider: p.Provider, ExternalID: p.ExternalID},
+		result:   countVotes(p, ballots),
+		ballots:  ballots.totals,
+	}
+	e.key = e.identity.ProposalKey()
+	e.lifecycle, e.nextChangeAt = lifecycleOf(p, stamp)
+	e.outcome = e.outcomeOf()
+	e.createdAt = governance.FirstKnown(p.CreatedAt, p.StartAt)
+	e.updatedAt = updatedAt(p, stamp)
+	e.conflicts = e.conflictsWithin()
+	e.flags = slices.Concat(e.result.flags, e.recordFlags(), e.upstreamFlags())
+	slices.Sort(e.flags)
+	return e
+}
+
+// lifecycleOf says where a proposal stands, and when time alone will move it on.
+// A state that ends a proposal wins over its times; otherwise the times decide, and
+// upstream's word only where they are unknown.
+func lifecycleOf(p warehouse.Proposal, now governance.Timestamp) (governance.Lifecycle, *governance.Timestamp) {
+	switch {
+	case governance.IsVoteOver(p.State, p.UpstreamStatus):
+		return governance.Closed, nil
+	case p.EndAt != nil && *p.EndAt <= now:
+		return governance.Closed, nil
+	case p.StartAt != nil && *p.StartAt > now:
+		return governance.Pending, p.StartAt
+	case p.StartAt != nil || p.EndAt != nil:
+		return governance.Active, p.EndAt
+	}
+	switch p.State {
+	case governance.UpstreamActive:
+		return governance.Active, nil
+	case governance.UpstreamPending:
+		return governance.Pending, nil
+	}
+	return governance.Closed, nil
+}
+
+// outcomeOf reads the outcome off what upstream states, and derives it from the
+// count where it states none and the rule is known.
+func (e *evaluation) outcomeOf() governance.Outcome {
+	if e.lifecycle != governance.Closed {
+		return governance.Unknown
+	}
+	if outcome, known := governance.StatedOutcome(e.proposal.Provider, e.proposal.State, e.proposal.UpstreamStatus); known {
+		return outcome
+	}
+	return e.derived()
+}
+
+// derived decides by counts and quorum, for votes on one choice, counted in full.
+func (e *evaluation) derived() governance.Outcome {
+	if !e.result.decidable {
+		return governance.Unknown
+	}
+	outcome := governance.Decide(e.result.choices, e.result.decisive, e.result.quorumReached)
+	if outcome != governance.Unknown {
+		e.result.flags = append(e.result.flags, rules.OutcomeDerived)
+	}
+	return outcome
+}
+
+// updatedAt is upstream's time of the last change, else the latest time in the
+// proposal's life that has passed.
+func updatedAt(p warehouse.Proposal, now governance.Timestamp) *governance.Timestamp {
+	if p.UpdatedAt != nil {
+		return p.UpdatedAt
+	}
+	latest := p.CreatedAt
+	passed := []*governance.Timestamp{p.StartAt, p.EndAt}
+	for _, milestone := range p.Milestones {
+		if milestone.Type == "executed" || milestone.Type == "canceled" {
+			passed = append(passed, milestone.At)
+		}
+	}
+	for _, at := range passed {
+		if at != nil && *at <= now {
+			latest = governance.Later(latest, at)
+		}
+	}
+	return latest
+}
+
+// recordFlags says what is missing from the record itself.
+func (e *evaluation) recordFlags() []governance.QualityFlag {
+	p := e.proposal
+	timeless := p.StartAt == nil && p.EndAt == nil
+	return raised(map[governance.QualityFlag]bool{
+		rules.TitleMissing:     p.Title == "",
+		rules.BodyMissing:      p.Body == "",
+		rules.TimesMissing:     timeless,
+		rules.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
+		rules.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
+	})
+}
+
+// detail is the payload of the proposal's detail. The API adds the related paths.
+func (e *evaluation) detail() governance.ProposalDetail {
+	p := e.proposal
+	return governance.ProposalDetail{
+		ProposalKey:     e.key,
+		Identity:        e.identity,
+		Title:           governance.OptionalText(p.Title),
+		BodyText:        governance.OptionalText(p.Body),
+		ProposerID:      governance.OptionalText(p.ProposerID),
+		SourceURL:       governance.OptionalText(p.SourceURL),
+		DiscussionURL:   governance.OptionalText(p.DiscussionURL),
+		LifecycleStatus: e.lifecycle,
+		Outcome:         e.outcome,
+		Choices:         e.result.choices,
+		QuorumRaw:       governance.OptionalText(p.QuorumRaw),
+		StartAt:         p.StartAt,
+		EndAt:           p.EndAt,
+	}
+}
+
+// summary is the payload of the proposal's vote summary.
+func (e *evaluation) summary() governance.VoteSummary {
+	s := governance.VoteSummary{
+		Proposal: governance.SummaryProposal{
+			ProposalKey: e.key, Title: governance.OptionalText(e.proposal.Title), Outcome: e.outcome,
+		},
+		Choices:        []governance.ChoiceTotal{},
+		CoverageStatus: e.result.coverage,
+	}
+	if !e.result.ready {
+		return s
+	}
+	votes := governance.CountOf(e.result.votes)
+	s.Totals = &governance.VoteTotals{
+		Votes: votes, UniqueVoters: votes, VotingPower: governance.DecimalOf(e.result.power),
+	}
+	s.Quorum = e.result.quorum
+	s.Choices = e.result.totals
+	return s
+}
+
+// state is what the warehouse keeps of the evaluation.
+func (e *evaluation) state(revision uint64) warehouse.ProposalState {
+	p := e.proposal
+	flags := make([]string, len(e.flags))
+	for i, flag := range e.flags {
+		flags[i] = string(flag)
+	}
+	return warehouse.ProposalState{
+		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
+		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
+		VoteReady: e.result.ready, Votes: e.result.votes, Power: e.result.power,
+		Choices: e.result.choices, Scores: e.result.scores, VotedIn: e.result.votedIn,
+		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
+		LastVotedAt: e.result.lastVotedAt, NextChangeAt: e.nextChangeAt,
+		QualityFlags: flags, Revision: revision,
+	}
+}
+
+// listed is the row by which lists show the proposal.
+func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
+	p := e.proposal
+	return warehouse.ListedProposal{
+		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
+		Title: p.Title, SourceURL: p.SourceURL, DiscussionURL: p.DiscussionURL, ProposerID: p.ProposerID,
+		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
+		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
+		Revision: revision,
+	}
+}
+
+// withhold removes the numbers of a result that does not add up, and what was concluded
+// from them.
+func (e *evaluation) withhold() {
+	e.result.ready = false
+	e.conflicts = e.conflictsWithin()
+	e.flags = append(e.flags, rules.TotalsDisagree)
+	e.flags = slices.DeleteFunc(e.flags, func(flag governance.QualityFlag) bool {
+		return flag == rules.TotalsDifferUpstream
+	})
+	slices.Sort(e.flags)
+}

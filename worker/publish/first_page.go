@@ -1,0 +1,58 @@
+package publish
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"pnyx/cache"
+	"pnyx/warehouse"
+	"pnyx/worker/fill"
+)
+
+// firstPageConcurrency is how many first pages are read at the same time: such a read
+// waits more than it works.
+const firstPageConcurrency = 4
+
+// writeFirstPages writes the first pages of ballots of large proposals. They are read
+// from the table itself, as the sorted copies are still pending.
+func (p *proposalPublication) writeFirstPages(ctx context.Context, large []*evaluation) error {
+	orders := []string{cache.ByPower, cache.ByTime}
+	pages := make([]cache.View, len(large)*len(orders))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(firstPageConcurrency)
+	for i := range pages {
+		group.Go(func() (err error) {
+			pages[i], err = p.firstPage(groupCtx, large[i/len(orders)], orders[i%len(orders)])
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, page := range pages {
+		request := cache.PageRequest{
+			Kind: cache.BallotPage, Subject: string(large[i/len(orders)].key), Order: orders[i%len(orders)],
+			Limit: cache.ShortPage,
+		}
+		if err := p.writer.SetPage(ctx, request, page); err != nil {
+			return err
+		}
+	}
+	return p.writer.Flush(ctx)
+}
+
+func (p *proposalPublication) firstPage(ctx context.Context, e *evaluation, order string) (cache.View, error) {
+	from := warehouse.BallotSource{Ref: e.proposal.Ref}
+	var rows []warehouse.LatestBallot
+	var err error
+	if order == cache.ByTime {
+		rows, err = p.warehouse.BallotsByTime(ctx, from, nil, cache.ShortPage+1)
+	} else {
+		rows, err = p.warehouse.BallotsByPower(ctx, from, nil, cache.ShortPage+1)
+	}
+	if err != nil {
+		return cache.View{}, err
+	}
+	return cache.NewView(p.head(), fill.BallotRows(rows, fill.LabelsOf(e.result.choices)))
+}

@@ -1,0 +1,46 @@
+package publish
+
+import (
+	"context"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// writeLinks writes by which names proposals and topics refer to each other, where that
+// has changed. The topics that are concerned follow in the same publication.
+func (p *proposalPublication) writeLinks(
+	ctx context.Context, refs []record.RefHash, links []warehouse.ProposalLink,
+) error {
+	published, err := p.warehouse.ProposalLinks(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var changed []warehouse.ChangedLink
+	for _, link := range links {
+		if previous, known := published[link.Ref]; !known || !sameLink(previous, link) {
+			changed = append(changed, warehouse.ChangedLink{ProposalLink: link, Previous: previous})
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	p.relinked = true
+	return p.warehouse.WriteProposalLinks(ctx, changed, p.revision)
+}
+
+// link returns by which names topics and the proposal refer to each other.
+func (e *evaluation) link() warehouse.ProposalLink {
+	p := e.proposal
+	return warehouse.ProposalLink{
+		Ref: p.Ref, Key: e.key, Title: p.Title,
+		Names: governance.ProposalNames(p.Provider, p.SourceID, p.ExternalID, p.SourceURL),
+		Topic: governance.TopicLinked(p.DiscussionURL),
+	}
+}
+
+func sameLink(a, b warehouse.ProposalLink) bool {
+	return a.Key == b.Key && a.Title == b.Title && a.Topic == b.Topic && slices.Equal(a.Names, b.Names)
+}

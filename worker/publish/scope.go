@@ -1,0 +1,140 @@
+package publish
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Scope is what a publication covers: Everything or Changes.
+type Scope interface {
+	// load reads what to publish; lagging is Input.Lagging.
+	load(ctx context.Context, p *Publisher, lagging map[string]bool) (workload, error)
+}
+
+// workload is a scope with what the warehouse knows of it.
+type workload struct {
+	everything bool
+	// catalog is read after the records that name its sources, so that it has them all.
+	catalog   warehouse.Catalog
+	proposals []record.RefHash
+	// counterparts are the same proposals at other providers.
+	counterparts map[record.RefHash][]record.RefHash
+	// daos are published in addition to those of the proposals.
+	daos   map[string]bool
+	topics topicScope
+}
+
+// Everything covers all proposals, DAOs and topics of the warehouse.
+type Everything struct{}
+
+func (Everything) load(ctx context.Context, p *Publisher, _ map[string]bool) (work workload, err error) {
+	work = workload{everything: true, daos: map[string]bool{}}
+	if work.proposals, err = p.warehouse.AllProposals(ctx); err != nil {
+		return work, err
+	}
+	if work.topics.all, err = p.warehouse.AllTopics(ctx); err != nil {
+		return work, err
+	}
+	if work.counterparts, err = p.warehouse.Counterparts(ctx, nil); err != nil {
+		return work, err
+	}
+	if work.catalog, err = p.warehouse.Catalog(ctx); err != nil {
+		return work, err
+	}
+	for id := range work.catalog.DAOs {
+		work.daos[id] = true
+	}
+	return work, nil
+}
+
+// Changes covers what newly committed batches and the passing of time have changed.
+type Changes struct {
+	// Proposals and Sources are those that batches touch; proposals that are due by the
+	// clock are among the former.
+	Proposals map[record.RefHash]bool
+	Sources   map[record.SourceRef]bool
+	// AllForums adds the topics of every forum that differ from what is published of them,
+	// and all links that have changed since Since.
+	AllForums bool
+	// Since is the revision of the publication before.
+	Since uint64
+}
+
+func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool) (work workload, err error) {
+	work = workload{
+		daos:   map[string]bool{},
+		topics: topicScope{forums: map[string]bool{}, relinked: c.AllForums, since: c.Since},
+	}
+	maps.Copy(work.daos, lagging)
+	if work.catalog, err = p.warehouse.Catalog(ctx); err != nil {
+		return work, err
+	}
+	if c.AllForums {
+		for source := range work.catalog.Sources {
+			work.topics.addForum(source)
+		}
+	}
+	proposals := map[record.RefHash]bool{}
+	maps.Copy(proposals, c.Proposals)
+	for source := range c.Sources {
+		work.topics.addForum(source)
+		daoID := work.catalog.OwnerOf(source)
+		work.daos[daoID] = true
+		moved, err := p.warehouse.ProposalsMoved(ctx, source, daoID)
+		if err != nil {
+			return work, err
+		}
+		for _, ref := range moved {
+			proposals[ref] = true
+		}
+	}
+	if work.counterparts, err = addCounterparts(ctx, p.warehouse, proposals); err != nil {
+		return work, err
+	}
+	work.proposals = slices.SortedFunc(maps.Keys(proposals), func(a, b record.RefHash) int {
+		return slices.Compare(a[:], b[:])
+	})
+	return work, nil
+}
+
+// addCounterparts reads which of the proposals exist at another provider as well, and
+// adds those: each of a pair states the conflicts with the other. It repeats that until
+// nothing is added.
+func addCounterparts(
+	ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool,
+) (counterparts map[record.RefHash][]record.RefHash, err error) {
+	for known := 0; len(proposals) > known; {
+		known = len(proposals)
+		counterparts, err = from.Counterparts(ctx, slices.Collect(maps.Keys(proposals)))
+		if err != nil {
+			return nil, err
+		}
+		for ref := range counterparts {
+			proposals[ref] = true
+		}
+	}
+	return counterparts, nil
+}
+
+// topicScope is which topics a publication covers.
+type topicScope struct {
+	// all is set in a publication of everything, and then complete.
+	all []warehouse.TopicRef
+	// forums are the hosts whose topics are compared with what is published of them.
+	forums map[string]bool
+	// relinked adds the topics whose links to proposals have changed since a revision.
+	relinked bool
+	since    uint64
+}
+
+// addForum adds the forum of a source that is one.
+func (s *topicScope) addForum(source record.SourceRef) {
+	if source.Provider == governance.Discourse {
+		s.forums[source.ID] = true
+	}
+}

@@ -1,0 +1,155 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/warehouse"
+	"pnyx/worker/backoff"
+)
+
+const (
+	// copyInterval is the time between two checks for missing copies when no publication
+	// wakes MaintainSortedCopies.
+	copyInterval = 5 * time.Second
+	// dropInterval is the time between two checks for replaced copies. A replaced copy
+	// stays for readers that began on it: from one check to the next, and for minCopyAge
+	// since it was begun.
+	dropInterval = time.Minute
+	minCopyAge   = time.Minute
+)
+
+// MaintainSortedCopies builds the sorted copies of large proposals and DAOs that are
+// pending after a publication, one at a time, and drops replaced ones, until ctx ends. It
+// runs concurrently with Run. Errors are logged and retried.
+func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
+	var dropped time.Time
+	var current []warehouse.SortedCopy
+	for ctx.Err() == nil {
+		began := time.Now()
+		if err := p.buildSortedCopies(ctx); err != nil && ctx.Err() == nil {
+			p.errors.Inc()
+			p.logger.LogAttrs(ctx, slog.LevelError,
+				"building sorted copies failed, pages are sorted on request", slog.Any("error", err))
+			backoff.Wait(ctx, backoff.Jitter(backoff.Max))
+		}
+		if time.Since(dropped) > dropInterval {
+			dropped = time.Now()
+			var err error
+			if current, err = p.dropSortedCopies(ctx, current); err != nil && ctx.Err() == nil {
+				p.logger.LogAttrs(ctx, slog.LevelWarn, "dropping replaced sorted copies failed, retrying",
+					slog.Any("error", err))
+			}
+		}
+		// Pause as long as the work took: during an import, a copy is outdated again a
+		// moment later.
+		backoff.Wait(ctx, min(time.Since(began), backoff.Max))
+		timer := time.NewTimer(copyInterval)
+		select {
+		case <-ctx.Done():
+		case <-p.copiesPending:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// buildSortedCopies builds every copy that is missing or outdated. It builds none during a
+// publication of everything, as the copies would be outdated at its end.
+func (p *Publisher) buildSortedCopies(ctx context.Context) error {
+	if _, err := p.store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+		return nil
+	}
+	stale, err := p.warehouse.StaleSortedCopies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, sorted := range stale {
+		if err := p.buildSortedCopy(ctx, sorted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildSortedCopy builds a new generation of a copy, makes it the current one, and changes
+// the version of the pages that are read from it.
+func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.SortedCopy) error {
+	began := time.Now()
+	now, err := p.warehouse.Now(ctx)
+	if err != nil {
+		return err
+	}
+	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
+	if err := p.warehouse.BuildSortedCopy(ctx, sorted, generation); err != nil {
+		return err
+	}
+	matches, err := p.warehouse.MatchesPublished(ctx, sorted, generation)
+	if err != nil {
+		return err
+	}
+	if !matches {
+		// Most likely ballots have landed meanwhile. The copy stays pending, and is built
+		// again.
+		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject))
+		return nil
+	}
+	sorted.Generation = generation
+	if err := p.warehouse.SwitchSortedCopy(ctx, sorted); err != nil {
+		return err
+	}
+	written, err := p.setCopyVersion(ctx, sorted)
+	if err != nil {
+		return err
+	}
+	p.invalidate(ctx, written)
+	p.metrics.sortedCopies.WithLabelValues(string(sorted.Kind)).Observe(time.Since(began).Seconds())
+	p.logger.LogAttrs(ctx, slog.LevelDebug, "built a sorted copy",
+		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject),
+		slog.Uint64("votes", sorted.Votes), slog.Duration("took", time.Since(began)))
+	return nil
+}
+
+// setCopyVersion makes a copy the one that pages are read from, and returns what was
+// written for that.
+func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedCopy) (*cache.Writer, error) {
+	kind := cache.BallotPage
+	if sorted.Kind == warehouse.VoterCopy {
+		kind = cache.VoterPage
+	}
+	writer := p.store.NewWriter(sorted.Revision)
+	if err := writer.SetVersion(ctx, kind, sorted.Subject, sorted.Generation); err != nil {
+		return nil, err
+	}
+	if err := writer.Flush(ctx); err != nil {
+		return nil, fmt.Errorf("set the version of the sorted copy of %s: %w", sorted.Subject, err)
+	}
+	return writer, nil
+}
+
+// dropSortedCopies drops the copies that were replaced, except those in previous, which
+// were current at the last check, and returns the current ones. It writes all versions
+// again first: one that was not written at its time must not name a copy that is gone.
+func (p *Publisher) dropSortedCopies(
+	ctx context.Context, previous []warehouse.SortedCopy,
+) (current []warehouse.SortedCopy, err error) {
+	now, err := p.warehouse.Now(ctx)
+	if err != nil {
+		return previous, err
+	}
+	if current, err = p.warehouse.CurrentSortedCopies(ctx); err != nil {
+		return previous, err
+	}
+	for _, sorted := range current {
+		if _, err := p.setCopyVersion(ctx, sorted); err != nil {
+			return previous, err
+		}
+	}
+	kept := slices.Concat(previous, current)
+	return current, p.warehouse.DropOldSortedCopies(ctx, kept, now.Add(-minCopyAge))
+}

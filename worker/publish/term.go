@@ -1,0 +1,278 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+const (
+	// commitOverlap is how far back committed batches are read again: the warehouse stamps
+	// a batch before it becomes visible, so that one may appear after others that are
+	// later.
+	commitOverlap = time.Minute
+	// abandonedInterval is the time between two checks for batches whose import died.
+	abandonedInterval = 30 * time.Second
+)
+
+// leaderTerm is what a publisher remembers while it holds the lease. Any error ends the
+// term, and the next one starts from what Redis and the warehouse state.
+type leaderTerm struct {
+	publisher *Publisher
+	published cache.PublicationState
+	// began is when the current step checked for changes, by this machine's clock. Records
+	// that came since may be missing, however long the publication takes.
+	began time.Time
+	// processed holds the batches of the overlap that are published, with the time they
+	// were committed at. It is nil until the term has taken over a publication.
+	processed map[uuid.UUID]time.Time
+	// lagging holds the DAOs to be published again, as their proposals do not sum to their
+	// ballots yet. laggingDAOs states since when, for the metrics.
+	lagging     map[string]bool
+	laggingDAOs map[string]laggingDAO
+	// checkedAbandoned is the warehouse's time of the last check for abandoned batches.
+	checkedAbandoned time.Time
+	// voteCoverage is Result.VoteCoverage of the publication before.
+	voteCoverage map[string]governance.VoteCoverage
+	// checkedForums is set once every forum was compared with what is published of it: an
+	// earlier term, or an earlier version of the rules, may have left topics behind.
+	checkedForums bool
+}
+
+// step publishes what has changed, or everything when nothing is published.
+func (t *leaderTerm) step(ctx context.Context) error {
+	t.began = time.Now()
+	now, err := t.publisher.warehouse.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.commitAbandoned(ctx, now); err != nil {
+		return err
+	}
+	// Read before anything else is read or written, so that a failover during the step
+	// shows at the next one.
+	runIDs, err := t.publisher.store.ServerRunIDs(ctx)
+	if err != nil {
+		return err
+	}
+	published, err := t.publisher.store.PublicationState(ctx)
+	switch {
+	case errors.Is(err, cache.ErrMiss):
+		return t.publishAll(ctx, now, runIDs)
+	case err != nil:
+		return err
+	}
+	// If the warehouse's clock was set back, the next revision must still be later than
+	// the published one, or Redis refuses it.
+	t.published.Revision = max(t.published.Revision, published.Revision)
+	if published.ServerRunIDs != runIDs {
+		return t.republishAll(ctx, now, runIDs)
+	}
+	requested, err := t.publisher.store.RepublishRequested(ctx)
+	if err != nil {
+		return err
+	}
+	if requested {
+		return t.republishCorrupt(ctx, now, runIDs)
+	}
+	if t.processed == nil {
+		t.resumeFrom(published)
+	}
+	return t.publishChanges(ctx, now)
+}
+
+// resumeFrom continues from what another worker, or an earlier term, has published.
+func (t *leaderTerm) resumeFrom(published cache.PublicationState) {
+	t.published = published
+	t.processed = map[uuid.UUID]time.Time{}
+	t.lagging = map[string]bool{}
+	for _, daoID := range published.LaggingDAOs {
+		t.lagging[daoID] = true
+	}
+}
+
+// republishAll runs a full publication after Redis failed over or restarted: the new
+// primary may lack the last writes or hold deleted keys. Existing views stay readable.
+// Within a term it ends the term instead, because all that runs concurrently with
+// publication has to start over as well; the next term publishes.
+func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs string) error {
+	if t.processed != nil {
+		return ErrFailedOver
+	}
+	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
+		"publishing everything again: Redis failed over or restarted and may have lost the last writes")
+	if err := t.publisher.store.RequirePaymentRestore(ctx); err != nil {
+		return err
+	}
+	return t.publishAll(ctx, now, runIDs)
+}
+
+// republishCorrupt runs a full publication because a node found a view that it cannot
+// decode.
+func (t *leaderTerm) republishCorrupt(ctx context.Context, now time.Time, runIDs string) error {
+	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: a view does not decode")
+	if err := t.publishAll(ctx, now, runIDs); err != nil {
+		return err
+	}
+	return t.publisher.store.CompleteRepublish(ctx)
+}
+
+// commitAbandoned commits the batches of imports that died, from time to time.
+func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
+	if now.Sub(t.checkedAbandoned) < abandonedInterval {
+		return nil
+	}
+	t.checkedAbandoned = now
+	return t.publisher.warehouse.CommitAbandoned(ctx)
+}
+
+// publishAll publishes everything in the warehouse to the Redis servers with runIDs.
+func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
+	ctx, span := t.publisher.tracer.Begin(ctx, "publish everything", trace.SpanKindInternal)
+	defer span.End()
+	key, err := t.publisher.warehouse.SigningKey(ctx, "cursor")
+	if err != nil {
+		return err
+	}
+	// Taken before the first write. Redis accepts the publication at its end only if the
+	// token is still there, so that one which was flushed meanwhile does not count as
+	// complete.
+	token, err := t.publisher.lease.BeginFullPublication(ctx)
+	if err != nil {
+		return err
+	}
+	// Read before the records, so that every batch listed here is in what is read next.
+	batches, err := t.publisher.warehouse.CommittedBatches(ctx, now.Add(-commitOverlap))
+	if err != nil {
+		return err
+	}
+	in := Input{Revision: t.nextRevision(now), At: now, Scope: Everything{}}
+	result, err := t.publisher.Publish(ctx, in)
+	if err != nil {
+		return fmt.Errorf("publish everything: %w", err)
+	}
+	t.resumeFrom(cache.PublicationState{CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs})
+	t.markProcessed(batches)
+	t.publisher.logger.LogAttrs(ctx, slog.LevelInfo, "published everything", result.attrs(in.Revision)...)
+	return t.commit(ctx, in, result, token)
+}
+
+// publishChanges publishes what committed batches and the passing of time have changed.
+func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
+	batches, err := t.unprocessed(ctx, now)
+	if err != nil {
+		return err
+	}
+	due, err := t.publisher.warehouse.ProposalsDue(ctx, now)
+	if err != nil {
+		return err
+	}
+	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && t.checkedForums {
+		return t.heartbeat(ctx, now, "")
+	}
+	ctx, span := t.publisher.tracer.Begin(ctx, "publish changes", trace.SpanKindInternal)
+	defer span.End()
+	changed := warehouse.NewChangeSet()
+	for _, ref := range due {
+		changed.Proposals[ref] = true
+	}
+	var committedAt time.Time
+	for _, batch := range batches {
+		if committedAt.IsZero() || batch.CommittedAt.Before(committedAt) {
+			committedAt = batch.CommittedAt
+		}
+		maps.Copy(changed.Proposals, batch.Changes.Proposals)
+		maps.Copy(changed.Sources, batch.Changes.Sources)
+	}
+	in := Input{
+		Revision: t.nextRevision(now), At: now, CommittedAt: committedAt,
+		Scope: Changes{
+			Proposals: changed.Proposals, Sources: changed.Sources,
+			AllForums: !t.checkedForums, Since: t.published.Revision,
+		},
+		Lagging: t.lagging, VoteCoverage: t.voteCoverage,
+	}
+	result, err := t.publisher.Publish(ctx, in)
+	if err != nil {
+		return fmt.Errorf("publish %d batches: %w", len(batches), err)
+	}
+	t.markProcessed(batches)
+	t.publisher.logger.LogAttrs(ctx, slog.LevelInfo, "published changes",
+		append(result.attrs(in.Revision), slog.Int("batches", len(batches)))...)
+	return t.commit(ctx, in, result, "")
+}
+
+// markProcessed notes that batches are published.
+func (t *leaderTerm) markProcessed(batches []warehouse.CommittedBatch) {
+	for _, batch := range batches {
+		t.processed[batch.ID] = batch.CommittedAt
+	}
+}
+
+// unprocessed returns the committed batches that are not published yet. If the
+// warehouse's clock was set back, batches are committed before the time up to which
+// everything is published; the smaller of the two times finds them.
+func (t *leaderTerm) unprocessed(ctx context.Context, now time.Time) ([]warehouse.CommittedBatch, error) {
+	since := time.UnixMicro(min(t.published.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
+	batches, err := t.publisher.warehouse.CommittedBatches(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(t.processed, func(_ uuid.UUID, committedAt time.Time) bool {
+		return committedAt.Before(since)
+	})
+	return slices.DeleteFunc(batches, func(b warehouse.CommittedBatch) bool {
+		_, processed := t.processed[b.ID]
+		return processed
+	}), nil
+}
+
+// commit makes a publication the current one. token is as in heartbeat.
+func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token string) error {
+	t.updateLagging(in, result)
+	t.published.Revision = in.Revision
+	t.published.LaggingDAOs = slices.Sorted(maps.Keys(result.Lagging))
+	t.voteCoverage = result.VoteCoverage
+	t.checkedForums = true
+	t.publisher.metrics.observe(in, result)
+	if err := t.heartbeat(ctx, in.At, token); err != nil {
+		return err
+	}
+	// After the heartbeat: the sorted copies check that everything is published.
+	select {
+	case t.publisher.copiesPending <- struct{}{}:
+	default:
+	}
+	t.publisher.onPublish()
+	t.publisher.invalidate(ctx, result.Written)
+	return nil
+}
+
+// heartbeat tells API nodes that everything committed by now is published. token is that
+// of cache.BeginFullPublication after a publication of everything, and empty otherwise.
+func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string) error {
+	t.published.CommittedThrough = now.UnixMicro()
+	t.published.HeartbeatAt = governance.TimestampOf(t.began)
+	if err := t.publisher.lease.SetPublicationState(ctx, t.published, token); err != nil {
+		return err
+	}
+	t.publisher.metrics.heartbeat(now, t.laggingDAOs)
+	return nil
+}
+
+// nextRevision is later than all revisions before, and follows the warehouse's clock, so
+// that the revisions of two workers are in the order in which they read.
+func (t *leaderTerm) nextRevision(now time.Time) uint64 {
+	return max(uint64(now.UnixMicro()), t.published.Revision+1)
+}

@@ -1,0 +1,114 @@
+package publish
+
+import (
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+)
+
+// topicEvaluation is everything that is worked out for one topic.
+type topicEvaluation struct {
+	topic    warehouse.Topic
+	identity governance.Identity
+	post     governance.Post
+	// name is the one that links to the topic have.
+	name    string
+	related []governance.RelatedProposal
+	score   int
+	// relevant says whether the topic is about governance.
+	relevant bool
+}
+
+// evaluateTopic works out a topic, but for what follows from its links. The HTML of
+// the post is let go of.
+func evaluateTopic(topic warehouse.Topic, forum warehouse.Forum) topicEvaluation {
+	e := topicEvaluation{
+		topic:    topic,
+		identity: forum.TopicIdentity(topic.ExternalID),
+		post:     governance.ReadPost(topic.BodyHTML),
+		name:     governance.TopicName(topic.Host, topic.ExternalID),
+	}
+	e.topic.BodyHTML = ""
+	return e
+}
+
+// link adds the proposals that the topic is linked to, which come in order.
+func (e *topicEvaluation) link(proposals []warehouse.ProposalLink) {
+	e.related = []governance.RelatedProposal{}
+	for _, proposal := range proposals {
+		linked := slices.ContainsFunc(proposal.Names, func(name string) bool {
+			_, found := slices.BinarySearch(e.post.Links, name)
+			return found
+		})
+		if linked || proposal.Topic == e.name {
+			e.related = append(e.related, governance.RelatedProposal{
+				ProposalKey: proposal.Key, Title: governance.OptionalText(proposal.Title),
+			})
+		}
+	}
+	e.score, e.relevant = rules.TopicRelevance(rules.TopicFacts{
+		Title: e.topic.Title, Category: e.topic.Category, Tags: e.topic.Tags, Body: e.post.Text,
+		Replies: e.replies(), Proposals: len(e.related),
+	})
+}
+
+// replies counts the posts after the first.
+func (e *topicEvaluation) replies() uint64 {
+	return max(e.topic.Posts, 1) - 1
+}
+
+// row is the topic in a list.
+func (e *topicEvaluation) row() governance.ForumTopic {
+	return governance.ForumTopic{
+		TopicKey: e.identity.TopicKey(), Identity: e.identity,
+		Title: e.topic.Title, Summary: governance.OptionalText(e.post.Summary), URL: e.topic.URL(),
+		Author: governance.OptionalText(e.topic.Author), Category: governance.OptionalText(e.topic.Category), Tags: e.tags(),
+		RelevanceScore: e.score,
+		Replies:        governance.CountOf(e.replies()), Posts: governance.CountOf(e.topic.Posts),
+		Likes: governance.CountOf(e.topic.Likes), Views: governance.CountOf(e.topic.Views),
+		CreatedAt: e.topic.CreatedAt, UpdatedAt: e.topic.UpdatedAt,
+	}
+}
+
+func (e *topicEvaluation) detail() governance.ForumTopicDetail {
+	row := e.row()
+	return governance.ForumTopicDetail{
+		TopicKey: row.TopicKey, Identity: row.Identity, Title: row.Title, Summary: row.Summary, URL: row.URL,
+		Author: row.Author, Category: row.Category, Tags: row.Tags, RelevanceScore: row.RelevanceScore,
+		Replies: row.Replies, Posts: row.Posts, Likes: row.Likes, Views: row.Views,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		BodyText: governance.OptionalText(e.post.Text), Participants: e.participants(), LastPostAt: e.topic.LastPostAt,
+		RelatedProposals: e.related,
+	}
+}
+
+// participants is what upstream says, or one where there is one post.
+func (e *topicEvaluation) participants() *governance.Decimal {
+	count := e.topic.Participants
+	if count == nil && e.topic.Posts == 1 {
+		count = &e.topic.Posts
+	}
+	if count == nil {
+		return nil
+	}
+	number := governance.CountOf(*count)
+	return &number
+}
+
+func (e *topicEvaluation) tags() []string {
+	if e.topic.Tags == nil {
+		return []string{}
+	}
+	return e.topic.Tags
+}
+
+func (e *topicEvaluation) state(revision uint64) warehouse.TopicState {
+	return warehouse.TopicState{
+		TopicRef: e.topic.Ref(), Row: e.row(), Related: e.relevant, Visible: e.topic.Visible,
+		Replies: e.replies(), Posts: e.topic.Posts, Likes: e.topic.Likes, Views: e.topic.Views,
+		Name: e.name, Links: e.post.Links,
+		TopicVersion: e.topic.Version, RulesVersion: topicRulesVersion, Revision: revision,
+	}
+}
