@@ -46,7 +46,7 @@ type TimePosition struct {
 	Voter   string
 }
 
-// unknownTime stands for an unknown time in ordered_ballots, before any that is known.
+// unknownTime stands for an unknown time in sorted_ballots, before any that is known.
 var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // unknownTimeSQL is unknownTime in SQL, where bindUnknownTime is among the parameters.
@@ -82,7 +82,7 @@ func (w *Warehouse) BallotsByTime(
 
 // ballotOrder is what ballots are sorted by before they are by voter, both descending.
 type ballotOrder struct {
-	// column is that of ordered_ballots and sorted_ballots, place the same in the table.
+	// column is that of sorted_ballots and ballot_page_all, place the same in the table.
 	column, place string
 	// value is the expression for the bound parameter {value}, and text the one that
 	// writes a place as its text.
@@ -130,7 +130,7 @@ func (w *Warehouse) ballotRange(
 ) ([]LatestBallot, error) {
 	from, settings := "("+sqlText("ballot_page_all")+")", ""
 	if at.Generation != 0 {
-		from, condition, settings = "ordered_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
+		from, condition, settings = "sorted_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
 	return w.selectBallots(ctx, fmt.Sprintf(sqlText("ballot_page"), from, condition, order.column)+settings, at, limit, args...)
 }

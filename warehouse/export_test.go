@@ -1,7 +1,39 @@
 package warehouse
 
-// MergedTotals counts without picking.
+import (
+	"context"
+	"io/fs"
+)
+
+// MergedTotals computes vote totals from the merged table.
 var MergedTotals = (*Warehouse).mergedTotals
 
-// MergedRankings reads rankings without picking.
+// MergedRankings reads rankings from the merged table.
 var MergedRankings = (*Warehouse).mergedRankings
+
+// MigrateWith runs at most limit statements of files, in place of the migrations of this
+// version, on every node.
+func MigrateWith(ctx context.Context, o Options, files fs.FS, limit int) error {
+	options, err := connectOptions(o)
+	if err != nil {
+		return err
+	}
+	w := &Warehouse{options: options, cluster: o.Cluster, logger: o.Logger}
+	statements, err := migrations(files)
+	if err != nil {
+		return err
+	}
+	nodes, err := w.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if err := w.migrateNode(ctx, node, statements[:min(limit, len(statements))], ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MigrationFiles are the migrations of this version.
+var MigrationFiles fs.FS = migrationFiles

@@ -38,8 +38,8 @@ type ProposalSize struct {
 // PendingFeedProposals returns the proposals that were published since the
 // chronicle last looked at them, or that it looked at by another edition of the
 // rules, those with the fewest ballots first.
-func (w *Warehouse) PendingFeedProposals(ctx context.Context, edition uint64) ([]ProposalSize, error) {
-	rows, err := w.conn.Query(ctx, sqlText("feed_pending_proposals"), clickhouse.Named("edition", edition))
+func (w *Warehouse) PendingFeedProposals(ctx context.Context, rulesVersion uint64) ([]ProposalSize, error) {
+	rows, err := w.conn.Query(ctx, sqlText("feed_pending_proposals"), clickhouse.Named("rules_version", rulesVersion))
 	return collect(rows, err, "list proposals to chronicle", scanProposalSize)
 }
 
@@ -231,7 +231,7 @@ type FeedTopic struct {
 
 // PendingFeedTopics returns topics that were imported, or moved to another DAO,
 // since the chronicle last looked at them. Forums of no DAO are passed over.
-func (w *Warehouse) PendingFeedTopics(ctx context.Context, edition uint64, owners map[string]string) ([]FeedTopic, error) {
+func (w *Warehouse) PendingFeedTopics(ctx context.Context, rulesVersion uint64, owners map[string]string) ([]FeedTopic, error) {
 	forums, err := ext.NewTable("forum_owners", ext.Column("host", "String"), ext.Column("dao_id", "String"))
 	if err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func (w *Warehouse) PendingFeedTopics(ctx context.Context, edition uint64, owner
 		}
 	}
 	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(forums)),
-		sqlText("feed_pending_topics"), clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+		sqlText("feed_pending_topics"), clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	return collect(rows, err, "list topics to chronicle", func(rows scanner) (t FeedTopic, err error) {
 		var item string
 		var created, updated *time.Time
@@ -263,9 +263,9 @@ type RecordedEvent struct {
 }
 
 // PendingFeedEvents returns imported events that the chronicle does not hold yet.
-func (w *Warehouse) PendingFeedEvents(ctx context.Context, edition uint64) ([]RecordedEvent, error) {
+func (w *Warehouse) PendingFeedEvents(ctx context.Context, rulesVersion uint64) ([]RecordedEvent, error) {
 	rows, err := w.conn.Query(ctx, sqlText("feed_pending_events"),
-		clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	return collect(rows, err, "list events to chronicle", func(rows scanner) (i RecordedEvent, err error) {
 		var item, provider, externalID string
 		var at, discovered time.Time
@@ -285,9 +285,9 @@ type RecordedSignal struct {
 }
 
 // PendingFeedSignals returns curated signals that the chronicle does not hold yet.
-func (w *Warehouse) PendingFeedSignals(ctx context.Context, edition uint64) ([]RecordedSignal, error) {
+func (w *Warehouse) PendingFeedSignals(ctx context.Context, rulesVersion uint64) ([]RecordedSignal, error) {
 	rows, err := w.conn.Query(ctx, sqlText("feed_pending_signals"),
-		clickhouse.Named("edition", edition), clickhouse.Named("limit", feedBatchSize))
+		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	return collect(rows, err, "list signals to chronicle", func(rows scanner) (i RecordedSignal, err error) {
 		var item, provider, externalID string
 		var detected time.Time

@@ -8,7 +8,7 @@ FROM
         toString(dao_id) AS dao_id,
         1 AS has_events,
         0 AS has_signals
-    FROM chronicle_events
+    FROM feed_events
     WHERE basis IN ('eventTime', 'discoveredTime')
         AND at > fromUnixTimestamp64Milli({after:Int64}, 'UTC')
         AND at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
@@ -19,7 +19,7 @@ FROM
         toString(dao_id),
         0,
         1
-    FROM chronicle_signals
+    FROM feed_signals
     WHERE detected_at > fromUnixTimestamp64Milli({after:Int64}, 'UTC')
         AND detected_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')
 )

@@ -10,7 +10,7 @@ SELECT
     title,
     url,
     importance
-FROM chronicle_events FINAL
+FROM feed_events FINAL
 WHERE basis = {basis:String}
     AND at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
     AND at <= fromUnixTimestamp64Milli({last:Int64}, 'UTC')

@@ -21,7 +21,7 @@ SELECT
     detected_at,
     deadline_at,
     evidence
-FROM chronicle_signals FINAL
+FROM feed_signals FINAL
 WHERE detected_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
     AND detected_at <= fromUnixTimestamp64Milli({last:Int64}, 'UTC')
     AND ({dao:String} = '' OR dao_id = {dao:String})

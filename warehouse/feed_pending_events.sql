@@ -18,10 +18,10 @@ GLOBAL LEFT JOIN
 (
     SELECT
         item,
-        edition,
+        rules_version,
         revision
-    FROM chronicle_items FINAL
+    FROM feed_progress FINAL
 ) AS done ON sipHash128('event', event.event_id) = done.item
-WHERE done.revision < event.version OR done.edition != {edition:UInt64}
+WHERE done.revision < event.version OR done.rules_version != {rules_version:UInt64}
 ORDER BY event.event_id
 LIMIT {limit:UInt64}

@@ -13,11 +13,11 @@ GLOBAL LEFT JOIN
 (
     SELECT
         item,
-        edition,
+        rules_version,
         revision
-    FROM chronicle_items FINAL
+    FROM feed_progress FINAL
 ) AS done ON state.proposal_ref = done.item
-WHERE done.revision < state.revision OR done.edition != {edition:UInt64}
+WHERE done.revision < state.revision OR done.rules_version != {rules_version:UInt64}
 ORDER BY
     state.votes,
     state.proposal_ref

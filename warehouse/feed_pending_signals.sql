@@ -21,10 +21,10 @@ GLOBAL LEFT JOIN
 (
     SELECT
         item,
-        edition,
+        rules_version,
         revision
-    FROM chronicle_items FINAL
+    FROM feed_progress FINAL
 ) AS done ON sipHash128('signal', signal.signal_id) = done.item
-WHERE done.revision < signal.version OR done.edition != {edition:UInt64}
+WHERE done.revision < signal.version OR done.rules_version != {rules_version:UInt64}
 ORDER BY signal.signal_id
 LIMIT {limit:UInt64}

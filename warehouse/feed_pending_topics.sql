@@ -18,11 +18,11 @@ GLOBAL LEFT JOIN
     SELECT
         item,
         dao_id,
-        edition,
+        rules_version,
         revision
-    FROM chronicle_items FINAL
+    FROM feed_progress FINAL
 ) AS done ON sipHash128('topic', topic.host, topic.external_id) = done.item
-WHERE done.revision < topic.version OR done.dao_id != owner.dao_id OR done.edition != {edition:UInt64}
+WHERE done.revision < topic.version OR done.dao_id != owner.dao_id OR done.rules_version != {rules_version:UInt64}
 ORDER BY
     topic.host,
     topic.external_id

@@ -236,17 +236,17 @@ func (d feedDiff) removed() []StoredFeedRow {
 
 // WriteFeedProgress notes up to where the chronicle has caught up, by an edition of
 // the rules.
-func (w *Warehouse) WriteFeedProgress(ctx context.Context, edition uint64, items []FeedProgress) error {
+func (w *Warehouse) WriteFeedProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
 	if len(items) == 0 {
 		return nil
 	}
-	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO chronicle_items (item, dao_id, edition, revision)")
+	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO feed_progress (item, dao_id, rules_version, revision)")
 	if err != nil {
 		return fmt.Errorf("note %d items: %w", len(items), err)
 	}
 	defer insert.Close()
 	for _, item := range items {
-		if err := insert.Append(string(item.Item[:]), item.DAOID, edition, item.Revision); err != nil {
+		if err := insert.Append(string(item.Item[:]), item.DAOID, rulesVersion, item.Revision); err != nil {
 			return fmt.Errorf("note %d items: %w", len(items), err)
 		}
 	}

@@ -19,7 +19,7 @@ FROM
         proposal_ref,
         fingerprint,
         gone
-    FROM chronicle_events
+    FROM feed_events
     WHERE item IN (SELECT proposal_ref FROM wanted_proposals)
     ORDER BY
         item,

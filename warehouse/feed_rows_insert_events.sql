@@ -1,4 +1,4 @@
-INSERT INTO chronicle_events
+INSERT INTO feed_events
 (
     basis,
     at,

@@ -1,4 +1,4 @@
-INSERT INTO chronicle_signals
+INSERT INTO feed_signals
 (
     detected_at,
     signal_id,

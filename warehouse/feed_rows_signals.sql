@@ -15,7 +15,7 @@ FROM
         proposal_ref,
         fingerprint,
         gone
-    FROM chronicle_signals
+    FROM feed_signals
     WHERE item IN (SELECT proposal_ref FROM wanted_proposals)
     ORDER BY
         item,

@@ -5,7 +5,7 @@ INSERT INTO proposal_links
     title,
     names,
     topic,
-    touched_names,
-    touched_topics,
+    changed_names,
+    changed_topics,
     revision
 )

@@ -96,7 +96,7 @@ func (w *Warehouse) MatchesPublished(ctx context.Context, o SortedCopy, generati
 
 // SwitchSortedCopy makes a generation the current one.
 func (w *Warehouse) SwitchSortedCopy(ctx context.Context, o SortedCopy) error {
-	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO orders (kind, subject, generation, revision)")
+	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO sorted_copies (kind, subject, generation, revision)")
 	if err != nil {
 		return fmt.Errorf("switch the order of %s: %w", o.Subject, err)
 	}
@@ -166,7 +166,7 @@ func (w *Warehouse) dropOldSortedCopies(ctx context.Context, node []string, curr
 		return err
 	}
 	for _, o := range old {
-		if err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DROP PARTITION %d", quoted(o.Table), o.Generation)); err != nil {
+		if err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DROP PARTITION %d", quoteIdentifier(o.Table), o.Generation)); err != nil {
 			return err
 		}
 	}

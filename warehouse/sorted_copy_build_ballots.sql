@@ -1,5 +1,5 @@
 -- On one thread: nobody waits for it.
-INSERT INTO ordered_ballots (generation, voter, vote_id, choice_key, raw_choice, power, voted_at, tx_hash)
+INSERT INTO sorted_ballots (generation, voter, vote_id, choice_key, raw_choice, power, voted_at, tx_hash)
 SELECT
     {generation:UInt64},
     voter,

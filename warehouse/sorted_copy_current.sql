@@ -3,7 +3,7 @@ SELECT
     subject,
     generation,
     revision
-FROM orders FINAL
+FROM sorted_copies FINAL
 ORDER BY
     kind,
     subject

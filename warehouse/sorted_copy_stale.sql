@@ -34,10 +34,10 @@ GLOBAL LEFT JOIN
         toString(kind) AS kind,
         subject,
         generation,
-        revision AS ordered_revision
-    FROM orders FINAL
-) AS orders USING (kind, subject)
-WHERE ordered_revision < revision
+        revision AS copy_revision
+    FROM sorted_copies FINAL
+) AS copies USING (kind, subject)
+WHERE copy_revision < revision
 ORDER BY
     votes,
     subject

@@ -59,7 +59,7 @@ func (w *World) generation(ctx context.Context, key string) (generation uint64, 
 	if err != nil {
 		return 0, err
 	}
-	err = conn.QueryRow(ctx, "SELECT max(generation) FROM orders WHERE kind = 'ballots' AND subject = $1", key).Scan(&generation)
+	err = conn.QueryRow(ctx, "SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = $1", key).Scan(&generation)
 	if err != nil {
 		return 0, fmt.Errorf("find the copy of %s: %w", key, err)
 	}

@@ -176,7 +176,7 @@ func (k *walk) statement(ctx context.Context, t turn) error {
 		}
 	}
 	rows, err := k.world.conn.Query(ctx, fmt.Sprintf(`SELECT voter, vote_id, choice_key, raw_choice, toString(power), voted_at, tx_hash
-		FROM ordered_ballots WHERE generation = {generation:UInt64} AND %[1]s < %[2]s ORDER BY %[1]s DESC, voter DESC LIMIT %[3]d`,
+		FROM sorted_ballots WHERE generation = {generation:UInt64} AND %[1]s < %[2]s ORDER BY %[1]s DESC, voter DESC LIMIT %[3]d`,
 		column, value, rowsAPage+1), clickhouse.Named("generation", k.generation), clickhouse.Named("value", text))
 	if err != nil {
 		return fmt.Errorf("the bare statement: %w", err)

@@ -321,7 +321,7 @@ FROM
     UNION ALL
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
-LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
+LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
 	env.Within(s.tb, readyWithin, func() error {
 		out, err := s.world.try(s.environ, "sql", "--format", "csv", behind)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {

@@ -135,7 +135,7 @@ FROM
     UNION ALL
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
-LEFT JOIN (SELECT item, revision FROM chronicle_items FINAL) AS done ON item.item = done.item`
+LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
 	Until(p.TB, func() error {
 		if items := p.Column(pending); items[0] != "0" {
 			return fmt.Errorf("%s items are pending", items[0])

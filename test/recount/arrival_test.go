@@ -174,8 +174,8 @@ func (l *large) copied() {
 	l.TB.Helper()
 	env.Until(l.TB, func() error {
 		want := l.Column("SELECT toString(votes) FROM proposal_states FINAL WHERE proposal_key = ?", l.key)
-		got := l.Column(`SELECT toString(count()) FROM ordered_ballots WHERE generation =
-			(SELECT max(generation) FROM orders WHERE kind = 'ballots' AND subject = ?)`, l.key)
+		got := l.Column(`SELECT toString(count()) FROM sorted_ballots WHERE generation =
+			(SELECT max(generation) FROM sorted_copies WHERE kind = 'ballots' AND subject = ?)`, l.key)
 		if diff := cmp.Diff(want, got); diff != "" {
 			return fmt.Errorf("ballots in the copy (-want +got):\n%s", diff)
 		}

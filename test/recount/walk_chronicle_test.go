@@ -466,9 +466,9 @@ func byDeadline(a, b signalRow) int {
 func (r *recounted) checkNothingChanges(t *testing.T, dir string) {
 	t.Helper()
 	const stored = `
-SELECT toString((count(), sum(cityHash64(*)))) FROM chronicle_events FINAL
+SELECT toString((count(), sum(cityHash64(*)))) FROM feed_events FINAL
 UNION ALL
-SELECT toString((count(), sum(cityHash64(*)))) FROM chronicle_signals FINAL`
+SELECT toString((count(), sum(cityHash64(*)))) FROM feed_signals FINAL`
 	before := slices.Sorted(slices.Values(r.Column(stored)))
 	r.Import(dir)
 	r.AwaitPublished()

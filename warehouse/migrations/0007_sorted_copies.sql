@@ -1,12 +1,13 @@
--- Copies of what large proposals and DAOs are asked for, in the orders in which
--- they are asked for it, so that any page at any depth reads a few granules. Each
--- build of a copy is a generation, and a partition: readers go by the generation
--- that orders names, so a build shows all at once or not at all, and the one before
--- is dropped without a trace. A page has 500 rows at the most: granules are no longer
--- than it takes to find them.
+-- Sorted copies of large proposals and DAOs: a page at any depth reads a few granules.
+-- Each build of a copy is a generation and a partition. Readers use the generation that
+-- sorted_copies names, so a build becomes visible as a whole, and dropping the previous
+-- partition leaves nothing behind. Pages have at most 500 rows, hence small granules.
 
 -- shard by: generation
-CREATE TABLE IF NOT EXISTS ordered_ballots
+RENAME TABLE IF EXISTS ordered_ballots TO sorted_ballots;
+
+-- shard by: generation
+CREATE TABLE IF NOT EXISTS sorted_ballots
 (
     generation UInt64,
     voter      String,
@@ -14,7 +15,7 @@ CREATE TABLE IF NOT EXISTS ordered_ballots
     choice_key LowCardinality(String),
     raw_choice String,
     power      Decimal(76, 18),
-    -- 1900-01-01 where no time is known: before any that is.
+    -- 1900-01-01 for an unknown time, which sorts it before every known one.
     voted_at   DateTime64(3, 'UTC'),
     tx_hash    String,
     PROJECTION by_time
@@ -35,7 +36,7 @@ SETTINGS index_granularity = 1024;
 CREATE TABLE IF NOT EXISTS ranked_voters
 (
     generation UInt64,
-    -- The total power, negative: the highest first, equal ones by voter.
+    -- The negated total power: ascending order puts the highest power first.
     descending Decimal(76, 18),
     voter      String,
     rank       UInt64,
@@ -46,15 +47,18 @@ PARTITION BY generation
 ORDER BY (generation, descending, voter)
 SETTINGS index_granularity = 1024;
 
--- Which generation is the current one of each copy: kind is "ballots" with the
--- proposal's key as subject, or "voters" with the DAO's id.
 -- shard by: cityHash64(subject)
-CREATE TABLE IF NOT EXISTS orders
+RENAME TABLE IF EXISTS orders TO sorted_copies;
+
+-- The current generation of each copy. kind is "ballots" with a proposal key as subject,
+-- or "voters" with a DAO id.
+-- shard by: cityHash64(subject)
+CREATE TABLE IF NOT EXISTS sorted_copies
 (
     kind       LowCardinality(String),
     subject    String,
     generation UInt64,
-    -- The publication whose numbers it agrees with.
+    -- The publication whose numbers the copy matches.
     revision   UInt64
 )
 ENGINE = ReplacingMergeTree(generation)

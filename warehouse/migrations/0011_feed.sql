@@ -1,24 +1,32 @@
--- The chronicle: events and signals as they are served, worked out from everything
--- else. Rows are replaced by later revisions; gone ones are those that follow no
--- longer.
+-- The feed: events and signals as the API serves them, derived from all other records.
+-- A later revision replaces a row; gone marks rows that no longer follow from any record.
 
--- Up to where the chronicle has caught up with each item: a proposal (the revision
--- of its state), a topic, an imported event or signal (the version of its record);
--- and by which edition of the rules.
 -- shard by: cityHash64(item)
-CREATE TABLE IF NOT EXISTS chronicle_items
+RENAME TABLE IF EXISTS chronicle_items TO feed_progress;
+
+-- The revision up to which the feed includes each item, and the rules version it was
+-- derived with. An item is a proposal (revision of its state), a topic, a recorded event
+-- or a recorded signal (version of its record).
+-- shard by: cityHash64(item)
+CREATE TABLE IF NOT EXISTS feed_progress
 (
-    item     FixedString(16),
-    dao_id   String,
-    edition  UInt64,
-    revision UInt64
+    item          FixedString(16),
+    dao_id        String,
+    rules_version UInt64,
+    revision      UInt64
 )
 ENGINE = ReplacingMergeTree(revision)
 ORDER BY item;
 
--- Each event stands here twice, once by each time that lists go by.
+-- shard by: cityHash64(item)
+ALTER TABLE feed_progress RENAME COLUMN IF EXISTS edition TO rules_version;
+
 -- shard by: cityHash64(event_id)
-CREATE TABLE IF NOT EXISTS chronicle_events
+RENAME TABLE IF EXISTS chronicle_events TO feed_events;
+
+-- Each event has two rows: one by event time, one by discovery time. Lists use either.
+-- shard by: cityHash64(event_id)
+CREATE TABLE IF NOT EXISTS feed_events
 (
     basis         LowCardinality(String),
     at            DateTime64(3, 'UTC'),
@@ -30,7 +38,7 @@ CREATE TABLE IF NOT EXISTS chronicle_events
     confidence    LowCardinality(String),
     dao_id        LowCardinality(String),
     item_type     LowCardinality(String),
-    -- The proposal that an imported event is about; zeros for none.
+    -- The proposal that a recorded event refers to; zeros for none.
     proposal_ref  FixedString(16),
     proposal_key  String,
     title         String,
@@ -60,7 +68,10 @@ ORDER BY (basis, at, event_id)
 SETTINGS deduplicate_merge_projection_mode = 'rebuild';
 
 -- shard by: cityHash64(signal_id)
-CREATE TABLE IF NOT EXISTS chronicle_signals
+RENAME TABLE IF EXISTS chronicle_signals TO feed_signals;
+
+-- shard by: cityHash64(signal_id)
+CREATE TABLE IF NOT EXISTS feed_signals
 (
     detected_at   DateTime64(3, 'UTC'),
     signal_id     String,

@@ -1,0 +1,121 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// localSuffix ends the name of the table on one shard; the distributed table has the
+// name without it.
+const localSuffix = "_local"
+
+// storageClause matches an ALTER of how a shard stores its rows. A distributed table
+// stores none and rejects such a statement.
+var storageClause = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
+
+// shardStatements returns the statements that a node of the cluster runs for s: one for
+// the local table of the shard and, where it applies, one for the distributed table. A
+// single server runs s itself.
+func (w *Warehouse) shardStatements(s statement) []string {
+	if s.shardBy == "" || w.cluster == "" {
+		return []string{s.text}
+	}
+	name := tableStatement.FindStringSubmatchIndex(s.text)
+	local := s.text[:name[5]] + localSuffix + s.text[name[5]:]
+	switch kind, _, _ := strings.Cut(s.text, " "); {
+	case kind == "RENAME":
+		// A distributed table names the local one and cannot be renamed with it. It holds
+		// no rows: the CREATE after this statement makes it under the new name.
+		return []string{local + localSuffix, "DROP TABLE IF EXISTS " + s.table}
+	case kind == "ALTER" && storageClause.MatchString(s.text):
+		return []string{local}
+	case kind == "ALTER":
+		return []string{local, s.text}
+	}
+	return []string{local, fmt.Sprintf(
+		"CREATE TABLE IF NOT EXISTS %s AS %s%s ENGINE = Distributed(%s, %s, %s, %s)",
+		s.table, s.table, localSuffix, quoteIdentifier(w.cluster),
+		quoteIdentifier(w.options.Auth.Database), s.table+localSuffix, s.shardBy)}
+}
+
+// nodes returns the addresses of the server, or of every node of the cluster.
+func (w *Warehouse) nodes(ctx context.Context) ([][]string, error) {
+	if w.cluster == "" {
+		return [][]string{w.options.Addr}, nil
+	}
+	return w.clusterNodes(ctx)
+}
+
+// clusterNodes returns the address of every replica of every shard.
+func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
+	conn, err := w.connect(ctx, w.options.Addr, "")
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	var nodes []struct {
+		Host string `ch:"host_name"`
+		Port uint16 `ch:"port"`
+	}
+	err = conn.Select(ctx, &nodes, sqlText("cluster_nodes"), clickhouse.Named("cluster", w.cluster))
+	if err != nil {
+		return nil, fmt.Errorf("look up cluster %s: %w", w.cluster, err)
+	}
+	if len(nodes) == 0 {
+		return nil, fmt.Errorf("CLICKHOUSE_CLUSTER: the server knows no cluster %q", w.cluster)
+	}
+	if w.options.Protocol == clickhouse.HTTP {
+		return nil, errors.New("CLICKHOUSE_CLUSTER needs a native CLICKHOUSE_URL (clickhouse://…)")
+	}
+	addresses := make([][]string, len(nodes))
+	for i, node := range nodes {
+		addresses[i] = []string{fmt.Sprintf("%s:%d", node.Host, node.Port)}
+	}
+	return addresses, nil
+}
+
+// connect opens one connection to one node.
+func (w *Warehouse) connect(ctx context.Context, addresses []string, database string) (driver.Conn, error) {
+	options := *w.options
+	options.Addr = addresses
+	options.Auth.Database = database
+	options.MaxOpenConns = 1
+	conn, err := clickhouse.Open(&options)
+	if err != nil {
+		return nil, fmt.Errorf("open warehouse: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if err := conn.Ping(ctx); err != nil {
+		err = fmt.Errorf("%w at %v: %w", ErrUnreachable, addresses, err)
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// execute runs statements on one node over a connection of its own.
+func (w *Warehouse) execute(ctx context.Context, addresses []string, database string, texts ...string) error {
+	conn, err := w.connect(ctx, addresses, database)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, text := range texts {
+		if err := conn.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quoteIdentifier returns an identifier in backquotes. Identifiers come from the
+// configuration, never from callers of the API.
+func quoteIdentifier(identifier string) string {
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(identifier) + "`"
+}

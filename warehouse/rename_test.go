@@ -1,0 +1,126 @@
+package warehouse_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+)
+
+// renamedTables maps the tables of migration 0015 to their names since.
+var renamedTables = map[string]string{
+	"chronicle_events": "feed_events", "chronicle_signals": "feed_signals", "chronicle_items": "feed_progress",
+	"orders": "sorted_copies", "ordered_ballots": "sorted_ballots",
+}
+
+func TestMigrationKeepsEveryRow(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	t.Run("single server", func(t *testing.T) {
+		t.Parallel()
+		instance := env.SharedEngine(t)
+		checkMigration(t, warehouse.Options{URL: instance.URL(env.EngineDatabase(t, instance))})
+	})
+	t.Run("two shards", func(t *testing.T) {
+		t.Parallel()
+		shards := startShards(t)
+		checkMigration(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
+	})
+}
+
+// checkMigration fills a schema of migration 0015, interrupts its migration after some
+// statements, completes it twice and compares every table.
+func checkMigration(t *testing.T, o warehouse.Options) {
+	t.Helper()
+	migrate := func(files string, limit int) {
+		t.Helper()
+		source := warehouse.MigrationFiles
+		if files != "" {
+			source = os.DirFS(files)
+		}
+		if err := warehouse.MigrateWith(t.Context(), o, source, limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	migrate("testdata/schema_0015", math.MaxInt)
+	conn := raw(t, o.URL)
+	tables := fillTables(t, conn)
+	before := map[string]string{}
+	for _, table := range tables {
+		before[table] = contents(t, conn, table)
+	}
+	for limit := 1; limit < 60; limit += 7 {
+		migrate("", limit)
+	}
+	openAt(t, o)
+	openAt(t, o)
+	for _, table := range tables {
+		name := table
+		if renamed := renamedTables[table]; renamed != "" {
+			name = renamed
+		}
+		if got := contents(t, conn, name); got != before[table] {
+			t.Errorf("%s: got %s, want %s of %s", name, got, before[table], table)
+		}
+	}
+	for table := range renamedTables {
+		if err := conn.Exec(t.Context(), "SELECT 1 FROM "+table); err == nil {
+			t.Errorf("%s still exists", table)
+		}
+	}
+}
+
+// fillTables inserts random rows into every table that holds some, and returns them.
+func fillTables(t *testing.T, conn driver.Conn) (tables []string) {
+	t.Helper()
+	var found []struct {
+		Table     string   `ch:"table"`
+		Columns   []string `ch:"names"`
+		Structure []string `ch:"types"`
+	}
+	if err := conn.Select(t.Context(), &found, `
+		SELECT table, groupArray(name) AS names, groupArray(concat(name, ' ', type)) AS types
+		FROM system.columns WHERE database = currentDatabase() AND table IN
+			(SELECT name FROM system.tables WHERE database = currentDatabase() AND engine NOT LIKE '%View')
+			AND table NOT LIKE '%\_local' AND table != 'schema_migrations'
+		GROUP BY table ORDER BY table`); err != nil {
+		t.Fatal(err)
+	}
+	for n, f := range found {
+		values := strings.Join(f.Columns, ", ")
+		values = strings.Replace(values, "gone", "gone % 2", 1) // a flag
+		structure := strings.ReplaceAll(strings.Join(f.Structure, ", "), "'", `\'`)
+		sql := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM generateRandom('%s', %d, 4, 2) LIMIT 20",
+			f.Table, strings.Join(f.Columns, ", "), values, structure, n+1)
+		if err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		tables = append(tables, f.Table)
+	}
+	if len(tables) < 20 {
+		t.Fatalf("got tables %v, want all of them", tables)
+	}
+	return tables
+}
+
+// contents describes all rows of a table, whatever its columns are called.
+func contents(t *testing.T, conn driver.Conn, table string) string {
+	t.Helper()
+	var rows, hash uint64
+	if err := conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM "+table).Scan(&rows, &hash); err != nil {
+		t.Fatal(err)
+	}
+	if rows == 0 {
+		t.Errorf("%s has no rows", table)
+	}
+	return fmt.Sprintf("%d rows with hash %x", rows, hash)
+}
