@@ -6,18 +6,18 @@ import (
 	"pnyx/warehouse"
 )
 
-// happening is something that befell a proposal.
-type happening struct {
-	kind string
-	// at is nil where only the time of its discovery is known.
+// event is something that happened to an item, or will happen.
+type event struct {
+	eventType string
+	// at is nil when only the time of its discovery is known.
 	at         *governance.Timestamp
 	confidence governance.Confidence
-	// seenAt is when what it follows from was first seen here.
-	seenAt governance.Timestamp
+	// observedAt is when the record that it is derived from was first observed.
+	observedAt governance.Timestamp
 }
 
-// milestones are the first known times of the events that upstream recorded, by
-// the type of event.
+// milestones returns the first known times of the events that upstream states, by type
+// of event.
 func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
 	types := map[string]string{
 		"created": rules.ProposalCreated, "activated": rules.VotingStarted, "extended": rules.VotingExtended,
@@ -27,49 +27,52 @@ func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
 	}
 	first := map[string]*governance.Timestamp{}
 	for _, milestone := range p.Milestones {
-		kind, known := types[milestone.Type]
-		if known && milestone.At != nil && (first[kind] == nil || *milestone.At < *first[kind]) {
-			first[kind] = milestone.At
+		eventType, known := types[milestone.Type]
+		if known && milestone.At != nil && (first[eventType] == nil || *milestone.At < *first[eventType]) {
+			first[eventType] = milestone.At
 		}
 	}
 	return first
 }
 
-// happenings lists what befell the proposal, or will by its times.
-func (s story) happenings() []happening {
-	p, recorded := s.proposal, milestones(s.proposal)
-	found := []happening{s.creation(recorded)}
-	add := func(kind string, at *governance.Timestamp, dayOnly bool) {
+// events lists what happened to the proposal, or will happen by its times.
+func (p proposal) events() []event {
+	observedAt, stated := p.record.ObservedAt, milestones(p.record)
+	events := []event{p.creation(stated)}
+	add := func(eventType string, at *governance.Timestamp, dayOnly bool) {
 		if at != nil {
-			found = append(found, happening{kind, at, confidenceOf(dayOnly), p.ObservedAt})
+			events = append(events, event{eventType, at, confidenceOf(dayOnly), observedAt})
 		}
 	}
-	start, end := s.votingTimes(recorded)
-	add(rules.VotingStarted, start, p.StartDayOnly && start == p.StartAt)
-	add(rules.VotingExtended, recorded[rules.VotingExtended], false)
-	if s.closedEarly() {
-		found = append(found, happening{rules.VotingEnded, nil, governance.DiscoveredTime, p.ObservedAt})
-	} else {
-		add(rules.VotingEnded, end, p.EndDayOnly)
+	discovered := func(eventType string) {
+		events = append(events, event{eventType, nil, governance.DiscoveredTime, observedAt})
 	}
-	add(rules.ProposalQueued, recorded[rules.ProposalQueued], false)
-	add(rules.ProposalExpired, recorded[rules.ProposalExpired], false)
-	for kind, outcome := range map[string]governance.Outcome{
+	start, end := p.votingTimes(stated)
+	add(rules.VotingStarted, start, p.record.StartDayOnly && start == p.record.StartAt)
+	add(rules.VotingExtended, stated[rules.VotingExtended], false)
+	if p.closedEarly() {
+		discovered(rules.VotingEnded)
+	} else {
+		add(rules.VotingEnded, end, p.record.EndDayOnly)
+	}
+	add(rules.ProposalQueued, stated[rules.ProposalQueued], false)
+	add(rules.ProposalExpired, stated[rules.ProposalExpired], false)
+	for eventType, outcome := range map[string]governance.Outcome{
 		rules.ProposalExecuted: governance.Executed, rules.ProposalCanceled: governance.Canceled,
 	} {
-		add(kind, recorded[kind], false)
-		if recorded[kind] == nil && s.state.Outcome == outcome {
-			found = append(found, happening{kind, nil, governance.DiscoveredTime, p.ObservedAt})
+		add(eventType, stated[eventType], false)
+		if stated[eventType] == nil && p.state.Outcome == outcome {
+			discovered(eventType)
 		}
 	}
-	if s.quorum != nil {
+	if p.quorumTime != nil {
 		confidence := governance.DerivedTime
-		if s.quorum.DayOnly {
+		if p.quorumTime.DayOnly {
 			confidence = governance.DayTime
 		}
-		found = append(found, happening{rules.QuorumReached, &s.quorum.At, confidence, s.quorum.DiscoveredAt})
+		events = append(events, event{rules.QuorumReached, &p.quorumTime.At, confidence, p.quorumTime.DiscoveredAt})
 	}
-	return found
+	return events
 }
 
 func confidenceOf(dayOnly bool) governance.Confidence {
@@ -79,82 +82,87 @@ func confidenceOf(dayOnly bool) governance.Confidence {
 	return governance.ExactTime
 }
 
-// creation is when upstream says, else taken to be the start of the voting.
-func (s story) creation(recorded map[string]*governance.Timestamp) happening {
-	p := s.proposal
-	created := happening{rules.ProposalCreated, governance.FirstKnown(p.CreatedAt, recorded[rules.ProposalCreated]), governance.ExactTime, p.ObservedAt}
+// creation returns the creation of the proposal: at the time that upstream states, else
+// at the start of voting.
+func (p proposal) creation(stated map[string]*governance.Timestamp) event {
+	created := event{
+		rules.ProposalCreated, governance.FirstKnown(p.record.CreatedAt, stated[rules.ProposalCreated]),
+		governance.ExactTime, p.record.ObservedAt,
+	}
 	switch {
 	case created.at != nil:
-	case p.StartAt == nil:
+	case p.record.StartAt == nil:
 		created.confidence = governance.DiscoveredTime
 	default:
-		created.at, created.confidence = p.StartAt, governance.DerivedTime
-		if p.StartDayOnly {
+		created.at, created.confidence = p.record.StartAt, governance.DerivedTime
+		if p.record.StartDayOnly {
 			created.confidence = governance.DayTime
 		}
 	}
 	return created
 }
 
-// votingTimes are the start and the end of the voting, without those that a
-// cancellation forestalled.
-func (s story) votingTimes(recorded map[string]*governance.Timestamp) (start, end *governance.Timestamp) {
-	p := s.proposal
-	start, end = governance.FirstKnown(p.StartAt, recorded[rules.VotingStarted]), p.EndAt
-	if s.state.Outcome != governance.Canceled {
+// votingTimes returns the start and the end of voting. Times that a cancellation
+// prevented are nil.
+func (p proposal) votingTimes(stated map[string]*governance.Timestamp) (start, end *governance.Timestamp) {
+	start, end = governance.FirstKnown(p.record.StartAt, stated[rules.VotingStarted]), p.record.EndAt
+	if p.state.Outcome != governance.Canceled {
 		return start, end
 	}
-	stopped := governance.FirstKnown(recorded[rules.ProposalCanceled], &p.ObservedAt)
-	if start != nil && *start >= *stopped {
+	canceled := governance.FirstKnown(stated[rules.ProposalCanceled], &p.record.ObservedAt)
+	if start != nil && *start >= *canceled {
 		start = nil
 	}
-	if recorded[rules.ProposalCanceled] == nil || end != nil && *end > *stopped {
+	if stated[rules.ProposalCanceled] == nil || end != nil && *end > *canceled {
 		end = nil
 	}
 	return start, end
 }
 
-// closedEarly says whether upstream called the vote over before its end.
-func (s story) closedEarly() bool {
-	p := s.proposal
-	return s.state.Outcome != governance.Canceled && governance.IsVoteOver(p.State, p.UpstreamStatus) && p.EndAt != nil && *p.EndAt > p.ObservedAt
+// closedEarly reports whether upstream stated the vote as over before its end.
+func (p proposal) closedEarly() bool {
+	r := p.record
+	return p.state.Outcome != governance.Canceled && governance.IsVoteOver(r.State, r.UpstreamStatus) &&
+		r.EndAt != nil && *r.EndAt > r.ObservedAt
 }
 
-// events turns what happened into rows; seen says when those held already were
-// discovered, which stays.
-func (s story) events(seen map[string]governance.Timestamp) []warehouse.FeedEvent {
+// eventRows returns the rows of the proposal's events, without those that someone
+// recorded. discovered states when the stored ones were discovered, which stays.
+func (p proposal) eventRows(discovered map[string]governance.Timestamp) []warehouse.FeedEvent {
 	var rows []warehouse.FeedEvent
-	for _, h := range s.happenings() {
-		if s.claimed(h.kind) {
+	for _, e := range p.events() {
+		if p.isRecorded(e.eventType) {
 			continue
 		}
-		row := eventRow(h, s.state.Identity.DAOID, string(s.state.Key), s.state.Votes, seen)
-		row.Item, row.Ref, row.ItemType = s.proposal.Ref, s.proposal.Ref, governance.ProposalItem
-		row.ProposalKey = &s.state.Key
-		row.Title, row.URL = governance.OptionalText(s.proposal.Title), governance.OptionalText(s.proposal.SourceURL)
+		row := eventRow(e, p.state.Identity.DAOID, string(p.state.Key), p.state.Votes, discovered)
+		row.Item, row.Ref, row.ItemType = p.record.Ref, p.record.Ref, governance.ProposalItem
+		row.ProposalKey = &p.state.Key
+		row.Title, row.URL = governance.OptionalText(p.record.Title), governance.OptionalText(p.record.SourceURL)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// eventRow is a happening as an event. Nothing is discovered before it happened.
+// eventRow returns the row of an event. attention is the item's number of votes or posts.
+// An event without a time of its own is at its discovery, and none is discovered before
+// it happened.
 func eventRow(
-	h happening, daoID, itemKey string, attention uint64, seen map[string]governance.Timestamp,
+	e event, daoID, itemKey string, attention uint64, discovered map[string]governance.Timestamp,
 ) warehouse.FeedEvent {
-	id := governance.EventID(daoID, h.kind, itemKey)
-	discovered, held := seen[id]
-	if !held {
-		discovered = h.seenAt
+	id := governance.EventID(daoID, e.eventType, itemKey)
+	discoveredAt, stored := discovered[id]
+	if !stored {
+		discoveredAt = e.observedAt
 	}
-	at := discovered
-	if h.at != nil {
-		at = *h.at
+	at := discoveredAt
+	if e.at != nil {
+		at = *e.at
 	}
 	return warehouse.FeedEvent{EventRow: governance.EventRow{
 		Event: governance.Event{
-			EventID: id, EventType: h.kind, EventTimeMs: at, EventTimeConfidence: h.confidence, DAOID: daoID,
-			ImportanceScore: rules.ImportanceOf(h.kind, h.confidence, attention),
+			EventID: id, EventType: e.eventType, EventTimeMs: at, EventTimeConfidence: e.confidence, DAOID: daoID,
+			ImportanceScore: rules.ImportanceOf(e.eventType, e.confidence, attention),
 		},
-		DiscoveredAt: max(discovered, at),
+		DiscoveredAt: max(discoveredAt, at),
 	}}
 }

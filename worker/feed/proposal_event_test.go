@@ -42,56 +42,56 @@ func governorProposal(state string, change func(*record.Proposal)) warehouse.Pro
 	})
 }
 
-// told are the events of a proposal by type, each as its confidence and its hours
+// eventsOf returns the events of a proposal by type, each as its confidence and its hours
 // from now.
-func told(p warehouse.Proposal, change func(*story)) map[string]string {
-	p.ObservedAt = governance.TimestampOf(now)
-	s := story{proposal: p, state: stateOf(p), now: p.ObservedAt}
+func eventsOf(r warehouse.Proposal, change func(*proposal)) map[string]string {
+	r.ObservedAt = governance.TimestampOf(now)
+	p := proposal{record: r, state: stateOf(r), now: r.ObservedAt}
 	if change != nil {
-		change(&s)
+		change(&p)
 	}
 	events := map[string]string{}
-	for _, row := range s.events(nil) {
+	for _, row := range p.eventRows(nil) {
 		hours := row.EventTimeMs.Time().Sub(now).Hours()
 		events[row.EventType] = fmt.Sprintf("%s %.0f", row.EventTimeConfidence, hours)
 	}
 	return events
 }
 
-func TestEventsFollowFromTimesStatesAndMilestones(t *testing.T) {
+func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 	t.Parallel()
-	milestone := func(kind string, at *governance.Timestamp) record.Milestone {
-		return record.Milestone{Type: kind, At: at}
+	milestone := func(milestoneType string, at *governance.Timestamp) record.Milestone {
+		return record.Milestone{Type: milestoneType, At: at}
 	}
 	for name, c := range map[string]struct {
 		proposal warehouse.Proposal
-		change   func(*story)
+		change   func(*proposal)
 		want     map[string]string
 	}{
-		"created by its start": {
+		"created at its start": {
 			snapshotProposal(nil), nil,
 			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24"},
 		},
-		"created when upstream says": {
+		"created at a stated time": {
 			snapshotProposal(func(p *record.Proposal) { p.CreatedAt = in(-72) }), nil,
 			map[string]string{"proposal_created": "exact -72", "voting_started": "exact -48", "voting_ended": "exact -24"},
 		},
-		"only the days known": {
+		"only days are known": {
 			snapshotProposal(func(p *record.Proposal) { p.StartDayOnly, p.EndDayOnly = true, true }), nil,
 			map[string]string{"proposal_created": "day -48", "voting_started": "day -48", "voting_ended": "day -24"},
 		},
-		"nothing known": {
+		"no time is known": {
 			snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), nil,
 			map[string]string{"proposal_created": "discovered 0"},
 		},
-		"executed, nobody knows when": {
+		"executed at an unknown time": {
 			governorProposal("executed", nil), nil,
 			map[string]string{
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24",
 				"proposal_executed": "discovered 0",
 			},
 		},
-		"milestones, the first of each": {
+		"first of several milestones": {
 			governorProposal("executed", func(p *record.Proposal) {
 				p.Milestones = []record.Milestone{
 					milestone("created", in(-70)), milestone("queued", in(-20)), milestone("queued", in(-21)),
@@ -115,7 +115,7 @@ func TestEventsFollowFromTimesStatesAndMilestones(t *testing.T) {
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_canceled": "exact -23",
 			},
 		},
-		"canceled, nobody knows when": {
+		"canceled at an unknown time": {
 			governorProposal("canceled", nil), nil,
 			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "proposal_canceled": "discovered 0"},
 		},
@@ -123,38 +123,40 @@ func TestEventsFollowFromTimesStatesAndMilestones(t *testing.T) {
 			snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(5) }), nil,
 			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "discovered 0"},
 		},
-		"quorum by a ballot of a day": {
+		"quorum reached on a day": {
 			snapshotProposal(nil),
-			func(s *story) { s.quorum = &warehouse.QuorumTime{At: *in(-30), DayOnly: true} },
+			func(p *proposal) { p.quorumTime = &warehouse.QuorumTime{At: *in(-30), DayOnly: true} },
 			map[string]string{
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "quorum_reached": "day -30",
 			},
 		},
-		"somebody recorded the end": {
+		"the end was recorded by someone": {
 			snapshotProposal(nil),
-			func(s *story) {
-				s.claims = map[warehouse.RecordedType]bool{
-					{Ref: s.proposal.Ref, DAOID: "dao", Type: "voting_ended"}:       true,
-					{Ref: s.proposal.Ref, DAOID: "another", Type: "voting_started"}: true,
+			func(p *proposal) {
+				p.recorded = map[warehouse.RecordedType]bool{
+					{Ref: p.record.Ref, DAOID: "dao", Type: "voting_ended"}:       true,
+					{Ref: p.record.Ref, DAOID: "another", Type: "voting_started"}: true,
 				}
 			},
 			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48"},
 		},
 	} {
-		if diff := cmp.Diff(c.want, told(c.proposal, c.change)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, eventsOf(c.proposal, c.change)); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestAnEventStaysDiscoveredWhenItFirstWas(t *testing.T) {
+func TestEventKeepsTheTimeOfItsFirstDiscovery(t *testing.T) {
 	t.Parallel()
-	p := governorProposal("executed", nil)
-	p.ObservedAt = *in(0)
-	s := story{proposal: p, now: *in(0)}
-	s.state = stateOf(p)
-	id := governance.EventID("dao", rules.ProposalExecuted, string(s.state.Key))
-	for _, row := range s.events(map[string]governance.Timestamp{id: *in(-7)}) {
+	r := governorProposal("executed", nil)
+	r.ObservedAt = *in(0)
+	p := proposal{record: r, state: stateOf(r), now: *in(0)}
+	id := governance.EventID("dao", rules.ProposalExecuted, string(p.state.Key))
+	for _, row := range p.eventRows(map[string]governance.Timestamp{id: *in(-7)}) {
 		want := *in(0)
 		if row.EventID == id {
 			want = *in(-7)

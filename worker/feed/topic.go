@@ -8,8 +8,8 @@ import (
 	"pnyx/warehouse"
 )
 
-// deriveTopics works out the topics that changed, a bounded number at a time.
-func (c *Builder) deriveTopics(ctx context.Context, catalog warehouse.Catalog) error {
+// processTopics processes the forum topics that have changed, batch by batch.
+func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
 	owners := map[string]string{}
 	for source, daoID := range catalog.Owner {
 		if source.Provider == governance.Discourse {
@@ -17,74 +17,76 @@ func (c *Builder) deriveTopics(ctx context.Context, catalog warehouse.Catalog) e
 		}
 	}
 	for ctx.Err() == nil {
-		topics, err := c.warehouse.PendingFeedTopics(ctx, c.edition, owners)
+		topics, err := b.warehouse.PendingFeedTopics(ctx, b.rulesVersion, owners)
 		if err != nil || len(topics) == 0 {
 			return err
 		}
-		if err := c.writeTopics(ctx, catalog, topics); err != nil {
+		if err := b.processTopicBatch(ctx, catalog, topics); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-func (c *Builder) writeTopics(ctx context.Context, catalog warehouse.Catalog, topics []warehouse.FeedTopic) error {
-	now, err := c.nextRevision(ctx)
+func (b *Builder) processTopicBatch(
+	ctx context.Context, catalog warehouse.Catalog, topics []warehouse.FeedTopic,
+) error {
+	now, err := b.nextRevision(ctx)
 	if err != nil {
 		return err
 	}
 	items := make([]warehouse.FeedItem, len(topics))
-	noted := make([]warehouse.FeedProgress, len(topics))
+	progress := make([]warehouse.FeedProgress, len(topics))
 	for i, topic := range topics {
-		items[i], noted[i] = topic.Item, topic.FeedProgress
+		items[i], progress[i] = topic.Item, topic.FeedProgress
 	}
-	rows, err := c.hold(ctx, items)
+	rows, err := b.newBatch(ctx, items)
 	if err != nil {
 		return err
 	}
-	seen := rows.discoveries(now)
+	discovered := rows.discoveries(now)
 	for _, topic := range topics {
 		if !topic.Visible {
 			continue
 		}
-		key := topicKey(topic, catalog)
-		rows.events = append(rows.events, topicEvent(topic, key, seen))
+		key := string(catalog.Forum(topic.Host).TopicIdentity(topic.ExternalID).TopicKey())
+		rows.events = append(rows.events, topicEvent(topic, key, discovered))
 		signals, err := topicSignals(topic, key)
 		if err != nil {
 			return err
 		}
 		rows.signals = append(rows.signals, signals...)
 	}
-	if err := c.write(ctx, rows); err != nil {
+	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	return c.warehouse.WriteFeedProgress(ctx, c.edition, noted)
+	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
 }
 
-func topicKey(t warehouse.FeedTopic, catalog warehouse.Catalog) string {
-	return string(catalog.Forum(t.Host).TopicIdentity(t.ExternalID).TopicKey())
-}
-
-func topicEvent(t warehouse.FeedTopic, key string, seen map[string]governance.Timestamp) warehouse.FeedEvent {
-	h := happening{rules.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
-	if h.at == nil {
-		h.confidence = governance.DiscoveredTime
+// topicEvent returns the creation of a topic.
+func topicEvent(
+	t warehouse.FeedTopic, key string, discovered map[string]governance.Timestamp,
+) warehouse.FeedEvent {
+	e := event{rules.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
+	if e.at == nil {
+		e.confidence = governance.DiscoveredTime
 	}
-	row := eventRow(h, t.DAOID, key, t.Posts, seen)
+	row := eventRow(e, t.DAOID, key, t.Posts, discovered)
 	row.Item, row.ItemType = t.Item, governance.TopicItem
 	row.Title, row.URL = governance.OptionalText(t.Title), governance.OptionalText(t.URL())
 	return row
 }
 
+// topicSignals returns the signals that the rules derive from a topic.
 func topicSignals(t warehouse.FeedTopic, key string) ([]warehouse.FeedSignal, error) {
 	facts := rules.ThreadFacts{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
 	var rows []warehouse.FeedSignal
 	for _, rule := range rules.SignalRules() {
-		finding, found := rule.OnTopic(facts)
+		hit, found := rule.OnTopic(facts)
 		if !found {
 			continue
 		}
-		row, err := signalRow(rule, finding, t.DAOID, key)
+		row, err := signalRow(rule, hit, t.DAOID, key)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"encoding/json"
+
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"

@@ -1,0 +1,116 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Bounds of the proposals that are processed together: maxBallots is what one query sorts
+// by time.
+const (
+	proposalBatchSize = 4000
+	maxBallots        = 300_000
+)
+
+// batch is some items with the rows that are derived from them.
+type batch struct {
+	items   []warehouse.FeedProgress
+	events  []warehouse.FeedEvent
+	signals []warehouse.FeedSignal
+	// storedEvents and storedSignals are the rows that were derived from the items before.
+	storedEvents, storedSignals []warehouse.StoredFeedRow
+}
+
+// newBatch returns a batch with the stored rows of some items.
+func (b *Builder) newBatch(ctx context.Context, items []warehouse.FeedItem) (rows batch, err error) {
+	if rows.storedEvents, err = b.warehouse.StoredFeedEvents(ctx, items); err != nil {
+		return rows, err
+	}
+	rows.storedSignals, err = b.warehouse.StoredFeedSignals(ctx, items)
+	return rows, err
+}
+
+// discoveries returns when the stored events were discovered, by id. Those that were
+// expected in the future and have not happened by now do not count.
+func (r batch) discoveries(now governance.Timestamp) map[string]governance.Timestamp {
+	discovered := make(map[string]governance.Timestamp, len(r.storedEvents))
+	for _, stored := range r.storedEvents {
+		if stored.DiscoveredAt <= now {
+			discovered[stored.ID] = stored.DiscoveredAt
+		}
+	}
+	return discovered
+}
+
+// subjects returns the proposals that the rows are, or were, about.
+func (r batch) subjects() []warehouse.ProposalSize {
+	refs := map[record.RefHash]bool{}
+	for _, row := range r.events {
+		refs[row.Ref] = true
+	}
+	for _, row := range r.signals {
+		refs[row.Ref] = true
+	}
+	for _, stored := range slices.Concat(r.storedEvents, r.storedSignals) {
+		refs[stored.Ref] = true
+	}
+	delete(refs, record.RefHash{})
+	var subjects []warehouse.ProposalSize
+	for ref := range refs {
+		subjects = append(subjects, warehouse.ProposalSize{Ref: ref})
+	}
+	return subjects
+}
+
+// write replaces the stored rows by the derived ones, and changes the versions of the
+// lists that differ. The items are still pending afterwards.
+func (b *Builder) write(ctx context.Context, rows batch) error {
+	changes := map[string]warehouse.DAOChanges{}
+	events, err := b.warehouse.ReplaceFeedEvents(ctx, b.revision, rows.storedEvents, rows.events)
+	if err != nil {
+		return err
+	}
+	signals, err := b.warehouse.ReplaceFeedSignals(ctx, b.revision, rows.storedSignals, rows.signals)
+	if err != nil {
+		return err
+	}
+	for daoID := range maps.Keys(events) {
+		changes[daoID] = warehouse.DAOChanges{Events: true, Signals: signals[daoID]}
+	}
+	for daoID := range maps.Keys(signals) {
+		changes[daoID] = warehouse.DAOChanges{Events: events[daoID], Signals: true}
+	}
+	// Pages that were made since b.revision may lack rows written since: the versions get
+	// a later revision.
+	if _, err := b.nextRevision(ctx); err != nil {
+		return err
+	}
+	if err := b.setVersions(ctx, changes); err != nil {
+		return fmt.Errorf("set the versions of changed lists: %w", err)
+	}
+	return nil
+}
+
+// divide splits proposals into batches of at most proposalBatchSize proposals and
+// maxBallots ballots. A proposal that alone has more ballots is a batch by itself.
+func divide(proposals []warehouse.ProposalSize) (batches [][]record.RefHash) {
+	var batch []record.RefHash
+	var ballots uint64
+	for _, proposal := range proposals {
+		full := len(batch) == proposalBatchSize || ballots+proposal.Votes > maxBallots
+		if len(batch) > 0 && full {
+			batches, batch, ballots = append(batches, batch), nil, 0
+		}
+		batch, ballots = append(batch, proposal.Ref), ballots+proposal.Votes
+	}
+	if len(batch) > 0 {
+		batches = append(batches, batch)
+	}
+	return batches
+}

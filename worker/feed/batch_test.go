@@ -1,0 +1,30 @@
+package feed
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func TestDivideBoundsProposalsAndBallots(t *testing.T) {
+	t.Parallel()
+	a, b, c := record.RefHash{1}, record.RefHash{2}, record.RefHash{3}
+	for name, test := range map[string]struct {
+		proposals []warehouse.ProposalSize
+		want      [][]record.RefHash
+	}{
+		"none":      {nil, nil},
+		"all fit":   {[]warehouse.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: maxBallots - 1}}, [][]record.RefHash{{a, b}}},
+		"one alone": {[]warehouse.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2 * maxBallots}, {Ref: c}}, [][]record.RefHash{{a}, {b}, {c}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, divide(test.proposals)); diff != "" {
+				t.Errorf("batches (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

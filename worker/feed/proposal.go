@@ -1,0 +1,170 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// processProposals processes proposals, and those whose usual turnout they are part of.
+func (b *Builder) processProposals(ctx context.Context, pending []warehouse.ProposalSize) error {
+	if len(pending) == 0 {
+		return nil
+	}
+	for chunk := range slices.Chunk(slices.Clone(pending), proposalBatchSize) {
+		later, err := b.warehouse.LaterVotes(ctx, refsOf(chunk))
+		if err != nil {
+			return err
+		}
+		pending = append(pending, later...)
+	}
+	slices.SortFunc(pending, func(a, b warehouse.ProposalSize) int {
+		return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
+	})
+	for _, refs := range divide(slices.Compact(pending)) {
+		if err := b.processProposalBatch(ctx, refs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
+	refs := make([]record.RefHash, len(proposals))
+	for i, proposal := range proposals {
+		refs[i] = proposal.Ref
+	}
+	return refs
+}
+
+func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash) error {
+	now, err := b.nextRevision(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := b.newBatch(ctx, refs)
+	if err != nil {
+		return err
+	}
+	proposals, err := b.readProposals(ctx, refs, now)
+	if err != nil {
+		return err
+	}
+	discovered := rows.discoveries(now)
+	for _, p := range proposals {
+		rows.items = append(rows.items, warehouse.FeedProgress{
+			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision,
+		})
+		rows.events = append(rows.events, p.eventRows(discovered)...)
+		signals, err := p.signalRows()
+		if err != nil {
+			return err
+		}
+		rows.signals = append(rows.signals, signals...)
+	}
+	if err := b.write(ctx, rows); err != nil {
+		return err
+	}
+	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, rows.items)
+}
+
+// proposal is a published proposal with everything that its events and signals are
+// derived from.
+type proposal struct {
+	record warehouse.Proposal
+	state  warehouse.ProposalState
+	// now is the warehouse's time at which it was read.
+	now governance.Timestamp
+	// quorumTime is when the quorum was reached; nil when it was not, or when that is not
+	// known.
+	quorumTime *warehouse.QuorumTime
+	// interim are the tallies at the beginning of each of windows, by choice.
+	interim []warehouse.InterimTally
+	// earlierTurnouts are the numbers of votes of the DAO's votes before.
+	earlierTurnouts []uint64
+	// recorded are the types of events and signals that someone recorded.
+	recorded map[warehouse.RecordedType]bool
+}
+
+// readProposals reads those of the proposals that are published.
+func (b *Builder) readProposals(
+	ctx context.Context, refs []record.RefHash, now governance.Timestamp,
+) ([]proposal, error) {
+	records, err := b.warehouse.Proposals(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	states, err := b.warehouse.PublishedStates(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	recorded, err := b.warehouse.RecordedTypes(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	turnouts, err := b.warehouse.EarlierTurnouts(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	byRef := make(map[record.RefHash]warehouse.ProposalState, len(states))
+	for _, state := range states {
+		byRef[state.Ref] = state
+	}
+	var proposals []proposal
+	for _, r := range records {
+		if state, published := byRef[r.Ref]; published {
+			proposals = append(proposals, proposal{
+				record: r, state: state, now: now, recorded: recorded, earlierTurnouts: turnouts[r.Ref],
+			})
+		}
+	}
+	return proposals, b.readBallotTimes(ctx, proposals)
+}
+
+// readBallotTimes adds what depends on when ballots were cast.
+func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) error {
+	var ended, reached []warehouse.Vote
+	for _, p := range proposals {
+		vote := warehouse.Vote{Ref: p.record.Ref}
+		if p.record.EndAt != nil {
+			vote.EndAt = *p.record.EndAt
+			ended = append(ended, vote)
+		}
+		if p.reachedQuorum() {
+			vote.Quorum = *p.record.Quorum
+			reached = append(reached, vote)
+		}
+	}
+	tallies, err := b.warehouse.InterimTallies(ctx, ended, windows())
+	if err != nil {
+		return err
+	}
+	times, err := b.warehouse.QuorumTimes(ctx, reached)
+	if err != nil {
+		return err
+	}
+	for i := range proposals {
+		ref := proposals[i].record.Ref
+		proposals[i].interim = tallies[ref]
+		if at, found := times[ref]; found {
+			proposals[i].quorumTime = &at
+		}
+	}
+	return nil
+}
+
+// hasFlag reports whether the published proposal has a quality flag.
+func (p proposal) hasFlag(flag governance.QualityFlag) bool {
+	return slices.Contains(p.state.QualityFlags, string(flag))
+}
+
+// isRecorded reports whether someone recorded an event or signal of a type.
+func (p proposal) isRecorded(eventType string) bool {
+	return p.recorded[warehouse.RecordedType{
+		Ref: p.record.Ref, DAOID: p.state.Identity.DAOID, Type: eventType,
+	}]
+}

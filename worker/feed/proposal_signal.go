@@ -1,0 +1,159 @@
+package feed
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+)
+
+// windows returns how long before the end of voting the deadline, quorum and close-race
+// rules evaluate a proposal.
+func windows() []time.Duration {
+	return []time.Duration{rules.ReminderSpan, rules.QuorumSpan, rules.RaceSpan}
+}
+
+// signalRows returns the signals that the rules derive from the proposal.
+func (p proposal) signalRows() ([]warehouse.FeedSignal, error) {
+	facts := p.facts()
+	var rows []warehouse.FeedSignal
+	for _, rule := range rules.SignalRules() {
+		hit, found := rule.OnVote(facts)
+		if !found || p.isRecorded(rule.Type) {
+			continue
+		}
+		row, err := signalRow(rule, hit, p.state.Identity.DAOID, string(p.state.Key))
+		if err != nil {
+			return nil, err
+		}
+		row.Item, row.Ref = p.record.Ref, p.record.Ref
+		row.ProposalKey, row.SourceURL = &p.state.Key, governance.OptionalText(p.record.SourceURL)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// signalRow turns what a rule found in an item into a signal.
+func signalRow(rule rules.SignalRule, hit rules.Finding, daoID, itemKey string) (warehouse.FeedSignal, error) {
+	evidence, err := json.Marshal(hit.Evidence)
+	if err != nil {
+		return warehouse.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
+	}
+	score := max(0, min(hit.Score, 100))
+	row := warehouse.FeedSignal{SignalRow: governance.SignalRow{
+		Signal: governance.Signal{
+			SignalID: governance.SignalID(daoID, rule.Type, itemKey), SignalType: rule.Type,
+			Priority: rules.PriorityOf(score), Actionability: rule.Actionability, DAOID: daoID,
+			Title: hit.Title, Summary: hit.Summary, DeadlineAtMs: hit.DeadlineAt,
+			Severity: hit.Severity, Evidence: evidence,
+		},
+		DetectedAt: hit.DetectedAt,
+	}}
+	for _, surface := range rules.SurfacesOf(score, hit.DeadlineAt != nil) {
+		row.Surfaces = append(row.Surfaces, string(surface))
+	}
+	return row, nil
+}
+
+// facts returns what the rules on votes need to know. A fact that the data does not
+// support is left out: results before the end when ballots have no exact time, a closed
+// vote when ballots are missing.
+func (p proposal) facts() rules.VoteFacts {
+	f := rules.VoteFacts{
+		Title: p.record.Title, Choices: p.state.Choices, Outcome: p.state.Outcome, Quorum: p.record.Quorum,
+		Onchain: p.record.Provider == governance.Tally, ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
+		Single: p.isSingleChoice(), Earlier: p.earlierTurnouts, Before: map[time.Duration]rules.Standing{},
+	}
+	if !p.record.StartDayOnly {
+		f.StartAt = p.record.StartAt
+	}
+	if !p.record.EndDayOnly {
+		f.EndAt = p.record.EndAt
+	}
+	scores := p.finalScores()
+	f.Final = rules.Standing{
+		Votes: p.state.Votes, Power: p.state.Power, Counted: p.quorumPower(scores, p.state.Power), Scores: scores,
+	}
+	complete := p.state.VoteReady && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
+	f.Closed = complete && p.state.Lifecycle == governance.Closed && f.EndAt != nil && *f.EndAt <= p.now
+	if complete && !p.hasFlag(rules.BallotsUndated) && !p.hasFlag(rules.BallotsDayOnly) {
+		for i, window := range windows() {
+			f.Before[window] = p.interimResult(i)
+		}
+	}
+	f.Largest = p.largestBallots()
+	return f
+}
+
+// isSingleChoice reports whether each ballot gives its power to one choice.
+func (p proposal) isSingleChoice() bool {
+	types := []governance.VoteType{governance.SingleChoice, governance.Basic, ""}
+	return slices.Contains(types, p.record.VoteType) && len(p.state.Scores) > 0 &&
+		decimal.Sum(decimal.Zero, p.finalScores()...).LessThanOrEqual(p.state.Power)
+}
+
+// reachedQuorum reports whether the quorum was reached, and the time of every ballot is
+// known, so that the moment can be determined.
+func (p proposal) reachedQuorum() bool {
+	quorum := p.record.Quorum
+	if quorum == nil || !quorum.IsPositive() || !p.state.VoteReady || p.hasFlag(rules.BallotsUndated) {
+		return false
+	}
+	return p.quorumPower(p.finalScores(), p.state.Power).GreaterThanOrEqual(*quorum)
+}
+
+// quorumPower returns the power that counts towards the quorum. scores are in the order
+// of the choices.
+func (p proposal) quorumPower(scores []decimal.Decimal, power decimal.Decimal) decimal.Decimal {
+	return governance.QuorumPower(p.record.Provider, power, func(choiceKey string) decimal.Decimal {
+		if i := p.choiceIndex(choiceKey); i >= 0 {
+			return scores[i]
+		}
+		return decimal.Zero
+	})
+}
+
+func (p proposal) finalScores() []decimal.Decimal {
+	scores := make([]decimal.Decimal, len(p.state.Scores))
+	for i, score := range p.state.Scores {
+		scores[i] = score.Power
+	}
+	return scores
+}
+
+// interimResult returns the result at the beginning of the i-th of windows.
+func (p proposal) interimResult(i int) rules.Standing {
+	result := rules.Standing{Scores: make([]decimal.Decimal, len(p.state.Choices))}
+	for _, tally := range p.interim {
+		result.Votes += tally.Votes[i]
+		result.Power = result.Power.Add(tally.Powers[i])
+		if index := p.choiceIndex(tally.Choice); index >= 0 {
+			result.Scores[index] = tally.Powers[i]
+		}
+	}
+	result.Counted = p.quorumPower(result.Scores, result.Power)
+	return result
+}
+
+// choiceIndex returns the position of a choice, or -1.
+func (p proposal) choiceIndex(key string) int {
+	return slices.IndexFunc(p.state.Choices, func(c governance.Choice) bool { return c.Key == key })
+}
+
+func (p proposal) largestBallots() []rules.LargestBallot {
+	var largest []rules.LargestBallot
+	for _, tally := range p.interim {
+		if index := p.choiceIndex(tally.Choice); index >= 0 {
+			largest = append(largest, rules.LargestBallot{
+				Voter: tally.LargestVoter, Choice: index, Power: tally.Largest,
+			})
+		}
+	}
+	return largest
+}

@@ -1,0 +1,115 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"pnyx/cache"
+	"pnyx/warehouse"
+)
+
+// showVisible changes the versions of the lists in which rows became visible since the
+// last call: events of the future are stored, but a list shows nothing later than its
+// version. The first call, and one after a flush of Redis, changes all versions.
+func (b *Builder) showVisible(ctx context.Context) error {
+	now, err := b.nextRevision(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = b.store.Version(ctx, cache.EventPage, "")
+	if errors.Is(err, cache.ErrMiss) {
+		b.visibleThrough, err = 0, nil
+	}
+	if err != nil {
+		return err
+	}
+	var changes map[string]warehouse.DAOChanges
+	if b.visibleThrough == 0 {
+		changes, err = b.allLists(ctx)
+	} else {
+		changes, err = b.warehouse.BecameVisible(ctx, b.visibleThrough, now)
+	}
+	if err != nil {
+		return err
+	}
+	b.visibleThrough = now
+	return b.setVersions(ctx, changes)
+}
+
+func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges, error) {
+	catalog, err := b.warehouse.Catalog(ctx)
+	changes := map[string]warehouse.DAOChanges{"": {Events: true, Signals: true}}
+	for id := range catalog.DAOs {
+		changes[id] = warehouse.DAOChanges{Events: true, Signals: true}
+	}
+	return changes, err
+}
+
+// showRenamed changes the versions of the event lists of DAOs that were renamed: events
+// show the name, but do not store it. A name that is not published yet waits for the call
+// after its publication, as pages show the published name.
+func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) error {
+	maps.DeleteFunc(b.daoNames, func(id, _ string) bool {
+		_, exists := catalog.DAOs[id]
+		return !exists
+	})
+	renamed := map[string]warehouse.DAOChanges{}
+	for id, dao := range catalog.DAOs {
+		if b.daoNames[id] == dao.Name {
+			continue
+		}
+		row, err := b.store.DAORow(ctx, id)
+		if err != nil && !errors.Is(err, cache.ErrMiss) {
+			return err
+		}
+		if err == nil && row.Name == dao.Name {
+			renamed[id] = warehouse.DAOChanges{Events: true}
+		}
+	}
+	if len(renamed) == 0 {
+		return nil
+	}
+	if _, err := b.nextRevision(ctx); err != nil {
+		return err
+	}
+	if err := b.setVersions(ctx, renamed); err != nil {
+		return err
+	}
+	for id := range renamed {
+		b.daoNames[id] = catalog.DAOs[id].Name
+	}
+	return nil
+}
+
+// setVersions changes the versions of the lists that have changed, by DAO id, and those
+// of the lists of all DAOs. It announces them.
+func (b *Builder) setVersions(ctx context.Context, changes map[string]warehouse.DAOChanges) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	writer := b.store.NewWriter(b.revision)
+	changes = maps.Clone(changes)
+	all := changes[""]
+	for _, change := range changes {
+		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
+	}
+	changes[""] = all
+	for daoID, change := range changes {
+		if change.Events {
+			if err := writer.SetVersion(ctx, cache.EventPage, daoID, 0); err != nil {
+				return err
+			}
+		}
+		if change.Signals {
+			if err := writer.SetVersion(ctx, cache.SignalPage, daoID, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if err := writer.Flush(ctx); err != nil {
+		return err
+	}
+	b.invalidate(ctx, writer)
+	return nil
+}
