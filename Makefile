@@ -112,11 +112,11 @@ wrk:
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq wrk >/dev/null'
 
 .PHONY: npm
-npm: api/npm/node_modules/.package-lock.json
+npm: api/doc/npm/node_modules/.package-lock.json
 
-api/npm/node_modules/.package-lock.json: api/npm/package-lock.json
+api/doc/npm/node_modules/.package-lock.json: api/doc/npm/package-lock.json
 	@command -v npm >/dev/null || { echo "no npm: the description is not linted"; exit 0; }; \
-	  cd api/npm && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: the description is not linted"
+	  cd api/doc/npm && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: the description is not linted"
 
 .PHONY: k8s-check
 k8s-check: ## Build the manifests, and hold them against Kubernetes' types, rules and each other
@@ -124,7 +124,7 @@ k8s-check: ## Build the manifests, and hold them against Kubernetes' types, rule
 
 .PHONY: openapi-lint
 openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
-	@cd api/npm && npm run -s lint && npm run -s client
+	@cd api/doc/npm && npm run -s lint && npm run -s client
 
 .PHONY: lint
 lint: ## Run the linters

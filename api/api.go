@@ -63,7 +63,9 @@ type Options struct {
 	// Tracer is nil when no traces are made.
 	Tracer *telemetry.Tracer
 	Prices Prices
-	// PurgedSMaxAge says that shared caches are told of each publication.
+	// Documents are what there is to read about the API; doc.Documents makes them.
+	Documents []Document
+	// PurgeEnabled says that each publication purges shared caches.
 	PurgeEnabled bool
 }
 
@@ -140,7 +142,7 @@ func New(o Options) *API {
 	for _, route := range Routes() {
 		a.handleGet(route.Path, a.serve(route))
 	}
-	a.registerDocuments()
+	a.registerDocuments(o.Documents)
 	server := a.app.Server()
 	server.Handler = a.wrapHandler(server.Handler)
 	return a

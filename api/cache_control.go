@@ -33,13 +33,13 @@ func (p *requestState) setVary(c *fiber.Ctx) {
 func (a *API) setCacheControl(c *fiber.Ctx, p *requestState, found *rendered, readiness governance.Readiness) {
 	switch {
 	case p.charge != nil, p.route.TokenOnly:
-		c.Set(fiber.HeaderCacheControl, privateNoStore)
+		c.Set(fiber.HeaderCacheControl, PrivateNoStore)
 	case p.route.Paid():
 		setHeader(c, fiber.HeaderCacheControl, found.control)
 	default:
 		control, lifetime := found.control, a.sharedLifetime(p.route, found, readiness)
 		if lifetime != p.route.Fresh.SMaxAge {
-			control = p.route.Fresh.public(lifetime)
+			control = p.route.Fresh.Public(lifetime)
 		}
 		setHeader(c, fiber.HeaderCacheControl, control)
 		setAccelExpires(c, lifetime) // after it: what nginx reads last holds
@@ -48,12 +48,12 @@ func (a *API) setCacheControl(c *fiber.Ctx, p *requestState, found *rendered, re
 		return
 	}
 	setSurrogateKeys(c, found.tags)
-	setHeader(c, headerCacheStatus, found.status)
+	setHeader(c, HeaderCacheStatus, found.status)
 }
 
 func setSurrogateKeys(c *fiber.Ctx, tags surrogateKeys) {
-	setHeader(c, headerSurrogateKey, tags.spaced)
-	setHeader(c, headerCacheTag, tags.joined)
+	setHeader(c, HeaderSurrogateKey, tags.spaced)
+	setHeader(c, HeaderCacheTag, tags.joined)
 }
 
 // setMissingKeys says what will end a 404, so that a cache which keeps it can be told.
@@ -73,19 +73,19 @@ func errorControl(c *fiber.Ctx, status int) string {
 	p, routed := c.Locals(requestStateKey{}).(*requestState)
 	switch {
 	case !routed:
-		fresh := unknownPathFreshness()
-		return fresh.public(fresh.SMaxAge)
+		fresh := UnknownPathFreshness()
+		return fresh.Public(fresh.SMaxAge)
 	case p.charge != nil:
-		return privateNoStore
+		return PrivateNoStore
 	case p.route.Paid():
-		return missingFreshness().private()
+		return MissingFreshness().Private()
 	}
-	fresh := missingFreshness()
-	return fresh.public(fresh.SMaxAge)
+	fresh := MissingFreshness()
+	return fresh.Public(fresh.SMaxAge)
 }
 
 // setDocumentCaching lets anybody keep what there is to read about the routes.
 func setDocumentCaching(c *fiber.Ctx) {
-	fresh := documentFreshness()
-	c.Set(fiber.HeaderCacheControl, fresh.public(fresh.SMaxAge))
+	fresh := DocumentFreshness()
+	c.Set(fiber.HeaderCacheControl, fresh.Public(fresh.SMaxAge))
 }

@@ -7,9 +7,9 @@ import (
 	"pnyx/cache"
 )
 
-// headerCacheStatus tells which layers were asked for an answer, from the one
+// HeaderCacheStatus tells which layers were asked for an answer, from the one
 // farthest from the caller on (RFC 9211). Caches in front add themselves.
-const headerCacheStatus = "Cache-Status"
+const HeaderCacheStatus = "Cache-Status"
 
 // source says where an answer was found.
 type source string

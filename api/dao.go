@@ -43,7 +43,7 @@ func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
 	if err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: listed.Items, view: listed.View, source: sourceRedis, page: &page{Limit: limit}}
+	found := answer{data: listed.Items, view: listed.View, source: sourceRedis, page: &Page{Limit: limit}}
 	if len(listed.Items) > limit {
 		found.data = listed.Items[:limit]
 		next, err := encodeCursor(key, values, listed.Items[limit-1].DAOID)
@@ -101,6 +101,6 @@ func invalidCursor(values Values, err error) *Error {
 	param := cursorParam()
 	return validationError([]Problem{{
 		Parameter: param.Name, Given: values.text(param.Name), Message: err.Error(),
-		Allowed: param.allowed(), Fix: param.fix(""),
+		Allowed: param.Allowed(), Fix: param.fix(""),
 	}})
 }

@@ -1,251 +1,140 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
-	"reflect"
-	"slices"
-	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
-
-	"pnyx/access"
-	"pnyx/access/x402"
-	"pnyx/api/doc/openapi"
+	"github.com/klauspost/compress/gzip"
 )
 
-// SurfaceVersion is the version of what the API answers to: it changes with every
-// path, parameter, field and error.
+// SurfaceVersion is the version of the HTTP interface. It changes with every path,
+// parameter, field and error.
 const SurfaceVersion = "2.0.0"
 
-// OpenAPI returns the API's description as an OpenAPI document, with what routes
-// cost at these prices.
-func OpenAPI(prices Prices) ([]byte, error) {
-	document, err := describeAPI(prices)
+// Paths of documents, and the prefix of all routes.
+const (
+	// PathHome redirects browsers to PathDocs.
+	PathHome = "/"
+	// PathPrefix is before the path of every route.
+	PathPrefix = "/v2"
+	// PathOpenAPI is the OpenAPI description of the routes.
+	PathOpenAPI = "/openapi/agent-v2.json"
+	// PathDocs is the reference for people.
+	PathDocs = "/docs"
+	// PathLLMs is the guide for language models.
+	PathLLMs = "/llms.txt"
+	// PathCatalog is the API catalog of RFC 9727.
+	PathCatalog = "/.well-known/api-catalog"
+)
+
+// Document is a text that a node serves unchanged to every caller.
+type Document struct {
+	// Path is where the node serves it.
+	Path string
+	// ContentType is its media type.
+	ContentType string
+	// Header holds further headers of the answer, by name.
+	Header map[string]string
+	// Render returns the text. It is called at most once, by the first request.
+	Render func() ([]byte, error)
+}
+
+// renderedDocument is a document as it is sent, plain and compressed.
+type renderedDocument struct {
+	Document
+
+	text, gzipped []byte
+	etag          string
+}
+
+// render renders and compresses the document.
+func (d Document) render() (*renderedDocument, error) {
+	text, err := d.Render()
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", d.Path, err)
+	}
+	zipper, err := gzip.NewWriterLevel(nil, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
-		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
-	}
-	return text.Bytes(), nil
-}
-
-func describeAPI(prices Prices) (*openapi.Document, error) {
-	schemas, err := newSchemas()
+	gzipped, err := encode(zipper, text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("compress %s: %w", d.Path, err)
 	}
-	document := &openapi.Document{
-		OpenAPI: openapi.Version,
-		Info: openapi.Info{
-			Title: "Pnyx", Version: SurfaceVersion,
-			Summary:     "Governance data of DAOs: proposals, votes, voters, forum topics, events and signals.",
-			Description: guide(),
-			License:     openapi.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
-		},
-		Servers: []openapi.Server{{URL: "/", Description: "The node that serves this document."}},
-	}
-	schemas.Of(reflect.TypeFor[meta]())
-	schemas.Of(reflect.TypeFor[errorEnvelope]())
-	schemas.Of(reflect.TypeFor[Problem]())
-	for _, route := range Routes() {
-		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
-			document.Tags = append(document.Tags, tag)
-		}
-		document.Paths.Add(templated(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, prices)})
-	}
-	document.Components = openapi.Components{
-		Schemas:         metaSchemas(schemas.Components()),
-		Responses:       errorResponses(),
-		Headers:         describeHeaders(),
-		SecuritySchemes: securitySchemes(),
-	}
-	return document, nil
+	sum := sha256.Sum256(text)
+	return &renderedDocument{
+		Document: d, text: text, gzipped: gzipped,
+		etag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+	}, nil
 }
 
-// tagOf is the group that a route stands in: the first part of its id.
-func tagOf(route Route) openapi.Tag {
-	group, _, _ := strings.Cut(route.ID, ".")
-	tag, known := map[string]openapi.Tag{
-		"meta":         {Name: "Meta", Description: "Prices, and how fresh and complete the data is."},
-		"daos":         {Name: "DAOs", Description: "What they decided, and who voted."},
-		"proposals":    {Name: "Proposals", Description: "Their texts, their votes, and the evidence behind them."},
-		"forum-topics": {Name: "Forum topics", Description: "What is talked about before it is voted on."},
-		"events":       {Name: "Events", Description: "What happened in a window of time."},
-		"signals":      {Name: "Signals", Description: "What deserves attention."},
-		"voters":       {Name: "Voters", Description: "Who voted for what, over all DAOs."},
-	}[group]
-	if !known {
-		tag.Name = group
+// send writes the document, or 304 for a caller that has it.
+func (d *renderedDocument) send(c *fiber.Ctx) error {
+	setCommonHeaders(c)
+	for name, value := range d.Header {
+		c.Set(name, value)
 	}
-	return tag
-}
-
-// templated is a route's path as OpenAPI writes it.
-func templated(path string) string {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		if name, is := strings.CutPrefix(part, ":"); is {
-			parts[i] = "{" + name + "}"
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
-func describeRoute(schemas *openapi.Schemas, route Route, prices Prices) *openapi.Operation {
-	operation := &openapi.Operation{
-		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Summary,
-		Description: describeAccess(route, prices),
-		Security:    security(route),
-		XTier:       string(route.Tier), XBucket: string(route.Bucket()), XAddition: route.Addition,
-		XPrice: &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network},
-	}
-	for _, param := range route.Params {
-		operation.Parameters = append(operation.Parameters, describeParam(param))
-	}
-	operation.Responses.Add("200", &openapi.Response{
-		Description: route.Summary, Headers: answerHeaders(route),
-		Content: openapi.Members[*openapi.MediaType]{{
-			Name:  fiber.MIMEApplicationJSON,
-			Value: &openapi.MediaType{Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route)},
-		}},
-	})
-	if !route.TokenOnly {
-		operation.Responses.Add("304", &openapi.Response{
-			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
-			Headers:     headers(keptHeaders(route)...),
-		})
-	}
-	for _, status := range statuses(route) {
-		operation.Responses.Add(strconv.Itoa(status), &openapi.Response{Ref: "#/components/responses/" + responseName(status)})
-	}
-	return operation
-}
-
-// statuses lists the statuses of a route's errors, in order, each once.
-func statuses(route Route) []int {
-	var all []int
-	for _, code := range route.Codes() {
-		all = append(all, infoOf(code).Status)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func describeAccess(route Route, prices Prices) string {
-	text := "Free: no credentials are needed."
-	if route.TokenOnly {
-		text = "Free: about the partner token that asks, which is needed."
-	}
-	if route.Paid() {
-		text = fmt.Sprintf("Paid, tier `%s`: a partner token with the scope `v2:paid:%s`, or %s %s a request.",
-			route.Tier, route.Tier, prices.Of(route), prices.Token)
-	}
-	return text + fmt.Sprintf(" Requests count in the `%s` bucket.", route.Bucket())
-}
-
-func security(route Route) []map[string][]string {
-	if route.TokenOnly {
-		return []map[string][]string{{"token": {}}}
-	}
-	if !route.Paid() {
-		return []map[string][]string{}
-	}
-	return []map[string][]string{{"token": {}}, {"x402": {}}}
-}
-
-func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
-	return openapi.Members[*openapi.SecurityScheme]{
-		{Name: "token", Value: &openapi.SecurityScheme{
-			Type: "apiKey", In: "header", Name: strings.ToLower(access.HeaderToken),
-			Description: "A partner token, as the operator issued it. Scopes: `v2:paid:standard` opens standard routes, " +
-				"`v2:paid:plus` standard and plus routes, `v2:paid:*` everything.",
-		}},
-		{Name: "x402", Value: &openapi.SecurityScheme{
-			Type: "apiKey", In: "header", Name: x402.HeaderPayment,
-			Description: "A payment for one request, by version 2 of the x402 protocol: ask without credentials, " +
-				"take the terms from the `PAYMENT-REQUIRED` header of the 402, sign them, and repeat the request with the payment. " +
-				"`PAYMENT-RESPONSE` carries the receipt. A browser does not sign payments for you.",
-		}},
-	}
-}
-
-func exampleAnswer(schemas *openapi.Schemas, route Route) any {
-	if route.Returns == nil {
+	c.Set(fiber.HeaderContentType, d.ContentType)
+	setDocumentCaching(c)
+	c.Set(fiber.HeaderETag, d.etag)
+	c.Vary(fiber.HeaderAcceptEncoding)
+	if c.Fresh() {
+		c.Status(http.StatusNotModified)
 		return nil
 	}
-	about := openapi.Members[any]{}
-	described, _ := schemas.Example(reflect.TypeFor[meta]()).(openapi.Members[any])
-	for _, member := range described {
-		if member.Name != "page" || route.Paged() {
-			about = append(about, member)
-		}
+	if len(d.text) >= compressMinBytes && acceptsGzip(c) {
+		c.Set(fiber.HeaderContentEncoding, "gzip")
+		return c.Send(d.gzipped)
 	}
-	return openapi.Members[any]{
-		{Name: "data", Value: schemas.Example(reflect.TypeOf(route.Returns))},
-		{Name: "meta", Value: about},
-	}
+	return c.Send(d.text)
 }
 
-// errorResponses are the answers without data, one a status. No operation has other
-// methods, and so none has the answer to them.
-func errorResponses() openapi.Members[*openapi.Response] {
-	var all openapi.Members[*openapi.Response]
-	for _, info := range Codes() {
-		if info.Code == CodeMethodNotAllowed {
-			continue
-		}
-		name := responseName(info.Status)
-		response, known := all.Get(name)
-		if !known {
-			response = &openapi.Response{
-				Headers: errorHeaders(info.Status),
-				Content: openapi.Members[*openapi.MediaType]{{
-					Name: fiber.MIMEApplicationJSON, Value: &openapi.MediaType{Schema: errorSchema(info.Code)},
-				}},
+// acceptsGzip reports whether the caller accepts gzip at all, even if it prefers
+// another encoding: the gzipped text exists already, at the best compression.
+func acceptsGzip(c *fiber.Ctx) bool {
+	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip") == "gzip"
+}
+
+// registerDocuments registers the documents, and the redirects to PathDocs.
+func (a *API) registerDocuments(documents []Document) {
+	for _, document := range documents {
+		rendered := sync.OnceValues(document.render)
+		a.handleGet(document.Path, func(c *fiber.Ctx) error {
+			d, err := rendered()
+			if err != nil {
+				return err
 			}
-			all.Add(name, response)
-		}
-		response.Description = strings.TrimSpace(fmt.Sprintf("%s `%s`: %s %s", response.Description, info.Code, info.Description, info.Fix))
-		response.Content[0].Value.Examples.Add(string(info.Code), &openapi.Example{
-			Summary: info.Description, Value: exampleError(info),
+			return d.send(c)
 		})
 	}
-	return all
+	a.handleGet(PathDocs+"/", func(c *fiber.Ctx) error {
+		setDocumentCaching(c)
+		return c.Redirect(PathDocs, fiber.StatusMovedPermanently)
+	})
+	a.handleGet(PathHome, a.home)
 }
 
-// errorSchema is the schema of an error; that of wrong parameters says what is wrong
-// with each.
-func errorSchema(code Code) *openapi.Schema {
-	envelope := openapi.RefTo("ErrorEnvelope")
-	if code != CodeValidation {
-		return envelope
-	}
-	within := func(name string, schema *openapi.Schema) *openapi.Schema {
-		return &openapi.Schema{
-			Type: "object", Required: []string{name}, Properties: openapi.Members[*openapi.Schema]{{Name: name, Value: schema}},
-		}
-	}
-	problems := &openapi.Schema{Type: "array", Items: openapi.RefTo("Problem")}
-	return &openapi.Schema{AllOf: []*openapi.Schema{envelope, within("error", within("details", within("problems", problems)))}}
+// handleGet registers the handler of a path. Fiber answers HEAD with it too; OPTIONS is
+// answered by preflight.
+func (a *API) handleGet(path string, handler fiber.Handler) {
+	a.app.Get(path, handler)
+	a.app.Options(path, preflight)
 }
 
-func exampleError(info CodeInfo) errorEnvelope {
-	return errorEnvelope{
-		Error: errorBody{Code: info.Code, Message: info.Message, Details: info.Details},
-		Meta:  errorMeta{RequestID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"},
+// home redirects browsers to the reference. Programs get a 404 that names the OpenAPI
+// document.
+func (a *API) home(c *fiber.Ctx) error {
+	c.Vary(fiber.HeaderAccept)
+	if c.Get(fiber.HeaderAccept) != "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) == fiber.MIMETextHTML {
+		setCommonHeaders(c)
+		setDocumentCaching(c)
+		return c.Redirect(PathDocs, http.StatusFound)
 	}
-}
-
-// responseName is the name of the component that a status is answered with.
-func responseName(status int) string {
-	return strings.ReplaceAll(http.StatusText(status), " ", "")
+	e := unknownPath(PathHome)
+	e.Message = fmt.Sprintf("nothing here: see %s for programs, %s for people", PathOpenAPI, PathDocs)
+	return e
 }

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/doc"
 	"pnyx/ratelimit"
 )
 
@@ -118,7 +119,7 @@ func TestAnAnswerForAllEndsByTheClockOfTheEdge(t *testing.T) {
 func TestEveryDocumentIsListed(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	for _, path := range api.DocumentPaths() {
+	for _, path := range doc.Paths() {
 		if got := n.get(path); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Cache-Control"), "public") {
 			t.Errorf("%s: got %d %v, want a document for all", path, got.status, got.header)
 		}

@@ -16,8 +16,8 @@ import (
 	"pnyx/governance"
 )
 
-// headerRequestID carries the request's id both ways.
-const headerRequestID = "X-Request-Id"
+// HeaderRequestID carries the request's id both ways.
+const HeaderRequestID = "X-Request-Id"
 
 // maxRequestID bounds an id that a caller brings, which is made of
 // requestIDCharacters. The dash is the last one, so that they are a class of a
@@ -39,15 +39,15 @@ type answer struct {
 	// view is what the data was read from: its time and readiness go into meta.
 	view cache.View
 	// page is set for lists.
-	page *page
+	page *Page
 	// source says where the view was found.
 	source source
 	// nodeLocal is set for what the node knows by itself: nothing published can outdate it.
 	nodeLocal bool
 }
 
-// page says which part of a list an answer is.
-type page struct {
+// Page says which part of a list an answer is.
+type Page struct {
 	// Limit is the number of rows that was asked for.
 	Limit   int  `json:"limit"`
 	HasMore bool `json:"hasMore"`
@@ -55,36 +55,36 @@ type page struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// meta says what an answer with data is.
-type meta struct {
+// Meta says what an answer with data is.
+type Meta struct {
 	RequestID   string               `json:"requestId"`
 	GeneratedAt governance.Timestamp `json:"generatedAt"`
 	// DataAsOf is when the data was worked out: everything imported by then is in it.
 	DataAsOf  governance.Timestamp `json:"dataAsOf"`
-	Readiness readinessState       `json:"readiness"`
-	Page      *page                `json:"page,omitempty"`
+	Readiness ReadinessState       `json:"readiness"`
+	Page      *Page                `json:"page,omitempty"`
 }
 
-// readinessState says how far an answer may be relied on.
-type readinessState struct {
+// ReadinessState says how far an answer may be relied on.
+type ReadinessState struct {
 	Status governance.Readiness `json:"status"`
 }
 
-// errorEnvelope is the body of every answer without data.
-type errorEnvelope struct {
-	Error errorBody `json:"error"`
-	Meta  errorMeta `json:"meta"`
+// ErrorEnvelope is the body of every answer without data.
+type ErrorEnvelope struct {
+	Error ErrorBody `json:"error"`
+	Meta  ErrorMeta `json:"meta"`
 }
 
-// errorBody is what went wrong.
-type errorBody struct {
+// ErrorBody is what went wrong.
+type ErrorBody struct {
 	Code    Code           `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details"`
 }
 
-// errorMeta says which request an error answers.
-type errorMeta struct {
+// ErrorMeta says which request an error answers.
+type ErrorMeta struct {
 	RequestID string `json:"requestId"`
 }
 
@@ -96,11 +96,11 @@ func (p *requestState) writeAnswer(c *fiber.Ctx, found *rendered, readiness gove
 	}
 	setJSONHeaders(c)
 	c.Status(fiber.StatusOK)
-	described := meta{
+	described := Meta{
 		RequestID:   requestID(c),
 		GeneratedAt: governance.TimestampOf(p.now),
 		DataAsOf:    found.view.DataAsOf,
-		Readiness:   readinessState{readiness},
+		Readiness:   ReadinessState{readiness},
 		Page:        found.page,
 	}
 	writeEnvelope(c.Response(), found.data, described)
@@ -114,7 +114,7 @@ const metaRoom = 512
 const maxBufferedData = 16 << 10
 
 // writeEnvelope makes data and meta a body.
-func writeEnvelope(response *fasthttp.Response, data []byte, described meta) {
+func writeEnvelope(response *fasthttp.Response, data []byte, described Meta) {
 	var room [metaRoom]byte
 	tail := described.append(append(room[:0], `,"meta":`...))
 	tail = append(tail, "}\n"...)
@@ -131,7 +131,7 @@ func writeEnvelope(response *fasthttp.Response, data []byte, described meta) {
 // append writes what encoding/json would, which would take longer for it than
 // everything else about an answer that is at hand. Its texts need no escapes: ids
 // are checked, cursors are base64, and the rest is ours.
-func (m meta) append(text []byte) []byte {
+func (m Meta) append(text []byte) []byte {
 	text = append(text, `{"requestId":"`...)
 	text = append(text, m.RequestID...)
 	text = append(text, `","generatedAt":"`...)
@@ -148,7 +148,7 @@ func (m meta) append(text []byte) []byte {
 }
 
 // append writes what encoding/json would.
-func (p *page) append(text []byte) []byte {
+func (p *Page) append(text []byte) []byte {
 	text = append(text, `{"limit":`...)
 	text = strconv.AppendInt(text, int64(p.Limit), 10)
 	text = append(text, `,"hasMore":`...)
@@ -185,7 +185,7 @@ func requestID(c *fiber.Ctx) string {
 	if id, known := c.Locals(key{}).(string); known {
 		return id
 	}
-	id := strings.Clone(c.Get(headerRequestID))
+	id := strings.Clone(c.Get(HeaderRequestID))
 	if !isSaneID(id) {
 		id = newRequestID()
 	}

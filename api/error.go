@@ -116,7 +116,7 @@ func toError(c *fiber.Ctx, err error) *Error {
 func unknownPath(path string) *Error {
 	e := &Error{
 		Status: http.StatusNotFound, Code: CodeNotFound, Message: "no such path",
-		Details: map[string]any{"path": path, "described": pathOpenAPI},
+		Details: map[string]any{"path": path, "described": PathOpenAPI},
 	}
 	if near := nearestPath(path); near != "" {
 		e.Message += ", did you mean " + near + "?"
@@ -170,13 +170,13 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 }
 
 // envelope is the error as a body.
-func (e *Error) envelope(requestID string) errorEnvelope {
+func (e *Error) envelope(requestID string) ErrorEnvelope {
 	details := e.Details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return errorEnvelope{
-		Error: errorBody{Code: e.Code, Message: e.Message, Details: details},
-		Meta:  errorMeta{RequestID: requestID},
+	return ErrorEnvelope{
+		Error: ErrorBody{Code: e.Code, Message: e.Message, Details: details},
+		Meta:  ErrorMeta{RequestID: requestID},
 	}
 }

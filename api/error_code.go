@@ -127,10 +127,10 @@ func Codes() []CodeInfo {
 	}
 }
 
-// infoOf returns the row of a code.
-func infoOf(code Code) CodeInfo {
+// Info returns the row of the code in the table.
+func (c Code) Info() CodeInfo {
 	for _, info := range Codes() {
-		if info.Code == code {
+		if info.Code == c {
 			return info
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"reflect"
 	"testing"
 	"time"
 
@@ -47,12 +46,9 @@ func (a *API) AllocationsOfNoting(path string) float64 {
 	return best
 }
 
-// Page says which part of a list an answer is.
-type Page = page
-
 // MetaTexts returns a meta as answers have it, and as encoding/json writes it.
 func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *Page) (written, encoded string, err error) {
-	m := meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: readinessState{status}, Page: p}
+	m := Meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: ReadinessState{status}, Page: p}
 	text, err := json.Marshal(m)
 	return string(m.append(nil)), string(text), err
 }
@@ -83,21 +79,6 @@ func (c Cursors) Seal(position any) string {
 // Open reads the position in a cursor.
 func (c Cursors) Open(cursor string, position any) error {
 	return decodeCursor(c.key, c.values, cursor, position)
-}
-
-// Undescribed lists the fields of answers that nobody has described.
-func Undescribed() ([]string, error) {
-	schemas, err := newSchemas()
-	if err != nil {
-		return nil, err
-	}
-	for _, shape := range []any{meta{}, errorEnvelope{}, Problem{}} {
-		schemas.Of(reflect.TypeOf(shape))
-	}
-	for _, route := range Routes() {
-		envelopeSchema(schemas, route)
-	}
-	return schemas.Undescribed(), nil
 }
 
 // LazyListener gives a listener's connections lazy deadlines.

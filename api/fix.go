@@ -26,7 +26,7 @@ func (p Param) fix(given string) string {
 		return "start again without cursor, and go on with the nextCursor of each page"
 	case Text, ProposalKey, TopicKey, Voter, Instant, Month:
 	}
-	return "give " + p.allowed() + p.forExample()
+	return "give " + p.Allowed() + p.forExample()
 }
 
 // fixEnum replaces what is not allowed by what was probably meant.
@@ -40,7 +40,7 @@ func (p Param) fixEnum(given string) string {
 			continue
 		}
 		if parts[i] = nearest(strings.TrimSpace(part), p.Enum); parts[i] == "" {
-			return "use " + p.allowed() + p.forExample()
+			return "use " + p.Allowed() + p.forExample()
 		}
 	}
 	return "did you mean " + p.with(strings.Join(parts, ",")) + "?"

@@ -49,24 +49,24 @@ func pricingFreshness() Freshness {
 	}
 }
 
-// missingFreshness is that of a 404 which a publication may end.
-func missingFreshness() Freshness {
+// MissingFreshness is that of a 404 which a publication may end.
+func MissingFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Second,
 		Reason: "May be published at any moment. A second is enough against a stampede, and there is no end of ids to keep.",
 	}
 }
 
-// unknownPathFreshness is that of a 404 for a path that nothing has.
-func unknownPathFreshness() Freshness {
+// UnknownPathFreshness is that of a 404 for a path that nothing has.
+func UnknownPathFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
 		Reason: "A path appears with a release.",
 	}
 }
 
-// documentFreshness is that of what there is to read about the routes.
-func documentFreshness() Freshness {
+// DocumentFreshness is that of what there is to read about the routes.
+func DocumentFreshness() Freshness {
 	return Freshness{
 		MaxAge: 5 * time.Minute, SMaxAge: 5 * time.Minute, PurgedSMaxAge: 5 * time.Minute, StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
 		Reason: "Documents change with releases and prices.",
@@ -89,12 +89,12 @@ func MaxPurgedAge() time.Duration {
 // What answers say that are no cache's.
 const (
 	noStore = "no-store"
-	// privateNoStore is for what one payment, or one token's account, was answered with.
-	privateNoStore = "private, no-store"
+	// PrivateNoStore is for what one payment, or one token's account, was answered with.
+	PrivateNoStore = "private, no-store"
 )
 
-// public lets any cache keep an answer, shared ones for a lifetime of its own.
-func (f Freshness) public(shared time.Duration) string {
+// Public lets any cache keep an answer, shared ones for a lifetime of its own.
+func (f Freshness) Public(shared time.Duration) string {
 	control := "public, max-age=" + wholeSeconds(f.MaxAge) + ", s-maxage=" + wholeSeconds(shared)
 	if f.StaleWhileRevalidate > 0 {
 		control += ", stale-while-revalidate=" + wholeSeconds(f.StaleWhileRevalidate)
@@ -108,13 +108,13 @@ func (f Freshness) public(shared time.Duration) string {
 // defaultCacheControl is what an answer says while nothing shortens its life.
 func (r *Route) defaultCacheControl() string {
 	if r.Paid() {
-		return r.Fresh.private()
+		return r.Fresh.Private()
 	}
-	return r.Fresh.public(r.Fresh.SMaxAge)
+	return r.Fresh.Public(r.Fresh.SMaxAge)
 }
 
-// private lets only the caller's own cache keep an answer.
-func (f Freshness) private() string {
+// Private lets only the caller's own cache keep an answer.
+func (f Freshness) Private() string {
 	return "private, max-age=" + wholeSeconds(f.MaxAge)
 }
 

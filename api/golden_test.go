@@ -7,10 +7,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pnyx/api"
+	"pnyx/api/doc/openapi/openapitest"
 )
 
 var update = flag.Bool("update", false, "write the answers to testdata instead of comparing them")
@@ -108,4 +113,40 @@ func TestHEADIsGETWithoutTheBody(t *testing.T) {
 			t.Errorf("HEAD %s (-GET +HEAD):\n%s", path, diff)
 		}
 	}
+}
+
+// documented is a route's path as the OpenAPI document writes it.
+func documented(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, is := strings.CutPrefix(part, ":"); is {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func TestRecordedAnswersKeepTheContract(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	contract := openapitest.New(t, []byte(n.get("/openapi/agent-v2.json").body))
+	for name, path := range goldens() {
+		for _, route := range api.Routes() {
+			if !matches(route.Path, path) {
+				continue
+			}
+			got := n.get(path)
+			if err := contract.Check(documented(route.Path), got.status, got.header, []byte(got.body)); err != nil {
+				t.Errorf("%s: %v", filepath.Join("testdata", name), err)
+			}
+			break
+		}
+	}
+}
+
+// matches says whether a request asks for a route.
+func matches(route, request string) bool {
+	path, _, _ := strings.Cut(request, "?")
+	want, got := strings.Split(route, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(want, got, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") })
 }

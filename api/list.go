@@ -36,7 +36,7 @@ func listPage[Row any](
 	if err := view.Decode(&rows); err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: rows, view: view, source: from, page: &page{Limit: limit}}
+	found := answer{data: rows, view: view, source: from, page: &Page{Limit: limit}}
 	if len(rows) <= limit {
 		return found, nil
 	}

@@ -39,7 +39,7 @@ type rendered struct {
 	tags         surrogateKeys
 	// status says which layers were asked for it.
 	status    string
-	page      *page
+	page      *Page
 	nodeLocal bool
 }
 

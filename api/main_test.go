@@ -22,6 +22,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
+	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/ratelimit"
@@ -109,7 +110,8 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	options := api.Options{
 		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), PurgeEnabled: s.purged,
-		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
+		Documents: doc.Documents(samplePrices()),
+		Logger:    slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
 	s.openDoors(t, &options)
 	if s.payments != nil {

@@ -111,7 +111,7 @@ func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 		return route
 	}
 	// What fits no route ends where those handlers stand that all requests pass.
-	if path == pathHome && c.Response().StatusCode() >= fiber.StatusBadRequest {
+	if path == PathHome && c.Response().StatusCode() >= fiber.StatusBadRequest {
 		return m.none
 	}
 	return m.documents

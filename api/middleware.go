@@ -24,15 +24,15 @@ const maxURLBytes = 8 << 10
 // seconds.
 const corsMaxAge = "86400"
 
-// headerServerTiming says how long an answer took.
-const headerServerTiming = "Server-Timing"
+// HeaderServerTiming says how long an answer took.
+const HeaderServerTiming = "Server-Timing"
 
 // corsAllowHeaders are what a script of another origin may send.
-const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + headerRequestID
+const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + HeaderRequestID
 
 // setCommonHeaders sets what every answer carries, whatever it is.
 func setCommonHeaders(c *fiber.Ctx) {
-	setHeader(c, headerRequestID, requestID(c))
+	setHeader(c, HeaderRequestID, requestID(c))
 	setHeader(c, fiber.HeaderAccessControlAllowOrigin, "*")
 	setHeader(c, fiber.HeaderAccessControlExposeHeaders, "*")
 	setHeader(c, fiber.HeaderXContentTypeOptions, "nosniff")
@@ -75,7 +75,7 @@ func setTiming(c *fiber.Ctx, took time.Duration) {
 	text = append(text, '.')
 	thousandths := took.Microseconds() % 1000
 	text = append(text, byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10))
-	c.Response().Header.SetBytesV(headerServerTiming, text)
+	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 }
 
 // wrapHandler answers methods that Fiber has never heard of, which it would answer with

@@ -9,7 +9,7 @@ import (
 // nearest returns the candidate that a text was probably meant to be, or "" when
 // none is close: at most a third of its letters may differ, case aside.
 func nearest(text string, candidates []string) string {
-	if len(text) > maxTextBytes {
+	if len(text) > MaxTextBytes {
 		return ""
 	}
 	best, distance := "", 0
@@ -25,7 +25,7 @@ func nearest(text string, candidates []string) string {
 // nearestPath returns the path of the table that a request was probably meant for,
 // or "". A parameter of a path may be anything.
 func nearestPath(path string) string {
-	if len(path) > maxTextBytes {
+	if len(path) > MaxTextBytes {
 		return ""
 	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -57,7 +57,7 @@ func pathDistance(given, want []string) (distance, letters int) {
 
 // paths lists every path that is answered.
 func paths() []string {
-	all := []string{pathOpenAPI, pathDocs, pathAgents, pathCatalog}
+	all := []string{PathOpenAPI, PathDocs, PathLLMs, PathCatalog}
 	for _, route := range Routes() {
 		all = append(all, route.Path)
 	}

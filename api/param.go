@@ -11,8 +11,8 @@ import (
 	"pnyx/governance"
 )
 
-// maxTextBytes bounds a text parameter: no identifier upstream is longer.
-const maxTextBytes = 512
+// MaxTextBytes bounds a text parameter: no identifier upstream is longer.
+const MaxTextBytes = 512
 
 // Kind is how the text of a parameter is read.
 type Kind string
@@ -61,8 +61,8 @@ type Param struct {
 	MustExist bool
 }
 
-// allowed says in words what a value may be.
-func (p Param) allowed() string {
+// Allowed says in words what a value may be.
+func (p Param) Allowed() string {
 	switch p.Kind {
 	case Integer:
 		return fmt.Sprintf("an integer from %d to %d", p.Min, p.Max)
@@ -84,7 +84,7 @@ func (p Param) allowed() string {
 		return "a month as YYYY-MM"
 	case Text, Voter:
 	}
-	return fmt.Sprintf("a text of 1 to %d bytes", maxTextBytes)
+	return fmt.Sprintf("a text of 1 to %d bytes", MaxTextBytes)
 }
 
 // parse reads one value. The result's type follows the kind: int, bool,
@@ -94,48 +94,48 @@ func (p Param) parse(text string) (any, error) {
 	case Integer:
 		number, err := strconv.Atoi(text)
 		if err != nil || number < p.Min || number > p.Max || text[0] == '+' {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 		return number, nil
 	case Boolean:
 		if text != "true" && text != "false" {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 		return text == "true", nil
 	case Enum:
 		if !slices.Contains(p.Enum, text) {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	case EnumList:
 		chosen := strings.Split(text, ",")
 		for _, one := range chosen {
 			if !slices.Contains(p.Enum, one) {
-				return nil, fmt.Errorf("must be %s", p.allowed())
+				return nil, fmt.Errorf("must be %s", p.Allowed())
 			}
 		}
 		slices.Sort(chosen)
 		return slices.Compact(chosen), nil
 	case ProposalKey:
 		if _, err := governance.ParseProposalKey(text); err != nil {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	case TopicKey:
 		if _, err := governance.ParseTopicKey(text); err != nil {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	case Instant:
 		stamp, err := governance.ParseTimestamp(text)
 		if err != nil {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 		return stamp, nil
 	case Month:
 		if parsed, err := time.Parse(monthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.LastYear {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	case Text, Cursor, Voter:
-		if len(text) > maxTextBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return nil, fmt.Errorf("must be %s", p.allowed())
+		if len(text) > MaxTextBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	}
 	if p.Kind == Voter {

@@ -92,7 +92,7 @@ func (a *API) replayAnswer(c *fiber.Ctx, p *requestState, first x402.Response) e
 		c.Set(name, value)
 	}
 	setJSONHeaders(c)
-	c.Set(fiber.HeaderCacheControl, privateNoStore)
+	c.Set(fiber.HeaderCacheControl, PrivateNoStore)
 	c.Set(x402.HeaderReceipt, p.charge.Receipt())
 	return c.Status(http.StatusOK).Send(first.Body)
 }

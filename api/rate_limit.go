@@ -17,8 +17,8 @@ import (
 // window are those of a whole bucket, its burst and the time to fill it, since that
 // is what may be asked at once.
 const (
-	headerLimits = "RateLimit"
-	headerPolicy = "RateLimit-Policy"
+	HeaderRateLimit       = "RateLimit"
+	HeaderRateLimitPolicy = "RateLimit-Policy"
 )
 
 // monthPolicy names the monthly quota among the policies.
@@ -31,11 +31,11 @@ func (a *API) setLimitHeaders(c *fiber.Ctx, p *requestState) {
 	case p.internal:
 	case p.grant != nil:
 		var room [2][128]byte
-		setHeader(c, headerPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
-		setHeader(c, headerLimits, utils.UnsafeString(appendLimits(room[1][:0], p.grant, p.now)))
+		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], p.grant, p.now)))
 	case p.route.Tier == Free:
 		if a.freePolicy != "" {
-			setHeader(c, headerPolicy, a.freePolicy)
+			setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
 		}
 	}
 }

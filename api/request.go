@@ -52,11 +52,11 @@ func (p Param) read(given map[string]string, values Values) *Problem {
 		if !p.Required {
 			return nil
 		}
-		return &Problem{Parameter: p.Name, Message: "is required", Allowed: p.allowed(), Fix: "add " + p.sample()}
+		return &Problem{Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample()}
 	}
 	value, err := p.parse(text)
 	if err != nil {
-		return &Problem{Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.allowed(), Fix: p.fix(text)}
+		return &Problem{Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.fix(text)}
 	}
 	values.parsed[p.Name] = value
 	return nil
@@ -70,7 +70,7 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem
 		if param.In == InPath {
 			text, err := url.PathUnescape(strings.Clone(c.Params(param.Name)))
 			if err != nil {
-				problems = append(problems, Problem{Parameter: param.Name, Message: "is not properly escaped", Allowed: param.allowed(), Fix: fixEscape})
+				problems = append(problems, Problem{Parameter: param.Name, Message: "is not properly escaped", Allowed: param.Allowed(), Fix: fixEscape})
 				continue
 			}
 			texts[param.Name] = text

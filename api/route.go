@@ -107,7 +107,7 @@ func (r *Route) Codes() []Code {
 
 // Paths that answers refer to.
 const (
-	pathPricing     = "/v2/meta/pricing"
+	PathPricing     = "/v2/meta/pricing"
 	pathProposal    = "/v2/proposals/:proposalKey"
 	pathVoteSummary = pathProposal + "/votes/summary"
 	pathVotes       = pathProposal + "/votes"
@@ -120,7 +120,7 @@ const (
 func Routes() []Route {
 	return []Route{
 		{
-			ID: "meta.pricing", Path: pathPricing, Tier: Free,
+			ID: "meta.pricing", Path: PathPricing, Tier: Free,
 			Summary: "What every route costs at the moment.",
 			Returns: governance.Pricing{},
 			Fresh:   pricingFreshness(), tags: pricingTags,

@@ -10,8 +10,8 @@ import (
 // The headers in which caches look for tags: Fastly and those that follow it for the
 // first, with spaces between; Cloudflare for the second, with commas.
 const (
-	headerSurrogateKey = "Surrogate-Key"
-	headerCacheTag     = "Cache-Tag"
+	HeaderSurrogateKey = "Surrogate-Key"
+	HeaderCacheTag     = "Cache-Tag"
 )
 
 // surrogateKeys is the tags of an answer as the headers spell them.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/api"
+	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/governance"
@@ -31,7 +32,7 @@ func openapiCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				text, err := api.OpenAPI(charged)
+				text, err := doc.OpenAPI(charged)
 				if err != nil {
 					return err
 				}
@@ -73,24 +74,28 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
-	document, err := api.OpenAPI(charged)
+	document, err := doc.OpenAPI(charged)
 	if err != nil {
 		return err
 	}
-	decisions, err := api.Decisions()
+	decisions, err := doc.Decisions()
+	if err != nil {
+		return err
+	}
+	caching, err := doc.CachingTable()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, "agent-v2.json")
 	before, err := os.ReadFile(path) //nolint:gosec // the folder that the caller names
 	if err == nil {
-		if err := api.CheckVersion(before, document); err != nil {
+		if err := doc.CheckVersion(before, document); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	for name, text := range map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
-		"caching.md": api.CachingTable(), "keys.md": cache.KeyTable(),
+		"caching.md": caching, "keys.md": cache.KeyTable(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
 			return err

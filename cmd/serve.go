@@ -15,6 +15,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/ratelimit"
@@ -325,6 +326,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		Meter:        access.NewMeter(store, n.logger),
 		Payments:     gate,
 		Prices:       charged,
+		Documents:    doc.Documents(charged),
 		PurgeEnabled: n.cfg.Purge.Kind != "",
 		Logger:       n.logger,
 		Log:          api.LogOptions{SampleRate: n.cfg.Log.Sample, SlowThreshold: n.cfg.Log.Slow},

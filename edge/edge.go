@@ -20,6 +20,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/doc"
 )
 
 // Options says where an edge stands.
@@ -108,7 +109,7 @@ func (o Options) facts() (facts, error) {
 		VariablePayment: "$http_" + strings.ReplaceAll(strings.ToLower(x402.HeaderPayment), "-", "_"),
 		RequestID:       api.RequestIDPattern(),
 	}
-	f.Spellings, f.Parameters = spellings(api.Routes(), api.DocumentPaths())
+	f.Spellings, f.Parameters = spellings(api.Routes(), doc.Paths())
 	f.Free = freePattern(f.Spellings)
 	f.Failures, err = failures()
 	return f, err

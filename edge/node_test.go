@@ -21,6 +21,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402/x402test"
 	"pnyx/api"
+	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/ratelimit"
@@ -70,7 +71,8 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	logger := slog.New(slog.DiscardHandler)
 	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
-		Tokens: access.NewTokenCache(store, time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
+		Documents: doc.Documents(prices()),
+		Tokens:    access.NewTokenCache(store, time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
 		Addresses: ratelimit.NewIPLimiter(0, nil, n.registry), Meter: access.NewMeter(store, logger),
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // clientFolder is where a client is made of the description; see its client.ts.
-const clientFolder = "../../api/npm"
+const clientFolder = "../../api/doc/npm"
 
 // clientTime is how long making and running the client may take.
 const clientTime = 3 * time.Minute

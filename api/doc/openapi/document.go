@@ -1,5 +1,6 @@
-// Package openapi makes OpenAPI 3.1 documents: the parts of one as Go values, and
-// schemas of Go types, described by the comments in their source.
+// Package openapi makes OpenAPI 3.1 documents: Document and its parts are Go values that
+// encode to one, and Schemas makes JSON Schemas of Go types. Objects keep the order in
+// which they are built, so the same input gives the same bytes.
 package openapi
 
 // Version is the version of OpenAPI that documents are written in.

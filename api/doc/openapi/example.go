@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Example is a value of a type as JSON shows it: fields by what is said of them,
-// lists of one element, nothing null.
+// Example returns a value of a type as JSON shows it: fields have the examples of their
+// descriptions, lists have one element, and nothing is null.
 func (s *Schemas) Example(t reflect.Type) any {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return map[string]any{}
@@ -34,10 +34,10 @@ func (s *Schemas) Example(t reflect.Type) any {
 }
 
 func (s *Schemas) exampleText(t reflect.Type) any {
-	if scalar := s.scalars[t]; scalar != nil && len(scalar.Examples) > 0 {
+	if scalar := s.Scalars[t]; scalar != nil && len(scalar.Examples) > 0 {
 		return scalar.Examples[0]
 	}
-	if values := s.comments.enums[t.Name()]; len(values) > 0 {
+	if values := s.Enums[t]; len(values) > 0 {
 		return values[0]
 	}
 	if t.Kind() == reflect.Int64 {
@@ -59,8 +59,8 @@ func (s *Schemas) exampleObject(t reflect.Type) any {
 	return object
 }
 
-// possible says whether a value of the table can stand in a field of a type: names
-// that mean one thing in one answer may mean another in the next.
+// possible reports whether a field of type t can have a value. Fields of one name share
+// an example, but their types may differ.
 func (s *Schemas) possible(t reflect.Type, value any) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -69,6 +69,6 @@ func (s *Schemas) possible(t reflect.Type, value any) bool {
 	if is != (t.Kind() == reflect.String) {
 		return !is && t.Kind() != reflect.Struct
 	}
-	values := s.comments.enums[t.Name()]
+	values := s.Enums[t]
 	return len(values) == 0 || slices.Contains(values, text)
 }

@@ -3,8 +3,8 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -34,39 +34,48 @@ type Schema struct {
 	Examples             []any            `json:"examples,omitempty"`
 }
 
-// Field is what is said of every field with a name, where its own comment says
-// nothing.
+// Field describes the fields of one name, in all types or in one of them.
 type Field struct {
-	Description string
-	Example     any
-	// Raw is what a field may be that is kept as JSON.
-	Raw *Schema
+	// Description is a sentence for callers.
+	Description string `json:"description"`
+	// Example is a value of the field as JSON shows it; nil for one made from its type.
+	Example any `json:"example"`
+	// Raw is the schema of a field that holds any JSON (json.RawMessage).
+	Raw *Schema `json:"schema"`
 }
 
-// Schemas makes the schemas of Go types. Structs, and texts of which all values
-// are known, become components that are referred to.
+// Descriptions are what cannot be told from Go types.
+type Descriptions struct {
+	// Types describes structs and enumerations, by component name.
+	Types map[string]string `json:"types"`
+	// Fields describes fields by their JSON name. A key with a component name before
+	// it, as in "Choice.key", holds for that type alone, and wins.
+	Fields map[string]Field `json:"fields"`
+}
+
+// Options says how Go types become schemas.
+type Options struct {
+	// Scalars are types with a schema of their own.
+	Scalars map[reflect.Type]*Schema
+	// Enums lists the values of text types that have no others.
+	Enums map[reflect.Type][]string
+	// Descriptions describes all other types, and every field.
+	Descriptions Descriptions
+}
+
+// Schemas makes the schemas of Go types. Structs, enumerations and scalars become
+// components that other schemas refer to. It is not safe for concurrent use.
 type Schemas struct {
+	Options
+
 	components Members[*Schema]
 	seen       map[reflect.Type]string
-	scalars    map[reflect.Type]*Schema
-	fields     map[string]Field
-	comments   comments
+	used       map[string]bool // keys of Descriptions.Fields
 }
 
-// NewSchemas reads what sources say of the types. Scalars are types with a schema
-// that cannot be told from the type; a key of fields is a field's public name, or
-// with its type before it: "Choice.key".
-func NewSchemas(scalars map[reflect.Type]*Schema, fields map[string]Field, sources ...fs.FS) (*Schemas, error) {
-	s := &Schemas{
-		seen: map[reflect.Type]string{}, scalars: scalars, fields: fields,
-		comments: comments{types: map[string]string{}, fields: map[string]string{}, enums: map[string][]string{}},
-	}
-	for _, files := range sources {
-		if err := s.comments.readComments(files); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+// NewSchemas returns a collection without any schema.
+func NewSchemas(o Options) *Schemas {
+	return &Schemas{Options: o, seen: map[reflect.Type]string{}, used: map[string]bool{}}
 }
 
 // Components returns the schemas of all types met so far.
@@ -94,12 +103,12 @@ func (s *Schemas) Of(t reflect.Type) *Schema {
 	case reflect.Bool:
 		return &Schema{Type: "boolean"}
 	case reflect.String:
-		if s.scalars[t] != nil || len(s.comments.enums[t.Name()]) > 0 {
+		if s.Scalars[t] != nil || len(s.Enums[t]) > 0 {
 			return s.component(t, s.text)
 		}
 		return &Schema{Type: "string"}
 	case reflect.Int64:
-		if s.scalars[t] != nil {
+		if s.Scalars[t] != nil {
 			return s.component(t, s.text)
 		}
 	default:
@@ -136,26 +145,26 @@ func componentName(t reflect.Type) string {
 }
 
 func (s *Schemas) text(t reflect.Type) *Schema {
-	schema := Schema{Type: "string", Enum: s.comments.enums[t.Name()]}
-	if scalar := s.scalars[t]; scalar != nil {
+	schema := Schema{Type: "string", Enum: s.Enums[t]}
+	if scalar := s.Scalars[t]; scalar != nil {
 		schema = *scalar
 	}
 	if schema.Description == "" {
-		schema.Description = s.comments.types[t.Name()]
+		schema.Description = s.Descriptions.Types[componentName(t)]
 	}
 	return &schema
 }
 
 func (s *Schemas) object(t reflect.Type) *Schema {
-	object := &Schema{Type: "object", Description: s.comments.types[t.Name()], AdditionalProperties: new(bool)}
+	object := &Schema{Type: "object", Description: s.Descriptions.Types[componentName(t)], AdditionalProperties: new(bool)}
 	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		schema := s.Of(field.Type)
-		if raw := s.field(t, name).Raw; raw != nil && field.Type == reflect.TypeFor[json.RawMessage]() {
-			kept := *raw
-			schema = &kept
+		schema, described := s.Of(field.Type), s.field(t, name)
+		if described.Raw != nil && field.Type == reflect.TypeFor[json.RawMessage]() {
+			raw := *described.Raw
+			schema = &raw
 		}
-		schema.Description = s.describe(t, field, name)
+		schema.Description = described.Description
 		object.Properties.Add(name, schema)
 		if !strings.Contains(options, "omitempty") {
 			object.Required = append(object.Required, name)
@@ -164,21 +173,18 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 	return object
 }
 
-func (s *Schemas) describe(t reflect.Type, field reflect.StructField, name string) string {
-	if text := s.comments.fields[t.Name()+"."+field.Name]; text != "" {
-		return text
-	}
-	return s.field(t, name).Description
-}
-
+// field returns what is known of a field, by its JSON name.
 func (s *Schemas) field(t reflect.Type, name string) Field {
-	if field, own := s.fields[componentName(t)+"."+name]; own {
-		return field
+	key := componentName(t) + "." + name
+	if _, own := s.Descriptions.Fields[key]; !own {
+		key = name
 	}
-	return s.fields[name]
+	s.used[key] = true
+	return s.Descriptions.Fields[key]
 }
 
-// Undescribed lists what of the schemas made so far nobody has described.
+// Undescribed lists the types and fields among the schemas made so far that have no
+// description.
 func (s *Schemas) Undescribed() []string {
 	var missing []string
 	for _, component := range s.components {
@@ -192,4 +198,21 @@ func (s *Schemas) Undescribed() []string {
 		}
 	}
 	return missing
+}
+
+// Unused lists the descriptions that no schema made so far has.
+func (s *Schemas) Unused() []string {
+	var unused []string
+	for name := range s.Descriptions.Types {
+		if _, known := s.components.Get(name); !known {
+			unused = append(unused, name)
+		}
+	}
+	for key := range s.Descriptions.Fields {
+		if !s.used[key] {
+			unused = append(unused, key)
+		}
+	}
+	slices.Sort(unused)
+	return unused
 }

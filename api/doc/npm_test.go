@@ -1,4 +1,4 @@
-package api_test
+package doc_test
 
 import (
 	"context"

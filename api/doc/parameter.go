@@ -1,23 +1,24 @@
-package api
+package doc
 
 import (
 	"strconv"
 	"strings"
 
+	"pnyx/api"
 	"pnyx/api/doc/openapi"
 )
 
 // describeParam is a parameter as OpenAPI says it.
-func describeParam(param Param) *openapi.Parameter {
+func describeParam(param api.Param) *openapi.Parameter {
 	described := &openapi.Parameter{
-		Name: param.Name, In: "query", Required: param.Required || param.In == InPath,
-		Description: param.Description + " Allowed: " + param.allowed() + ".",
+		Name: param.Name, In: "query", Required: param.Required || param.In == api.InPath,
+		Description: param.Description + " Allowed: " + param.Allowed() + ".",
 		Schema:      paramSchema(param),
 	}
-	if param.In == InPath {
+	if param.In == api.InPath {
 		described.In = "path"
 	}
-	if param.Kind == EnumList {
+	if param.Kind == api.EnumList {
 		described.Style, described.Explode = "form", new(bool)
 	}
 	switch {
@@ -32,13 +33,13 @@ func describeParam(param Param) *openapi.Parameter {
 }
 
 // paramExample is the example in the type that the schema has.
-func paramExample(param Param) any {
+func paramExample(param api.Param) any {
 	switch param.Kind {
-	case EnumList:
+	case api.EnumList:
 		return strings.Split(param.Example, ",")
-	case Boolean:
+	case api.Boolean:
 		return param.Example == "true"
-	case Integer:
+	case api.Integer:
 		if number, err := strconv.Atoi(param.Example); err == nil {
 			return number
 		}
@@ -48,32 +49,32 @@ func paramExample(param Param) any {
 }
 
 // paramSchema is what a parameter may be.
-func paramSchema(param Param) *openapi.Schema {
-	one, longest := 1, maxTextBytes
+func paramSchema(param api.Param) *openapi.Schema {
+	one, longest := 1, api.MaxTextBytes
 	schema := &openapi.Schema{Type: "string"}
 	switch param.Kind {
-	case Integer:
+	case api.Integer:
 		schema = &openapi.Schema{Type: "integer", Minimum: &param.Min, Maximum: &param.Max}
 		if number, err := strconv.Atoi(param.Default); err == nil {
 			schema.Default = number
 		}
 		return schema
-	case Boolean:
+	case api.Boolean:
 		schema.Type = "boolean"
-	case Enum:
+	case api.Enum:
 		schema.Enum = param.Enum
-	case EnumList:
+	case api.EnumList:
 		return &openapi.Schema{Type: "array", Items: &openapi.Schema{Type: "string", Enum: param.Enum}, MinItems: &one}
-	case ProposalKey:
+	case api.ProposalKey:
 		schema.Pattern = patternProposalKey
-	case TopicKey:
+	case api.TopicKey:
 		schema.Pattern = patternTopicKey
-	case Month:
+	case api.Month:
 		schema.Pattern = patternMonth
-	case Instant:
+	case api.Instant:
 		// A date alone is a time as well, which the format date-time is not.
 		schema.MinLength = &one
-	case Text, Cursor, Voter:
+	case api.Text, api.Cursor, api.Voter:
 		schema.MinLength, schema.MaxLength = &one, &longest
 	}
 	if param.Default != "" {

@@ -1,0 +1,67 @@
+package doc
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/api/doc/openapi"
+)
+
+// errorResponses are the answers without data, one a status. No operation has other
+// methods, and so none has the answer to them.
+func errorResponses() openapi.Members[*openapi.Response] {
+	var all openapi.Members[*openapi.Response]
+	for _, info := range api.Codes() {
+		if info.Code == api.CodeMethodNotAllowed {
+			continue
+		}
+		name := responseName(info.Status)
+		response, known := all.Get(name)
+		if !known {
+			response = &openapi.Response{
+				Headers: errorHeaders(info.Status),
+				Content: openapi.Members[*openapi.MediaType]{{
+					Name: fiber.MIMEApplicationJSON, Value: &openapi.MediaType{Schema: errorSchema(info.Code)},
+				}},
+			}
+			all.Add(name, response)
+		}
+		response.Description = strings.TrimSpace(fmt.Sprintf("%s `%s`: %s %s", response.Description, info.Code, info.Description, info.Fix))
+		response.Content[0].Value.Examples.Add(string(info.Code), &openapi.Example{
+			Summary: info.Description, Value: exampleError(info),
+		})
+	}
+	return all
+}
+
+// errorSchema is the schema of an error; that of wrong parameters says what is wrong
+// with each.
+func errorSchema(code api.Code) *openapi.Schema {
+	envelope := openapi.RefTo("ErrorEnvelope")
+	if code != api.CodeValidation {
+		return envelope
+	}
+	within := func(name string, schema *openapi.Schema) *openapi.Schema {
+		return &openapi.Schema{
+			Type: "object", Required: []string{name}, Properties: openapi.Members[*openapi.Schema]{{Name: name, Value: schema}},
+		}
+	}
+	problems := &openapi.Schema{Type: "array", Items: openapi.RefTo("Problem")}
+	return &openapi.Schema{AllOf: []*openapi.Schema{envelope, within("error", within("details", within("problems", problems)))}}
+}
+
+func exampleError(info api.CodeInfo) api.ErrorEnvelope {
+	return api.ErrorEnvelope{
+		Error: api.ErrorBody{Code: info.Code, Message: info.Message, Details: info.Details},
+		Meta:  api.ErrorMeta{RequestID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"},
+	}
+}
+
+// responseName is the name of the component that a status is answered with.
+func responseName(status int) string {
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}

@@ -1,0 +1,19 @@
+package doc
+
+import (
+	"pnyx/api"
+	"pnyx/api/doc/openapi"
+)
+
+// Schemas returns the schemas of all answers.
+func Schemas() (*openapi.Schemas, error) {
+	schemas, err := newSchemas()
+	if err != nil {
+		return nil, err
+	}
+	addEnvelopes(schemas)
+	for _, route := range api.Routes() {
+		envelopeSchema(schemas, route)
+	}
+	return schemas, nil
+}

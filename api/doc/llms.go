@@ -1,0 +1,84 @@
+package doc
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/api/doc/openapi"
+)
+
+// mimeLinkset is the form of an API catalog (RFC 9264, RFC 9727).
+const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+
+// agentsGuide returns /llms.txt: what a language model needs to use the API.
+func agentsGuide(prices api.Prices) ([]byte, error) {
+	type route struct{ Path, Summary, Price, Parameters string }
+	data := struct {
+		PathOpenAPI, PathPricing string
+		Routes                   []route
+		Codes                    []api.CodeInfo
+	}{PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, Codes: api.Codes()}
+	for _, r := range api.Routes() {
+		data.Routes = append(data.Routes, route{
+			Path: r.Path, Summary: r.Summary, Price: priceLabel(r, prices), Parameters: paramList(r),
+		})
+	}
+	return render("llms.txt", data)
+}
+
+// priceLabel is the tier of a route, and what it costs.
+func priceLabel(route api.Route, prices api.Prices) string {
+	if !route.Paid() {
+		return "[free]"
+	}
+	return fmt.Sprintf("[%s, %s %s]", route.Tier, prices.Of(route), prices.Token)
+}
+
+// paramList lists the query parameters of a route, with their allowed values.
+func paramList(route api.Route) string {
+	var named []string
+	for _, param := range route.Params {
+		if param.In == api.InPath {
+			continue
+		}
+		text := param.Name + " (" + param.Allowed()
+		if param.Required {
+			text += "; required"
+		}
+		if param.Default != "" {
+			text += "; default " + param.Default
+		}
+		named = append(named, text+")")
+	}
+	return strings.Join(named, ", ")
+}
+
+// catalog returns the API catalog of RFC 9727: the addresses of the API, and of what
+// describes it. Paths with parameters are left to the OpenAPI document.
+func catalog() ([]byte, error) {
+	type link struct {
+		Href string `json:"href"`
+		Type string `json:"type,omitempty"`
+	}
+	var items []link
+	for _, route := range api.Routes() {
+		if !strings.Contains(route.Path, ":") {
+			items = append(items, link{Href: route.Path, Type: fiber.MIMEApplicationJSON})
+		}
+	}
+	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
+		{Name: "anchor", Value: api.PathPrefix},
+		{Name: "item", Value: items},
+		{Name: "service-desc", Value: []link{{Href: api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-doc", Value: []link{{Href: api.PathDocs, Type: fiber.MIMETextHTML}, {Href: api.PathLLMs, Type: fiber.MIMETextPlain}}},
+		{Name: "service-meta", Value: []link{{Href: api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
+	}}}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the API catalog: %w", err)
+	}
+	return append(text, '\n'), nil
+}

@@ -1,0 +1,194 @@
+package doc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/api"
+	"pnyx/api/doc/openapi"
+)
+
+// OpenAPI returns the API's description as an OpenAPI document, with what routes
+// cost at these prices.
+func OpenAPI(prices api.Prices) ([]byte, error) {
+	document, err := describeAPI(prices)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(document); err != nil {
+		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+func describeAPI(prices api.Prices) (*openapi.Document, error) {
+	schemas, err := newSchemas()
+	if err != nil {
+		return nil, err
+	}
+	guide, err := render("guide.md", map[string]any{"Codes": api.Codes()})
+	if err != nil {
+		return nil, err
+	}
+	document := &openapi.Document{
+		OpenAPI: openapi.Version,
+		Info: openapi.Info{
+			Title: "Pnyx", Version: api.SurfaceVersion,
+			Summary:     "Governance data of DAOs: proposals, votes, voters, forum topics, events and signals.",
+			Description: string(guide),
+			License:     openapi.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
+		},
+		Servers: []openapi.Server{{URL: "/", Description: "The node that serves this document."}},
+	}
+	addEnvelopes(schemas)
+	for _, route := range api.Routes() {
+		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
+			document.Tags = append(document.Tags, tag)
+		}
+		document.Paths.Add(templated(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, prices)})
+	}
+	document.Components = openapi.Components{
+		Schemas:         metaSchemas(schemas.Components()),
+		Responses:       errorResponses(),
+		Headers:         describeHeaders(),
+		SecuritySchemes: securitySchemes(),
+	}
+	return document, nil
+}
+
+// tagOf is the group that a route stands in: the first part of its id.
+func tagOf(route api.Route) openapi.Tag {
+	group, _, _ := strings.Cut(route.ID, ".")
+	tag, known := map[string]openapi.Tag{
+		"meta":         {Name: "Meta", Description: "Prices, and how fresh and complete the data is."},
+		"daos":         {Name: "DAOs", Description: "What they decided, and who voted."},
+		"proposals":    {Name: "Proposals", Description: "Their texts, their votes, and the evidence behind them."},
+		"forum-topics": {Name: "Forum topics", Description: "What is talked about before it is voted on."},
+		"events":       {Name: "Events", Description: "What happened in a window of time."},
+		"signals":      {Name: "Signals", Description: "What deserves attention."},
+		"voters":       {Name: "Voters", Description: "Who voted for what, over all DAOs."},
+	}[group]
+	if !known {
+		tag.Name = group
+	}
+	return tag
+}
+
+// templated is a route's path as OpenAPI writes it.
+func templated(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, is := strings.CutPrefix(part, ":"); is {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices) *openapi.Operation {
+	operation := &openapi.Operation{
+		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Summary,
+		Description: describeAccess(route, prices),
+		Security:    security(route),
+		XTier:       string(route.Tier), XBucket: string(route.Bucket()), XAddition: route.Addition,
+		XPrice: &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network},
+	}
+	for _, param := range route.Params {
+		operation.Parameters = append(operation.Parameters, describeParam(param))
+	}
+	operation.Responses.Add("200", &openapi.Response{
+		Description: route.Summary, Headers: answerHeaders(route),
+		Content: openapi.Members[*openapi.MediaType]{{
+			Name:  fiber.MIMEApplicationJSON,
+			Value: &openapi.MediaType{Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route)},
+		}},
+	})
+	if !route.TokenOnly {
+		operation.Responses.Add("304", &openapi.Response{
+			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
+			Headers:     headers(keptHeaders(route)...),
+		})
+	}
+	for _, status := range statuses(route) {
+		operation.Responses.Add(strconv.Itoa(status), &openapi.Response{Ref: "#/components/responses/" + responseName(status)})
+	}
+	return operation
+}
+
+// statuses lists the statuses of a route's errors, in order, each once.
+func statuses(route api.Route) []int {
+	var all []int
+	for _, code := range route.Codes() {
+		all = append(all, code.Info().Status)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func describeAccess(route api.Route, prices api.Prices) string {
+	text := "Free: no credentials are needed."
+	if route.TokenOnly {
+		text = "Free: about the partner token that asks, which is needed."
+	}
+	if route.Paid() {
+		text = fmt.Sprintf("Paid, tier `%s`: a partner token with the scope `v2:paid:%s`, or %s %s a request.",
+			route.Tier, route.Tier, prices.Of(route), prices.Token)
+	}
+	return text + fmt.Sprintf(" Requests count in the `%s` bucket.", route.Bucket())
+}
+
+func security(route api.Route) []map[string][]string {
+	if route.TokenOnly {
+		return []map[string][]string{{"token": {}}}
+	}
+	if !route.Paid() {
+		return []map[string][]string{}
+	}
+	return []map[string][]string{{"token": {}}, {"x402": {}}}
+}
+
+func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
+	return openapi.Members[*openapi.SecurityScheme]{
+		{Name: "token", Value: &openapi.SecurityScheme{
+			Type: "apiKey", In: "header", Name: strings.ToLower(access.HeaderToken),
+			Description: "A partner token, as the operator issued it. Scopes: `v2:paid:standard` opens standard routes, " +
+				"`v2:paid:plus` standard and plus routes, `v2:paid:*` everything.",
+		}},
+		{Name: "x402", Value: &openapi.SecurityScheme{
+			Type: "apiKey", In: "header", Name: x402.HeaderPayment,
+			Description: "A payment for one request, by version 2 of the x402 protocol: ask without credentials, " +
+				"take the terms from the `PAYMENT-REQUIRED` header of the 402, sign them, and repeat the request with the payment. " +
+				"`PAYMENT-RESPONSE` carries the receipt. A browser does not sign payments for you.",
+		}},
+	}
+}
+
+func exampleAnswer(schemas *openapi.Schemas, route api.Route) any {
+	if route.Returns == nil {
+		return nil
+	}
+	about := openapi.Members[any]{}
+	described, _ := schemas.Example(reflect.TypeFor[api.Meta]()).(openapi.Members[any])
+	for _, member := range described {
+		if member.Name != "page" || route.Paged() {
+			about = append(about, member)
+		}
+	}
+	return openapi.Members[any]{
+		{Name: "data", Value: schemas.Example(reflect.TypeOf(route.Returns))},
+		{Name: "meta", Value: about},
+	}
+}

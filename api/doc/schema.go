@@ -1,0 +1,155 @@
+package doc
+
+import (
+	"bytes"
+	_ "embed" // descriptions.json
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"pnyx/api"
+	"pnyx/api/doc/openapi"
+	"pnyx/governance"
+	"pnyx/governance/rules"
+)
+
+// exampleTime is the time in examples.
+const exampleTime = "2026-01-31T12:00:00.000Z"
+
+// Patterns of texts. A decimal has no exponent, sign or superfluous zeros, so that
+// equal numbers are equal texts.
+const (
+	patternDecimal     = `^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`
+	patternTimestamp   = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$`
+	patternProposalKey = `^p1_[A-Za-z0-9_-]{22}$`
+	patternTopicKey    = `^t1_[A-Za-z0-9_-]{22}$`
+	patternMonth       = `^[0-9]{4}-(0[1-9]|1[0-2])$`
+)
+
+// descriptionsJSON describes the types and fields of answers, for callers. It is the
+// only place where they are described; openapi.Descriptions is its form.
+//
+//go:embed descriptions.json
+var descriptionsJSON []byte
+
+// newSchemas returns a collection without schemas, to be filled by addEnvelopes and
+// envelopeSchema.
+func newSchemas() (*openapi.Schemas, error) {
+	options := openapi.Options{Scalars: scalars(), Enums: enums()}
+	decoder := json.NewDecoder(bytes.NewReader(descriptionsJSON))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&options.Descriptions); err != nil {
+		return nil, fmt.Errorf("decode descriptions.json: %w", err)
+	}
+	return openapi.NewSchemas(options), nil
+}
+
+// addEnvelopes adds the schemas of what is around data, and of errors.
+func addEnvelopes(schemas *openapi.Schemas) {
+	schemas.Of(reflect.TypeFor[api.Meta]())
+	schemas.Of(reflect.TypeFor[api.ErrorEnvelope]())
+	schemas.Of(reflect.TypeFor[api.Problem]())
+}
+
+// scalars are the types that JSON shows as text of one form.
+func scalars() map[reflect.Type]*openapi.Schema {
+	var codes []string
+	for _, info := range api.Codes() {
+		codes = append(codes, string(info.Code))
+	}
+	return map[reflect.Type]*openapi.Schema{
+		reflect.TypeFor[governance.Decimal](): {
+			Type: "string", Format: "decimal", Pattern: patternDecimal, Examples: []any{"1234.5"},
+		},
+		reflect.TypeFor[governance.Timestamp](): {
+			Type: "string", Format: "date-time", Pattern: patternTimestamp, Examples: []any{exampleTime},
+		},
+		reflect.TypeFor[governance.ProposalKey](): {
+			Type: "string", Pattern: patternProposalKey, Examples: []any{"p1_f_XfJz_6yGy1gCgoSU2qbg"},
+		},
+		reflect.TypeFor[governance.TopicKey](): {
+			Type: "string", Pattern: patternTopicKey, Examples: []any{"t1_QTih_6Tc8DCYv4aSbi5x1Q"},
+		},
+		reflect.TypeFor[api.Code](): {Type: "string", Enum: codes, Examples: []any{string(api.CodeValidation)}},
+	}
+}
+
+// enums are the text types that have no values but these.
+func enums() map[reflect.Type][]string {
+	var flags []governance.QualityFlag
+	for _, rule := range rules.QualityFlags() {
+		flags = append(flags, rule.Flag)
+	}
+	var warnings []governance.WarningCode
+	for _, rule := range rules.WarningRules() {
+		warnings = append(warnings, rule.Code)
+	}
+	all := map[reflect.Type][]string{}
+	addEnum(all, api.Free, api.Standard, api.Plus)
+	addEnum(all, governance.Readinesses()...)
+	addEnum(all, governance.Coverages()...)
+	addEnum(all, governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable)
+	addEnum(all, governance.Snapshot, governance.Tally, governance.Discourse)
+	addEnum(all, governance.Pending, governance.Active, governance.Closed)
+	addEnum(all, governance.AllOutcomes()...)
+	addEnum(all, governance.IntelligenceAvailable, governance.IntelligenceUnavailable)
+	addEnum(all, flags...)
+	addEnum(all, warnings...)
+	addEnum(all, governance.Confidences()...)
+	addEnum(all, governance.ProposalItem, governance.TopicItem, governance.DAOItem)
+	return all
+}
+
+func addEnum[T ~string](all map[reflect.Type][]string, values ...T) {
+	for _, value := range values {
+		all[reflect.TypeFor[T]()] = append(all[reflect.TypeFor[T]()], string(value))
+	}
+}
+
+// envelopeSchema returns the schema of a route's answer with data.
+func envelopeSchema(schemas *openapi.Schemas, route api.Route) *openapi.Schema {
+	described := "Meta"
+	if route.Paged() {
+		described = "ListMeta"
+	}
+	data := &openapi.Schema{}
+	if route.Returns != nil {
+		data = schemas.Of(reflect.TypeOf(route.Returns))
+	}
+	data.Description = route.Summary
+	return &openapi.Schema{
+		Type: "object", Required: []string{"data", "meta"}, AdditionalProperties: new(bool),
+		Properties: openapi.Members[*openapi.Schema]{
+			{Name: "data", Value: data},
+			{Name: "meta", Value: openapi.RefTo(described)},
+		},
+	}
+}
+
+// metaSchemas replaces Meta by two components: ListMeta has a page, Meta has none.
+func metaSchemas(components openapi.Members[*openapi.Schema]) openapi.Members[*openapi.Schema] {
+	var all openapi.Members[*openapi.Schema]
+	for _, component := range components {
+		if component.Name != "Meta" {
+			all = append(all, component)
+			continue
+		}
+		list, single := *component.Value, *component.Value
+		list.Description = "What an answer with one page of a list is."
+		list.Required = append(append([]string{}, list.Required...), "page")
+		list.Properties, single.Properties = nil, nil
+		for _, property := range component.Value.Properties {
+			if property.Name == "page" {
+				page := openapi.RefTo("Page")
+				page.Description = property.Value.Description
+				list.Properties.Add(property.Name, page)
+				continue
+			}
+			list.Properties = append(list.Properties, property)
+			single.Properties = append(single.Properties, property)
+		}
+		all.Add("Meta", &single)
+		all.Add("ListMeta", &list)
+	}
+	return all
+}
