@@ -19,6 +19,10 @@ const localSuffix = "_local"
 // stores none and rejects such a statement.
 var storageClause = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
 
+// tableName matches each table that a copy writes to or reads from. A shard copies its
+// own rows.
+var tableName = regexp.MustCompile(`\b(INTO|FROM) \w+`)
+
 // shardStatements returns the statements that a node of the cluster runs for s: one for
 // the local table of the shard and, where it applies, one for the distributed table. A
 // single server runs s itself.
@@ -29,10 +33,8 @@ func (w *Warehouse) shardStatements(s statement) []string {
 	name := tableStatement.FindStringSubmatchIndex(s.text)
 	local := s.text[:name[5]] + localSuffix + s.text[name[5]:]
 	switch kind, _, _ := strings.Cut(s.text, " "); {
-	case kind == "RENAME":
-		// A distributed table names the local one and cannot be renamed with it. It holds
-		// no rows: the CREATE after this statement makes it under the new name.
-		return []string{local + localSuffix, "DROP TABLE IF EXISTS " + s.table}
+	case kind == "INSERT":
+		return []string{tableName.ReplaceAllString(s.text, "${0}"+localSuffix)}
 	case kind == "ALTER" && storageClause.MatchString(s.text):
 		return []string{local}
 	case kind == "ALTER":
@@ -112,6 +114,23 @@ func (w *Warehouse) execute(ctx context.Context, addresses []string, database st
 		}
 	}
 	return nil
+}
+
+// tableExists reports whether a node has a table, or a shard its local one.
+func (w *Warehouse) tableExists(ctx context.Context, addresses []string, database, table string) (bool, error) {
+	if w.cluster != "" {
+		table += localSuffix
+	}
+	conn, err := w.connect(ctx, addresses, database)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	var exists uint8
+	if err := conn.QueryRow(ctx, "EXISTS TABLE "+quoteIdentifier(table)).Scan(&exists); err != nil {
+		return false, fmt.Errorf("look up table %s: %w", table, err)
+	}
+	return exists == 1, nil
 }
 
 // quoteIdentifier returns an identifier in backquotes. Identifiers come from the

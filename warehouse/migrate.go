@@ -20,8 +20,8 @@ var migrationFiles embed.FS
 
 // statement is one statement of a migration. Every statement is idempotent: two
 // processes may run it concurrently, and an interrupted migration runs again from the
-// start. A table is therefore renamed in the file that creates it, before its CREATE;
-// no file creates it under the old name.
+// start. Migrations only add, so that the previous version keeps working on the new
+// schema: a table gets a new name as a new table, and a column keeps its name.
 type statement struct {
 	// file is the migration that contains the statement, for error messages.
 	file string
@@ -31,11 +31,14 @@ type statement struct {
 	// applies to the local table of each shard and to the distributed table.
 	table   string
 	shardBy string
+	// onlyIf names a table without which the statement is skipped: the table of a
+	// previous version whose rows are copied.
+	onlyIf string
 }
 
-// tableStatement matches a statement that creates, alters or renames a table.
+// tableStatement matches a statement that creates, alters or fills a table.
 var tableStatement = regexp.MustCompile(
-	`(?s)^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|RENAME TABLE IF EXISTS)\s+(\w+)`)
+	`(?s)^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|INSERT INTO)\s+(\w+)`)
 
 // Migrate creates the database and runs every migration on each node, whether or not it
 // ran before. Nodes are migrated one after the other: ON CLUSTER would need a Keeper.
@@ -118,13 +121,25 @@ func (w *Warehouse) migrateNode(
 		return fmt.Errorf("create database %s: %w", database, err)
 	}
 	for _, s := range statements {
-		if err := w.execute(ctx, addresses, database, w.shardStatements(s)...); err != nil {
+		if err := w.runStatement(ctx, addresses, s); err != nil {
 			return fmt.Errorf("migration %s: %w", s.file, err)
 		}
 	}
 	// The fingerprint is hexadecimal and needs no escaping.
 	return w.execute(ctx, addresses, database,
 		"INSERT INTO schema_migrations (fingerprint) VALUES ('"+fingerprint+"')")
+}
+
+// runStatement runs one statement on one node, unless the table it depends on is missing.
+func (w *Warehouse) runStatement(ctx context.Context, addresses []string, s statement) error {
+	database := w.options.Auth.Database
+	if s.onlyIf != "" {
+		exists, err := w.tableExists(ctx, addresses, database, s.onlyIf)
+		if err != nil || !exists {
+			return err
+		}
+	}
+	return w.execute(ctx, addresses, database, w.shardStatements(s)...)
 }
 
 // migrations returns every statement of the files, in order of the file names.
@@ -149,8 +164,9 @@ func migrations(files fs.FS) ([]statement, error) {
 	return statements, nil
 }
 
-// parseStatement removes the comments of a statement and reads the sharding key from
-// the comment "-- shard by: <expression>".
+// parseStatement removes the comments of a statement and reads two of them: the sharding
+// key from "-- shard by: <expression>", and the table that a copy reads from
+// "-- where exists: <table>".
 func parseStatement(file, part string) statement {
 	s := statement{file: file}
 	var code []string
@@ -158,6 +174,9 @@ func parseStatement(file, part string) statement {
 		if comment, found := strings.CutPrefix(strings.TrimSpace(line), "--"); found {
 			if key, found := strings.CutPrefix(strings.TrimSpace(comment), "shard by: "); found {
 				s.shardBy = key
+			}
+			if table, found := strings.CutPrefix(strings.TrimSpace(comment), "where exists: "); found {
+				s.onlyIf = table
 			}
 			continue
 		}

@@ -5,7 +5,7 @@ INSERT INTO proposal_links
     title,
     names,
     topic,
-    changed_names,
-    changed_topics,
+    touched_names,
+    touched_topics,
     revision
 )

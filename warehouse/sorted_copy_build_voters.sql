@@ -1,5 +1,5 @@
 -- On one thread: nobody waits for it.
-INSERT INTO ranked_voters (generation, descending, voter, rank, votes)
+INSERT INTO sorted_voters (generation, descending, voter, rank, votes)
 SELECT
     {generation:UInt64},
     descending,

@@ -3,7 +3,7 @@ SELECT DISTINCT
     toUInt64(partition) AS generation
 FROM system.parts
 WHERE database = currentDatabase()
-    AND table IN ('sorted_ballots', 'sorted_ballots_local', 'ranked_voters', 'ranked_voters_local')
+    AND table IN ('sorted_ballots', 'sorted_ballots_local', 'sorted_voters', 'sorted_voters_local')
     AND active
     AND generation < {before:UInt64}
     AND NOT has({current:Array(UInt64)}, generation)

@@ -49,8 +49,8 @@ func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
 
 // PutToken writes a token, or a new version of it.
 func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
-	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO tokens (token_id, name, plan, scopes, token_hash,
-		previous_token_hash, previous_until, limits, created_at, expires_at)`)
+	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
+		previous_verifier, previous_until, limits, created_at, expires_at)`)
 	if err != nil {
 		return fmt.Errorf("write token %s: %w", t.ID, classifyError(err))
 	}

@@ -40,7 +40,7 @@ func (w *Warehouse) rankedRange(
 ) ([]RankedVoter, error) {
 	from, settings := "("+sqlText("voter_ranking")+")", ""
 	if generation != 0 {
-		from, condition, settings = "ranked_voters", "generation = {generation:UInt64} AND "+condition, oneThread
+		from, condition, settings = "sorted_voters", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", generation),
 		clickhouse.Named("dao", daoID))

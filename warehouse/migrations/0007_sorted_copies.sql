@@ -2,9 +2,9 @@
 -- Each build of a copy is a generation and a partition. Readers use the generation that
 -- sorted_copies names, so a build becomes visible as a whole, and dropping the previous
 -- partition leaves nothing behind. Pages have at most 500 rows, hence small granules.
-
--- shard by: generation
-RENAME TABLE IF EXISTS ordered_ballots TO sorted_ballots;
+--
+-- Version 0.1.0 keeps its copies in ordered_ballots, ranked_voters and orders. They stay for
+-- a rollback to it; copies are built again from the ballots.
 
 -- shard by: generation
 CREATE TABLE IF NOT EXISTS sorted_ballots
@@ -33,7 +33,7 @@ ORDER BY (generation, power, voter)
 SETTINGS index_granularity = 1024;
 
 -- shard by: generation
-CREATE TABLE IF NOT EXISTS ranked_voters
+CREATE TABLE IF NOT EXISTS sorted_voters
 (
     generation UInt64,
     -- The negated total power: ascending order puts the highest power first.
@@ -46,9 +46,6 @@ ENGINE = MergeTree
 PARTITION BY generation
 ORDER BY (generation, descending, voter)
 SETTINGS index_granularity = 1024;
-
--- shard by: cityHash64(subject)
-RENAME TABLE IF EXISTS orders TO sorted_copies;
 
 -- The current generation of each copy. kind is "ballots" with a proposal key as subject,
 -- or "voters" with a DAO id.

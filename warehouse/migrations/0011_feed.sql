@@ -1,8 +1,9 @@
 -- The feed: events and signals as the API serves them, derived from all other records.
 -- A later revision replaces a row; gone marks rows that no longer follow from any record.
-
--- shard by: cityHash64(item)
-RENAME TABLE IF EXISTS chronicle_items TO feed_progress;
+--
+-- Version 0.1.0 keeps its feed in chronicle_events, chronicle_signals and chronicle_items.
+-- They are copied, and stay for a rollback to it. Progress is copied last: an interrupted
+-- copy starts again.
 
 -- The revision up to which the feed includes each item, and the rules version it was
 -- derived with. An item is a proposal (revision of its state), a topic, a recorded event
@@ -17,12 +18,6 @@ CREATE TABLE IF NOT EXISTS feed_progress
 )
 ENGINE = ReplacingMergeTree(revision)
 ORDER BY item;
-
--- shard by: cityHash64(item)
-ALTER TABLE feed_progress RENAME COLUMN IF EXISTS edition TO rules_version;
-
--- shard by: cityHash64(event_id)
-RENAME TABLE IF EXISTS chronicle_events TO feed_events;
 
 -- Each event has two rows: one by event time, one by discovery time. Lists use either.
 -- shard by: cityHash64(event_id)
@@ -68,9 +63,6 @@ ORDER BY (basis, at, event_id)
 SETTINGS deduplicate_merge_projection_mode = 'rebuild';
 
 -- shard by: cityHash64(signal_id)
-RENAME TABLE IF EXISTS chronicle_signals TO feed_signals;
-
--- shard by: cityHash64(signal_id)
 CREATE TABLE IF NOT EXISTS feed_signals
 (
     detected_at   DateTime64(3, 'UTC'),
@@ -110,3 +102,15 @@ CREATE TABLE IF NOT EXISTS feed_signals
 ENGINE = ReplacingMergeTree(revision, gone)
 ORDER BY (detected_at, signal_id)
 SETTINGS deduplicate_merge_projection_mode = 'rebuild';
+
+-- shard by: cityHash64(event_id)
+-- where exists: chronicle_events
+INSERT INTO feed_events SELECT * FROM chronicle_events WHERE (SELECT count() FROM feed_progress) = 0;
+
+-- shard by: cityHash64(signal_id)
+-- where exists: chronicle_signals
+INSERT INTO feed_signals SELECT * FROM chronicle_signals WHERE (SELECT count() FROM feed_progress) = 0;
+
+-- shard by: cityHash64(item)
+-- where exists: chronicle_items
+INSERT INTO feed_progress SELECT * FROM chronicle_items WHERE (SELECT count() FROM feed_progress) = 0;

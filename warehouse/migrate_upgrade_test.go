@@ -14,10 +14,9 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// renamedTables maps the tables of migration 0015 to their names since.
-var renamedTables = map[string]string{
+// copiedTables maps tables of migration 0015 to those that their rows are copied to.
+var copiedTables = map[string]string{
 	"chronicle_events": "feed_events", "chronicle_signals": "feed_signals", "chronicle_items": "feed_progress",
-	"orders": "sorted_copies", "ordered_ballots": "sorted_ballots",
 }
 
 func TestMigrationKeepsEveryRow(t *testing.T) {
@@ -64,17 +63,14 @@ func checkMigration(t *testing.T, o warehouse.Options) {
 	openAt(t, o)
 	openAt(t, o)
 	for _, table := range tables {
-		name := table
-		if renamed := renamedTables[table]; renamed != "" {
-			name = renamed
-		}
-		if got := contents(t, conn, name); got != before[table] {
-			t.Errorf("%s: got %s, want %s of %s", name, got, before[table], table)
+		// The table stays as it is, for a rollback to the version that wrote it.
+		if got := contents(t, conn, table); got != before[table] {
+			t.Errorf("%s: got %s, want %s", table, got, before[table])
 		}
 	}
-	for table := range renamedTables {
-		if err := conn.Exec(t.Context(), "SELECT 1 FROM "+table); err == nil {
-			t.Errorf("%s still exists", table)
+	for old, table := range copiedTables {
+		if got := contents(t, conn, table); got != before[old] {
+			t.Errorf("%s: got %s, want %s of %s", table, got, before[old], old)
 		}
 	}
 }
@@ -112,11 +108,12 @@ func fillTables(t *testing.T, conn driver.Conn) (tables []string) {
 	return tables
 }
 
-// contents describes all rows of a table, whatever its columns are called.
+// contents describes the different rows of a table, whatever its columns are called. A
+// copy that was interrupted leaves equal rows, which the engine merges.
 func contents(t *testing.T, conn driver.Conn, table string) string {
 	t.Helper()
 	var rows, hash uint64
-	if err := conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM "+table).Scan(&rows, &hash); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM (SELECT DISTINCT * FROM "+table+")").Scan(&rows, &hash); err != nil {
 		t.Fatal(err)
 	}
 	if rows == 0 {
