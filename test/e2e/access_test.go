@@ -41,7 +41,7 @@ func newAgora(t *testing.T, environ ...string) *agora {
 	// What is exact is so while Redis answers in time, which a busy machine may not.
 	environ = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, environ...)
 	a := &agora{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
-	a.first = start(t, t.TempDir(), environ, "serve", "--demo").ready()
+	a.first = startShared(t, environ, "serve", "--demo").ready()
 	a.second = start(t, t.TempDir(), environ, "api").ready()
 	var daos []struct {
 		DAOID string `json:"daoId"`

@@ -12,25 +12,23 @@ import (
 // question is a query of ANALYSTS.md with the answer that stands below it.
 var question = regexp.MustCompile("(?s)```sql\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
 
-// analystData is the data set that ANALYSTS.md speaks of, in a running instance.
-func analystData(t *testing.T) *instance {
-	t.Helper()
-	env.RequireEngine(t)
-	dir := t.TempDir() + "/set"
-	if out, status := env.Run(t, nil, "generate", "--seed", "1", "--now", "2026-01-01T00:00:00Z",
-		"--daos", "12", "--proposals", "150", "--ballots", "15000", "--largest", "4000", dir); status != 0 {
-		t.Fatalf("generate: status %d: %s", status, out)
-	}
-	i := start(t, t.TempDir(), nil, "serve").ready()
-	i.Import(dir)
+func TestAnalystsReadWhatTheAPIServes(t *testing.T) {
+	t.Parallel()
+	i := startShared(t, nil, "serve").ready()
+	i.Import(env.GeneratedDataSet(t, "--seed", "1", "--now", "2026-01-01T00:00:00Z",
+		"--daos", "12", "--proposals", "150", "--ballots", "15000", "--largest", "4000"))
 	i.AwaitPublished()
-	return i
+	t.Run("ANALYSTS.md has the answers of the warehouse", i.checkQuestions)
+	t.Run("participation", i.compareParticipation)
+	t.Run("vote summaries", i.compareSummaries)
+	t.Run("first voters", i.compareRankings)
+	t.Run("timelines", i.compareTimelines)
+	t.Run("profiles", i.compareProfiles)
 }
 
-// PNYX_TEST_UPDATE=1 writes the answers anew.
-func TestTheAnswersForAnalystsAreTrue(t *testing.T) {
-	t.Parallel()
-	i := analystData(t)
+// checkQuestions compares the answers in ANALYSTS.md, of the data set it names, with those
+// of the command. PNYX_TEST_UPDATE=1 writes them anew.
+func (i *instance) checkQuestions(t *testing.T) {
 	text, err := os.ReadFile("../../ANALYSTS.md")
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +58,7 @@ func TestTheAnswersForAnalystsAreTrue(t *testing.T) {
 	}
 }
 
-func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
-	t.Parallel()
-	i := analystData(t)
+func (i *instance) compareParticipation(t *testing.T) {
 	for _, row := range i.Rows("SELECT toString(unique_voters) AS v, toString(total_votes) AS n, toString(total_voting_power) AS p, dao_id FROM dao_participation") {
 		var dao struct {
 			Participation struct{ UniqueVoters, TotalVotes, TotalVotingPower string }
@@ -72,6 +68,9 @@ func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
 			t.Errorf("participation of %s: API %+v, view %v", row["dao_id"], got, row)
 		}
 	}
+}
+
+func (i *instance) compareSummaries(t *testing.T) {
 	for _, row := range i.Rows("SELECT proposal_key, outcome, toString(votes) AS n, toString(voting_power) AS p, toString(choice_voting_powers) AS c FROM vote_summaries WHERE ready") {
 		var summary struct {
 			Proposal struct{ Outcome string }
@@ -88,6 +87,9 @@ func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
 			t.Errorf("summary: API %+v, view %v", summary, row)
 		}
 	}
+}
+
+func (i *instance) compareRankings(t *testing.T) {
 	for _, row := range i.Rows("SELECT dao_id, toString(rank) AS r, voter_identity, toString(total_voting_power) AS p FROM dao_voters WHERE rank = 1") {
 		var voters []struct {
 			VoterIdentity, TotalVotingPower string
@@ -98,12 +100,9 @@ func TestTheViewsForAnalystsEqualTheAPI(t *testing.T) {
 			t.Errorf("first voter: API %+v, view %v", voters, row)
 		}
 	}
-	i.compareTimelines()
-	i.compareProfiles()
 }
 
-func (i *instance) compareTimelines() {
-	i.TB.Helper()
+func (i *instance) compareTimelines(t *testing.T) {
 	for _, row := range i.Rows("SELECT dao_id, metric, month, toString(value) AS v FROM dao_timelines") {
 		var timeline struct {
 			Buckets []struct{ Month, Value string }
@@ -111,19 +110,18 @@ func (i *instance) compareTimelines() {
 		i.Get(fmt.Sprintf("/v2/daos/%s/timeline?metric=%s&fromMonth=%s&toMonth=%s",
 			row["dao_id"], row["metric"], row["month"], row["month"]), &timeline)
 		if len(timeline.Buckets) != 1 || timeline.Buckets[0].Value != row["v"] {
-			i.TB.Errorf("timeline: API %+v, view %v", timeline.Buckets, row)
+			t.Errorf("timeline: API %+v, view %v", timeline.Buckets, row)
 		}
 	}
 }
 
-func (i *instance) compareProfiles() {
-	i.TB.Helper()
+func (i *instance) compareProfiles(t *testing.T) {
 	for _, row := range i.Rows("SELECT voter_identity, toString(count()) AS d, toString(sum(vote_count)) AS n, toString(sum(total_voting_power)) AS p " +
 		"FROM voter_daos GROUP BY voter_identity ORDER BY count() DESC, voter_identity LIMIT 20") {
 		var profile struct{ DaoCount, VoteCount, TotalVotingPower string }
 		i.Get("/v2/voters/"+row["voter_identity"], &profile)
 		if profile.DaoCount != row["d"] || profile.VoteCount != row["n"] || profile.TotalVotingPower != row["p"] {
-			i.TB.Errorf("profile: API %+v, view %v", profile, row)
+			t.Errorf("profile: API %+v, view %v", profile, row)
 		}
 	}
 }

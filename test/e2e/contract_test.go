@@ -24,7 +24,7 @@ const harvest = 4
 func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := start(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
+	i := startShared(t, []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
 	status, document, err := env.Fetch(i.URL + "/openapi/agent-v2.json")
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("the OpenAPI document: %d, %v", status, err)

@@ -13,16 +13,6 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// cleanRun imports a data set undisturbed and returns how to question the result.
-func cleanRun(t *testing.T, data string) (environ []string) {
-	t.Helper()
-	environ = []string{"PNYX_DATA=" + t.TempDir()}
-	if out, status := env.Run(t, environ, "import", data); status != 0 {
-		t.Fatalf("import: status %d: %s", status, out)
-	}
-	return environ
-}
-
 // contents sums up everything that the warehouse holds of ballots and proposals.
 func contents(tb testing.TB, environ []string) string {
 	tb.Helper()
@@ -54,16 +44,14 @@ func (i *instance) answers() string {
 	return all.String()
 }
 
-// undisturbed is what the API says of a data set after an import that nothing
-// disturbed.
-func undisturbed(t *testing.T, data string) string {
+// undisturbed is what the API says of a data set, and what the warehouse holds, after an
+// import that nothing disturbed.
+func undisturbed(t *testing.T, data string) (answers, held string) {
 	t.Helper()
-	i := start(t, t.TempDir(), nil, "serve").ready()
-	if out, status := env.Run(t, i.Environ, "import", data); status != 0 {
-		t.Fatalf("import: status %d: %s", status, out)
-	}
+	i := startShared(t, nil, "serve").ready()
+	i.Import(data)
 	i.AwaitPublished()
-	return i.answers()
+	return i.answers(), contents(t, i.Environ)
 }
 
 // importing starts an import and returns when part of it is written.
@@ -84,12 +72,19 @@ func (i *instance) importing(data string) *exec.Cmd {
 	return cmd
 }
 
-func TestCrashesLeaveTheRightAnswers(t *testing.T) {
+func TestImportAfterACrashGivesTheRightAnswers(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
+	data := env.DataSet(t, 8_000)
+	want, wantContents := undisturbed(t, data)
+	killProcessTree(t, data).compare(want, wantContents)
+}
+
+func TestLongCrashesLeaveTheRightAnswers(t *testing.T) {
+	env.Long(t)
+	env.RequireEngine(t)
 	data := env.DataSet(t, 40_000)
-	want := undisturbed(t, data)
-	wantContents := contents(t, cleanRun(t, data))
+	want, wantContents := undisturbed(t, data)
 
 	t.Run("import killed half-way", func(t *testing.T) {
 		t.Parallel()
@@ -112,21 +107,13 @@ func TestCrashesLeaveTheRightAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the import did not get over it: %v\n%s", err, i.Output)
+			t.Errorf("the import did not recover: %v\n%s", err, i.Output)
 		}
 		i.compare(want, wantContents)
 	})
 	t.Run("whole process tree killed during import and publish", func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		i := start(t, dir, nil, "serve").ready()
-		cmd := i.importing(data)
-		i.Kill()
-		_ = cmd.Process.Kill() // it waits for an engine that does not come back
-		_ = cmd.Wait()         // killed on purpose
-		again := start(t, dir, nil, "serve").ready()
-		again.Import(data)
-		again.compare(want, wantContents)
+		killProcessTree(t, data).compare(want, wantContents)
 	})
 	t.Run("Redis killed during publish", func(t *testing.T) {
 		t.Parallel()
@@ -139,10 +126,25 @@ func TestCrashesLeaveTheRightAnswers(t *testing.T) {
 		}
 		redis.Restart()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the import did not get over it: %v\n%s", err, i.Output)
+			t.Errorf("the import did not recover: %v\n%s", err, i.Output)
 		}
 		i.compare(want, wantContents)
 	})
+}
+
+// killProcessTree kills a service, its engine and an import during the import, starts the
+// service again and repeats the import.
+func killProcessTree(t *testing.T, data string) *instance {
+	t.Helper()
+	dir := t.TempDir()
+	i := start(t, dir, nil, "serve").ready()
+	cmd := i.importing(data)
+	i.Kill()
+	_ = cmd.Process.Kill() // it waits for an engine that does not come back
+	_ = cmd.Wait()         // killed on purpose
+	again := start(t, dir, nil, "serve").ready()
+	again.Import(data)
+	return again
 }
 
 // compare waits until the API says what it says after an undisturbed import, and

@@ -17,7 +17,7 @@ import (
 func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
+	node := startShared(t, []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
 	node.AwaitProbe("/startedz", http.StatusOK, "ok")
 	if node.closesBehind(t, "/v2/daos") {
 		t.Error("a connection is closed behind an answer before there is a reason to")
@@ -62,7 +62,7 @@ func (i *instance) closesBehind(t *testing.T, path string) bool {
 func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
+	node := startShared(t, []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
 	var callers sync.WaitGroup
 	for range 4 {
 		callers.Go(func() {
@@ -84,16 +84,15 @@ func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
 	callers.Wait()
 }
 
-// publishers starts an engine, and returns the environment of workers on it and on a
-// Redis of their own. Their lease is so long that none is ever seen to run out.
+// publishers returns the environment of workers on a migrated warehouse and a Redis of
+// their own. Their lease is so long that it never expires in a test.
 func publishers(t *testing.T) []string {
 	t.Helper()
 	env.RequireEngine(t)
-	redis := env.Redis(t)
-	dir := t.TempDir()
-	start(t, dir, nil, "serve").ready()
+	warehouse := "CLICKHOUSE_URL=" + env.DatabaseURL(t)
+	env.MustRun(t, []string{warehouse}, "migrate")
 	return []string{
-		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + env.EmbeddedURL(t, dir),
+		"REDIS_URL=" + env.Redis(t).URL, warehouse,
 		"PNYX_LEASE_TTL=1h", "PNYX_STALE_AFTER=2h",
 	}
 }

@@ -29,7 +29,7 @@ func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
 	env.RequireEngine(t)
 	requireNginx(t)
 	dir := t.TempDir()
-	origin := start(t, dir, nil, "serve").ready()
+	origin := startShared(t, nil, "serve").ready()
 	listen := env.FreeAddress(t)
 	before := start(t, t.TempDir(), []string{
 		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.URL,

@@ -11,7 +11,7 @@ import (
 func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := start(t, t.TempDir(), nil, "serve").ready()
+	i := startShared(t, nil, "serve").ready()
 	const line = `{"record":"evidence","version":1,"proposal":{"provider":"snapshot","externalId":"0xp"},"artifactVersion":"%d",` +
 		`"generatedAt":"2026-03-02","dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}`
 	path := "/v2/proposals/" + proposalKey("a.eth", "0xp") + "/evidence"

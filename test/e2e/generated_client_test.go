@@ -26,7 +26,7 @@ func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
 	if _, err := os.Stat(clientFolder + "/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
-	i := start(t, t.TempDir(), nil, "serve", "--demo").ready()
+	i := startShared(t, nil, "serve", "--demo").ready()
 	i.AwaitPublished()
 	out, status := env.Run(t, i.Environ, "token", "issue", "--json", "--name", "client", "--plan", "custom", "--scopes", "v2:paid:*")
 	var issued struct{ Token string }

@@ -91,7 +91,7 @@ func (i *instance) knock(method, path, token, text string) {
 func TestMetricsFollowTheConventionsAndNoCallerNamesASeries(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0"}, "serve", "--demo").ready()
+	i := startShared(t, []string{"PNYX_FREE_RATE=0"}, "serve", "--demo").ready()
 	i.visitOddly("quux-1", "quux-2")
 	before := i.metrics()
 	i.visitOddly("quux-3", "drop-table", "0xdeadbeef")
@@ -205,7 +205,7 @@ func TestTheAlertsFireOnWhatTheyAreFor(t *testing.T) {
 func TestTheLogTellsNoSecret(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := start(t, t.TempDir(), []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve", "--demo").ready()
+	i := startShared(t, []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve", "--demo").ready()
 	out, status := env.Run(t, i.Environ, "token", "issue", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
 	issued := regexp.MustCompile(`pnyx_\w+`).FindString(out)
 	if status != 0 || issued == "" {

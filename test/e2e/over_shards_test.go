@@ -16,11 +16,12 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// TestOverTwoShardsEveryAnswerIsThatOfOneServer imports one data set into a warehouse of
+// TestLongTwoShardsAnswerAsOneServer imports one data set into a warehouse of
 // one engine and into one of two shards, while both are served, and compares all that is
 // said about every DAO, proposal, topic and voter. Then a shard goes away.
-func TestOverTwoShardsEveryAnswerIsThatOfOneServer(t *testing.T) {
-	requireCluster(t)
+func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
+	env.Long(t)
+	env.RequireEngine(t)
 	data := env.DataSet(t, 110_000)
 	slow := []string{"PNYX_REQUEST_TIMEOUT=20s", "PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}
 	single := start(t, t.TempDir(), slow, "serve").ready()
@@ -48,9 +49,9 @@ func TestOverTwoShardsEveryAnswerIsThatOfOneServer(t *testing.T) {
 	}
 
 	// A shard is away, and Redis has lost what it had: half of the truth is never published.
-	k := truth{paths: two.mixedPaths()}
-	k.learn(t, two)
-	k.during(t, two, "a shard is away and Redis empty", func() {
+	k := recordedAnswers{paths: two.mixedPaths()}
+	k.record(t, two)
+	k.during(t, two, "a shard is away and Redis empty", func(*outcomes) {
 		shards[1].Stop()
 		env.FlushRedis(t, env.RedisClient(t, redis.URL))
 		two.saysAgain("publication interrupted", 1)

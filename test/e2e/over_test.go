@@ -24,11 +24,11 @@ func requireCluster(t *testing.T) {
 	env.RequireEngine(t)
 }
 
-// truth is what a single server answers about a data set.
-type truth struct {
+// recordedAnswers are the answers about a data set while nothing disturbs the service.
+type recordedAnswers struct {
 	dir   string
 	paths []string
-	right []json.RawMessage
+	want  []json.RawMessage
 }
 
 // patient leaves a loaded machine its time: what is asked is whether answers are
@@ -37,10 +37,11 @@ func patient(redisURL string) []string {
 	return []string{"REDIS_URL=" + redisURL, "PNYX_LEASE_TTL=2s", "PNYX_CACHE_TIMEOUT=1s"}
 }
 
-// truthOf imports a data set and asks for a few answers of every kind.
-func truthOf(t *testing.T) truth {
+// recordSingleServer imports a data set and records a few answers of every kind from a
+// service on a single Redis server.
+func recordSingleServer(t *testing.T) recordedAnswers {
 	t.Helper()
-	k := truth{dir: t.TempDir()}
+	k := recordedAnswers{dir: t.TempDir()}
 	if out, status := env.Run(t, []string{"PNYX_DATA=" + k.dir}, "import", env.DataSet(t, 20_000)); status != 0 {
 		t.Fatalf("import: status %d: %s", status, out)
 	}
@@ -48,29 +49,29 @@ func truthOf(t *testing.T) truth {
 	i.AwaitPublished()
 	k.paths = append(i.mixedPaths(), "/v2/meta/data-status", "/v2/proposals", "/v2/proposals?lifecycleStatus=active&sort=endingSoon",
 		"/v2/forum-topics", "/v2/events?from=2026-04-01&to=2026-05-01", "/v2/signals?from=2026-04-01&to=2026-05-01")
-	k.learn(t, i)
+	k.record(t, i)
 	i.Stop()
 	return k
 }
 
-// learn takes down the right answers.
-func (k *truth) learn(t *testing.T, i *instance) {
+// record reads the answers to all paths.
+func (k *recordedAnswers) record(t *testing.T, i *instance) {
 	t.Helper()
-	k.right = make([]json.RawMessage, len(k.paths))
+	k.want = make([]json.RawMessage, len(k.paths))
 	for n, path := range k.paths {
 		env.Until(t, func() error {
-			_, err := i.Read(path, &k.right[n])
+			_, err := i.Read(path, &k.want[n])
 			return err
 		})
 	}
 }
 
 // holds waits until everything is answered, and as by the single server.
-func (k truth) holds(t *testing.T, i *instance) {
+func (k recordedAnswers) holds(t *testing.T, i *instance) {
 	t.Helper()
 	for n, path := range k.paths {
 		env.Until(t, func() error {
-			if ready, problem := i.compareAnswer(path, k.right[n]); !ready || problem != "" {
+			if ready, problem := i.compareAnswer(path, k.want[n]); !ready || problem != "" {
 				return fmt.Errorf("GET %s: answered %t: %s", path, ready, problem)
 			}
 			return nil
@@ -78,8 +79,8 @@ func (k truth) holds(t *testing.T, i *instance) {
 	}
 }
 
-// watch is what became of requests while something happened.
-type watch struct {
+// outcomes counts what became of requests. Any goroutine may use it.
+type outcomes struct {
 	mu                sync.Mutex
 	answered, refused int
 	wrong             map[string]string
@@ -87,30 +88,37 @@ type watch struct {
 	first, last time.Time
 }
 
-// ask asks for one thing, and takes down what became of it.
-func (w *watch) ask(i *instance, path string, right json.RawMessage) {
-	ready, problem := i.compareAnswer(path, right)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// ask requests a path and counts the outcome.
+func (o *outcomes) ask(i *instance, path string, want json.RawMessage) {
+	answered, difference := i.compareAnswer(path, want)
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	switch {
-	case problem != "":
-		w.wrong[path] = problem
-	case ready:
-		w.answered++
+	case difference != "":
+		o.wrong[path] = difference
+	case answered:
+		o.answered++
 	default:
-		w.refused++
-		w.last = time.Now()
-		if w.first.IsZero() {
-			w.first = w.last
+		o.refused++
+		o.last = time.Now()
+		if o.first.IsZero() {
+			o.first = o.last
 		}
 	}
 }
 
-// during asks for everything again and again while something happens. Every answer
-// is right, or an honest refusal.
-func (k truth) during(t *testing.T, i *instance, what string, happen func()) {
+// counts returns the numbers of right answers and of refusals so far.
+func (o *outcomes) counts() (answered, refused int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.answered, o.refused
+}
+
+// during requests all paths again and again while something happens, and until all are
+// answered again. Each response is the recorded answer, or a 503.
+func (k recordedAnswers) during(t *testing.T, i *instance, what string, happen func(o *outcomes)) {
 	t.Helper()
-	w := watch{wrong: map[string]string{}}
+	o := &outcomes{wrong: map[string]string{}}
 	var asking sync.WaitGroup
 	stop := make(chan struct{})
 	end := sync.OnceFunc(func() {
@@ -118,42 +126,42 @@ func (k truth) during(t *testing.T, i *instance, what string, happen func()) {
 		asking.Wait()
 	})
 	defer end()
-	for first := range 4 {
+	for first := range env.FillConcurrency {
 		asking.Go(func() {
 			for n := first; ; n = (n + 1) % len(k.paths) {
 				select {
 				case <-stop:
 					return
 				default:
-					w.ask(i, k.paths[n], k.right[n])
+					o.ask(i, k.paths[n], k.want[n])
 				}
 			}
 		})
 	}
 	began := time.Now()
-	happen()
+	happen(o)
 	happened := time.Now()
 	k.holds(t, i)
 	held := time.Now()
 	end()
-	t.Logf("%s, in %.1f s: %d right answers, %d honest refusals within %.1f s, %d wrong; all there again after %.1f s", what,
-		happened.Sub(began).Seconds(), w.answered, w.refused, w.last.Sub(w.first).Seconds(), len(w.wrong), held.Sub(happened).Seconds())
-	reportWrong(t, w.wrong)
-	if w.answered == 0 {
-		t.Errorf("%s: nothing was answered", what)
+	t.Logf("%s, in %.1f s: %d right answers, %d refusals within %.1f s, %d wrong answers; all answered again after %.1f s", what,
+		happened.Sub(began).Seconds(), o.answered, o.refused, o.last.Sub(o.first).Seconds(), len(o.wrong), held.Sub(happened).Seconds())
+	reportWrong(t, o.wrong)
+	if o.answered == 0 {
+		t.Errorf("%s: got no answer, want some", what)
 	}
 }
 
 func TestOverAClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 	requireCluster(t)
-	k := truthOf(t)
+	k := recordSingleServer(t)
 	cluster := env.ReplicatedRedisCluster(t)
 	i := start(t, k.dir, patient(cluster.URL), "serve").ready()
 	i.AwaitPublished()
 	k.holds(t, i)
-	k.during(t, i, "4000 slots move there and back", func() { cluster.MoveSlots(4000) })
+	k.during(t, i, "4000 slots move there and back", func(*outcomes) { cluster.MoveSlots(4000) })
 	for round := range 2 {
-		k.during(t, i, "a primary is killed", func() {
+		k.during(t, i, "a primary is killed", func(*outcomes) {
 			cluster.KillPrimary().Restart()
 			cluster.AwaitReplicas()
 		})
@@ -163,13 +171,13 @@ func TestOverAClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 
 func TestOverSentinelsAPrimaryDies(t *testing.T) {
 	requireCluster(t)
-	k := truthOf(t)
+	k := recordSingleServer(t)
 	sentinels := env.RedisSentinels(t)
 	i := start(t, k.dir, patient(sentinels.URL), "serve").ready()
 	i.AwaitPublished()
 	k.holds(t, i)
 	for round := range 2 {
-		k.during(t, i, "the primary is killed", func() {
+		k.during(t, i, "the primary is killed", func(*outcomes) {
 			former := sentinels.Primary()
 			former.Kill()
 			sentinels.AwaitFailover(former)
@@ -193,7 +201,7 @@ func (i *instance) saysAgain(text string, times int) {
 
 func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
 	requireCluster(t)
-	k := truthOf(t)
+	k := recordSingleServer(t)
 	server := env.Redis(t)
 	client := env.RedisClient(t, server.URL)
 	i := start(t, k.dir, patient(server.URL), "serve").ready()
@@ -220,7 +228,7 @@ func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
 		return count
 	}
 	before := lasting()
-	k.during(t, i, "memory for a few cold pages", func() {
+	k.during(t, i, "memory for a few cold pages", func(*outcomes) {
 		limit("volatile-lru", used+used/20)
 		for _, voter := range i.BusiestVoters(400) {
 			_, _ = i.answerOrRefusal("/v2/voters/" + voter + "/votes?limit=100") // what it says is looked at beside
@@ -235,11 +243,11 @@ func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
 	// Below what must stay, nothing can be written any more: what is there is served.
 	limit("noeviction", used/2)
 	for n, path := range k.paths {
-		if _, problem := i.compareAnswer(path, k.right[n]); problem != "" {
+		if _, problem := i.compareAnswer(path, k.want[n]); problem != "" {
 			t.Errorf("GET %s of a full Redis: %s", path, problem)
 		}
 	}
-	k.during(t, i, "memory again", func() { limit("noeviction", 0) })
+	k.during(t, i, "memory again", func(*outcomes) { limit("noeviction", 0) })
 }
 
 // infoNumber reads a number that a server tells of itself.

@@ -33,7 +33,7 @@ func openShop(t *testing.T) *shop {
 	terms := x402test.Terms(nil)
 	// Short enough for the lease of a dead process to end within the test.
 	environ := []string{
-		"REDIS_URL=" + redis.URL, "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
+		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
 		"PNYX_CACHE_TIMEOUT=900ms", "PNYX_LIMIT_TIMEOUT=900ms",
 		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,

@@ -168,7 +168,7 @@ func TestWhatAPublicationChangesIsPurged(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	caches := newCDN(t)
-	i := start(t, t.TempDir(), []string{
+	i := startShared(t, []string{
 		"PNYX_PURGE_KIND=fastly", "PNYX_PURGE_TOKEN=" + purgeToken,
 		"PNYX_PURGE_URL=" + caches.URL + "/works," + caches.URL + "/fails," + caches.URL + "/hangs",
 	}, "serve").ready()

@@ -84,7 +84,7 @@ func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	c := newCollector(t)
-	i := start(t, t.TempDir(), []string{
+	i := startShared(t, []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=key%20of%20the%20collector",
 		"OTEL_TRACES_SAMPLER_ARG=0",
 	}, "serve", "--demo").ready()
@@ -181,7 +181,7 @@ func chains(spans map[string]*tracepb.Span) []string {
 func TestACollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := start(t, t.TempDir(), []string{
+	i := startShared(t, []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:hidden@" + env.FreeAddress(t), "OTEL_TRACES_SAMPLER_ARG=1",
 	}, "serve").ready()
 	var daos []any

@@ -53,7 +53,7 @@ func (r room) rows(compare func(a, b cast) int, after *cast) (rows []json.RawMes
 
 func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	t.Parallel()
-	i := startEmpty(t)
+	i := startShared(t)
 	r := newRoom()
 	i.ImportLines(goodSpace)
 	i.ImportLines(goodProposal)
@@ -116,17 +116,17 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	}
 }
 
-// TestALargeProposalIsWalkedWhileBallotsArrive is about a proposal so large that it is
-// read from ordered copies, which are replaced under the reader's feet.
-func TestALargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
-	t.Parallel()
+// TestLongLargeProposalIsWalkedWhileBallotsArrive reads a proposal so large that its pages
+// come from sorted copies, which are replaced between two pages.
+func TestLongLargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
+	env.Long(t)
 	env.RequireEngine(t)
 	data := filepath.Join(t.TempDir(), "data")
 	if out, status := env.Run(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "3", "--proposals", "12",
 		"--ballots", "34000", "--largest", "26000", data); status != 0 {
 		t.Fatalf("generate: status %d: %s", status, out)
 	}
-	l := &large{Pnyx: startEmpty(t)}
+	l := &large{Pnyx: startShared(t)}
 	l.Import(data)
 	l.AwaitPublished()
 	l.key = l.LargestProposals(1)[0]

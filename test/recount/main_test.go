@@ -41,6 +41,16 @@ func startEmpty(t *testing.T) *env.Pnyx {
 	return p
 }
 
+// startShared is startEmpty on a database in the engine that the tests of generated data
+// share.
+func startShared(t *testing.T) *env.Pnyx {
+	t.Helper()
+	env.RequireEngine(t)
+	p := env.StartPnyx(t, t.TempDir(), []string{"CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_REQUEST_TIMEOUT=15s"}, "serve")
+	p.AwaitReady()
+	return p
+}
+
 // concurrently runs jobs, as many at once as the service fills pages.
 func concurrently(t *testing.T, jobs []func() error) {
 	t.Helper()

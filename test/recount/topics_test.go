@@ -48,7 +48,7 @@ func checkTopics(t *testing.T, dir string, parts ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := startEmpty(t)
+	i := startShared(t)
 	for _, part := range parts {
 		i.Import(filepath.Join(dir, part))
 	}
@@ -69,7 +69,7 @@ func checkTopics(t *testing.T, dir string, parts ...string) {
 // it is imported.
 func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 	t.Parallel()
-	i := startEmpty(t)
+	i := startShared(t)
 	file := filepath.Join(t.TempDir(), "forum.example", "topics.ndjson")
 	lists := []string{"/v2/forum-topics", "/v2/forum-topics?daoId=forum.example&minReplies=0&sort=repliesDesc"}
 	for _, step := range []struct {
