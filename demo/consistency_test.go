@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -435,11 +436,30 @@ func checkLinks(t *testing.T, topic topic, ids map[string]bool) {
 
 func TestNamesAndTextsAreNotCopies(t *testing.T) {
 	t.Parallel()
-	// There are fewer short names than DAOs here, so that some have to share one.
-	dir, _ := write(t, demo.Options{Seed: 5, DAOs: 2_000, Proposals: 2_600, Now: now})
+	checkNamesAndTexts(t, 300, 500)
+}
+
+// TestLongNamesAndTextsAreNotCopies has more DAOs than there are short names, so that some
+// have to share one.
+func TestLongNamesAndTextsAreNotCopies(t *testing.T) {
+	long(t)
+	checkNamesAndTexts(t, 2_000, 2_600)
+}
+
+// long skips a test that takes long, unless PNYX_TEST_LONG is set.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PNYX_TEST_LONG") == "" {
+		t.Skip("PNYX_TEST_LONG is not set: make test-long runs the long tests")
+	}
+}
+
+func checkNamesAndTexts(t *testing.T, daos, proposals int) {
+	t.Helper()
+	dir, _ := write(t, demo.Options{Seed: 5, DAOs: daos, Proposals: proposals, Now: now})
 	d := read(t, dir)
-	if got := len(daoOfSources(d)); got != 2_000 {
-		t.Errorf("got %d DAOs, want 2000", got)
+	if got := len(daoOfSources(d)); got != daos {
+		t.Errorf("got %d DAOs, want %d", got, daos)
 	}
 	names, ids := map[string]bool{}, map[string]bool{}
 	for _, dao := range d.daos {
@@ -466,7 +486,16 @@ func TestNamesAndTextsAreNotCopies(t *testing.T) {
 
 func TestSizesHaveHeavyTails(t *testing.T) {
 	t.Parallel()
-	o := demo.Options{Seed: 3, DAOs: 45, Proposals: 1_200, Ballots: 40_000, Largest: 8_000, Now: now}
+	checkSizes(t, demo.Options{Seed: 3, DAOs: 45, Proposals: 600, Ballots: 20_000, Largest: 4_000, Now: now})
+}
+
+func TestLongSizesHaveHeavyTails(t *testing.T) {
+	long(t)
+	checkSizes(t, demo.Options{Seed: 3, DAOs: 45, Proposals: 1_200, Ballots: 40_000, Largest: 8_000, Now: now})
+}
+
+func checkSizes(t *testing.T, o demo.Options) {
+	t.Helper()
 	dir, summary := write(t, o)
 	d := read(t, dir)
 	var sizes []int

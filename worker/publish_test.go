@@ -65,7 +65,7 @@ func newHouseOn(t *testing.T, redisURL string) *house {
 // work runs a worker and returns how to end it.
 func (h *house) work(metrics prometheus.Registerer) (stop func()) {
 	publisher := worker.NewLeader(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: 20 * time.Millisecond, LeaseTTL: 5 * time.Second,
+		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: 5 * time.Second,
 		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -108,7 +108,7 @@ func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) 
 	p := &Pnyx{TB: tb, URL: "http://" + listen, AdminURL: "http://" + admin, DataDir: dataDir}
 	p.Environ = append([]string{
 		"PNYX_INTERNAL_TOKEN=" + InternalToken, "PNYX_DATA=" + dataDir, "PNYX_LISTEN=" + listen,
-		"PNYX_ADMIN_LISTEN=" + admin, "PNYX_PUBLISH_INTERVAL=100ms",
+		"PNYX_ADMIN_LISTEN=" + admin, "PNYX_PUBLISH_INTERVAL=200ms",
 		// A busy machine answers late; tests of a slow Redis set shorter limits.
 		"PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
 	}, environ...)
