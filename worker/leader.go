@@ -48,7 +48,8 @@ func NewLeader(o Options) *Leader {
 		})),
 	}
 	l.feed = feed.New(feed.Options{
-		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate, Logger: o.Logger, Errors: l.errors,
+		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate,
+		Logger: o.Logger, Errors: l.errors,
 	})
 	l.publisher = publish.New(publish.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,
@@ -129,7 +130,7 @@ func (l *Leader) renewLease(ctx context.Context) error {
 // message only delays them: nodes poll as well, and no cache entry lives long.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
 	if err := l.store.Notify(ctx); err != nil && ctx.Err() == nil {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "publication not announced", slog.Any("error", err))
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "API nodes not notified of a publication, they poll for it", slog.Any("error", err))
 	}
 	if l.purge != nil {
 		l.purge(written.Changed())

@@ -197,7 +197,9 @@ func (a *Accounts) drain(ctx context.Context) error {
 
 // decode reads counts, and returns whose they are besides. One that cannot be read
 // is dropped with the others: it would stand in their way for ever.
-func (a *Accounts) decode(ctx context.Context, counts []cache.UsageCounter) (usage []warehouse.Usage, tokenIDs []string) {
+func (a *Accounts) decode(
+	ctx context.Context, counts []cache.UsageCounter,
+) (usage []warehouse.Usage, tokenIDs []string) {
 	seen := map[string]bool{"": true}
 	for _, count := range counts {
 		u, err := access.DecodeUsage(count.Value)

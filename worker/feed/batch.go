@@ -28,7 +28,9 @@ type batch struct {
 }
 
 // newBatch returns a batch with the stored rows of some items.
-func (b *Builder) newBatch(ctx context.Context, items []warehouse.FeedItem) (rows batch, err error) {
+func (b *Builder) newBatch(
+	ctx context.Context, items []warehouse.FeedItem,
+) (rows batch, err error) {
 	if rows.storedEvents, err = b.warehouse.StoredFeedEvents(ctx, items); err != nil {
 		return rows, err
 	}

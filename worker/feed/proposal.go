@@ -11,7 +11,9 @@ import (
 )
 
 // processProposals processes proposals, and those whose usual turnout they are part of.
-func (b *Builder) processProposals(ctx context.Context, pending []warehouse.ProposalSize) error {
+func (b *Builder) processProposals(
+	ctx context.Context, pending []warehouse.ProposalSize,
+) error {
 	if len(pending) == 0 {
 		return nil
 	}

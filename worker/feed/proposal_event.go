@@ -104,7 +104,9 @@ func (p proposal) creation(stated map[string]*governance.Timestamp) event {
 
 // votingTimes returns the start and the end of voting. Times that a cancellation
 // prevented are nil.
-func (p proposal) votingTimes(stated map[string]*governance.Timestamp) (start, end *governance.Timestamp) {
+func (p proposal) votingTimes(
+	stated map[string]*governance.Timestamp,
+) (start, end *governance.Timestamp) {
 	start, end = governance.FirstKnown(p.record.StartAt, stated[rules.VotingStarted]), p.record.EndAt
 	if p.state.Outcome != governance.Canceled {
 		return start, end

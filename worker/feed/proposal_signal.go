@@ -40,7 +40,9 @@ func (p proposal) signalRows() ([]warehouse.FeedSignal, error) {
 }
 
 // signalRow turns what a rule found in an item into a signal.
-func signalRow(rule rules.SignalRule, hit rules.Finding, daoID, itemKey string) (warehouse.FeedSignal, error) {
+func signalRow(
+	rule rules.SignalRule, hit rules.Finding, daoID, itemKey string,
+) (warehouse.FeedSignal, error) {
 	evidence, err := json.Marshal(hit.Evidence)
 	if err != nil {
 		return warehouse.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
@@ -110,7 +112,9 @@ func (p proposal) reachedQuorum() bool {
 
 // quorumPower returns the power that counts towards the quorum. scores are in the order
 // of the choices.
-func (p proposal) quorumPower(scores []decimal.Decimal, power decimal.Decimal) decimal.Decimal {
+func (p proposal) quorumPower(
+	scores []decimal.Decimal, power decimal.Decimal,
+) decimal.Decimal {
 	return governance.QuorumPower(p.record.Provider, power, func(choiceKey string) decimal.Decimal {
 		if i := p.choiceIndex(choiceKey); i >= 0 {
 			return scores[i]

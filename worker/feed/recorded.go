@@ -109,7 +109,9 @@ func recordedSignal(recorded warehouse.RecordedSignal) warehouse.FeedSignal {
 }
 
 // subjectOf returns the proposal that a recorded event or signal is about, if any.
-func subjectOf(daoID string, proposal *record.ProposalRef) (record.RefHash, *governance.ProposalKey) {
+func subjectOf(
+	daoID string, proposal *record.ProposalRef,
+) (record.RefHash, *governance.ProposalKey) {
 	if proposal == nil {
 		return record.RefHash{}, nil
 	}

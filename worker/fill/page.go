@@ -35,7 +35,9 @@ func (p pageMaker) absent() cache.View {
 // fromCopy reads from the generation that the mark of what is asked for names; without
 // a mark there is nothing to read. A generation that is replaced meanwhile may be gone,
 // and a part of the page with it: it is read again from the next.
-func (p *pageMaker) fromCopy(ctx context.Context, read func(generation uint64) error) (there bool, err error) {
+func (p *pageMaker) fromCopy(
+	ctx context.Context, read func(generation uint64) error,
+) (there bool, err error) {
 	mark, there, err := p.mark(ctx)
 	for there && err == nil {
 		before := mark
@@ -79,7 +81,9 @@ func (p pageMaker) ballots(ctx context.Context) (cache.View, error) {
 
 // proposal reads what a page of ballots needs to know of the proposal, which is
 // published already.
-func (p *pageMaker) proposal(ctx context.Context) (detail governance.ProposalDetail, err error) {
+func (p *pageMaker) proposal(
+	ctx context.Context,
+) (detail governance.ProposalDetail, err error) {
 	view, err := p.store.View(ctx, cache.ProposalDetailKey(governance.ProposalKey(p.request.Subject)))
 	if err == nil {
 		err = view.Decode(&detail)
@@ -98,7 +102,9 @@ func LabelsOf(choices []governance.Choice) map[string]string {
 	return labels
 }
 
-func (p pageMaker) readBallots(ctx context.Context, at warehouse.BallotSource) ([]warehouse.LatestBallot, error) {
+func (p pageMaker) readBallots(
+	ctx context.Context, at warehouse.BallotSource,
+) ([]warehouse.LatestBallot, error) {
 	after := p.request.After
 	// One more than is shown tells whether there is another page.
 	limit := p.request.Limit + 1

@@ -76,7 +76,9 @@ func (p pageMaker) ofList(ctx context.Context, read func() (any, error)) (cache.
 }
 
 // listMark returns the revision of a mark, zero where there is none.
-func (p pageMaker) listMark(ctx context.Context, kind cache.PageKind, subject string) (uint64, error) {
+func (p pageMaker) listMark(
+	ctx context.Context, kind cache.PageKind, subject string,
+) (uint64, error) {
 	mark, err := p.store.Version(ctx, kind, subject)
 	if errors.Is(err, cache.ErrMiss) {
 		return 0, nil

@@ -26,7 +26,9 @@ type chunk struct {
 
 // divide splits proposals into chunks of at most proposalBatchSize proposals and maxCasts
 // casts. A proposal that alone has more casts is a chunk by itself.
-func divide(refs []record.RefHash, casts map[record.RefHash]uint64) (chunks [][]record.RefHash) {
+func divide(
+	refs []record.RefHash, casts map[record.RefHash]uint64,
+) (chunks [][]record.RefHash) {
 	var begin int
 	var total uint64
 	for i, ref := range refs {

@@ -10,94 +10,109 @@ import (
 	"pnyx/governance/rules"
 )
 
-// conflictsWithin returns the conflicts inside one provider's data: between what
-// upstream states and what is held, and between two things that it states.
+// conflictsWithin returns the conflicts within one provider's data: between upstream's
+// figures and stored ballots, and between two of upstream's statements.
 func (e *evaluation) conflictsWithin() []governance.Warning {
-	return slices.Concat(e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
+	return slices.Concat(
+		e.votesConflict(), e.totalConflict(), e.scoreConflicts(), e.stateConflicts(), e.outcomeConflict())
 }
 
-// upstreamFlags says whether upstream's figures are not those of the same ballots.
+// upstreamFlags returns TotalsDifferUpstream when upstream's figures do not follow from
+// the same ballots.
 func (e *evaluation) upstreamFlags() []governance.QualityFlag {
-	more := e.holdsAll() && e.result.votes > *e.proposal.StatedVotes
+	more := e.hasAllBallots() && e.result.votes > *e.proposal.StatedVotes
 	return raised(map[governance.QualityFlag]bool{
 		rules.TotalsDifferUpstream: more || len(e.totalConflict()) > 0 || len(e.scoreConflicts()) > 0,
 	})
 }
 
-// holdsAll says whether all ballots that upstream states are held.
-func (e *evaluation) holdsAll() bool {
+// hasAllBallots reports whether at least as many ballots are stored as upstream states.
+// Figures are compared only then.
+func (e *evaluation) hasAllBallots() bool {
 	stated := e.proposal.StatedVotes
 	return e.result.ready && stated != nil && e.result.votes >= *stated
 }
 
+// votesConflict compares the number of votes.
 func (e *evaluation) votesConflict() []governance.Warning {
 	stated := e.proposal.StatedVotes
 	if !e.result.ready || stated == nil || *stated == e.result.votes {
 		return nil
 	}
-	return one(rules.VotesDiffer, map[string]string{
-		"upstream": string(governance.CountOf(*stated)), "held": string(governance.CountOf(e.result.votes)),
+	return warning(rules.VotesDiffer, map[string]string{
+		"upstream": string(governance.CountOf(*stated)),
+		"held":     string(governance.CountOf(e.result.votes)),
 	})
 }
 
-// totalConflict compares the total. Whether ballots for nothing are part of it,
-// upstream has not always answered alike.
+// totalConflict compares the total power, with and without ballots that support no choice:
+// upstream has counted them at some times and not at others.
 func (e *evaluation) totalConflict() []governance.Warning {
 	stated := e.proposal.StatedScoresTotal
-	if stated == nil || !e.holdsAll() || !differ(*stated, e.result.power) || !differ(*stated, e.result.supporting) {
+	if stated == nil || !e.hasAllBallots() {
 		return nil
 	}
-	return one(rules.TotalDiffers, map[string]string{
+	if !differ(*stated, e.result.power) || !differ(*stated, e.result.supporting) {
+		return nil
+	}
+	return warning(rules.TotalDiffers, map[string]string{
 		"upstream": stated.String(), "held": e.result.power.String(),
 	})
 }
 
+// scoreConflicts compares the scores of the choices.
 func (e *evaluation) scoreConflicts() []governance.Warning {
 	stated := e.proposal.StatedScores
-	if !e.holdsAll() || len(stated) != len(e.result.scores) {
+	if !e.hasAllBallots() || len(stated) != len(e.result.scores) {
 		return nil
 	}
 	var conflicts []governance.Warning
 	for i, score := range e.result.scores {
 		if differ(stated[i], score.Power) {
-			conflicts = append(conflicts, one(rules.ScoresDiffer, map[string]string{
-				"choiceKey": e.result.choices[i].Key, "upstream": stated[i].String(), "held": score.Power.String(),
+			conflicts = append(conflicts, warning(rules.ScoresDiffer, map[string]string{
+				"choiceKey": e.result.choices[i].Key,
+				"upstream":  stated[i].String(), "held": score.Power.String(),
 			})...)
 		}
 	}
 	return conflicts
 }
 
-// differ says whether two amounts are further apart than floating point explains;
-// see rules.WarningRules.
-func differ(upstream, held decimal.Decimal) bool {
-	larger := decimal.Max(upstream, held, decimal.NewFromInt(1))
-	return upstream.Sub(held).Abs().GreaterThan(larger.Shift(-9))
+// differ reports whether two amounts differ by more than one part in 10⁹. Upstream
+// computes in floating point, and is off by less; see rules.WarningRules.
+func differ(upstream, stored decimal.Decimal) bool {
+	larger := decimal.Max(upstream, stored, decimal.NewFromInt(1))
+	return upstream.Sub(stored).Abs().GreaterThan(larger.Shift(-9))
 }
 
-// stateConflicts compares what upstream says of where the proposal stands.
+// stateConflicts compares the provider's state with the DAO's own status, and with the
+// end of voting.
 func (e *evaluation) stateConflicts() []governance.Warning {
 	p := e.proposal
-	open := p.State == governance.UpstreamActive || p.State == governance.UpstreamPending
+	isOpen := func(state string) bool {
+		return state == governance.UpstreamActive || state == governance.UpstreamPending
+	}
 	var conflicts []governance.Warning
 	if outcome, stated := governance.DAOStatusOutcome(p.UpstreamStatus); stated && p.State != "" {
-		openThere := p.UpstreamStatus == governance.UpstreamActive || p.UpstreamStatus == governance.UpstreamPending
-		if open != openThere && (openThere || outcome != governance.Unknown) {
-			conflicts = one(rules.StatusDiffers, map[string]string{"state": p.State, "status": p.UpstreamStatus})
+		openThere := isOpen(p.UpstreamStatus)
+		if isOpen(p.State) != openThere && (openThere || outcome != governance.Unknown) {
+			conflicts = warning(rules.StatusDiffers, map[string]string{
+				"state": p.State, "status": p.UpstreamStatus,
+			})
 		}
 	}
-	// Where only the day is known, the vote may have ended at the end of it.
-	if open && p.EndAt != nil && !p.EndDayOnly && *p.EndAt < p.ObservedAt {
-		conflicts = append(conflicts, one(rules.StateOutdated, map[string]string{
+	// Where only the day of the end is known, the vote may have ended late on that day.
+	if isOpen(p.State) && p.EndAt != nil && !p.EndDayOnly && *p.EndAt < p.ObservedAt {
+		conflicts = append(conflicts, warning(rules.StateOutdated, map[string]string{
 			"state": p.State, "endAt": p.EndAt.String(), "observedAt": p.ObservedAt.String(),
 		})...)
 	}
 	return conflicts
 }
 
-// outcomeConflict compares the outcome that upstream states with the count, where
-// the status says how the vote went: one that was canceled, expired or lacked
-// budget may have been won.
+// outcomeConflict compares the outcome that upstream states with the result, where the
+// status states how the vote went: a vote that was canceled, expired or lacked budget may
+// have been won.
 func (e *evaluation) outcomeConflict() []governance.Warning {
 	p := e.proposal
 	outcome, stated := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus)
@@ -107,15 +122,16 @@ func (e *evaluation) outcomeConflict() []governance.Warning {
 		return nil
 	}
 	counted := governance.Decide(e.result.choices, e.result.decisive, e.result.quorumReached)
-	if counted == governance.Unknown || (counted == governance.Failed) == (outcome == governance.Failed) {
+	agree := (counted == governance.Failed) == (outcome == governance.Failed)
+	if counted == governance.Unknown || agree {
 		return nil
 	}
-	return one(rules.OutcomeDiffersFromVotes, map[string]string{
+	return warning(rules.OutcomeDiffersFromVotes, map[string]string{
 		"stated": string(outcome), "counted": string(counted),
 	})
 }
 
-// conflictsWith compares the proposal with itself at other providers.
+// conflictsWith returns the conflicts with the same proposal at other providers.
 func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warning {
 	var conflicts []governance.Warning
 	for _, other := range counterparts {
@@ -124,7 +140,8 @@ func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warn
 			conflicts = append(conflicts, e.conflictWith(other, rules.TitleDiffers, here, there))
 		}
 		if outcomesDiffer(e.outcome, other.outcome) {
-			conflicts = append(conflicts, e.conflictWith(other, rules.OutcomeDiffers, string(e.outcome), string(other.outcome)))
+			here, there := string(e.outcome), string(other.outcome)
+			conflicts = append(conflicts, e.conflictWith(other, rules.OutcomeDiffers, here, there))
 		}
 	}
 	return conflicts
@@ -134,18 +151,19 @@ func (e *evaluation) conflictWith(
 	other *evaluation, code governance.WarningCode, here, there string,
 ) governance.Warning {
 	return rules.NewWarning(code, map[string]string{
-		"proposalKey": string(other.key), "provider": string(other.identity.Provider), "here": here, "there": there,
+		"proposalKey": string(other.key), "provider": string(other.identity.Provider),
+		"here": here, "there": there,
 	})
 }
 
-// plainTitle is a title without what providers change about one: case, space and
-// the marks around it.
+// plainTitle removes what providers change about a title: case, space and the marks around
+// it.
 func plainTitle(title string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.Trim(title, "#*_ ")), " "))
 }
 
-// outcomesDiffer compares known outcomes. A vote that passed on Snapshot is
-// executed on chain.
+// outcomesDiffer compares two outcomes, if both are known. Passed and executed are equal:
+// what passes on Snapshot is executed on chain.
 func outcomesDiffer(here, there governance.Outcome) bool {
 	if here == governance.Unknown || there == governance.Unknown {
 		return false
@@ -159,6 +177,6 @@ func outcomesDiffer(here, there governance.Outcome) bool {
 	return here != there
 }
 
-func one(code governance.WarningCode, details map[string]string) []governance.Warning {
+func warning(code governance.WarningCode, details map[string]string) []governance.Warning {
 	return []governance.Warning{rules.NewWarning(code, details)}
 }

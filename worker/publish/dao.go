@@ -75,7 +75,9 @@ func (d *daoPublication) totals(
 func (d *daoPublication) participationOf(
 	ctx context.Context, ids []string,
 ) (map[string]warehouse.Participation, error) {
-	uncounted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return d.previouslyLagging[id] })
+	uncounted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return d.previouslyLagging[id]
+	})
 	if len(uncounted) == 0 {
 		return d.participation, nil
 	}

@@ -8,15 +8,17 @@ import (
 	"pnyx/warehouse"
 )
 
-// daoEvaluation is everything that is worked out for one DAO.
+// daoEvaluation is everything that is computed for one DAO.
 type daoEvaluation struct {
-	dao           warehouse.CatalogDAO
+	dao warehouse.CatalogDAO
+	// totals are sums over the states of proposals, and participation is counted from
+	// ballots.
 	totals        warehouse.DAOTotals
 	participation warehouse.Participation
 	// withheld is set when totals and participation do not match and no previous numbers
 	// exist.
 	withheld bool
-	// topics counts the DAO's visible forum topics.
+	// topics counts the visible forum topics, and forumAt is the latest activity in one.
 	topics      uint64
 	forumAt     *governance.Timestamp
 	sync        governance.LatestSync
@@ -25,9 +27,11 @@ type daoEvaluation struct {
 	sourceTypes []governance.Provider
 }
 
-// evaluateDAO works out a DAO from the sums over its proposals and what is held
-// of its sources.
-func evaluateDAO(dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals warehouse.DAOTotals) daoEvaluation {
+// evaluateDAO computes a DAO from the sums over its proposals and what is known of its
+// sources. The caller adds participation.
+func evaluateDAO(
+	dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals warehouse.DAOTotals,
+) daoEvaluation {
 	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
 	for _, ref := range dao.Sources {
 		source := catalog.Sources[ref]
@@ -45,8 +49,8 @@ func evaluateDAO(dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals war
 	return e
 }
 
-// daoCoverage is complete when every source was read to its end, backfilling
-// while one that never was has records already, and partial when one is missing.
+// daoCoverage returns Complete when every source was read to its end, Backfilling when a
+// source that never was has records, and Partial when some sources have no records.
 func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
 	var synced, begun int
 	for _, ref := range dao.Sources {
@@ -70,8 +74,8 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 	return governance.CoverageUnavailable
 }
 
-// daoVoteCoverage looks at the proposals that have started: ready when each has
-// all its ballots, unavailable when none has any.
+// daoVoteCoverage covers the proposals that have started: VotesReady when each has all its
+// ballots, VotesUnavailable when none has any.
 func daoVoteCoverage(t warehouse.DAOTotals) governance.VoteCoverage {
 	switch {
 	case t.Counts.Total == 0, t.Started > 0 && t.Ready == 0:
@@ -82,7 +86,7 @@ func daoVoteCoverage(t warehouse.DAOTotals) governance.VoteCoverage {
 	return governance.VotesPartial
 }
 
-// balance holds the votes over the DAO's proposals against its ballots.
+// balance compares the sum of votes over the DAO's proposals with its ballots.
 func (e daoEvaluation) balance() error {
 	if e.totals.Votes != e.participation.Votes {
 		return fmt.Errorf("%w: DAO %s has %d votes over proposals, %d over ballots", errUnbalanced,
@@ -91,6 +95,7 @@ func (e daoEvaluation) balance() error {
 	return nil
 }
 
+// listItem returns the DAO's row of the DAO index.
 func (e daoEvaluation) listItem() governance.DAOListItem {
 	return governance.DAOListItem{
 		DAOID:              e.dao.ID,
@@ -99,13 +104,16 @@ func (e daoEvaluation) listItem() governance.DAOListItem {
 		HasForumData:       e.topics > 0,
 		CoverageStatus:     e.coverage,
 		VoteCoverageStatus: e.votes,
-		ProposalCounts:     governance.ListCounts{Total: e.totals.Counts.Total, Active: e.totals.Counts.Active},
+		ProposalCounts: governance.ListCounts{
+			Total: e.totals.Counts.Total, Active: e.totals.Counts.Active,
+		},
 		LatestActivity: governance.LatestActivity{
 			ProposalAt: e.totals.CreatedAt, VoteAt: e.totals.VotedAt, ForumAt: e.forumAt,
 		},
 	}
 }
 
+// detail returns the payload of the DAO's detail view.
 func (e daoEvaluation) detail() governance.DAODetail {
 	return governance.DAODetail{
 		DAOID:              e.dao.ID,
@@ -123,6 +131,7 @@ func (e daoEvaluation) detail() governance.DAODetail {
 	}
 }
 
+// dataStatus returns the payload of the DAO's data status.
 func (e daoEvaluation) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeDAO, DAOID: &e.dao.ID, LatestSuccessfulSync: e.sync,
@@ -130,16 +139,18 @@ func (e daoEvaluation) dataStatus() governance.DataStatus {
 	}
 }
 
-// globalStatus sums up the status of all DAOs: what all agree on, or that they
-// differ.
+// globalStatus combines the data status of all DAOs.
 type globalStatus struct {
-	sync     governance.LatestSync
+	sync governance.LatestSync
+	// coverage and votes count the DAOs with each status.
 	coverage map[governance.Coverage]int
 	votes    map[governance.VoteCoverage]int
 }
 
 func newGlobalStatus() globalStatus {
-	return globalStatus{coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{}}
+	return globalStatus{
+		coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{},
+	}
 }
 
 func (g *globalStatus) add(s governance.DataStatus) {
@@ -152,14 +163,15 @@ func (g *globalStatus) add(s governance.DataStatus) {
 func (g *globalStatus) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,
-		CoverageStatus: agreed(g.coverage, governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
-		VoteCoverageStatus: agreed(g.votes, governance.VotesBackfilling, governance.VotesPartial,
-			governance.VotesUnavailable),
+		CoverageStatus: agreed(g.coverage,
+			governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
+		VoteCoverageStatus: agreed(g.votes,
+			governance.VotesBackfilling, governance.VotesPartial, governance.VotesUnavailable),
 	}
 }
 
-// agreed returns the one status that all have; unavailable when there are none;
-// backfilling when some are; else partial.
+// agreed returns the status that all DAOs have. It returns unavailable when there are no
+// DAOs, backfilling when some DAOs are, and partial otherwise.
 func agreed[S comparable](counts map[S]int, backfilling, partial, unavailable S) S {
 	switch {
 	case len(counts) == 0:

@@ -9,7 +9,8 @@ import (
 	"pnyx/warehouse"
 )
 
-// evaluation is everything that is worked out for one proposal.
+// evaluation is everything that is computed for one proposal. It is made by a pure
+// function; views, states and list rows are made from it.
 type evaluation struct {
 	proposal  warehouse.Proposal
 	identity  governance.Identity
@@ -17,15 +18,17 @@ type evaluation struct {
 	lifecycle governance.Lifecycle
 	outcome   governance.Outcome
 	result    voteResult
-	flags     []governance.QualityFlag
-	// conflicts are those between upstream and what is held, and within upstream.
+	// ballots are the sums that result was computed from.
+	ballots warehouse.VoteTotals
+	flags   []governance.QualityFlag
+	// conflicts are those between upstream's figures and stored ballots, and those between
+	// two of upstream's statements.
 	conflicts []governance.Warning
-	ballots   warehouse.VoteTotals
 	// createdAt, updatedAt and nextChangeAt are as in warehouse.ProposalState.
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
 }
 
-// assess works out a proposal as it stands at a moment.
+// evaluate computes a proposal at a moment of the warehouse's clock.
 func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time) evaluation {
 	stamp := governance.TimestampOf(now)
 	e := evaluation{
@@ -45,10 +48,12 @@ func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time
 	return e
 }
 
-// lifecycleOf says where a proposal stands, and when time alone will move it on.
-// A state that ends a proposal wins over its times; otherwise the times decide, and
-// upstream's word only where they are unknown.
-func lifecycleOf(p warehouse.Proposal, now governance.Timestamp) (governance.Lifecycle, *governance.Timestamp) {
+// lifecycleOf returns the lifecycle of a proposal, and when the clock alone will change
+// it. A final state from upstream overrides the times, the times override any other
+// state.
+func lifecycleOf(
+	p warehouse.Proposal, now governance.Timestamp,
+) (lifecycle governance.Lifecycle, changesAt *governance.Timestamp) {
 	switch {
 	case governance.IsVoteOver(p.State, p.UpstreamStatus):
 		return governance.Closed, nil
@@ -68,20 +73,22 @@ func lifecycleOf(p warehouse.Proposal, now governance.Timestamp) (governance.Lif
 	return governance.Closed, nil
 }
 
-// outcomeOf reads the outcome off what upstream states, and derives it from the
-// count where it states none and the rule is known.
+// outcomeOf returns the outcome that upstream states. Where it states none, the outcome
+// is derived from the result.
 func (e *evaluation) outcomeOf() governance.Outcome {
+	p := e.proposal
 	if e.lifecycle != governance.Closed {
 		return governance.Unknown
 	}
-	if outcome, known := governance.StatedOutcome(e.proposal.Provider, e.proposal.State, e.proposal.UpstreamStatus); known {
+	if outcome, known := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus); known {
 		return outcome
 	}
-	return e.derived()
+	return e.deriveOutcome()
 }
 
-// derived decides by counts and quorum, for votes on one choice, counted in full.
-func (e *evaluation) derived() governance.Outcome {
+// deriveOutcome decides by scores and quorum, where the rule is known and all ballots
+// are stored.
+func (e *evaluation) deriveOutcome() governance.Outcome {
 	if !e.result.decidable {
 		return governance.Unknown
 	}
@@ -92,8 +99,8 @@ func (e *evaluation) derived() governance.Outcome {
 	return outcome
 }
 
-// updatedAt is upstream's time of the last change, else the latest time in the
-// proposal's life that has passed.
+// updatedAt returns upstream's time of the last change. Where upstream states none, it is
+// the latest of the proposal's own times that has passed.
 func updatedAt(p warehouse.Proposal, now governance.Timestamp) *governance.Timestamp {
 	if p.UpdatedAt != nil {
 		return p.UpdatedAt
@@ -113,7 +120,7 @@ func updatedAt(p warehouse.Proposal, now governance.Timestamp) *governance.Times
 	return latest
 }
 
-// recordFlags says what is missing from the record itself.
+// recordFlags returns the flags on what the record itself lacks.
 func (e *evaluation) recordFlags() []governance.QualityFlag {
 	p := e.proposal
 	timeless := p.StartAt == nil && p.EndAt == nil
@@ -126,7 +133,7 @@ func (e *evaluation) recordFlags() []governance.QualityFlag {
 	})
 }
 
-// detail is the payload of the proposal's detail. The API adds the related paths.
+// detail returns the payload of the proposal's detail view. The API adds related paths.
 func (e *evaluation) detail() governance.ProposalDetail {
 	p := e.proposal
 	return governance.ProposalDetail{
@@ -146,7 +153,8 @@ func (e *evaluation) detail() governance.ProposalDetail {
 	}
 }
 
-// summary is the payload of the proposal's vote summary.
+// summary returns the payload of the proposal's vote summary. It has no totals unless the
+// result is ready.
 func (e *evaluation) summary() governance.VoteSummary {
 	s := governance.VoteSummary{
 		Proposal: governance.SummaryProposal{
@@ -167,7 +175,8 @@ func (e *evaluation) summary() governance.VoteSummary {
 	return s
 }
 
-// state is what the warehouse keeps of the evaluation.
+// state returns the row from which sums over proposals, and their events and signals, are
+// made.
 func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 	p := e.proposal
 	flags := make([]string, len(e.flags))
@@ -185,7 +194,7 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 	}
 }
 
-// listed is the row by which lists show the proposal.
+// listed returns the row that lists show.
 func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
 	p := e.proposal
 	return warehouse.ListedProposal{

@@ -7,8 +7,11 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// writeEvidence writes the evidence on proposals.
-func (p *proposalPublication) writeEvidence(ctx context.Context, evaluations []*evaluation) error {
+// writeEvidence writes the evidence views of proposals: provenance, conflicts, and the
+// analysis if one was imported.
+func (p *proposalPublication) writeEvidence(
+	ctx context.Context, evaluations []*evaluation,
+) error {
 	refs := make([]record.ProposalRef, len(evaluations))
 	for i, e := range evaluations {
 		refs[i] = e.proposal.ProposalRef
@@ -39,7 +42,7 @@ func (p *proposalPublication) writeEvidence(ctx context.Context, evaluations []*
 	return nil
 }
 
-// evaluateCounterparts returns the same proposals at other providers, worked out.
+// evaluateCounterparts returns the evaluations of the same proposals at other providers.
 func (p *proposalPublication) evaluateCounterparts(
 	ctx context.Context, evaluations []*evaluation,
 ) (map[record.RefHash][]*evaluation, error) {
@@ -61,7 +64,7 @@ func (p *proposalPublication) evaluateCounterparts(
 	return found, nil
 }
 
-// evaluateOthers works out the counterparts that are not among what is published.
+// evaluateOthers adds to evaluated the counterparts that are in another chunk.
 func (p *proposalPublication) evaluateOthers(
 	ctx context.Context, evaluations []*evaluation, evaluated map[record.RefHash]*evaluation,
 ) error {

@@ -42,7 +42,9 @@ func (p *proposalPublication) writeFirstPages(ctx context.Context, large []*eval
 	return p.writer.Flush(ctx)
 }
 
-func (p *proposalPublication) firstPage(ctx context.Context, e *evaluation, order string) (cache.View, error) {
+func (p *proposalPublication) firstPage(
+	ctx context.Context, e *evaluation, order string,
+) (cache.View, error) {
 	from := warehouse.BallotSource{Ref: e.proposal.Ref}
 	var rows []warehouse.LatestBallot
 	var err error

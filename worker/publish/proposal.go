@@ -62,7 +62,9 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 }
 
 // readChunk evaluates proposals, and reads what was published of them.
-func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHash) (*chunk, error) {
+func (p *proposalPublication) readChunk(
+	ctx context.Context, refs []record.RefHash,
+) (*chunk, error) {
 	c := &chunk{refs: refs}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -80,7 +82,9 @@ func (p *proposalPublication) readChunk(ctx context.Context, refs []record.RefHa
 }
 
 // evaluate reads proposals with their ballots, and evaluates them.
-func (p *proposalPublication) evaluate(ctx context.Context, refs []record.RefHash) ([]evaluation, error) {
+func (p *proposalPublication) evaluate(
+	ctx context.Context, refs []record.RefHash,
+) ([]evaluation, error) {
 	var proposals []warehouse.Proposal
 	var totals map[record.RefHash]warehouse.VoteTotals
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -193,7 +197,9 @@ func (p *proposalPublication) writeProposal(
 
 // keepPrevious reports numbers that do not match, withholds them, and flags the ones
 // that were published before, which stay.
-func (p *proposalPublication) keepPrevious(ctx context.Context, e *evaluation, wasPublished bool) error {
+func (p *proposalPublication) keepPrevious(
+	ctx context.Context, e *evaluation, wasPublished bool,
+) error {
 	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)))
 	e.withhold()
 	if !wasPublished {

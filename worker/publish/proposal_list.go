@@ -13,39 +13,45 @@ import (
 	"pnyx/worker/fill"
 )
 
-// listedAtOnce is how many rows of the proposal list wait in memory to be written
-// together, at the end of a publication.
-const listedAtOnce = 50_000
+// listBatchSize is how many rows of the proposal list are kept in memory, to be written
+// together at the end of a publication.
+const listBatchSize = 50_000
 
-// proposalList is what a publication changes in the list of proposals. Pages are
-// made by fillers at any time, and none may show half of it: the mark of
-// cache.ProposalRows moves before the first row is written, those of the pages when
-// all are, and a page is only made while the two agree.
+// proposalList is what one publication changes in the list of proposals. Fillers make
+// pages of it at any time, and none may show half a publication: the version of
+// cache.ProposalRows changes before the first row is written, the version of
+// cache.ProposalPage after the last, and pages are made only while the two are equal.
 type proposalList struct {
 	*run
-	// settled is the revision of the last publication that was listed to its end; what
-	// a later one has written it did not announce. Zero announces everything.
-	settled uint64
-	begun   bool
-	rows    []warehouse.ListedProposal
-	// changed holds the DAOs whose pages are out of date.
+	// completed is the revision of the last publication that wrote the list to its end.
+	// Rows of a later revision were written by one that died, and are announced by this
+	// one. Zero announces everything.
+	completed uint64
+	// writing is set once rows have been written.
+	writing bool
+	// rows wait to be written.
+	rows []warehouse.ListedProposal
+	// changed holds the DAOs whose pages are outdated.
 	changed map[string]bool
 }
 
+// newProposalList returns a list without changes. If everything is set, all pages are
+// published again.
 func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalList, error) {
 	list := &proposalList{run: r, changed: map[string]bool{}}
 	if everything {
 		return list, nil
 	}
-	mark, err := r.store.Version(ctx, cache.ProposalPage, "")
+	version, err := r.store.Version(ctx, cache.ProposalPage, "")
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return nil, err
 	}
-	list.settled = mark.Revision
+	list.completed = version.Revision
 	return list, nil
 }
 
-// add takes a row in, if it says something that the listed one does not.
+// add adds the row of a proposal if it differs from the listed one, by fingerprint: a new
+// ballot leaves the list unchanged.
 func (l *proposalList) add(
 	ctx context.Context, row warehouse.ListedProposal, listed map[record.RefHash]warehouse.ListedVersion,
 ) error {
@@ -53,9 +59,9 @@ func (l *proposalList) add(
 	if err != nil {
 		return err
 	}
-	held, isListed := listed[row.Ref]
-	same := isListed && held.Fingerprint == fingerprint
-	if same && l.settled != 0 && held.Revision <= l.settled {
+	current, isListed := listed[row.Ref]
+	same := isListed && current.Fingerprint == fingerprint
+	if same && l.completed != 0 && current.Revision <= l.completed {
 		return nil
 	}
 	l.changed[row.Identity.DAOID] = true
@@ -63,19 +69,18 @@ func (l *proposalList) add(
 		return nil
 	}
 	if isListed {
-		l.changed[held.DAOID] = true
+		l.changed[current.DAOID] = true
 	}
-	if l.rows = append(l.rows, row); len(l.rows) < listedAtOnce {
+	if l.rows = append(l.rows, row); len(l.rows) < listBatchSize {
 		return nil
 	}
 	return l.write(ctx)
 }
 
-// write writes the rows that wait. From then on no page is made until publish has
-// ended.
+// write writes the waiting rows. No page is made from then on until publish has returned.
 func (l *proposalList) write(ctx context.Context) error {
-	if !l.begun {
-		l.begun = true
+	if !l.writing {
+		l.writing = true
 		if err := l.writer.SetVersion(ctx, cache.ProposalRows, "", 0); err != nil {
 			return err
 		}
@@ -88,11 +93,11 @@ func (l *proposalList) write(ctx context.Context) error {
 	return err
 }
 
-// publish writes the rest of the rows and the first pages, and moves the marks, the
-// one for all DAOs last: until it is there a later publication announces what this
-// one has written.
+// publish writes the remaining rows and the first pages, and changes the versions of the
+// pages, that of all DAOs last: if the publication dies before, the next one announces
+// the rows.
 func (l *proposalList) publish(ctx context.Context) error {
-	if l.settled != 0 && len(l.changed) == 0 {
+	if l.completed != 0 && len(l.changed) == 0 {
 		return nil
 	}
 	if err := l.write(ctx); err != nil {
@@ -115,8 +120,8 @@ func (l *proposalList) publish(ctx context.Context) error {
 	return l.writer.Flush(ctx)
 }
 
-// writeCommonPages writes the first pages over all DAOs that are asked for most:
-// what is new, what is going on, and what ends next.
+// writeCommonPages writes the most requested pages over all DAOs: what is new, what is
+// active, and what ends next.
 func (l *proposalList) writeCommonPages(ctx context.Context) error {
 	active := cache.Filter{Lifecycles: []string{string(governance.Active)}}
 	for _, request := range []cache.PageRequest{
@@ -137,7 +142,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 	return nil
 }
 
-// writeFirstPages writes the first page of each DAO, and moves its mark.
+// writeFirstPages writes the first page of each DAO, and changes its version.
 func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
 	first, err := l.warehouse.FirstProposals(ctx, daoIDs, cache.ShortPage+1)
 	if err != nil {
@@ -145,7 +150,8 @@ func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) err
 	}
 	for _, id := range daoIDs {
 		request := cache.PageRequest{
-			Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage, Filter: cache.Filter{DAOID: id},
+			Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage,
+			Filter: cache.Filter{DAOID: id},
 		}
 		if rows, complete := first[id]; complete {
 			if err := l.writePage(ctx, request, rows); err != nil {
@@ -159,7 +165,9 @@ func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) err
 	return nil
 }
 
-func (l *proposalList) writePage(ctx context.Context, r cache.PageRequest, rows []warehouse.ListedProposal) error {
+func (l *proposalList) writePage(
+	ctx context.Context, r cache.PageRequest, rows []warehouse.ListedProposal,
+) error {
 	view, err := cache.NewView(l.head(), fill.ProposalRows(rows, r.Order))
 	if err != nil {
 		return err

@@ -8,11 +8,12 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// evidence is the payload of the proposal's evidence, but for an analysis.
+// evidence returns the payload of the proposal's evidence view, without an analysis.
 func (e *evaluation) evidence(counterparts []*evaluation) governance.Evidence {
 	return governance.Evidence{
 		Proposal: governance.EvidenceProposal{
-			ProposalKey: e.key, Title: governance.OptionalText(e.proposal.Title), SourceURL: governance.OptionalText(e.proposal.SourceURL),
+			ProposalKey: e.key, Title: governance.OptionalText(e.proposal.Title),
+			SourceURL: governance.OptionalText(e.proposal.SourceURL),
 		},
 		Provenance:   e.provenance(),
 		Intelligence: governance.NoIntelligence(),
@@ -21,6 +22,8 @@ func (e *evaluation) evidence(counterparts []*evaluation) governance.Evidence {
 	}
 }
 
+// intelligence returns an analysis for its evidence view, in the bytes that were imported:
+// nothing decodes a dossier.
 func intelligence(analysis record.Evidence) governance.Intelligence {
 	return governance.Intelligence{
 		Status:          governance.IntelligenceAvailable,
@@ -32,14 +35,14 @@ func intelligence(analysis record.Evidence) governance.Intelligence {
 	}
 }
 
-// provenance says where each field that is there came from, in the order of the
-// proposal's detail.
+// provenance returns the source of each known field, in the order of the proposal's
+// detail.
 func (e *evaluation) provenance() []governance.Provenance {
 	p := e.proposal
 	own := recordOf(p)
 	fields := []struct {
 		name   string
-		there  bool
+		known  bool
 		source origin
 	}{
 		{"title", p.Title != "", own},
@@ -57,38 +60,39 @@ func (e *evaluation) provenance() []governance.Provenance {
 	}
 	provenance := []governance.Provenance{}
 	for _, field := range fields {
-		if field.there {
+		if field.known {
 			provenance = append(provenance, governance.Provenance{
-				Field: field.name, Source: field.source.name, Provider: p.Provider, ObservedAt: field.source.observedAt,
+				Field: field.name, Source: field.source.name, Provider: p.Provider,
+				ObservedAt: field.source.observedAt,
 			})
 		}
 	}
 	return provenance
 }
 
-// origin is an upstream record, and when it was seen.
+// origin is an upstream record, or a part of one, and when it was observed.
 type origin struct {
 	name       string
 	observedAt governance.Timestamp
 }
 
-// recordOf is the record of the proposal itself.
+// recordOf returns the record of the proposal itself.
 func recordOf(p warehouse.Proposal) origin {
 	return origin{name: p.SourceID + "/proposals/" + p.ExternalID, observedAt: p.ObservedAt}
 }
 
-// votes is the ballots on the proposal.
+// votes returns the ballots of the proposal.
 func (o origin) votes(ballots warehouse.VoteTotals) origin {
 	return origin{name: o.name + "/votes", observedAt: ballots.ObservedAt}
 }
 
-// statement is one of several things that the record states.
+// statement returns one field of the record, by its name upstream.
 func (o origin) statement(name string) origin {
 	o.name += "#" + name
 	return o
 }
 
-// Statements of an upstream record, by their names there.
+// Fields of upstream records.
 const (
 	tallyStatus      = "status"
 	snapshotState    = "state"
@@ -97,15 +101,16 @@ const (
 	startAndEndTimes = "start,end"
 )
 
-// lifecycleOrigin names what lifecycleOf went by.
+// lifecycleOrigin returns what lifecycleOf decided by, and follows its order.
 func (e *evaluation) lifecycleOrigin() origin {
 	p, own := e.proposal, recordOf(e.proposal)
+	over := governance.IsVoteOver(p.State, p.UpstreamStatus)
 	switch {
-	case governance.IsVoteOver(p.State, p.UpstreamStatus) && p.Provider == governance.Tally:
+	case over && p.Provider == governance.Tally:
 		return own.statement(tallyStatus)
-	case governance.IsVoteOver(p.State, p.UpstreamStatus) && p.State != governance.UpstreamActive && p.State != governance.UpstreamPending && p.State != "":
+	case governance.IsVoteOver(p.State, ""):
 		return own.statement(snapshotState)
-	case governance.IsVoteOver(p.State, p.UpstreamStatus):
+	case over:
 		return own.statement(daoStatus)
 	case p.StartAt != nil || p.EndAt != nil:
 		return own.statement(startAndEndTimes)
@@ -117,8 +122,8 @@ func (e *evaluation) lifecycleOrigin() origin {
 	return own.statement(snapshotState)
 }
 
-// outcomeOrigin names what outcomeOf went by. What was counted is as new as the
-// ballots and the rules of the proposal are.
+// outcomeOrigin returns what outcomeOf decided by. A counted outcome is as new as the
+// newest of the ballots and the proposal, which states the quorum.
 func (e *evaluation) outcomeOrigin() origin {
 	p, own := e.proposal, recordOf(e.proposal)
 	_, stated := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus)
@@ -137,7 +142,8 @@ func (e *evaluation) outcomeOrigin() origin {
 	return counted
 }
 
-// choicesOrigin is the ballots where upstream states no choices.
+// choicesOrigin returns the record of the proposal, or its ballots when upstream states no
+// choices.
 func (e *evaluation) choicesOrigin() origin {
 	own := recordOf(e.proposal)
 	if len(e.proposal.Choices) == 0 {

@@ -80,7 +80,8 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		return Result{}, err
 	}
 	r := &run{
-		Publisher: p, revision: in.Revision, at: in.At, writer: p.store.NewWriter(in.Revision), catalog: work.catalog,
+		Publisher: p, revision: in.Revision, at: in.At,
+		writer: p.store.NewWriter(in.Revision), catalog: work.catalog,
 	}
 	list, err := r.newProposalList(ctx, work.everything)
 	if err != nil {
@@ -91,7 +92,8 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}
 	daos := daoPublication{
 		run: r, previouslyLagging: in.Lagging, committedAt: in.CommittedAt,
-		voteCoverage: maps.Clone(in.VoteCoverage), classes: map[string]daoClass{}, lagging: map[string]bool{},
+		voteCoverage: maps.Clone(in.VoteCoverage),
+		classes:      map[string]daoClass{}, lagging: map[string]bool{},
 	}
 	topics := topicPublication{run: r, everything: work.everything, daos: map[string]bool{}}
 	if err := countTogether(ctx, &proposals, &daos, work.proposals); err != nil {

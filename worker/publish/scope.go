@@ -32,7 +32,9 @@ type workload struct {
 // Everything covers all proposals, DAOs and topics of the warehouse.
 type Everything struct{}
 
-func (Everything) load(ctx context.Context, p *Publisher, _ map[string]bool) (work workload, err error) {
+func (Everything) load(
+	ctx context.Context, p *Publisher, _ map[string]bool,
+) (work workload, err error) {
 	work = workload{everything: true, daos: map[string]bool{}}
 	if work.proposals, err = p.warehouse.AllProposals(ctx); err != nil {
 		return work, err
@@ -65,7 +67,9 @@ type Changes struct {
 	Since uint64
 }
 
-func (c Changes) load(ctx context.Context, p *Publisher, lagging map[string]bool) (work workload, err error) {
+func (c Changes) load(
+	ctx context.Context, p *Publisher, lagging map[string]bool,
+) (work workload, err error) {
 	work = workload{
 		daos:   map[string]bool{},
 		topics: topicScope{forums: map[string]bool{}, relinked: c.AllForums, since: c.Since},

@@ -117,7 +117,9 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 
 // setCopyVersion makes a copy the one that pages are read from, and returns what was
 // written for that.
-func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedCopy) (*cache.Writer, error) {
+func (p *Publisher) setCopyVersion(
+	ctx context.Context, sorted warehouse.SortedCopy,
+) (*cache.Writer, error) {
 	kind := cache.BallotPage
 	if sorted.Kind == warehouse.VoterCopy {
 		kind = cache.VoterPage

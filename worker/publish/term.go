@@ -120,8 +120,11 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs str
 
 // republishCorrupt runs a full publication because a node found a view that it cannot
 // decode.
-func (t *leaderTerm) republishCorrupt(ctx context.Context, now time.Time, runIDs string) error {
-	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn, "publishing everything again: a view does not decode")
+func (t *leaderTerm) republishCorrupt(
+	ctx context.Context, now time.Time, runIDs string,
+) error {
+	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
+		"publishing everything again: a view does not decode")
 	if err := t.publishAll(ctx, now, runIDs); err != nil {
 		return err
 	}
@@ -162,9 +165,12 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if err != nil {
 		return fmt.Errorf("publish everything: %w", err)
 	}
-	t.resumeFrom(cache.PublicationState{CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs})
+	t.resumeFrom(cache.PublicationState{
+		CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs,
+	})
 	t.markProcessed(batches)
-	t.publisher.logger.LogAttrs(ctx, slog.LevelInfo, "published everything", result.attrs(in.Revision)...)
+	t.publisher.logger.LogAttrs(ctx, slog.LevelInfo, "published everything",
+		result.attrs(in.Revision)...)
 	return t.commit(ctx, in, result, token)
 }
 
@@ -223,7 +229,9 @@ func (t *leaderTerm) markProcessed(batches []warehouse.CommittedBatch) {
 // unprocessed returns the committed batches that are not published yet. If the
 // warehouse's clock was set back, batches are committed before the time up to which
 // everything is published; the smaller of the two times finds them.
-func (t *leaderTerm) unprocessed(ctx context.Context, now time.Time) ([]warehouse.CommittedBatch, error) {
+func (t *leaderTerm) unprocessed(
+	ctx context.Context, now time.Time,
+) ([]warehouse.CommittedBatch, error) {
 	since := time.UnixMicro(min(t.published.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
 	batches, err := t.publisher.warehouse.CommittedBatches(ctx, since)
 	if err != nil {

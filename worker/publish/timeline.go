@@ -9,8 +9,7 @@ import (
 	"pnyx/warehouse"
 )
 
-// timelines returns the DAO's timelines from the first month with a value to the
-// last, those between filled in.
+// timelines returns the DAO's timelines, one for each metric.
 func (e daoEvaluation) timelines() []governance.Timeline {
 	return []governance.Timeline{
 		{DAOID: e.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(e.totals.CreatedIn)},
@@ -18,6 +17,8 @@ func (e daoEvaluation) timelines() []governance.Timeline {
 	}
 }
 
+// buckets returns one bucket for each month from the first with a value to the last.
+// Months without a value have zero.
 func buckets(counts map[warehouse.Month]uint64) []governance.TimelineBucket {
 	filled := []governance.TimelineBucket{}
 	if len(counts) == 0 {
@@ -33,7 +34,7 @@ func buckets(counts map[warehouse.Month]uint64) []governance.TimelineBucket {
 	return filled
 }
 
-// next returns the month after.
+// next returns the following month; months are numbers like 202601.
 func next(month warehouse.Month) warehouse.Month {
 	if month%100 == 12 {
 		return month + 100 - 11

@@ -51,7 +51,9 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 }
 
 // changed lists the topics to publish, each once.
-func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]warehouse.TopicRef, error) {
+func (t *topicPublication) changed(
+	ctx context.Context, scope topicScope,
+) ([]warehouse.TopicRef, error) {
 	if t.everything {
 		return scope.all, nil
 	}
@@ -80,7 +82,9 @@ func (t *topicPublication) changed(ctx context.Context, scope topicScope) ([]war
 
 // forums returns the forums of a scope, with those that belong to another DAO than their
 // published topics: no record of their own tells that.
-func (t *topicPublication) forums(ctx context.Context, scope topicScope) ([]warehouse.Forum, error) {
+func (t *topicPublication) forums(
+	ctx context.Context, scope topicScope,
+) ([]warehouse.Forum, error) {
 	published, err := t.warehouse.PublishedForums(ctx)
 	if err != nil {
 		return nil, err
@@ -141,7 +145,9 @@ func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.To
 }
 
 // evaluate reads topics with the proposals that they are linked to, and evaluates them.
-func (t *topicPublication) evaluate(ctx context.Context, refs []warehouse.TopicRef) ([]topicEvaluation, error) {
+func (t *topicPublication) evaluate(
+	ctx context.Context, refs []warehouse.TopicRef,
+) ([]topicEvaluation, error) {
 	topics, err := t.warehouse.Topics(ctx, refs)
 	if err != nil {
 		return nil, err

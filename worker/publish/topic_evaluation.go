@@ -8,21 +8,24 @@ import (
 	"pnyx/warehouse"
 )
 
-// topicEvaluation is everything that is worked out for one topic.
+// topicEvaluation is everything that is computed for one topic.
 type topicEvaluation struct {
 	topic    warehouse.Topic
 	identity governance.Identity
-	post     governance.Post
-	// name is the one that links to the topic have.
-	name    string
+	// post is the first post as text, with the names of what it links to.
+	post governance.Post
+	// name is the one by which links refer to the topic.
+	name string
+	// related are the proposals that the topic is linked with, in either direction.
 	related []governance.RelatedProposal
-	score   int
-	// relevant says whether the topic is about governance.
+	// score is the relevance by rules.TopicRelevance, and relevant reports whether the
+	// topic is about governance.
+	score    int
 	relevant bool
 }
 
-// evaluateTopic works out a topic, but for what follows from its links. The HTML of
-// the post is let go of.
+// evaluateTopic computes a topic, except for what depends on its links. It drops the HTML
+// of the post, so that a batch holds only text.
 func evaluateTopic(topic warehouse.Topic, forum warehouse.Forum) topicEvaluation {
 	e := topicEvaluation{
 		topic:    topic,
@@ -34,7 +37,8 @@ func evaluateTopic(topic warehouse.Topic, forum warehouse.Forum) topicEvaluation
 	return e
 }
 
-// link adds the proposals that the topic is linked to, which come in order.
+// link selects the topic's proposals from those that any topic of the batch is linked
+// with, and computes the relevance. proposals are in the order in which they are shown.
 func (e *topicEvaluation) link(proposals []warehouse.ProposalLink) {
 	e.related = []governance.RelatedProposal{}
 	for _, proposal := range proposals {
@@ -59,12 +63,13 @@ func (e *topicEvaluation) replies() uint64 {
 	return max(e.topic.Posts, 1) - 1
 }
 
-// row is the topic in a list.
+// row returns the row that lists show.
 func (e *topicEvaluation) row() governance.ForumTopic {
 	return governance.ForumTopic{
 		TopicKey: e.identity.TopicKey(), Identity: e.identity,
 		Title: e.topic.Title, Summary: governance.OptionalText(e.post.Summary), URL: e.topic.URL(),
-		Author: governance.OptionalText(e.topic.Author), Category: governance.OptionalText(e.topic.Category), Tags: e.tags(),
+		Author:   governance.OptionalText(e.topic.Author),
+		Category: governance.OptionalText(e.topic.Category), Tags: e.tags(),
 		RelevanceScore: e.score,
 		Replies:        governance.CountOf(e.replies()), Posts: governance.CountOf(e.topic.Posts),
 		Likes: governance.CountOf(e.topic.Likes), Views: governance.CountOf(e.topic.Views),
@@ -72,6 +77,7 @@ func (e *topicEvaluation) row() governance.ForumTopic {
 	}
 }
 
+// detail returns the payload of the topic's detail view.
 func (e *topicEvaluation) detail() governance.ForumTopicDetail {
 	row := e.row()
 	return governance.ForumTopicDetail{
@@ -79,12 +85,13 @@ func (e *topicEvaluation) detail() governance.ForumTopicDetail {
 		Author: row.Author, Category: row.Category, Tags: row.Tags, RelevanceScore: row.RelevanceScore,
 		Replies: row.Replies, Posts: row.Posts, Likes: row.Likes, Views: row.Views,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
-		BodyText: governance.OptionalText(e.post.Text), Participants: e.participants(), LastPostAt: e.topic.LastPostAt,
+		BodyText: governance.OptionalText(e.post.Text), Participants: e.participants(),
+		LastPostAt:       e.topic.LastPostAt,
 		RelatedProposals: e.related,
 	}
 }
 
-// participants is what upstream says, or one where there is one post.
+// participants returns the number that upstream states, or one if there is one post.
 func (e *topicEvaluation) participants() *governance.Decimal {
 	count := e.topic.Participants
 	if count == nil && e.topic.Posts == 1 {
@@ -104,6 +111,8 @@ func (e *topicEvaluation) tags() []string {
 	return e.topic.Tags
 }
 
+// state returns what the warehouse stores of the evaluation. The versions of the record
+// and of the rules show later whether the topic has to be published again.
 func (e *topicEvaluation) state(revision uint64) warehouse.TopicState {
 	return warehouse.TopicState{
 		TopicRef: e.topic.Ref(), Row: e.row(), Related: e.relevant, Visible: e.topic.Visible,

@@ -14,53 +14,60 @@ import (
 	"pnyx/warehouse"
 )
 
-// errUnbalanced is a count whose choices do not sum to its ballots.
+// errUnbalanced means that sums do not match their parts.
 var errUnbalanced = errors.New("choices do not sum to the ballots")
 
-// mostDerivedChoices bounds how many gaps between choices that upstream does not
-// state are filled in.
-const mostDerivedChoices = 100
+// maxDerivedChoices bounds the choices that are derived from the key of the last one that
+// ballots support.
+const maxDerivedChoices = 100
 
-// ballots is what the warehouse counted of one proposal.
+// ballots is what the warehouse has summed up of one proposal's ballots.
 type ballots struct {
-	totals   warehouse.VoteTotals
+	totals warehouse.VoteTotals
+	// rankings are those of a ranked-choice vote.
 	rankings []governance.Ranking
 }
 
-// count is the result of a vote as published.
+// voteResult is the result of a vote. All sums are exact decimals.
 type voteResult struct {
 	choices []governance.Choice
-	// ready says whether the vote summary has numbers: the fields below are only
-	// worth something then.
+	// ready reports whether there are ballots, or upstream states that there are none. All
+	// fields below are meaningless otherwise.
 	ready    bool
 	coverage governance.Coverage
-	votes    uint64
-	power    decimal.Decimal
-	// supporting is the power of the ballots that support some choice.
+	// votes counts the ballots, one a voter, and power is their voting power.
+	votes uint64
+	power decimal.Decimal
+	// supporting is the power of the ballots that support any choice.
 	supporting decimal.Decimal
-	totals     []governance.ChoiceTotal
-	// scores are what totals show, in order of choices; empty where nobody can
-	// count.
+	// scores and totals are in the order of choices. Both are empty where only upstream
+	// could compute them and does not state them.
 	scores      []governance.Score
+	totals      []governance.ChoiceTotal
 	quorum      *governance.Quorum
 	lastVotedAt *governance.Timestamp
 	flags       []governance.QualityFlag
-	votedIn     map[warehouse.Month]uint64
-	// decidable says whether counts and quorum tell the outcome; decisive holds
-	// the scores to go by, in order of choices.
+	// votedIn counts the votes by month.
+	votedIn map[warehouse.Month]uint64
+	// decidable reports whether decisive and quorumReached determine the outcome.
 	decidable bool
-	// decidedByScores says that those are upstream's own.
-	decidedByScores bool
+	// decisive are the scores that decide, in the order of choices. decidedByScores reports
+	// that they are upstream's own.
 	decisive        []decimal.Decimal
+	decidedByScores bool
 	quorumReached   bool
-	// unbalanced is set when the choices do not sum to the ballots.
+	// unbalanced is set when the choices do not sum to the ballots: records landed between
+	// two reads. Such a result is not published over a previous one.
 	unbalanced error
 }
 
-// countBallots counts a proposal's ballots by the rule of its vote type.
+// countVotes computes the result of a proposal by the rule of its vote type.
 func countVotes(p warehouse.Proposal, b ballots) voteResult {
 	t := b.totals
-	c := voteResult{votes: t.Votes, power: t.Power, supporting: t.SupportingPower, lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn}
+	c := voteResult{
+		votes: t.Votes, power: t.Power, supporting: t.SupportingPower,
+		lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn,
+	}
 	c.ready = t.Votes > 0 || p.StatedVotes != nil && *p.StatedVotes == 0
 	c.coverage = coverageOf(c.ready, t.Votes, p.StatedVotes)
 	c.flags = ballotFlags(t, c.coverage)
@@ -87,17 +94,21 @@ func countVotes(p warehouse.Proposal, b ballots) voteResult {
 	return c
 }
 
-func coverageOf(ready bool, held uint64, stated *uint64) governance.Coverage {
+// coverageOf compares the number of stored ballots with the number that upstream states.
+func coverageOf(ready bool, stored uint64, stated *uint64) governance.Coverage {
 	switch {
 	case !ready:
 		return governance.CoverageUnavailable
-	case stated != nil && *stated > held:
+	case stated != nil && *stated > stored:
 		return governance.Partial
 	}
 	return governance.Complete
 }
 
-func ballotFlags(t warehouse.VoteTotals, coverage governance.Coverage) []governance.QualityFlag {
+// ballotFlags returns the flags on what the ballots lack.
+func ballotFlags(
+	t warehouse.VoteTotals, coverage governance.Coverage,
+) []governance.QualityFlag {
 	return raised(map[governance.QualityFlag]bool{
 		rules.BallotsMissing: coverage == governance.CoverageUnavailable,
 		rules.BallotsPartial: coverage == governance.Partial,
@@ -114,10 +125,12 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 	return slices.Collect(maps.Keys(flags))
 }
 
-// choicesOf returns the choices that upstream states and those beyond them that
-// ballots support, and whether there are such. Where upstream states none, the
-// positions before the last one supported are choices too.
-func choicesOf(p warehouse.Proposal, t warehouse.VoteTotals) (choices []governance.Choice, derived bool) {
+// choicesOf returns the choices that upstream states, followed by those that ballots
+// support in addition; derived reports whether there are any of the latter. Where upstream
+// states no choices, all positions before the last supported one are choices too.
+func choicesOf(
+	p warehouse.Proposal, t warehouse.VoteTotals,
+) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
 	known := map[string]bool{}
 	for i, label := range p.Choices {
@@ -134,6 +147,7 @@ func choicesOf(p warehouse.Proposal, t warehouse.VoteTotals) (choices []governan
 	return choices, derived
 }
 
+// unstatedKeys returns the keys of the choices that ballots name or imply.
 func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 	var keys []string
 	for key := range t.Choices {
@@ -144,7 +158,7 @@ func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 		return keys
 	}
 	last, err := strconv.Atoi(keys[len(keys)-1])
-	if err != nil || last > mostDerivedChoices {
+	if err != nil || last > maxDerivedChoices {
 		return keys
 	}
 	keys = keys[:0]
@@ -154,9 +168,11 @@ func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 	return keys
 }
 
-// scoresOf counts by vote type. It says no where only upstream could count, and
-// does not state its scores.
-func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map[string]governance.Score, bool) {
+// scoresOf computes the scores by choice key. It returns false where only upstream can
+// compute them, and does not state them.
+func scoresOf(
+	p warehouse.Proposal, b ballots, choices []governance.Choice,
+) (scores map[string]governance.Score, ok bool) {
 	switch p.VoteType {
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
 		return b.totals.Choices, true
@@ -169,7 +185,7 @@ func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map
 	if len(p.StatedScores) == 0 || len(p.StatedScores) != len(choices) {
 		return nil, false
 	}
-	scores := map[string]governance.Score{}
+	scores = map[string]governance.Score{}
 	for i, choice := range choices {
 		scores[choice.Key] = governance.Score{
 			Votes: b.totals.Choices[choice.Key].Votes, Power: p.StatedScores[i],
@@ -178,7 +194,9 @@ func scoresOf(p warehouse.Proposal, b ballots, choices []governance.Choice) (map
 	return scores, true
 }
 
-func quadraticScores(t warehouse.VoteTotals, choices []governance.Choice) map[string]governance.Score {
+func quadraticScores(
+	t warehouse.VoteTotals, choices []governance.Choice,
+) map[string]governance.Score {
 	roots := make([]decimal.Decimal, len(choices))
 	for i, choice := range choices {
 		roots[i] = t.RootSums[choice.Key]
@@ -191,7 +209,9 @@ func quadraticScores(t warehouse.VoteTotals, choices []governance.Choice) map[st
 	return scores
 }
 
-func choiceTotals(choices []governance.Choice, scores map[string]governance.Score) []governance.ChoiceTotal {
+func choiceTotals(
+	choices []governance.Choice, scores map[string]governance.Score,
+) []governance.ChoiceTotal {
 	totals := make([]governance.ChoiceTotal, len(choices))
 	for i, choice := range choices {
 		score := scores[choice.Key]
@@ -203,15 +223,15 @@ func choiceTotals(choices []governance.Choice, scores map[string]governance.Scor
 	return totals
 }
 
-// checkBalance holds the sum over choices against the ballots, for the vote types
-// in which each ballot's power is given out once.
+// checkBalance compares the sum over choices with the ballots, for the vote types in
+// which each ballot gives its power once. The two come from different reads.
 func checkBalance(
 	p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice, scores map[string]governance.Score,
 ) error {
-	givenOutOnce := []governance.VoteType{
+	givesPowerOnce := []governance.VoteType{
 		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,
 	}
-	if !slices.Contains(givenOutOnce, p.VoteType) {
+	if !slices.Contains(givesPowerOnce, p.VoteType) {
 		return nil
 	}
 	sum := decimal.Zero
@@ -224,7 +244,8 @@ func checkBalance(
 	return nil
 }
 
-// decide fills in the quorum and what the outcome can be derived from.
+// decide sets the quorum, and what an outcome can be derived from. On Snapshot, upstream's
+// scores decide where it states them: they include ballots that may not be stored.
 func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.Score) {
 	counted := governance.QuorumPower(p.Provider, c.power, func(choiceKey string) decimal.Decimal {
 		return scores[choiceKey].Power
@@ -236,7 +257,8 @@ func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.S
 	if p.VoteType != governance.SingleChoice && p.VoteType != governance.Basic {
 		return
 	}
-	stated := p.Provider == governance.Snapshot && len(p.StatedScores) > 0 && len(p.StatedScores) == len(c.choices)
+	stated := p.Provider == governance.Snapshot &&
+		len(p.StatedScores) > 0 && len(p.StatedScores) == len(c.choices)
 	switch {
 	case stated:
 		c.decisive, c.decidedByScores = p.StatedScores, true
@@ -249,7 +271,7 @@ func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.S
 	default:
 		return
 	}
-	// A Governor always has a quorum: one that is not published is not known.
+	// A Governor always has a quorum. Where none is stated, it is unknown.
 	c.decidable = p.Quorum != nil || p.Provider == governance.Snapshot
 	c.quorumReached = p.Quorum == nil || counted.GreaterThanOrEqual(*p.Quorum)
 }
