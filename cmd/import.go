@@ -53,8 +53,8 @@ Exit status: 0 when everything was imported, 3 when records or files were refuse
 func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.Logger) importer.Options {
 	return importer.Options{
 		Warehouse:  opened,
-		Batch:      cfg.Import.Batch,
-		MaxLine:    int(cfg.Import.MaxLine),
+		BatchSize:      cfg.Import.Batch,
+		MaxLineBytes:    int(cfg.Import.MaxLine),
 		RejectsDir: filepath.Join(cfg.Warehouse.Data, "rejects"),
 		Logger:     logger,
 	}
@@ -106,8 +106,8 @@ func showProgress(progress *importer.Progress) (stop func()) {
 
 func progressLine(s importer.Snapshot) string {
 	line := fmt.Sprintf("%3.0f %%  %d records  %.0f/s", 100*s.Done, s.Records, s.Rate)
-	if s.Left > 0 {
-		line += fmt.Sprintf("  %s left", s.Left.Round(time.Second))
+	if s.Remaining > 0 {
+		line += fmt.Sprintf("  %s left", s.Remaining.Round(time.Second))
 	}
 	return line + "  " + filepath.Base(s.Path)
 }
@@ -139,5 +139,5 @@ func printReport(out io.Writer, report importer.Report) {
 	if report.Waiting > 0 {
 		fmt.Fprintf(out, "%d ballots wait for a proposal that is not there yet\n", report.Waiting)
 	}
-	fmt.Fprintf(out, "imported in %s\n", report.Took.Round(time.Millisecond))
+	fmt.Fprintf(out, "imported in %s\n", report.Duration.Round(time.Millisecond))
 }

@@ -18,10 +18,10 @@ import (
 //	os.Exit(engine.RunChild(os.Args[2:]))
 const ChildCommand = "engine-child"
 
-// childGrace is how long an engine whose parent has gone may take to end by
+// childGracePeriod is how long an engine whose parent has gone may take to end by
 // itself. Left alone it takes 40 ms, or 5 s when anybody is still connected, and
 // nothing says that it could not take for ever.
-const childGrace = 2 * time.Second
+const childGracePeriod = 2 * time.Second
 
 // lockFD is the lock of the data folder in a child: the first inherited file.
 const lockFD = 3
@@ -65,7 +65,7 @@ func runChild(args []string) error {
 // to notice, and then calls end.
 func endWithParent(end func()) {
 	if parentGone(-1) {
-		<-time.After(childGrace)
+		<-time.After(childGracePeriod)
 		end()
 	}
 }

@@ -22,11 +22,11 @@ const ClusterName = "pnyx"
 // needs more belongs on a server of its own.
 const defaultMaxMemory = 16 << 30
 
-// noFiles takes the place of the SQL function file(path), which returns the
+// blockFileFunction takes the place of the SQL function file(path), which returns the
 // content of any file the process may read and asks for no permission. A function
 // defined here hides the built-in one from everybody. The table function of the
 // same name stays, since that one does ask.
-const noFiles = "CREATE FUNCTION file AS (path) -> throwIf(true, 'the function file is switched off')\n"
+const blockFileFunction = "CREATE FUNCTION file AS (path) -> throwIf(true, 'the function file is switched off')\n"
 
 //go:embed server.xml.tmpl
 var serverTemplate string
@@ -58,10 +58,10 @@ func layoutOf(dataDir string) layout {
 // shard is an entry of the cluster.
 type shard struct{ Host, Port string }
 
-// clearLeftovers removes what the process before has left of no use to the next:
+// removeStaleFiles removes what the process before has left of no use to the next:
 // spilled data, and the query log, which a new process does not recognise as its
 // own and would fail to write.
-func clearLeftovers(dataDir string) error {
+func removeStaleFiles(dataDir string) error {
 	at := layoutOf(dataDir)
 	for _, path := range []string{at.spill, at.log} {
 		if err := os.RemoveAll(path); err != nil {
@@ -88,7 +88,7 @@ func configure(options Options, instance Instance) error {
 	for path, content := range map[string][]byte{
 		at.config: server,
 		at.users:  users,
-		filepath.Join(at.functions, "function_file.sql"): []byte(noFiles),
+		filepath.Join(at.functions, "function_file.sql"): []byte(blockFileFunction),
 	} {
 		if err := writeFile(path, content); err != nil {
 			return err

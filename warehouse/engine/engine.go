@@ -28,12 +28,12 @@ const (
 	// It takes 0.3 s when idle; the rest is for a machine under load.
 	readyTimeout = 10 * time.Second
 
-	// ownTimeout is how long Start waits for the previous engine of the folder
-	// to end. It outlasts childGrace, so a start right after a crash succeeds.
-	ownTimeout = childGrace + 3*time.Second
+	// lockTimeout is how long Start waits for the previous engine of the folder
+	// to end. It outlasts childGracePeriod, so a start right after a crash succeeds.
+	lockTimeout = childGracePeriod + 3*time.Second
 
 	// stopTimeout bounds Stop when its context has no deadline.
-	stopTimeout = childGrace + 7*time.Second
+	stopTimeout = childGracePeriod + 7*time.Second
 
 	// portAttempts is how often two free ports are looked for when another
 	// process takes one between the look and the use.
@@ -92,14 +92,14 @@ type Engine struct {
 // Start takes the folder, starts the engine and waits until it answers. The
 // context bounds the start only: the engine runs until Stop.
 //
-// The error is [ErrOwned] when another process holds the folder. When the engine
+// The error is [ErrInUse] when another process holds the folder. When the engine
 // does not come up, the error repeats the last lines it wrote.
 func Start(ctx context.Context, options Options) (*Engine, error) {
-	options, err := complete(options)
+	options, err := withDefaults(options)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := own(ctx, options.DataDir, ownTimeout)
+	lock, err := lockFolder(ctx, options.DataDir, lockTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 		lock:       lock,
 		supervised: make(chan struct{}),
 	}
-	if err := e.open(ctx); err != nil {
+	if err := e.startFirst(ctx); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -118,8 +118,8 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 	return e, nil
 }
 
-// complete checks options and fills in what was left out.
-func complete(options Options) (Options, error) {
+// withDefaults checks options and fills in what was left out.
+func withDefaults(options Options) (Options, error) {
 	if options.DataDir == "" {
 		return options, errors.New("engine options: no data folder")
 	}
@@ -151,8 +151,8 @@ func complete(options Options) (Options, error) {
 	return options, nil
 }
 
-// open brings up the first process, on ports of its choosing.
-func (e *Engine) open(ctx context.Context) error {
+// startFirst brings up the first process, on ports of its choosing.
+func (e *Engine) startFirst(ctx context.Context) error {
 	var err error
 	for range portAttempts {
 		if e.instance, err = newInstance(e.options); err != nil {
@@ -173,14 +173,14 @@ func (e *Engine) open(ctx context.Context) error {
 // folder. A process that does not answer is ended.
 func (e *Engine) launch(ctx context.Context) error {
 	began := time.Now()
-	if err := clearLeftovers(e.options.DataDir); err != nil {
+	if err := removeStaleFiles(e.options.DataDir); err != nil {
 		return err
 	}
 	p, err := startProcess(ctx, e.options, e.Instance(), e.lock)
 	if err != nil {
 		return err
 	}
-	if err := e.await(ctx, p); err != nil {
+	if err := e.waitReady(ctx, p); err != nil {
 		p.kill()
 		return err
 	}
@@ -189,15 +189,15 @@ func (e *Engine) launch(ctx context.Context) error {
 	return nil
 }
 
-// await publishes p once it answers.
-func (e *Engine) await(ctx context.Context, p *process) error {
+// waitReady publishes p once it answers.
+func (e *Engine) waitReady(ctx context.Context, p *process) error {
 	if err := p.ready(ctx, e.Instance(), readyTimeout); err != nil {
 		return err
 	}
 	e.mu.Lock()
 	e.process, e.instance.EnginePID = p, p.pid()
 	e.mu.Unlock()
-	return e.Instance().write(e.options.DataDir)
+	return e.Instance().publish(e.options.DataDir)
 }
 
 // Instance says how to reach the engine. Addresses and passwords stay the same
@@ -217,7 +217,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		<-e.supervised
 		ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 		defer cancel()
-		e.process.end(ctx)
+		e.process.stop(ctx)
 		e.stopErr = e.release()
 		e.logger.LogAttrs(ctx, slog.LevelInfo, "engine stopped", slog.Any("instance", e.Instance()))
 	})
@@ -227,5 +227,5 @@ func (e *Engine) Stop(ctx context.Context) error {
 // release withdraws the instance and gives up the folder, in this order: who
 // takes the lock must not find the address of an engine that is gone.
 func (e *Engine) release() error {
-	return errors.Join(withdraw(e.options.DataDir), e.lock.Close())
+	return errors.Join(removeInstance(e.options.DataDir), e.lock.Close())
 }

@@ -78,7 +78,7 @@ func TestFolderHasOneOwner(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := engine.Start(ctx, options)
-	if !errors.Is(err, engine.ErrOwned) {
+	if !errors.Is(err, engine.ErrInUse) {
 		t.Fatalf("second start: got %v, want ErrOwned", err)
 	}
 	today := time.Now().UTC().Format("2006-01-02T")

@@ -36,5 +36,5 @@ var (
 // Limits that tests compare with.
 const (
 	MaxBackoff = maxBackoff
-	ChildGrace = childGrace
+	ChildGrace = childGracePeriod
 )

@@ -19,8 +19,8 @@ import (
 // ErrIntegrity says that a tarball is not the one that was published.
 var ErrIntegrity = errors.New("wrong hash")
 
-// progressEvery is how often Fetch says that it is still at work.
-const progressEvery = time.Second
+// progressInterval is how often Fetch says that it is still at work.
+const progressInterval = time.Second
 
 // FetchOptions says where Fetch puts the library. The zero value is ready.
 type FetchOptions struct {
@@ -62,7 +62,7 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 	if report == nil {
 		report = func(string) {}
 	}
-	stop := every(progressEvery, func(elapsed time.Duration) {
+	stop := reportEvery(progressInterval, func(elapsed time.Duration) {
 		report(fmt.Sprintf("waiting for another process to fetch the engine: %s", elapsed))
 	})
 	lock, err := lockFile(ctx, filepath.Join(dir, "fetch.lock"))
@@ -74,11 +74,11 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 	if path, ok := pkg.cached(dir); ok {
 		return path, nil
 	}
-	return pkg.bring(ctx, dir, report)
+	return pkg.install(ctx, dir, report)
 }
 
-// bring downloads, checks, unpacks and records the package.
-func (p npmPackage) bring(ctx context.Context, dir string, report func(string)) (string, error) {
+// install downloads, checks, unpacks and records the package.
+func (p npmPackage) install(ctx context.Context, dir string, report func(string)) (string, error) {
 	work := filepath.Join(dir, "unfinished")
 	// A killed fetch leaves its folder; while the lock is ours it is nobody's.
 	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o750)); err != nil {
@@ -120,7 +120,7 @@ func (p npmPackage) download(ctx context.Context, dir string, report func(string
 			"install Node.js, or set PNYX_ENGINE_LIB to a libchdb.so that you have")
 	}
 	report(fmt.Sprintf("downloading %s", p))
-	defer every(progressEvery, func(elapsed time.Duration) {
+	defer reportEvery(progressInterval, func(elapsed time.Duration) {
 		report(fmt.Sprintf("downloading %s: %s", p, elapsed))
 	})()
 	command := exec.CommandContext(ctx, npm, "pack", p.String(), "--json", "--pack-destination="+dir) //nolint:gosec // a constant package
@@ -129,7 +129,7 @@ func (p npmPackage) download(ctx context.Context, dir string, report func(string
 	var said, complaints bytes.Buffer
 	command.Stdout, command.Stderr = &said, &complaints
 	if err := command.Run(); err != nil {
-		return "", "", fmt.Errorf("npm pack %s: %w%s", p, errors.Join(err, context.Cause(ctx)), lastLines(complaints.String()))
+		return "", "", fmt.Errorf("npm pack %s: %w%s", p, errors.Join(err, context.Cause(ctx)), lastLinesSuffix(complaints.String()))
 	}
 	var packed []struct {
 		Filename  string `json:"filename"`
@@ -162,9 +162,9 @@ func checkIntegrity(ctx context.Context, path, want string) error {
 	return nil
 }
 
-// every calls f again and again, with the time gone by, until the function that it
+// reportEvery calls f again and again, with the time gone by, until the function that it
 // returns is called. That one waits for f to be through.
-func every(period time.Duration, f func(elapsed time.Duration)) (stop func()) {
+func reportEvery(period time.Duration, f func(elapsed time.Duration)) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	began := time.Now()
 	ticker := time.NewTicker(period)
@@ -197,8 +197,8 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.reader.Read(p)
 }
 
-// lastLines is the end of a text, ready to follow a message.
-func lastLines(text string) string {
+// lastLinesSuffix is the end of a text, ready to follow a message.
+func lastLinesSuffix(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if lines[0] == "" {
 		return ""

@@ -50,7 +50,7 @@ type Instance struct {
 // the folder's files. The error is [ErrNotRunning] when there is none, whatever a
 // crash has left behind, and while one is still starting.
 func Find(dataDir string) (Instance, error) {
-	held, err := owned(dataDir)
+	held, err := isLocked(dataDir)
 	if err != nil {
 		return Instance{}, err
 	}
@@ -131,8 +131,8 @@ func freePorts(tcp, http int) (int, int, error) {
 	return tcp, http, nil
 }
 
-// write publishes the instance in the folder. Readers see all of it or nothing.
-func (i Instance) write(dir string) error {
+// copyFile publishes the instance in the folder. Readers see all of it or nothing.
+func (i Instance) publish(dir string) error {
 	text, err := json.MarshalIndent(i, "", "  ") //nolint:gosec // passwords are what the file is for; only its owner may read it
 	if err != nil {
 		return fmt.Errorf("encode engine address: %w", err)
@@ -140,8 +140,8 @@ func (i Instance) write(dir string) error {
 	return writeFile(instancePath(dir), append(text, '\n'))
 }
 
-// withdraw removes what write has published, if anything.
-func withdraw(dir string) error {
+// removeInstance removes what write has published, if anything.
+func removeInstance(dir string) error {
 	err := os.Remove(instancePath(dir))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -23,8 +23,8 @@ var errStatic = errors.New("this pnyx is a static one, which cannot load a libra
 // Oldest clickhouse that can do it: from 26.6 on, SYSTEM START LISTEN works in
 // clickhouse local. Asked for is what the library has, which is what is tested.
 const (
-	programYear  = 26
-	programMonth = 7
+	minProgramYear  = 26
+	minProgramMonth = 7
 )
 
 // versionTimeout bounds asking a program for its version. It maps half a gigabyte.
@@ -102,8 +102,8 @@ func (p Program) check() error {
 	return nil
 }
 
-// run is how RunChild is told of the program.
-func (p Program) run() (kind, path string) {
+// childArgs is how RunChild is told of the program.
+func (p Program) childArgs() (kind, path string) {
 	if p.Library != "" {
 		return kindLibrary, p.Library
 	}
@@ -122,9 +122,9 @@ func checkVersion(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if year < programYear || year == programYear && month < programMonth {
+	if year < minProgramYear || year == minProgramYear && month < minProgramMonth {
 		return fmt.Errorf("%s is ClickHouse %d.%d, and %d.%d is needed",
-			path, year, month, programYear, programMonth)
+			path, year, month, minProgramYear, minProgramMonth)
 	}
 	return nil
 }

@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// ErrOwned says that another process holds the data folder.
-var ErrOwned = errors.New("data folder is in use")
+// ErrInUse says that another process holds the data folder.
+var ErrInUse = errors.New("data folder is in use")
 
 // errLocked says that a lock is held by someone else.
 var errLocked = errors.New("locked")
 
-// lockPoll is how often a held lock is tried again.
-const lockPoll = 25 * time.Millisecond
+// lockPollInterval is how often a held lock is tried again.
+const lockPollInterval = 25 * time.Millisecond
 
-// owner is what the holder of a folder writes into its lock file.
-type owner struct {
+// lockHolder is what the holder of a folder writes into its lock file.
+type lockHolder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
 }
 
-// own takes the folder, waiting at most so long for a previous holder, and signs
+// lockFolder takes the folder, waiting at most so long for a previous holder, and signs
 // the lock. The lock belongs to the open file, not to the process: a child that
 // inherits the file keeps the folder when its parent is gone.
-func own(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
+func lockFolder(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
@@ -38,19 +38,19 @@ func own(ctx context.Context, dir string, patience time.Duration) (*os.File, err
 	defer cancel()
 	file, err := lockFile(waiting, lockPath(dir))
 	if errors.Is(err, errLocked) {
-		return nil, errors.Join(ownedError(dir), ctx.Err())
+		return nil, errors.Join(inUseError(dir), ctx.Err())
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(withdraw(dir), sign(file)); err != nil {
+	if err := errors.Join(removeInstance(dir), writeHolder(file)); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
 }
 
-// owned reports whether some process holds the folder.
-func owned(dir string) (bool, error) {
+// isLocked reports whether some process holds the folder.
+func isLocked(dir string) (bool, error) {
 	file, err := os.Open(lockPath(dir))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -78,7 +78,7 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 		if err == nil {
 			return file, nil
 		}
-		if !errors.Is(err, errLocked) || !wait(ctx, lockPoll) {
+		if !errors.Is(err, errLocked) || !sleep(ctx, lockPollInterval) {
 			return nil, errors.Join(err, ctx.Err(), file.Close())
 		}
 	}
@@ -100,9 +100,9 @@ func tryLock(file *os.File, how int) error {
 	}
 }
 
-// sign writes who holds the lock, for the message of ErrOwned.
-func sign(file *os.File) error {
-	text, err := json.Marshal(owner{PID: os.Getpid(), Since: time.Now().UTC()})
+// writeHolder writes who holds the lock, for the message of ErrInUse.
+func writeHolder(file *os.File) error {
+	text, err := json.Marshal(lockHolder{PID: os.Getpid(), Since: time.Now().UTC()})
 	if err != nil {
 		return fmt.Errorf("encode lock owner: %w", err)
 	}
@@ -115,19 +115,19 @@ func sign(file *os.File) error {
 	return nil
 }
 
-// ownedError names the holder of the folder as far as it can be read.
-func ownedError(dir string) error {
+// inUseError names the holder of the folder as far as it can be read.
+func inUseError(dir string) error {
 	file, err := os.Open(lockPath(dir))
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrOwned, dir, err)
+		return fmt.Errorf("%w: %s: %w", ErrInUse, dir, err)
 	}
 	defer file.Close()
-	var holder owner
+	var holder lockHolder
 	if err := json.NewDecoder(io.LimitReader(file, 4096)).Decode(&holder); err != nil {
-		return fmt.Errorf("%w: %s: unreadable lock: %w", ErrOwned, dir, err)
+		return fmt.Errorf("%w: %s: unreadable lock: %w", ErrInUse, dir, err)
 	}
 	return fmt.Errorf("%w: %s is held by process %d since %s",
-		ErrOwned, dir, holder.PID, holder.Since.Format(time.RFC3339))
+		ErrInUse, dir, holder.PID, holder.Since.Format(time.RFC3339))
 }
 
 func lockPath(dir string) string { return filepath.Join(dir, "engine.lock") }

@@ -28,13 +28,13 @@ const soon = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == ownCommand {
-		os.Exit(own(os.Args[2], os.Args[3], os.Args[4]))
+		os.Exit(lockFolder(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// own starts an engine, says so, and waits to be killed.
-func own(dir, library, executable string) int {
+// lockFolder starts an engine, says so, and waits to be killed.
+func lockFolder(dir, library, executable string) int {
 	_, err := engine.Start(context.Background(), engine.Options{
 		DataDir:    dir,
 		Program:    engine.Program{Library: library},
@@ -68,7 +68,7 @@ func stop(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// open connects to a URL of an instance.
+// startFirst connects to a URL of an instance.
 func open(t *testing.T, dsn string) clickhouse.Conn {
 	t.Helper()
 	options, err := clickhouse.ParseDSN(dsn)
@@ -83,7 +83,7 @@ func open(t *testing.T, dsn string) clickhouse.Conn {
 	return conn
 }
 
-// run executes statements one after the other.
+// childArgs executes statements one after the other.
 func run(t *testing.T, conn clickhouse.Conn, statements ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)

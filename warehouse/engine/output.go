@@ -14,8 +14,8 @@ const (
 	// about its end.
 	tailLines = 8
 
-	// maxLine bounds a line, in bytes. The engine repeats queries in messages.
-	maxLine = 1 << 10
+	// maxLineBytes bounds a line, in bytes. The engine repeats queries in messages.
+	maxLineBytes = 1 << 10
 )
 
 // output takes what the engine writes to standard output and error: it logs
@@ -35,17 +35,17 @@ func (o *output) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	for rest := p; ; {
 		line, after, found := bytes.Cut(rest, []byte("\n"))
-		o.partial = append(o.partial, line[:min(len(line), max(0, maxLine-len(o.partial)))]...)
+		o.partial = append(o.partial, line[:min(len(line), max(0, maxLineBytes-len(o.partial)))]...)
 		if !found {
 			return len(p), nil
 		}
-		o.take(string(o.partial))
+		o.addLine(string(o.partial))
 		o.partial, rest = o.partial[:0], after
 	}
 }
 
-// take keeps a line unless it is empty or a frame of a stack trace.
-func (o *output) take(line string) {
+// addLine keeps a line unless it is empty or a frame of a stack trace.
+func (o *output) addLine(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" || strings.Contains(line, " @ 0x") {
 		return

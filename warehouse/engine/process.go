@@ -18,13 +18,13 @@ import (
 // errPortTaken says that another process listens on a port meant for the engine.
 var errPortTaken = errors.New("port is taken")
 
-// readyPoll is how often a starting engine is asked for an answer.
-const readyPoll = 25 * time.Millisecond
+// readyPollInterval is how often a starting engine is asked for an answer.
+const readyPollInterval = 25 * time.Millisecond
 
-// queries make a server of clickhouse local. HTTP comes first, so that whoever
+// serverQueries make a server of clickhouse local. HTTP comes first, so that whoever
 // is answered over TCP finds both; the last query reads standard input, the
 // parent's pipe, to its end.
-const queries = "SYSTEM START LISTEN HTTP; " +
+const serverQueries = "SYSTEM START LISTEN HTTP; " +
 	"SYSTEM START LISTEN TCP; " +
 	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/stdin' FORMAT LineAsString"
 
@@ -76,7 +76,7 @@ func arguments(options Options, instance Instance) ([]string, error) {
 		return nil, fmt.Errorf("engine address: %w", err)
 	}
 	at := layoutOf(options.DataDir)
-	kind, path := options.Program.run()
+	kind, path := options.Program.childArgs()
 	return []string{
 		ChildCommand, kind, path,
 		"--config-file=" + at.config,
@@ -84,7 +84,7 @@ func arguments(options Options, instance Instance) ([]string, error) {
 		"--listen_host=" + loopback,
 		"--tcp_port=" + tcp,
 		"--http_port=" + http,
-		"--query=" + queries,
+		"--query=" + serverQueries,
 	}, nil
 }
 
@@ -107,7 +107,7 @@ func (p *process) ready(ctx context.Context, instance Instance, patience time.Du
 	}
 	defer conn.Close()
 	for {
-		err := ask(ctx, conn)
+		err := ping(ctx, conn)
 		if err == nil {
 			return nil
 		}
@@ -117,7 +117,7 @@ func (p *process) ready(ctx context.Context, instance Instance, patience time.Du
 		case <-ctx.Done():
 			return fmt.Errorf("engine does not answer on %s (%w): %w%s",
 				instance.TCPAddr, ctx.Err(), err, p.output.tail())
-		case <-time.After(readyPoll):
+		case <-time.After(readyPollInterval):
 		}
 	}
 }
@@ -136,7 +136,7 @@ func connect(instance Instance) (clickhouse.Conn, error) {
 	return conn, nil
 }
 
-func ask(ctx context.Context, conn clickhouse.Conn) error {
+func ping(ctx context.Context, conn clickhouse.Conn) error {
 	var one uint8
 	return conn.QueryRow(ctx, "SELECT 1").Scan(&one)
 }
@@ -154,8 +154,8 @@ func (p *process) exitError() error {
 	return fmt.Errorf("engine ended: %w%s", p.err, said)
 }
 
-// end closes the pipe and waits for the process, until ctx is done; then it kills.
-func (p *process) end(ctx context.Context) {
+// stop closes the pipe and waits for the process, until ctx is done; then it kills.
+func (p *process) stop(ctx context.Context) {
 	p.pipe.Close() // already closed when the process has ended
 	select {
 	case <-p.exited:

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	firstBackoff = 100 * time.Millisecond
-	maxBackoff   = 10 * time.Second
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 10 * time.Second
 
-	// steadyAfter is how long an engine has to run for its end to count as the
+	// stableAfter is how long an engine has to run for its end to count as the
 	// first of its kind, not as the next of a series.
-	steadyAfter = time.Minute
+	stableAfter = time.Minute
 )
 
 // supervise starts the engine again whenever it ends, until ctx is done. It
@@ -28,22 +28,22 @@ func (e *Engine) supervise(ctx context.Context) {
 			return
 		case <-e.process.exited:
 		}
-		if time.Since(began) >= steadyAfter {
+		if time.Since(began) >= stableAfter {
 			failures = 0
 		}
 		e.logger.LogAttrs(ctx, slog.LevelError, "engine ended unexpectedly, starting it again",
 			slog.Any("error", e.process.exitError()), slog.Int("failures", failures))
-		if failures = e.revive(ctx, failures); ctx.Err() != nil {
+		if failures = e.restart(ctx, failures); ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// revive starts the engine on the ports it had, so that connection pools
+// restart starts the engine on the ports it had, so that connection pools
 // recover by themselves, as often as it takes. It returns the number of failures
 // so far, this end of the engine included.
-func (e *Engine) revive(ctx context.Context, failures int) int {
-	for wait(ctx, backoff(failures, rand.Float64())) { //nolint:gosec // jitter is no secret
+func (e *Engine) restart(ctx context.Context, failures int) int {
+	for sleep(ctx, backoff(failures, rand.Float64())) { //nolint:gosec // jitter is no secret
 		failures++
 		err := e.launch(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -60,13 +60,13 @@ func (e *Engine) revive(ctx context.Context, failures int) int {
 func backoff(failures int, chance float64) time.Duration {
 	pause := maxBackoff
 	if failures < 7 {
-		pause = min(maxBackoff, firstBackoff<<failures)
+		pause = min(maxBackoff, minBackoff<<failures)
 	}
 	return pause - time.Duration(chance*float64(pause)/2)
 }
 
-// wait pauses for d and reports whether ctx is still alive.
-func wait(ctx context.Context, d time.Duration) bool {
+// sleep pauses for d and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

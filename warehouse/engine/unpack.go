@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// maxLibrary bounds what is unpacked. The library has 566 MB.
-const maxLibrary = 4 << 30
+// maxLibraryBytes bounds what is unpacked. The library has 566 MB.
+const maxLibraryBytes = 4 << 30
 
 const megabyte = 1_000_000
 
@@ -49,7 +49,7 @@ func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpa
 		}
 		if isLibrary(header) {
 			target := filepath.Join(dir, path.Base(header.Name))
-			return unpackedFile{target, header.Size}, write(target, entries, header.Size, report)
+			return unpackedFile{target, header.Size}, copyFile(target, entries, header.Size, report)
 		}
 	}
 }
@@ -57,18 +57,18 @@ func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpa
 // isLibrary tells the library from the rest: the name depends on the platform.
 func isLibrary(header *tar.Header) bool {
 	names := []string{"package/libchdb.so", "package/libchdb.dylib"}
-	return header.Typeflag == tar.TypeReg && header.Size <= maxLibrary &&
+	return header.Typeflag == tar.TypeReg && header.Size <= maxLibraryBytes &&
 		slices.Contains(names, path.Clean(header.Name))
 }
 
-// write copies size bytes into a new file.
-func write(target string, from io.Reader, size int64, report func(string)) error {
+// copyFile copies size bytes into a new file.
+func copyFile(target string, from io.Reader, size int64, report func(string)) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640) //nolint:gosec // a library may be read
 	if err != nil {
 		return err
 	}
 	counter := &progress{writer: file, total: size, report: report}
-	counter.tell()
+	counter.notify()
 	_, err = io.CopyN(counter, from, size)
 	return errors.Join(err, file.Sync(), file.Close())
 }
@@ -78,20 +78,20 @@ type progress struct {
 	writer      io.Writer
 	done, total int64
 	report      func(string)
-	told        time.Time
+	lastReport  time.Time
 }
 
 // Write passes p on.
 func (p *progress) Write(b []byte) (int, error) {
 	n, err := p.writer.Write(b)
 	p.done += int64(n)
-	if time.Since(p.told) >= progressEvery {
-		p.tell()
+	if time.Since(p.lastReport) >= progressInterval {
+		p.notify()
 	}
 	return n, err
 }
 
-func (p *progress) tell() {
+func (p *progress) notify() {
 	p.report(fmt.Sprintf("unpacking: %d of %d MB", p.done/megabyte, p.total/megabyte))
-	p.told = time.Now()
+	p.lastReport = time.Now()
 }

@@ -26,10 +26,10 @@ const maxBatchText = 16 << 20
 // Options says how to import.
 type Options struct {
 	Warehouse *warehouse.Warehouse
-	// Batch is how many records are written at once.
-	Batch int
-	// MaxLine is the longest line that is read, in bytes.
-	MaxLine int
+	// BatchSize is how many records are written at once.
+	BatchSize int
+	// MaxLineBytes is the longest line that is read, in bytes.
+	MaxLineBytes int
 	// RejectsDir is the folder that gets a file of what was refused, if anything was.
 	RejectsDir string
 	// TolerateRejects takes a file with refused lines for one that was read in full.
@@ -49,8 +49,8 @@ type Report struct {
 	// Problems are the files that could not be read, in whole or to their end.
 	Problems []error
 	// Waiting counts the ballots in the warehouse whose proposal is not there yet.
-	Waiting uint64
-	Took    time.Duration
+	Waiting  uint64
+	Duration time.Duration
 }
 
 // KindReport counts the records of one kind.
@@ -73,7 +73,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	}
 	o.Progress.start(files)
 	err := run.importAll(ctx, files)
-	run.report.Took = time.Since(began)
+	run.report.Duration = time.Since(began)
 	return run.report, errors.Join(err, run.rejects.close())
 }
 
@@ -85,13 +85,13 @@ type importRun struct {
 	rejects rejectsFile
 	// synced holds the sources of the files that were read to their end.
 	synced sourcesByKind
-	lanes  *lanes
+	shards *shards
 }
 
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
-	r.lanes = r.startLanes(ctx)
+	r.shards = r.startShards(ctx)
 	stopped := r.readFiles(files)
-	if err := r.lanes.close(); err != nil {
+	if err := r.shards.close(); err != nil {
 		return err
 	}
 	if stopped != nil {
@@ -111,7 +111,7 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 func (r *importRun) readFiles(files []source.File) error {
 	for i, file := range files {
 		if i > 0 && files[i-1].Kind != file.Kind {
-			if err := r.lanes.flush(); err != nil {
+			if err := r.shards.flush(); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (r *importRun) readFiles(files []source.File) error {
 // readFile hands on the records of one file. What is wrong with the file itself goes
 // into the report, and the import goes on.
 func (r *importRun) readFile(file source.File) error {
-	reader, err := source.Open(file, source.Limits{MaxLine: r.MaxLine})
+	reader, err := source.Open(file, source.Limits{MaxLineBytes: r.MaxLineBytes})
 	if err != nil {
 		r.report.Problems = append(r.report.Problems, err)
 		return nil
@@ -182,7 +182,7 @@ func (f *fileImport) add(r record.Record) error {
 	if ref, known := sourceOf(r); known {
 		f.sources.add(r.Kind(), ref)
 	}
-	return f.lanes.add(r)
+	return f.shards.add(r)
 }
 
 // reject keeps a refused line.
@@ -201,7 +201,7 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 
 // countWritten sums up what became of the records in all lanes.
 func (r *importRun) countWritten() {
-	for _, lane := range r.lanes.all {
+	for _, lane := range r.shards.all {
 		for kind, counts := range lane.counts {
 			r.kindReport(kind).Add(counts)
 		}

@@ -31,8 +31,8 @@ type Snapshot struct {
 	Rate float64
 	// Done is the part of the bytes that is read, 0 to 1.
 	Done float64
-	// Left is how much longer it takes at this rate; zero while it is not known.
-	Left time.Duration
+	// Remaining is how much longer it takes at this rate; zero while it is not known.
+	Remaining time.Duration
 }
 
 // Snapshot returns how far the import is.
@@ -42,7 +42,7 @@ func (p *Progress) Snapshot() Snapshot {
 	read := p.done.Load()
 	if current := p.current.Load(); current != nil {
 		s.Path = current.file.Path
-		read += current.reader.Read()
+		read += current.reader.BytesRead()
 	}
 	if took > 0 {
 		s.Rate = float64(s.Records) / took.Seconds()
@@ -51,7 +51,7 @@ func (p *Progress) Snapshot() Snapshot {
 		s.Done = min(float64(read)/float64(total), 1)
 	}
 	if s.Done > 0.01 && took > time.Second {
-		s.Left = time.Duration(float64(took) * (1 - s.Done) / s.Done)
+		s.Remaining = time.Duration(float64(took) * (1 - s.Done) / s.Done)
 	}
 	return s
 }

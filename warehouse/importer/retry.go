@@ -8,9 +8,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// retryFor is how long an import waits for a warehouse that went away: long enough
+// retryTimeout is how long an import waits for a warehouse that went away: long enough
 // for the engine to be started again, not so long that nobody notices.
-const retryFor = time.Minute
+const retryTimeout = time.Minute
 
 // append writes a batch, again and again while the warehouse is away. Writing
 // twice does no harm.
@@ -23,5 +23,5 @@ func (r *importRun) append(ctx context.Context, records []record.Record) (counts
 }
 
 func (r *importRun) retry(ctx context.Context, do func() error) error {
-	return warehouse.Retry(ctx, retryFor, r.Logger, do)
+	return warehouse.Retry(ctx, retryTimeout, r.Logger, do)
 }

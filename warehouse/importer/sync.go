@@ -50,8 +50,8 @@ func sourceOf(r record.Record) (ref record.SourceRef, known bool) {
 	return record.SourceRef{}, false
 }
 
-// textOf estimates the memory that a record's texts take, in bytes.
-func textOf(r record.Record) int {
+// textBytes estimates the memory that a record's texts take, in bytes.
+func textBytes(r record.Record) int {
 	switch r := r.(type) {
 	case *record.Proposal:
 		return len(r.Body) + len(r.Title)

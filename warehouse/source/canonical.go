@@ -8,14 +8,14 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// canonicalVersion is the version of the canonical lines that README.md tables.
+// canonicalVersion is the version of the canonical lines that README.md documents.
 const canonicalVersion = "1"
 
-// readCanonical reads a line that says itself what it is.
+// readCanonical reads a line that states its own kind of record.
 func readCanonical(in object) record.Record {
 	if version := in.get("version"); string(version.json) != canonicalVersion {
-		if version.must(kindNumber) {
-			version.refuseFor(canonicalVersion)
+		if version.require(typeNumber) {
+			version.rejectUnlike(canonicalVersion)
 		}
 		return nil
 	}
@@ -31,15 +31,17 @@ func readCanonical(in object) record.Record {
 	}
 }
 
+// readEvent reads a recorded event. Its item defaults to the proposal if it names one,
+// else to the DAO.
 func readEvent(in object) *record.Event {
 	event := &record.Event{
 		ID:         in.get("eventId").identifier(),
 		Type:       oneOf(in.get("eventType"), rules.EventTypeNames()...),
-		At:         in.get("eventTimeMs").knownTime(),
+		At:         in.get("eventTimeMs").requiredTime(),
 		DAOID:      in.get("daoId").identifier(),
 		Title:      in.get("title").text(),
 		URL:        in.get("url").text(),
-		Proposal:   optionalProposal(in.get("proposal")),
+		Proposal:   readOptionalProposalRef(in.get("proposal")),
 		Confidence: "exact",
 		Importance: in.get("importanceScore").percentage(),
 	}
@@ -56,12 +58,13 @@ func readEvent(in object) *record.Event {
 	return event
 }
 
+// readSignal reads a recorded signal. Its surfaces default to "agent".
 func readSignal(in object) *record.Signal {
 	signal := &record.Signal{
 		ID:            in.get("signalId").identifier(),
 		Type:          oneOf(in.get("signalType"), rules.SignalTypeNames()...),
 		DAOID:         in.get("daoId").identifier(),
-		Proposal:      optionalProposal(in.get("proposal")),
+		Proposal:      readOptionalProposalRef(in.get("proposal")),
 		Title:         in.get("title").text(),
 		Summary:       in.get("summary").text(),
 		SourceURL:     in.get("sourceUrl").text(),
@@ -69,45 +72,49 @@ func readSignal(in object) *record.Signal {
 		Severity:      in.get("severity").text(),
 		Score:         in.get("priority").object().get("score").percentage(),
 		Surfaces:      []string{"agent"},
-		DetectedAt:    in.get("detectedAt").knownTime(),
+		DetectedAt:    in.get("detectedAt").requiredTime(),
 		DeadlineAt:    in.get("deadlineAt").time(),
-		Evidence:      in.get("evidence").compactOr(kindObject, "{}"),
+		Evidence:      in.get("evidence").compactOr(typeObject, "{}"),
 	}
 	if stated := in.get("surfaces"); !stated.absent() {
-		signal.Surfaces = surfaces(stated)
+		signal.Surfaces = readSurfaces(stated)
 	}
 	return signal
 }
 
-func surfaces(stated value) []string {
+// readSurfaces reads an array of surfaces.
+func readSurfaces(stated value) []string {
 	var surfaces []string
-	for surface := range stated.list() {
+	for surface := range stated.elements() {
 		surfaces = append(surfaces, string(oneOf(surface, governance.Surfaces()...)))
 	}
 	return surfaces
 }
 
+// readEvidence reads the analysis of a proposal.
 func readEvidence(in object) *record.Evidence {
 	return &record.Evidence{
-		Proposal:        proposalRef(in.get("proposal")),
+		Proposal:        readProposalRef(in.get("proposal")),
 		ArtifactVersion: in.get("artifactVersion").text(),
-		GeneratedAt:     in.get("generatedAt").knownTime(),
-		Dossier:         in.get("dossier").compactOr(kindObject, "{}"),
-		SourceRefs:      in.get("sourceRefs").compactOr(kindList, "[]"),
-		Warnings:        in.get("warnings").compactOr(kindList, "[]"),
+		GeneratedAt:     in.get("generatedAt").requiredTime(),
+		Dossier:         in.get("dossier").compactOr(typeObject, "{}"),
+		SourceRefs:      in.get("sourceRefs").compactOr(typeArray, "[]"),
+		Warnings:        in.get("warnings").compactOr(typeArray, "[]"),
 	}
 }
 
-func optionalProposal(stated value) *record.ProposalRef {
+// readOptionalProposalRef returns the proposal that a line is about, or nil.
+func readOptionalProposalRef(stated value) *record.ProposalRef {
 	if stated.absent() {
 		return nil
 	}
-	proposal := proposalRef(stated)
+	proposal := readProposalRef(stated)
 	return &proposal
 }
 
-func proposalRef(stated value) record.ProposalRef {
-	if !stated.must(kindObject) {
+// readProposalRef returns the required reference to a proposal.
+func readProposalRef(stated value) record.ProposalRef {
+	if !stated.require(typeObject) {
 		return record.ProposalRef{}
 	}
 	in := stated.object()
@@ -117,10 +124,11 @@ func proposalRef(stated value) record.ProposalRef {
 	}
 }
 
-// compactOr returns a value of some kind as compact JSON, or what stands for none.
-func (v value) compactOr(wanted kind, none string) string {
+// compactOr returns a value of the wanted type as compact JSON, or the fallback if
+// there is none.
+func (v value) compactOr(wanted jsonType, fallback string) string {
 	if !v.is(wanted) {
-		return none
+		return fallback
 	}
-	return cmp.Or(compact(v.json), none)
+	return cmp.Or(compactJSON(v.json), fallback)
 }

@@ -9,10 +9,9 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/source"
 )
 
-func TestReadmeShowsEachCanonicalLine(t *testing.T) {
+func TestReadmeHasAnExampleOfEachCanonicalLine(t *testing.T) {
 	t.Parallel()
 
 	readme, err := os.ReadFile("README.md")
@@ -46,15 +45,15 @@ func TestReadmeShowsEachCanonicalLine(t *testing.T) {
 	if len(examples) != len(wants) {
 		t.Fatalf("examples in README.md: got %d, want %d", len(examples), len(wants))
 	}
-	var readings []reading
+	var tests []recordTest
 	for i, want := range wants {
 		line, _, _ := strings.Cut(examples[i], "\n")
-		readings = append(readings, reading{string(want.Kind()), line, want})
+		tests = append(tests, recordTest{string(want.Kind()), line, want})
 	}
-	checkReadings(t, source.Canonical, readings)
+	checkRecords(t, "canonical record", tests)
 }
 
-func TestReadmeTablesTheClosedSets(t *testing.T) {
+func TestReadmeListsEventAndSignalTypes(t *testing.T) {
 	t.Parallel()
 
 	readme, err := os.ReadFile("README.md")
@@ -75,11 +74,11 @@ func TestReadmeTablesTheClosedSets(t *testing.T) {
 	}
 }
 
-func TestCanonicalLineMayLeaveOutWhatIsNotRequired(t *testing.T) {
+func TestCanonicalLineHasOptionalFields(t *testing.T) {
 	t.Parallel()
 
 	day := *moment("2026-03-04")
-	checkReadings(t, source.Canonical, []reading{
+	checkRecords(t, "canonical record", []recordTest{
 		{
 			"event of a DAO", `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`,
 			&record.Event{ID: "e", Type: "dao_announcement", At: day, DAOID: "harbor", ItemType: "dao", Confidence: "exact"},
@@ -105,18 +104,18 @@ func TestCanonicalLineMayLeaveOutWhatIsNotRequired(t *testing.T) {
 	})
 }
 
-func TestCanonicalLineIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
 
 	event := `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor",`
 	signal := `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"harbor","detectedAt":"2026-03-04",`
-	checkRefusals(t, source.Canonical, []refusal{
+	checkRejections(t, "canonical record", []rejectionTest{
 		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
 		{"no version", `{"record":"event"}`, `version is missing; want a number`},
-		{"version as a text", `{"record":"event","version":"1"}`, `version is a text; want a number`},
+		{"version as a text", `{"record":"event","version":"1"}`, `version is a string; want a number`},
 		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence`},
-		{"event without an id", `{"record":"event","version":1}`, `eventId is missing; want a text`},
-		{"event without a time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d"}`, `eventTimeMs is missing; want a text`},
+		{"event without an id", `{"record":"event","version":1}`, `eventId is missing; want a string`},
+		{"event without a time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d"}`, `eventTimeMs is missing; want a string`},
 		{"event at no such time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d","eventTimeMs":"noon"}`, `eventTimeMs is "noon"; want an RFC 3339 time between 1970 and 2261`},
 		{
 			"event of no known type", `{"record":"event","version":1,"eventId":"e","eventType":"paused","daoId":"d"}`,
@@ -130,16 +129,16 @@ func TestCanonicalLineIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
 		{"event of no known confidence", event + `"eventTimeConfidence":"sure"}`, `eventTimeConfidence is "sure"; want one of exact, day, derived, discovered`},
 		{"event too important", event + `"importanceScore":101}`, `importanceScore is 101; want a whole number from 0 to 100`},
 		{"proposal of a forum", event + `"proposal":{"provider":"discourse","externalId":"1"}}`, `proposal.provider is "discourse"; want one of snapshot, tally`},
-		{"proposal without an id", event + `"proposal":{"provider":"tally"}}`, `proposal.externalId is missing; want a text`},
-		{"signal without a time", `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"d"}`, `detectedAt is missing; want a text`},
-		{"signal scored as a text", signal + `"priority":{"score":"9"}}`, `priority.score is a text; want a number`},
+		{"proposal without an id", event + `"proposal":{"provider":"tally"}}`, `proposal.externalId is missing; want a string`},
+		{"signal without a time", `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"d"}`, `detectedAt is missing; want a string`},
+		{"signal scored as a text", signal + `"priority":{"score":"9"}}`, `priority.score is a string; want a number`},
 		{"signal on no known surface", signal + `"surfaces":["agent","wall"]}`, `surfaces[1] is "wall"; want one of agent, atlas_latest, atlas_priority, telegram_realtime`},
-		{"signal with a list for evidence", signal + `"evidence":[]}`, `evidence is a list; want an object`},
+		{"signal with a list for evidence", signal + `"evidence":[]}`, `evidence is an array; want an object`},
 		{"evidence without a proposal", `{"record":"evidence","version":1,"generatedAt":"2026-03-04"}`, `proposal is missing; want an object`},
 		{
 			"evidence with a list for a dossier", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":[]}`,
-			`dossier is a list; want an object`,
+			`dossier is an array; want an object`,
 		},
-		{"no canonical line", `{"daoId":"harbor","sources":[]}`, `is a DAO in a file of another kind; want a canonical record`},
+		{"no canonical line", `{"daoId":"harbor","sources":[]}`, `is a DAO in a file of another format; want a canonical record`},
 	})
 }

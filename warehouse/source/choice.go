@@ -11,57 +11,59 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// maxPosition is the highest choice that a ballot can name.
-const maxPosition = 1<<16 - 1
+// maxChoiceNumber is the highest number of a choice that a ballot can state.
+const maxChoiceNumber = 1<<16 - 1
 
-const wantedPosition = "the number of a choice, 1 to 65535"
+// wantChoiceNumber describes a valid choice in rejection reasons.
+const wantChoiceNumber = "the number of a choice, 1 to 65535"
 
-// readChoice fills in what a Snapshot ballot supports: one choice, a list of them,
-// or weights by choice. The ballot's power has to be known.
+// readChoice sets the choices that a Snapshot ballot supports: one choice, a list of
+// choices, or weights by choice. The ballot's power must be set before.
 func readChoice(choice value, ballot *record.Ballot) {
-	ballot.RawChoice = compact(choice.json)
-	switch kindOf(choice.json) {
-	case kindNumber:
-		ballot.ChoiceKey = choice.position()
+	ballot.RawChoice = compactJSON(choice.json)
+	switch typeOf(choice.json) {
+	case typeNumber:
+		ballot.ChoiceKey = choice.choiceNumber()
 		ballot.Choices = []string{ballot.ChoiceKey}
-	case kindList:
-		ballot.Choices = positions(choice)
+	case typeArray:
+		ballot.Choices = choiceNumbers(choice)
 		if len(ballot.Choices) > 0 {
 			ballot.ChoiceKey = ballot.Choices[0]
 		}
-	case kindObject:
+	case typeObject:
 		readWeights(choice, ballot)
-	case kindText:
-		choice.refuse("is encrypted; import again after it is revealed")
+	case typeString:
+		choice.reject("is encrypted; import again after it is revealed")
 	default:
-		choice.refuse("is %s; want a number, a list or an object", kindOf(choice.json))
+		choice.reject("is %s; want a number, an array or an object", typeOf(choice.json))
 	}
 }
 
-// position returns the key of the choice at a position.
-func (v value) position() string {
-	if !v.must(kindNumber) {
+// choiceNumber returns the key of a choice stated as a number.
+func (v value) choiceNumber() string {
+	if !v.require(typeNumber) {
 		return ""
 	}
-	if !isPosition(string(v.json)) {
-		v.refuseFor(wantedPosition)
+	if !isChoiceNumber(string(v.json)) {
+		v.rejectUnlike(wantChoiceNumber)
 	}
 	return string(v.json)
 }
 
-// isPosition refuses other spellings of a number ("01", "1.0"): equal choices
-// have equal keys.
-func isPosition(key string) bool {
+// isChoiceNumber reports whether a key is a choice in canonical notation. It is false
+// for "01" and "1.0": equal choices must have equal keys.
+func isChoiceNumber(key string) bool {
 	n, err := strconv.ParseUint(key, 10, 64)
-	return err == nil && n >= 1 && n <= maxPosition && strconv.FormatUint(n, 10) == key
+	return err == nil && n >= 1 && n <= maxChoiceNumber && strconv.FormatUint(n, 10) == key
 }
 
-// positions returns the keys of a list of choices; of repeats the first counts.
-func positions(choice value) []string {
+// choiceNumbers returns the keys of an array of choices. Of repeated choices the first
+// counts.
+func choiceNumbers(choice value) []string {
 	var keys []string
 	named := map[string]bool{}
-	for element := range choice.list() {
-		key := element.position()
+	for element := range choice.elements() {
+		key := element.choiceNumber()
 		if !named[key] {
 			named[key] = true
 			keys = append(keys, key)
@@ -70,16 +72,16 @@ func positions(choice value) []string {
 	return keys
 }
 
-// readWeights reads weights by choice; of repeats the last counts, as in any
-// JSON object.
+// readWeights sets a ballot's weights by choice. Of repeated choices the last counts,
+// as in any JSON object.
 func readWeights(choice value, ballot *record.Ballot) {
 	weights := map[string]decimal.Decimal{}
 	for field := range choice.object().fields() {
-		if !isPosition(field.name) {
-			choice.refuse("has a weight for %q; want %s", clip(field.name, maxShownValue), wantedPosition)
+		if !isChoiceNumber(field.name) {
+			choice.reject("has a weight for %q; want %s", clip(field.name, maxShownValue), wantChoiceNumber)
 			return
 		}
-		if !field.must(kindNumber) {
+		if !field.require(typeNumber) {
 			return
 		}
 		weight, _ := field.power()
@@ -94,6 +96,6 @@ func readWeights(choice value, ballot *record.Ballot) {
 		ordered[i] = weights[key]
 	}
 	if err := ballot.SetWeights(keys, ordered); err != nil {
-		choice.refuse("is refused: %v", err)
+		choice.reject("is refused: %v", err)
 	}
 }

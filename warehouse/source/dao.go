@@ -7,7 +7,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func readDAO(in object) *record.DAO {
+// readDAO reads the sources of a DAO. The name defaults to the id.
+func readDAO(in object) record.Record {
 	id := in.get("daoId").identifier()
 	dao := &record.DAO{ID: id, Name: cmp.Or(in.get("name").text(), id)}
 	for source := range in.get("sources").objects() {

@@ -5,13 +5,12 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/source"
 )
 
-func TestDAONamesItsSources(t *testing.T) {
+func TestDAOLineListsSources(t *testing.T) {
 	t.Parallel()
 
-	checkReadings(t, source.DAO, []reading{
+	checkRecords(t, "DAO", []recordTest{
 		{
 			"all stated", `{"daoId":"harbor","name":"Harbor DAO","sources":[{"provider":"snapshot","id":"harbor.eth"},{"provider":"discourse","id":"forum.harbor.example"}]}`,
 			&record.DAO{ID: "harbor", Name: "Harbor DAO", Sources: []record.SourceRef{
@@ -21,10 +20,10 @@ func TestDAONamesItsSources(t *testing.T) {
 		},
 		{"no name", `{"daoId":"harbor","name":" ","sources":[]}`, &record.DAO{ID: "harbor", Name: "harbor"}},
 	})
-	checkRefusals(t, source.DAO, []refusal{
-		{"no id", `{"name":"Harbor","sources":[]}`, `daoId is missing; want a text`},
+	checkRejections(t, "DAO", []rejectionTest{
+		{"no id", `{"name":"Harbor","sources":[]}`, `daoId is missing; want a string`},
 		{"other provider", `{"daoId":"harbor","sources":[{"provider":"aragon","id":"x"}]}`, `sources[0].provider is "aragon"; want one of snapshot, tally, discourse`},
-		{"source without an id", `{"daoId":"harbor","sources":[{"provider":"tally"}]}`, `sources[0].id is missing; want a text`},
-		{"sources as an object", `{"daoId":"harbor","sources":{}}`, `sources is an object; want a list`},
+		{"source without an id", `{"daoId":"harbor","sources":[{"provider":"tally"}]}`, `sources[0].id is missing; want a string`},
+		{"sources as an object", `{"daoId":"harbor","sources":{}}`, `sources is an object; want an array`},
 	})
 }

@@ -9,12 +9,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// needsHost says whether the lines of a format do not tell what forum they are of.
-func (f Format) needsHost() bool {
-	return f == DiscourseCategory || f == DiscourseTopic
-}
-
-// hostOf returns the host name that the folder of a forum's file is named after.
+// hostOf returns the host name that the folder of a forum's file is named after, in
+// lower case.
 func hostOf(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -22,48 +18,51 @@ func hostOf(path string) (string, error) {
 	}
 	host := strings.ToLower(filepath.Base(filepath.Dir(absolute)))
 	if !isHost(host) {
-		return "", fmt.Errorf("%s: its folder has to be named after the forum's host (forum.example.org), and %q is no host name", path, host)
+		return "", fmt.Errorf("%s: the folder of a Discourse file must be named after the "+
+			"forum's host (forum.example.org), and %q is not a host name", path, host)
 	}
 	return host, nil
 }
 
-// isHost wants at least two labels, so that a folder of another purpose is not
-// taken for a host.
+// isHost reports whether a name is a host name of at least two labels. One label would
+// match folders with other purposes.
 func isHost(name string) bool {
 	labels := regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	return len(name) <= 253 && labels.MatchString(name)
 }
 
-func readDiscourseCategory(in object, host string) *record.Category {
+// readDiscourseCategory reads an entry of a forum's list of categories.
+func readDiscourseCategory(in object) record.Record {
 	return &record.Category{
-		Host: host,
-		ID:   in.get("id").serial(),
+		Host: in.line.host,
+		ID:   in.get("id").numericID(),
 		Name: in.get("name").text(),
 		Slug: in.get("slug").text(),
 	}
 }
 
-func readDiscourseTopic(in object, host string) *record.Topic {
+// readDiscourseTopic reads a topic with its first post.
+func readDiscourseTopic(in object) record.Record {
 	topic := &record.Topic{
-		Host:         host,
-		ExternalID:   in.get("id").serial(),
+		Host:         in.line.host,
+		ExternalID:   in.get("id").numericID(),
 		Title:        in.get("title").text(),
 		Slug:         in.get("slug").text(),
-		Tags:         tags(in.get("tags")),
+		Tags:         readTags(in.get("tags")),
 		Author:       in.get("details").object().get("created_by").object().get("username").text(),
-		BodyHTML:     firstPost(in.get("post_stream").object().get("posts")),
+		BodyHTML:     readFirstPost(in.get("post_stream").object().get("posts")),
 		Posts:        in.get("posts_count").countOrZero(),
 		Likes:        in.get("like_count").countOrZero(),
 		Views:        in.get("views").countOrZero(),
 		Participants: in.get("participant_count").count(),
 		CreatedAt:    in.get("created_at").time(),
 		LastPostAt:   in.get("last_posted_at").time(),
-		Closed:       in.get("closed").flag(false),
-		Archived:     in.get("archived").flag(false),
-		Visible:      in.get("visible").flag(true),
+		Closed:       in.get("closed").boolOr(false),
+		Archived:     in.get("archived").boolOr(false),
+		Visible:      in.get("visible").boolOr(true),
 	}
 	if category := in.get("category_id"); !category.absent() {
-		topic.CategoryID = category.serial()
+		topic.CategoryID = category.numericID()
 	}
 	if topic.UpdatedAt = topic.LastPostAt; topic.UpdatedAt == nil {
 		topic.UpdatedAt = topic.CreatedAt
@@ -71,21 +70,21 @@ func readDiscourseTopic(in object, host string) *record.Topic {
 	return topic
 }
 
-// serial returns the text of a number that has to be there and to serve as a key.
-func (v value) serial() string {
-	if !v.must(kindNumber) || v.count() == nil {
+// numericID returns the text of a required integer that serves as a key.
+func (v value) numericID() string {
+	if !v.require(typeNumber) || v.count() == nil {
 		return ""
 	}
 	return string(v.json)
 }
 
-// tags reads a list of tags, each a text or, in later versions of Discourse, an
-// object with a name.
-func tags(list value) []string {
+// readTags reads an array of tags. A tag is a string or, in later versions of Discourse,
+// an object with a name.
+func readTags(list value) []string {
 	var tags []string
-	for element := range list.list() {
+	for element := range list.elements() {
 		tag := element
-		if kindOf(element.json) == kindObject {
+		if typeOf(element.json) == typeObject {
 			tag = element.object().get("name")
 		}
 		if name := tag.text(); name != "" {
@@ -95,9 +94,10 @@ func tags(list value) []string {
 	return tags
 }
 
-func firstPost(posts value) string {
+// readFirstPost returns the HTML of the first post; empty if there is none.
+func readFirstPost(posts value) string {
 	for post := range posts.objects() {
-		return post.get("cooked").prose()
+		return post.get("cooked").multiline()
 	}
 	return ""
 }

@@ -4,29 +4,28 @@ import (
 	"testing"
 
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/source"
 )
 
-// forum is the host of the forum that test lines come from.
+// forum is the forum's host in test lines.
 const forum = "forum.harbor.example"
 
-func TestDiscourseCategoryKeepsTheTextOfItsNumber(t *testing.T) {
+func TestDiscourseCategoryIDKeepsItsText(t *testing.T) {
 	t.Parallel()
 
-	checkReadings(t, source.DiscourseCategory, []reading{{
+	checkRecords(t, "Discourse category", []recordTest{{
 		"all stated", `{"id":12345678901234567,"name":"Proposals ","slug":"proposals"}`,
 		&record.Category{Host: forum, ID: "12345678901234567", Name: "Proposals", Slug: "proposals"},
 	}})
-	checkRefusals(t, source.DiscourseCategory, []refusal{
+	checkRejections(t, "Discourse category", []rejectionTest{
 		{"id with a fraction", `{"id":1.5,"name":"Proposals","slug":"proposals"}`, `id is 1.5; want a whole number from 0`},
 		{"id null", `{"id":null,"name":"Proposals","slug":"proposals"}`, `id is null; want a number`},
 	})
 }
 
-func TestDiscourseTopicKeepsWhatUpstreamStates(t *testing.T) {
+func TestDiscourseTopicBecomesATopic(t *testing.T) {
 	t.Parallel()
 
-	checkReadings(t, source.DiscourseTopic, []reading{
+	checkRecords(t, "Discourse topic", []recordTest{
 		{
 			"all stated", `{"id":7,"title":" Budget ","slug":"budget","category_id":12,"tags":["grants",{"id":3,"name":"season-2"},""],"posts_count":3,` +
 				`"reply_count":2,"views":40,"like_count":5,"participant_count":2,"created_at":"2026-01-01T00:00:00.123Z","last_posted_at":"2026-01-02T00:00:00.5Z",` +
@@ -44,15 +43,15 @@ func TestDiscourseTopicKeepsWhatUpstreamStates(t *testing.T) {
 		},
 		{"no posts", `{"id":7,"posts_count":0,"post_stream":{"posts":[]}}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true}},
 	})
-	checkRefusals(t, source.DiscourseTopic, []refusal{
-		{"id as a text", `{"id":"7","posts_count":1}`, `id is a text; want a number`},
-		{"category as a text", `{"id":7,"category_id":"12"}`, `category_id is a text; want a number`},
+	checkRejections(t, "Discourse topic", []rejectionTest{
+		{"id as a text", `{"id":"7","posts_count":1}`, `id is a string; want a number`},
+		{"category as a text", `{"id":7,"category_id":"12"}`, `category_id is a string; want a number`},
 		{"views negative", `{"id":7,"posts_count":1,"views":-4}`, `views is -4; want a whole number from 0`},
 		{"participants with a fraction", `{"id":7,"posts_count":1,"participant_count":1.5}`, `participant_count is 1.5; want a whole number from 0`},
-		{"tag as a number", `{"id":7,"posts_count":1,"tags":[1]}`, `tags[0] is a number; want a text`},
-		{"tag without a text for a name", `{"id":7,"posts_count":1,"tags":[{"name":1}]}`, `tags[0].name is a number; want a text`},
-		{"author as a number", `{"id":7,"posts_count":1,"details":{"created_by":{"username":1}}}`, `details.created_by.username is a number; want a text`},
-		{"post as a text", `{"id":7,"posts_count":1,"post_stream":{"posts":["x"]}}`, `post_stream.posts[0] is a text; want an object`},
-		{"closed as a text", `{"id":7,"posts_count":1,"closed":"no"}`, `closed is a text; want a boolean`},
+		{"tag as a number", `{"id":7,"posts_count":1,"tags":[1]}`, `tags[0] is a number; want a string`},
+		{"tag without a text for a name", `{"id":7,"posts_count":1,"tags":[{"name":1}]}`, `tags[0].name is a number; want a string`},
+		{"author as a number", `{"id":7,"posts_count":1,"details":{"created_by":{"username":1}}}`, `details.created_by.username is a number; want a string`},
+		{"post as a text", `{"id":7,"posts_count":1,"post_stream":{"posts":["x"]}}`, `post_stream.posts[0] is a string; want an object`},
+		{"closed as a text", `{"id":7,"posts_count":1,"closed":"no"}`, `closed is a string; want a boolean`},
 	})
 }

@@ -1,16 +1,39 @@
 package source
 
-import "pnyx/warehouse/record"
+import (
+	"strings"
 
-// ParseLine reads one line as a Reader of the file does, and returns the reason of
-// its refusal.
+	"pnyx/warehouse/record"
+)
+
+// ParseLine parses one line as a Reader of the file does. It returns the reason if the
+// line is rejected.
 func ParseLine(file File, text string) (record.Record, string) {
-	var l line
-	return file.parse(&l, skipSpace([]byte(text)))
+	l := line{host: file.Host}
+	return file.Format.lookup().parse(&l, skipSpace([]byte(text)))
 }
 
-// FieldsOf returns the values of a JSON object's fields by name, as they are cut
-// out of the text. The text has to be a JSON object.
+// Kind returns the kind of the records of a format.
+func (name Format) Kind() record.Kind {
+	return name.lookup().kind
+}
+
+// FormatTable returns the table of formats in README.md.
+func FormatTable() string {
+	var table strings.Builder
+	table.WriteString("| file of | identified by the fields | record | required |\n|---|---|---|---|\n")
+	for _, f := range formatsInImportOrder() {
+		if f.doc.files == "" {
+			continue
+		}
+		cells := []string{f.doc.files, f.doc.identifiedBy, f.doc.record, f.doc.required}
+		table.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	return table.String()
+}
+
+// FieldsOf returns the values of a JSON object's fields by name, as the scanner splits
+// them. The text must be a JSON object.
 func FieldsOf(text string) map[string]string {
 	var l line
 	in := l.open([]byte(text))

@@ -14,36 +14,36 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// sniffedLines is among how many lines the first record of a file is looked for:
-// enough to pass over some dirt, too few to read through a foreign file.
-const sniffedLines = 100
+// maxSniffedLines bounds the lines in which Find looks for the first record: enough to
+// skip some invalid lines, too few to read a large file of another format.
+const maxSniffedLines = 100
 
-// File is a file to import.
+// File is a file to import. Find fills it in; Open takes it.
 type File struct {
-	// Path is where the file is, as it was named or found.
+	// Path is the path of the file, as the caller named it or Find found it.
 	Path string
-	// Kind is the kind of its records; empty for a canonical file, whose lines may
-	// be of several kinds, and for a file without records.
+	// Kind is the kind of its records. It is empty for a canonical file, whose lines
+	// may be of several kinds, and for a file without records.
 	Kind record.Kind
-	// Format is the shape of its lines; empty for a file without records.
+	// Format is the format of its lines. It is empty for a file without records.
 	Format Format
-	// Host is the host name of the forum, for Discourse formats only.
+	// Host is the host name of the forum. It is set for Discourse formats only.
 	Host string
 	// Size is the number of bytes on disk.
 	Size int64
 }
 
-// Find lists the files to read under paths, each once, in an order in which they
-// should be imported: by kind, what others refer to first, then by path;
-// canonical files, and then files without records, come last. Folders are
-// searched for names that end in .ndjson or .jsonl, or either with .gz; links
-// to folders in them are not followed. A file that is named itself is taken
-// whatever its name.
+// Find lists the files under paths in import order, each file once. The order is by
+// kind of record, as [record.Kinds] lists them, then by path; canonical files and then
+// files without records come last.
 //
-// The problems are one for each path that cannot be read and for each file whose
-// first record has no shape that Pnyx knows; the other files are listed still.
+// In folders Find takes files whose names end in .ndjson or .jsonl, with or without
+// .gz, and does not follow links to folders. A path to a file may have any name.
+//
+// problems has an error for each path that cannot be read and for each file whose
+// first record matches no format. The other files are listed.
 func Find(paths []string) (files []File, problems []error) {
-	found := search{seen: map[string]bool{}}
+	found := fileSearch{seen: map[string]bool{}}
 	for _, path := range paths {
 		found.add(path)
 	}
@@ -60,26 +60,24 @@ func Find(paths []string) (files []File, problems []error) {
 	return files, found.problems
 }
 
-// rank orders files by import order.
+// rank returns the position of the file in the import order.
 func (f File) rank() int {
 	if f.Format == "" {
 		return len(record.Kinds()) + 1
 	}
-	if f.Kind == "" {
-		return len(record.Kinds())
-	}
-	return slices.Index(record.Kinds(), f.Kind)
+	return importRank(f.Kind)
 }
 
-// search gathers files, without looking into them.
-type search struct {
+// fileSearch collects files without opening them.
+type fileSearch struct {
 	files    []File
 	problems []error
-	// seen holds the true paths of the files gathered.
+	// seen holds the resolved paths of files.
 	seen map[string]bool
 }
 
-func (s *search) add(path string) {
+// add adds a file, or the files in a folder.
+func (s *fileSearch) add(path string) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -91,14 +89,15 @@ func (s *search) add(path string) {
 	}
 }
 
-func (s *search) addFolder(folder string) {
+// addFolder adds the files below a folder whose names mark them for import.
+func (s *fileSearch) addFolder(folder string) {
 	matched := false
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			s.problems = append(s.problems, err)
 			return nil
 		}
-		if entry.IsDir() || !hasKnownName(path) {
+		if entry.IsDir() || !hasImportName(path) {
 			return nil
 		}
 		matched = true
@@ -115,11 +114,13 @@ func (s *search) addFolder(folder string) {
 		s.problems = append(s.problems, err)
 	}
 	if !matched {
-		s.problems = append(s.problems, fmt.Errorf("%s: no file below it is named *.ndjson or *.jsonl, with or without .gz", folder))
+		s.problems = append(s.problems, fmt.Errorf(
+			"%s: contains no file named *.ndjson or *.jsonl, with or without .gz", folder))
 	}
 }
 
-func (s *search) addFile(path string, info fs.FileInfo) {
+// addFile adds a regular file unless it was added under another path.
+func (s *fileSearch) addFile(path string, info fs.FileInfo) {
 	if !info.Mode().IsRegular() {
 		s.problems = append(s.problems, fmt.Errorf("%s: not a regular file", path))
 		return
@@ -130,7 +131,8 @@ func (s *search) addFile(path string, info fs.FileInfo) {
 	}
 }
 
-// resolve returns one path for all paths that lead to a file.
+// resolve returns the absolute path without symbolic links, so that a file has one
+// path. It returns path unchanged if that fails.
 func resolve(path string) string {
 	if linked, err := filepath.EvalSymlinks(path); err == nil {
 		path = linked
@@ -141,13 +143,14 @@ func resolve(path string) string {
 	return path
 }
 
-func hasKnownName(path string) bool {
+// hasImportName reports whether the name of a file in a folder marks it for import.
+func hasImportName(path string) bool {
 	name := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	return strings.HasSuffix(name, ".ndjson") || strings.HasSuffix(name, ".jsonl")
 }
 
-// sniff tells the format from the first record. What can be read before a file
-// breaks off is enough.
+// sniff sets Format, Kind and Host from the first record. A truncated file passes if
+// that record can be read.
 func (f *File) sniff() (err error) {
 	from, err := openStream(f.Path)
 	if err != nil {
@@ -155,64 +158,70 @@ func (f *File) sniff() (err error) {
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
 
-	if err := f.sniffLines(&lines{from: from.text, most: DefaultMaxLine}); err != nil {
+	if err := f.sniffLines(&lines{from: from.text, limit: DefaultMaxLineBytes}); err != nil {
 		return err
 	}
-	f.Kind = f.Format.Kind()
-	if f.Format.needsHost() {
+	format := f.Format.lookup()
+	if format == nil {
+		return nil
+	}
+	f.Kind = format.kind
+	if format.needsHost {
 		f.Host, err = hostOf(f.Path)
 	}
 	return err
 }
 
-// sniffLines looks for a line of a known shape among the first ones.
+// sniffLines sets Format from the first line that matches a format. It returns an error
+// if there are lines and none of the first ones matches.
 func (f *File) sniffLines(from *lines) error {
 	var first string
-	for range sniffedLines {
+	for range maxSniffedLines {
 		text, tooLong, err := from.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", f.Path, from.number, brokenOff(err))
+			return fmt.Errorf("%s: line %d: %w", f.Path, from.number, explainTruncation(err))
 		}
 		if text = skipSpace(text); len(text) == 0 {
 			continue
 		}
-		format, seen := shapeOf(text, tooLong)
-		if format != "" {
-			f.Format = format
+		format, mismatch := sniffLine(text, tooLong)
+		if format != nil {
+			f.Format = format.name
 			return nil
 		}
-		first = cmp.Or(first, seen)
+		first = cmp.Or(first, mismatch)
 	}
 	if first == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: not a kind of file Pnyx reads: first record %s; want one of %s", f.Path, first, knownShapes())
+	return fmt.Errorf("%s: unknown file format: first record %s; want one of %s",
+		f.Path, first, describeFormats())
 }
 
-// shapeOf returns the format of a line or, where it has none, what is there
-// instead.
-func shapeOf(text []byte, tooLong bool) (format Format, seen string) {
+// sniffLine returns the format of a line, or what the line is instead.
+func sniffLine(text []byte, tooLong bool) (f *format, mismatch string) {
 	if tooLong {
-		return "", fmt.Sprintf("is longer than %d bytes", DefaultMaxLine)
+		return nil, fmt.Sprintf("is longer than %d bytes", DefaultMaxLineBytes)
 	}
 	if err := checkJSON(text); err != nil {
-		return "", "is " + err.Error()
+		return nil, "is " + err.Error()
 	}
-	if found := kindOf(text); found != kindObject {
-		return "", "is " + string(found)
+	if found := typeOf(text); found != typeObject {
+		return nil, "is " + string(found)
 	}
 	var l line
 	in := l.open(text)
 	return formatOf(in), "has fields " + fieldNames(in)
 }
 
-func knownShapes() string {
-	var shapes []string
-	for _, format := range Formats() {
-		shapes = append(shapes, fmt.Sprintf("%s (%s)", format, format.fields()))
+// describeFormats lists every format with typical fields, for error messages.
+func describeFormats() string {
+	var all []string
+	for _, f := range formatsInImportOrder() {
+		all = append(all, fmt.Sprintf("%s (%s)", f.name, f.fields))
 	}
-	return strings.Join(shapes, "; ")
+	return strings.Join(all, "; ")
 }

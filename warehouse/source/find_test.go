@@ -17,16 +17,16 @@ import (
 // sample returns a line of each format.
 func sample(format source.Format) string {
 	return map[source.Format]string{
-		source.DAO:               `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
-		source.SnapshotSpace:     `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
-		source.TallyOrganization: `{"id":"7","name":"Harbor","slug":"harbor"}`,
-		source.DiscourseCategory: `{"id":7,"name":"Proposals","slug":"proposals"}`,
-		source.SnapshotProposal:  `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic","title":"Budget"}`,
-		source.TallyProposal:     `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"Budget"}}`,
-		source.DiscourseTopic:    `{"id":7,"title":"Budget","slug":"budget","category_id":1,"posts_count":1}`,
-		source.SnapshotVote:      `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","created":null,"choice":1,"vp":1}`,
-		source.TallyVote:         `{"id":"v","proposal":{"id":"1"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`,
-		source.Canonical:         `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`,
+		"DAO":                `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
+		"Snapshot space":     `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
+		"Tally organization": `{"id":"7","name":"Harbor","slug":"harbor"}`,
+		"Discourse category": `{"id":7,"name":"Proposals","slug":"proposals"}`,
+		"Snapshot proposal":  `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic","title":"Budget"}`,
+		"Tally proposal":     `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"Budget"}}`,
+		"Discourse topic":    `{"id":7,"title":"Budget","slug":"budget","category_id":1,"posts_count":1}`,
+		"Snapshot vote":      `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","created":null,"choice":1,"vp":1}`,
+		"Tally vote":         `{"id":"v","proposal":{"id":"1"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`,
+		"canonical record":   `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`,
 	}[format]
 }
 
@@ -57,7 +57,7 @@ func pack(tb testing.TB, content string) string {
 	return packed.String()
 }
 
-func TestFindTellsEachFormatByItsFirstRecord(t *testing.T) {
+func TestFindRecognizesEachFormatByItsFirstRecord(t *testing.T) {
 	t.Parallel()
 
 	for _, format := range source.Formats() {
@@ -78,21 +78,21 @@ func TestFindTellsEachFormatByItsFirstRecord(t *testing.T) {
 	}
 }
 
-func TestFindListsFilesInOrderOfImport(t *testing.T) {
+func TestFindListsFilesInImportOrder(t *testing.T) {
 	t.Parallel()
 
 	folder := t.TempDir()
 	line := func(name string, format source.Format) { write(t, folder, name, sample(format)) }
-	line("a/curated.ndjson", source.Canonical)
-	line("b/2.NDJSON", source.SnapshotVote)
-	line("b/1.jsonl", source.TallyVote)
-	line("c/daos.ndjson", source.DAO)
-	line("d/"+forum+"/topics.ndjson", source.DiscourseTopic)
-	line("d/"+forum+"/categories.ndjson", source.DiscourseCategory)
-	line("e/spaces.ndjson", source.SnapshotSpace)
-	write(t, folder, "e/proposals.ndjson.gz", pack(t, sample(source.SnapshotProposal)))
+	line("a/recorded.ndjson", "canonical record")
+	line("b/2.NDJSON", "Snapshot vote")
+	line("b/1.jsonl", "Tally vote")
+	line("c/daos.ndjson", "DAO")
+	line("d/"+forum+"/topics.ndjson", "Discourse topic")
+	line("d/"+forum+"/categories.ndjson", "Discourse category")
+	line("e/spaces.ndjson", "Snapshot space")
+	write(t, folder, "e/proposals.ndjson.gz", pack(t, sample("Snapshot proposal")))
 	write(t, folder, "a/empty.ndjson", "")
-	write(t, folder, "a/notes.txt", "not looked at")
+	write(t, folder, "a/notes.txt", "another format")
 
 	files, problems := source.Find([]string{folder})
 	if len(problems) > 0 {
@@ -108,57 +108,57 @@ func TestFindListsFilesInOrderOfImport(t *testing.T) {
 	}
 	want := []string{
 		"c/daos.ndjson", "e/spaces.ndjson", "d/" + forum + "/categories.ndjson", "e/proposals.ndjson.gz",
-		"d/" + forum + "/topics.ndjson", "b/1.jsonl", "b/2.NDJSON", "a/curated.ndjson", "a/empty.ndjson",
+		"d/" + forum + "/topics.ndjson", "b/1.jsonl", "b/2.NDJSON", "a/recorded.ndjson", "a/empty.ndjson",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 
-func TestFindListsAFileOnceHoweverItIsNamed(t *testing.T) {
+func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
 	t.Parallel()
 
 	folder := t.TempDir()
-	path := write(t, folder, "votes.ndjson", sample(source.SnapshotVote))
+	path := write(t, folder, "votes.ndjson", sample("Snapshot vote"))
 	link := filepath.Join(folder, "again.ndjson")
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
 	files, problems := source.Find([]string{path, folder, folder + "/./votes.ndjson", link})
 	want := []source.File{{
-		Path: path, Kind: record.KindBallot, Format: source.SnapshotVote, Size: int64(len(sample(source.SnapshotVote))),
+		Path: path, Kind: record.KindBallot, Format: "Snapshot vote", Size: int64(len(sample("Snapshot vote"))),
 	}}
 	if diff := cmp.Diff(want, files); diff != "" || len(problems) > 0 {
 		t.Errorf("problems %v, files (-want +got):\n%s", problems, diff)
 	}
 }
 
-func TestFindPassesOverDirtBeforeTheFirstRecord(t *testing.T) {
+func TestFindSkipsInvalidLinesBeforeTheFirstRecord(t *testing.T) {
 	t.Parallel()
 
-	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+sample(source.SnapshotVote))
+	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+sample("Snapshot vote"))
 	files, problems := source.Find([]string{path})
-	if len(problems) > 0 || len(files) != 1 || files[0].Format != source.SnapshotVote {
+	if len(problems) > 0 || len(files) != 1 || files[0].Format != "Snapshot vote" {
 		t.Errorf("got %+v and %v, want a file of Snapshot votes", files, problems)
 	}
 }
 
-func TestFindSaysWhatIsWrongAndListsTheRest(t *testing.T) {
+func TestFindReportsProblemsAndListsTheOtherFiles(t *testing.T) {
 	t.Parallel()
 
-	good := sample(source.SnapshotVote)
+	good := sample("Snapshot vote")
 	tests := []struct {
 		name, file, content, want string
 	}{
-		{"wrong kind", "x.ndjson", `{"block":1,"miner":"0x1"}`, "x.ndjson: not a kind of file Pnyx reads: first record has fields block, miner; want one of DAO (daoId, name, sources); Snapshot space ("},
+		{"wrong kind", "x.ndjson", `{"block":1,"miner":"0x1"}`, "x.ndjson: unknown file format: first record has fields block, miner; want one of DAO (daoId, name, sources); Snapshot space ("},
 		{"no fields", "x.ndjson", `{}`, "first record has fields (none); want"},
 		{"many fields", "x.ndjson", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1}`, "fields a, b, c, d, e, f, g, h, i, j, k, l, …; want"},
 		{"text", "x.ndjson", "id,voter\n1,0x1\n", "first record is not JSON: invalid character 'i' looking for beginning of value; want"},
 		{"pretty-printed", "x.ndjson", "{\n  \"id\": 1\n}\n", "first record is not JSON: unexpected end of JSON input; want"},
 		{"binary", "x.ndjson", "\x00\x01\xff", "first record is not UTF-8 at byte 3; want"},
-		{"gzip cut in its header", "x.ndjson.gz", pack(t, good)[:5], "x.ndjson.gz: ends in the middle: unexpected EOF"},
-		{"gzip cut before its first record", "x.ndjson.gz", pack(t, good)[:20], "x.ndjson.gz: line 1: ends in the middle: unexpected EOF"},
-		{"forum without a host", "forum/topics.ndjson", sample(source.DiscourseTopic), `topics.ndjson: its folder has to be named after the forum's host (forum.example.org), and "forum" is no host name`},
+		{"gzip cut in its header", "x.ndjson.gz", pack(t, good)[:5], "x.ndjson.gz: file is truncated: unexpected EOF"},
+		{"gzip cut before its first record", "x.ndjson.gz", pack(t, good)[:20], "x.ndjson.gz: line 1: file is truncated: unexpected EOF"},
+		{"forum without a host", "forum/topics.ndjson", sample("Discourse topic"), `topics.ndjson: the folder of a Discourse file must be named after the forum's host (forum.example.org), and "forum" is not a host name`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestFindSaysWhatIsWrongAndListsTheRest(t *testing.T) {
 	}
 }
 
-func TestFindReportsPathsThatLeadNowhere(t *testing.T) {
+func TestFindReportsUnreadablePaths(t *testing.T) {
 	t.Parallel()
 
 	folder := t.TempDir()
@@ -186,27 +186,30 @@ func TestFindReportsPathsThatLeadNowhere(t *testing.T) {
 	if len(files) != 0 || len(problems) != 3 {
 		t.Fatalf("got %+v and %v, want three problems and no file", files, problems)
 	}
-	for i, want := range []string{"missing", "no file below it is named *.ndjson or *.jsonl", "not a regular file"} {
+	for i, want := range []string{"missing", "contains no file named *.ndjson or *.jsonl", "not a regular file"} {
 		if !strings.Contains(problems[i].Error(), want) {
 			t.Errorf("problem %d: got %v, want one with %q", i, problems[i], want)
 		}
 	}
 }
 
-func TestFindTakesTheHostFromTheFolder(t *testing.T) {
+func TestFindReadsTheHostFromTheFolder(t *testing.T) {
 	t.Parallel()
 
 	for folder, want := range map[string]string{
 		"Forum.Harbor.Example": "forum.harbor.example", "a-b.xn--p1ai": "a-b.xn--p1ai",
 		"localhost": "", "a..b": "", "-a.b": "", "a_b.c": "", "a b.c": "", strings.Repeat("a", 64) + ".b": "",
 	} {
-		path := write(t, t.TempDir(), folder+"/topics.ndjson", sample(source.DiscourseTopic))
-		files, problems := source.Find([]string{path})
-		switch {
-		case want == "" && len(problems) != 1:
-			t.Errorf("folder %q: got %+v, want a problem", folder, files)
-		case want != "" && (len(files) != 1 || files[0].Host != want):
-			t.Errorf("folder %q: got %+v and %v, want host %q", folder, files, problems, want)
-		}
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, t.TempDir(), folder+"/topics.ndjson", sample("Discourse topic"))
+			files, problems := source.Find([]string{path})
+			switch {
+			case want == "" && len(problems) != 1:
+				t.Errorf("got %+v, want a problem", files)
+			case want != "" && (len(files) != 1 || files[0].Host != want):
+				t.Errorf("got %+v and %v, want host %q", files, problems, want)
+			}
+		})
 	}
 }

@@ -2,173 +2,216 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pnyx/warehouse/record"
 )
 
-// Format is a shape of lines that Pnyx reads, in words. The empty Format is that
-// of a file without any record.
+// Format is the name of a shape of lines: "Snapshot vote". The empty Format is that of
+// a file without records.
 type Format string
 
-// The formats, in order of import.
-const (
-	DAO               Format = "DAO"
-	SnapshotSpace     Format = "Snapshot space"
-	TallyOrganization Format = "Tally organization"
-	DiscourseCategory Format = "Discourse category"
-	SnapshotProposal  Format = "Snapshot proposal"
-	TallyProposal     Format = "Tally proposal"
-	DiscourseTopic    Format = "Discourse topic"
-	SnapshotVote      Format = "Snapshot vote"
-	TallyVote         Format = "Tally vote"
-	Canonical         Format = "canonical record"
-)
+// format describes one shape of lines. Adding a format takes one entry in formatTable
+// and one read function; README.md is generated from the table (see readme_test.go).
+type format struct {
+	name Format
+	// kind is the kind of the records. It is empty for canonical lines, which are of
+	// several kinds.
+	kind record.Kind
+	// needsHost is true if lines do not state the forum they belong to. The folder of
+	// such a file is named after the forum's host.
+	needsHost bool
+	// matches reports whether an object has the fields that identify the format. It
+	// does not check their values; read does.
+	matches func(object) bool
+	// read returns the record of a line. The record is valid if the line has no
+	// reason for rejection.
+	read func(object) record.Record
+	// fields lists typical fields, for error messages.
+	fields string
+	// doc is the row of README.md; empty for canonical lines, which have a section of
+	// their own.
+	doc formatDoc
+}
 
-// Formats lists every Format, in order of import.
+// formatDoc documents a format for users, in Markdown.
+type formatDoc struct {
+	// files says what a file of the format contains: "Snapshot votes".
+	files string
+	// identifiedBy lists the fields that identify the format.
+	identifiedBy string
+	// record is the record that a line becomes.
+	record string
+	// required lists the fields that must have a value.
+	required string
+}
+
+// formatTable lists every format. Of several that match a line the first one applies.
+//
+//nolint:gochecknoglobals // a constant table, read for every line
+var formatTable = []format{
+	{
+		name: "canonical record", read: readCanonical, fields: "record, version",
+		matches: func(in object) bool { return in.has("record") },
+	},
+	{
+		name: "Snapshot vote", kind: record.KindBallot, read: readSnapshotVote,
+		matches: func(in object) bool { return in.hasAny("vp", "choice") },
+		fields:  "id, proposal, voter, choice, vp",
+		doc: formatDoc{
+			"Snapshot votes", "`voter` and `vp` or `choice`",
+			"ballot", "`id`, `proposal.id`, `voter`, `vp`, `choice`",
+		},
+	},
+	{
+		name: "Tally vote", kind: record.KindBallot, read: readTallyVote,
+		matches: func(in object) bool { return in.hasAny("amount", "type") },
+		fields:  "id, proposal, voter, type, amount",
+		doc: formatDoc{
+			"Tally votes", "`voter` and `type` or `amount`",
+			"ballot", "`id`, `proposal.id`, `voter.address`, `type`, `amount`",
+		},
+	},
+	{
+		name: "Snapshot proposal", kind: record.KindProposal, read: readSnapshotProposal,
+		matches: func(in object) bool { return in.has("space") && !in.has("proposal") },
+		fields:  "id, space, author, choices",
+		doc: formatDoc{
+			"Snapshot proposals", "`space` without `voter` or `proposal`",
+			"proposal", "`id`, `space.id`",
+		},
+	},
+	{
+		name: "Tally proposal", kind: record.KindProposal, read: readTallyProposal,
+		matches: func(in object) bool {
+			return in.has("organization") && in.hasAny("onchainId", "metadata")
+		},
+		fields: "id, onchainId, organization, metadata",
+		doc: formatDoc{
+			"Tally proposals", "`organization` and `onchainId` or `metadata`",
+			"proposal", "`id`, `organization.slug`",
+		},
+	},
+	{
+		name: "Discourse topic", kind: record.KindTopic, read: readDiscourseTopic, needsHost: true,
+		matches: func(in object) bool { return in.hasAny("category_id", "posts_count") },
+		fields:  "id, title, category_id, posts_count",
+		doc:     formatDoc{"Discourse topics", "`category_id` or `posts_count`", "topic", "`id`"},
+	},
+	{
+		name: "DAO", kind: record.KindDAO, read: readDAO,
+		matches: func(in object) bool { return in.has("daoId") && in.has("sources") },
+		fields:  "daoId, name, sources",
+		doc: formatDoc{
+			"DAOs", "`daoId`, `sources`",
+			"DAO", "`daoId`, each source's `provider` and `id`",
+		},
+	},
+	{
+		name: "Snapshot space", kind: record.KindSource, read: readSnapshotSpace,
+		matches: func(in object) bool {
+			return in.has("name") && !in.has("slug") && in.hasAny("network", "symbol")
+		},
+		fields: "id, name, network, symbol",
+		doc: formatDoc{
+			"Snapshot spaces", "`name` and `network` or `symbol`, without `slug`",
+			"source", "`id`",
+		},
+	},
+	{
+		name: "Tally organization", kind: record.KindSource, read: readTallyOrganization,
+		matches: func(in object) bool { return hasSlugAndID(in, typeString) },
+		fields:  "id, name, slug",
+		doc: formatDoc{
+			"Tally organizations", "`id` (a string), `name`, `slug`",
+			"source", "`slug`, which is the source's id",
+		},
+	},
+	{
+		name: "Discourse category", kind: record.KindCategory, read: readDiscourseCategory, needsHost: true,
+		matches: func(in object) bool { return hasSlugAndID(in, typeNumber) },
+		fields:  "id, name, slug",
+		doc: formatDoc{
+			"Discourse categories", "`id` (a number), `name`, `slug`",
+			"category", "`id`",
+		},
+	},
+}
+
+// hasSlugAndID reports whether an object has a name, a slug and an id of the given
+// type, which distinguishes two formats with the same fields.
+func hasSlugAndID(in object, id jsonType) bool {
+	return in.has("name") && in.has("slug") && typeOf(in.get("id").json) == id
+}
+
+// Formats returns the name of every Format in import order.
 func Formats() []Format {
-	return []Format{
-		DAO, SnapshotSpace, TallyOrganization, DiscourseCategory, SnapshotProposal,
-		TallyProposal, DiscourseTopic, SnapshotVote, TallyVote, Canonical,
+	var names []Format
+	for _, f := range formatsInImportOrder() {
+		names = append(names, f.name)
 	}
+	return names
 }
 
-// Kind returns the kind of the records that such a file holds. It is empty for
-// canonical files, whose lines may be of several kinds.
-func (f Format) Kind() record.Kind {
-	switch f {
-	case DAO:
-		return record.KindDAO
-	case SnapshotSpace, TallyOrganization:
-		return record.KindSource
-	case DiscourseCategory:
-		return record.KindCategory
-	case SnapshotProposal, TallyProposal:
-		return record.KindProposal
-	case DiscourseTopic:
-		return record.KindTopic
-	case SnapshotVote, TallyVote:
-		return record.KindBallot
-	default:
-		return ""
-	}
+// formatsInImportOrder returns the formats sorted by the import order of their kinds.
+func formatsInImportOrder() []format {
+	sorted := slices.Clone(formatTable)
+	slices.SortStableFunc(sorted, func(a, b format) int {
+		return importRank(a.kind) - importRank(b.kind)
+	})
+	return sorted
 }
 
-// fields names the fields by which people know a format.
-func (f Format) fields() string {
-	switch f {
-	case DAO:
-		return "daoId, name, sources"
-	case SnapshotSpace:
-		return "id, name, network, symbol"
-	case TallyOrganization, DiscourseCategory:
-		return "id, name, slug"
-	case SnapshotProposal:
-		return "id, space, author, choices"
-	case TallyProposal:
-		return "id, onchainId, organization, metadata"
-	case DiscourseTopic:
-		return "id, title, category_id, posts_count"
-	case SnapshotVote:
-		return "id, proposal, voter, choice, vp"
-	case TallyVote:
-		return "id, proposal, voter, type, amount"
-	case Canonical:
-		return "record, version"
-	default:
-		return ""
+// importRank returns the position of a kind in the import order. Canonical lines,
+// which have no kind, come last.
+func importRank(kind record.Kind) int {
+	if kind == "" {
+		return len(record.Kinds())
 	}
+	return slices.Index(record.Kinds(), kind)
 }
 
-// formatOf tells a format by the fields that no other has; it is empty for an
-// object of no known shape. What those fields hold, its reader checks.
-func formatOf(in object) Format {
-	switch {
-	case in.has("record"):
-		return Canonical
-	case in.has("voter"):
-		return formatOfVote(in)
-	case in.has("space") && !in.has("proposal"):
-		return SnapshotProposal
-	case in.has("organization") && in.hasAny("onchainId", "metadata"):
-		return TallyProposal
-	case in.hasAny("category_id", "posts_count"):
-		return DiscourseTopic
-	case in.has("daoId") && in.has("sources"):
-		return DAO
-	case in.has("name") && in.has("slug"):
-		return formatOfSlug(in)
-	case in.has("name") && in.hasAny("network", "symbol"):
-		return SnapshotSpace
+// lookup returns the format with a name, or nil.
+func (name Format) lookup() *format {
+	i := slices.IndexFunc(formatTable, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return nil
 	}
-	return ""
+	return &formatTable[i]
 }
 
-func formatOfVote(in object) Format {
-	switch {
-	case in.hasAny("vp", "choice"):
-		return SnapshotVote
-	case in.hasAny("amount", "type"):
-		return TallyVote
+// formatOf returns the format that an object matches, or nil. An object with a voter
+// is a ballot whatever other fields it has, unless it is canonical.
+func formatOf(in object) *format {
+	hasVoter := in.has("voter")
+	for i := range formatTable {
+		f := &formatTable[i]
+		isBallot := f.kind == record.KindBallot
+		if (f.kind == "" || isBallot == hasVoter) && f.matches(in) {
+			return f
+		}
 	}
-	return ""
+	return nil
 }
 
-// formatOfSlug tells apart by their ids what has the same fields otherwise.
-func formatOfSlug(in object) Format {
-	switch kindOf(in.get("id").json) {
-	case kindText:
-		return TallyOrganization
-	case kindNumber:
-		return DiscourseCategory
-	default:
-		return ""
-	}
-}
-
-// read reads a line of the file's format. Whether the record is one, the line's
-// reason tells.
-func (f File) read(in object) record.Record {
-	switch f.Format {
-	case DAO:
-		return readDAO(in)
-	case SnapshotSpace:
-		return readSnapshotSpace(in)
-	case TallyOrganization:
-		return readTallyOrganization(in)
-	case DiscourseCategory:
-		return readDiscourseCategory(in, f.Host)
-	case SnapshotProposal:
-		return readSnapshotProposal(in)
-	case TallyProposal:
-		return readTallyProposal(in)
-	case DiscourseTopic:
-		return readDiscourseTopic(in, f.Host)
-	case SnapshotVote:
-		return readSnapshotVote(in)
-	case TallyVote:
-		return readTallyVote(in)
-	default:
-		return readCanonical(in)
-	}
-}
-
-// parse turns a line into a record, or says why it is none.
-func (f File) parse(l *line, text []byte) (parsed record.Record, reason string) {
+// parse returns the record of a line, or the reason why the line has none. The
+// record is nil if there is a reason.
+func (f *format) parse(l *line, text []byte) (parsed record.Record, reason string) {
 	if err := checkJSON(text); err != nil {
 		return nil, err.Error()
 	}
-	if found := kindOf(text); found != kindObject {
+	if found := typeOf(text); found != typeObject {
 		return nil, fmt.Sprintf("is %s; want an object", found)
 	}
 	in := l.open(text)
 	found := formatOf(in)
-	if found != f.Format && found != "" {
-		return nil, fmt.Sprintf("is a %s in a file of another kind; want a %s", found, f.Format)
+	if found != f && found != nil {
+		return nil, fmt.Sprintf("is a %s in a file of another format; want a %s", found.name, f.name)
 	}
 	parsed = f.read(in)
-	if l.reason == "" && found == "" {
-		l.reason = fmt.Sprintf("has fields %s; want those of a %s: %s", fieldNames(in), f.Format, f.Format.fields())
+	if l.reason == "" && found == nil {
+		l.reason = fmt.Sprintf("has fields %s; want those of a %s: %s", fieldNames(in), f.name, f.fields)
 	}
 	if l.reason != "" {
 		return nil, l.reason
@@ -176,14 +219,14 @@ func (f File) parse(l *line, text []byte) (parsed record.Record, reason string) 
 	return parsed, ""
 }
 
-// fieldNames shows which fields an object has.
+// fieldNames lists the first fields of an object, for error messages.
 func fieldNames(in object) string {
-	const most, mostBytes = 12, 40
+	const maxNames, maxNameBytes = 12, 40
 	var names []string
-	for _, field := range in.members[:min(len(in.members), most)] {
-		names = append(names, clip(string(field.name), mostBytes))
+	for _, field := range in.members[:min(len(in.members), maxNames)] {
+		names = append(names, clip(string(field.name), maxNameBytes))
 	}
-	if len(in.members) > most {
+	if len(in.members) > maxNames {
 		names = append(names, "…")
 	}
 	if len(names) == 0 {

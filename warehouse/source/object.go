@@ -5,83 +5,90 @@ import (
 	"slices"
 )
 
-// maxKeptMembers is how many fields a line may have before the room for them is
-// given back after it.
-const maxKeptMembers = 1 << 12
+// maxReusedMembers is the maximum number of fields of a line whose memory is reused for
+// the next line.
+const maxReusedMembers = 1 << 12
 
-// kind is a kind of JSON value, in words that fit into a reason.
-type kind string
+// jsonType is the type of a JSON value, in words for rejection reasons.
+type jsonType string
 
 const (
-	kindMissing kind = "missing"
-	kindNull    kind = "null"
-	kindText    kind = "a text"
-	kindNumber  kind = "a number"
-	kindBool    kind = "a boolean"
-	kindList    kind = "a list"
-	kindObject  kind = "an object"
+	typeMissing jsonType = "missing" // the object has no such field
+	typeNull    jsonType = "null"
+	typeString  jsonType = "a string"
+	typeNumber  jsonType = "a number"
+	typeBool    jsonType = "a boolean"
+	typeArray   jsonType = "an array"
+	typeObject  jsonType = "an object"
 )
 
-func kindOf(json []byte) kind {
+// typeOf returns the type of a JSON value, given its text. The text of a missing value
+// is nil.
+func typeOf(json []byte) jsonType {
 	if json == nil {
-		return kindMissing
+		return typeMissing
 	}
 	switch json[0] {
 	case 'n':
-		return kindNull
+		return typeNull
 	case '"':
-		return kindText
+		return typeString
 	case 't', 'f':
-		return kindBool
+		return typeBool
 	case '[':
-		return kindList
+		return typeArray
 	case '{':
-		return kindObject
+		return typeObject
 	}
-	return kindNumber
+	return typeNumber
 }
 
-// line is one line on its way to a record. The first thing found wrong with it
-// becomes the reason of its refusal; so a reader of a record asks for its fields
-// one after the other and looks at the reason once, at the end.
+// line is the state of parsing one line. The first invalid value sets reason; later
+// ones leave it unchanged. A read function therefore reads all fields without checking
+// for errors, and parse checks reason once at the end.
 type line struct {
+	// host is the forum's host, for formats whose lines do not state it.
+	host    string
 	members []member
-	reason  string
+	// reason is why the line is rejected; empty while it is valid.
+	reason string
 }
 
-// open starts a new line, whose text has to be a JSON object.
+// open starts a new line. Its text must be a JSON object.
 func (l *line) open(json []byte) object {
-	if cap(l.members) > maxKeptMembers {
+	if cap(l.members) > maxReusedMembers {
 		l.members = nil
 	}
 	l.members, l.reason = l.members[:0], ""
 	return l.object("", json)
 }
 
+// object splits a JSON object into its fields. path names the object in reasons.
 func (l *line) object(path string, json []byte) object {
 	start := len(l.members)
 	l.members = appendMembers(l.members, json)
 	return object{line: l, path: path, members: l.members[start:]}
 }
 
-// object is a JSON object; the zero object has no fields.
+// object is a JSON object. The zero object has no fields.
 type object struct {
 	line    *line
 	path    string
 	members []member
 }
 
-// has says whether the object has a field, be it null.
+// has reports whether the object has a field; its value may be null.
 func (o object) has(name string) bool {
 	return o.get(name).json != nil
 }
 
-// hasAny says whether the object has one of the fields.
+// hasAny reports whether the object has one of the fields.
 func (o object) hasAny(names ...string) bool {
 	return slices.ContainsFunc(names, o.has)
 }
 
-// get returns a field; of several with one name the last, as JavaScript does.
+// get returns a field. Of several fields with one name it returns the last, as
+// JavaScript does.
 func (o object) get(name string) value {
 	found := value{line: o.line, owner: o.path, name: name, index: -1}
 	for _, field := range slices.Backward(o.members) {
@@ -93,11 +100,14 @@ func (o object) get(name string) value {
 	return found
 }
 
-// fields yields the fields of the object in their order, repeats included.
+// fields yields the fields in their order, including those of repeated names.
 func (o object) fields() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for _, field := range o.members {
-			if !yield(value{line: o.line, owner: o.path, name: string(field.name), index: -1, json: field.json}) {
+			found := value{
+				line: o.line, owner: o.path, name: string(field.name), index: -1, json: field.json,
+			}
+			if !yield(found) {
 				return
 			}
 		}

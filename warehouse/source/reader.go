@@ -1,6 +1,19 @@
+// Package source reads the files that upstream systems publish (Snapshot, Tally,
+// Discourse, and Pnyx's own canonical lines) and converts their lines to records.
+//
+// A file is NDJSON, one JSON object per line, plain or gzip. [Find] lists the files to
+// import and recognizes the format of each by the fields of its first record, never by
+// its name; every later line must match the same format. [Open] returns a [Reader],
+// which reads a file line by line, so that memory does not grow with the file. A line
+// that is not a valid record is returned as a [RejectedError], and reading continues.
+//
+// Numbers are converted from their text and keep every digit. An optional field that
+// is absent or null is empty in the record; an absent identifier rejects the line.
+// README.md describes the formats and documents the canonical lines.
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,63 +21,66 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// DefaultMaxLine is the MaxLine of Limits that state none: 8 MiB, far above the
+// DefaultMaxLineBytes is the default of Limits.MaxLineBytes: 8 MiB, far above the
 // longest texts of proposals and forum topics.
-const DefaultMaxLine = 8 << 20
+const DefaultMaxLineBytes = 8 << 20
 
-// Limits bound what reading a file may take.
+// Limits bound the resources for reading a file.
 type Limits struct {
-	// MaxLine is the number of bytes above which a line is refused; 0 or less
-	// means DefaultMaxLine.
-	MaxLine int
+	// MaxLineBytes is the maximum length of a line. Longer lines are rejected. 0 or
+	// less means DefaultMaxLineBytes.
+	MaxLineBytes int
 }
 
-// Reader reads the records of one file. Its methods may not be called at the
-// same time, but for Read.
+// Reader reads the records of one file. Only BytesRead may be called concurrently with
+// another method.
 type Reader struct {
 	file   File
+	format *format // nil for a file without records
 	stream *stream
 	lines  lines
 	line   line
-	// failed is what ended the file.
-	failed error
+	// err is the error that ended the file.
+	err error
 }
 
-// Open opens a file that Find has listed. Close has to be called at the end.
+// Open opens a file that Find has listed. The caller must call Close.
 func Open(file File, limits Limits) (*Reader, error) {
-	if file.Host == "" && file.Format.needsHost() {
-		return nil, fmt.Errorf("%s: no host stated for the forum of a %s", file.Path, file.Format)
+	format := file.Format.lookup()
+	if format != nil && format.needsHost && file.Host == "" {
+		return nil, fmt.Errorf("%s: File.Host is empty for a %s", file.Path, file.Format)
 	}
 	from, err := openStream(file.Path)
 	if err != nil {
 		return nil, err
 	}
-	most := limits.MaxLine
-	if most <= 0 {
-		most = DefaultMaxLine
-	}
-	return &Reader{file: file, stream: from, lines: lines{from: from.text, most: most}}, nil
+	limit := cmp.Or(max(limits.MaxLineBytes, 0), DefaultMaxLineBytes)
+	return &Reader{
+		file: file, format: format, stream: from,
+		lines: lines{from: from.text, limit: limit},
+		line:  line{host: file.Host},
+	}, nil
 }
 
-// Next returns the next record. The error is io.EOF after the last one, and a
-// *RejectedError for a line that is refused, after which Next goes on with the
-// line below. Any other error ends the file: Next repeats it.
+// Next returns the next record. The error is io.EOF after the last record. A
+// *RejectedError reports a rejected line; the next call continues with the line after
+// it. Any other error ends the file, and every later call returns it again.
 func (r *Reader) Next() (record.Record, error) {
-	if r.failed != nil {
-		return nil, r.failed
+	if r.err != nil {
+		return nil, r.err
 	}
 	text, tooLong, err := r.nextLine()
 	if err != nil {
-		r.failed = err
+		r.err = err
 		return nil, err
 	}
 	if tooLong {
-		return nil, r.reject(text, fmt.Sprintf("is longer than %d bytes", r.lines.most))
+		return nil, r.reject(text, fmt.Sprintf("is longer than %d bytes", r.lines.limit))
 	}
-	if r.file.Format == "" {
-		return nil, r.reject(text, "was not there when the file was listed")
+	if r.format == nil {
+		return nil, r.reject(text, "was added after the file was listed")
 	}
-	parsed, reason := r.file.parse(&r.line, text)
+	parsed, reason := r.format.parse(&r.line, text)
 	if reason != "" {
 		return nil, r.reject(text, reason)
 	}
@@ -79,7 +95,8 @@ func (r *Reader) nextLine() (text []byte, tooLong bool, err error) {
 			return nil, false, io.EOF
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("%s: line %d: %w", r.file.Path, r.lines.number, brokenOff(err))
+			err = fmt.Errorf("%s: line %d: %w", r.file.Path, r.lines.number, explainTruncation(err))
+			return nil, false, err
 		}
 		if text = skipSpace(text); len(text) > 0 {
 			return text, tooLong, nil
@@ -87,6 +104,7 @@ func (r *Reader) nextLine() (text []byte, tooLong bool, err error) {
 	}
 }
 
+// reject returns the error for the current line.
 func (r *Reader) reject(text []byte, reason string) error {
 	return &RejectedError{
 		File:   r.file.Path,
@@ -96,10 +114,10 @@ func (r *Reader) reject(text []byte, reason string) error {
 	}
 }
 
-// Read returns how many bytes of the file have been read so far, as they are on
-// disk. It may be called at any time, to show progress.
-func (r *Reader) Read() int64 {
-	return r.stream.onDisk.read.Load()
+// BytesRead returns how many bytes of the file on disk have been read. It may be called
+// at any time.
+func (r *Reader) BytesRead() int64 {
+	return r.stream.fileBytes.read.Load()
 }
 
 // Close closes the file.

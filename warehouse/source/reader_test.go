@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"pnyx/warehouse/record"
@@ -28,7 +29,7 @@ func ballots(n int) string {
 // votesFile writes a file of Snapshot votes.
 func votesFile(tb testing.TB, content string) source.File {
 	tb.Helper()
-	return source.File{Path: write(tb, tb.TempDir(), "votes", content), Kind: record.KindBallot, Format: source.SnapshotVote}
+	return source.File{Path: write(tb, tb.TempDir(), "votes", content), Kind: record.KindBallot, Format: "Snapshot vote"}
 }
 
 // checkVotes checks that the file's ballots are v-0, v-1, … up to n.
@@ -45,7 +46,7 @@ func checkVotes(t *testing.T, records []record.Record, n int) {
 	}
 }
 
-func TestReaderTakesPlainAndPackedFiles(t *testing.T) {
+func TestReaderReadsPlainAndCompressedFiles(t *testing.T) {
 	t.Parallel()
 
 	plain := ballots(1000)
@@ -70,23 +71,27 @@ func TestReaderTakesPlainAndPackedFiles(t *testing.T) {
 	}
 }
 
-func TestReaderFindsNothingInEmptyFiles(t *testing.T) {
+func TestReaderReadsNothingFromEmptyFiles(t *testing.T) {
 	t.Parallel()
 
-	for name, content := range map[string]string{"no byte": "", "blank": "\n \r\n", "packed": pack(t, ""), "mark only": "\ufeff"} {
-		path := write(t, t.TempDir(), "votes.ndjson", content)
-		files, problems := source.Find([]string{path})
-		if len(files) != 1 || len(problems) != 0 || files[0].Format != "" || files[0].Kind != "" {
-			t.Errorf("%s: got %+v and %v, want one file without a format", name, files, problems)
-			continue
-		}
-		if records, err := readAll(t, files[0], source.Limits{}); err != nil || len(records) != 0 {
-			t.Errorf("%s: got %d records and %v, want none", name, len(records), err)
-		}
+	for name, content := range map[string]string{
+		"no byte": "", "blank": "\n \r\n", "compressed": pack(t, ""), "mark only": "\ufeff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, t.TempDir(), "votes.ndjson", content)
+			files, problems := source.Find([]string{path})
+			if len(files) != 1 || len(problems) != 0 || files[0].Format != "" || files[0].Kind != "" {
+				t.Fatalf("got %+v and %v, want one file without a format", files, problems)
+			}
+			if records, err := readAll(t, files[0], source.Limits{}); err != nil || len(records) != 0 {
+				t.Errorf("got %d records and %v, want none", len(records), err)
+			}
+		})
 	}
 }
 
-func TestReaderGoesOnAfterARefusedLine(t *testing.T) {
+func TestReaderContinuesAfterARejectedLine(t *testing.T) {
 	t.Parallel()
 
 	lines := strings.SplitAfter(ballots(3), "\n")
@@ -98,15 +103,15 @@ func TestReaderGoesOnAfterARefusedLine(t *testing.T) {
 	want := fmt.Sprintf(`%[1]s: line 3: vp is refused: negative: "-1"; want a number from 0
 %[1]s: line 4: not JSON: invalid character 'o' in literal null (expecting 'u')`, file.Path)
 	if err == nil || err.Error() != want {
-		t.Errorf("refusals: got\n%v\nwant\n%s", err, want)
+		t.Errorf("rejections: got\n%v\nwant\n%s", err, want)
 	}
 	var first *source.RejectedError
 	if !errors.As(err, &first) || first.Line != 3 || first.File != file.Path || first.Text != strings.TrimSpace(bad) {
-		t.Errorf("first refusal: got %+v, want the line itself", first)
+		t.Errorf("first rejection: got %+v, want the line itself", first)
 	}
 }
 
-func TestReaderReturnsWhatStandsBeforeTheBreakOfAGzipFile(t *testing.T) {
+func TestReaderReturnsTheRecordsOfATruncatedGzipFile(t *testing.T) {
 	t.Parallel()
 
 	packed := pack(t, ballots(20_000))
@@ -116,13 +121,13 @@ func TestReaderReturnsWhatStandsBeforeTheBreakOfAGzipFile(t *testing.T) {
 		t.Errorf("got %d records, want about half of 20000", len(records))
 	}
 	checkVotes(t, records, len(records))
-	want := fmt.Sprintf("%s: line %d: ends in the middle: unexpected EOF", file.Path, len(records)+1)
+	want := fmt.Sprintf("%s: line %d: file is truncated: unexpected EOF", file.Path, len(records)+1)
 	if err == nil || err.Error() != want || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 }
 
-func TestReaderRepeatsWhatEndedTheFile(t *testing.T) {
+func TestReaderRepeatsTheErrorThatEndedTheFile(t *testing.T) {
 	t.Parallel()
 
 	packed := []byte(pack(t, ballots(10)))
@@ -144,21 +149,21 @@ func TestReaderRepeatsWhatEndedTheFile(t *testing.T) {
 	}
 }
 
-func TestReaderRefusesALongLineWithoutHoldingIt(t *testing.T) {
-	// Not parallel: it counts what the process allocates.
-	const long, most = 32 << 20, 256 << 10
-	file := source.File{Path: filepath.Join(t.TempDir(), "votes.gz"), Format: source.SnapshotVote}
+func TestReaderRejectsALongLineInBoundedMemory(t *testing.T) {
+	// Not parallel: it measures the allocations of the process.
+	const long, limit = 32 << 20, 256 << 10
+	file := source.File{Path: filepath.Join(t.TempDir(), "votes.gz"), Format: "Snapshot vote"}
 	writeLongLine(t, file.Path, long)
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	records, err := readAll(t, file, source.Limits{MaxLine: most})
+	records, err := readAll(t, file, source.Limits{MaxLineBytes: limit})
 	runtime.ReadMemStats(&after)
 
 	checkVotes(t, records, 2)
 	var rejected *source.RejectedError
 	if !errors.As(err, &rejected) {
-		t.Fatalf("got %v, want a refusal", err)
+		t.Fatalf("got %v, want a rejection", err)
 	}
 	if want := "is longer than 262144 bytes"; rejected.Line != 2 || rejected.Reason != want || rejected.Text != strings.Repeat("x", 4096) {
 		t.Errorf("got line %d, reason %q and %d bytes of text, want line 2, %q and 4096", rejected.Line, rejected.Reason, len(rejected.Text), want)
@@ -199,28 +204,28 @@ func writePacked(tb testing.TB, path string, content func(io.Writer)) {
 	}
 }
 
-func TestReaderTakesLinesUpToTheLimit(t *testing.T) {
+func TestReaderAcceptsLinesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 
-	line := sample(source.SnapshotVote)
-	// The reader's buffer holds 64 KiB: lines within it and beyond are cut differently.
+	line := sample("Snapshot vote")
+	// Lines within the reader's buffer of 64 KiB and longer ones take different paths.
 	for _, padding := range []int{0, 1, 1<<16 - len(line) - 1, 1<<16 - len(line), 1 << 17} {
 		padded := line + strings.Repeat(" ", padding)
 		for _, end := range []string{"", "\n"} {
 			file := votesFile(t, padded+end)
-			if records, err := readAll(t, file, source.Limits{MaxLine: len(padded)}); err != nil || len(records) != 1 {
+			if records, err := readAll(t, file, source.Limits{MaxLineBytes: len(padded)}); err != nil || len(records) != 1 {
 				t.Errorf("line of %d with a limit of as many: got %d records and %v, want one", len(padded), len(records), err)
 			}
-			if records, err := readAll(t, file, source.Limits{MaxLine: len(padded) - 1}); err == nil || len(records) != 0 {
-				t.Errorf("line of %d with a limit of one less: got %d records, want a refusal", len(padded), len(records))
+			if records, err := readAll(t, file, source.Limits{MaxLineBytes: len(padded) - 1}); err == nil || len(records) != 0 {
+				t.Errorf("line of %d with a limit of one less: got %d records, want a rejection", len(padded), len(records))
 			}
 		}
 	}
 }
 
-func TestReaderHoldsNoMoreOfALongFileThanOfAShortOne(t *testing.T) {
-	// Not parallel: it looks at the heap of the process.
-	file := source.File{Path: filepath.Join(t.TempDir(), "votes.gz"), Format: source.SnapshotVote}
+func TestReaderMemoryDoesNotGrowWithTheFile(t *testing.T) {
+	// Not parallel: it measures the heap of the process.
+	file := source.File{Path: filepath.Join(t.TempDir(), "votes.gz"), Format: "Snapshot vote"}
 	writePacked(t, file.Path, func(to io.Writer) {
 		for range 60 {
 			_, _ = io.WriteString(to, ballots(1_000))
@@ -256,7 +261,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-func TestReadCountsTheBytesOnDisk(t *testing.T) {
+func TestBytesReadCountsBytesOnDisk(t *testing.T) {
 	t.Parallel()
 
 	packed := pack(t, ballots(10_000))
@@ -266,35 +271,24 @@ func TestReadCountsTheBytesOnDisk(t *testing.T) {
 	}
 	defer func() { _ = reader.Close() }()
 
-	stop, watched := make(chan struct{}), make(chan bool)
-	go func() {
-		var last int64
-		grows := true
-		for {
-			select {
-			case <-stop:
-				watched <- grows
-				return
-			default:
-				now := reader.Read()
-				grows = grows && now >= last
-				last = now
-			}
-		}
-	}()
+	var last int64
 	for err == nil {
+		var now int64
+		var concurrent sync.WaitGroup
+		concurrent.Go(func() { now = reader.BytesRead() })
 		_, err = reader.Next()
+		concurrent.Wait()
+		if now < last {
+			t.Fatalf("bytes read: got %d after %d, want no fewer", now, last)
+		}
+		last = now
 	}
-	close(stop)
-	if !<-watched {
-		t.Error("bytes read: got fewer later than before, want them to grow")
-	}
-	if got := reader.Read(); got != int64(len(packed)) || !errors.Is(err, io.EOF) {
+	if got := reader.BytesRead(); got != int64(len(packed)) || !errors.Is(err, io.EOF) {
 		t.Errorf("got %d bytes and %v at the end, want %d and EOF", got, err, len(packed))
 	}
 }
 
-func TestRefusedTextIsCutBetweenCharacters(t *testing.T) {
+func TestRejectedTextIsTruncatedBetweenCharacters(t *testing.T) {
 	t.Parallel()
 
 	for name, test := range map[string]struct{ line, want string }{
@@ -303,26 +297,29 @@ func TestRefusedTextIsCutBetweenCharacters(t *testing.T) {
 		"not UTF-8":  {"{\xff\xfe}", "{\uFFFD}"},
 		"to the end": {"{" + strings.Repeat("x", 4095), "{" + strings.Repeat("x", 4095)},
 	} {
-		_, err := readAll(t, votesFile(t, test.line), source.Limits{})
-		var rejected *source.RejectedError
-		if !errors.As(err, &rejected) || rejected.Text != test.want {
-			t.Errorf("%s: got %v, want the text %.20q… of %d bytes", name, err, test.want, len(test.want))
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := readAll(t, votesFile(t, test.line), source.Limits{})
+			var rejected *source.RejectedError
+			if !errors.As(err, &rejected) || rejected.Text != test.want {
+				t.Errorf("got %v, want the text %.20q… of %d bytes", err, test.want, len(test.want))
+			}
+		})
 	}
 }
 
-func TestOpenRefusesWhatFindWouldNotList(t *testing.T) {
+func TestOpenRejectsFilesThatFindDoesNotList(t *testing.T) {
 	t.Parallel()
 
-	topics := write(t, t.TempDir(), "topics", sample(source.DiscourseTopic))
-	if _, err := source.Open(source.File{Path: topics, Format: source.DiscourseTopic}, source.Limits{}); err == nil {
+	topics := write(t, t.TempDir(), "topics", sample("Discourse topic"))
+	if _, err := source.Open(source.File{Path: topics, Format: "Discourse topic"}, source.Limits{}); err == nil {
 		t.Error("a forum without a host: got no error")
 	}
 	if _, err := source.Open(source.File{Path: topics + "-missing"}, source.Limits{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: got %v, want %v", err, os.ErrNotExist)
 	}
 	_, err := readAll(t, source.File{Path: topics}, source.Limits{})
-	if want := "was not there when the file was listed"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "was added after the file was listed"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a file that was empty: got %v, want %q", err, want)
 	}
 }

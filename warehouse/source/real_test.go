@@ -10,7 +10,8 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// realData returns the folder of real governance data, where one is given.
+// realData returns the folder of real governance data. It skips the test if none is
+// configured.
 func realData(tb testing.TB) string {
 	tb.Helper()
 	folder := os.Getenv("PNYX_TEST_REAL_DATA")
@@ -20,7 +21,7 @@ func realData(tb testing.TB) string {
 	return folder
 }
 
-func TestRealDataIsReadWithoutARefusal(t *testing.T) {
+func TestRealDataIsReadWithoutRejections(t *testing.T) {
 	t.Parallel()
 
 	files, problems := source.Find([]string{realData(t)})
@@ -39,22 +40,22 @@ func TestRealDataIsReadWithoutARefusal(t *testing.T) {
 		}
 	}
 	want := map[source.Format]int{
-		source.DAO:               31,
-		source.SnapshotSpace:     33,
-		source.TallyOrganization: 1,
-		source.DiscourseCategory: 40,
-		source.SnapshotProposal:  3_595,
-		source.TallyProposal:     21,
-		source.DiscourseTopic:    133,
-		source.SnapshotVote:      163_898,
-		source.TallyVote:         10_835,
+		"DAO":                31,
+		"Snapshot space":     33,
+		"Tally organization": 1,
+		"Discourse category": 40,
+		"Snapshot proposal":  3_595,
+		"Tally proposal":     21,
+		"Discourse topic":    133,
+		"Snapshot vote":      163_898,
+		"Tally vote":         10_835,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("records by format (-want +got):\n%s", diff)
 	}
 }
 
-// checkRecord checks what is true of every record.
+// checkRecord checks the invariants of every record.
 func checkRecord(t *testing.T, file source.File, read record.Record) {
 	t.Helper()
 	if read.Kind() != file.Kind {

@@ -7,21 +7,22 @@ import (
 )
 
 const (
-	// maxRejectedText bounds the bytes of a refused line that are kept to show.
+	// maxRejectedText is the maximum length of RejectedError.Text in bytes.
 	maxRejectedText = 4 << 10
-	// maxShownValue bounds the bytes of a value in a reason.
+	// maxShownValue is the maximum length of a value in a reason, in bytes.
 	maxShownValue = 80
 )
 
-// RejectedError is what a line that cannot be a record is refused with. The lines
-// after it can still be read.
+// RejectedError reports a line that is not a valid record. The Reader continues with
+// the next line.
 type RejectedError struct {
-	// File is the path of the file, Line the number of the line in it, from 1.
+	// File is the path of the file.
 	File string
+	// Line is the number of the line in the file, from 1.
 	Line int
-	// Reason says which field is wrong, and what is wanted there.
+	// Reason says which field is invalid, and what is valid.
 	Reason string
-	// Text is the line, cut at 4 KiB; bytes that are not UTF-8 are replaced.
+	// Text is the line, truncated to 4 KiB, with U+FFFD in place of invalid UTF-8.
 	Text string
 }
 
@@ -30,14 +31,14 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("%s: line %d: %s", e.File, e.Line, e.Reason)
 }
 
-// clip cuts text that is to be shown to at most some bytes of UTF-8.
-func clip(text string, most int) string {
-	cut := strings.ToValidUTF8(text[:min(len(text), most+utf8.UTFMax)], "\uFFFD")
-	if len(cut) <= most {
+// clip truncates text to at limit limit bytes of valid UTF-8.
+func clip(text string, limit int) string {
+	cut := strings.ToValidUTF8(text[:min(len(text), limit+utf8.UTFMax)], "\uFFFD")
+	if len(cut) <= limit {
 		return cut
 	}
-	for !utf8.RuneStart(cut[most]) {
-		most--
+	for !utf8.RuneStart(cut[limit]) {
+		limit--
 	}
-	return cut[:most]
+	return cut[:limit]
 }

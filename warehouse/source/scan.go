@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// The functions of this file take JSON apart without decoding it, so that a field
-// that nobody asks for costs nothing and a number keeps its text. All but
-// checkJSON rely on what it has checked: they look for no errors and would run
-// out of bounds on a text that is not JSON.
+// The functions in this file split JSON without decoding it, so that unused fields cost
+// nothing and numbers keep their text. All but checkJSON require text that checkJSON
+// accepts: they do not check for errors and panic on invalid JSON.
 
-// checkJSON says why text is not one JSON value in UTF-8; nil if it is one.
+// checkJSON returns an error unless text is one JSON value in UTF-8.
 func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
-		return fmt.Errorf("not UTF-8 at byte %d", firstInvalid(text)+1)
+		return fmt.Errorf("not UTF-8 at byte %d", firstInvalidUTF8(text)+1)
 	}
 	if json.Valid(text) {
 		return nil
@@ -25,7 +24,8 @@ func checkJSON(text []byte) error {
 	return fmt.Errorf("not JSON: %w", json.Unmarshal(text, &value))
 }
 
-func firstInvalid(text []byte) int {
+// firstInvalidUTF8 returns the index of the first byte that is not UTF-8.
+func firstInvalidUTF8(text []byte) int {
 	at := 0
 	for at < len(text) {
 		r, size := utf8.DecodeRune(text[at:])
@@ -44,7 +44,7 @@ type member struct{ name, json []byte }
 func appendMembers(members []member, object []byte) []member {
 	rest := skipSpace(object[1:])
 	for rest[0] != '}' {
-		end := endOfText(rest)
+		end := endOfString(rest)
 		name := rest[:end]
 		rest = skipSpace(rest[end:])
 		rest = skipSpace(rest[len(":"):])
@@ -58,7 +58,7 @@ func appendMembers(members []member, object []byte) []member {
 	return members
 }
 
-// elements yields the values of a JSON array with their positions from 0.
+// elements yields the values of a JSON array with their indexes.
 func elements(array []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		rest := skipSpace(array[1:])
@@ -75,8 +75,8 @@ func elements(array []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// unescape returns the content of a JSON string. Half a surrogate pair, which
-// UTF-8 cannot hold, becomes U+FFFD.
+// unescape returns the content of a JSON string. An unpaired surrogate, which UTF-8
+// cannot represent, becomes U+FFFD.
 func unescape(quoted []byte) []byte {
 	content := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(content, '\\') < 0 {
@@ -89,8 +89,8 @@ func unescape(quoted []byte) []byte {
 	return []byte(text)
 }
 
-// compact returns a JSON value without the space between its tokens.
-func compact(value []byte) string {
+// compactJSON returns a JSON value without whitespace between its tokens.
+func compactJSON(value []byte) string {
 	if !bytes.ContainsAny(value, " \t\r\n") {
 		return string(value)
 	}
@@ -101,22 +101,24 @@ func compact(value []byte) string {
 	return short.String()
 }
 
-// endOfValue returns the length of the JSON value that text begins with.
+// endOfValue returns the length of the JSON value at the beginning of text.
 func endOfValue(text []byte) int {
 	switch text[0] {
 	case '"':
-		return endOfText(text)
+		return endOfString(text)
 	case '{', '[':
 		return endOfNested(text)
 	}
 	end := 0
-	for end < len(text) && !isSpace(text[end]) && text[end] != ',' && text[end] != ']' && text[end] != '}' {
+	for end < len(text) && !isSpace(text[end]) &&
+		text[end] != ',' && text[end] != ']' && text[end] != '}' {
 		end++
 	}
 	return end
 }
 
-func endOfText(text []byte) int {
+// endOfString returns the length of the JSON string at the beginning of text.
+func endOfString(text []byte) int {
 	at := 1
 	for text[at] != '"' {
 		if text[at] == '\\' {
@@ -127,12 +129,13 @@ func endOfText(text []byte) int {
 	return at + 1
 }
 
+// endOfNested returns the length of the object or array at the beginning of text.
 func endOfNested(text []byte) int {
 	depth, at := 0, 0
 	for {
 		switch text[at] {
 		case '"':
-			at += endOfText(text[at:])
+			at += endOfString(text[at:])
 			continue
 		case '{', '[':
 			depth++
@@ -146,6 +149,7 @@ func endOfNested(text []byte) int {
 	}
 }
 
+// skipSpace returns text without leading JSON whitespace.
 func skipSpace(text []byte) []byte {
 	for len(text) > 0 && isSpace(text[0]) {
 		text = text[1:]

@@ -7,7 +7,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func readSnapshotSpace(in object) *record.Source {
+// readSnapshotSpace reads a space of Snapshot's API.
+func readSnapshotSpace(in object) record.Record {
 	return &record.Source{
 		SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: in.get("id").identifier()},
 		Name:      in.get("name").text(),
@@ -16,12 +17,15 @@ func readSnapshotSpace(in object) *record.Source {
 	}
 }
 
-func readSnapshotProposal(in object) *record.Proposal {
+// readSnapshotProposal reads a proposal of Snapshot's API. The fields start_day and
+// end_day stand in for missing times; source_id, source_type and source_status are
+// those of Decentraland's own API.
+func readSnapshotProposal(in object) record.Record {
 	proposal := &record.Proposal{
 		ProposalRef:    record.ProposalRef{Provider: governance.Snapshot, ExternalID: in.get("id").identifier()},
 		SourceID:       in.get("space").object().get("id").identifier(),
 		Title:          in.get("title").text(),
-		Body:           in.get("body").prose(),
+		Body:           in.get("body").multiline(),
 		ProposerID:     governance.VoterIdentity(in.get("author").text()),
 		SourceURL:      in.get("link").text(),
 		DiscussionURL:  in.get("discussion").text(),
@@ -30,26 +34,27 @@ func readSnapshotProposal(in object) *record.Proposal {
 		Choices:        in.get("choices").texts(),
 		CreatedAt:      in.get("created").unixTime(),
 		UpdatedAt:      in.get("updated").unixTime(),
-		StatedScores:   scores(in.get("scores")),
+		StatedScores:   readScores(in.get("scores")),
 		StatedVotes:    in.get("votes").count(),
-		Flagged:        in.get("flagged").flag(false),
+		Flagged:        in.get("flagged").boolOr(false),
 		UpstreamID:     in.get("source_id").text(),
 		UpstreamType:   in.get("source_type").text(),
 		UpstreamStatus: in.get("source_status").text(),
 	}
 	proposal.StatedScoresTotal, _ = in.get("scores_total").power()
 	if quorum, _ := in.get("quorum").power(); quorum != nil {
-		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").digits(), quorum
+		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
-	proposal.StartAt, proposal.StartDayOnly = momentOrDay(in.get("start"), in.get("start_day"))
-	proposal.EndAt, proposal.EndDayOnly = momentOrDay(in.get("end"), in.get("end_day"))
+	proposal.StartAt, proposal.StartDayOnly = timeOrDay(in.get("start"), in.get("start_day"))
+	proposal.EndAt, proposal.EndDayOnly = timeOrDay(in.get("end"), in.get("end_day"))
 	return proposal
 }
 
-func scores(list value) []decimal.Decimal {
+// readScores returns the stated scores, or nil if one of them is not a number.
+func readScores(list value) []decimal.Decimal {
 	var scores []decimal.Decimal
-	for element := range list.list() {
-		if !element.must(kindNumber) {
+	for element := range list.elements() {
+		if !element.require(typeNumber) {
 			return nil
 		}
 		if score, _ := element.power(); score != nil {
@@ -59,7 +64,8 @@ func scores(list value) []decimal.Decimal {
 	return scores
 }
 
-func readSnapshotVote(in object) *record.Ballot {
+// readSnapshotVote reads a vote of Snapshot's API.
+func readSnapshotVote(in object) record.Record {
 	ballot := &record.Ballot{
 		Proposal: record.ProposalRef{
 			Provider:   governance.Snapshot,
@@ -69,9 +75,9 @@ func readSnapshotVote(in object) *record.Ballot {
 		Voter:  governance.VoterIdentity(in.get("voter").identifier()),
 		Reason: in.get("reason").text(),
 	}
-	ballot.VotedAt, ballot.VotedDayOnly = momentOrDay(in.get("created"), in.get("created_day"))
+	ballot.VotedAt, ballot.VotedDayOnly = timeOrDay(in.get("created"), in.get("created_day"))
 	vp := in.get("vp")
-	if !vp.must(kindNumber) {
+	if !vp.require(typeNumber) {
 		return ballot
 	}
 	if power, rounded := vp.power(); power != nil {

@@ -8,27 +8,26 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/source"
 )
 
 func TestSnapshotSpaceBecomesASource(t *testing.T) {
 	t.Parallel()
 
 	harbor := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
-	checkReadings(t, source.SnapshotSpace, []reading{
+	checkRecords(t, "Snapshot space", []recordTest{
 		{
 			"all stated", `{"id":"harbor.eth","name":" Harbor DAO ","network":"1","symbol":"HRB","about":{"unknown":[1]}}`,
 			&record.Source{SourceRef: harbor, Name: "Harbor DAO", Network: "1", Symbol: "HRB"},
 		},
 		{"id only", `{"id":"harbor.eth","name":null,"network":null}`, &record.Source{SourceRef: harbor}},
 	})
-	checkRefusals(t, source.SnapshotSpace, []refusal{
-		{"no id", `{"name":"Harbor","symbol":"HRB"}`, `id is missing; want a text`},
+	checkRejections(t, "Snapshot space", []rejectionTest{
+		{"no id", `{"name":"Harbor","symbol":"HRB"}`, `id is missing; want a string`},
 		{"empty id", `{"id":" ","name":"Harbor","symbol":"HRB"}`, `id is empty; want an identifier`},
-		{"other type", `{"id":"harbor.eth","name":7,"symbol":"HRB"}`, `name is a number; want a text`},
+		{"other type", `{"id":"harbor.eth","name":7,"symbol":"HRB"}`, `name is a number; want a string`},
 		{
 			"a proposal", `{"id":"0x1","space":{"id":"harbor.eth"},"title":"Budget"}`,
-			`is a Snapshot proposal in a file of another kind; want a Snapshot space`,
+			`is a Snapshot proposal in a file of another format; want a Snapshot space`,
 		},
 		{
 			"of no known shape", `{"id":"harbor.eth","colour":"blue"}`,
@@ -37,12 +36,12 @@ func TestSnapshotSpaceBecomesASource(t *testing.T) {
 	})
 }
 
-func TestSnapshotProposalKeepsWhatUpstreamStates(t *testing.T) {
+func TestSnapshotProposalBecomesAProposal(t *testing.T) {
 	t.Parallel()
 
 	votes, quorum, total := uint64(3), number("1e3"), number("30.75")
 	ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xAB"}
-	checkReadings(t, source.SnapshotProposal, []reading{
+	checkRecords(t, "Snapshot proposal", []recordTest{
 		{
 			"all stated", `{"id":"0xAB","space":{"id":"harbor.eth"},"author":"0xFEed","created":1700000000,"updated":1700000060,` +
 				`"start":1700003600,"end":1700090000,"start_day":"2020-01-01","type":"approval","title":" Budget\n","body":"  One\r\nTwo\n",` +
@@ -81,23 +80,23 @@ func TestSnapshotProposalKeepsWhatUpstreamStates(t *testing.T) {
 	})
 }
 
-func TestSnapshotProposalIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+func TestInvalidSnapshotProposalIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
 
 	line := func(fields string) string { return `{"id":"0xAB","space":{"id":"harbor.eth"},` + fields + `}` }
-	checkRefusals(t, source.SnapshotProposal, []refusal{
-		{"no id", `{"space":{"id":"harbor.eth"},"title":"Budget"}`, `id is missing; want a text`},
-		{"no space", `{"id":"0xAB","author":"0xfe","title":"Budget"}`, `space.id is missing; want a text`},
-		{"null space", `{"id":"0xAB","space":null}`, `space.id is missing; want a text`},
-		{"space as a text", `{"id":"0xAB","space":"harbor.eth"}`, `space is a text; want an object`},
-		{"title as a list", line(`"title":[]`), `title is a list; want a text`},
-		{"choice as a number", line(`"choices":["Yes",2]`), `choices[1] is a number; want a text`},
-		{"choice null", line(`"choices":[null]`), `choices[0] is null; want a text`},
+	checkRejections(t, "Snapshot proposal", []rejectionTest{
+		{"no id", `{"space":{"id":"harbor.eth"},"title":"Budget"}`, `id is missing; want a string`},
+		{"no space", `{"id":"0xAB","author":"0xfe","title":"Budget"}`, `space.id is missing; want a string`},
+		{"null space", `{"id":"0xAB","space":null}`, `space.id is missing; want a string`},
+		{"space as a text", `{"id":"0xAB","space":"harbor.eth"}`, `space is a string; want an object`},
+		{"title as a list", line(`"title":[]`), `title is an array; want a string`},
+		{"choice as a number", line(`"choices":["Yes",2]`), `choices[1] is a number; want a string`},
+		{"choice null", line(`"choices":[null]`), `choices[0] is null; want a string`},
 		{"votes below zero", line(`"votes":-1`), `votes is -1; want a whole number from 0`},
 		{"votes with a fraction", line(`"votes":1.5`), `votes is 1.5; want a whole number from 0`},
 		{"score below zero", line(`"scores":[1,-2]`), `scores[1] is refused: negative: "-2"; want a number from 0`},
 		{"score null", line(`"scores":[null]`), `scores[0] is null; want a number`},
-		{"quorum as a text", line(`"quorum":"5"`), `quorum is a text; want a number`},
+		{"quorum as a text", line(`"quorum":"5"`), `quorum is a string; want a number`},
 		{"quorum too large", line(`"quorum":1e90`), `quorum is refused: ` + governance.ErrTooLarge.Error() + `: "1e90"; want a number from 0`},
 		{"flagged as a number", line(`"flagged":1`), `flagged is a number; want a boolean`},
 		{"created with a fraction", line(`"created":1700000000.5`), `created is 1700000000.5; want whole seconds since 1970, up to the year 2261`},
@@ -106,7 +105,7 @@ func TestSnapshotProposalIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
 		{"no such day", line(`"end_day":"2023-11-31"`), `end_day is "2023-11-31"; want a day between 1970 and 2261 as YYYY-MM-DD`},
 		{
 			"a vote", `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","choice":1,"vp":1}`,
-			`is a Snapshot vote in a file of another kind; want a Snapshot proposal`,
+			`is a Snapshot vote in a file of another format; want a Snapshot proposal`,
 		},
 	})
 }
@@ -132,7 +131,7 @@ func TestSnapshotVoteBecomesABallot(t *testing.T) {
 	supports := func(raw string, keys ...string) func(*record.Ballot) {
 		return func(b *record.Ballot) { b.RawChoice, b.Choices, b.ChoiceKey = raw, keys, keys[0] }
 	}
-	checkReadings(t, source.SnapshotVote, []reading{
+	checkRecords(t, "Snapshot vote", []recordTest{
 		{"one choice", vote("2", "10"), ballot(supports("2", "2"))},
 		{"the highest choice", vote("65535", "10"), ballot(supports("65535", "65535"))},
 		{"a list, repeats dropped", vote("[3, 1,3,2]", "10"), ballot(supports("[3,1,3,2]", "3", "1", "2"))},
@@ -184,47 +183,47 @@ func TestSnapshotVoteBecomesABallot(t *testing.T) {
 	})
 }
 
-func TestSnapshotVoteIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+func TestInvalidSnapshotVoteIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
 
-	checkRefusals(t, source.SnapshotVote, []refusal{
-		{"no voter", `{"id":"v","proposal":{"id":"p"},"space":{"id":"s"},"choice":1,"vp":1}`, `voter is missing; want a text`},
-		{"voter null", `{"id":"v","proposal":{"id":"p"},"voter":null,"choice":1,"vp":1}`, `voter is null; want a text`},
+	checkRejections(t, "Snapshot vote", []rejectionTest{
+		{"no voter", `{"id":"v","proposal":{"id":"p"},"space":{"id":"s"},"choice":1,"vp":1}`, `voter is missing; want a string`},
+		{"voter null", `{"id":"v","proposal":{"id":"p"},"voter":null,"choice":1,"vp":1}`, `voter is null; want a string`},
 		{"voter empty", `{"id":"v","proposal":{"id":"p"},"voter":"","choice":1,"vp":1}`, `voter is empty; want an identifier`},
 		{"voter with a NUL", `{"id":"v","proposal":{"id":"p"},"voter":"0x\u0000","choice":1,"vp":1}`, `voter is "0x\u0000"; want an identifier without control characters`},
 		{"voter too long", `{"id":"v","proposal":{"id":"p"},"voter":"` + strings.Repeat("x", 1025) + `","choice":1,"vp":1}`, `voter has 1025 bytes; want an identifier of at most 1024`},
-		{"no vote id", `{"proposal":{"id":"p"},"voter":"0x1","choice":1,"vp":1}`, `id is missing; want a text`},
-		{"no proposal", `{"id":"v","voter":"0x1","choice":1,"vp":1}`, `proposal.id is missing; want a text`},
-		{"proposal id as a number", `{"id":"v","proposal":{"id":7},"voter":"0x1","choice":1,"vp":1}`, `proposal.id is a number; want a text`},
+		{"no vote id", `{"proposal":{"id":"p"},"voter":"0x1","choice":1,"vp":1}`, `id is missing; want a string`},
+		{"no proposal", `{"id":"v","voter":"0x1","choice":1,"vp":1}`, `proposal.id is missing; want a string`},
+		{"proposal id as a number", `{"id":"v","proposal":{"id":7},"voter":"0x1","choice":1,"vp":1}`, `proposal.id is a number; want a string`},
 		{"power negative", vote("1", "-0.1"), `vp is refused: negative: "-0.1"; want a number from 0`},
 		{"power null", vote("1", "null"), `vp is null; want a number`},
-		{"power as a text", vote("1", `"12"`), `vp is a text; want a number`},
+		{"power as a text", vote("1", `"12"`), `vp is a string; want a number`},
 		{"power of a gigabyte", vote("1", "1e999999999"), `vp is refused: ` + governance.ErrTooLarge.Error() + `: "1e999999999"; want a number from 0`},
 		{"no power", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","choice":1}`, `vp is missing; want a number`},
-		{"choice null", vote("null", "1"), `choice is null; want a number, a list or an object`},
-		{"no choice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","vp":1}`, `choice is missing; want a number, a list or an object`},
-		{"choice a boolean", vote("true", "1"), `choice is a boolean; want a number, a list or an object`},
+		{"choice null", vote("null", "1"), `choice is null; want a number, an array or an object`},
+		{"no choice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","vp":1}`, `choice is missing; want a number, an array or an object`},
+		{"choice a boolean", vote("true", "1"), `choice is a boolean; want a number, an array or an object`},
 		{"choice encrypted", vote(`"0x04ab"`, "1"), `choice is encrypted; import again after it is revealed`},
 		{"choice zero", vote("0", "1"), `choice is 0; want the number of a choice, 1 to 65535`},
 		{"choice too high", vote("65536", "1"), `choice is 65536; want the number of a choice, 1 to 65535`},
 		{"choice with a fraction", vote("1.0", "1"), `choice is 1.0; want the number of a choice, 1 to 65535`},
 		{"choice negative", vote("-1", "1"), `choice is -1; want the number of a choice, 1 to 65535`},
-		{"list with a text", vote(`[1,"2"]`, "1"), `choice[1] is a text; want a number`},
+		{"list with a text", vote(`[1,"2"]`, "1"), `choice[1] is a string; want a number`},
 		{"list with zero", vote(`[1,0]`, "1"), `choice[1] is 0; want the number of a choice, 1 to 65535`},
 		{"weight negative", vote(`{"1":1,"2":-3}`, "1"), `choice.2 is refused: negative: "-3"; want a number from 0`},
 		{"weight null", vote(`{"1":null}`, "1"), `choice.1 is null; want a number`},
 		{"weight for a word", vote(`{"for":1}`, "1"), `choice has a weight for "for"; want the number of a choice, 1 to 65535`},
 		{"weight for another spelling", vote(`{"01":1}`, "1"), `choice has a weight for "01"; want the number of a choice, 1 to 65535`},
-		{"created as a text", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","created":"now","choice":1,"vp":1}`, `created is a text; want a number`},
+		{"created as a text", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","created":"now","choice":1,"vp":1}`, `created is a string; want a number`},
 		{
 			"a Tally vote", `{"id":"v","proposal":{"id":"p"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`,
-			`is a Tally vote in a file of another kind; want a Snapshot vote`,
+			`is a Tally vote in a file of another format; want a Snapshot vote`,
 		},
 		{"not JSON", `{"id":"v",`, `not JSON: unexpected end of JSON input`},
 		{"more than JSON", `{"id":"v"} {}`, `not JSON: invalid character '{' after top-level value`},
 		{"not UTF-8", "{\"id\":\"v\xff\"}", `not UTF-8 at byte 9`},
-		{"a list", `[1]`, `is a list; want an object`},
+		{"a list", `[1]`, `is an array; want an object`},
 		{"a vote of no known kind", `{"id":"v","proposal":{"id":"p"},"voter":"0x1"}`, `vp is missing; want a number`},
-		{"an empty object", `{}`, `proposal.id is missing; want a text`},
+		{"an empty object", `{}`, `proposal.id is missing; want a string`},
 	})
 }

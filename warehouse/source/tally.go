@@ -13,20 +13,14 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// The choices of every Governor, in the order in which scores are kept.
-const (
-	choiceFor     = "for"
-	choiceAgainst = "against"
-	choiceAbstain = "abstain"
-)
-
+// governorChoices returns the choices of every Governor in the order of scores.
 func governorChoices() []string {
-	return []string{choiceFor, choiceAgainst, choiceAbstain}
+	return []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain}
 }
 
-// readTallyOrganization takes the slug for the source's id, because proposals and
-// DAOs refer to an organization by its slug.
-func readTallyOrganization(in object) *record.Source {
+// readTallyOrganization reads an organization of Tally's API. The source's id is the
+// slug, because proposals and DAOs refer to an organization by its slug.
+func readTallyOrganization(in object) record.Record {
 	slug := in.get("slug").identifier()
 	return &record.Source{
 		SourceRef: record.SourceRef{Provider: governance.Tally, ID: slug},
@@ -35,13 +29,14 @@ func readTallyOrganization(in object) *record.Source {
 	}
 }
 
-func readTallyProposal(in object) *record.Proposal {
+// readTallyProposal reads a Governor's proposal as Tally's API publishes it.
+func readTallyProposal(in object) record.Record {
 	metadata := in.get("metadata").object()
 	proposal := &record.Proposal{
 		ProposalRef:   record.ProposalRef{Provider: governance.Tally, ExternalID: in.get("id").identifier()},
 		SourceID:      in.get("organization").object().get("slug").identifier(),
 		Title:         metadata.get("title").text(),
-		Body:          metadata.get("description").prose(),
+		Body:          metadata.get("description").multiline(),
 		ProposerID:    governance.VoterIdentity(in.get("proposer").object().get("address").text()),
 		DiscussionURL: cmp.Or(metadata.get("discourseURL").text(), metadata.get("snapshotURL").text()),
 		SnapshotURL:   metadata.get("snapshotURL").text(),
@@ -51,22 +46,23 @@ func readTallyProposal(in object) *record.Proposal {
 		CreatedAt:     in.get("createdAt").time(),
 		StartAt:       in.get("start").object().get("timestamp").time(),
 		EndAt:         in.get("end").object().get("timestamp").time(),
-		Milestones:    milestones(in.get("events")),
+		Milestones:    readMilestones(in.get("events")),
 	}
 	proposal.SourceURL = tallyURL(proposal.SourceID, cmp.Or(in.get("onchainId").text(), proposal.ExternalID))
-	if quorum := in.get("quorum").units(); quorum != nil {
-		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").digits(), quorum
+	if quorum := in.get("quorum").baseUnits(); quorum != nil {
+		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
 	readVoteStats(in.get("voteStats"), proposal)
 	return proposal
 }
 
-// tallyURL returns the page of a proposal; Tally's answers do not state it.
+// tallyURL returns the URL of a proposal's page, which Tally's API does not state.
 func tallyURL(slug, proposal string) string {
 	return "https://www.tally.xyz/gov/" + url.PathEscape(slug) + "/proposal/" + url.PathEscape(proposal)
 }
 
-func milestones(events value) []record.Milestone {
+// readMilestones reads the events of a proposal.
+func readMilestones(events value) []record.Milestone {
 	var milestones []record.Milestone
 	for in := range events.objects() {
 		milestones = append(milestones, record.Milestone{
@@ -78,9 +74,8 @@ func milestones(events value) []record.Milestone {
 	return milestones
 }
 
-// readVoteStats fills in the scores and the number of ballots that Tally states.
-// Other types than the three choices (ballots pending on another chain) are not
-// scores.
+// readVoteStats sets the scores and the number of ballots that Tally states. It skips
+// types other than the three choices, such as ballots pending on another chain.
 func readVoteStats(stats value, proposal *record.Proposal) {
 	choices := governorChoices()
 	for in := range stats.objects() {
@@ -88,17 +83,19 @@ func readVoteStats(stats value, proposal *record.Proposal) {
 		if at < 0 {
 			continue
 		}
-		if score := in.get("votesCount").units(); score != nil {
+		if score := in.get("votesCount").baseUnits(); score != nil {
 			if proposal.StatedScores == nil {
 				proposal.StatedScores = make([]decimal.Decimal, len(choices))
 			}
 			proposal.StatedScores[at] = *score
 		}
-		addVotes(in.get("votersCount"), proposal)
+		addStatedVotes(in.get("votersCount"), proposal)
 	}
 }
 
-func addVotes(voters value, proposal *record.Proposal) {
+// addStatedVotes adds a number of voters to the proposal's. It rejects the line if the
+// sum overflows.
+func addStatedVotes(voters value, proposal *record.Proposal) {
 	more := voters.count()
 	if more == nil {
 		return
@@ -107,13 +104,14 @@ func addVotes(voters value, proposal *record.Proposal) {
 		proposal.StatedVotes = new(uint64)
 	}
 	if *more > math.MaxUint64-*proposal.StatedVotes {
-		voters.refuseFor("a sum of voters below 2^64")
+		voters.rejectUnlike("a sum of voters below 2^64")
 		return
 	}
 	*proposal.StatedVotes += *more
 }
 
-func readTallyVote(in object) *record.Ballot {
+// readTallyVote reads a vote on a Governor's proposal as Tally's API publishes it.
+func readTallyVote(in object) record.Record {
 	ballot := &record.Ballot{
 		Proposal: record.ProposalRef{
 			Provider:   governance.Tally,
@@ -130,9 +128,9 @@ func readTallyVote(in object) *record.Ballot {
 	ballot.Choices, ballot.RawChoice = []string{ballot.ChoiceKey}, string(choice.json)
 	amount := in.get("amount")
 	if amount.absent() {
-		amount.must(kindText)
+		amount.require(typeString)
 	}
-	if power := amount.units(); power != nil {
+	if power := amount.baseUnits(); power != nil {
 		ballot.Power = *power
 	}
 	return ballot

@@ -7,29 +7,28 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/source"
 )
 
-func TestTallyOrganizationIsKnownByItsSlug(t *testing.T) {
+func TestTallyOrganizationIDIsItsSlug(t *testing.T) {
 	t.Parallel()
 
-	checkReadings(t, source.TallyOrganization, []reading{{
+	checkRecords(t, "Tally organization", []recordTest{{
 		"all stated", `{"id":"2206072050315953936","name":"Harbor","slug":"harbor"}`,
 		&record.Source{SourceRef: record.SourceRef{Provider: governance.Tally, ID: "harbor"}, Name: "Harbor", Slug: "harbor"},
 	}})
-	checkRefusals(t, source.TallyOrganization, []refusal{
-		{"slug null", `{"id":"7","name":"Harbor","slug":null}`, `slug is null; want a text`},
-		{"a category", `{"id":7,"name":"Harbor","slug":"harbor"}`, `is a Discourse category in a file of another kind; want a Tally organization`},
+	checkRejections(t, "Tally organization", []rejectionTest{
+		{"slug null", `{"id":"7","name":"Harbor","slug":null}`, `slug is null; want a string`},
+		{"a category", `{"id":7,"name":"Harbor","slug":"harbor"}`, `is a Discourse category in a file of another format; want a Tally organization`},
 	})
 }
 
-func TestTallyProposalKeepsWhatUpstreamStates(t *testing.T) {
+func TestTallyProposalBecomesAProposal(t *testing.T) {
 	t.Parallel()
 
 	voters := uint64(7)
 	ref := record.ProposalRef{Provider: governance.Tally, ExternalID: "harbor-17"}
 	governor := []string{"For", "Against", "Abstain"}
-	checkReadings(t, source.TallyProposal, []reading{
+	checkRecords(t, "Tally proposal", []recordTest{
 		{
 			"all stated", `{"id":"harbor-17","onchainId":"17/1","organization":{"slug":"harbor"},"status":"EXECUTED","quorum":"4000000000000000000",` +
 				`"metadata":{"title":" Budget ","description":"One\r\nTwo","discourseURL":"","snapshotURL":"https://snapshot.example/1"},` +
@@ -59,22 +58,22 @@ func TestTallyProposalKeepsWhatUpstreamStates(t *testing.T) {
 	})
 }
 
-func TestTallyProposalIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
+func TestInvalidTallyProposalIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
 
 	line := func(fields string) string {
 		return `{"id":"1","organization":{"slug":"harbor"},"metadata":{},` + fields + `}`
 	}
-	checkRefusals(t, source.TallyProposal, []refusal{
-		{"no slug", `{"id":"1","organization":{},"metadata":{}}`, `organization.slug is missing; want a text`},
-		{"id as a number", `{"id":1,"organization":{"slug":"harbor"},"metadata":{}}`, `id is a number; want a text`},
-		{"time in seconds", line(`"createdAt":1700000000`), `createdAt is a number; want a text`},
+	checkRejections(t, "Tally proposal", []rejectionTest{
+		{"no slug", `{"id":"1","organization":{},"metadata":{}}`, `organization.slug is missing; want a string`},
+		{"id as a number", `{"id":1,"organization":{"slug":"harbor"},"metadata":{}}`, `id is a number; want a string`},
+		{"time in seconds", line(`"createdAt":1700000000`), `createdAt is a number; want a string`},
 		{"no such time", line(`"end":{"timestamp":"soon"}`), `end.timestamp is "soon"; want an RFC 3339 time between 1970 and 2261`},
 		{"event null", line(`"events":[null]`), `events[0] is null; want an object`},
-		{"time of an event", line(`"events":[{"type":"created","block":{"timestamp":5}}]`), `events[0].block.timestamp is a number; want a text`},
+		{"time of an event", line(`"events":[{"type":"created","block":{"timestamp":5}}]`), `events[0].block.timestamp is a number; want a string`},
 		{"quorum with a fraction", line(`"quorum":"1.5"`), `quorum is refused: not a decimal number of smallest units: "1.5"; want a whole number of smallest units from 0`},
 		{"score negative", line(`"voteStats":[{"type":"for","votesCount":"-1"}]`), `voteStats[0].votesCount is refused: negative: "-1"; want a whole number of smallest units from 0`},
-		{"voters as a text", line(`"voteStats":[{"type":"for","votersCount":"1"}]`), `voteStats[0].votersCount is a text; want a number`},
+		{"voters as a text", line(`"voteStats":[{"type":"for","votersCount":"1"}]`), `voteStats[0].votersCount is a string; want a number`},
 		{
 			"voters beyond counting", line(`"voteStats":[{"type":"for","votersCount":1},{"type":"against","votersCount":18446744073709551615}]`),
 			`voteStats[1].votersCount is 18446744073709551615; want a sum of voters below 2^64`,
@@ -97,21 +96,21 @@ func TestTallyVoteBecomesABallot(t *testing.T) {
 		return `{"id":"v-1","proposal":{"id":"harbor-17"},"type":` + choice + `,"voter":{"address":"0xFEED"},"amount":` + amount +
 			`,"reason":"Yes. ","txHash":"0xc","block":{"timestamp":"2026-01-02T03:04:05Z"}}`
 	}
-	checkReadings(t, source.TallyVote, []reading{
+	checkRecords(t, "Tally vote", []recordTest{
 		{"for", line(`"for"`, `"1500000000000000000"`), ballot("for", `"for"`, "1.5")},
 		{"against, the smallest amount", line(`"against"`, `"1"`), ballot("against", `"against"`, "0.000000000000000001")},
 		{"abstain, a number", line(`"abstain"`, `123456789012345678901234567890`), ballot("abstain", `"abstain"`, "123456789012.34567890123456789")},
 		{"zero", line(`"for"`, `"0"`), ballot("for", `"for"`, "0")},
 	})
-	checkRefusals(t, source.TallyVote, []refusal{
+	checkRejections(t, "Tally vote", []rejectionTest{
 		{"other type", line(`"maybe"`, `"1"`), `type is "maybe"; want one of for, against, abstain`},
-		{"no type", line(`null`, `"1"`), `type is null; want a text`},
+		{"no type", line(`null`, `"1"`), `type is null; want a string`},
 		{"amount negative", line(`"for"`, `"-1"`), `amount is refused: negative: "-1"; want a whole number of smallest units from 0`},
 		{"amount with a fraction", line(`"for"`, `0.5`), `amount is refused: not a decimal number of smallest units: "0.5"; want a whole number of smallest units from 0`},
 		{"amount empty", line(`"for"`, `""`), `amount is refused: not a decimal number: ""; want a whole number of smallest units from 0`},
-		{"amount null", line(`"for"`, `null`), `amount is null; want a text`},
+		{"amount null", line(`"for"`, `null`), `amount is null; want a string`},
 		{"amount as an object", line(`"for"`, `{}`), `amount is an object; want a number`},
-		{"no voter", `{"id":"v","proposal":{"id":"p"},"type":"for","amount":"1"}`, `voter.address is missing; want a text`},
-		{"voter as a text", `{"id":"v","proposal":{"id":"p"},"type":"for","voter":"0x1","amount":"1"}`, `voter is a text; want an object`},
+		{"no voter", `{"id":"v","proposal":{"id":"p"},"type":"for","amount":"1"}`, `voter.address is missing; want a string`},
+		{"voter as a text", `{"id":"v","proposal":{"id":"p"},"type":"for","voter":"0x1","amount":"1"}`, `voter is a string; want an object`},
 	})
 }

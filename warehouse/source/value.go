@@ -13,21 +13,25 @@ import (
 	"pnyx/governance"
 )
 
-// maxIdentifier bounds the bytes of an identifier. The longest in use are below
-// 100; identifiers become parts of sorting keys and of addresses.
+// maxIdentifier is the maximum length of an identifier in bytes. Identifiers in use are
+// shorter than 100; they become parts of sorting keys and of URLs.
 const maxIdentifier = 1024
 
-// value is the value of a field or, with an index, one element of a list there.
-// The accessors return the zero value for what is missing or null, unless they
-// say otherwise, and refuse the line for what is of another kind.
+// value is the value of a field or an element of an array. An accessor returns the zero
+// value if the value is missing or null, and rejects the line if it has another type.
+// Accessors that differ say so.
 type value struct {
-	line  *line
+	line *line
+	// owner is the path of the object, name that of the field in it.
 	owner string
 	name  string
+	// index is the index in an array, or −1.
 	index int
-	json  []byte
+	// json is the text of the value; nil if it is missing.
+	json []byte
 }
 
+// path names the value in reasons: "events[0].block.timestamp".
 func (v value) path() string {
 	path := v.name
 	if v.owner != "" {
@@ -39,52 +43,55 @@ func (v value) path() string {
 	return path
 }
 
-// refuse refuses the line because of this value.
-func (v value) refuse(format string, args ...any) {
+// reject rejects the line because of this value, unless it is rejected already.
+func (v value) reject(format string, args ...any) {
 	if v.line.reason == "" {
 		v.line.reason = v.path() + " " + fmt.Sprintf(format, args...)
 	}
 }
 
-// refuseFor refuses the line because this value is not what is wanted.
-func (v value) refuseFor(wanted string) {
-	v.refuse("is %s; want %s", clip(string(v.json), maxShownValue), wanted)
+// rejectUnlike rejects the line because this value differs from what is wanted.
+func (v value) rejectUnlike(wanted string) {
+	v.reject("is %s; want %s", clip(string(v.json), maxShownValue), wanted)
 }
 
+// absent reports whether the value is missing or null.
 func (v value) absent() bool {
-	found := kindOf(v.json)
-	return found == kindMissing || found == kindNull
+	found := typeOf(v.json)
+	return found == typeMissing || found == typeNull
 }
 
-// is says whether the value is there; another kind of value is refused.
-func (v value) is(wanted kind) bool {
-	found := kindOf(v.json)
+// is reports whether the value has the wanted type. It rejects the line if the value
+// has another type.
+func (v value) is(wanted jsonType) bool {
+	found := typeOf(v.json)
 	if found != wanted && !v.absent() {
-		v.refuse("is %s; want %s", found, wanted)
+		v.reject("is %s; want %s", found, wanted)
 	}
 	return found == wanted
 }
 
-// must refuses the line unless the value is there.
-func (v value) must(wanted kind) bool {
+// require reports whether the value has the wanted type. It rejects the line if the
+// value is absent or has another type.
+func (v value) require(wanted jsonType) bool {
 	if v.absent() {
-		v.refuse("is %s; want %s", kindOf(v.json), wanted)
+		v.reject("is %s; want %s", typeOf(v.json), wanted)
 	}
 	return v.is(wanted)
 }
 
-// object returns a nested object, without fields where there is none.
+// object returns the nested object. An absent object has no fields.
 func (v value) object() object {
-	if !v.is(kindObject) {
+	if !v.is(typeObject) {
 		return object{line: v.line, path: v.path()}
 	}
 	return v.line.object(v.path(), v.json)
 }
 
-// list yields the elements of a list.
-func (v value) list() iter.Seq[value] {
+// elements yields the elements of an array.
+func (v value) elements() iter.Seq[value] {
 	return func(yield func(value) bool) {
-		if !v.is(kindList) {
+		if !v.is(typeArray) {
 			return
 		}
 		for i, element := range elements(v.json) {
@@ -95,93 +102,94 @@ func (v value) list() iter.Seq[value] {
 	}
 }
 
-// objects yields the elements of a list of objects, none of which may be null.
+// objects yields the elements of an array of objects. It rejects null elements.
 func (v value) objects() iter.Seq[object] {
 	return func(yield func(object) bool) {
-		for element := range v.list() {
-			if !element.must(kindObject) || !yield(element.object()) {
+		for element := range v.elements() {
+			if !element.require(typeObject) || !yield(element.object()) {
 				return
 			}
 		}
 	}
 }
 
-// text returns a text without the space around it.
+// text returns a string without surrounding whitespace.
 func (v value) text() string {
-	return strings.TrimSpace(v.verbatim())
+	return strings.TrimSpace(v.rawText())
 }
 
-// prose returns a text of several lines, whose ends become plain line feeds;
-// nothing but space is nothing.
-func (v value) prose() string {
-	prose := strings.ReplaceAll(v.verbatim(), "\r\n", "\n")
+// multiline returns a string with LF line ends. It returns an empty string if there is
+// only whitespace.
+func (v value) multiline() string {
+	prose := strings.ReplaceAll(v.rawText(), "\r\n", "\n")
 	if strings.TrimSpace(prose) == "" {
 		return ""
 	}
 	return prose
 }
 
-// verbatim returns a text as it is.
-func (v value) verbatim() string {
-	if !v.is(kindText) {
+// rawText returns a string unchanged.
+func (v value) rawText() string {
+	if !v.is(typeString) {
 		return ""
 	}
 	return string(unescape(v.json))
 }
 
-// texts returns a list of texts as they are; an empty list is nil.
+// texts returns an array of strings unchanged. An empty array is nil.
 func (v value) texts() []string {
 	var texts []string
-	for element := range v.list() {
-		if element.must(kindText) {
-			texts = append(texts, element.verbatim())
+	for element := range v.elements() {
+		if element.require(typeString) {
+			texts = append(texts, element.rawText())
 		}
 	}
 	return texts
 }
 
-// identifier returns a text that has to be there and to serve as a key.
+// identifier returns a required string that serves as a key. It rejects empty and long
+// strings and control characters.
 func (v value) identifier() string {
-	if !v.must(kindText) {
+	if !v.require(typeString) {
 		return ""
 	}
-	id := v.verbatim()
+	id := v.rawText()
 	switch {
 	case strings.TrimSpace(id) == "":
-		v.refuse("is empty; want an identifier")
+		v.reject("is empty; want an identifier")
 	case len(id) > maxIdentifier:
-		v.refuse("has %d bytes; want an identifier of at most %d", len(id), maxIdentifier)
+		v.reject("has %d bytes; want an identifier of at most %d", len(id), maxIdentifier)
 	case strings.ContainsFunc(id, unicode.IsControl):
-		v.refuseFor("an identifier without control characters")
+		v.rejectUnlike("an identifier without control characters")
 	}
 	return id
 }
 
-// digits returns a number as it is written, be it as a number or in a text.
-func (v value) digits() string {
-	if kindOf(v.json) == kindText {
+// numberText returns the text of a number, which may be stated as a string.
+func (v value) numberText() string {
+	if typeOf(v.json) == typeString {
 		return v.text()
 	}
-	if !v.is(kindNumber) {
+	if !v.is(typeNumber) {
 		return ""
 	}
 	return string(v.json)
 }
 
-// count returns a whole number from 0.
+// count returns a whole number from 0, or nil.
 func (v value) count() *uint64 {
-	if !v.is(kindNumber) {
+	if !v.is(typeNumber) {
 		return nil
 	}
 	n, err := strconv.ParseUint(string(v.json), 10, 64)
 	if err != nil {
-		v.refuseFor("a whole number from 0")
+		v.rejectUnlike("a whole number from 0")
 		return nil
 	}
 	return &n
 }
 
-// countOrZero returns a whole number from 0, and 0 where there is none.
+// countOrZero returns a whole number from 0, or 0 if the value is absent.
 func (v value) countOrZero() uint64 {
 	if n := v.count(); n != nil {
 		return *n
@@ -189,55 +197,55 @@ func (v value) countOrZero() uint64 {
 	return 0
 }
 
-// percentage returns a whole number from 0 to 100, and 0 where there is none.
+// percentage returns a whole number from 0 to 100, or 0 if the value is absent.
 func (v value) percentage() uint8 {
 	n := v.countOrZero()
 	if n > 100 {
-		v.refuseFor("a whole number from 0 to 100")
+		v.rejectUnlike("a whole number from 0 to 100")
 		return 0
 	}
 	return uint8(n)
 }
 
-// flag returns a boolean, or what is assumed where there is none.
-func (v value) flag(assumed bool) bool {
-	if !v.is(kindBool) {
-		return assumed
+// boolOr returns a boolean, or the fallback if the value is absent.
+func (v value) boolOr(fallback bool) bool {
+	if !v.is(typeBool) {
+		return fallback
 	}
 	return v.json[0] == 't'
 }
 
-// power returns a number with the range and the decimal places of voting power,
-// nil where there is none, and whether decimal places had to be rounded away.
+// power returns a number as voting power, or nil if the value is absent. rounded is
+// true if it had more decimal places than voting power keeps.
 func (v value) power() (power *decimal.Decimal, rounded bool) {
-	if !v.is(kindNumber) {
+	if !v.is(typeNumber) {
 		return nil, false
 	}
 	read, rounded, err := governance.ParsePower(string(v.json))
 	if err != nil {
-		v.refuse("is refused: %v; want a number from 0", err)
+		v.reject("is refused: %v; want a number from 0", err)
 		return nil, false
 	}
 	return &read, rounded
 }
 
-// units returns an amount in a token's smallest unit as voting power, nil where
-// there is none. Upstream writes such amounts as texts.
-func (v value) units() *decimal.Decimal {
+// baseUnits returns an amount in a token's smallest unit as voting power, or nil if the
+// value is absent. Upstream states such amounts as strings.
+func (v value) baseUnits() *decimal.Decimal {
 	if v.absent() {
 		return nil
 	}
-	read, err := governance.ParseUnits(v.digits())
+	read, err := governance.ParseUnits(v.numberText())
 	if err != nil {
-		v.refuse("is refused: %v; want a whole number of smallest units from 0", err)
+		v.reject("is refused: %v; want a whole number of smallest units from 0", err)
 		return nil
 	}
 	return &read
 }
 
-// oneOf returns a text that has to be one of those allowed.
+// oneOf returns a required string that must be one of those allowed.
 func oneOf[T ~string](v value, allowed ...T) T {
-	if !v.must(kindText) {
+	if !v.require(typeString) {
 		return ""
 	}
 	found := T(v.text())
@@ -246,7 +254,7 @@ func oneOf[T ~string](v value, allowed ...T) T {
 		for i, word := range allowed {
 			words[i] = string(word)
 		}
-		v.refuseFor("one of " + strings.Join(words, ", "))
+		v.rejectUnlike("one of " + strings.Join(words, ", "))
 	}
 	return found
 }

@@ -13,17 +13,17 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// refusal is a line and why it is refused.
-type refusal struct {
+// rejectionTest is a line and the reason for its rejection.
+type rejectionTest struct {
 	name   string
 	line   string
 	reason string
 }
 
-// checkRefusals checks that each line is refused for its reason.
-func checkRefusals(t *testing.T, format source.Format, refusals []refusal) {
+// checkRejections checks that each line is rejected with its reason.
+func checkRejections(t *testing.T, format source.Format, tests []rejectionTest) {
 	t.Helper()
-	for _, test := range refusals {
+	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, reason := source.ParseLine(source.File{Format: format, Host: forum}, test.line)
@@ -37,17 +37,17 @@ func checkRefusals(t *testing.T, format source.Format, refusals []refusal) {
 	}
 }
 
-// reading is a line and the record that it is.
-type reading struct {
+// recordTest is a line and the record that it becomes.
+type recordTest struct {
 	name string
 	line string
 	want record.Record
 }
 
-// checkReadings checks that each line becomes its record.
-func checkReadings(t *testing.T, format source.Format, readings []reading) {
+// checkRecords checks that each line becomes its record.
+func checkRecords(t *testing.T, format source.Format, tests []recordTest) {
 	t.Helper()
-	for _, test := range readings {
+	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, reason := source.ParseLine(source.File{Format: format, Host: forum}, test.line)
@@ -57,14 +57,14 @@ func checkReadings(t *testing.T, format source.Format, readings []reading) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
-			if got.Kind() != format.Kind() && format != source.Canonical {
+			if got.Kind() != format.Kind() && format.Kind() != "" {
 				t.Errorf("kind: got %q, want that of the format, %q", got.Kind(), format.Kind())
 			}
 		})
 	}
 }
 
-// checkBallot checks what is true of every ballot, however odd its line was.
+// checkBallot checks the invariants of every ballot.
 func checkBallot(t *testing.T, ballot *record.Ballot) {
 	t.Helper()
 	if ballot.Power.IsNegative() {
@@ -85,8 +85,8 @@ func checkBallot(t *testing.T, ballot *record.Ballot) {
 	}
 }
 
-// readAll reads a file to its end. The error joins all refusals and what ended
-// the file, if it was not its end.
+// readAll reads a file to its end. The error joins all rejections and the error that
+// ended the file early.
 func readAll(tb testing.TB, file source.File, limits source.Limits) ([]record.Record, error) {
 	tb.Helper()
 	reader, err := source.Open(file, limits)
@@ -100,17 +100,17 @@ func readAll(tb testing.TB, file source.File, limits source.Limits) ([]record.Re
 	}()
 
 	var records []record.Record
-	var refusals error
+	var rejections error
 	for {
 		read, err := reader.Next()
 		var rejected *source.RejectedError
 		switch {
 		case errors.Is(err, io.EOF):
-			return records, refusals
+			return records, rejections
 		case errors.As(err, &rejected):
-			refusals = errors.Join(refusals, rejected)
+			rejections = errors.Join(rejections, rejected)
 		case err != nil:
-			return records, errors.Join(refusals, err)
+			return records, errors.Join(rejections, err)
 		default:
 			records = append(records, read)
 		}

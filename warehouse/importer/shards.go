@@ -11,45 +11,45 @@ import (
 )
 
 const (
-	// laneCount is how many batches are worked out and written at a time: while the
+	// shardCount is how many batches are worked out and written at a time: while the
 	// engine takes one in, the next is held against what it holds.
-	laneCount = 2
-	// parcelSize is how many records go from the reader to a lane at once, and
-	// parcelText the bytes of text above which there are fewer.
-	parcelSize = 256
-	parcelText = 128 << 10
-	// parcelsWaiting is how many of these a busy lane lets wait before the reader does:
+	shardCount = 2
+	// chunkRecords is how many records go from the reader to a lane at once, and
+	// maxChunkText the bytes of text above which there are fewer.
+	chunkRecords = 256
+	maxChunkText = 128 << 10
+	// maxQueuedChunks is how many of these a busy lane lets wait before the reader does:
 	// about a batch, so that there is one to write when the one before is written.
-	parcelsWaiting = 128
+	maxQueuedChunks = 128
 )
 
-// lanes write records beside their reader. All records of one key go through the
+// shards write records beside their reader. All records of one key go through the
 // same lane, in their order: so the last one counts, and none is looked up while an
 // equal one is being written.
-type lanes struct {
-	all     []*lane
+type shards struct {
+	all     []*shard
 	running *errgroup.Group
 	// ctx ends when a lane has.
 	ctx context.Context
 }
 
-// lane is one of the writers. Its fields but parcels belong to its goroutine until
+// shard is one of the writers. Its fields but parcels belong to its goroutine until
 // the lanes are closed.
-type lane struct {
+type shard struct {
 	*importRun
 	// filling is the parcel that the reader fills, and its text.
 	filling     []record.Record
 	fillingText int
-	parcels     chan parcel
+	chunks      chan chunk
 	pending     map[record.Kind]*pending
 	counts      map[record.Kind]warehouse.Counts
-	// batch is how many records it writes next.
-	batch int
+	// batchSize is how many records it writes next.
+	batchSize int
 }
 
-// parcel is some records; flushed, where it is set, is closed when these and all
+// chunk is some records; flushed, where it is set, is closed when these and all
 // before them are written.
-type parcel struct {
+type chunk struct {
 	records []record.Record
 	flushed chan<- struct{}
 }
@@ -60,15 +60,15 @@ type pending struct {
 	text    int
 }
 
-func (r *importRun) startLanes(ctx context.Context) *lanes {
-	l := &lanes{}
+func (r *importRun) startShards(ctx context.Context) *shards {
+	l := &shards{}
 	l.running, l.ctx = errgroup.WithContext(ctx)
-	for i := range laneCount {
-		next := &lane{
-			importRun: r, parcels: make(chan parcel, parcelsWaiting),
+	for i := range shardCount {
+		next := &shard{
+			importRun: r, chunks: make(chan chunk, maxQueuedChunks),
 			pending: map[record.Kind]*pending{}, counts: map[record.Kind]warehouse.Counts{},
 			// The first batches differ, so that lanes do not write at the same time.
-			batch: max(r.Batch*(i+1)/laneCount, 1),
+			batchSize: max(r.BatchSize*(i+1)/shardCount, 1),
 		}
 		l.all = append(l.all, next)
 		l.running.Go(func() error { return next.run(l.ctx) })
@@ -78,29 +78,29 @@ func (r *importRun) startLanes(ctx context.Context) *lanes {
 
 // add hands a record to its lane. An error means that some lane has ended; close
 // tells why.
-func (l *lanes) add(r record.Record) error {
-	lane := l.all[laneOf(r)]
+func (l *shards) add(r record.Record) error {
+	lane := l.all[shardOf(r)]
 	lane.filling = append(lane.filling, r)
-	lane.fillingText += textOf(r)
-	if len(lane.filling) < parcelSize && lane.fillingText < parcelText {
+	lane.fillingText += textBytes(r)
+	if len(lane.filling) < chunkRecords && lane.fillingText < maxChunkText {
 		return nil
 	}
 	return l.send(lane, nil)
 }
 
-// laneOf spreads ballots by their voter, which is part of their key. Of other
+// shardOf spreads ballots by their voter, which is part of their key. Of other
 // records there are few.
-func laneOf(r record.Record) int {
+func shardOf(r record.Record) int {
 	if ballot, ok := r.(*record.Ballot); ok {
-		return int(xxhash.Sum64String(ballot.Voter) % laneCount)
+		return int(xxhash.Sum64String(ballot.Voter) % shardCount)
 	}
 	return 0
 }
 
-func (l *lanes) send(to *lane, flushed chan<- struct{}) error {
+func (l *shards) send(to *shard, flushed chan<- struct{}) error {
 	select {
-	case to.parcels <- parcel{to.filling, flushed}:
-		to.filling, to.fillingText = make([]record.Record, 0, parcelSize), 0
+	case to.chunks <- chunk{to.filling, flushed}:
+		to.filling, to.fillingText = make([]record.Record, 0, chunkRecords), 0
 		return nil
 	case <-l.ctx.Done():
 		return context.Cause(l.ctx)
@@ -108,7 +108,7 @@ func (l *lanes) send(to *lane, flushed chan<- struct{}) error {
 }
 
 // flush returns when everything that was added is written.
-func (l *lanes) flush() error {
+func (l *shards) flush() error {
 	waiting := make([]chan struct{}, len(l.all))
 	for i, lane := range l.all {
 		waiting[i] = make(chan struct{})
@@ -128,10 +128,10 @@ func (l *lanes) flush() error {
 
 // close writes everything that was added, ends the lanes, and returns what went wrong
 // in the first that failed.
-func (l *lanes) close() error {
+func (l *shards) close() error {
 	stopped := l.flush()
 	for _, lane := range l.all {
-		close(lane.parcels)
+		close(lane.chunks)
 	}
 	if err := l.running.Wait(); err != nil {
 		return err
@@ -140,10 +140,10 @@ func (l *lanes) close() error {
 }
 
 // run writes until there are no more parcels.
-func (l *lane) run(ctx context.Context) error {
-	for next := range l.parcels {
+func (l *shard) run(ctx context.Context) error {
+	for next := range l.chunks {
 		for _, r := range next.records {
-			if err := l.take(ctx, r); err != nil {
+			if err := l.add(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -158,7 +158,7 @@ func (l *lane) run(ctx context.Context) error {
 	return nil
 }
 
-func (l *lane) take(ctx context.Context, r record.Record) error {
+func (l *shard) add(ctx context.Context, r record.Record) error {
 	kind := r.Kind()
 	waiting := l.pending[kind]
 	if waiting == nil {
@@ -166,14 +166,14 @@ func (l *lane) take(ctx context.Context, r record.Record) error {
 		l.pending[kind] = waiting
 	}
 	waiting.records = append(waiting.records, r)
-	waiting.text += textOf(r)
-	if len(waiting.records) < l.batch && waiting.text < maxBatchText {
+	waiting.text += textBytes(r)
+	if len(waiting.records) < l.batchSize && waiting.text < maxBatchText {
 		return nil
 	}
 	return l.flush(ctx, kind)
 }
 
-func (l *lane) flushAll(ctx context.Context) error {
+func (l *shard) flushAll(ctx context.Context) error {
 	for _, kind := range record.Kinds() {
 		if err := l.flush(ctx, kind); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (l *lane) flushAll(ctx context.Context) error {
 	return nil
 }
 
-func (l *lane) flush(ctx context.Context, kind record.Kind) error {
+func (l *shard) flush(ctx context.Context, kind record.Kind) error {
 	waiting := l.pending[kind]
 	if waiting == nil || len(waiting.records) == 0 {
 		return nil
@@ -197,6 +197,6 @@ func (l *lane) flush(ctx context.Context, kind record.Kind) error {
 	l.Progress.wrote(len(waiting.records))
 	clear(waiting.records)
 	waiting.records, waiting.text = waiting.records[:0], 0
-	l.batch = l.Batch
+	l.batchSize = l.BatchSize
 	return nil
 }
