@@ -52,11 +52,11 @@ Exit status: 0 when everything was imported, 3 when records or files were refuse
 
 func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.Logger) importer.Options {
 	return importer.Options{
-		Warehouse:  opened,
-		BatchSize:      cfg.Import.Batch,
-		MaxLineBytes:    int(cfg.Import.MaxLine),
-		RejectsDir: filepath.Join(cfg.Warehouse.Data, "rejects"),
-		Logger:     logger,
+		Warehouse:    opened,
+		BatchSize:    cfg.Import.Batch,
+		MaxLineBytes: int(cfg.Import.MaxLine),
+		RejectsDir:   filepath.Join(cfg.Warehouse.Data, "rejects"),
+		Logger:       logger,
 	}
 }
 
