@@ -72,7 +72,7 @@ func (t *node) publishEverything(revision uint64) {
 			Filter: cache.Filter{Lifecycles: []string{"active", "closed"}},
 		}, listedRows()},
 		{cache.PageRequest{
-			Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: cache.Filter{Title: governance.FoldTitle("deploy v4")},
+			Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: cache.Filter{Title: governance.NormalizeTitle("deploy v4")},
 		}, []governance.ProposalCandidate{}},
 		{cache.PageRequest{Kind: cache.BallotPage, Subject: string(countedKey), Order: cache.ByPower, Limit: cache.ShortPage}, []governance.Ballot{}},
 		{cache.PageRequest{

@@ -136,7 +136,7 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 	v, err := p.await(ctx, r)
 	outcome := fillOutcome(err)
 	if outcome != outcomeMade {
-		span.Fail(string(outcome))
+		span.SetError(string(outcome))
 	}
 	p.metrics.waits[outcome].Observe(time.Since(began).Seconds())
 	return v, err
@@ -146,7 +146,7 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	done := p.register(r.Key())
 	defer p.unregister(r.Key())
-	wanted := cache.Fill{Page: r, Trace: p.tracer.Parcel(ctx)}
+	wanted := cache.Fill{Page: r, Trace: p.tracer.Inject(ctx)}
 	deadline, _ := ctx.Deadline()
 	wanted.Deadline = governance.TimestampOf(deadline)
 	if err := p.store.EnqueueFill(ctx, wanted); err != nil {

@@ -65,7 +65,7 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	if a.tracer == nil {
 		return telemetry.Span{}
 	}
-	ctx, span := a.tracer.Answer(c.UserContext(), headerCarrier{&c.Request().Header}, a.isTrusted(c))
+	ctx, span := a.tracer.StartServer(c.UserContext(), headerCarrier{&c.Request().Header}, a.isTrusted(c))
 	c.SetUserContext(ctx)
 	return span
 }
@@ -82,7 +82,7 @@ func (v *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
 		attribute.Int("http.response.status_code", v.status), attribute.Int("http.response.body.size", v.bytes),
 		attribute.String("pnyx.layer", string(v.layer())), attribute.String("pnyx.request_id", requestID(c)))
 	if v.failed() {
-		v.span.Fail(v.errorName())
+		v.span.SetError(v.errorName())
 	}
 }
 

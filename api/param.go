@@ -130,7 +130,7 @@ func (p Param) parse(text string) (any, error) {
 		}
 		return stamp, nil
 	case Month:
-		if parsed, err := time.Parse(monthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.LastYear {
+		if parsed, err := time.Parse(monthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.MaxYear {
 			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	case Text, Cursor, Voter:

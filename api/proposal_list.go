@@ -59,8 +59,8 @@ func (a *API) resolveProposal(ctx context.Context, values Values) (answer, error
 		Kind: cache.ResolvePage, Limit: cache.MaxCandidates,
 		Filter: cache.Filter{
 			DAOID: values.text("daoId"), Provider: values.text("provider"),
-			URL: governance.CanonicalURL(values.text("url")), Title: governance.FoldTitle(values.text("title")),
-			ExternalID: governance.FoldExternalID(values.text("externalId")),
+			URL: governance.CanonicalURL(values.text("url")), Title: governance.NormalizeTitle(values.text("title")),
+			ExternalID: governance.NormalizeExternalID(values.text("externalId")),
 		},
 	}, unavailable(errNothingListed))
 	if err != nil {

@@ -144,7 +144,7 @@ func (m *measure) note(op operation, began time.Time, span telemetry.Span, err e
 	// A server need not know all that the client introduces itself with.
 	if reason := troubleOf(err); reason != "" && (op != opConnect || reason != troubleServer) {
 		m.errors[op][reason].Inc()
-		span.Fail(string(reason))
+		span.SetError(string(reason))
 	}
 	span.End()
 }

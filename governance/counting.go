@@ -8,7 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// progressPlaces is where Progress is cut.
+// progressPlaces is where QuorumProgress is cut.
 const progressPlaces = 6
 
 // atomsPerUnit is 10^PowerScale: voting power as an integer of smallest parts.
@@ -16,9 +16,9 @@ const progressPlaces = 6
 //nolint:gochecknoglobals // a constant that Go cannot write as one
 var atomsPerUnit = new(big.Int).Exp(big.NewInt(10), big.NewInt(PowerScale), nil)
 
-// Progress returns counted ÷ needed, cut (not rounded) at six decimal places,
+// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places,
 // and whether counted reaches needed. A quorum of zero is always reached.
-func Progress(counted, needed decimal.Decimal) (Decimal, bool) {
+func QuorumProgress(counted, needed decimal.Decimal) (Decimal, bool) {
 	if needed.IsZero() {
 		return "1", true
 	}
@@ -38,14 +38,14 @@ func SplitByWeight(power decimal.Decimal, weights []decimal.Decimal) []decimal.D
 		parts[i], _ = power.Mul(weight).QuoRem(whole, PowerScale)
 		rest = rest.Sub(parts[i])
 	}
-	largest := Largest(weights)
+	largest := LargestIndex(weights)
 	parts[largest] = parts[largest].Add(rest)
 	return parts
 }
 
-// Largest returns the index of the largest number, the first of equals, and -1
+// LargestIndex returns the index of the largest number, the first of equals, and -1
 // for none.
-func Largest(numbers []decimal.Decimal) int {
+func LargestIndex(numbers []decimal.Decimal) int {
 	largest := -1
 	for i, number := range numbers {
 		if largest < 0 || number.GreaterThan(numbers[largest]) {
@@ -91,13 +91,13 @@ type Score struct {
 	Power decimal.Decimal
 }
 
-// RunOff counts ranked ballots by instant run-off as Snapshot does, and returns
+// InstantRunoff counts ranked ballots by instant run-off as Snapshot does, and returns
 // the scores of the last round by choice key. Round by round the choice with the
 // least power (of equals, the one that compare orders first) is struck out, until one
 // choice holds more than half of the power still counting, or only two choices
 // are left. A choice that some ballot still ranks stands in the round even with
 // no first preferences; ballots whose choices are all struck out stop counting.
-func RunOff(ballots []Ranking, compare func(a, b string) int) map[string]Score {
+func InstantRunoff(ballots []Ranking, compare func(a, b string) int) map[string]Score {
 	struck := map[string]bool{}
 	for {
 		round, total := countRound(ballots, struck)

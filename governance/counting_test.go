@@ -36,7 +36,7 @@ func TestProgressIsCutNotRounded(t *testing.T) {
 		{"5", "0.000", "1", true},
 		{"1234567890123456789012345678901234567890", "1", "1234567890123456789012345678901234567890", true},
 	} {
-		got, reached := governance.Progress(num(test.counted), num(test.needed))
+		got, reached := governance.QuorumProgress(num(test.counted), num(test.needed))
 		if got != test.want || reached != test.reached {
 			t.Errorf("%s of %s: got %s, reached %t, want %s, %t", test.counted, test.needed, got, reached, test.want, test.reached)
 		}
@@ -96,7 +96,7 @@ func checkShares(t *testing.T, power decimal.Decimal, weights, parts []decimal.D
 		exact := new(big.Rat).Mul(power.Rat(), new(big.Rat).Quo(weights[i].Rat(), whole.Rat()))
 		least := new(big.Rat).SetFrac64(-1, 1e18)
 		most := new(big.Rat).SetFrac64(0, 1)
-		if i == governance.Largest(weights) {
+		if i == governance.LargestIndex(weights) {
 			most.SetFrac64(int64(len(parts)), 1e18)
 		}
 		off := new(big.Rat).Sub(part.Rat(), exact)
@@ -124,7 +124,7 @@ func TestLargestIsTheFirstOfEquals(t *testing.T) {
 		{[]string{"1", "3.0", "3", "2"}, 1},
 		{[]string{"-2", "-1"}, 1},
 	} {
-		if got := governance.Largest(nums(test.numbers...)); got != test.want {
+		if got := governance.LargestIndex(nums(test.numbers...)); got != test.want {
 			t.Errorf("%v: got %d, want %d", test.numbers, got, test.want)
 		}
 	}

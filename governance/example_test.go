@@ -30,8 +30,8 @@ func ExampleSplitByWeight() {
 
 // Nobody has more than half of 9. Choice 3 is the weakest; its ballots go to
 // choice 2, which then beats choice 1.
-func ExampleRunOff() {
-	last := governance.RunOff([]governance.Ranking{
+func ExampleInstantRunoff() {
+	last := governance.InstantRunoff([]governance.Ranking{
 		{Choices: []string{"1", "2"}, Votes: 40, Power: num("4")},
 		{Choices: []string{"2", "1"}, Votes: 30, Power: num("3")},
 		{Choices: []string{"3", "2"}, Votes: 20, Power: num("2")},

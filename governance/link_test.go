@@ -20,7 +20,7 @@ func TestEveryFormOfATopicsAddressNamesIt(t *testing.T) {
 		"  https://gov.optimism.io/t/slug/1234\n", "https://gov.optimism.io:443/t/slug/1234", "https://gov.optimism.io/t/-/1234",
 		"https://gov.optimism.io/t/%E6%B0%91/1234.json", "https://gov.optimism.io/forum/t/2-of-3/1234",
 	} {
-		if got := governance.TopicLinked(address); got != want {
+		if got := governance.LinkedTopic(address); got != want {
 			t.Errorf("%q: got %q, want %q", address, got, want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestWhatIsNoTopicsAddressNamesNone(t *testing.T) {
 		"ftp://gov.optimism.io/t/slug/1234", "https:///t/slug/1234", "mailto:a@b.c/t/1",
 		"https://snapshot.org/#/space/proposal/0x12",
 	} {
-		if got := governance.TopicLinked(address); got != "" {
+		if got := governance.LinkedTopic(address); got != "" {
 			t.Errorf("%q: got %q, want none", address, got)
 		}
 	}
@@ -45,8 +45,8 @@ func TestWhatIsNoTopicsAddressNamesNone(t *testing.T) {
 
 func TestEveryFormOfAProposalsAddressNamesIt(t *testing.T) {
 	t.Parallel()
-	snapshot := governance.ProposalNames(governance.Snapshot, "opcollective.eth", "0xAB12", "")
-	tally := governance.ProposalNames(governance.Tally, "uniswap", "2207450143689540900", "https://www.tally.xyz/gov/uniswap/proposal/93")
+	snapshot := governance.Snapshot.LinkNames("opcollective.eth", "0xAB12", "")
+	tally := governance.Tally.LinkNames("uniswap", "2207450143689540900", "https://www.tally.xyz/gov/uniswap/proposal/93")
 	for address, names := range map[string][]string{
 		"https://snapshot.org/#/opcollective.eth/proposal/0xab12":               snapshot,
 		"https://snapshot.org/#/opcollective.eth/proposal/0xAB12/":              snapshot,
@@ -58,7 +58,7 @@ func TestEveryFormOfAProposalsAddressNamesIt(t *testing.T) {
 		"https://tally.xyz/gov/Uniswap/proposal/2207450143689540900":            tally,
 		"https://www.tally.xyz/gov/uniswap/proposal/93?govId=eip155:1:0x40#top": tally,
 	} {
-		if got := governance.ProposalLinked(address); !slices.Contains(names, got) {
+		if got := governance.LinkedProposal(address); !slices.Contains(names, got) {
 			t.Errorf("%q: got %q, want one of %q", address, got, names)
 		}
 	}
@@ -71,7 +71,7 @@ func TestWhatIsNoProposalsAddressNamesNone(t *testing.T) {
 		"https://snapshot.org.example/#/a/proposal/b", "https://mysnapshot.org/#/a/proposal/b", "https://tally.xyz/gov/uniswap",
 		"https://tally.xyz/gov/uniswap/delegates/1", "https://gov.optimism.io/t/slug/1", "#/a/proposal/b", "/gov/uniswap/proposal/1",
 	} {
-		if got := governance.ProposalLinked(address); got != "" {
+		if got := governance.LinkedProposal(address); got != "" {
 			t.Errorf("%q: got %q, want none", address, got)
 		}
 	}
@@ -80,10 +80,10 @@ func TestWhatIsNoProposalsAddressNamesNone(t *testing.T) {
 func TestAProposalIsNamedBySystemAndID(t *testing.T) {
 	t.Parallel()
 	names := [][]string{
-		governance.ProposalNames(governance.Snapshot, "a.eth", "QmX", ""),
-		governance.ProposalNames(governance.Snapshot, "b.eth", "Qmx", "https://tally.xyz/gov/a/proposal/1"),
-		governance.ProposalNames(governance.Tally, "a", "1", ""),
-		governance.ProposalNames(governance.Tally, "b", "1", "https://www.tally.xyz/gov/b/proposal/1"),
+		governance.Snapshot.LinkNames("a.eth", "QmX", ""),
+		governance.Snapshot.LinkNames("b.eth", "Qmx", "https://tally.xyz/gov/a/proposal/1"),
+		governance.Tally.LinkNames("a", "1", ""),
+		governance.Tally.LinkNames("b", "1", "https://www.tally.xyz/gov/b/proposal/1"),
 	}
 	want := [][]string{{"snapshot:QmX"}, {"snapshot:Qmx"}, {"tally:a:1"}, {"tally:b:1"}}
 	if diff := cmp.Diff(want, names); diff != "" {

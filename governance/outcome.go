@@ -32,11 +32,11 @@ const (
 func VerdictOf(label string) Verdict {
 	words := strings.Join(strings.Fields(strings.ToLower(strings.TrimFunc(label, isOrnament))), " ")
 	switch {
-	case beginsWith(words, approvingLabels):
+	case hasLabelPrefix(words, approvingLabels):
 		return Approves
-	case beginsWith(words, rejectingLabels):
+	case hasLabelPrefix(words, rejectingLabels):
 		return Rejects
-	case beginsWith(words, abstainingLabels):
+	case hasLabelPrefix(words, abstainingLabels):
 		return Abstains
 	}
 	return NoVerdict
@@ -46,7 +46,7 @@ func isOrnament(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-func beginsWith(text, labels string) bool {
+func hasLabelPrefix(text, labels string) bool {
 	return slices.ContainsFunc(strings.Split(labels, "|"), func(label string) bool {
 		rest, found := strings.CutPrefix(text, label)
 		rest = strings.TrimLeft(rest, " ")

@@ -11,12 +11,12 @@ import (
 const (
 	// maxPostBytes bounds the text of a post, several times what forums allow.
 	maxPostBytes = 1 << 20
-	// summaryRunes is the length of a summary at the most, and leastSummary what
+	// maxSummaryRunes is the length of a summary at the most, and minSummaryRunes what
 	// whole sentences have to fill of it to be preferred to a cut one.
-	summaryRunes = 280
-	leastSummary = 100
-	// deepest is the depth of lists and quotes beyond which text is not set in further.
-	deepest = 6
+	maxSummaryRunes = 280
+	minSummaryRunes = 100
+	// maxIndent is the depth of lists and quotes beyond which text is not set in further.
+	maxIndent = 6
 )
 
 // Post is the first post of a forum topic as plain text.
@@ -27,18 +27,18 @@ type Post struct {
 	// Summary is its first sentences, leaving out headings, code, pictures, tables
 	// and what others are quoted with.
 	Summary string
-	// Links names the proposals that it links, sorted; see ProposalLinked.
+	// Links names the proposals that it links, sorted; see LinkedProposal.
 	Links []string
 }
 
-// ReadPost turns a post from the HTML that a forum renders into plain text. It
+// ParsePost turns a post from the HTML that a forum renders into plain text. It
 // follows the tokens and keeps no tree, so that no nesting is too deep for it.
-func ReadPost(cooked string) Post {
+func ParsePost(cooked string) Post {
 	cooked = strings.ToValidUTF8(cooked, "\uFFFD")
 	whole := newPostReader(cooked, maxPostBytes)
 	whole.read()
 	// What is left out can be what a post is all about.
-	brief := newPostReader(cooked, 8*summaryRunes)
+	brief := newPostReader(cooked, 8*maxSummaryRunes)
 	brief.brief = true
 	brief.read()
 	summary := summarize(brief.String())

@@ -122,7 +122,7 @@ func (p *postReader) picture(tag html.Token) {
 }
 
 func (p *postReader) link(address string) {
-	if name := ProposalLinked(address); name != "" {
+	if name := LinkedProposal(address); name != "" {
 		p.links = append(p.links, name)
 	}
 }
@@ -132,7 +132,7 @@ func (p *postReader) item() {
 	if p.brief || len(p.lists) == 0 {
 		return
 	}
-	p.marker = strings.Repeat("  ", min(len(p.lists)-1, deepest))
+	p.marker = strings.Repeat("  ", min(len(p.lists)-1, maxIndent))
 	last := &p.lists[len(p.lists)-1]
 	if *last < 0 {
 		p.marker += "- "

@@ -63,7 +63,7 @@ const nastySummary = `First sentence here <3 . Second, with a < b and a vote! A 
 
 func TestAPostBecomesReadableText(t *testing.T) {
 	t.Parallel()
-	got := governance.ReadPost(nasty)
+	got := governance.ParsePost(nasty)
 	want := governance.Post{Text: nastyText, Summary: nastySummary, Links: []string{"snapshot:0xab", "tally:dao:9"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -85,7 +85,7 @@ func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
 		"nothing but a heading":      {"<h1>Title</h1>", "Title"},
 		"nothing but a quotation":    {`<aside class="quote"><blockquote>Theirs.</blockquote></aside>`, "> Theirs."},
 	} {
-		got := governance.ReadPost(c.post).Summary
+		got := governance.ParsePost(c.post).Summary
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -97,11 +97,11 @@ func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
 
 func TestAPostIsBoundedInSizeAndDepth(t *testing.T) {
 	t.Parallel()
-	deep := governance.ReadPost(strings.Repeat("<blockquote><ul><li>", 100_000) + "x" + strings.Repeat("</li></ul></blockquote>", 100_000) + "<p>y")
+	deep := governance.ParsePost(strings.Repeat("<blockquote><ul><li>", 100_000) + "x" + strings.Repeat("</li></ul></blockquote>", 100_000) + "<p>y")
 	if want := strings.Repeat("> ", 6) + strings.Repeat("  ", 6) + "- x\n\ny"; deep.Text != want {
 		t.Errorf("got %q, want %q", deep.Text, want)
 	}
-	long := governance.ReadPost("<p>" + strings.Repeat("民", 1<<20))
+	long := governance.ParsePost("<p>" + strings.Repeat("民", 1<<20))
 	if n := len(long.Text); n > 1<<20 || n < 1<<20-3 || !utf8.ValidString(long.Text) {
 		t.Errorf("got %d bytes of text, want 1 MiB of whole characters", n)
 	}
@@ -117,7 +117,7 @@ func FuzzReadPost(f *testing.F) {
 		f.Add(post)
 	}
 	f.Fuzz(func(t *testing.T, cooked string) {
-		post := governance.ReadPost(cooked)
+		post := governance.ParsePost(cooked)
 		for _, text := range []string{post.Text, post.Summary} {
 			if !utf8.ValidString(text) || strings.TrimSpace(text) != text || strings.ContainsAny(text, "\x00\r\u202e") {
 				t.Errorf("got %q, want clean text", text)
@@ -130,7 +130,7 @@ func FuzzReadPost(f *testing.F) {
 		if (post.Text == "") != (post.Summary == "") {
 			t.Errorf("got summary %q of text %q, want both or none", post.Summary, post.Text)
 		}
-		if again := governance.ReadPost(cooked); !cmp.Equal(post, again) {
+		if again := governance.ParsePost(cooked); !cmp.Equal(post, again) {
 			t.Error("two readings differ")
 		}
 	})

@@ -35,7 +35,7 @@ func (p *postReader) begin() {
 		if !first {
 			p.text.WriteString("\n\n"[:p.gap])
 		}
-		p.text.WriteString(strings.Repeat("> ", min(p.quoted, deepest)))
+		p.text.WriteString(strings.Repeat("> ", min(p.quoted, maxIndent)))
 	case p.space:
 		p.text.WriteByte(' ')
 	}
@@ -59,14 +59,14 @@ func isInvisible(r rune) bool {
 // are next to nothing, as many words.
 func summarize(text string) string {
 	joined := []rune(strings.Join(strings.Fields(text), " "))
-	if len(joined) <= summaryRunes {
+	if len(joined) <= maxSummaryRunes {
 		return string(joined)
 	}
 	// Where the last sentence, or line, ends that fits as a whole.
 	whole, at := 0, -1
 	for line := range strings.Lines(text) {
 		for word := range strings.FieldsSeq(line) {
-			if at += 1 + utf8.RuneCountInString(word); at > summaryRunes {
+			if at += 1 + utf8.RuneCountInString(word); at > maxSummaryRunes {
 				return cutSummary(joined, whole)
 			}
 			if endsSentence(word) {
@@ -87,11 +87,11 @@ func endsSentence(word string) bool {
 // cutSummary cuts a text that is too long: behind its whole sentences, or else
 // between two words, if there are two.
 func cutSummary(text []rune, whole int) string {
-	if whole >= leastSummary {
+	if whole >= minSummaryRunes {
 		return string(text[:whole])
 	}
-	cut := string(text[:summaryRunes-1])
-	if at := strings.LastIndexByte(cut, ' '); at > 0 && text[summaryRunes-1] != ' ' {
+	cut := string(text[:maxSummaryRunes-1])
+	if at := strings.LastIndexByte(cut, ' '); at > 0 && text[maxSummaryRunes-1] != ' ' {
 		cut = cut[:at]
 	}
 	return strings.TrimRight(cut, " ,;:-") + "…"

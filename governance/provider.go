@@ -1,10 +1,30 @@
 package governance
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/shopspring/decimal"
 )
+
+// Provider is an upstream system. Its methods, and the links of provider_link.go, are
+// the only places that know what providers differ in.
+type Provider string
+
+// The upstream systems that Pnyx reads.
+const (
+	// Snapshot publishes off-chain votes of spaces.
+	Snapshot Provider = "snapshot"
+	// Tally publishes the on-chain votes of Governor contracts.
+	Tally Provider = "tally"
+	// Discourse publishes forum topics, and no proposals.
+	Discourse Provider = "discourse"
+)
+
+// ProposalProviders lists the providers that publish proposals.
+func ProposalProviders() []Provider {
+	return []Provider{Snapshot, Tally}
+}
 
 // Choice keys of a Governor.
 const (
@@ -13,32 +33,114 @@ const (
 	GovernorAbstain = "abstain"
 )
 
+// GovernorChoices returns the three choices of every Governor, in the order in which
+// upstream lists their scores.
+func GovernorChoices() []Choice {
+	return []Choice{
+		{Key: GovernorFor, Label: "For"}, {Key: GovernorAgainst, Label: "Against"}, {Key: GovernorAbstain, Label: "Abstain"},
+	}
+}
+
 // Upstream states of a proposal that can still be voted on.
 const (
 	UpstreamPending = "pending"
 	UpstreamActive  = "active"
 )
 
+// Fields of upstream proposals that evidence cites.
+const (
+	fieldState     = "state"
+	fieldStatus    = "status"
+	fieldDAOStatus = "source_status"
+)
+
+// IsForum reports whether the provider publishes topics instead of proposals.
+func (p Provider) IsForum() bool {
+	return p == Discourse
+}
+
+// IsOnchain reports whether a proposal that passes is executed by a transaction.
+func (p Provider) IsOnchain() bool {
+	return p == Tally
+}
+
+// AlwaysHasQuorum reports whether every proposal has a quorum, so that one that is not
+// published is unknown rather than absent.
+func (p Provider) AlwaysHasQuorum() bool {
+	return p == Tally
+}
+
+// StatedScoresDecide reports whether the scores that upstream publishes decide the
+// outcome, in preference to those counted from ballots.
+func (p Provider) StatedScoresDecide() bool {
+	return p == Snapshot
+}
+
 // ChoiceKey returns the key of the choice at a position, counted from 0. Governors name
-// their three choices, all others number them from 1.
-func ChoiceKey(provider Provider, position int) string {
-	governor := []string{GovernorFor, GovernorAgainst, GovernorAbstain}
-	if provider == Tally && position < len(governor) {
-		return governor[position]
+// their three choices; all other choices are numbered from 1.
+func (p Provider) ChoiceKey(position int) string {
+	if choices := GovernorChoices(); p == Tally && position < len(choices) {
+		return choices[position].Key
 	}
 	return strconv.Itoa(position + 1)
 }
 
-// QuorumPower returns the voting power that counts towards a proposal's quorum: all of
-// it on Snapshot, that of for and abstain in a Governor. powerOf returns the power that
-// supports a choice.
-func QuorumPower(
-	provider Provider, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal,
+// QuorumChoices returns the keys of the choices whose power counts towards the quorum,
+// or nil where all power does.
+func (p Provider) QuorumChoices() []string {
+	if p == Tally {
+		return []string{GovernorFor, GovernorAbstain}
+	}
+	return nil
+}
+
+// QuorumPower returns the voting power that counts towards a proposal's quorum; see
+// QuorumChoices. powerOf returns the power that supports a choice.
+func (p Provider) QuorumPower(
+	total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal,
 ) decimal.Decimal {
-	if provider != Tally {
+	choices := p.QuorumChoices()
+	if choices == nil {
 		return total
 	}
-	return powerOf(GovernorFor).Add(powerOf(GovernorAbstain))
+	var counted decimal.Decimal
+	for _, key := range choices {
+		counted = counted.Add(powerOf(key))
+	}
+	return counted
+}
+
+// StateField names the field of an upstream proposal that holds its state.
+func (p Provider) StateField() string {
+	if p == Tally {
+		return fieldStatus
+	}
+	return fieldState
+}
+
+// EndField names the field of an upstream proposal by which IsVoteOver holds.
+func (p Provider) EndField(state string) string {
+	if p == Tally || isFinalState(state) {
+		return p.StateField()
+	}
+	return fieldDAOStatus
+}
+
+// OutcomeField names the field of an upstream proposal that StatedOutcome reads.
+func (p Provider) OutcomeField() string {
+	if p == Tally {
+		return fieldStatus
+	}
+	return fieldDAOStatus
+}
+
+// StatedOutcome returns the outcome that upstream states, if it states one. A Governor
+// states it by the proposal's state, Snapshot only by the DAO's own status.
+func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {
+	if p == Tally {
+		return governorOutcome(state)
+	}
+	return DAOStatusOutcome(daoStatus)
 }
 
 // IsVoteOver reports whether upstream states that a vote has ended: by the provider's
@@ -47,16 +149,13 @@ func IsVoteOver(state, daoStatus string) bool {
 	if outcome, known := DAOStatusOutcome(daoStatus); known && outcome != Unknown {
 		return true
 	}
-	return state != "" && state != UpstreamActive && state != UpstreamPending
+	return isFinalState(state)
 }
 
-// StatedOutcome returns the outcome that upstream states, if it states one. A Governor
-// states it by the proposal's state, Snapshot only by the DAO's own status.
-func StatedOutcome(provider Provider, state, daoStatus string) (outcome Outcome, known bool) {
-	if provider == Tally {
-		return governorOutcome(state)
-	}
-	return DAOStatusOutcome(daoStatus)
+// isFinalState reports whether a state is known and is not one of a vote to come or
+// under way.
+func isFinalState(state string) bool {
+	return !slices.Contains([]string{"", UpstreamActive, UpstreamPending}, state)
 }
 
 // governorOutcome translates the state of a Governor's proposal.

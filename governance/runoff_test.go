@@ -88,7 +88,7 @@ func TestRunOff(t *testing.T) {
 			for choice, power := range test.want {
 				want[choice] = governance.Score{Votes: uint64(power), Power: decimal.NewFromInt(power)}
 			}
-			got := governance.RunOff(test.ballots, governance.CompareChoiceKeys)
+			got := governance.InstantRunoff(test.ballots, governance.CompareChoiceKeys)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("last round (-want +got):\n%s", diff)
 			}
@@ -98,7 +98,7 @@ func TestRunOff(t *testing.T) {
 
 func TestRunOffCountsVotesApartFromPower(t *testing.T) {
 	t.Parallel()
-	got := governance.RunOff([]governance.Ranking{
+	got := governance.InstantRunoff([]governance.Ranking{
 		{Choices: []string{"1"}, Votes: 1, Power: num("10")},
 		{Choices: []string{"2"}, Votes: 900, Power: num("9.9")},
 		{Choices: []string{"3", "2"}, Votes: 40, Power: num("0.25")},
@@ -122,7 +122,7 @@ func TestRunOffAgreesWithSnapshotsProcedure(t *testing.T) {
 		}
 		want := snapshotRunOff(ballots)
 		for range 3 {
-			got := governance.RunOff(ballots, governance.CompareChoiceKeys)
+			got := governance.InstantRunoff(ballots, governance.CompareChoiceKeys)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("last round of %v (-want +got):\n%s", ballots, diff)
 			}

@@ -1,15 +1,5 @@
 package governance
 
-// Provider is an upstream system.
-type Provider string
-
-// The upstream systems that Pnyx reads.
-const (
-	Snapshot  Provider = "snapshot"
-	Tally     Provider = "tally"
-	Discourse Provider = "discourse"
-)
-
 // Lifecycle is where a proposal stands: pending, then active, then closed.
 type Lifecycle string
 

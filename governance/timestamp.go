@@ -9,10 +9,10 @@ import (
 // timestampLayout is ISO 8601 in UTC with millisecond precision.
 const timestampLayout = "2006-01-02T15:04:05.000Z"
 
-// LastYear is the last year of which times are known.
-const LastYear = 2261
+// MaxYear is the last year of which times are known.
+const MaxYear = 2261
 
-// maxTimestamp is the last millisecond of LastYear, the last that fits the
+// maxTimestamp is the last millisecond of MaxYear, the last that fits the
 // nanoseconds in which the warehouse's driver counts.
 const maxTimestamp Timestamp = 9214646399999
 
@@ -27,10 +27,10 @@ func TimestampOf(t time.Time) Timestamp {
 }
 
 // TimestampOfUnix returns the moment some whole seconds after 1970 UTC, which
-// must lie between 1970 and LastYear.
+// must lie between 1970 and MaxYear.
 func TimestampOfUnix(seconds int64) (Timestamp, error) {
 	if seconds < 0 || seconds > int64(maxTimestamp)/1000 {
-		return 0, fmt.Errorf("%d seconds is not a time between 1970 and %d", seconds, LastYear)
+		return 0, fmt.Errorf("%d seconds is not a time between 1970 and %d", seconds, MaxYear)
 	}
 	return Timestamp(seconds * 1000), nil
 }
@@ -47,7 +47,7 @@ func ParseTimestamp(text string) (Timestamp, error) {
 	}
 	stamp := TimestampOf(moment)
 	if stamp < 0 || stamp > maxTimestamp {
-		return 0, fmt.Errorf("%q is not between 1970 and %d", clip(text), LastYear)
+		return 0, fmt.Errorf("%q is not between 1970 and %d", clip(text), MaxYear)
 	}
 	return stamp, nil
 }

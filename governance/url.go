@@ -2,7 +2,6 @@ package governance
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,23 +17,6 @@ var trackingParameters = map[string]bool{
 	"fbclid": true, "msclkid": true, "yclid": true, "twclid": true, "igshid": true, "mc_cid": true, "mc_eid": true,
 }
 
-// snapshotHosts show the proposals of Snapshot's spaces, under any of these names.
-//
-//nolint:gochecknoglobals // a table
-var snapshotHosts = map[string]bool{
-	"snapshot.org": true, "snapshot.page": true, "snapshot.box": true, "v1.snapshot.box": true,
-}
-
-// tallyHost shows the proposals of Governors.
-const tallyHost = "tally.xyz"
-
-// snapshotID matches the id of a Snapshot proposal: a hash, in hexadecimal or as a
-// content id of IPFS.
-var snapshotID = regexp.MustCompile(`^(?i:0x[0-9a-f]{64})$|^Qm[1-9A-HJ-NP-Za-km-z]{44}$|^baf[a-z2-7]{56}$`)
-
-// allDigits matches a number.
-var allDigits = regexp.MustCompile(`^[0-9]+$`)
-
 // CanonicalURL returns one spelling for all addresses of the same page: without
 // scheme, "www.", trailing slashes, tracking parameters, and fragment (unless it is
 // a route), with the host in lower case, with one way to escape, and with one form
@@ -45,19 +27,6 @@ func CanonicalURL(text string) string {
 	if known := a.knownPage(); known != "" {
 		return known
 	}
-	return a.String()
-}
-
-// SnapshotURL returns the canonical address of a Snapshot proposal.
-func SnapshotURL(space, id string) string {
-	a := address{host: "snapshot.org", hash: &route{path: []string{strings.ToLower(space), "proposal", FoldExternalID(id)}}}
-	return a.String()
-}
-
-// TallyURL returns the canonical address of a Governor's proposal; id may be Tally's
-// own or the one on the chain.
-func TallyURL(organization, id string) string {
-	a := address{host: tallyHost, route: route{path: []string{"gov", strings.ToLower(organization), "proposal", FoldExternalID(id)}}}
 	return a.String()
 }
 
@@ -155,53 +124,6 @@ func unescaped(text string, unescape func(string) (string, error)) string {
 		return text
 	}
 	return plain
-}
-
-// knownPage returns the canonical address of a page that is known under several, ""
-// for any other.
-func (a address) knownPage() string {
-	if a.scheme != "" {
-		return ""
-	}
-	path := a.path
-	switch {
-	case snapshotHosts[a.host]:
-		if a.hash != nil {
-			path = a.hash.path
-		}
-		return snapshotPage(path)
-	case a.host == tallyHost && len(path) >= 4 && path[0] == "gov" && path[2] == "proposal":
-		return TallyURL(path[1], path[3])
-	case a.hash == nil && len(path) >= 2 && path[0] == "t":
-		return a.topicPage()
-	}
-	return ""
-}
-
-// snapshotPage knows <space>/proposal/<id>, with "s:" before the space in the newer
-// form, and <space>/<id> in the older one.
-func snapshotPage(path []string) string {
-	switch {
-	case len(path) >= 3 && path[1] == "proposal":
-		return SnapshotURL(strings.TrimPrefix(path[0], "s:"), path[2])
-	case len(path) == 2 && snapshotID.MatchString(path[1]):
-		return SnapshotURL(strings.TrimPrefix(path[0], "s:"), path[1])
-	}
-	return ""
-}
-
-// topicPage knows the forms that Discourse has for a topic, with and without slug
-// and number of the post, t/<slug>/<id>/<post>: only the topic's id counts.
-func (a address) topicPage() string {
-	id := a.path[1]
-	if !allDigits.MatchString(id) {
-		if len(a.path) < 3 || !allDigits.MatchString(a.path[2]) {
-			return ""
-		}
-		id = a.path[2]
-	}
-	topic := address{host: a.host, route: route{path: []string{"t", id}}}
-	return topic.String()
 }
 
 // String returns the address in its one spelling.

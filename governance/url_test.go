@@ -116,7 +116,7 @@ func TestTitlesAreFoldedAsReadersCompareThem(t *testing.T) {
 		"民主 №1":                    "民主 no1",
 		"100% _under\\":            "100% _under\\",
 	} {
-		if got := governance.FoldTitle(title); got != want {
+		if got := governance.NormalizeTitle(title); got != want {
 			t.Errorf("%q: got %q, want %q", title, got, want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestTitlesAreFoldedAsReadersCompareThem(t *testing.T) {
 func TestOnlyHexadecimalIDsAreFolded(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"0xAB": "0xab", " 0Xab ": "0xab", cidID: cidID, "uniswap-0.1": "uniswap-0.1"} {
-		if got := governance.FoldExternalID(id); got != want {
+		if got := governance.NormalizeExternalID(id); got != want {
 			t.Errorf("%q: got %q, want %q", id, got, want)
 		}
 	}

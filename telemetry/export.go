@@ -19,10 +19,10 @@ import (
 // Bounds of the export. What does not fit the queue is dropped: no request waits for
 // a collector.
 const (
-	maxQueuedSpans = 4096
-	spansAtOnce    = 512
-	exportEvery    = 2 * time.Second
-	exportTimeout  = 10 * time.Second
+	maxQueuedSpans  = 4096
+	exportBatchSize = 512
+	exportInterval  = 2 * time.Second
+	exportTimeout   = 10 * time.Second
 )
 
 // ExportOptions says where spans go.
@@ -60,8 +60,8 @@ func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
 			semconv.ServiceName(o.Service), semconv.ServiceInstanceID(rand.Text()), attribute.String("pnyx.role", o.Role),
 		)),
 		sdktrace.WithBatcher(exporter,
-			sdktrace.WithMaxQueueSize(maxQueuedSpans), sdktrace.WithMaxExportBatchSize(spansAtOnce),
-			sdktrace.WithBatchTimeout(exportEvery), sdktrace.WithExportTimeout(exportTimeout)),
+			sdktrace.WithMaxQueueSize(maxQueuedSpans), sdktrace.WithMaxExportBatchSize(exportBatchSize),
+			sdktrace.WithBatchTimeout(exportInterval), sdktrace.WithExportTimeout(exportTimeout)),
 	)
 	return &Tracer{tracer: provider.Tracer("pnyx"), shutdown: provider.Shutdown}, nil
 }

@@ -22,11 +22,11 @@ func (t *Tracer) Start(ctx context.Context, name string, kind trace.SpanKind, ab
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, Span{}
 	}
-	return t.Begin(ctx, name, kind, about...)
+	return t.StartRoot(ctx, name, kind, about...)
 }
 
 // Begin begins a span, and a trace where ctx is in none.
-func (t *Tracer) Begin(ctx context.Context, name string, kind trace.SpanKind, about ...attribute.KeyValue) (context.Context, Span) {
+func (t *Tracer) StartRoot(ctx context.Context, name string, kind trace.SpanKind, about ...attribute.KeyValue) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
@@ -37,7 +37,7 @@ func (t *Tracer) Begin(ctx context.Context, name string, kind trace.SpanKind, ab
 // Answer begins the span of a request from outside, which says in traceparent and
 // tracestate (of carrier) which trace it belongs to. A caller who is trusted decides
 // whether it is traced; the trace of any other is only linked to.
-func (t *Tracer) Answer(ctx context.Context, carrier propagation.TextMapCarrier, trusted bool) (context.Context, Span) {
+func (t *Tracer) StartServer(ctx context.Context, carrier propagation.TextMapCarrier, trusted bool) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
@@ -54,7 +54,7 @@ func (t *Tracer) Answer(ctx context.Context, carrier propagation.TextMapCarrier,
 
 // Parcel is where a trace stands, as a text that may be kept in a queue; empty
 // outside a trace that is recorded.
-func (t *Tracer) Parcel(ctx context.Context) string {
+func (t *Tracer) Inject(ctx context.Context) string {
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
 	}
@@ -64,7 +64,7 @@ func (t *Tracer) Parcel(ctx context.Context) string {
 }
 
 // Unpack continues in ctx the trace of a Parcel.
-func (t *Tracer) Unpack(ctx context.Context, parcel string) context.Context {
+func (t *Tracer) Extract(ctx context.Context, parcel string) context.Context {
 	if t == nil || parcel == "" {
 		return ctx
 	}
@@ -106,7 +106,7 @@ func (s Span) Count(what string, n int) {
 
 // Fail marks the step as one that went wrong; reason is from a closed set, and holds
 // nothing that a caller has sent.
-func (s Span) Fail(reason string) {
+func (s Span) SetError(reason string) {
 	if s.Recorded() {
 		s.span.SetStatus(codes.Error, reason)
 	}

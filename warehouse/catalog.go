@@ -67,7 +67,7 @@ func (c Catalog) Forum(host string) Forum {
 		if of == source {
 			return f
 		}
-		if of.Provider == governance.Discourse {
+		if of.Provider.IsForum() {
 			f.IDPrefix = host + "/"
 		}
 	}

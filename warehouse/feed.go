@@ -134,6 +134,8 @@ type Vote struct {
 	EndAt governance.Timestamp
 	// Quorum is zero where there is none.
 	Quorum decimal.Decimal
+	// QuorumChoices are the choices that count towards it; none stands for all.
+	QuorumChoices []string
 }
 
 // InterimTally is what the ballots for one choice come to.
@@ -210,12 +212,12 @@ func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.R
 // queryVotes runs a query over the external table "wanted_votes".
 func (w *Warehouse) queryVotes(ctx context.Context, sql string, votes []Vote, args ...any) (driver.Rows, error) {
 	wanted, err := ext.NewTable("wanted_votes", ext.Column("proposal_ref", "FixedString(16)"),
-		ext.Column("end_ms", "Int64"), ext.Column("quorum", "String"))
+		ext.Column("end_ms", "Int64"), ext.Column("quorum", "String"), ext.Column("quorum_choices", "Array(String)"))
 	if err != nil {
 		return nil, err
 	}
 	for _, vote := range votes {
-		if err := wanted.Append(string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String()); err != nil {
+		if err := wanted.Append(string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), vote.QuorumChoices); err != nil {
 			return nil, err
 		}
 	}

@@ -11,12 +11,12 @@ FROM
         ballot.voted_at AS voted_at,
         ballot.voted_day_only AS voted_day_only,
         ballot.discovered_at AS discovered_at,
-        sum(ballot.counted) OVER (
+        if(empty(wanted.quorum_choices) OR has(wanted.quorum_choices, ballot.choice_key), ballot.power, toDecimal256(0, 18)) AS counted,
+        sum(counted) OVER (
             PARTITION BY ballot.proposal_ref
             ORDER BY ballot.voted_at, ballot.voter
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS running,
-        ballot.counted AS counted,
         toDecimal256(wanted.quorum, 18) AS quorum
     FROM
     (
@@ -26,8 +26,8 @@ FROM
             voted_at,
             voted_day_only,
             discovered_at,
-            -- A Governor counts what is for and what abstains.
-            if(provider = 'tally' AND choice_key NOT IN ('for', 'abstain'), toDecimal256(0, 18), power) AS counted
+            choice_key,
+            power
         FROM latest_ballots
         WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_votes)
             AND voted_at IS NOT NULL

@@ -133,7 +133,7 @@ func (s runningStatement) end(err error) {
 	s.measure.duration[s.operation].Observe(time.Since(s.began).Seconds())
 	if reason := errorClassOf(err); reason != "" {
 		s.measure.errors[s.operation][reason].Inc()
-		s.span.Fail(string(reason))
+		s.span.SetError(string(reason))
 	}
 	s.span.End()
 }

@@ -191,7 +191,7 @@ func addNames(batch driver.Batch, p ListedProposal) error {
 }
 
 func addTitle(batch driver.Batch, p ListedProposal) error {
-	title := governance.FoldTitle(p.Title)
+	title := governance.NormalizeTitle(p.Title)
 	if title == "" {
 		return nil
 	}

@@ -33,20 +33,14 @@ func (n ProposalName) hash() uint64 {
 // Names returns everything that the proposal is found by exactly, each once.
 func (p ListedProposal) Names() []ProposalName {
 	names := []ProposalName{
-		{governance.MatchedExternalID, governance.FoldExternalID(p.Identity.ExternalID)},
+		{governance.MatchedExternalID, governance.NormalizeExternalID(p.Identity.ExternalID)},
 		{governance.MatchedSourceURL, governance.CanonicalURL(p.SourceURL)},
 		{governance.MatchedDiscussionURL, governance.CanonicalURL(p.DiscussionURL)},
-		{governance.MatchedTitle, governance.FoldTitle(p.Title)},
+		{governance.MatchedTitle, governance.NormalizeTitle(p.Title)},
 	}
 	// The address that follows from the ids is one of the proposal's, whatever other
 	// upstream states.
-	switch p.Identity.Provider {
-	case governance.Snapshot:
-		names = append(names, ProposalName{governance.MatchedSourceURL, governance.SnapshotURL(p.SourceID, p.Identity.ExternalID)})
-	case governance.Tally:
-		names = append(names, ProposalName{governance.MatchedSourceURL, governance.TallyURL(p.SourceID, p.Identity.ExternalID)})
-	case governance.Discourse:
-	}
+	names = append(names, ProposalName{governance.MatchedSourceURL, p.Identity.Provider.ProposalURL(p.SourceID, p.Identity.ExternalID)})
 	slices.SortFunc(names, func(a, b ProposalName) int { return strings.Compare(a.Field+a.Text, b.Field+b.Text) })
 	names = slices.DeleteFunc(names, func(n ProposalName) bool { return n.Text == "" })
 	return slices.Compact(names)
@@ -84,7 +78,7 @@ func (w *Warehouse) ProposalsTitled(
 			clickhouse.Named("text", text), clickhouse.Named("longer", runeCount(text)))
 	}
 	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {
-		title := governance.FoldTitle(p.Title)
+		title := governance.NormalizeTitle(p.Title)
 		return e.isCurrent(p) && scope.holds(p) && runeCount(title) == e.length && strings.Contains(title, text)
 	})
 }

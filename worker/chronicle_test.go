@@ -326,7 +326,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 	h.hasEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	// Events show before the chronicle has noted which rules they are of.
 	env.Until(h.t, func() error {
-		behind, err := h.warehouse.PendingFeedProposals(t.Context(), rules.ChronicleEdition())
+		behind, err := h.warehouse.PendingFeedProposals(t.Context(), rules.FeedRulesVersion())
 		if err == nil && len(behind) > 0 {
 			err = errors.New("the chronicle is still at work")
 		}
@@ -346,7 +346,7 @@ func TestWhatOtherRulesWorkedOutIsWorkedOutAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	noted := []warehouse.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
-	if err := h.warehouse.WriteFeedProgress(t.Context(), rules.ChronicleEdition()+1, noted); err != nil {
+	if err := h.warehouse.WriteFeedProgress(t.Context(), rules.FeedRulesVersion()+1, noted); err != nil {
 		t.Fatal(err)
 	}
 	// Whatever is published next has the chronicle look.

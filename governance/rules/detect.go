@@ -21,24 +21,24 @@ func tenths(n int64) decimal.Decimal {
 	return decimal.New(n, -1)
 }
 
-func findDeadline(f VoteFacts) (Finding, bool) {
+func detectDeadline(f VoteFacts) (RuleHit, bool) {
 	if f.EndAt == nil || f.Outcome == governance.Canceled {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
-	at, under := f.spanBefore(ReminderSpan)
+	at, under := f.windowStart(ReminderWindow)
 	if !under && (f.StartAt == nil || *f.StartAt >= *f.EndAt) {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	if !under {
 		at = *f.StartAt
 	}
-	found := Finding{
+	found := RuleHit{
 		DetectedAt: at, DeadlineAt: f.EndAt, Score: 50, Severity: SeverityInfo,
 		Title:    "Last day to vote: " + titleText(f.Title),
 		Summary:  "Voting ends on " + hourText(*f.EndAt) + ".",
 		Evidence: map[string]string{"endAt": f.EndAt.String()},
 	}
-	standing, known := f.Before[ReminderSpan]
+	standing, known := f.Before[ReminderWindow]
 	if !known || !under {
 		return found, true
 	}
@@ -47,7 +47,7 @@ func findDeadline(f VoteFacts) (Finding, bool) {
 	if f.Quorum != nil && f.Quorum.IsPositive() {
 		progress := percentOf(standing.Counted, *f.Quorum)
 		found.Evidence["quorumProgressPercent"] = progress.String()
-		if f.quorumShort(standing) {
+		if f.missesQuorum(standing) {
 			found.Score, found.Severity = 65, SeverityWarning
 			found.Summary += fmt.Sprintf(" They make %s%% of the quorum.", progress)
 		}
@@ -65,14 +65,14 @@ func ballotsSoFar(votes uint64) string {
 	return countText(votes) + " ballots have been cast so far."
 }
 
-func findQuorumAtRisk(f VoteFacts) (Finding, bool) {
-	at, under := f.spanBefore(QuorumSpan)
-	standing, known := f.Before[QuorumSpan]
-	if !under || !known || standing.Votes == 0 || !f.quorumShort(standing) {
-		return Finding{}, false
+func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
+	at, under := f.windowStart(QuorumWindow)
+	standing, known := f.Before[QuorumWindow]
+	if !under || !known || standing.Votes == 0 || !f.missesQuorum(standing) {
+		return RuleHit{}, false
 	}
 	progress := percentOf(standing.Counted, *f.Quorum)
-	return Finding{
+	return RuleHit{
 		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
 		Score: 55 + points(progress.Mul(decimal.New(35, -2))),
 		Title: "Quorum at risk: " + titleText(f.Title),
@@ -82,23 +82,23 @@ func findQuorumAtRisk(f VoteFacts) (Finding, bool) {
 	}, true
 }
 
-func quorumEvidence(s Standing, quorum, progress decimal.Decimal) map[string]string {
+func quorumEvidence(s Result, quorum, progress decimal.Decimal) map[string]string {
 	return map[string]string{
 		"counted": s.Counted.String(), "quorum": quorum.String(),
 		"quorumProgressPercent": progress.String(), "votes": strconv.FormatUint(s.Votes, 10),
 	}
 }
 
-func findCloseRace(f VoteFacts) (Finding, bool) {
-	at, under := f.spanBefore(RaceSpan)
-	standing, known := f.Before[RaceSpan]
+func detectCloseRace(f VoteFacts) (RuleHit, bool) {
+	at, under := f.windowStart(RaceWindow)
+	standing, known := f.Before[RaceWindow]
 	ahead, tight := closeRace(standing)
 	if !under || !known || !f.Single || !tight {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
-		Score: 60 + points(decimal.NewFromInt(closeMargin).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
+		Score: 60 + points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
 		Title: "Close race: " + titleText(f.Title),
 		Summary: fmt.Sprintf("6 hours before the end %s led %s by %s%% of all power.",
 			f.label(ahead.first), f.label(ahead.second), ahead.percent),
@@ -107,16 +107,16 @@ func findCloseRace(f VoteFacts) (Finding, bool) {
 }
 
 // closeRace says whether the two choices ahead are close, over enough ballots.
-func closeRace(s Standing) (race, bool) {
-	ahead, found := raceOf(s)
-	return ahead, found && s.Votes >= fewestBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMargin))
+func closeRace(s Result) (leadingChoices, bool) {
+	ahead, found := leadingPair(s)
+	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
 func (f VoteFacts) label(choice int) string {
-	return quoted(f.Choices[choice].Label, longestLabel)
+	return quoted(f.Choices[choice].Label, maxLabelRunes)
 }
 
-func (f VoteFacts) raceEvidence(s Standing, r race) map[string]string {
+func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {
 	return map[string]string{
 		"leading": f.Choices[r.first].Key, "leadingPower": s.Scores[r.first].String(),
 		"second": f.Choices[r.second].Key, "secondPower": s.Scores[r.second].String(),
@@ -124,10 +124,10 @@ func (f VoteFacts) raceEvidence(s Standing, r race) map[string]string {
 	}
 }
 
-func findContested(f VoteFacts) (Finding, bool) {
+func detectContested(f VoteFacts) (RuleHit, bool) {
 	ahead, tight := closeRace(f.Final)
 	if !f.ended() || !f.Single || !tight {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	summary := fmt.Sprintf("%s is ahead of %s by %s%% of all power: %s against %s.", f.label(ahead.first), f.label(ahead.second),
 		ahead.percent, amountText(f.Final.Scores[ahead.first]), amountText(f.Final.Scores[ahead.second]))
@@ -135,23 +135,23 @@ func findContested(f VoteFacts) (Finding, bool) {
 		summary = fmt.Sprintf("%s and %s are level, at %s each.", f.label(ahead.first), f.label(ahead.second),
 			amountText(f.Final.Scores[ahead.first]))
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score:   50 + points(decimal.NewFromInt(closeMargin).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
+		Score:   50 + points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
 		Title:   "Decided by a narrow margin: " + titleText(f.Title),
 		Summary: summary, Evidence: f.raceEvidence(f.Final, ahead),
 	}, true
 }
 
-func findDecisive(f VoteFacts) (Finding, bool) {
+func detectDecisive(f VoteFacts) (RuleHit, bool) {
 	ballot, ahead, found := f.decisive()
 	if !found {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	share := percentOf(ballot.Power, f.Final.Power)
 	evidence := f.ballotEvidence(ballot, share)
 	evidence["margin"] = ahead.margin.String()
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
 		Score: 50 + points(share.Mul(tenths(5))),
 		Title: "One ballot decided: " + titleText(f.Title),
@@ -168,18 +168,18 @@ func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[st
 	}
 }
 
-func findWhale(f VoteFacts) (Finding, bool) {
-	if _, _, decisive := f.decisive(); decisive || !f.ended() || !f.Single || f.Final.Votes < fewestBallots || len(f.Largest) == 0 {
-		return Finding{}, false
+func detectWhale(f VoteFacts) (RuleHit, bool) {
+	if _, _, decisive := f.decisive(); decisive || !f.ended() || !f.Single || f.Final.Votes < minBallots || len(f.LargestBallots) == 0 {
+		return RuleHit{}, false
 	}
-	largest := slices.MaxFunc(f.Largest, func(a, b LargestBallot) int {
+	largest := slices.MaxFunc(f.LargestBallots, func(a, b LargestBallot) int {
 		return cmp.Or(a.Power.Cmp(b.Power), cmp.Compare(b.Choice, a.Choice))
 	})
 	share := percentOf(largest.Power, f.Final.Power)
-	if share.LessThan(decimal.NewFromInt(whaleShare)) {
-		return Finding{}, false
+	if share.LessThan(decimal.NewFromInt(whalePercent)) {
+		return RuleHit{}, false
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
 		Score: 20 + points(share.Mul(tenths(5))),
 		Title: "One voter weighs heavily: " + titleText(f.Title),
@@ -189,20 +189,20 @@ func findWhale(f VoteFacts) (Finding, bool) {
 	}, true
 }
 
-func findSwing(f VoteFacts) (Finding, bool) {
-	_, under := f.spanBefore(ReminderSpan)
-	before, known := f.Before[ReminderSpan]
-	if !f.ended() || !f.Single || !under || !known || before.Votes < fewestBallots {
-		return Finding{}, false
+func detectSwing(f VoteFacts) (RuleHit, bool) {
+	_, under := f.windowStart(ReminderWindow)
+	before, known := f.Before[ReminderWindow]
+	if !f.ended() || !f.Single || !under || !known || before.Votes < minBallots {
+		return RuleHit{}, false
 	}
 	then, found := leader(before)
 	now, won := leader(f.Final)
 	if !found || !won || then == now {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
-	ahead, _ := raceOf(f.Final)
+	ahead, _ := leadingPair(f.Final)
 	late := percentOf(f.Final.Power.Sub(before.Power), f.Final.Power)
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
 		Score: 65 + points(late.Mul(tenths(3))),
 		Title: "Turned on the last day: " + titleText(f.Title),
@@ -216,8 +216,8 @@ func findSwing(f VoteFacts) (Finding, bool) {
 }
 
 // leader is the one choice with the most power; two that are level lead nobody.
-func leader(s Standing) (choice int, found bool) {
-	first := governance.Largest(s.Scores)
+func leader(s Result) (choice int, found bool) {
+	first := governance.LargestIndex(s.Scores)
 	if first < 0 || !s.Scores[first].IsPositive() {
 		return 0, false
 	}
@@ -229,15 +229,15 @@ func leader(s Standing) (choice int, found bool) {
 	return first, true
 }
 
-func findQuorumMissed(f VoteFacts) (Finding, bool) {
-	if !f.ended() || !f.quorumShort(f.Final) {
-		return Finding{}, false
+func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
+	if !f.ended() || !f.missesQuorum(f.Final) {
+		return RuleHit{}, false
 	}
 	progress := percentOf(f.Final.Counted, *f.Quorum)
-	if progress.LessThan(decimal.NewFromInt(leastQuorum)) {
-		return Finding{}, false
+	if progress.LessThan(decimal.NewFromInt(minQuorumPercent)) {
+		return RuleHit{}, false
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
 		Score: 25 + points(progress.Mul(tenths(5))),
 		Title: "Quorum missed: " + titleText(f.Title),
@@ -249,10 +249,10 @@ func findQuorumMissed(f VoteFacts) (Finding, bool) {
 
 // turnout holds the ballots against the median of the votes before.
 func (f VoteFacts) turnout() (median, percent decimal.Decimal, known bool) {
-	if !f.ended() || f.Final.Votes == 0 || len(f.Earlier) < fewestEarlier {
+	if !f.ended() || f.Final.Votes == 0 || len(f.EarlierVotes) < minEarlierVotes {
 		return decimal.Zero, decimal.Zero, false
 	}
-	earlier := slices.Sorted(slices.Values(f.Earlier))
+	earlier := slices.Sorted(slices.Values(f.EarlierVotes))
 	middle := len(earlier) / 2
 	median = decimal.NewFromUint64(earlier[middle])
 	if len(earlier)%2 == 0 {
@@ -264,17 +264,17 @@ func (f VoteFacts) turnout() (median, percent decimal.Decimal, known bool) {
 func (f VoteFacts) turnoutEvidence(median, percent decimal.Decimal) map[string]string {
 	return map[string]string{
 		"votes": strconv.FormatUint(f.Final.Votes, 10), "medianVotes": median.String(),
-		"percentOfMedian": percent.String(), "earlierVotes": strconv.Itoa(len(f.Earlier)),
+		"percentOfMedian": percent.String(), "earlierVotes": strconv.Itoa(len(f.EarlierVotes)),
 	}
 }
 
-func findDrop(f VoteFacts) (Finding, bool) {
+func detectDrop(f VoteFacts) (RuleHit, bool) {
 	median, percent, known := f.turnout()
 	half := decimal.NewFromInt(50)
 	if !known || median.LessThan(decimal.NewFromInt(10)) || percent.GreaterThanOrEqual(half) {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
 		Score: 30 + points(half.Sub(percent).Mul(tenths(4))),
 		Title: "Few voted: " + titleText(f.Title),
@@ -284,12 +284,12 @@ func findDrop(f VoteFacts) (Finding, bool) {
 	}, true
 }
 
-func findSurge(f VoteFacts) (Finding, bool) {
+func detectSurge(f VoteFacts) (RuleHit, bool) {
 	median, percent, known := f.turnout()
 	if !known || f.Final.Votes < 20 || percent.LessThan(decimal.NewFromInt(300)) {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
 		Score: min(80, 45+5*(points(percent)/100-3)),
 		Title: "Unusually many voted: " + titleText(f.Title),
@@ -299,16 +299,16 @@ func findSurge(f VoteFacts) (Finding, bool) {
 	}, true
 }
 
-func findOverdue(f VoteFacts) (Finding, bool) {
+func detectOverdue(f VoteFacts) (RuleHit, bool) {
 	if !f.ended() || !f.Onchain || f.Outcome != governance.Passed && f.Outcome != governance.Executed {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	at := *f.EndAt + governance.Timestamp((overdueDays * 24 * time.Hour).Milliseconds())
 	executed := f.Outcome == governance.Executed && (f.ExecutedAt == nil || *f.ExecutedAt <= at)
 	if executed {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
-	return Finding{
+	return RuleHit{
 		DetectedAt: at, Severity: SeverityWarning, Score: 70,
 		Title:    "Passed, but not executed: " + titleText(f.Title),
 		Summary:  fmt.Sprintf("The vote ended on %s, and %d days later nothing had been executed.", hourText(*f.EndAt), overdueDays),
@@ -316,16 +316,16 @@ func findOverdue(f VoteFacts) (Finding, bool) {
 	}, true
 }
 
-func findBurst(f ThreadFacts) (Finding, bool) {
+func detectBurst(f TopicActivity) (RuleHit, bool) {
 	if f.CreatedAt == nil || f.LastPostAt == nil || f.Posts < burstPosts || *f.LastPostAt < *f.CreatedAt {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	lasted := f.LastPostAt.Time().Sub(f.CreatedAt.Time())
 	if lasted > burstDays*24*time.Hour {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	hours := uint64(*f.LastPostAt-*f.CreatedAt) / uint64(time.Hour.Milliseconds()) //nolint:gosec // not negative, see above
-	return Finding{
+	return RuleHit{
 		DetectedAt: *f.LastPostAt, Severity: SeverityInfo,
 		Score:    int(min(75, 35+5*((f.Posts-burstPosts)/10))),
 		Title:    "Lively discussion: " + titleText(f.Title),

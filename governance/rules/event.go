@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"pnyx/governance"
 	"slices"
+
+	"pnyx/governance"
 )
 
 // The types of events.
@@ -22,10 +23,13 @@ const (
 
 // EventType describes one type of event.
 type EventType struct {
-	Name    string
-	Item    governance.ItemType
+	// Name is the value of the field eventType.
+	Name string
+	// Item is the type of item that such an event is about.
+	Item governance.ItemType
+	// Meaning is one sentence for documents.
 	Meaning string
-	// Importance is what an event of this type scores at least, see ImportanceOf.
+	// Importance is the lowest score of an event of this type, see ImportanceOf.
 	Importance int
 }
 
@@ -56,17 +60,17 @@ func EventTypeNames() []string {
 }
 
 const (
-	// mostDiscovered bounds the importance of an event whose time is not known: nobody
-	// should be woken by what may have happened years ago.
-	mostDiscovered = 10
-	// attentionStep is what each tenfold of the attention that an item got adds.
+	// maxDiscoveredImportance bounds the importance of an event whose time is unknown:
+	// it may have happened years ago, and must not alert anybody.
+	maxDiscoveredImportance = 10
+	// attentionStep is added for each attention threshold that the item reaches.
 	attentionStep = 5
 )
 
-// ImportanceOf scores an event from 0 to 100: what its type is worth, and 5 more
-// for each of the thresholds that its item's ballots or posts reach (100, 1,000 and
-// 10,000 ballots; 10, 100 and 1,000 posts); 10 at the most where only the time of its
-// discovery is known.
+// ImportanceOf scores an event from 0 to 100: the importance of its type, and 5 more
+// for each threshold that its item's ballots or posts reach (100, 1,000 and 10,000
+// ballots; 10, 100 and 1,000 posts). The score is at most 10 where only the time of
+// discovery is known, and 0 for an unknown type.
 func ImportanceOf(eventType string, confidence governance.Confidence, attention uint64) int {
 	types := EventTypes()
 	at := slices.IndexFunc(types, func(t EventType) bool { return t.Name == eventType })
@@ -85,7 +89,7 @@ func ImportanceOf(eventType string, confidence governance.Confidence, attention 
 		threshold *= 10
 	}
 	if confidence == governance.DiscoveredTime {
-		return min(score, mostDiscovered)
+		return min(score, maxDiscoveredImportance)
 	}
 	return score
 }

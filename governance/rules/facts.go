@@ -1,142 +1,159 @@
 package rules
 
 import (
-	"pnyx/governance"
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
 )
 
-// How long before the end of a vote some rules look at it.
+// How long before the end of voting the deadline, quorum and close-race rules evaluate
+// a proposal.
 const (
-	ReminderSpan = 24 * time.Hour
-	QuorumSpan   = 12 * time.Hour
-	RaceSpan     = 6 * time.Hour
+	ReminderWindow = 24 * time.Hour
+	QuorumWindow   = 12 * time.Hour
+	RaceWindow     = 6 * time.Hour
 )
 
-// Standing is how a vote stands at some moment, counted from the ballots cast before
-// it. Of a voter who voted again only the ballot that counts in the end is looked at:
-// what was taken back is not known to have stood.
-type Standing struct {
+// Result is the result of a vote at some moment, counted from the ballots cast before
+// it. A voter who votes again counts with the last ballot only, at its time: the ballots
+// it replaced are not part of any interim result.
+type Result struct {
+	// Votes is the number of ballots.
 	Votes uint64
-	// Power is what all ballots carry, and Counted the part that counts towards the
-	// quorum.
+	// Power is the power of all ballots, Counted the part that counts towards the quorum.
 	Power, Counted decimal.Decimal
-	// Scores are what each choice has, in order of the choices.
+	// Scores holds the score of each choice, in order of VoteFacts.Choices.
 	Scores []decimal.Decimal
 }
 
-// LargestBallot is the ballot with the most power on the leading choice.
+// LargestBallot is the ballot with the most power on one choice.
 type LargestBallot struct {
+	// Voter is the voter's identity, see governance.VoterIdentity.
 	Voter string
-	// Choice is its place among the choices.
+	// Choice is an index into VoteFacts.Choices.
 	Choice int
-	Power  decimal.Decimal
+	// Power is the ballot's voting power.
+	Power decimal.Decimal
 }
 
-// VoteFacts is what signals about a vote follow from.
+// VoteFacts is the input of the rules for votes.
 type VoteFacts struct {
-	Title   string
+	// Title is the proposal's title, empty where upstream states none.
+	Title string
+	// Choices are the proposal's choices, in order.
 	Choices []governance.Choice
 	// StartAt and EndAt are nil unless known to the hour.
 	StartAt, EndAt *governance.Timestamp
-	Outcome        governance.Outcome
+	// Outcome is the proposal's published outcome.
+	Outcome governance.Outcome
 	// Closed says that the vote ended at EndAt, with Final as its result.
 	Closed bool
-	// Onchain votes are carried out by a transaction, at ExecutedAt if it is known.
-	Onchain    bool
+	// Onchain says that a transaction executes a proposal that passes.
+	Onchain bool
+	// ExecutedAt is the time of that transaction, nil where unknown.
 	ExecutedAt *governance.Timestamp
 	// Quorum is nil where none is published.
 	Quorum *decimal.Decimal
 	// Single says that each ballot gives all its power to one choice, so that
-	// ballots can be held against the result.
+	// ballots are comparable with the result.
 	Single bool
-	Final  Standing
-	// Before holds how the vote stood some time before its end: nothing unless the
-	// time of every ballot is known.
-	Before map[time.Duration]Standing
-	// Largest are the largest ballots of each choice.
-	Largest []LargestBallot
-	// Earlier counts the ballots of the votes of the same source that ended before
-	// this one, up to the last 10.
-	Earlier []uint64
+	// Final is the result by all ballots.
+	Final Result
+	// Before holds the interim results, by window. It is empty unless the time of
+	// every ballot is known.
+	Before map[time.Duration]Result
+	// LargestBallots holds the largest ballots of each choice.
+	LargestBallots []LargestBallot
+	// EarlierVotes holds the ballot counts of the votes of the same source that ended
+	// before this one, the last 10 at most.
+	EarlierVotes []uint64
 }
 
-// ThreadFacts is what signals about a forum topic follow from.
-type ThreadFacts struct {
-	Title                 string
-	Posts                 uint64
+// TopicActivity is the input of the rules for forum topics.
+type TopicActivity struct {
+	// Title is the topic's title.
+	Title string
+	// Posts counts all posts, the first included.
+	Posts uint64
+	// CreatedAt and LastPostAt are nil where unknown.
 	CreatedAt, LastPostAt *governance.Timestamp
 }
 
-// Finding is what a rule found.
-type Finding struct {
+// RuleHit is the output of a rule that applies: a signal but for its item.
+type RuleHit struct {
+	// DetectedAt is the moment at which the rule's condition became true.
 	DetectedAt governance.Timestamp
+	// DeadlineAt is when acting on the signal ends; nil where there is no deadline.
 	DeadlineAt *governance.Timestamp
-	Score      int
-	Severity   string
-	Title      string
-	Summary    string
-	// Evidence holds the figures that the rule went by; decimals are text.
+	// Score is the priority, 0 to 100; see PriorityOf.
+	Score int
+	// Severity is one of SeverityInfo, SeverityWarning and SeverityCritical.
+	Severity string
+	// Title and Summary are sentences for readers.
+	Title, Summary string
+	// Evidence holds the figures that the rule used; decimals are text.
 	Evidence map[string]string
 }
 
-// spanBefore returns the moment a span before the end, and whether the vote was
+// windowStart returns the moment a window before the end, and whether the vote was
 // under way then: not when it began later, or had ended by an earlier decision.
-func (f VoteFacts) spanBefore(span time.Duration) (governance.Timestamp, bool) {
+func (f VoteFacts) windowStart(window time.Duration) (governance.Timestamp, bool) {
 	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return 0, false
 	}
-	at := *f.EndAt - governance.Timestamp(span.Milliseconds())
+	at := *f.EndAt - governance.Timestamp(window.Milliseconds())
 	return at, at >= 0 && (f.StartAt == nil || *f.StartAt <= at)
 }
 
-// ended says whether there is a result, and when it came about.
+// ended reports whether the vote has a final result at EndAt.
 func (f VoteFacts) ended() bool {
 	return f.Closed && f.EndAt != nil && f.Outcome != governance.Canceled
 }
 
-// race is the two choices ahead.
-type race struct {
+// leadingChoices are the two choices with the most power, as indexes.
+type leadingChoices struct {
 	first, second int
-	margin        decimal.Decimal
+	// margin is the difference of their scores.
+	margin decimal.Decimal
 	// percent is the margin in percent of all power cast.
 	percent decimal.Decimal
 }
 
-// raceOf finds the two choices ahead, the first of equals; none unless both have
-// power.
-func raceOf(s Standing) (race, bool) {
-	first := governance.Largest(s.Scores)
+// leadingPair returns the two choices with the most power, the first of equals. It
+// returns false unless both have power.
+func leadingPair(r Result) (leadingChoices, bool) {
+	first := governance.LargestIndex(r.Scores)
 	second := -1
-	for i, score := range s.Scores {
-		if i != first && (second < 0 || score.GreaterThan(s.Scores[second])) {
+	for i, score := range r.Scores {
+		if i != first && (second < 0 || score.GreaterThan(r.Scores[second])) {
 			second = i
 		}
 	}
-	if second < 0 || !s.Scores[second].IsPositive() {
-		return race{}, false
+	if second < 0 || !r.Scores[second].IsPositive() {
+		return leadingChoices{}, false
 	}
-	margin := s.Scores[first].Sub(s.Scores[second])
-	return race{first: first, second: second, margin: margin, percent: percentOf(margin, s.Power)}, true
+	margin := r.Scores[first].Sub(r.Scores[second])
+	return leadingChoices{first: first, second: second, margin: margin, percent: percentOf(margin, r.Power)}, true
 }
 
-// decisive finds the ballot of the winning choice without which it would not have
-// won.
-func (f VoteFacts) decisive() (LargestBallot, race, bool) {
-	ahead, found := raceOf(f.Final)
-	if !f.ended() || !f.Single || !found || f.Final.Votes < fewestBallots {
-		return LargestBallot{}, race{}, false
+// decisive returns the ballot for the winning choice without which the choice would not
+// have won.
+func (f VoteFacts) decisive() (LargestBallot, leadingChoices, bool) {
+	leading, found := leadingPair(f.Final)
+	if !f.ended() || !f.Single || !found || f.Final.Votes < minBallots {
+		return LargestBallot{}, leadingChoices{}, false
 	}
-	for _, ballot := range f.Largest {
-		if ballot.Choice == ahead.first && ahead.margin.IsPositive() && ballot.Power.GreaterThan(ahead.margin) {
-			return ballot, ahead, true
+	for _, ballot := range f.LargestBallots {
+		if ballot.Choice == leading.first && leading.margin.IsPositive() && ballot.Power.GreaterThan(leading.margin) {
+			return ballot, leading, true
 		}
 	}
-	return LargestBallot{}, race{}, false
+	return LargestBallot{}, leadingChoices{}, false
 }
 
-// quorumShort says whether a standing misses a quorum that is more than nothing.
-func (f VoteFacts) quorumShort(s Standing) bool {
-	return f.Quorum != nil && f.Quorum.IsPositive() && s.Counted.LessThan(*f.Quorum)
+// missesQuorum reports whether a result is below a quorum that is above zero.
+func (f VoteFacts) missesQuorum(r Result) bool {
+	return f.Quorum != nil && f.Quorum.IsPositive() && r.Counted.LessThan(*f.Quorum)
 }

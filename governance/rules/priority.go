@@ -2,15 +2,15 @@ package rules
 
 import "pnyx/governance"
 
-// What scores a surface takes.
+// Lowest scores that the surfaces show.
 const (
 	latestFrom   = 40
 	priorityFrom = 70
 	realtimeFrom = 75
 )
 
-// SurfacesOf says where a signal shows: everywhere from a score on, and among what
-// cannot wait only while there is a deadline to meet.
+// SurfacesOf returns the surfaces that show a signal of a score. The realtime surface
+// takes only signals with a deadline.
 func SurfacesOf(score int, hasDeadline bool) []governance.Surface {
 	surfaces := []governance.Surface{governance.AgentSurface}
 	if score >= latestFrom {
@@ -25,8 +25,9 @@ func SurfacesOf(score int, hasDeadline bool) []governance.Surface {
 	return surfaces
 }
 
-// PriorityBand is a range of priority scores with a name.
+// PriorityBand is a named range of priority scores.
 type PriorityBand struct {
+	// Name is the value of the field priority.band.
 	Name string
 	// From is the lowest score of the band.
 	From int
@@ -37,7 +38,7 @@ func PriorityBands() []PriorityBand {
 	return []PriorityBand{{"critical", 85}, {"high", 70}, {"medium", 45}, {"low", 0}}
 }
 
-// PriorityOf returns a score with the band it falls into.
+// PriorityOf returns a score with its band.
 func PriorityOf(score int) governance.Priority {
 	priority := governance.Priority{Score: score}
 	for _, band := range PriorityBands() {
@@ -56,7 +57,7 @@ const (
 	SeverityCritical = "critical"
 )
 
-// Actionabilities of derived signals: what there is to do.
+// Actionabilities of derived signals: what a reader can do about them.
 const (
 	VoteNow = "vote_now"
 	Execute = "execute"

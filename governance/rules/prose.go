@@ -2,22 +2,23 @@ package rules
 
 import (
 	"fmt"
-	"pnyx/governance"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
 )
 
-// longestTitle and longestLabel bound the characters of a title and of a choice
+// maxTitleRunes and maxLabelRunes bound the characters of a title and of a choice
 // inside a sentence.
 const (
-	longestTitle = 100
-	longestLabel = 60
+	maxTitleRunes = 100
+	maxLabelRunes = 60
 )
 
-// amountText writes an amount for people: whole, in groups of three, from a
-// thousand on; cut at two decimal places below, at six below one.
+// amountText writes an amount for people: from 1,000 on whole and in groups of three
+// digits, below that cut at two decimal places, below 1 cut at six.
 func amountText(amount decimal.Decimal) string {
 	switch {
 	case amount.GreaterThanOrEqual(decimal.NewFromInt(1000)):
@@ -32,7 +33,7 @@ func countText(count uint64) string {
 	return grouped(fmt.Sprint(count))
 }
 
-// grouped puts commas between each three digits of a whole number.
+// grouped puts a comma between each three digits of a whole number.
 func grouped(digits string) string {
 	var text strings.Builder
 	for i, digit := range digits {
@@ -44,8 +45,8 @@ func grouped(digits string) string {
 	return text.String()
 }
 
-// percentOf returns what part of a whole something is, in percent cut at one
-// decimal place; zero of nothing.
+// percentOf returns part ÷ whole in percent, cut at one decimal place; 0 where whole
+// is 0.
 func percentOf(part, whole decimal.Decimal) decimal.Decimal {
 	if whole.IsZero() {
 		return decimal.Zero
@@ -59,15 +60,14 @@ func titleText(title string) string {
 	if strings.TrimSpace(title) == "" {
 		return "an untitled proposal"
 	}
-	return quoted(title, longestTitle)
+	return quoted(title, maxTitleRunes)
 }
 
-// quoted puts a text of somebody else into quotes, on one line, cut where it is too
-// long.
-func quoted(text string, longest int) string {
+// quoted puts upstream text into quotes, on one line of at most maxRunes characters.
+func quoted(text string, maxRunes int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) > longest {
-		text = strings.TrimSpace(string([]rune(text)[:longest])) + "…"
+	if utf8.RuneCountInString(text) > maxRunes {
+		text = strings.TrimSpace(string([]rune(text)[:maxRunes])) + "…"
 	}
 	return "“" + text + "”"
 }
@@ -77,7 +77,7 @@ func hourText(at governance.Timestamp) string {
 	return at.Time().Format("2 January 2006, 15:04 UTC")
 }
 
-// counted writes a number with what it counts.
+// counted writes a number with the noun it counts.
 func counted(count uint64, one, many string) string {
 	if count == 1 {
 		return "1 " + one
@@ -85,7 +85,7 @@ func counted(count uint64, one, many string) string {
 	return countText(count) + " " + many
 }
 
-// voterText shortens an address inside a sentence; names stay.
+// voterText shortens an address inside a sentence; names stay whole.
 func voterText(voter string) string {
 	if len(voter) != len("0x")+40 || !strings.HasPrefix(voter, "0x") {
 		return voter

@@ -31,7 +31,7 @@ func writeEventRules(text *strings.Builder) {
 		fmt.Fprintf(text, "| `%s` | %s | %s | %d |\n", event.Name, event.Item, event.Meaning, event.Importance)
 	}
 	fmt.Fprintf(text, "\nAn event scores what its type is worth, and %d more for each of 100, 1,000 and 10,000 ballots (of a topic: 10,\n"+
-		"100 and 1,000 posts) that its item has; %d at the most where only the time of its discovery is known.\n", attentionStep, mostDiscovered)
+		"100 and 1,000 posts) that its item has; %d at the most where only the time of its discovery is known.\n", attentionStep, maxDiscoveredImportance)
 }
 
 func writeSignalRules(text *strings.Builder) {

@@ -8,18 +8,18 @@ import (
 
 // Figures that the rules are set by.
 const (
-	// fewestBallots is how many ballots a vote has that is worth a word on its result.
-	fewestBallots = 5
-	// closeMargin is the lead, in percent of all power, up to which a race is close.
-	closeMargin = 5
-	// whaleShare is the part of all power, in percent, from which on one ballot is a
+	// minBallots is how many ballots a vote has that is worth a word on its result.
+	minBallots = 5
+	// closeMarginPercent is the lead, in percent of all power, up to which a race is close.
+	closeMarginPercent = 5
+	// whalePercent is the part of all power, in percent, from which on one ballot is a
 	// whale's.
-	whaleShare = 40
-	// leastQuorum is the part of the quorum, in percent, below which nobody is surprised
+	whalePercent = 40
+	// minQuorumPercent is the part of the quorum, in percent, below which nobody is surprised
 	// that it was missed.
-	leastQuorum = 10
-	// fewestEarlier is how many votes a turnout is held against at least.
-	fewestEarlier = 5
+	minQuorumPercent = 10
+	// minEarlierVotes is how many votes a turnout is held against at least.
+	minEarlierVotes = 5
 	// overdueDays is how long after its vote a decision should have been executed.
 	overdueDays = 3
 	// burstPosts within burstDays make a discussion lively.
@@ -40,38 +40,38 @@ type SignalRule struct {
 	// Evidence names the figures kept beside "rule" and "ruleVersion".
 	Evidence []string
 
-	onVote  func(VoteFacts) (Finding, bool)
-	onTopic func(ThreadFacts) (Finding, bool)
+	onVote  func(VoteFacts) (RuleHit, bool)
+	onTopic func(TopicActivity) (RuleHit, bool)
 }
 
 // OnVote applies the rule to a vote.
-func (r SignalRule) OnVote(f VoteFacts) (Finding, bool) {
+func (r SignalRule) OnVote(f VoteFacts) (RuleHit, bool) {
 	if r.onVote == nil {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	finding, found := r.onVote(f)
 	return r.sign(finding), found
 }
 
 // OnTopic applies the rule to a forum topic.
-func (r SignalRule) OnTopic(f ThreadFacts) (Finding, bool) {
+func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) {
 	if r.onTopic == nil {
-		return Finding{}, false
+		return RuleHit{}, false
 	}
 	finding, found := r.onTopic(f)
 	return r.sign(finding), found
 }
 
-func (r SignalRule) sign(f Finding) Finding {
+func (r SignalRule) sign(f RuleHit) RuleHit {
 	if f.Evidence != nil {
 		f.Evidence["rule"], f.Evidence["ruleVersion"] = r.Type, r.Version
 	}
 	return f
 }
 
-// ChronicleEdition changes with the types of events and with the rules of signals:
+// FeedRulesVersion changes with the types of events and with the rules of signals:
 // what was worked out by another edition has to be worked out again.
-func ChronicleEdition() uint64 {
+func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintln(hash, EventTypes())
 	for _, rule := range SignalRules() {
@@ -103,7 +103,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			DetectedAt: "24 hours before the end; at the start where the voting is shorter",
 			Scoring:    "50; 65 with a warning where the quorum is not reached by then",
 			Evidence:   []string{"endAt", "votes", "quorumProgressPercent"},
-			onVote:     findDeadline,
+			onVote:     detectDeadline,
 		},
 		{
 			Type: "quorum_at_risk", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
@@ -111,7 +111,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			DetectedAt: "12 hours before the end",
 			Scoring:    "55, and 35 times the part of the quorum that is reached: the nearer, the more a ballot can do",
 			Evidence:   []string{"counted", "quorum", "quorumProgressPercent", "votes"},
-			onVote:     findQuorumAtRisk,
+			onVote:     detectQuorumAtRisk,
 		},
 		{
 			Type: "close_race", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
@@ -119,7 +119,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			DetectedAt: "6 hours before the end",
 			Scoring:    "60, and 6 for each percent that the lead is below 5",
 			Evidence:   []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
-			onVote:     findCloseRace,
+			onVote:     detectCloseRace,
 		},
 		{
 			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,
@@ -127,7 +127,7 @@ func rulesBeforeTheEnd() []SignalRule {
 			DetectedAt: "the last post",
 			Scoring:    "35, and 5 for each further 10 posts, 75 at the most",
 			Evidence:   []string{"posts", "hours"},
-			onTopic:    findBurst,
+			onTopic:    detectBurst,
 		},
 	}
 }
@@ -140,56 +140,56 @@ func rulesAfterTheEnd() []SignalRule {
 			Condition:  "The vote ended with a lead of at most 5 % of all power, over at least 5 ballots.",
 			DetectedAt: "the end", Scoring: "50, and 6 for each percent that the lead is below 5",
 			Evidence: []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
-			onVote:   findContested,
+			onVote:   detectContested,
 		},
 		{
 			Type: "decisive_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "One ballot for the winning choice is larger than its lead, over at least 5 ballots.",
 			DetectedAt: "the end", Scoring: "50, and half of the ballot's part of all power in percent",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "margin", "votes"},
-			onVote:   findDecisive,
+			onVote:   detectDecisive,
 		},
 		{
 			Type: "whale_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
 			Condition:  "One ballot carries at least 40 % of all power, over at least 5 ballots, without being decisive.",
 			DetectedAt: "the end", Scoring: "20, and half of the ballot's part of all power in percent",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "votes"},
-			onVote:   findWhale,
+			onVote:   detectWhale,
 		},
 		{
 			Type: "late_swing", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "The choice that led 24 hours before the end did not win, over at least 5 ballots by then.",
 			DetectedAt: "the end", Scoring: "65, and the part of all power cast on the last day in percent, times 0.3",
 			Evidence: []string{"ledBefore", "won", "marginPercent", "lastDayPercent", "votes"},
-			onVote:   findSwing,
+			onVote:   detectSwing,
 		},
 		{
 			Type: "quorum_missed", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "The vote ended with at least a tenth of the quorum, but below it.",
 			DetectedAt: "the end", Scoring: "25, and half of the part of the quorum that was reached in percent",
 			Evidence: []string{"counted", "quorum", "quorumProgressPercent", "votes"},
-			onVote:   findQuorumMissed,
+			onVote:   detectQuorumMissed,
 		},
 		{
 			Type: "participation_drop", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
 			Condition:  "Fewer than half as many voted as usual: the median of the up to 10 votes of the same source before, at least 5, of at least 10 ballots.",
 			DetectedAt: "the end", Scoring: "30, and 0.4 for each percent below the half",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
-			onVote:   findDrop,
+			onVote:   detectDrop,
 		},
 		{
 			Type: "participation_surge", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "At least three times as many voted as usual, and at least 20 did.",
 			DetectedAt: "the end", Scoring: "45, and 5 for each further time the median, 80 at the most",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
-			onVote:   findSurge,
+			onVote:   detectSurge,
 		},
 		{
 			Type: "execution_overdue", Version: "1", Item: governance.ProposalItem, Actionability: Execute,
 			Condition:  "An on-chain proposal passed, and was not executed 3 days after its vote.",
 			DetectedAt: "3 days after the end", Scoring: "70",
 			Evidence: []string{"endAt", "outcome"},
-			onVote:   findOverdue,
+			onVote:   detectOverdue,
 		},
 	}
 }

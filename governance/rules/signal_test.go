@@ -20,8 +20,8 @@ func hoursBefore(hours int) governance.Timestamp {
 }
 
 // standing is a vote over "For" and "Against".
-func standing(votes uint64, powers ...string) rules.Standing {
-	s := rules.Standing{Votes: votes}
+func standing(votes uint64, powers ...string) rules.Result {
+	s := rules.Result{Votes: votes}
 	for _, power := range powers {
 		s.Scores = append(s.Scores, num(power))
 		s.Power = s.Power.Add(num(power))
@@ -38,12 +38,12 @@ func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
 		Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
 		StartAt: &start, EndAt: &end, Outcome: governance.Passed, Closed: true, Single: true,
 		Final: standing(10, "60", "40"),
-		Before: map[time.Duration]rules.Standing{
-			rules.ReminderSpan: standing(8, "50", "30"),
-			rules.QuorumSpan:   standing(9, "55", "35"),
-			rules.RaceSpan:     standing(9, "55", "35"),
+		Before: map[time.Duration]rules.Result{
+			rules.ReminderWindow: standing(8, "50", "30"),
+			rules.QuorumWindow:   standing(9, "55", "35"),
+			rules.RaceWindow:     standing(9, "55", "35"),
 		},
-		Largest: []rules.LargestBallot{{Voter: "0xa", Choice: 0, Power: num("20")}, {Voter: "0xb", Choice: 1, Power: num("15")}},
+		LargestBallots: []rules.LargestBallot{{Voter: "0xa", Choice: 0, Power: num("20")}, {Voter: "0xb", Choice: 1, Power: num("15")}},
 	}
 	if change != nil {
 		change(&f)
@@ -52,8 +52,8 @@ func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
 }
 
 // findings are what all rules find, by type.
-func findings(f rules.VoteFacts) map[string]rules.Finding {
-	found := map[string]rules.Finding{}
+func findings(f rules.VoteFacts) map[string]rules.RuleHit {
+	found := map[string]rules.RuleHit{}
 	for _, rule := range rules.SignalRules() {
 		if finding, is := rule.OnVote(f); is {
 			found[rule.Type] = finding
@@ -65,7 +65,7 @@ func findings(f rules.VoteFacts) map[string]rules.Finding {
 func TestACalmVoteHasNoSignalButItsReminder(t *testing.T) {
 	t.Parallel()
 	got := findings(vote(nil))
-	want := map[string]rules.Finding{"proposal_deadline_reminder": {
+	want := map[string]rules.RuleHit{"proposal_deadline_reminder": {
 		DetectedAt: hoursBefore(24), DeadlineAt: new(voteEnd), Score: 50, Severity: rules.SeverityInfo,
 		Title:   "Last day to vote: “Renew the budget”",
 		Summary: "Voting ends on 15 June 2025, 15:06 UTC. 8 ballots have been cast so far.",
@@ -106,18 +106,18 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 72, hoursBefore(12)},
 		{"quorum_at_risk", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("90") }, false, 0, 0},
 		{"quorum_at_risk", "nobody voted yet", func(f *rules.VoteFacts) {
-			f.Quorum, f.Before[rules.QuorumSpan] = quorum("90"), standing(0, "0", "0")
+			f.Quorum, f.Before[rules.QuorumWindow] = quorum("90"), standing(0, "0", "0")
 		}, false, 0, 0},
 		{"quorum_at_risk", "began later", func(f *rules.VoteFacts) { f.Quorum, f.StartAt = quorum("900"), new(hoursBefore(11)) }, false, 0, 0},
 		{"quorum_at_risk", "quorum of nothing", func(f *rules.VoteFacts) { f.Quorum = quorum("0") }, false, 0, 0},
 
-		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "52.5", "47.5") }, true, 60, hoursBefore(6)},
-		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "50", "50") }, true, 90, hoursBefore(6)},
-		{"close_race", "5.2 %", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "52.6", "47.4") }, false, 0, 0},
-		{"close_race", "four ballots", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(4, "50", "50") }, false, 0, 0},
-		{"close_race", "one side", func(f *rules.VoteFacts) { f.Before[rules.RaceSpan] = standing(5, "50", "0") }, false, 0, 0},
+		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 60, hoursBefore(6)},
+		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "50") }, true, 90, hoursBefore(6)},
+		{"close_race", "5.2 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.6", "47.4") }, false, 0, 0},
+		{"close_race", "four ballots", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(4, "50", "50") }, false, 0, 0},
+		{"close_race", "one side", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "0") }, false, 0, 0},
 		{"close_race", "weighted ballots", func(f *rules.VoteFacts) {
-			f.Single, f.Before[rules.RaceSpan] = false, standing(5, "50", "50")
+			f.Single, f.Before[rules.RaceWindow] = false, standing(5, "50", "50")
 		}, false, 0, 0},
 
 		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 50, voteEnd},
@@ -125,20 +125,20 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"contested_result", "5.2 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.6", "47.4") }, false, 0, 0},
 		{"contested_result", "still open", func(f *rules.VoteFacts) { f.Final, f.Closed = standing(5, "50", "50"), false }, false, 0, 0},
 
-		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.Largest[0].Power = num("20.1") }, true, 60, voteEnd},
+		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 60, voteEnd},
 		{"decisive_ballot", "as large as the lead", nil, false, 0, 0},
-		{"decisive_ballot", "on the losing side", func(f *rules.VoteFacts) { f.Largest[1].Power = num("39") }, false, 0, 0},
-		{"decisive_ballot", "four ballots", func(f *rules.VoteFacts) { f.Largest[0].Power, f.Final.Votes = num("30"), 4 }, false, 0, 0},
+		{"decisive_ballot", "on the losing side", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39") }, false, 0, 0},
+		{"decisive_ballot", "four ballots", func(f *rules.VoteFacts) { f.LargestBallots[0].Power, f.Final.Votes = num("30"), 4 }, false, 0, 0},
 
-		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.Largest[1].Power = num("40") }, true, 40, voteEnd},
-		{"whale_ballot", "39.9 %", func(f *rules.VoteFacts) { f.Largest[1].Power = num("39.9") }, false, 0, 0},
-		{"whale_ballot", "decisive", func(f *rules.VoteFacts) { f.Largest[0].Power = num("50") }, false, 0, 0},
+		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("40") }, true, 40, voteEnd},
+		{"whale_ballot", "39.9 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39.9") }, false, 0, 0},
+		{"whale_ballot", "decisive", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("50") }, false, 0, 0},
 
-		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderSpan] = standing(5, "30", "40") }, true, 74, voteEnd},
-		{"late_swing", "was level", func(f *rules.VoteFacts) { f.Before[rules.ReminderSpan] = standing(5, "40", "40") }, false, 0, 0},
-		{"late_swing", "few ballots by then", func(f *rules.VoteFacts) { f.Before[rules.ReminderSpan] = standing(4, "30", "40") }, false, 0, 0},
+		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "30", "40") }, true, 74, voteEnd},
+		{"late_swing", "was level", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "40", "40") }, false, 0, 0},
+		{"late_swing", "few ballots by then", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(4, "30", "40") }, false, 0, 0},
 		{"late_swing", "a short vote", func(f *rules.VoteFacts) {
-			f.StartAt, f.Before[rules.ReminderSpan] = new(hoursBefore(23)), standing(5, "30", "40")
+			f.StartAt, f.Before[rules.ReminderWindow] = new(hoursBefore(23)), standing(5, "30", "40")
 		}, false, 0, 0},
 
 		{"quorum_missed", "just", func(f *rules.VoteFacts) { f.Quorum = quorum("100.000000000000000001") }, true, 74, voteEnd},
@@ -146,16 +146,16 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"quorum_missed", "a tenth of it", func(f *rules.VoteFacts) { f.Quorum = quorum("1000") }, true, 30, voteEnd},
 		{"quorum_missed", "less than a tenth", func(f *rules.VoteFacts) { f.Quorum = quorum("1002") }, false, 0, 0},
 
-		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.Earlier = earlier(21, 21, 21, 21, 21) }, true, 30, voteEnd},
-		{"participation_drop", "half", func(f *rules.VoteFacts) { f.Earlier = earlier(20, 20, 20, 20, 20) }, false, 0, 0},
-		{"participation_drop", "four before", func(f *rules.VoteFacts) { f.Earlier = earlier(90, 90, 90, 90) }, false, 0, 0},
-		{"participation_drop", "a tiny DAO", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(9, 9, 9, 9, 9), 1 }, false, 0, 0},
-		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.Earlier = earlier(1, 1, 1, 41, 41, 41) }, true, 30, voteEnd},
+		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(21, 21, 21, 21, 21) }, true, 30, voteEnd},
+		{"participation_drop", "half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(20, 20, 20, 20, 20) }, false, 0, 0},
+		{"participation_drop", "four before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(90, 90, 90, 90) }, false, 0, 0},
+		{"participation_drop", "a tiny DAO", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(9, 9, 9, 9, 9), 1 }, false, 0, 0},
+		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(1, 1, 1, 41, 41, 41) }, true, 30, voteEnd},
 
-		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 45, voteEnd},
-		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 80, voteEnd},
-		{"participation_surge", "29 instead of 10", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(10, 10, 10, 10, 10), 29 }, false, 0, 0},
-		{"participation_surge", "nineteen ballots", func(f *rules.VoteFacts) { f.Earlier, f.Final.Votes = earlier(1, 1, 1, 1, 1), 19 }, false, 0, 0},
+		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 45, voteEnd},
+		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 80, voteEnd},
+		{"participation_surge", "29 instead of 10", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 29 }, false, 0, 0},
+		{"participation_surge", "nineteen ballots", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(1, 1, 1, 1, 1), 19 }, false, 0, 0},
 
 		{"execution_overdue", "never executed", func(f *rules.VoteFacts) { f.Onchain = true }, true, 70, hoursBefore(-72)},
 		{"execution_overdue", "executed later", func(f *rules.VoteFacts) {
@@ -188,15 +188,15 @@ func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
 	t.Parallel()
 	created := hoursBefore(72)
 	for name, c := range map[string]struct {
-		facts rules.ThreadFacts
+		facts rules.TopicActivity
 		found bool
 		score int
 	}{
-		"twenty posts in three days": {rules.ThreadFacts{Posts: 20, CreatedAt: &created, LastPostAt: new(voteEnd)}, true, 35},
-		"nineteen":                   {rules.ThreadFacts{Posts: 19, CreatedAt: &created, LastPostAt: new(voteEnd)}, false, 0},
-		"a moment too long":          {rules.ThreadFacts{Posts: 20, CreatedAt: &created, LastPostAt: new(voteEnd + 1)}, false, 0},
-		"a hundred at once":          {rules.ThreadFacts{Posts: 100, CreatedAt: &created, LastPostAt: &created}, true, 75},
-		"times unknown":              {rules.ThreadFacts{Posts: 100}, false, 0},
+		"twenty posts in three days": {rules.TopicActivity{Posts: 20, CreatedAt: &created, LastPostAt: new(voteEnd)}, true, 35},
+		"nineteen":                   {rules.TopicActivity{Posts: 19, CreatedAt: &created, LastPostAt: new(voteEnd)}, false, 0},
+		"a moment too long":          {rules.TopicActivity{Posts: 20, CreatedAt: &created, LastPostAt: new(voteEnd + 1)}, false, 0},
+		"a hundred at once":          {rules.TopicActivity{Posts: 100, CreatedAt: &created, LastPostAt: &created}, true, 75},
+		"times unknown":              {rules.TopicActivity{Posts: 100}, false, 0},
 	} {
 		got, found := topicFinding(c.facts)
 		if found != c.found || got.Score != c.score {
@@ -205,27 +205,27 @@ func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
 	}
 }
 
-func topicFinding(f rules.ThreadFacts) (rules.Finding, bool) {
+func topicFinding(f rules.TopicActivity) (rules.RuleHit, bool) {
 	for _, rule := range rules.SignalRules() {
 		if finding, found := rule.OnTopic(f); found {
 			return finding, true
 		}
 	}
-	return rules.Finding{}, false
+	return rules.RuleHit{}, false
 }
 
 func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 	t.Parallel()
 	loud := vote(func(f *rules.VoteFacts) {
 		f.Quorum = new(num("100.5"))
-		f.Before[rules.ReminderSpan] = standing(5, "30", "40")
-		f.Before[rules.RaceSpan] = standing(5, "50", "50")
+		f.Before[rules.ReminderWindow] = standing(5, "30", "40")
+		f.Before[rules.RaceWindow] = standing(5, "50", "50")
 		f.Final = standing(10, "50.1", "49.9")
-		f.Earlier = []uint64{30, 30, 30, 30, 30}
+		f.EarlierVotes = []uint64{30, 30, 30, 30, 30}
 		f.Onchain = true
 	})
 	facts := []rules.VoteFacts{loud, vote(func(f *rules.VoteFacts) {
-		f.Final.Votes, f.Earlier, f.Largest[1].Power = 100, []uint64{5, 5, 5, 5, 5}, num("40")
+		f.Final.Votes, f.EarlierVotes, f.LargestBallots[1].Power = 100, []uint64{5, 5, 5, 5, 5}, num("40")
 	})}
 	for _, rule := range rules.SignalRules() {
 		want := slices.Sorted(slices.Values(append([]string{"rule", "ruleVersion"}, rule.Evidence...)))
@@ -275,7 +275,7 @@ func TestSummariesReadAsSentences(t *testing.T) {
 		f.Title = " Renew\nthe  budget "
 		f.Final = standing(1234, "1234567.891", "1200000.5")
 		f.Quorum = new(num("5000000"))
-		f.Largest[0] = rules.LargestBallot{Voter: "0x1234567890abcdef1234567890abcdef12345678", Power: num("999999.9")}
+		f.LargestBallots[0] = rules.LargestBallot{Voter: "0x1234567890abcdef1234567890abcdef12345678", Power: num("999999.9")}
 	})
 	found := findings(f)
 	for kind, want := range map[string][2]string{

@@ -60,7 +60,7 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 	if len(supported) == 0 {
 		return nil
 	}
-	b.ChoiceKey = b.Choices[governance.Largest(supported)]
+	b.ChoiceKey = b.Choices[governance.LargestIndex(supported)]
 	b.Shares = governance.SplitByWeight(b.Power, supported)
 	whole := decimal.Sum(decimal.Zero, supported...)
 	b.Roots = make([]decimal.Decimal, len(supported))

@@ -20,7 +20,7 @@ func (v value) unixTime() *governance.Timestamp {
 	}
 	if err != nil {
 		v.rejectUnlike(fmt.Sprintf(
-			"whole seconds since 1970, up to the year %d", governance.LastYear))
+			"whole seconds since 1970, up to the year %d", governance.MaxYear))
 		return nil
 	}
 	return &at
@@ -33,7 +33,7 @@ func (v value) time() *governance.Timestamp {
 	}
 	at, err := governance.ParseTimestamp(v.text())
 	if err != nil {
-		v.rejectUnlike(fmt.Sprintf("an RFC 3339 time between 1970 and %d", governance.LastYear))
+		v.rejectUnlike(fmt.Sprintf("an RFC 3339 time between 1970 and %d", governance.MaxYear))
 		return nil
 	}
 	return &at
@@ -57,7 +57,7 @@ func (v value) day() *governance.Timestamp {
 	}
 	midnight, err := governance.ParseTimestamp(v.text())
 	if err != nil || len(v.text()) != len(time.DateOnly) {
-		v.rejectUnlike(fmt.Sprintf("a day between 1970 and %d as YYYY-MM-DD", governance.LastYear))
+		v.rejectUnlike(fmt.Sprintf("a day between 1970 and %d as YYYY-MM-DD", governance.MaxYear))
 		return nil
 	}
 	return &midnight

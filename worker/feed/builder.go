@@ -92,7 +92,7 @@ func (b *Builder) Wake() {
 
 // Run processes pending items until ctx ends. Errors are logged and retried.
 func (b *Builder) Run(ctx context.Context) {
-	b.progress = progress{rulesVersion: rules.ChronicleEdition(), daoNames: map[string]string{}}
+	b.progress = progress{rulesVersion: rules.FeedRulesVersion(), daoNames: map[string]string{}}
 	ticker := time.NewTicker(visibleInterval)
 	defer ticker.Stop()
 	var checked, pausedUntil time.Time

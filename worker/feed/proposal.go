@@ -137,7 +137,7 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			ended = append(ended, vote)
 		}
 		if p.reachedQuorum() {
-			vote.Quorum = *p.record.Quorum
+			vote.Quorum, vote.QuorumChoices = *p.record.Quorum, p.record.Provider.QuorumChoices()
 			reached = append(reached, vote)
 		}
 	}

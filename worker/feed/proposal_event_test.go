@@ -170,7 +170,7 @@ func TestEventKeepsTheTimeOfItsFirstDiscovery(t *testing.T) {
 // stateOf returns the published state of a proposal without ballots.
 func stateOf(p warehouse.Proposal) warehouse.ProposalState {
 	identity := governance.Identity{DAOID: "dao", Provider: p.Provider, ExternalID: p.ExternalID}
-	outcome, _ := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus)
+	outcome, _ := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
 	return warehouse.ProposalState{
 		Ref: p.Ref, Key: identity.ProposalKey(), Identity: identity, SourceID: p.SourceID, Outcome: outcome, Revision: 1,
 	}

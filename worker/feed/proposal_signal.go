@@ -16,7 +16,7 @@ import (
 // windows returns how long before the end of voting the deadline, quorum and close-race
 // rules evaluate a proposal.
 func windows() []time.Duration {
-	return []time.Duration{rules.ReminderSpan, rules.QuorumSpan, rules.RaceSpan}
+	return []time.Duration{rules.ReminderWindow, rules.QuorumWindow, rules.RaceWindow}
 }
 
 // signalRows returns the signals that the rules derive from the proposal.
@@ -41,7 +41,7 @@ func (p proposal) signalRows() ([]warehouse.FeedSignal, error) {
 
 // signalRow turns what a rule found in an item into a signal.
 func signalRow(
-	rule rules.SignalRule, hit rules.Finding, daoID, itemKey string,
+	rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string,
 ) (warehouse.FeedSignal, error) {
 	evidence, err := json.Marshal(hit.Evidence)
 	if err != nil {
@@ -69,8 +69,8 @@ func signalRow(
 func (p proposal) facts() rules.VoteFacts {
 	f := rules.VoteFacts{
 		Title: p.record.Title, Choices: p.state.Choices, Outcome: p.state.Outcome, Quorum: p.record.Quorum,
-		Onchain: p.record.Provider == governance.Tally, ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
-		Single: p.isSingleChoice(), Earlier: p.earlierTurnouts, Before: map[time.Duration]rules.Standing{},
+		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
+		Single: p.isSingleChoice(), EarlierVotes: p.earlierTurnouts, Before: map[time.Duration]rules.Result{},
 	}
 	if !p.record.StartDayOnly {
 		f.StartAt = p.record.StartAt
@@ -79,7 +79,7 @@ func (p proposal) facts() rules.VoteFacts {
 		f.EndAt = p.record.EndAt
 	}
 	scores := p.finalScores()
-	f.Final = rules.Standing{
+	f.Final = rules.Result{
 		Votes: p.state.Votes, Power: p.state.Power, Counted: p.quorumPower(scores, p.state.Power), Scores: scores,
 	}
 	complete := p.state.VoteReady && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
@@ -89,7 +89,7 @@ func (p proposal) facts() rules.VoteFacts {
 			f.Before[window] = p.interimResult(i)
 		}
 	}
-	f.Largest = p.largestBallots()
+	f.LargestBallots = p.largestBallots()
 	return f
 }
 
@@ -115,7 +115,7 @@ func (p proposal) reachedQuorum() bool {
 func (p proposal) quorumPower(
 	scores []decimal.Decimal, power decimal.Decimal,
 ) decimal.Decimal {
-	return governance.QuorumPower(p.record.Provider, power, func(choiceKey string) decimal.Decimal {
+	return p.record.Provider.QuorumPower(power, func(choiceKey string) decimal.Decimal {
 		if i := p.choiceIndex(choiceKey); i >= 0 {
 			return scores[i]
 		}
@@ -132,8 +132,8 @@ func (p proposal) finalScores() []decimal.Decimal {
 }
 
 // interimResult returns the result at the beginning of the i-th of windows.
-func (p proposal) interimResult(i int) rules.Standing {
-	result := rules.Standing{Scores: make([]decimal.Decimal, len(p.state.Choices))}
+func (p proposal) interimResult(i int) rules.Result {
+	result := rules.Result{Scores: make([]decimal.Decimal, len(p.state.Choices))}
 	for _, tally := range p.interim {
 		result.Votes += tally.Votes[i]
 		result.Power = result.Power.Add(tally.Powers[i])

@@ -12,7 +12,7 @@ import (
 func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
 	owners := map[string]string{}
 	for source, daoID := range catalog.Owner {
-		if source.Provider == governance.Discourse {
+		if source.Provider.IsForum() {
 			owners[source.ID] = daoID
 		}
 	}
@@ -79,7 +79,7 @@ func topicEvent(
 
 // topicSignals returns the signals that the rules derive from a topic.
 func topicSignals(t warehouse.FeedTopic, key string) ([]warehouse.FeedSignal, error) {
-	facts := rules.ThreadFacts{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
+	facts := rules.TopicActivity{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
 	var rows []warehouse.FeedSignal
 	for _, rule := range rules.SignalRules() {
 		hit, found := rule.OnTopic(facts)

@@ -120,7 +120,7 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	if fill.EnqueuedAt != 0 {
 		f.metrics.waited.Observe(max(0, began.Sub(fill.EnqueuedAt.Time()).Seconds()))
 	}
-	ctx, span := f.tracer.Start(f.tracer.Unpack(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
+	ctx, span := f.tracer.Start(f.tracer.Extract(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
 	defer span.End()
 	outcome := "made"
 	defer func() {
@@ -140,7 +140,7 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	}
 	if err != nil {
 		outcome = "failed"
-		span.Fail(outcome)
+		span.SetError(outcome)
 		f.logger.LogAttrs(ctx, slog.LevelError, "fill", slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
 	}
 	f.finish(ctx, fill, err != nil)

@@ -115,7 +115,7 @@ func (e *evaluation) stateConflicts() []governance.Warning {
 // have been won.
 func (e *evaluation) outcomeConflict() []governance.Warning {
 	p := e.proposal
-	outcome, stated := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus)
+	outcome, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
 	votedOn := stated && (outcome == governance.Passed || outcome == governance.Executed ||
 		p.State == "defeated" || p.UpstreamStatus == "rejected")
 	if !votedOn || !e.result.decidable {

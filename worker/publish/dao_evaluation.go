@@ -56,8 +56,8 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 	for _, ref := range dao.Sources {
 		source := catalog.Sources[ref]
 		switch {
-		case ref.Provider == governance.Discourse && source.TopicsSyncedAt != nil,
-			ref.Provider != governance.Discourse && source.ProposalsSyncedAt != nil:
+		case ref.Provider.IsForum() && source.TopicsSyncedAt != nil,
+			!ref.Provider.IsForum() && source.ProposalsSyncedAt != nil:
 			synced++
 		case source.HasRecords():
 			begun++

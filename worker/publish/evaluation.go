@@ -80,7 +80,7 @@ func (e *evaluation) outcomeOf() governance.Outcome {
 	if e.lifecycle != governance.Closed {
 		return governance.Unknown
 	}
-	if outcome, known := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus); known {
+	if outcome, known := p.Provider.StatedOutcome(p.State, p.UpstreamStatus); known {
 		return outcome
 	}
 	return e.deriveOutcome()

@@ -36,8 +36,8 @@ func (e *evaluation) link() warehouse.ProposalLink {
 	p := e.proposal
 	return warehouse.ProposalLink{
 		Ref: p.Ref, Key: e.key, Title: p.Title,
-		Names: governance.ProposalNames(p.Provider, p.SourceID, p.ExternalID, p.SourceURL),
-		Topic: governance.TopicLinked(p.DiscussionURL),
+		Names: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
+		Topic: governance.LinkedTopic(p.DiscussionURL),
 	}
 }
 

@@ -92,48 +92,37 @@ func (o origin) statement(name string) origin {
 	return o
 }
 
-// Fields of upstream records.
+// Fields of an upstream record that every provider has; the others are those that
+// governance.Provider names.
 const (
-	tallyStatus      = "status"
-	snapshotState    = "state"
-	snapshotScores   = "scores"
-	daoStatus        = "source_status"
-	startAndEndTimes = "start,end"
+	scoresField = "scores"
+	timesFields = "start,end"
 )
 
 // lifecycleOrigin returns what lifecycleOf decided by, and follows its order.
 func (e *evaluation) lifecycleOrigin() origin {
 	p, own := e.proposal, recordOf(e.proposal)
-	over := governance.IsVoteOver(p.State, p.UpstreamStatus)
 	switch {
-	case over && p.Provider == governance.Tally:
-		return own.statement(tallyStatus)
-	case governance.IsVoteOver(p.State, ""):
-		return own.statement(snapshotState)
-	case over:
-		return own.statement(daoStatus)
+	case governance.IsVoteOver(p.State, p.UpstreamStatus):
+		return own.statement(p.Provider.EndField(p.State))
 	case p.StartAt != nil || p.EndAt != nil:
-		return own.statement(startAndEndTimes)
+		return own.statement(timesFields)
 	case p.State == "":
 		return own
-	case p.Provider == governance.Tally:
-		return own.statement(tallyStatus)
 	}
-	return own.statement(snapshotState)
+	return own.statement(p.Provider.StateField())
 }
 
 // outcomeOrigin returns what outcomeOf decided by. A counted outcome is as new as the
 // newest of the ballots and the proposal, which states the quorum.
 func (e *evaluation) outcomeOrigin() origin {
 	p, own := e.proposal, recordOf(e.proposal)
-	_, stated := governance.StatedOutcome(p.Provider, p.State, p.UpstreamStatus)
+	_, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
 	switch {
-	case stated && p.Provider == governance.Tally:
-		return own.statement(tallyStatus)
 	case stated:
-		return own.statement(daoStatus)
+		return own.statement(p.Provider.OutcomeField())
 	case e.result.decidedByScores:
-		return own.statement(snapshotScores)
+		return own.statement(scoresField)
 	case e.ballots.Votes == 0:
 		return own
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -138,7 +137,7 @@ type topicScope struct {
 
 // addForum adds the forum of a source that is one.
 func (s *topicScope) addForum(source record.SourceRef) {
-	if source.Provider == governance.Discourse {
+	if source.Provider.IsForum() {
 		s.forums[source.ID] = true
 	}
 }

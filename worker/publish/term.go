@@ -142,7 +142,7 @@ func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
 
 // publishAll publishes everything in the warehouse to the Redis servers with runIDs.
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
-	ctx, span := t.publisher.tracer.Begin(ctx, "publish everything", trace.SpanKindInternal)
+	ctx, span := t.publisher.tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
 	key, err := t.publisher.warehouse.SigningKey(ctx, "cursor")
 	if err != nil {
@@ -187,7 +187,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && t.checkedForums {
 		return t.heartbeat(ctx, now, "")
 	}
-	ctx, span := t.publisher.tracer.Begin(ctx, "publish changes", trace.SpanKindInternal)
+	ctx, span := t.publisher.tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
 	defer span.End()
 	changed := warehouse.NewChangeSet()
 	for _, ref := range due {

@@ -30,7 +30,7 @@ func evaluateTopic(topic warehouse.Topic, forum warehouse.Forum) topicEvaluation
 	e := topicEvaluation{
 		topic:    topic,
 		identity: forum.TopicIdentity(topic.ExternalID),
-		post:     governance.ReadPost(topic.BodyHTML),
+		post:     governance.ParsePost(topic.BodyHTML),
 		name:     governance.TopicName(topic.Host, topic.ExternalID),
 	}
 	e.topic.BodyHTML = ""

@@ -134,7 +134,7 @@ func choicesOf(
 	choices = []governance.Choice{}
 	known := map[string]bool{}
 	for i, label := range p.Choices {
-		key := governance.ChoiceKey(p.Provider, i)
+		key := p.Provider.ChoiceKey(i)
 		known[key] = true
 		choices = append(choices, governance.Choice{Key: key, Label: label})
 	}
@@ -163,7 +163,7 @@ func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 	}
 	keys = keys[:0]
 	for position := range last {
-		keys = append(keys, governance.ChoiceKey(p.Provider, position))
+		keys = append(keys, p.Provider.ChoiceKey(position))
 	}
 	return keys
 }
@@ -177,7 +177,7 @@ func scoresOf(
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
 		return b.totals.Choices, true
 	case governance.RankedChoice:
-		return governance.RunOff(b.rankings, governance.CompareChoiceKeys), true
+		return governance.InstantRunoff(b.rankings, governance.CompareChoiceKeys), true
 	case governance.Quadratic:
 		return quadraticScores(b.totals, choices), true
 	case governance.Copeland:
@@ -247,17 +247,17 @@ func checkBalance(
 // decide sets the quorum, and what an outcome can be derived from. On Snapshot, upstream's
 // scores decide where it states them: they include ballots that may not be stored.
 func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.Score) {
-	counted := governance.QuorumPower(p.Provider, c.power, func(choiceKey string) decimal.Decimal {
+	counted := p.Provider.QuorumPower(c.power, func(choiceKey string) decimal.Decimal {
 		return scores[choiceKey].Power
 	})
 	if c.ready && p.Quorum != nil {
-		progress, reached := governance.Progress(counted, *p.Quorum)
+		progress, reached := governance.QuorumProgress(counted, *p.Quorum)
 		c.quorum = &governance.Quorum{Raw: p.QuorumRaw, Progress: progress, Reached: reached}
 	}
 	if p.VoteType != governance.SingleChoice && p.VoteType != governance.Basic {
 		return
 	}
-	stated := p.Provider == governance.Snapshot &&
+	stated := p.Provider.StatedScoresDecide() &&
 		len(p.StatedScores) > 0 && len(p.StatedScores) == len(c.choices)
 	switch {
 	case stated:
@@ -272,6 +272,6 @@ func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.S
 		return
 	}
 	// A Governor always has a quorum. Where none is stated, it is unknown.
-	c.decidable = p.Quorum != nil || p.Provider == governance.Snapshot
+	c.decidable = p.Quorum != nil || !p.Provider.AlwaysHasQuorum()
 	c.quorumReached = p.Quorum == nil || counted.GreaterThanOrEqual(*p.Quorum)
 }

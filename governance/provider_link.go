@@ -1,0 +1,164 @@
+package governance
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// snapshotHosts are the sites that have shown the proposals of Snapshot's spaces, old
+// and new.
+//
+//nolint:gochecknoglobals // a table
+var snapshotHosts = map[string]bool{
+	"snapshot.org": true, "snapshot.page": true, "snapshot.box": true, "v1.snapshot.box": true,
+}
+
+// governorHost is the site that shows the proposals of Governors.
+const governorHost = "tally.xyz"
+
+// snapshotID matches the id of a Snapshot proposal: a hash, in hexadecimal or as a
+// content id of IPFS.
+var snapshotID = regexp.MustCompile(`^(?i:0x[0-9a-f]{64})$|^Qm[1-9A-HJ-NP-Za-km-z]{44}$|^baf[a-z2-7]{56}$`)
+
+// allDigits matches a number.
+var allDigits = regexp.MustCompile(`^[0-9]+$`)
+
+// ProposalURL returns the canonical address (see CanonicalURL) of a proposal's page at
+// the provider, "" for a provider without proposals. For a Governor, sourceID is the
+// organization's slug, and externalID is either Tally's id or the one on chain.
+func (p Provider) ProposalURL(sourceID, externalID string) string {
+	source, id := strings.ToLower(sourceID), NormalizeExternalID(externalID)
+	switch p {
+	case Snapshot:
+		return address{host: "snapshot.org", hash: &route{path: []string{source, "proposal", id}}}.String()
+	case Tally:
+		return address{host: governorHost, route: route{path: []string{"gov", source, "proposal", id}}}.String()
+	case Discourse:
+	}
+	return ""
+}
+
+// LinkNames returns the names (see LinkedProposal) that links to a proposal may have:
+// sorted, each once. A Governor's proposal has two, because some of its pages are
+// addressed by the id on chain and some by Tally's own.
+func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
+	names := []string{}
+	switch p {
+	case Snapshot:
+		names = append(names, snapshotName(externalID))
+	case Tally:
+		names = append(names, governorName(sourceID, externalID))
+		if name := LinkedProposal(sourceURL); name != "" {
+			names = append(names, name)
+		}
+	case Discourse:
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// LinkedProposal returns the name of the proposal that an address leads to, "" where
+// it leads to none; Provider.LinkNames lists the names of a proposal. It knows the
+// pages of Snapshot, on its old and new sites, and those of Governors on Tally.
+func LinkedProposal(text string) string {
+	at := parseAddress(text)
+	switch {
+	case at.scheme != "":
+	case snapshotHosts[at.host] && at.hash != nil:
+		if parts := at.hash.path; len(parts) == 3 && parts[1] == "proposal" {
+			return snapshotName(parts[2])
+		}
+	case at.host == governorHost:
+		if parts := at.path; len(parts) == 4 && parts[0] == "gov" && parts[2] == "proposal" {
+			return governorName(parts[1], parts[3])
+		}
+	}
+	return ""
+}
+
+// snapshotName leaves the space out: ids are hashes, and spaces get renamed.
+func snapshotName(id string) string {
+	return string(Snapshot) + ":" + VoterIdentity(id)
+}
+
+func governorName(slug, id string) string {
+	return string(Tally) + ":" + strings.ToLower(slug) + ":" + id
+}
+
+// TopicName returns the name under which addresses of every form find a forum topic:
+// the forum's host without "www.", and the topic's number.
+func TopicName(host, id string) string {
+	return canonicalHost(host) + "/" + id
+}
+
+// LinkedTopic returns the name (see TopicName) of the forum topic that an address
+// leads to, "" where it leads to none. It knows the forms of Discourse: /t/slug/17 and
+// /t/17, both with or without a post number.
+func LinkedTopic(text string) string {
+	at := parseAddress(text)
+	start := slices.Index(at.path, "t")
+	if at.scheme != "" || start < 0 || strings.Contains(text, "@") { // "@" marks a mail address or a password
+		return ""
+	}
+	// A slug is never a number alone, so the first number is the topic's.
+	for i, part := range at.path[start+1:] {
+		id := strings.TrimSuffix(part, ".json")
+		if i < 2 && isNumber(id) {
+			return TopicName(at.host, id)
+		}
+	}
+	return ""
+}
+
+// isNumber reports whether a text is a number as keys are written: without leading
+// zeros.
+func isNumber(text string) bool {
+	return text != "" && text[0] != '0' && strings.Trim(text, "0123456789") == ""
+}
+
+// knownPage returns the canonical address of a proposal or topic page, which sites
+// publish under several addresses, and "" for any other page.
+func (a address) knownPage() string {
+	if a.scheme != "" {
+		return ""
+	}
+	path := a.path
+	switch {
+	case snapshotHosts[a.host]:
+		if a.hash != nil {
+			path = a.hash.path
+		}
+		return snapshotPage(path)
+	case a.host == governorHost && len(path) >= 4 && path[0] == "gov" && path[2] == "proposal":
+		return Tally.ProposalURL(path[1], path[3])
+	case a.hash == nil && len(path) >= 2 && path[0] == "t":
+		return a.topicPage()
+	}
+	return ""
+}
+
+// snapshotPage knows <space>/proposal/<id>, with "s:" before the space in the newer
+// form, and <space>/<id> in the older one.
+func snapshotPage(path []string) string {
+	switch {
+	case len(path) >= 3 && path[1] == "proposal":
+		return Snapshot.ProposalURL(strings.TrimPrefix(path[0], "s:"), path[2])
+	case len(path) == 2 && snapshotID.MatchString(path[1]):
+		return Snapshot.ProposalURL(strings.TrimPrefix(path[0], "s:"), path[1])
+	}
+	return ""
+}
+
+// topicPage knows Discourse's forms t/<id> and t/<slug>/<id>, both with or without a
+// post number; the canonical form has the id alone.
+func (a address) topicPage() string {
+	id := a.path[1]
+	if !allDigits.MatchString(id) {
+		if len(a.path) < 3 || !allDigits.MatchString(a.path[2]) {
+			return ""
+		}
+		id = a.path[2]
+	}
+	return address{host: a.host, route: route{path: []string{"t", id}}}.String()
+}
