@@ -16,31 +16,32 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// BenchmarkImport imports 100,000 new ballots of 50 proposals. Its cpu-ns/record and its
-// allocations are the importer's own share: the engine is another process.
+// BenchmarkImport imports 100,000 new ballots on 50 proposals. cpu-ns/record and the
+// allocations exclude the engine, which is another process.
 func BenchmarkImport(b *testing.B) {
 	const ballots = 100_000
 	file := ballotsFile(b, ballots)
 	instance := env.SharedEngine(b)
 	b.ReportAllocs()
-	var own time.Duration
+	var cpu time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		opened := open(b, instance.URL(env.EngineDatabase(b, instance)))
 		b.StartTimer()
-		began := processorTime(b)
+		before := processorTime(b)
 		report, err := importer.Run(b.Context(), []string{file}, importer.Options{
 			Warehouse: opened, BatchSize: 40_000, RejectsDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil || report.Kinds[record.KindBallot].New != ballots {
 			b.Fatalf("got %+v, %v, want %d new ballots", report, err, ballots)
 		}
-		own += processorTime(b) - began
+		cpu += processorTime(b) - before
 	}
 	b.ReportMetric(float64(ballots*b.N)/b.Elapsed().Seconds(), "records/s")
-	b.ReportMetric(float64(own.Nanoseconds())/float64(ballots*b.N), "cpu-ns/record")
+	b.ReportMetric(float64(cpu.Nanoseconds())/float64(ballots*b.N), "cpu-ns/record")
 }
 
+// open opens a new warehouse.
 func open(b *testing.B, url string) *warehouse.Warehouse {
 	b.Helper()
 	opened, err := warehouse.Open(b.Context(), warehouse.Options{URL: url, Logger: slog.New(slog.DiscardHandler)})
@@ -51,7 +52,7 @@ func open(b *testing.B, url string) *warehouse.Warehouse {
 	return opened
 }
 
-// ballotsFile writes ballots as Snapshot publishes them; every tenth has weights.
+// ballotsFile writes n ballots in Snapshot's format. Every tenth has weights.
 func ballotsFile(b *testing.B, n int) string {
 	b.Helper()
 	var lines strings.Builder
@@ -70,7 +71,7 @@ func ballotsFile(b *testing.B, n int) string {
 	return path
 }
 
-// processorTime is what this process has taken so far.
+// processorTime returns the CPU time of this process so far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

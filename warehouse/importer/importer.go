@@ -1,7 +1,8 @@
-// Package importer brings files of what upstream systems publish into the
-// warehouse: it streams them, batch by batch, tells how far it is, and keeps what
-// it has to refuse where it can be looked at. Running it again changes nothing,
-// and completes what a run that was cut off left undone.
+// Package importer imports files of upstream systems into the warehouse.
+//
+// [Run] streams the files in batches, reports progress through [Progress], and writes
+// rejected lines to a file. Running an import again changes nothing; it completes an
+// import that was interrupted.
 package importer
 
 import (
@@ -19,83 +20,97 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// maxBatchText bounds the text that one batch holds in memory, whatever its
+// maxBatchText is the maximum size of the texts of one batch in bytes, whatever its
 // number of records.
 const maxBatchText = 16 << 20
 
-// Options says how to import.
+// Options configure an import. Warehouse, BatchSize, RejectsDir and Logger are required.
 type Options struct {
+	// Warehouse receives the records.
 	Warehouse *warehouse.Warehouse
-	// BatchSize is how many records are written at once.
+	// BatchSize is the maximum number of records per INSERT.
 	BatchSize int
-	// MaxLineBytes is the longest line that is read, in bytes.
+	// MaxLineBytes is the maximum length of a line; 0 means
+	// source.DefaultMaxLineBytes.
 	MaxLineBytes int
-	// RejectsDir is the folder that gets a file of what was refused, if anything was.
+	// RejectsDir is the folder for the file of rejected lines.
 	RejectsDir string
-	// TolerateRejects takes a file with refused lines for one that was read in full.
+	// TolerateRejects makes a file with rejected lines count as read completely, so
+	// that its sources are marked as synced.
 	TolerateRejects bool
-	// Progress is told of every batch and every file; it may be nil.
+	// Progress tracks the import; nil tracks nothing.
 	Progress *Progress
-	Logger   *slog.Logger
+	// Logger logs retries.
+	Logger *slog.Logger
 }
 
-// Report says what became of an import.
+// Report is the result of an import.
 type Report struct {
-	// Kinds holds the counts by kind of record.
+	// Kinds holds the counts per kind of record.
 	Kinds map[record.Kind]*KindReport
-	// Rejected counts refused lines; RejectsFile holds them, if there are any.
-	Rejected    uint64
+	// Rejected is the number of rejected lines.
+	Rejected uint64
+	// RejectsFile is the path of the file with the rejected lines; empty if there are
+	// none.
 	RejectsFile string
-	// Problems are the files that could not be read, in whole or to their end.
+	// Problems has an error for each file that could not be read completely.
 	Problems []error
-	// Waiting counts the ballots in the warehouse whose proposal is not there yet.
-	Waiting  uint64
+	// Waiting is the number of ballots in the warehouse whose proposal is unknown.
+	Waiting uint64
+	// Duration is the duration of the import.
 	Duration time.Duration
 }
 
 // KindReport counts the records of one kind.
 type KindReport struct {
+	// Counts says how many records were new, changed and unchanged.
 	warehouse.Counts
-	Read, Rejected uint64
+	// Read is the number of lines read, including rejected ones.
+	Read uint64
+	// Rejected is the number of rejected lines.
+	Rejected uint64
 }
 
-// Run imports the files under paths. An error means that the import stopped; what
-// is wrong with a file or a line is in the report instead.
+// Run imports the files under paths. Invalid lines and unreadable files are in the
+// report; an error means that the import stopped.
 func Run(ctx context.Context, paths []string, o Options) (Report, error) {
-	began := time.Now()
+	started := time.Now()
 	files, problems := source.Find(paths)
 	run := importRun{
 		Options: o,
-		run:     warehouse.Import{ID: uuid.New(), ObservedAt: began.UTC().Truncate(time.Millisecond)},
+		run: warehouse.Import{
+			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond),
+		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
-		rejects: rejectsFile{dir: o.RejectsDir, began: began},
+		rejects: rejectsFile{dir: o.RejectsDir, started: started},
 		synced:  sourcesByKind{},
 	}
 	o.Progress.start(files)
 	err := run.importAll(ctx, files)
-	run.report.Duration = time.Since(began)
+	run.report.Duration = time.Since(started)
 	return run.report, errors.Join(err, run.rejects.close())
 }
 
-// importRun is the work on one import.
+// importRun is one running import.
 type importRun struct {
 	Options
 	run     warehouse.Import
 	report  Report
 	rejects rejectsFile
-	// synced holds the sources of the files that were read to their end.
+	// synced holds the sources whose files were read completely.
 	synced sourcesByKind
 	shards *shards
 }
 
+// importAll imports the files and then marks their sources as synced.
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	r.shards = r.startShards(ctx)
-	stopped := r.readFiles(files)
+	readErr := r.readFiles(files)
 	if err := r.shards.close(); err != nil {
 		return err
 	}
-	if stopped != nil {
-		return stopped
+	if readErr != nil {
+		return readErr
 	}
 	r.countWritten()
 	if err := r.markSynced(ctx); err != nil {
@@ -106,8 +121,8 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	return err
 }
 
-// readFiles hands the records of all files to the lanes. What others refer to is
-// written before them: between kinds everything is.
+// readFiles sends the records of all files to the shards. It flushes between kinds, so
+// that records are written before those that refer to them.
 func (r *importRun) readFiles(files []source.File) error {
 	for i, file := range files {
 		if i > 0 && files[i-1].Kind != file.Kind {
@@ -122,8 +137,8 @@ func (r *importRun) readFiles(files []source.File) error {
 	return nil
 }
 
-// readFile hands on the records of one file. What is wrong with the file itself goes
-// into the report, and the import goes on.
+// readFile sends the records of one file to the shards. It reports an unreadable file
+// as a problem; an error stops the import.
 func (r *importRun) readFile(file source.File) error {
 	reader, err := source.Open(file, source.Limits{MaxLineBytes: r.MaxLineBytes})
 	if err != nil {
@@ -131,14 +146,14 @@ func (r *importRun) readFile(file source.File) error {
 		return nil
 	}
 	defer reader.Close()
-	r.Progress.file(file, reader)
+	r.Progress.nextFile(file, reader)
 	f := fileImport{importRun: r, kind: file.Kind, sources: sourcesByKind{}}
-	broken, err := f.readAll(reader)
+	problem, err := f.readAll(reader)
 	if err != nil {
 		return err
 	}
-	if broken != nil {
-		r.report.Problems = append(r.report.Problems, broken)
+	if problem != nil {
+		r.report.Problems = append(r.report.Problems, problem)
 		return nil
 	}
 	if f.rejected == 0 || r.TolerateRejects {
@@ -147,7 +162,7 @@ func (r *importRun) readFile(file source.File) error {
 	return nil
 }
 
-// fileImport is the work on one file.
+// fileImport is the import of one file.
 type fileImport struct {
 	*importRun
 	kind     record.Kind
@@ -155,8 +170,9 @@ type fileImport struct {
 	rejected uint64
 }
 
-// readAll reads a file to its end and hands on everything that can be read.
-func (f *fileImport) readAll(reader *source.Reader) (broken, err error) {
+// readAll sends all records of a file to the shards. problem is the error that ended the
+// file early; err stops the import.
+func (f *fileImport) readAll(reader *source.Reader) (problem, err error) {
 	for {
 		next, err := reader.Next()
 		var rejected *source.RejectedError
@@ -177,6 +193,7 @@ func (f *fileImport) readAll(reader *source.Reader) (broken, err error) {
 	}
 }
 
+// add sends a record to its shard.
 func (f *fileImport) add(r record.Record) error {
 	f.kindReport(r.Kind()).Read++
 	if ref, known := sourceOf(r); known {
@@ -185,7 +202,7 @@ func (f *fileImport) add(r record.Record) error {
 	return f.shards.add(r)
 }
 
-// reject keeps a refused line.
+// reject counts a rejected line and writes it to the rejects file.
 func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) error {
 	f.rejected++
 	f.report.Rejected++
@@ -199,7 +216,7 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 	return nil
 }
 
-// countWritten sums up what became of the records in all lanes.
+// countWritten adds up the counts of all shards.
 func (r *importRun) countWritten() {
 	for _, lane := range r.shards.all {
 		for kind, counts := range lane.counts {
@@ -208,6 +225,7 @@ func (r *importRun) countWritten() {
 	}
 }
 
+// kindReport returns the counts of a kind.
 func (r *importRun) kindReport(kind record.Kind) *KindReport {
 	report := r.report.Kinds[kind]
 	if report == nil {

@@ -7,77 +7,83 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// Progress says how far an import is. Its methods may be called at any time, and
-// a nil Progress ignores what it is told.
+// Progress tracks a running import. Its methods may be called concurrently. A nil
+// Progress tracks nothing.
 type Progress struct {
-	began   atomic.Int64
+	// started is in Unix nanoseconds.
+	started atomic.Int64
 	records atomic.Int64
-	total   atomic.Int64
-	done    atomic.Int64
-	current atomic.Pointer[currentFile]
+	// totalBytes is the size of all files, doneBytes that of the files read.
+	totalBytes atomic.Int64
+	doneBytes  atomic.Int64
+	current    atomic.Pointer[currentFile]
 }
 
+// currentFile is the file that is being read.
 type currentFile struct {
 	file   source.File
 	reader *source.Reader
 }
 
-// Snapshot is how far an import is at one moment.
+// Snapshot is the progress of an import at one point in time.
 type Snapshot struct {
 	// Path is the file that is being read; empty before the first.
-	Path    string
+	Path string
+	// Records is the number of records written.
 	Records int64
-	// Rate is in records a second.
+	// Rate is in records per second.
 	Rate float64
-	// Done is the part of the bytes that is read, 0 to 1.
+	// Done is the fraction of all bytes that is read, from 0 to 1.
 	Done float64
-	// Remaining is how much longer it takes at this rate; zero while it is not known.
+	// Remaining estimates the remaining time; zero while there is no estimate.
 	Remaining time.Duration
 }
 
-// Snapshot returns how far the import is.
+// Snapshot returns the current progress.
 func (p *Progress) Snapshot() Snapshot {
-	took := time.Since(time.Unix(0, p.began.Load()))
+	elapsed := time.Since(time.Unix(0, p.started.Load()))
 	s := Snapshot{Records: p.records.Load()}
-	read := p.done.Load()
+	read := p.doneBytes.Load()
 	if current := p.current.Load(); current != nil {
 		s.Path = current.file.Path
 		read += current.reader.BytesRead()
 	}
-	if took > 0 {
-		s.Rate = float64(s.Records) / took.Seconds()
+	if elapsed > 0 {
+		s.Rate = float64(s.Records) / elapsed.Seconds()
 	}
-	if total := p.total.Load(); total > 0 {
+	if total := p.totalBytes.Load(); total > 0 {
 		s.Done = min(float64(read)/float64(total), 1)
 	}
-	if s.Done > 0.01 && took > time.Second {
-		s.Remaining = time.Duration(float64(took) * (1 - s.Done) / s.Done)
+	if s.Done > 0.01 && elapsed > time.Second {
+		s.Remaining = time.Duration(float64(elapsed) * (1 - s.Done) / s.Done)
 	}
 	return s
 }
 
+// start records the start of an import of files.
 func (p *Progress) start(files []source.File) {
 	if p == nil {
 		return
 	}
-	p.began.Store(time.Now().UnixNano())
+	p.started.Store(time.Now().UnixNano())
 	for _, file := range files {
-		p.total.Add(file.Size)
+		p.totalBytes.Add(file.Size)
 	}
 }
 
-// file says that the file before is done and another begun.
-func (p *Progress) file(file source.File, reader *source.Reader) {
+// nextFile records that the previous file is done and file is being read.
+func (p *Progress) nextFile(file source.File, reader *source.Reader) {
 	if p == nil {
 		return
 	}
-	if before := p.current.Swap(&currentFile{file, reader}); before != nil {
-		p.done.Add(before.file.Size)
+	if previous := p.current.Swap(&currentFile{file, reader}); previous != nil {
+		p.doneBytes.Add(previous.file.Size)
 	}
 }
 
-func (p *Progress) wrote(records int) {
+// addRecords records that a batch was written.
+func (p *Progress) addRecords(n int) {
 	if p != nil {
-		p.records.Add(int64(records))
+		p.records.Add(int64(n))
 	}
 }

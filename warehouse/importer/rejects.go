@@ -10,13 +10,14 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// rejectsFile holds the lines that an import refused, one JSON object each. It is
-// made with the first of them.
+// rejectsFile is the file of the lines that an import rejected, one JSON object each.
+// It is created with the first of them.
 type rejectsFile struct {
-	dir   string
-	began time.Time
-	path  string
-	file  *os.File
+	dir string
+	// started is the start of the import, which names the file.
+	started time.Time
+	path    string
+	file    *os.File
 }
 
 // rejectedLine is one line of a rejects file.
@@ -24,19 +25,22 @@ type rejectedLine struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Reason string `json:"reason"`
-	// Text is the refused line, cut at 4 KiB.
+	// Text is the rejected line, truncated to 4 KiB.
 	Text string `json:"text"`
 }
 
+// write appends a rejected line.
 func (r *rejectsFile) write(rejected *source.RejectedError) error {
 	if r.file == nil {
 		if err := r.create(); err != nil {
-			return fmt.Errorf("keep rejected records: %w", err)
+			return fmt.Errorf("create rejects file: %w", err)
 		}
 	}
-	line := rejectedLine{File: rejected.File, Line: rejected.Line, Reason: rejected.Reason, Text: rejected.Text}
+	line := rejectedLine{
+		File: rejected.File, Line: rejected.Line, Reason: rejected.Reason, Text: rejected.Text,
+	}
 	if err := json.NewEncoder(r.file).Encode(line); err != nil {
-		return fmt.Errorf("keep rejected records in %s: %w", r.path, err)
+		return fmt.Errorf("write rejects file %s: %w", r.path, err)
 	}
 	return nil
 }
@@ -45,18 +49,20 @@ func (r *rejectsFile) create() error {
 	if err := os.MkdirAll(r.dir, 0o750); err != nil {
 		return err
 	}
-	r.path = filepath.Join(r.dir, "import-"+r.began.UTC().Format("20060102T150405.000Z")+".ndjson")
+	name := "import-" + r.started.UTC().Format("20060102T150405.000Z") + ".ndjson"
+	r.path = filepath.Join(r.dir, name)
 	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	r.file = file
 	return err
 }
 
+// close closes the file, if there is one.
 func (r *rejectsFile) close() error {
 	if r.file == nil {
 		return nil
 	}
 	if err := r.file.Close(); err != nil {
-		return fmt.Errorf("keep rejected records in %s: %w", r.path, err)
+		return fmt.Errorf("close rejects file %s: %w", r.path, err)
 	}
 	return nil
 }

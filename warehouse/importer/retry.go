@@ -8,13 +8,15 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// retryTimeout is how long an import waits for a warehouse that went away: long enough
-// for the engine to be started again, not so long that nobody notices.
+// retryTimeout is how long an import retries while the warehouse is unreachable. It
+// outlasts a restart of the engine.
 const retryTimeout = time.Minute
 
-// append writes a batch, again and again while the warehouse is away. Writing
-// twice does no harm.
-func (r *importRun) append(ctx context.Context, records []record.Record) (counts warehouse.Counts, err error) {
+// append writes a batch and retries while the warehouse is unreachable. Writing a batch
+// twice changes nothing.
+func (r *importRun) append(
+	ctx context.Context, records []record.Record,
+) (counts warehouse.Counts, err error) {
 	err = r.retry(ctx, func() error {
 		counts, err = r.Warehouse.Append(ctx, r.run, records)
 		return err
@@ -22,6 +24,7 @@ func (r *importRun) append(ctx context.Context, records []record.Record) (counts
 	return counts, err
 }
 
+// retry calls do until it succeeds, as [warehouse.Retry] does, for up to retryTimeout.
 func (r *importRun) retry(ctx context.Context, do func() error) error {
 	return warehouse.Retry(ctx, retryTimeout, r.Logger, do)
 }

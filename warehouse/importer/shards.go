@@ -11,85 +11,89 @@ import (
 )
 
 const (
-	// shardCount is how many batches are worked out and written at a time: while the
-	// engine takes one in, the next is held against what it holds.
+	// shardCount is how many batches are compared and written concurrently: while the
+	// engine inserts one batch, the next is compared with what the warehouse holds.
 	shardCount = 2
-	// chunkRecords is how many records go from the reader to a lane at once, and
-	// maxChunkText the bytes of text above which there are fewer.
+	// chunkRecords is the maximum number of records that the reader sends to a shard
+	// at once, and maxChunkText the maximum size of their texts in bytes.
 	chunkRecords = 256
 	maxChunkText = 128 << 10
-	// maxQueuedChunks is how many of these a busy lane lets wait before the reader does:
-	// about a batch, so that there is one to write when the one before is written.
+	// maxQueuedChunks bounds the queue of a shard; the reader blocks when it is full.
+	// It holds about a batch, so that a shard can continue as soon as a batch is
+	// written.
 	maxQueuedChunks = 128
 )
 
-// shards write records beside their reader. All records of one key go through the
-// same lane, in their order: so the last one counts, and none is looked up while an
-// equal one is being written.
+// shards write records concurrently with the reader. All records with one key go
+// through one shard in their order. So the last of them wins, and a shard never looks up
+// a key that another is writing.
 type shards struct {
 	all     []*shard
 	running *errgroup.Group
-	// ctx ends when a lane has.
+	// ctx ends when a shard fails.
 	ctx context.Context
 }
 
-// shard is one of the writers. Its fields but parcels belong to its goroutine until
-// the lanes are closed.
+// shard is one concurrent writer. The reader owns filling and fillingText; the shard's
+// goroutine owns pending, counts and batchSize until shards.close returns.
 type shard struct {
 	*importRun
-	// filling is the parcel that the reader fills, and its text.
+	// filling is the chunk that the reader fills, fillingText its text in bytes.
 	filling     []record.Record
 	fillingText int
 	chunks      chan chunk
-	pending     map[record.Kind]*pending
-	counts      map[record.Kind]warehouse.Counts
-	// batchSize is how many records it writes next.
+	// pending holds the records that wait to be written.
+	pending map[record.Kind]*pending
+	counts  map[record.Kind]warehouse.Counts
+	// batchSize is the number of records of the next batch.
 	batchSize int
 }
 
-// chunk is some records; flushed, where it is set, is closed when these and all
-// before them are written.
+// chunk is a group of records on its way to a shard. If flushed is set, the shard
+// writes everything it has received and then closes flushed.
 type chunk struct {
 	records []record.Record
 	flushed chan<- struct{}
 }
 
-// pending are the records of one kind that wait to be written.
+// pending are the records of one kind that wait to be written, and the size of their
+// texts in bytes.
 type pending struct {
 	records []record.Record
 	text    int
 }
 
+// startShards starts the shards. The caller must call close.
 func (r *importRun) startShards(ctx context.Context) *shards {
-	l := &shards{}
-	l.running, l.ctx = errgroup.WithContext(ctx)
+	s := &shards{}
+	s.running, s.ctx = errgroup.WithContext(ctx)
 	for i := range shardCount {
 		next := &shard{
 			importRun: r, chunks: make(chan chunk, maxQueuedChunks),
 			pending: map[record.Kind]*pending{}, counts: map[record.Kind]warehouse.Counts{},
-			// The first batches differ, so that lanes do not write at the same time.
+			// The first batches differ in size, so that shards write at different times.
 			batchSize: max(r.BatchSize*(i+1)/shardCount, 1),
 		}
-		l.all = append(l.all, next)
-		l.running.Go(func() error { return next.run(l.ctx) })
+		s.all = append(s.all, next)
+		s.running.Go(func() error { return next.run(s.ctx) })
 	}
-	return l
+	return s
 }
 
-// add hands a record to its lane. An error means that some lane has ended; close
-// tells why.
-func (l *shards) add(r record.Record) error {
-	lane := l.all[shardOf(r)]
-	lane.filling = append(lane.filling, r)
-	lane.fillingText += textBytes(r)
-	if len(lane.filling) < chunkRecords && lane.fillingText < maxChunkText {
+// add sends a record to its shard. An error means that a shard has failed; close
+// returns the cause.
+func (s *shards) add(r record.Record) error {
+	to := s.all[shardOf(r)]
+	to.filling = append(to.filling, r)
+	to.fillingText += textBytes(r)
+	if len(to.filling) < chunkRecords && to.fillingText < maxChunkText {
 		return nil
 	}
-	return l.send(lane, nil)
+	return s.send(to, nil)
 }
 
-// shardOf spreads ballots by their voter, which is part of their key. Of other
-// records there are few.
+// shardOf returns the shard of a record. It distributes ballots by voter, which is part
+// of their key. Other records are few and share the first shard.
 func shardOf(r record.Record) int {
 	if ballot, ok := r.(*record.Ballot); ok {
 		return int(xxhash.Sum64String(ballot.Voter) % shardCount)
@@ -97,60 +101,60 @@ func shardOf(r record.Record) int {
 	return 0
 }
 
-func (l *shards) send(to *shard, flushed chan<- struct{}) error {
+// send sends the chunk that the reader has filled.
+func (s *shards) send(to *shard, flushed chan<- struct{}) error {
 	select {
 	case to.chunks <- chunk{to.filling, flushed}:
 		to.filling, to.fillingText = make([]record.Record, 0, chunkRecords), 0
 		return nil
-	case <-l.ctx.Done():
-		return context.Cause(l.ctx)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
 	}
 }
 
 // flush returns when everything that was added is written.
-func (l *shards) flush() error {
-	waiting := make([]chan struct{}, len(l.all))
-	for i, lane := range l.all {
+func (s *shards) flush() error {
+	waiting := make([]chan struct{}, len(s.all))
+	for i, to := range s.all {
 		waiting[i] = make(chan struct{})
-		if err := l.send(lane, waiting[i]); err != nil {
+		if err := s.send(to, waiting[i]); err != nil {
 			return err
 		}
 	}
 	for _, flushed := range waiting {
 		select {
 		case <-flushed:
-		case <-l.ctx.Done():
-			return context.Cause(l.ctx)
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
 		}
 	}
 	return nil
 }
 
-// close writes everything that was added, ends the lanes, and returns what went wrong
-// in the first that failed.
-func (l *shards) close() error {
-	stopped := l.flush()
-	for _, lane := range l.all {
-		close(lane.chunks)
+// close flushes, ends the shards and returns the error of the first that failed.
+func (s *shards) close() error {
+	flushErr := s.flush()
+	for _, to := range s.all {
+		close(to.chunks)
 	}
-	if err := l.running.Wait(); err != nil {
+	if err := s.running.Wait(); err != nil {
 		return err
 	}
-	return stopped
+	return flushErr
 }
 
-// run writes until there are no more parcels.
-func (l *shard) run(ctx context.Context) error {
-	for next := range l.chunks {
+// run writes records until chunks is closed.
+func (s *shard) run(ctx context.Context) error {
+	for next := range s.chunks {
 		for _, r := range next.records {
-			if err := l.add(ctx, r); err != nil {
+			if err := s.add(ctx, r); err != nil {
 				return err
 			}
 		}
 		if next.flushed == nil {
 			continue
 		}
-		if err := l.flushAll(ctx); err != nil {
+		if err := s.flushAll(ctx); err != nil {
 			return err
 		}
 		close(next.flushed)
@@ -158,45 +162,63 @@ func (l *shard) run(ctx context.Context) error {
 	return nil
 }
 
-func (l *shard) add(ctx context.Context, r record.Record) error {
+// add adds a record to its batch and writes the batch if it is full.
+func (s *shard) add(ctx context.Context, r record.Record) error {
 	kind := r.Kind()
-	waiting := l.pending[kind]
+	waiting := s.pending[kind]
 	if waiting == nil {
 		waiting = &pending{}
-		l.pending[kind] = waiting
+		s.pending[kind] = waiting
 	}
 	waiting.records = append(waiting.records, r)
 	waiting.text += textBytes(r)
-	if len(waiting.records) < l.batchSize && waiting.text < maxBatchText {
+	if len(waiting.records) < s.batchSize && waiting.text < maxBatchText {
 		return nil
 	}
-	return l.flush(ctx, kind)
+	return s.flush(ctx, kind)
 }
 
-func (l *shard) flushAll(ctx context.Context) error {
+// flushAll writes all pending records in import order.
+func (s *shard) flushAll(ctx context.Context) error {
 	for _, kind := range record.Kinds() {
-		if err := l.flush(ctx, kind); err != nil {
+		if err := s.flush(ctx, kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *shard) flush(ctx context.Context, kind record.Kind) error {
-	waiting := l.pending[kind]
+// flush writes the pending records of a kind as one batch.
+func (s *shard) flush(ctx context.Context, kind record.Kind) error {
+	waiting := s.pending[kind]
 	if waiting == nil || len(waiting.records) == 0 {
 		return nil
 	}
-	counts, err := l.append(ctx, waiting.records)
+	counts, err := s.append(ctx, waiting.records)
 	if err != nil {
 		return err
 	}
-	total := l.counts[kind]
+	total := s.counts[kind]
 	total.Add(counts)
-	l.counts[kind] = total
-	l.Progress.wrote(len(waiting.records))
+	s.counts[kind] = total
+	s.Progress.addRecords(len(waiting.records))
 	clear(waiting.records)
 	waiting.records, waiting.text = waiting.records[:0], 0
-	l.batchSize = l.BatchSize
+	s.batchSize = s.BatchSize
 	return nil
+}
+
+// textBytes estimates the memory of a record's texts in bytes.
+func textBytes(r record.Record) int {
+	switch r := r.(type) {
+	case *record.Proposal:
+		return len(r.Body) + len(r.Title)
+	case *record.Topic:
+		return len(r.BodyHTML) + len(r.Title)
+	case *record.Ballot:
+		return len(r.Reason) + len(r.RawChoice)
+	case *record.Evidence:
+		return len(r.Dossier)
+	}
+	return 0
 }

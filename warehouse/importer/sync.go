@@ -9,9 +9,10 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// sourcesByKind holds sources of which records of a kind were read.
+// sourcesByKind is a set of sources per kind of record.
 type sourcesByKind map[record.Kind]map[record.SourceRef]bool
 
+// add adds a source.
 func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {
 	if s[kind] == nil {
 		s[kind] = map[record.SourceRef]bool{}
@@ -19,6 +20,7 @@ func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {
 	s[kind][ref] = true
 }
 
+// merge adds all sources of others.
 func (s sourcesByKind) merge(others sourcesByKind) {
 	for kind, refs := range others {
 		for ref := range refs {
@@ -27,19 +29,22 @@ func (s sourcesByKind) merge(others sourcesByKind) {
 	}
 }
 
-// markSynced notes, when all is imported, which sources were read to their end.
+// markSynced records in the warehouse which sources were read completely. It must be
+// called after all records are written.
 func (r *importRun) markSynced(ctx context.Context) error {
 	for kind, sources := range r.synced {
 		refs := slices.Collect(maps.Keys(sources))
-		if err := r.retry(ctx, func() error { return r.Warehouse.MarkSynced(ctx, r.run, kind, refs) }); err != nil {
+		if err := r.retry(ctx, func() error {
+			return r.Warehouse.MarkSynced(ctx, r.run, kind, refs)
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sourceOf returns the source whose records of this kind a file holds, where a
-// record tells. A Governor's ballots name neither organization nor DAO.
+// sourceOf returns the source that a record states. Ballots state none: a Governor's
+// ballots name neither organization nor DAO.
 func sourceOf(r record.Record) (ref record.SourceRef, known bool) {
 	switch r := r.(type) {
 	case *record.Proposal:
@@ -48,19 +53,4 @@ func sourceOf(r record.Record) (ref record.SourceRef, known bool) {
 		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}, true
 	}
 	return record.SourceRef{}, false
-}
-
-// textBytes estimates the memory that a record's texts take, in bytes.
-func textBytes(r record.Record) int {
-	switch r := r.(type) {
-	case *record.Proposal:
-		return len(r.Body) + len(r.Title)
-	case *record.Topic:
-		return len(r.BodyHTML) + len(r.Title)
-	case *record.Ballot:
-		return len(r.Reason) + len(r.RawChoice)
-	case *record.Evidence:
-		return len(r.Dossier)
-	}
-	return 0
 }

@@ -9,43 +9,49 @@ import (
 	"pnyx/governance"
 )
 
-// Ballot is one cast of one voter; recasts are ballots of their own.
+// Ballot is one vote by one voter. A recast is a separate ballot.
 type Ballot struct {
+	// Proposal is the proposal voted on.
 	Proposal ProposalRef
-	VoteID   string
-	// Voter is the voter's identity, normalized.
+	// VoteID is the upstream id of the vote.
+	VoteID string
+	// Voter is the voter's normalized identity.
 	Voter string
+	// Power is the voting power, exact to governance.PowerScale decimal places.
 	Power decimal.Decimal
-	// PowerRounded says that upstream stated more than PowerScale decimal places.
+	// PowerRounded is true if upstream stated more decimal places than that.
 	PowerRounded bool
 
-	// Choices holds the keys of the choices it supports: the one, or all that it
-	// approves, or those it ranks in order of preference, or those it gives weight
-	// to in order of position. An empty ballot supports none.
+	// Choices holds the keys of the choices that the ballot supports: the one choice,
+	// all approved choices, the ranked choices in order of preference, or the weighted
+	// choices in order of position. An empty ballot has none.
 	Choices []string
-	// Shares are the parts of Power that go to Choices, and Roots the square roots of
-	// the unrounded parts; both are set for weighted ballots only.
+	// Shares are the parts of Power for each of Choices, and Roots the square roots of
+	// the unrounded parts. Both are set for weighted ballots only.
 	Shares []decimal.Decimal
 	Roots  []decimal.Decimal
-	// ChoiceKey is the first preference or largest weight; empty for none.
+	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
+	// has no choice.
 	ChoiceKey string
-	// RawChoice is the choice as published, compact JSON.
+	// RawChoice is the published choice as compact JSON.
 	RawChoice string
 
-	// VotedAt is nil where no time is known; with VotedDayOnly it is midnight UTC
-	// of the day.
-	VotedAt      *governance.Timestamp
+	// VotedAt is the time of the vote; nil if upstream states none.
+	VotedAt *governance.Timestamp
+	// VotedDayOnly is true if only the day is known. VotedAt is then midnight UTC.
 	VotedDayOnly bool
-	TxHash       string
-	Reason       string
+	// TxHash is the transaction of an on-chain vote; empty for others.
+	TxHash string
+	// Reason is the reason that the voter gives; empty if there is none.
+	Reason string
 }
 
-// ErrNegativeWeight is what a choice with a weight below zero is refused with.
+// ErrNegativeWeight reports a choice with a weight below zero.
 var ErrNegativeWeight = errors.New("negative weight")
 
-// SetWeights fills in a weighted ballot: Choices, Shares, Roots and ChoiceKey
-// from choice keys in order of position and their weights. Zero weights support
-// nothing and are left out. Power must be set before.
+// SetWeights sets Choices, Shares, Roots and ChoiceKey of a weighted ballot from choice
+// keys in order of position and their weights. It skips choices of weight zero. Power
+// must be set before. The error is ErrNegativeWeight.
 func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 	var supported []decimal.Decimal
 	for i, weight := range weights {
@@ -74,7 +80,7 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 // Kind returns KindBallot.
 func (*Ballot) Kind() Kind { return KindBallot }
 
-// Key returns the proposal, the voter and the id of the cast.
+// Key returns the proposal's hash, the voter and the id of the vote.
 func (b *Ballot) Key() []string {
 	hash := b.Proposal.Hash()
 	return []string{string(hash[:]), b.Voter, b.VoteID}

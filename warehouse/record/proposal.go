@@ -6,64 +6,74 @@ import (
 	"pnyx/governance"
 )
 
-// Proposal is a proposal as its upstream system states it. Texts are empty, and
-// pointers nil, where upstream states nothing.
+// Proposal is a proposal as its upstream system states it. Strings are empty, and
+// pointers nil, if upstream states nothing.
 type Proposal struct {
 	ProposalRef
-	// SourceID is the id of the source (space, organization) it belongs to.
-	SourceID      string
-	Title         string
-	Body          string
-	ProposerID    string
-	SourceURL     string
+	// SourceID is the id of the space or organization that the proposal belongs to.
+	SourceID string
+	// Title is the proposal's title.
+	Title string
+	// Body is the text, in Markdown.
+	Body string
+	// ProposerID is the normalized identity of the author.
+	ProposerID string
+	// SourceURL is the proposal's page at the provider.
+	SourceURL string
+	// DiscussionURL is the page of the discussion that the proposal links to.
 	DiscussionURL string
-	VoteType      governance.VoteType
-	// State is upstream's own word for where the proposal stands: Snapshot's
-	// state, Tally's status.
+	// VoteType is the voting system.
+	VoteType governance.VoteType
+	// State is the provider's state of the proposal: Snapshot's state, Tally's status.
 	State string
-	// Choices are the labels that upstream states, in order.
+	// Choices are the stated labels of the choices, in order.
 	Choices []string
 	// QuorumRaw is the quorum as published, in upstream's unit and notation.
 	QuorumRaw string
-	// Quorum is the quorum as voting power; nil where none is published.
+	// Quorum is the quorum as voting power.
 	Quorum *decimal.Decimal
 
+	// CreatedAt, UpdatedAt, StartAt and EndAt are the stated times.
 	CreatedAt *governance.Timestamp
 	UpdatedAt *governance.Timestamp
 	StartAt   *governance.Timestamp
 	EndAt     *governance.Timestamp
-	// StartDayOnly and EndDayOnly say that only the day is known; the time is
-	// then midnight UTC of that day.
+	// StartDayOnly and EndDayOnly are true if only the day is known. The time is then
+	// midnight UTC of that day.
 	StartDayOnly bool
 	EndDayOnly   bool
 
-	// StatedScores are the scores per choice that upstream states, in the order
-	// of Choices; StatedScoresTotal their sum as stated.
-	StatedScores      []decimal.Decimal
+	// StatedScores are the stated scores in the order of Choices.
+	StatedScores []decimal.Decimal
+	// StatedScoresTotal is the stated sum of all scores.
 	StatedScoresTotal *decimal.Decimal
-	// StatedVotes is how many ballots upstream says there are.
+	// StatedVotes is the stated number of ballots.
 	StatedVotes *uint64
-	Flagged     bool
+	// Flagged is true if the provider marks the proposal as spam.
+	Flagged bool
 
-	// UpstreamID, UpstreamType and UpstreamStatus are the DAO's own id, kind and
-	// outcome, where it keeps them beside the voting system's (Decentraland).
+	// UpstreamID, UpstreamType and UpstreamStatus are the DAO's own id, type and status
+	// of the proposal, if it publishes them in addition to the provider's
+	// (Decentraland).
 	UpstreamID     string
 	UpstreamType   string
 	UpstreamStatus string
 
-	// SnapshotURL is the page of the vote on Snapshot that a Governor's proposal
-	// follows. Left out of the fingerprint where empty, it changes no other record's.
+	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes.
+	// The fingerprint omits it if it is empty, so that other fingerprints stay the same.
 	SnapshotURL string `msgpack:",omitempty"`
 
-	// Milestones are lifecycle events that upstream recorded, in its order.
+	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone
 }
 
 // Milestone is a lifecycle event of a proposal that upstream recorded.
 type Milestone struct {
-	// Type is upstream's word, in lower case ("executed", "queued").
-	Type   string
-	At     *governance.Timestamp
+	// Type is upstream's type in lower case: "executed", "queued".
+	Type string
+	// At is the time; nil if upstream states none.
+	At *governance.Timestamp
+	// TxHash is the transaction; empty if upstream states none.
 	TxHash string
 }
 

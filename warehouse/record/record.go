@@ -1,7 +1,9 @@
-// Package record defines the rows that imports append to the warehouse: what
-// upstream systems publish, in our terms, with every digit and every recast kept.
-// A record knows the key under which later versions replace it and a fingerprint
-// of its content, so that importing the same thing twice changes nothing.
+// Package record defines the rows that imports append to the warehouse: upstream data
+// in a common form, with every digit and every recast.
+//
+// Each [Record] has a [Kind], which is also its table, and a key, under which a later
+// version replaces it. [Fingerprint] hashes its content, so that importing the same
+// data twice changes nothing.
 package record
 
 import (
@@ -10,11 +12,10 @@ import (
 	"pnyx/governance"
 )
 
-// Kind names a kind of record; it is also the name of its table.
+// Kind is a kind of record and the name of its table.
 type Kind string
 
-// The kinds of records, in the order in which they should be imported: what
-// others refer to comes first.
+// The kinds of records in import order: a record comes before those that refer to it.
 const (
 	KindDAO      Kind = "daos"
 	KindSource   Kind = "sources"
@@ -27,7 +28,7 @@ const (
 	KindEvidence Kind = "evidence"
 )
 
-// Kinds lists every Kind in order of import.
+// Kinds returns every Kind in import order.
 func Kinds() []Kind {
 	return []Kind{
 		KindDAO, KindSource, KindCategory, KindProposal, KindTopic,
@@ -37,35 +38,38 @@ func Kinds() []Kind {
 
 // Record is one row of one of the kinds.
 type Record interface {
-	// Kind says which table the record belongs to.
+	// Kind returns the kind of the record.
 	Kind() Kind
-	// Key identifies the record within its kind: the values of its table's
-	// sorting key. A later version replaces an earlier one with the same key.
+	// Key returns the values of the table's sorting key, which identify the record
+	// within its kind. A later version replaces an earlier one with the same key.
 	Key() []string
 }
 
-// SourceRef names one upstream source: a Snapshot space, a Tally organization,
-// a Discourse host.
+// SourceRef identifies an upstream source: a Snapshot space, a Tally organization or a
+// Discourse forum.
 type SourceRef struct {
+	// Provider is the upstream system.
 	Provider governance.Provider
-	ID       string
+	// ID is the space, the organization's slug or the forum's host.
+	ID string
 }
 
-// ProposalRef names a proposal as its upstream system does. Ballots refer to
-// proposals by it, because a ballot may be known before its proposal, and so
-// before its DAO.
+// ProposalRef identifies a proposal by its upstream id. Ballots refer to proposals by
+// it, because a ballot may be imported before its proposal, and so before its DAO.
 type ProposalRef struct {
-	Provider   governance.Provider
+	// Provider is the upstream system.
+	Provider governance.Provider
+	// ExternalID is the proposal's id there.
 	ExternalID string
 }
 
-// RefHash is the 128-bit name of a proposal inside the warehouse.
+// RefHash is the 128-bit identifier of a proposal in the warehouse.
 type RefHash [16]byte
 
-// Hash returns the name under which the warehouse knows the proposal: the first
-// 128 bits of SHA-256 of provider and external id, separated by a zero byte.
+// Hash returns the proposal's identifier in the warehouse: the first 128 bits of the
+// SHA-256 of provider and external id, separated by a zero byte.
 func (r ProposalRef) Hash() RefHash {
-	text := make([]byte, 0, 128) // room for nearly all, on the stack
+	text := make([]byte, 0, 128) // on the stack; fits nearly every reference
 	text = append(append(append(text, r.Provider...), 0), r.ExternalID...)
 	sum := sha256.Sum256(text)
 	return RefHash(sum[:len(RefHash{})])

@@ -1,9 +1,12 @@
 package record
 
-// DAO says which sources make up a DAO.
+// DAO lists the sources of a DAO.
 type DAO struct {
-	ID      string
-	Name    string
+	// ID is the DAO's id in the API.
+	ID string
+	// Name is the display name.
+	Name string
+	// Sources are the spaces, organizations and forums of the DAO.
 	Sources []SourceRef
 }
 
@@ -16,11 +19,14 @@ func (d *DAO) Key() []string { return []string{d.ID} }
 // Source describes an upstream source.
 type Source struct {
 	SourceRef
-	// Name, Slug, Network and Symbol are empty where upstream states none.
-	Name    string
-	Slug    string
+	// Name is the display name; empty if upstream states none.
+	Name string
+	// Slug is the organization's slug; empty for other sources.
+	Slug string
+	// Network is the chain id of a space; empty if upstream states none.
 	Network string
-	Symbol  string
+	// Symbol is the token symbol of a space; empty if upstream states none.
+	Symbol string
 }
 
 // Kind returns KindSource.
@@ -34,8 +40,10 @@ type Category struct {
 	// Host is the forum's host name, the id of its source.
 	Host string
 	// ID is the category's number as text.
-	ID   string
+	ID string
+	// Name is the display name.
 	Name string
+	// Slug is the category's part of URLs.
 	Slug string
 }
 

@@ -13,27 +13,36 @@ type Topic struct {
 	Host string
 	// ExternalID is the topic's number as text.
 	ExternalID string
-	Title      string
-	Slug       string
-	// CategoryID is the category's number as text; empty where none is stated.
+	// Title is the topic's title.
+	Title string
+	// Slug is the topic's part of URLs.
+	Slug string
+	// CategoryID is the category's number as text; empty if upstream states none.
 	CategoryID string
-	Tags       []string
-	Author     string
+	// Tags are the names of the tags.
+	Tags []string
+	// Author is the username of the first post's author.
+	Author string
 	// BodyHTML is the first post as the forum renders it.
 	BodyHTML string
-	Posts    uint64
-	Likes    uint64
-	Views    uint64
-	// Participants is how many people posted; nil where upstream does not say.
+	// Posts, Likes and Views are the forum's counters.
+	Posts uint64
+	Likes uint64
+	Views uint64
+	// Participants is the number of people who posted; nil if upstream states none.
 	Participants *uint64
-	CreatedAt    *governance.Timestamp
-	// UpdatedAt is the time of the last post, or else of the creation.
+	// CreatedAt is the time of the first post; nil if upstream states none.
+	CreatedAt *governance.Timestamp
+	// UpdatedAt is LastPostAt, or CreatedAt if that is nil.
 	UpdatedAt *governance.Timestamp
-	// LastPostAt is the time of the last post; nil where upstream does not say.
+	// LastPostAt is the time of the last post; nil if upstream states none.
 	LastPostAt *governance.Timestamp
-	Closed     bool
-	Archived   bool
-	Visible    bool
+	// Closed is true if the topic accepts no more posts.
+	Closed bool
+	// Archived is true if the topic is archived.
+	Archived bool
+	// Visible is false if the forum hides the topic from lists.
+	Visible bool
 }
 
 // Kind returns KindTopic.
