@@ -16,8 +16,8 @@ import (
 	"pnyx/worker/account"
 )
 
-// books runs a ledger until the end of the test.
-func (h *house) books() {
+// startLedger runs a ledger until the end of the test.
+func (h *harness) startLedger() {
 	h.t.Helper()
 	ledger := account.NewLedger(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: h.metrics,
@@ -34,7 +34,7 @@ func (h *house) books() {
 	})
 }
 
-// paid is a payment in a state.
+// paid returns a payment in a state.
 func paid(nonce string, state governance.PaymentState) governance.Payment {
 	at := governance.TimestampOf(time.Now())
 	p := governance.Payment{
@@ -54,10 +54,10 @@ func paid(nonce string, state governance.PaymentState) governance.Payment {
 	return p
 }
 
-func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
+func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.books()
+	h := newHarness(t)
+	h.startLedger()
 	ctx := t.Context()
 	lease := cache.PaymentLease{Owner: "test", TTL: time.Minute}
 	settled, open, refused := paid("0x1", governance.PaymentSettled), paid("0x2", governance.PaymentSettling), paid("0x3", governance.PaymentRefused)
@@ -78,7 +78,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 		if err == nil && len(ledger()) == 3 && len(queued) == 0 {
 			return nil
 		}
-		return errors.New("not in the ledger yet")
+		return errors.New("payments are not in the ledger yet")
 	})
 	if diff := cmp.Diff([]governance.Payment{refused, open, settled}, ledger()); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
@@ -90,7 +90,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 	env.Until(h.t, func() error {
 		restored, err := h.store.PaymentsRestored(ctx)
 		if err == nil && !restored {
-			err = errors.New("not restored")
+			err = errors.New("payments are not restored yet")
 		}
 		return err
 	})
@@ -101,7 +101,7 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 		}
 	}
 	if _, err := h.store.Payment(ctx, refused.ID); !errors.Is(err, cache.ErrMiss) {
-		t.Errorf("a refused payment came back: %v", err)
+		t.Errorf("got %v for a refused payment, want a miss", err)
 	}
 	due, err := h.store.DuePayments(ctx, time.Now(), 10)
 	if diff := cmp.Diff([]string{open.ID}, due); diff != "" || err != nil {
@@ -109,15 +109,15 @@ func TestThePaymentsOfAFlushedRedisComeBackFromTheLedger(t *testing.T) {
 	}
 }
 
-func TestTheLedgerKeepsTheLatestStateAndFilters(t *testing.T) {
+func TestLedgerKeepsTheLatestState(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	first := paid("0x1", governance.PaymentSettling)
 	last := first
 	last.State, last.Revision = governance.PaymentSettled, first.Revision+1
 	other := paid("0x2", governance.PaymentRefused)
 	other.Payer = "0xother"
-	// The order of arrival does not matter, nor how often.
+	// Neither the order of arrival nor repetition matters.
 	for _, payments := range [][]governance.Payment{{last}, {first, other}, {last}} {
 		if err := h.warehouse.WritePayments(t.Context(), payments); err != nil {
 			t.Fatal(err)
@@ -134,16 +134,18 @@ func TestTheLedgerKeepsTheLatestStateAndFilters(t *testing.T) {
 		"since":   {warehouse.PaymentFilter{Since: time.Now().Add(time.Hour)}, nil},
 		"expired": {warehouse.PaymentFilter{ValidAfter: time.Now().Add(time.Hour)}, nil},
 	} {
-		payments, err := h.warehouse.Payments(t.Context(), c.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, p := range payments {
-			got = append(got, p.ID)
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			payments, err := h.warehouse.Payments(t.Context(), c.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range payments {
+				got = append(got, p.ID)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("payments (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

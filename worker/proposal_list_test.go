@@ -14,29 +14,28 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// fresh reads a page that shows everything published: the one that is there, or one
-// that is asked for.
-func (h *house) fresh(r cache.PageRequest, payload any) error {
-	view, marked, err := h.store.Page(h.t.Context(), r)
-	if err == nil && !view.Absent && view.Revision >= marked {
+// readPage reads a page that is not older than its version, and requests it otherwise.
+func (h *harness) readPage(r cache.PageRequest, payload any) error {
+	view, version, err := h.store.Page(h.t.Context(), r)
+	if err == nil && !view.Absent && view.Revision >= version {
 		return view.Decode(payload)
 	}
-	if asked := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(time.Second))}); asked != nil {
-		return asked
+	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(time.Second))}); requestErr != nil {
+		return requestErr
 	}
-	return fmt.Errorf("the page is not fresh: revision %d, mark %d (%w)", view.Revision, marked, err)
+	return fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version, err)
 }
 
 func listOf(f cache.Filter) cache.PageRequest {
 	return cache.PageRequest{Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage, Filter: f}
 }
 
-// lists waits until a list holds proposals with these ids, in this order.
-func (h *house) lists(r cache.PageRequest, want ...string) {
+// waitForList waits until a list has the proposals with these ids, in this order.
+func (h *harness) waitForList(r cache.PageRequest, want ...string) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
 		var rows []cache.ProposalRow
-		if err := h.fresh(r, &rows); err != nil {
+		if err := h.readPage(r, &rows); err != nil {
 			return err
 		}
 		got := []string{}
@@ -56,96 +55,102 @@ func created(p *record.Proposal, seconds int64) *record.Proposal {
 	return p
 }
 
-func TestTheListFollowsWhatIsPublished(t *testing.T) {
+func TestListFollowsPublication(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(created(proposal("a"), 1000), created(proposal("b"), 2000))
-	h.work(h.metrics)
-	// Written by the worker: nobody answers requests yet.
-	all, ofDAO, nobody := listOf(cache.Filter{}), listOf(cache.Filter{DAOID: "dao.eth"}), listOf(cache.Filter{DAOID: "nobody"})
-	h.lists(all, "b", "a")
-	h.lists(ofDAO, "b", "a")
-	h.fill()
-	h.lists(nobody)
-	h.lists(listOf(cache.Filter{ProposerID: "0xnobody"}))
+	h.startLeader(h.metrics)
+	// These pages are written by the publisher: no filler runs yet.
+	all, former, claiming := listOf(cache.Filter{}), listOf(cache.Filter{DAOID: "dao.eth"}), listOf(cache.Filter{DAOID: "dao"})
+	h.waitForList(all, "b", "a")
+	h.waitForList(former, "b", "a")
+	h.startFiller()
+	h.waitForList(claiming)
+	h.waitForList(listOf(cache.Filter{ProposerID: "0xnobody"}))
 
 	h.append(created(proposal("c"), 3000), created(proposal("a"), 4000))
-	h.lists(all, "a", "c", "b")
-	h.lists(ofDAO, "a", "c", "b")
+	h.waitForList(all, "a", "c", "b")
+	h.waitForList(former, "a", "c", "b")
 
-	h.append(&record.DAO{ID: "nobody", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
-	h.lists(nobody, "a", "c", "b")
-	h.lists(ofDAO)
-	h.lists(all, "a", "c", "b")
+	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
+	h.waitForList(claiming, "a", "c", "b")
+	h.waitForList(former)
+	h.waitForList(all, "a", "c", "b")
 
 	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	h.lists(nobody, "a", "c", "b")
-	h.lists(all, "a", "c", "b")
+	h.waitForList(claiming, "a", "c", "b")
+	h.waitForList(all, "a", "c", "b")
 }
 
-func TestABallotLeavesTheListAsItIs(t *testing.T) {
+func TestNewBallotKeepsTheListVersion(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(created(proposal("a"), 1000), vote("a", "0x1", "1"))
-	h.work(h.metrics)
-	h.hasVotes(keyOf("dao.eth", "a"), "1")
-	h.lists(listOf(cache.Filter{}), "a")
-	h.published() // the publication that lists it may not be the one that counts its first ballot
+	h.startLeader(h.metrics)
+	h.waitForVotes(keyOf("dao.eth", "a"), "1")
+	h.waitForList(listOf(cache.Filter{}), "a")
+	h.waitForPublication() // another publication than the one that lists it may count its first ballot
 	before, err := h.store.Version(t.Context(), cache.ProposalPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.append(vote("a", "0x2", "1"))
-	h.hasVotes(keyOf("dao.eth", "a"), "2")
+	h.waitForVotes(keyOf("dao.eth", "a"), "2")
 	if after, err := h.store.Version(t.Context(), cache.ProposalPage, ""); err != nil || after != before {
-		t.Errorf("got mark %+v (%v), want %+v as before", after, err, before)
+		t.Errorf("got version %+v (%v), want %+v as before", after, err, before)
 	}
 }
 
-func TestNoPageIsMadeOfAListThatIsBeingWritten(t *testing.T) {
+func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.append(created(proposal("a"), 1000))
-	stop := h.work(h.metrics)
-	h.lists(listOf(cache.Filter{}), "a")
-	h.published()
+	h := newHarness(t)
+	h.append(created(proposal("a"), 1000),
+		vote("a", "0x1", "1"), vote("a", "0x2", "1"), vote("a", "0x3", "1"), vote("a", "0x4", "1"))
+	stop := h.startLeader(h.metrics)
+	h.waitForList(listOf(cache.Filter{}), "a")
+	h.waitForPublication()
 	stop()
-	whole, err := h.store.Version(t.Context(), cache.ProposalPage, "")
+	completed, err := h.store.Version(t.Context(), cache.ProposalPage, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A publication that has begun, and died.
-	writer := h.store.NewWriter(whole.Revision + 1)
+	// A publication that died while it wrote the list.
+	writer := h.store.NewWriter(completed.Revision + 1)
 	if err := writer.SetVersion(t.Context(), cache.ProposalRows, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.fill()
+	h.startFiller()
 	cold := listOf(cache.Filter{ProposerID: "0xcold"})
 	var rows []cache.ProposalRow
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for range 15 { // far longer than it takes to make one
-		<-ticker.C
-		if err := h.fresh(cold, &rows); err == nil {
-			t.Fatal("a page was made of a list that is being written")
+	if err := h.readPage(cold, &rows); err == nil {
+		t.Fatal("got a page that nobody has requested before")
+	}
+	// The filler works on other requests meanwhile, of which each is enqueued later.
+	for _, voter := range []string{"0x1", "0x2", "0x3", "0x4"} {
+		env.Until(h.t, func() error {
+			var profile governance.VoterProfile
+			return h.readPage(cache.PageRequest{Kind: cache.ProfilePage, Subject: voter}, &profile)
+		})
+		if err := h.readPage(cold, &rows); err == nil {
+			t.Fatal("got a page of a list that is being written")
 		}
 	}
-	// The next one lists what it had to.
-	h.work(prometheus.NewRegistry())
+	// The next publication completes the list.
+	h.startLeader(prometheus.NewRegistry())
 	h.append(created(proposal("b"), 2000))
-	h.lists(cold)
-	h.lists(listOf(cache.Filter{}), "b", "a")
+	h.waitForList(cold)
+	h.waitForList(listOf(cache.Filter{}), "b", "a")
 }
 
-func TestProposalsAreResolvedByWhatTheyAreKnownBy(t *testing.T) {
+func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 	t.Parallel()
 	const id = "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"
-	h := newHouse(t)
+	h := newHarness(t)
 	one, other := proposal(id), proposal("other")
 	one.Title, one.DiscussionURL = "Fund the Guild", "https://forum.example.org/t/fund-the-guild/12/3?u=x"
 	other.Title, other.DiscussionURL = "Fund the guild again", "https://forum.example.org/t/fund-the-guild/12"
@@ -154,11 +159,12 @@ func TestProposalsAreResolvedByWhatTheyAreKnownBy(t *testing.T) {
 		SourceURL: "https://www.tally.xyz/gov/gov/proposal/93",
 	}
 	h.append(created(one, 1000), created(other, 2000), governor)
-	h.work(h.metrics)
-	h.fill()
+	h.startLeader(h.metrics)
+	h.startFiller()
 	for _, c := range []struct {
 		filter cache.Filter
-		want   string
+		// want are the candidates with their matches, each followed by a semicolon.
+		want string
 	}{
 		{cache.Filter{URL: governance.CanonicalURL("https://snapshot.box/#/s:dao.eth/proposal/" + id)}, id + " url_exact [sourceUrl]; "},
 		{
@@ -177,7 +183,7 @@ func TestProposalsAreResolvedByWhatTheyAreKnownBy(t *testing.T) {
 		env.Until(h.t, func() error {
 			var candidates []governance.ProposalCandidate
 			request := cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: c.filter}
-			if err := h.fresh(request, &candidates); err != nil {
+			if err := h.readPage(request, &candidates); err != nil {
 				return err
 			}
 			got := ""

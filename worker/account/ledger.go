@@ -3,28 +3,30 @@ package account
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
 )
 
 const (
-	// ledgerEvery is how often the queue of payments is emptied into the ledger.
-	ledgerEvery = 500 * time.Millisecond
-	// ledgerBatch is how many are written at once.
-	ledgerBatch = 1000
-	// restoredFor is how long a payment is restored after it has run out: as long as
-	// Redis would have remembered it.
-	restoredFor = 10 * time.Minute
+	// ledgerInterval is the time between two moves of queued payments to the ledger.
+	ledgerInterval = 500 * time.Millisecond
+	// paymentBatchSize is how many payments are moved together.
+	paymentBatchSize = 1000
+	// restoreTTL is how long after its expiry a payment is still restored: as long as Redis
+	// would have remembered it.
+	restoreTTL = 10 * time.Minute
 )
 
-// Ledger writes what became of payments to the warehouse, and brings them back to
-// a Redis that has lost them. Any number of them may run.
+// Ledger writes every state of every payment to the warehouse, and restores payments to a
+// Redis that has lost them. Any number of workers may run it at once.
 type Ledger struct {
 	warehouse *warehouse.Warehouse
 	store     *cache.Store
@@ -32,76 +34,80 @@ type Ledger struct {
 	written   prometheus.Counter
 }
 
-// NewLedger returns a ledger that does nothing until Run.
+// NewLedger returns a Ledger that does nothing until Run.
 func NewLedger(o Options) *Ledger {
-	l := &Ledger{
+	return &Ledger{
 		warehouse: o.Warehouse, store: o.Store, logger: o.Logger,
-		written: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_ledger_entries_total", Help: "States of payments that were written to the ledger.",
-		}),
+		written: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_ledger_entries_total", Help: "States of payments written to the ledger.",
+		})),
 	}
-	o.Metrics.MustRegister(l.written)
-	return l
 }
 
-// Run keeps the books until ctx ends. What is queued by then is written.
+// Run writes and restores payments until ctx ends, and then writes what is queued. Errors
+// are logged and retried.
 func (l *Ledger) Run(ctx context.Context) {
-	pause := ledgerEvery
+	pause := ledgerInterval
 	for ctx.Err() == nil {
-		err := l.keep(ctx)
+		err := l.update(ctx)
 		switch {
 		case err == nil:
-			pause = ledgerEvery
+			pause = ledgerInterval
 		case ctx.Err() == nil:
-			l.logger.LogAttrs(ctx, slog.LevelError, "keep the ledger of payments", slog.Any("error", err))
+			l.logger.LogAttrs(ctx, slog.LevelError, "payments not written to ClickHouse, retrying",
+				slog.Any("error", err))
 			pause = backoff.Next(pause)
 		}
 		backoff.Wait(ctx, backoff.Jitter(pause))
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := l.drain(last); err != nil {
-		l.logger.LogAttrs(last, slog.LevelWarn, "write the last payments to the ledger", slog.Any("error", err))
+	if err := l.moveQueue(last); err != nil {
+		l.logger.LogAttrs(last, slog.LevelWarn,
+			"payments not written to ClickHouse at shutdown, left for another worker",
+			slog.Any("error", err))
 	}
 }
 
-// keep writes what is queued, forgets what has run out, and restores what Redis has lost. Restoring comes
-// last, so that it finds what was queued.
-func (l *Ledger) keep(ctx context.Context) error {
-	if err := l.drain(ctx); err != nil {
+// update writes queued payments, deletes expired ones from Redis, and restores payments if
+// Redis has lost them. Restoring comes last, so that it finds what was queued.
+func (l *Ledger) update(ctx context.Context) error {
+	if err := l.moveQueue(ctx); err != nil {
 		return err
 	}
-	if err := l.store.DeleteExpiredPayments(ctx, time.Now(), ledgerBatch); err != nil {
+	if err := l.store.DeleteExpiredPayments(ctx, time.Now(), paymentBatchSize); err != nil {
 		return err
 	}
 	restored, err := l.store.PaymentsRestored(ctx)
 	if err != nil || restored {
 		return err
 	}
-	payments, err := l.warehouse.Payments(ctx, warehouse.PaymentFilter{ValidAfter: time.Now().Add(-restoredFor)})
+	payments, err := l.warehouse.Payments(ctx, warehouse.PaymentFilter{
+		ValidAfter: time.Now().Add(-restoreTTL),
+	})
 	if err != nil {
 		return err
 	}
-	remembered := payments[:0]
-	for _, p := range payments {
-		if p.State != governance.PaymentRefused { // those may be used again
-			remembered = append(remembered, p)
-		}
-	}
-	return l.store.RestorePayments(ctx, remembered)
+	// A refused payment may be presented again, so Redis need not know it.
+	payments = slices.DeleteFunc(payments, func(p governance.Payment) bool {
+		return p.State == governance.PaymentRefused
+	})
+	return l.store.RestorePayments(ctx, payments)
 }
 
-// drain writes everything that is queued.
-func (l *Ledger) drain(ctx context.Context) error {
+// moveQueue writes all queued payments. They leave the queue after they are written, and
+// writing one again changes nothing.
+func (l *Ledger) moveQueue(ctx context.Context) error {
 	for {
-		entries, err := l.store.QueuedPayments(ctx, ledgerBatch)
+		entries, err := l.store.QueuedPayments(ctx, paymentBatchSize)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
 		var payments []governance.Payment
 		for _, entry := range entries {
 			if entry.Payment.ID == "" {
-				l.logger.LogAttrs(ctx, slog.LevelError, "an entry of the ledger's queue does not decode", slog.String("entry", entry.ID))
+				l.logger.LogAttrs(ctx, slog.LevelError, "ledger entry does not decode, dropped",
+					slog.String("entry", entry.ID))
 				continue
 			}
 			payments = append(payments, entry.Payment)

@@ -7,7 +7,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func TestAChunkHoldsSoManyProposalsAndCasts(t *testing.T) {
+func TestDivideBoundsProposalsAndCasts(t *testing.T) {
 	t.Parallel()
 	refs := make([]record.RefHash, proposalBatchSize+3)
 	for i := range refs {
@@ -22,17 +22,20 @@ func TestAChunkHoldsSoManyProposalsAndCasts(t *testing.T) {
 		"one proposal is too large": {map[record.RefHash]uint64{refs[0]: 1, largest: 2 * maxCasts, refs[2]: 1}, []int{1, 1, proposalBatchSize, 1}},
 		"two fill a chunk":          {map[record.RefHash]uint64{refs[0]: maxCasts / 2, largest: maxCasts / 2, refs[2]: 1}, []int{2, proposalBatchSize, 1}},
 	} {
-		chunks := divide(refs, test.casts)
-		var got []int
-		for _, chunk := range chunks {
-			got = append(got, len(chunk))
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: got chunks of %v, want %v", name, got, test.want)
-		}
-		if !slices.Equal(slices.Concat(chunks...), refs) {
-			t.Errorf("%s: the chunks are not all of the proposals in their order", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			chunks := divide(refs, test.casts)
+			var got []int
+			for _, chunk := range chunks {
+				got = append(got, len(chunk))
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got chunks of %v, want %v", got, test.want)
+			}
+			if !slices.Equal(slices.Concat(chunks...), refs) {
+				t.Errorf("the chunks are not all of the proposals in their order")
+			}
+		})
 	}
 	if chunks := divide(nil, nil); len(chunks) != 0 {
 		t.Errorf("got %d chunks of nothing, want none", len(chunks))

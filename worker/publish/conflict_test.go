@@ -28,31 +28,34 @@ func checkConflicts(t *testing.T, cases map[string]conflictCase) {
 		wantDetails[rule.Code] = slices.Sorted(slices.Values(rule.Details))
 	}
 	for name, c := range cases {
-		got := evaluate(c.proposal, "dao", c.ballots, now)
-		codes := []governance.WarningCode{}
-		for _, warning := range got.conflicts {
-			codes = append(codes, warning.Code)
-			var details []string
-			for detail := range warning.Details {
-				details = append(details, detail)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := evaluate(c.proposal, "dao", c.ballots, now)
+			codes := []governance.WarningCode{}
+			for _, warning := range got.conflicts {
+				codes = append(codes, warning.Code)
+				var details []string
+				for detail := range warning.Details {
+					details = append(details, detail)
+				}
+				slices.Sort(details)
+				if diff := cmp.Diff(wantDetails[warning.Code], details); diff != "" {
+					t.Errorf("details of %s (-want +got):\n%s", warning.Code, diff)
+				}
 			}
-			slices.Sort(details)
-			if diff := cmp.Diff(wantDetails[warning.Code], details); diff != "" {
-				t.Errorf("%s: details of %s (-want +got):\n%s", name, warning.Code, diff)
+			if !slices.Equal(codes, c.want) {
+				t.Errorf("got %v, want %v", codes, c.want)
 			}
-		}
-		if !slices.Equal(codes, c.want) {
-			t.Errorf("%s: got %v, want %v", name, codes, c.want)
-		}
-		if flagged := slices.Contains(got.flags, rules.TotalsDifferUpstream); flagged != c.flagged {
-			t.Errorf("%s: got flags %v, want %s: %t", name, got.flags, rules.TotalsDifferUpstream, c.flagged)
-		}
+			if flagged := slices.Contains(got.flags, rules.TotalsDifferUpstream); flagged != c.flagged {
+				t.Errorf("got flags %v, want %s: %t", got.flags, rules.TotalsDifferUpstream, c.flagged)
+			}
+		})
 	}
 }
 
-func TestUpstreamsFiguresAreHeldAgainstTheBallots(t *testing.T) {
+func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 	t.Parallel()
-	held := counted(map[string]string{"1": "10", "2": "0.000000000000000001"})
+	stored := counted(map[string]string{"1": "10", "2": "0.000000000000000001"})
 	stated := func(votes uint64, total string, scores ...string) warehouse.Proposal {
 		return snapshotProposal(func(p *record.Proposal) {
 			p.StatedVotes, p.Choices = &votes, []string{"Red", "Blue"}
@@ -67,23 +70,23 @@ func TestUpstreamsFiguresAreHeldAgainstTheBallots(t *testing.T) {
 	blank := counted(map[string]string{"1": "10"})
 	blank.totals.Votes, blank.totals.Power = 2, decimal.NewFromInt(15)
 	checkConflicts(t, map[string]conflictCase{
-		"nothing stated":             {snapshotProposal(nil), held, nil, false},
-		"all agrees":                 {stated(2, "10.000000000000000001", "10", "0.000000000000000001"), held, nil, false},
-		"floating point":             {stated(2, "10.000000009", "9.999999992", "0"), held, nil, false},
-		"beyond floating point":      {stated(2, "10.00000002"), held, []governance.WarningCode{rules.TotalDiffers}, true},
-		"one score":                  {stated(2, "", "10", "0.5"), held, []governance.WarningCode{rules.ScoresDiffer}, true},
-		"both scores":                {stated(2, "10", "5", "5"), held, []governance.WarningCode{rules.ScoresDiffer, rules.ScoresDiffer}, true},
-		"scores of other choices":    {stated(2, "", "1", "2", "3"), held, nil, false},
-		"more held than stated":      {stated(1, ""), held, []governance.WarningCode{rules.VotesDiffer}, true},
-		"ballots missing":            {stated(3, "99", "99", "0"), held, []governance.WarningCode{rules.VotesDiffer}, false},
-		"none held":                  {stated(3, "99"), ballots{}, nil, false},
+		"nothing stated":             {snapshotProposal(nil), stored, nil, false},
+		"all agrees":                 {stated(2, "10.000000000000000001", "10", "0.000000000000000001"), stored, nil, false},
+		"floating point":             {stated(2, "10.000000009", "9.999999992", "0"), stored, nil, false},
+		"beyond floating point":      {stated(2, "10.00000002"), stored, []governance.WarningCode{rules.TotalDiffers}, true},
+		"one score":                  {stated(2, "", "10", "0.5"), stored, []governance.WarningCode{rules.ScoresDiffer}, true},
+		"both scores":                {stated(2, "10", "5", "5"), stored, []governance.WarningCode{rules.ScoresDiffer, rules.ScoresDiffer}, true},
+		"scores of other choices":    {stated(2, "", "1", "2", "3"), stored, nil, false},
+		"more stored than stated":    {stated(1, ""), stored, []governance.WarningCode{rules.VotesDiffer}, true},
+		"ballots missing":            {stated(3, "99", "99", "0"), stored, []governance.WarningCode{rules.VotesDiffer}, false},
+		"no ballots stored":          {stated(3, "99"), ballots{}, nil, false},
 		"blank ballots in the total": {stated(2, "15"), blank, nil, false},
 		"blank ballots left out":     {stated(2, "10"), blank, nil, false},
 		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{rules.TotalDiffers}, true},
 	})
 }
 
-func TestStatesThatContradictEachOtherAreWarnedOf(t *testing.T) {
+func TestContradictingStatesYieldWarnings(t *testing.T) {
 	t.Parallel()
 	status := func(state, status string) warehouse.Proposal {
 		return snapshotProposal(func(p *record.Proposal) { p.State, p.UpstreamStatus, p.EndAt = state, status, in(24) })
@@ -104,11 +107,11 @@ func TestStatesThatContradictEachOtherAreWarnedOf(t *testing.T) {
 		"open when seen before the end":    {seen(snapshotProposal(active), -25), ballots{}, nil, false},
 		"open when seen after the end":     {seen(snapshotProposal(active), -23), ballots{}, []governance.WarningCode{rules.StateOutdated}, false},
 		"closed when seen after the end":   {seen(snapshotProposal(func(p *record.Proposal) { p.State = "closed" }), -23), ballots{}, nil, false},
-		"of the end only the day is known": {seen(snapshotProposal(func(p *record.Proposal) { p.State, p.EndDayOnly = "active", true }), -23), ballots{}, nil, false},
+		"only the day of the end is known": {seen(snapshotProposal(func(p *record.Proposal) { p.State, p.EndDayOnly = "active", true }), -23), ballots{}, nil, false},
 	})
 }
 
-func TestAnOutcomeThatTheVotesDoNotBearOutIsWarnedOf(t *testing.T) {
+func TestStatedOutcomeIsComparedWithVotes(t *testing.T) {
 	t.Parallel()
 	won := counted(map[string]string{"1": "10", "2": "1"})
 	lost := counted(map[string]string{"1": "1", "2": "10"})
@@ -138,32 +141,35 @@ func TestAnOutcomeThatTheVotesDoNotBearOutIsWarnedOf(t *testing.T) {
 	})
 }
 
-func TestTheSameProposalElsewhereIsCompared(t *testing.T) {
+func TestCounterpartsAreCompared(t *testing.T) {
 	t.Parallel()
 	elsewhere := evaluate(governorProposal("executed", func(p *record.Proposal) { p.Title = " # renew  the Budget" }), "dao", ballots{}, now)
 	for name, c := range map[string]struct {
 		title, status string
 		want          []governance.WarningCode
 	}{
-		"alike":                  {"Renew the budget", "enacted", nil},
-		"passed, then executed":  {"Renew the budget", "passed", nil},
-		"another title":          {"Renew the budget again", "passed", []governance.WarningCode{rules.TitleDiffers}},
-		"no title":               {"", "passed", nil},
-		"another outcome":        {"Renew the budget", "rejected", []governance.WarningCode{rules.OutcomeDiffers}},
-		"no outcome":             {"Renew the budget", "finished", nil},
-		"neither title nor fate": {"Other", "deleted", []governance.WarningCode{rules.TitleDiffers, rules.OutcomeDiffers}},
+		"alike":                     {"Renew the budget", "enacted", nil},
+		"passed, then executed":     {"Renew the budget", "passed", nil},
+		"another title":             {"Renew the budget again", "passed", []governance.WarningCode{rules.TitleDiffers}},
+		"no title":                  {"", "passed", nil},
+		"another outcome":           {"Renew the budget", "rejected", []governance.WarningCode{rules.OutcomeDiffers}},
+		"no outcome":                {"Renew the budget", "finished", nil},
+		"another title and outcome": {"Other", "deleted", []governance.WarningCode{rules.TitleDiffers, rules.OutcomeDiffers}},
 	} {
-		here := evaluate(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
-		got := here.evidence([]*evaluation{&elsewhere}).Warnings
-		var codes []governance.WarningCode
-		for _, warning := range got {
-			codes = append(codes, warning.Code)
-			if warning.Details["proposalKey"] != string(elsewhere.key) || warning.Details["provider"] != "tally" {
-				t.Errorf("%s: got %v, want the other proposal named", name, warning.Details)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			here := evaluate(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
+			got := here.evidence([]*evaluation{&elsewhere}).Warnings
+			var codes []governance.WarningCode
+			for _, warning := range got {
+				codes = append(codes, warning.Code)
+				if warning.Details["proposalKey"] != string(elsewhere.key) || warning.Details["provider"] != "tally" {
+					t.Errorf("got %v, want the other proposal named", warning.Details)
+				}
 			}
-		}
-		if !slices.Equal(codes, c.want) {
-			t.Errorf("%s: got %v, want %v", name, codes, c.want)
-		}
+			if !slices.Equal(codes, c.want) {
+				t.Errorf("got %v, want %v", codes, c.want)
+			}
+		})
 	}
 }

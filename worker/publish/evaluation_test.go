@@ -87,10 +87,13 @@ func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 		},
 		"started, end unknown": {snapshotProposal(func(p *record.Proposal) { p.EndAt = nil }), governance.Active, nil},
 	} {
-		got := evaluate(c.proposal, "dao", ballots{}, now)
-		if got.lifecycle != c.want || cmp.Diff(c.changes, got.nextChangeAt) != "" {
-			t.Errorf("%s: got %s until %v, want %s until %v", name, got.lifecycle, got.nextChangeAt, c.want, c.changes)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := evaluate(c.proposal, "dao", ballots{}, now)
+			if got.lifecycle != c.want || cmp.Diff(c.changes, got.nextChangeAt) != "" {
+				t.Errorf("got %s until %v, want %s until %v", got.lifecycle, got.nextChangeAt, c.want, c.changes)
+			}
+		})
 	}
 }
 
@@ -140,40 +143,46 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 		"still open":               {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(1) }), forWins, governance.Unknown},
 		"no ballot, none expected": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), ballots{}, governance.Failed},
 	} {
-		if got := evaluate(c.proposal, "dao", c.ballots, now).outcome; got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := evaluate(c.proposal, "dao", c.ballots, now).outcome; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
-func TestVoteReadinessAndCoverage(t *testing.T) {
+func TestReadinessAndCoverageFollowStoredBallots(t *testing.T) {
 	t.Parallel()
-	held := counted(map[string]string{"1": "1"})
+	stored := counted(map[string]string{"1": "1"})
 	for name, c := range map[string]struct {
 		stated   *uint64
 		ballots  ballots
 		ready    bool
 		coverage governance.Coverage
 	}{
-		"ballots held, nothing stated": {nil, held, true, governance.Complete},
-		"all held":                     {new(uint64(1)), held, true, governance.Complete},
-		"upstream states more":         {new(uint64(2)), held, true, governance.Partial},
-		"upstream states none":         {new(uint64(0)), ballots{}, true, governance.Complete},
-		"none held, some stated":       {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
-		"none held, nothing stated":    {nil, ballots{}, false, governance.CoverageUnavailable},
+		"ballots stored, nothing stated": {nil, stored, true, governance.Complete},
+		"all stored":                     {new(uint64(1)), stored, true, governance.Complete},
+		"upstream states more":           {new(uint64(2)), stored, true, governance.Partial},
+		"upstream states none":           {new(uint64(0)), ballots{}, true, governance.Complete},
+		"none stored, some stated":       {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
+		"none stored, nothing stated":    {nil, ballots{}, false, governance.CoverageUnavailable},
 	} {
-		a := evaluate(snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") }), "dao", c.ballots, now)
-		got := a.summary()
-		if ready := got.Totals != nil; ready != c.ready || (got.Quorum != nil) != c.ready || (len(got.Choices) > 0) != c.ready {
-			t.Errorf("%s: got totals %v, quorum %v, choices %v, want ready %v", name, got.Totals, got.Quorum, got.Choices, c.ready)
-		}
-		if got.CoverageStatus != c.coverage {
-			t.Errorf("%s: got coverage %s, want %s", name, got.CoverageStatus, c.coverage)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := evaluate(snapshotProposal(func(p *record.Proposal) { p.StatedVotes, p.Quorum = c.stated, power("1") }), "dao", c.ballots, now)
+			got := a.summary()
+			if ready := got.Totals != nil; ready != c.ready || (got.Quorum != nil) != c.ready || (len(got.Choices) > 0) != c.ready {
+				t.Errorf("got totals %v, quorum %v, choices %v, want ready %v", got.Totals, got.Quorum, got.Choices, c.ready)
+			}
+			if got.CoverageStatus != c.coverage {
+				t.Errorf("got coverage %s, want %s", got.CoverageStatus, c.coverage)
+			}
+		})
 	}
 }
 
-func TestChoicesThatUpstreamDoesNotStateAreDerived(t *testing.T) {
+func TestUnstatedChoicesAreDerivedFromBallots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stated  []string
@@ -187,21 +196,24 @@ func TestChoicesThatUpstreamDoesNotStateAreDerived(t *testing.T) {
 		"nothing to go by":   {nil, ballots{}, []governance.Choice{}, false},
 		"a gap of thousands": {nil, counted(map[string]string{"5000": "1"}), []governance.Choice{{Key: "5000", Label: "Choice 5000"}}, true},
 	} {
-		got := countVotes(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots)
-		if diff := cmp.Diff(c.want, got.choices); diff != "" {
-			t.Errorf("%s: choices (-want +got):\n%s", name, diff)
-		}
-		derived := false
-		for _, flag := range got.flags {
-			derived = derived || flag == rules.ChoicesDerived
-		}
-		if derived != c.derived {
-			t.Errorf("%s: got derived %v, want %v", name, derived, c.derived)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := countVotes(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots)
+			if diff := cmp.Diff(c.want, got.choices); diff != "" {
+				t.Errorf("choices (-want +got):\n%s", diff)
+			}
+			derived := false
+			for _, flag := range got.flags {
+				derived = derived || flag == rules.ChoicesDerived
+			}
+			if derived != c.derived {
+				t.Errorf("got derived %v, want %v", derived, c.derived)
+			}
+		})
 	}
 }
 
-func TestTheQuorumOfAGovernorLeavesAgainstOut(t *testing.T) {
+func TestGovernorQuorumExcludesAgainst(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"for": "10", "against": "100", "abstain": "2"})
 	a := evaluate(governorProposal("defeated", func(p *record.Proposal) {
@@ -213,7 +225,7 @@ func TestTheQuorumOfAGovernorLeavesAgainstOut(t *testing.T) {
 	}
 }
 
-func TestACountThatDoesNotAddUpIsNoticed(t *testing.T) {
+func TestResultThatDoesNotSumToItsBallotsIsUnbalanced(t *testing.T) {
 	t.Parallel()
 	b := counted(map[string]string{"1": "1", "2": "2"})
 	if got := countVotes(snapshotProposal(nil), b); got.unbalanced != nil {
@@ -225,7 +237,7 @@ func TestACountThatDoesNotAddUpIsNoticed(t *testing.T) {
 	}
 }
 
-func TestVoteTypesThatOnlyUpstreamCanCount(t *testing.T) {
+func TestCopelandScoresAreUpstreams(t *testing.T) {
 	t.Parallel()
 	b := counted(map[string]string{"1": "1", "2": "2"})
 	copeland := func(scores ...decimal.Decimal) voteResult {
@@ -245,7 +257,7 @@ func TestVoteTypesThatOnlyUpstreamCanCount(t *testing.T) {
 	}
 }
 
-func TestUpdatedAtIsUpstreamsOrTheLastThingThatHappened(t *testing.T) {
+func TestUpdatedAtIsStatedOrTheLatestPassedTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*record.Proposal)
@@ -258,13 +270,16 @@ func TestUpdatedAtIsUpstreamsOrTheLastThingThatHappened(t *testing.T) {
 		"only created": {func(p *record.Proposal) { p.CreatedAt, p.StartAt, p.EndAt = in(-5), in(5), in(9) }, in(-5)},
 		"nothing":      {func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }, nil},
 	} {
-		if got := evaluate(snapshotProposal(c.change), "dao", ballots{}, now).updatedAt; cmp.Diff(c.want, got) != "" {
-			t.Errorf("%s: got %v, want %v", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := evaluate(snapshotProposal(c.change), "dao", ballots{}, now).updatedAt; cmp.Diff(c.want, got) != "" {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 
-func TestDAOCoverage(t *testing.T) {
+func TestDAOCoverageFollowsItsSources(t *testing.T) {
 	t.Parallel()
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "forum.dao.org"}
@@ -273,20 +288,23 @@ func TestDAOCoverage(t *testing.T) {
 		sources map[record.SourceRef]warehouse.CatalogSource
 		want    governance.Coverage
 	}{
-		"nothing held":             {nil, governance.CoverageUnavailable},
+		"no records":               {nil, governance.CoverageUnavailable},
 		"one of two missing":       {map[record.SourceRef]warehouse.CatalogSource{space: synced}, governance.Partial},
 		"one not read to its end":  {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
 		"both read to their end":   {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
 		"ballots alone are no end": {map[record.SourceRef]warehouse.CatalogSource{space: {Proposals: 1, BallotsSyncedAt: in(-1)}}, governance.Backfilling},
 	} {
-		dao := warehouse.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space, forum}}
-		if got := daoCoverage(dao, warehouse.Catalog{Sources: c.sources}); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dao := warehouse.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space, forum}}
+			if got := daoCoverage(dao, warehouse.Catalog{Sources: c.sources}); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
-func TestDAOVoteCoverage(t *testing.T) {
+func TestDAOVoteCoverageFollowsStartedProposals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		total, started, ready, covered uint64
@@ -299,15 +317,18 @@ func TestDAOVoteCoverage(t *testing.T) {
 		"all have":       {3, 3, 3, 3, governance.VotesReady},
 		"none has begun": {3, 0, 0, 0, governance.VotesReady},
 	} {
-		totals := warehouse.DAOTotals{Started: c.started, Ready: c.ready, Covered: c.covered}
-		totals.Counts.Total = c.total
-		if got := daoVoteCoverage(totals); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			totals := warehouse.DAOTotals{Started: c.started, Ready: c.ready, Covered: c.covered}
+			totals.Counts.Total = c.total
+			if got := daoVoteCoverage(totals); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
-func TestTheGlobalStatusIsWhatAllAgreeOn(t *testing.T) {
+func TestGlobalStatusIsTheStatusOfAllDAOs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		statuses []governance.Coverage
@@ -319,12 +340,15 @@ func TestTheGlobalStatusIsWhatAllAgreeOn(t *testing.T) {
 		"one is filling":   {[]governance.Coverage{governance.Complete, governance.Backfilling}, governance.Backfilling},
 		"all have nothing": {[]governance.Coverage{governance.CoverageUnavailable}, governance.CoverageUnavailable},
 	} {
-		global := newGlobalStatus()
-		for _, status := range c.statuses {
-			global.add(governance.DataStatus{CoverageStatus: status, VoteCoverageStatus: governance.VotesReady})
-		}
-		if got := global.dataStatus().CoverageStatus; got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			global := newGlobalStatus()
+			for _, status := range c.statuses {
+				global.add(governance.DataStatus{CoverageStatus: status, VoteCoverageStatus: governance.VotesReady})
+			}
+			if got := global.dataStatus().CoverageStatus; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }

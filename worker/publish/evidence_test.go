@@ -24,7 +24,7 @@ func sources(p warehouse.Proposal, ballots ballots) map[string]governance.Proven
 	return found
 }
 
-func TestProvenanceNamesTheRecordOfEachFieldThatIsThere(t *testing.T) {
+func TestProvenanceNamesTheRecordOfEachKnownField(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2", "2": "1"})
 	votes.totals.ObservedAt = *in(-5)
@@ -78,16 +78,19 @@ func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
 				p.StatedScores = []decimal.Decimal{*power("1"), *power("2"), *power("0")}
 			}), "outcome", "#scores",
 		},
-		"choices that only ballots tell of": {snapshotProposal(func(p *record.Proposal) { p.Choices = nil }), "choices", "/votes"},
+		"choices known only from ballots": {snapshotProposal(func(p *record.Proposal) { p.Choices = nil }), "choices", "/votes"},
 	} {
-		got := sources(c.proposal, votes)[c.field]
-		if want := "dao.eth/proposals/0x1" + c.want; got.Source != want {
-			t.Errorf("%s: got %q, want %q", name, got.Source, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := sources(c.proposal, votes)[c.field]
+			if want := "dao.eth/proposals/0x1" + c.want; got.Source != want {
+				t.Errorf("got %q, want %q", got.Source, want)
+			}
+		})
 	}
 }
 
-func TestACountIsAsNewAsTheNewestOfBallotsAndProposal(t *testing.T) {
+func TestCountedOutcomeIsAsNewAsItsNewestRecord(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2", "2": "1"})
 	votes.totals.ObservedAt = *in(-20)
@@ -97,32 +100,35 @@ func TestACountIsAsNewAsTheNewestOfBallotsAndProposal(t *testing.T) {
 	}
 }
 
-func TestFlagsSayWhatIsKnownOfTheBallots(t *testing.T) {
+func TestFlagsDescribeTheBallots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*warehouse.VoteTotals)
 		flag   governance.QualityFlag
 	}{
-		"none held": {func(tally *warehouse.VoteTotals) { *tally = warehouse.VoteTotals{} }, rules.BallotsMissing},
-		"recast":    {func(tally *warehouse.VoteTotals) { tally.Recast = true }, rules.RecastsPresent},
-		"undated":   {func(tally *warehouse.VoteTotals) { tally.Undated = 1 }, rules.BallotsUndated},
-		"day only":  {func(tally *warehouse.VoteTotals) { tally.DayOnly = 1 }, rules.BallotsDayOnly},
-		"rounded":   {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, rules.PowerRounded},
+		"no ballots": {func(tally *warehouse.VoteTotals) { *tally = warehouse.VoteTotals{} }, rules.BallotsMissing},
+		"recast":     {func(tally *warehouse.VoteTotals) { tally.Recast = true }, rules.RecastsPresent},
+		"undated":    {func(tally *warehouse.VoteTotals) { tally.Undated = 1 }, rules.BallotsUndated},
+		"day only":   {func(tally *warehouse.VoteTotals) { tally.DayOnly = 1 }, rules.BallotsDayOnly},
+		"rounded":    {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, rules.PowerRounded},
 	} {
-		votes := counted(map[string]string{"1": "2"})
-		a := evaluate(snapshotProposal(nil), "dao", votes, now)
-		if slices.Contains(a.flags, c.flag) {
-			t.Errorf("%s: flagged %s without a reason", name, c.flag)
-		}
-		c.change(&votes.totals)
-		a = evaluate(snapshotProposal(nil), "dao", votes, now)
-		if !slices.Contains(a.evidence(nil).QualityFlags, c.flag) {
-			t.Errorf("%s: got flags %v, want %s among them", name, a.flags, c.flag)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			votes := counted(map[string]string{"1": "2"})
+			a := evaluate(snapshotProposal(nil), "dao", votes, now)
+			if slices.Contains(a.flags, c.flag) {
+				t.Errorf("flagged %s without a reason", c.flag)
+			}
+			c.change(&votes.totals)
+			a = evaluate(snapshotProposal(nil), "dao", votes, now)
+			if !slices.Contains(a.evidence(nil).QualityFlags, c.flag) {
+				t.Errorf("got flags %v, want %s among them", a.flags, c.flag)
+			}
+		})
 	}
 }
 
-func TestNumbersThatAreWithheldAreNotHeldAgainstUpstreams(t *testing.T) {
+func TestWithheldNumbersAreNotComparedWithUpstream(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2"})
 	a := evaluate(snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), "dao", votes, now)

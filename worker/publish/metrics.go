@@ -26,10 +26,12 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer) metrics {
 	gauge := func(name, help string) prometheus.Gauge {
-		return telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}))
+		opts := prometheus.GaugeOpts{Name: name, Help: help}
+		return telemetry.Register(registerer, prometheus.NewGauge(opts))
 	}
 	counter := func(name, help string) prometheus.Counter {
-		return telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}))
+		opts := prometheus.CounterOpts{Name: name, Help: help}
+		return telemetry.Register(registerer, prometheus.NewCounter(opts))
 	}
 	m := metrics{
 		revision: gauge("pnyx_publish_revision",

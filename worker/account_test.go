@@ -21,8 +21,8 @@ import (
 	"pnyx/worker/account"
 )
 
-// keepAccounts runs the accounts of a worker and returns how to end it.
-func (h *house) keepAccounts() (stop func()) {
+// startAccounts runs the accounts of a worker, and returns how to stop them.
+func (h *harness) startAccounts() (stop func()) {
 	accounts := account.New(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
@@ -35,8 +35,8 @@ func (h *house) keepAccounts() (stop func()) {
 	})
 }
 
-// putToken writes a token down, and returns it.
-func (h *house) putToken(name string) (t warehouse.Token, raw string) {
+// putToken stores a new token, and returns it with its secret.
+func (h *harness) putToken(name string) (t warehouse.Token, raw string) {
 	h.t.Helper()
 	t = warehouse.Token{ID: access.NewTokenID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
 	raw = access.GenerateToken(t.ID)
@@ -47,64 +47,64 @@ func (h *house) putToken(name string) (t warehouse.Token, raw string) {
 	return t, raw
 }
 
-// directory is an API node's copy of the tokens.
-func (h *house) directory() *access.TokenCache {
+// startTokenCache runs an API node's copy of the tokens until the end of the test.
+func (h *harness) startTokenCache() *access.TokenCache {
 	h.t.Helper()
-	directory := access.NewTokenCache(h.store, time.Time{})
+	tokens := access.NewTokenCache(h.store, time.Time{})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { directory.Run(ctx) })
+	running.Go(func() { tokens.Run(ctx) })
 	h.t.Cleanup(func() {
 		cancel()
 		running.Wait()
 	})
-	return directory
+	return tokens
 }
 
-func (h *house) identified(directory *access.TokenCache, raw string, want error) func() error {
+func (h *harness) authenticates(tokens *access.TokenCache, raw string, want error) func() error {
 	return func() error {
-		if _, err := directory.Authenticate(raw, time.Now()); !errors.Is(err, want) {
+		if _, err := tokens.Authenticate(raw, time.Now()); !errors.Is(err, want) {
 			return fmt.Errorf("got %w, want %w", err, want)
 		}
 		return nil
 	}
 }
 
-func TestARevocationOutlivesEveryLaterVersionOfAToken(t *testing.T) {
+func TestRevocationSurvivesALaterVersionOfTheToken(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	defer h.keepAccounts()()
-	defer h.keepAccounts()() // workers overlap
-	directory := h.directory()
+	h := newHarness(t)
+	defer h.startAccounts()()
+	defer h.startAccounts()() // two workers at once
+	tokens := h.startTokenCache()
 	token, raw := h.putToken("a")
-	env.Until(h.t, h.identified(directory, raw, nil))
+	env.Until(h.t, h.authenticates(tokens, raw, nil))
 	if err := h.warehouse.RevokeToken(t.Context(), token.ID); err != nil {
 		t.Fatal(err)
 	}
-	env.Until(h.t, h.identified(directory, raw, access.ErrUnauthorized))
-	// A rotation that had read the token before it was revoked.
+	env.Until(h.t, h.authenticates(tokens, raw, access.ErrUnauthorized))
+	// A rotation that read the token before it was revoked.
 	after := access.GenerateToken(token.ID)
 	token.Hash = access.HashToken(after)
 	if err := h.warehouse.PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
-	_, marker := h.putToken("b") // published later than what is before it
-	env.Until(h.t, h.identified(directory, marker, nil))
+	_, marker := h.putToken("b") // published after the rotation
+	env.Until(h.t, h.authenticates(tokens, marker, nil))
 	for _, dead := range []string{raw, after} {
-		if err := h.identified(directory, dead, access.ErrUnauthorized)(); err != nil {
+		if err := h.authenticates(tokens, dead, access.ErrUnauthorized)(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
+func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	stop := h.keepAccounts()
+	h := newHarness(t)
+	stop := h.startAccounts()
 	defer stop()
 	token, _ := h.putToken("a")
 	now := time.Now()
-	// Two nodes, one of which is ended and sends what it has a last time.
+	// Two nodes count requests, and send their counters when they stop.
 	for _, answers := range []int{3, 4} {
 		meter := access.NewMeter(h.store, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 	counts, err := h.store.Counters(t.Context(), 100)
 	if err != nil || len(counts) == 0 {
-		t.Fatalf("got %v, %v, want counts", counts, err)
+		t.Fatalf("got %v, %v, want counters", counts, err)
 	}
 	day := now.UTC().Truncate(24 * time.Hour)
 	want := []warehouse.Usage{
@@ -127,29 +127,29 @@ func TestUsageComesHomeOnceHoweverOftenItIsSent(t *testing.T) {
 		{TokenID: token.ID, Day: day, Route: "a", Requests: 14, OK: 7, NotModified: 7, Charged: 7, Bytes: 70},
 		{TokenID: token.ID, Day: day, Route: "b", Requests: 7, Refused: 7, Bytes: 7},
 	}
-	env.Until(h.t, func() error { return h.wantUsage(day, want) })
-	// A worker that died after it wrote, before it took the counts away.
+	env.Until(h.t, func() error { return h.checkUsage(day, want) })
+	// The counters that a worker leaves which dies before it deletes them.
 	if err := h.store.WriteCounters(t.Context(), counts); err != nil {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
 		left, err := h.store.Counters(t.Context(), 100)
 		if err == nil && len(left) > 0 {
-			err = fmt.Errorf("%d counts are left", len(left))
+			err = fmt.Errorf("got %d counters left, want none", len(left))
 		}
 		return err
 	})
 	stop()
-	if err := h.wantUsage(day, want); err != nil {
+	if err := h.checkUsage(day, want); err != nil {
 		t.Error(err)
 	}
 	if used, err := h.store.QuotaUsed(t.Context(), token.ID, ratelimit.MonthOf(now).String()); err != nil || used != 7 {
 		t.Errorf("quota: got %d, %v, want 7 used", used, err)
 	}
-	h.wantView(token.ID, now)
+	h.checkUsageView(token.ID, now)
 }
 
-func (h *house) wantUsage(day time.Time, want []warehouse.Usage) error {
+func (h *harness) checkUsage(day time.Time, want []warehouse.Usage) error {
 	got, err := h.warehouse.UsageBetween(h.t.Context(), day, day, nil)
 	if diff := cmp.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("usage (-want +got):\n%s", diff)
@@ -157,8 +157,8 @@ func (h *house) wantUsage(day time.Time, want []warehouse.Usage) error {
 	return err
 }
 
-// wantView checks what the token may read of itself.
-func (h *house) wantView(tokenID string, now time.Time) {
+// checkUsageView checks the usage that a token's owner can read.
+func (h *harness) checkUsageView(tokenID string, now time.Time) {
 	h.t.Helper()
 	view, err := h.store.View(h.t.Context(), cache.UsageKey(tokenID))
 	if err != nil {

@@ -32,7 +32,7 @@ func topicKey(dao, id string) governance.TopicKey {
 	return governance.Identity{DAOID: dao, Provider: governance.Discourse, ExternalID: id}.TopicKey()
 }
 
-func (h *house) topic(key governance.TopicKey) (detail governance.ForumTopicDetail, view cache.View, err error) {
+func (h *harness) topic(key governance.TopicKey) (detail governance.ForumTopicDetail, view cache.View, err error) {
 	view, err = h.store.View(h.t.Context(), cache.TopicDetailKey(key))
 	if err == nil {
 		err = view.Decode(&detail)
@@ -40,8 +40,8 @@ func (h *house) topic(key governance.TopicKey) (detail governance.ForumTopicDeta
 	return detail, view, err
 }
 
-// hasTopic waits until a topic's detail has something.
-func (h *house) hasTopic(key governance.TopicKey, has func(governance.ForumTopicDetail) bool) cache.View {
+// waitForTopic waits until has returns true for a topic's detail.
+func (h *harness) waitForTopic(key governance.TopicKey, has func(governance.ForumTopicDetail) bool) cache.View {
 	h.t.Helper()
 	var found cache.View
 	env.Until(h.t, func() error {
@@ -55,11 +55,11 @@ func (h *house) hasTopic(key governance.TopicKey, has func(governance.ForumTopic
 	return found
 }
 
-func (h *house) hasNoTopic(key governance.TopicKey) {
+func (h *harness) waitForNoTopic(key governance.TopicKey) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
 		if _, _, err := h.topic(key); !errors.Is(err, cache.ErrMiss) {
-			return fmt.Errorf("%s has an answer (%w)", key, err)
+			return fmt.Errorf("got %[2]w for %[1]s, want a miss", key, err)
 		}
 		return nil
 	})
@@ -67,9 +67,9 @@ func (h *house) hasNoTopic(key governance.TopicKey) {
 
 func anyTopic(governance.ForumTopicDetail) bool { return true }
 
-// listed waits until the list of a DAO's topics, all for "", has these keys; and
-// until its mark is as late as the topics are.
-func (h *house) listed(daoID string, want ...governance.TopicKey) {
+// waitForTopicList waits until the topic list of a DAO, or of all DAOs for "", has these
+// keys.
+func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
 		rows, err := h.warehouse.TopicPage(h.t.Context(), warehouse.TopicsByReplies, warehouse.TopicFilter{DAOID: daoID}, 100)
@@ -91,28 +91,28 @@ func (h *house) listed(daoID string, want ...governance.TopicKey) {
 	})
 }
 
-func (h *house) topicMark(daoID string) uint64 {
-	mark, err := h.store.Version(h.t.Context(), cache.TopicPage, daoID)
+func (h *harness) topicVersion(daoID string) uint64 {
+	version, err := h.store.Version(h.t.Context(), cache.TopicPage, daoID)
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		h.t.Fatal(err)
 	}
-	return mark.Revision
+	return version.Revision
 }
 
-// marked waits until the mark of a DAO's topics is past a revision.
-func (h *house) marked(daoID string, past uint64) {
+// waitForTopicVersion waits until the version of a DAO's topic list is after a revision.
+func (h *harness) waitForTopicVersion(daoID string, past uint64) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
-		if mark := h.topicMark(daoID); mark <= past {
-			return fmt.Errorf("the mark of %q is %d, want it past %d", daoID, mark, past)
+		if version := h.topicVersion(daoID); version <= past {
+			return fmt.Errorf("got version %d of the list of %q, want one after %d", version, daoID, past)
 		}
 		return nil
 	})
 }
 
-func TestATopicIsPublishedWithWhatFollowsFromIt(t *testing.T) {
+func TestTopicDetailContainsComputedFields(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	created, last, people := governance.Timestamp(1000), governance.Timestamp(2000), uint64(4)
 	one := topic("forum.example", "7", "Election of the council", "<p>Who runs? <b>Everybody.</b></p>")
 	one.CategoryID, one.Tags, one.Author, one.Posts, one.Likes, one.Views = "3", []string{"a", "b"}, "ana", 12, 5, 99
@@ -120,9 +120,9 @@ func TestATopicIsPublishedWithWhatFollowsFromIt(t *testing.T) {
 	little := topic("forum.example", "8", "Hello", "")
 	little.Posts, little.Slug = 0, ""
 	h.append(forumDAO("dao", "forum.example"), &record.Category{Host: "forum.example", ID: "3", Name: "Elections"}, one, little)
-	h.work(h.metrics)
+	h.startLeader(h.metrics)
 
-	h.hasTopic(topicKey("dao", "7"), anyTopic)
+	h.waitForTopic(topicKey("dao", "7"), anyTopic)
 	got, _, err := h.topic(topicKey("dao", "7"))
 	if err != nil {
 		t.Fatal(err)
@@ -137,124 +137,124 @@ func TestATopicIsPublishedWithWhatFollowsFromIt(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("detail (-want +got):\n%s", diff)
 	}
-	h.hasTopic(topicKey("dao", "8"), func(d governance.ForumTopicDetail) bool {
+	h.waitForTopic(topicKey("dao", "8"), func(d governance.ForumTopicDetail) bool {
 		return d.Replies == "0" && d.Posts == "0" && d.Participants == nil && d.BodyText == nil && d.Summary == nil &&
 			d.Tags != nil && d.URL == "https://forum.example/t/8" && d.LastPostAt == nil
 	})
-	h.listed("dao", topicKey("dao", "7"), topicKey("dao", "8"))
-	h.marked("dao", 0)
-	h.marked("", 0)
+	h.waitForTopicList("dao", topicKey("dao", "7"), topicKey("dao", "8"))
+	h.waitForTopicVersion("dao", 0)
+	h.waitForTopicVersion("", 0)
 }
 
-func TestOnlyTopicsThatChangedArePublishedAgain(t *testing.T) {
+func TestUnchangedTopicsKeepTheirRevision(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(topic("a.example", "1", "one", ""), topic("a.example", "2", "two", ""), topic("b.example", "1", "other", ""))
-	h.work(h.metrics)
-	before := h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	untouched := h.hasTopic(topicKey("a.example", "2"), anyTopic)
-	h.hasTopic(topicKey("b.example", "1"), anyTopic)
-	h.marked("b.example", 0)
-	marks := [3]uint64{h.topicMark("a.example"), h.topicMark("b.example"), h.topicMark("")}
+	h.startLeader(h.metrics)
+	before := h.waitForTopic(topicKey("a.example", "1"), anyTopic)
+	untouched := h.waitForTopic(topicKey("a.example", "2"), anyTopic)
+	h.waitForTopic(topicKey("b.example", "1"), anyTopic)
+	h.waitForTopicVersion("b.example", 0)
+	versions := [3]uint64{h.topicVersion("a.example"), h.topicVersion("b.example"), h.topicVersion("")}
 
 	changed := topic("a.example", "1", "one", "<p>Edited.")
 	h.append(changed)
-	after := h.hasTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return d.BodyText != nil })
+	after := h.waitForTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return d.BodyText != nil })
 	if after.Revision <= before.Revision {
 		t.Errorf("got revision %d after %d, want a later one", after.Revision, before.Revision)
 	}
-	h.marked("a.example", marks[0])
-	h.marked("", marks[2])
+	h.waitForTopicVersion("a.example", versions[0])
+	h.waitForTopicVersion("", versions[2])
 	if _, view, err := h.topic(topicKey("a.example", "2")); err != nil || view.Revision != untouched.Revision {
-		t.Errorf("the other topic has revision %d (%v), want %d as before", view.Revision, err, untouched.Revision)
+		t.Errorf("got revision %d (%v) of the other topic, want %d as before", view.Revision, err, untouched.Revision)
 	}
-	if mark := h.topicMark("b.example"); mark != marks[1] {
-		t.Errorf("the other forum's mark is %d, want %d as before", mark, marks[1])
+	if version := h.topicVersion("b.example"); version != versions[1] {
+		t.Errorf("got version %d of the other forum, want %d as before", version, versions[1])
 	}
 
-	// A category is renamed, and with it what its topics show.
+	// A renamed category changes its topics.
 	categorized := topic("a.example", "2", "two", "")
 	categorized.CategoryID = "5"
 	h.append(categorized, &record.Category{Host: "a.example", ID: "5", Name: "Grants"})
-	h.hasTopic(topicKey("a.example", "2"), func(d governance.ForumTopicDetail) bool { return d.Category != nil && *d.Category == "Grants" })
+	h.waitForTopic(topicKey("a.example", "2"), func(d governance.ForumTopicDetail) bool { return d.Category != nil && *d.Category == "Grants" })
 	h.append(&record.Category{Host: "a.example", ID: "5", Name: "Missions"})
-	h.hasTopic(topicKey("a.example", "2"), func(d governance.ForumTopicDetail) bool { return *d.Category == "Missions" })
+	h.waitForTopic(topicKey("a.example", "2"), func(d governance.ForumTopicDetail) bool { return *d.Category == "Missions" })
 }
 
-func TestAHiddenTopicDisappears(t *testing.T) {
+func TestHiddenTopicIsRemoved(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(topic("a.example", "1", "one", ""), topic("a.example", "2", "two", ""))
-	h.work(h.metrics)
-	h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	h.listed("", topicKey("a.example", "1"), topicKey("a.example", "2"))
+	h.startLeader(h.metrics)
+	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
+	h.waitForTopicList("", topicKey("a.example", "1"), topicKey("a.example", "2"))
 
 	hidden := topic("a.example", "1", "one", "")
 	hidden.Visible = false
 	h.append(hidden)
-	h.hasNoTopic(topicKey("a.example", "1"))
-	h.listed("", topicKey("a.example", "2"))
+	h.waitForNoTopic(topicKey("a.example", "1"))
+	h.waitForTopicList("", topicKey("a.example", "2"))
 	h.append(topic("a.example", "1", "one again", ""))
-	h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	h.listed("", topicKey("a.example", "1"), topicKey("a.example", "2"))
+	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
+	h.waitForTopicList("", topicKey("a.example", "1"), topicKey("a.example", "2"))
 }
 
-func TestAClaimedForumsTopicsMoveToItsDAO(t *testing.T) {
+func TestTopicsMoveWithAClaimedForum(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(topic("a.example", "1", "one", ""))
-	h.work(h.metrics)
-	h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	h.marked("a.example", 0)
-	former := h.topicMark("a.example")
+	h.startLeader(h.metrics)
+	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
+	h.waitForTopicVersion("a.example", 0)
+	former := h.topicVersion("a.example")
 
 	h.append(forumDAO("dao", "a.example"))
-	h.hasTopic(topicKey("dao", "1"), anyTopic)
-	h.hasNoTopic(topicKey("a.example", "1"))
-	h.listed("dao", topicKey("dao", "1"))
-	h.listed("a.example")
-	h.marked("a.example", former)
+	h.waitForTopic(topicKey("dao", "1"), anyTopic)
+	h.waitForNoTopic(topicKey("a.example", "1"))
+	h.waitForTopicList("dao", topicKey("dao", "1"))
+	h.waitForTopicList("a.example")
+	h.waitForTopicVersion("a.example", former)
 
-	// What no DAO claims any more is one of its own again.
+	// A forum that no DAO claims any more is a DAO by itself again.
 	h.append(forumDAO("dao", "b.example"), topic("b.example", "1", "another one", ""))
-	h.hasTopic(topicKey("dao", "1"), func(d governance.ForumTopicDetail) bool { return d.Title == "another one" })
-	h.hasTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return d.Title == "one" })
-	h.listed("dao", topicKey("dao", "1"))
-	h.listed("a.example", topicKey("a.example", "1"))
+	h.waitForTopic(topicKey("dao", "1"), func(d governance.ForumTopicDetail) bool { return d.Title == "another one" })
+	h.waitForTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return d.Title == "one" })
+	h.waitForTopicList("dao", topicKey("dao", "1"))
+	h.waitForTopicList("a.example", topicKey("a.example", "1"))
 }
 
-func TestTopicsOfTwoForumsOfADAOKeepApart(t *testing.T) {
+func TestTopicsOfTwoForumsHaveDistinctKeys(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(topic("a.example", "1", "in a", ""), topic("b.example", "1", "in b", ""), forumDAO("dao", "b.example", "a.example"))
-	h.work(h.metrics)
+	h.startLeader(h.metrics)
 	is := func(title string) func(governance.ForumTopicDetail) bool {
 		return func(d governance.ForumTopicDetail) bool { return d.Title == title }
 	}
-	h.hasTopic(topicKey("dao", "1"), is("in b"))
-	h.hasTopic(topicKey("dao", "a.example/1"), is("in a"))
-	h.listed("dao", topicKey("dao", "1"), topicKey("dao", "a.example/1"))
+	h.waitForTopic(topicKey("dao", "1"), is("in b"))
+	h.waitForTopic(topicKey("dao", "a.example/1"), is("in a"))
+	h.waitForTopicList("dao", topicKey("dao", "1"), topicKey("dao", "a.example/1"))
 
 	// They change keys with each other.
 	h.append(forumDAO("dao", "a.example", "b.example"))
-	h.hasTopic(topicKey("dao", "1"), is("in a"))
-	h.hasTopic(topicKey("dao", "b.example/1"), is("in b"))
-	h.hasNoTopic(topicKey("dao", "a.example/1"))
-	h.listed("dao", topicKey("dao", "1"), topicKey("dao", "b.example/1"))
+	h.waitForTopic(topicKey("dao", "1"), is("in a"))
+	h.waitForTopic(topicKey("dao", "b.example/1"), is("in b"))
+	h.waitForNoTopic(topicKey("dao", "a.example/1"))
+	h.waitForTopicList("dao", topicKey("dao", "1"), topicKey("dao", "b.example/1"))
 	h.append(forumDAO("dao", "b.example", "a.example"))
-	h.hasTopic(topicKey("dao", "1"), is("in b"))
-	h.hasTopic(topicKey("dao", "a.example/1"), is("in a"))
+	h.waitForTopic(topicKey("dao", "1"), is("in b"))
+	h.waitForTopic(topicKey("dao", "a.example/1"), is("in a"))
 }
 
-func TestTopicsFollowTheProposalsTheyAreLinkedTo(t *testing.T) {
+func TestTopicsFollowLinkedProposals(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	const post = `<p>Vote on <a href="https://snapshot.box/#/s:dao.eth/proposal/linked">Snapshot</a>.`
 	h.append(topic("forum.example", "7", "talk", post), topic("forum.example", "8", "other talk", ""))
-	h.work(h.metrics)
+	h.startLeader(h.metrics)
 	related := func(id string, want ...string) cache.View {
 		h.t.Helper()
-		return h.hasTopic(topicKey("forum.example", id), func(d governance.ForumTopicDetail) bool {
+		return h.waitForTopic(topicKey("forum.example", id), func(d governance.ForumTopicDetail) bool {
 			got := []string{}
 			for _, p := range d.RelatedProposals {
 				got = append(got, fmt.Sprint(*p.Title, " ", p.ProposalKey))
@@ -270,25 +270,25 @@ func TestTopicsFollowTheProposalsTheyAreLinkedTo(t *testing.T) {
 	h.append(discussed)
 	related("7", fmt.Sprint("A ", keyOf("dao.eth", "discussed")))
 	linked := proposal("linked")
-	linked.Title, linked.DiscussionURL = "B", "https://forum.example/t/7" // both ways is one link
+	linked.Title, linked.DiscussionURL = "B", "https://forum.example/t/7" // a link in both directions counts once
 	h.append(linked)
 	related("7", fmt.Sprint("A ", keyOf("dao.eth", "discussed")), fmt.Sprint("B ", keyOf("dao.eth", "linked")))
 	if view := related("8"); view.Revision != alone.Revision {
-		t.Errorf("a topic without links has revision %d, want %d as before", view.Revision, alone.Revision)
+		t.Errorf("got revision %d of a topic without links, want %d as before", view.Revision, alone.Revision)
 	}
 	rows, err := h.warehouse.TopicPage(t.Context(), warehouse.TopicsByUpdate, warehouse.TopicFilter{Related: new(true)}, 10)
 	if err != nil || len(rows) != 1 || rows[0].Title != "talk" {
-		t.Errorf("about governance are %+v (%v), want the linked topic", rows, err)
+		t.Errorf("got relevant topics %+v (%v), want the linked one", rows, err)
 	}
 
-	// Ballots are no concern of a topic's.
+	// Ballots do not change topics.
 	before := related("7", fmt.Sprint("A ", keyOf("dao.eth", "discussed")), fmt.Sprint("B ", keyOf("dao.eth", "linked")))
 	h.append(vote("linked", "0x1", "1"))
-	h.hasVotes(keyOf("dao.eth", "linked"), "1")
+	h.waitForVotes(keyOf("dao.eth", "linked"), "1")
 	renamed := proposal("linked")
 	renamed.Title = "0"
 	if _, view, err := h.topic(topicKey("forum.example", "7")); err != nil || view.Revision != before.Revision {
-		t.Errorf("a ballot moved the topic to revision %d (%v), want %d as before", view.Revision, err, before.Revision)
+		t.Errorf("got revision %d (%v) after a ballot, want %d as before", view.Revision, err, before.Revision)
 	}
 	h.append(renamed)
 	related("7", fmt.Sprint("0 ", keyOf("dao.eth", "linked")), fmt.Sprint("A ", keyOf("dao.eth", "discussed")))
@@ -304,44 +304,44 @@ func TestTopicsFollowTheProposalsTheyAreLinkedTo(t *testing.T) {
 	related("7", fmt.Sprint("0 ", keyOf("dao", "linked")))
 }
 
-func TestAFlushedRedisGetsItsTopicsBack(t *testing.T) {
+func TestTopicsSurviveARedisFlush(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	const topics = 1203 // more than are published at a time
+	h := newHarness(t)
+	const topics = 1203 // more than one batch
 	records := make([]record.Record, topics)
 	for i := range records {
 		records[i] = topic("a.example", strconv.Itoa(i+1), "topic", "<p>text")
 	}
-	h.appendTogether(records...)
+	h.appendBatch(records...)
 	h.append(forumDAO("empty"))
-	h.work(h.metrics)
-	h.hasTopic(topicKey("a.example", "999"), anyTopic)
-	h.marked("a.example", 0)
+	h.startLeader(h.metrics)
+	h.waitForTopic(topicKey("a.example", "999"), anyTopic)
+	h.waitForTopicVersion("a.example", 0)
 	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	h.published()
+	h.waitForPublication()
 	for i := range topics {
 		if _, _, err := h.topic(topicKey("a.example", strconv.Itoa(i+1))); err != nil {
 			t.Fatalf("topic %d: %v", i+1, err)
 		}
 	}
-	if h.topicMark("a.example") == 0 || h.topicMark("") == 0 {
-		t.Error("the lists have no marks")
+	if h.topicVersion("a.example") == 0 || h.topicVersion("") == 0 {
+		t.Error("got no versions of the lists")
 	}
 }
 
-// What a worker leaves behind that ends between the records and their views is done
-// by the next.
-func TestANewWorkerLooksAtEveryForum(t *testing.T) {
+// The next leader completes what a leader leaves behind that dies between records and
+// views.
+func TestNewLeaderComparesEveryForum(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(topic("a.example", "1", "one", ""))
-	stop := h.work(prometheus.NewRegistry())
-	h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	h.published()
+	stop := h.startLeader(prometheus.NewRegistry())
+	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
+	h.waitForPublication()
 	stop()
-	// As an earlier version published it.
+	// The state that an earlier version of the rules left.
 	rows, err := h.warehouse.Topics(t.Context(), []warehouse.TopicRef{{Host: "a.example", ExternalID: "1"}})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %+v (%v), want the topic", rows, err)
@@ -357,29 +357,29 @@ func TestANewWorkerLooksAtEveryForum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.work(h.metrics)
+	h.startLeader(h.metrics)
 	env.Until(h.t, func() error {
 		if _, now, err := h.topic(detail.TopicKey); err != nil || now.Revision <= view.Revision {
-			return fmt.Errorf("got revision %d (%w), want one past %d", now.Revision, err, view.Revision)
+			return fmt.Errorf("got revision %d (%w), want one after %d", now.Revision, err, view.Revision)
 		}
 		return nil
 	})
 }
 
-// A worker may end when it has noted new links, and before the topics show them.
-func TestANewWorkerFollowsLinksThatWereOnlyNoted(t *testing.T) {
+// A leader may die after it has written new links, and before topics show them.
+func TestNewLeaderCompletesInterruptedLinks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	h.append(topic("a.example", "1", "one", ""))
-	stop := h.work(prometheus.NewRegistry())
-	view := h.hasTopic(topicKey("a.example", "1"), anyTopic)
-	published := h.published()
+	stop := h.startLeader(prometheus.NewRegistry())
+	view := h.waitForTopic(topicKey("a.example", "1"), anyTopic)
+	published := h.waitForPublication()
 	stop()
 	link := warehouse.ProposalLink{Ref: proposal("p").Hash(), Key: keyOf("dao.eth", "p"), Title: "P", Topic: governance.TopicName("a.example", "1")}
 	err := h.warehouse.WriteProposalLinks(t.Context(), []warehouse.ChangedLink{{ProposalLink: link}}, max(published.Revision, view.Revision)+1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.work(h.metrics)
-	h.hasTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return len(d.RelatedProposals) == 1 })
+	h.startLeader(h.metrics)
+	h.waitForTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return len(d.RelatedProposals) == 1 })
 }

@@ -1,0 +1,103 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/ratelimit"
+	"pnyx/warehouse"
+)
+
+// PublishTokens publishes the warehouse's tokens in place of the published ones. It
+// publishes nothing to a Redis that was flushed: the worker restores usage there first.
+func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *cache.Store) error {
+	now, err := w.Now(ctx)
+	if err != nil {
+		return err
+	}
+	tokens, err := encodedTokens(ctx, w)
+	if err != nil {
+		return err
+	}
+	return store.ReplaceTokens(ctx, uint64(now.UnixMicro()), tokens)
+}
+
+// publishTokens publishes the tokens if they differ from the published ones.
+func (a *Accounts) publishTokens(ctx context.Context) error {
+	// Read before the tokens: of two workers, the one that read later has the later
+	// revision.
+	now, err := a.warehouse.Now(ctx)
+	if err != nil {
+		return err
+	}
+	tokens, err := encodedTokens(ctx, a.warehouse)
+	if err != nil {
+		return err
+	}
+	published, err := a.store.TokensRevision(ctx)
+	switch {
+	case errors.Is(err, cache.ErrMiss):
+		err = a.restore(ctx, now, tokens)
+	case err == nil && (published != a.revision || !bytes.Equal(tokens, a.tokens)):
+		err = a.replace(ctx, now, tokens)
+	}
+	return err
+}
+
+// restore publishes tokens to a Redis that has none. Usage comes first, so that no caller
+// is authenticated before its quota is known.
+func (a *Accounts) restore(ctx context.Context, now time.Time, tokens []byte) error {
+	if err := a.publishUsage(ctx, now, nil); err != nil {
+		return err
+	}
+	return a.store.SetTokens(ctx, uint64(now.UnixMicro()), tokens)
+}
+
+// replace publishes tokens unless another worker, or a command, has published the same.
+// Its revision is later than the published one, which may come from an older read.
+func (a *Accounts) replace(ctx context.Context, now time.Time, tokens []byte) error {
+	revision, published, err := a.store.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(published, tokens) {
+		revision = max(uint64(now.UnixMicro()), revision+1)
+		if err := a.store.ReplaceTokens(ctx, revision, tokens); err != nil {
+			return err
+		}
+	}
+	a.tokens, a.revision = tokens, revision
+	return nil
+}
+
+// encodedTokens reads the tokens that are not revoked, encoded for API nodes.
+func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) {
+	tokens, err := w.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	valid := []access.Token{}
+	for _, token := range tokens {
+		if token.RevokedAt == nil {
+			valid = append(valid, accessToken(token))
+		}
+	}
+	return access.EncodeTokens(valid)
+}
+
+// accessToken returns what API nodes need of a token.
+func accessToken(t warehouse.Token) access.Token {
+	r := access.Token{
+		ID: t.ID, Plan: ratelimit.Plan(t.Plan), Limits: ratelimit.LimitsFromRow(t.Limits),
+		Hash: t.Hash, PreviousHash: t.PreviousHash, PreviousUntil: t.PreviousUntil,
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+	}
+	for _, scope := range t.Scopes {
+		r.Scopes = append(r.Scopes, access.Scope(scope))
+	}
+	return r
+}

@@ -1,0 +1,116 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+	"pnyx/warehouse"
+)
+
+// usageBatchSize is how many counters are moved together.
+const usageBatchSize = 5000
+
+// moveUsage moves counters to the warehouse, and publishes the usage of their tokens.
+// Counters are deleted after they are written, and writing them again changes nothing.
+func (a *Accounts) moveUsage(ctx context.Context) error {
+	counters, err := a.store.Counters(ctx, usageBatchSize)
+	if err != nil || len(counters) == 0 {
+		return err
+	}
+	usage, tokenIDs := a.decode(ctx, counters)
+	if err := a.warehouse.PutUsage(ctx, usage); err != nil {
+		return err
+	}
+	if err := a.store.DeleteCounters(ctx, counters); err != nil {
+		return err
+	}
+	a.moved.Add(float64(len(counters)))
+	now, err := a.warehouse.Now(ctx)
+	if err != nil || len(tokenIDs) == 0 {
+		return err
+	}
+	return a.publishUsage(ctx, now, tokenIDs)
+}
+
+// decode decodes counters, and returns the tokens that they belong to. A counter that
+// does not decode is reported and dropped: kept, it would fill the queue for ever.
+func (a *Accounts) decode(
+	ctx context.Context, counters []cache.UsageCounter,
+) (usage []warehouse.Usage, tokenIDs []string) {
+	seen := map[string]bool{"": true}
+	for _, counter := range counters {
+		u, err := access.DecodeUsage(counter.Value)
+		day, dayErr := time.Parse(time.DateOnly, u.Day)
+		if err := errors.Join(err, dayErr); err != nil {
+			a.errors.Inc()
+			a.logger.LogAttrs(ctx, slog.LevelError, "usage counter does not decode, dropped",
+				slog.Any("error", err))
+			continue
+		}
+		usage = append(usage, warehouse.Usage{
+			TokenID: u.TokenID, Day: day, Route: u.Route, Session: u.Session,
+			Requests: u.Requests, OK: u.OK, NotModified: u.NotModified, Refused: u.Refused, Failed: u.Failed,
+			Charged: u.Charged, Bytes: u.Bytes, Payments: u.Payments,
+		})
+		if !seen[u.TokenID] {
+			seen[u.TokenID] = true
+			tokenIDs = append(tokenIDs, u.TokenID)
+		}
+	}
+	return usage, tokenIDs
+}
+
+// publishUsage publishes the current month's usage of some tokens, or of all when none are
+// named. It raises their quota counters to it, and never lowers one: API nodes may have
+// counted more since.
+func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []string) error {
+	month := ratelimit.MonthOf(now)
+	rows, err := a.warehouse.UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
+	if err != nil {
+		return err
+	}
+	used, views := map[string]int64{}, map[string]*access.MonthUsage{}
+	for _, u := range rows {
+		if u.TokenID == "" {
+			continue
+		}
+		if views[u.TokenID] == nil {
+			views[u.TokenID] = &access.MonthUsage{Month: month.String()}
+		}
+		used[u.TokenID] += int64(u.Charged) //nolint:gosec // a count
+		views[u.TokenID].Days = append(views[u.TokenID].Days, dayOf(u))
+	}
+	if err := a.store.RaiseQuotas(ctx, month.String(), used); err != nil {
+		return err
+	}
+	writer := a.store.NewWriter(uint64(now.UnixMicro()))
+	for tokenID, usage := range views {
+		head := cache.View{DataAsOf: governance.TimestampOf(now), Readiness: governance.Ready}
+		view, err := cache.NewView(head, usage)
+		if err != nil {
+			return err
+		}
+		if err := writer.SetView(ctx, cache.UsageKey(tokenID), view); err != nil {
+			return fmt.Errorf("publish usage: %w", err)
+		}
+	}
+	return writer.Flush(ctx)
+}
+
+// dayOf returns a row of usage as the token's owner reads it.
+func dayOf(u warehouse.Usage) access.DayUsage {
+	return access.DayUsage{
+		Day: u.Day.Format(time.DateOnly), Route: u.Route,
+		Counters: access.Counters{
+			Requests: u.Requests, OK: u.OK, NotModified: u.NotModified, Refused: u.Refused, Failed: u.Failed,
+			Charged: u.Charged, Bytes: u.Bytes, Payments: u.Payments,
+		},
+	}
+}

@@ -1,0 +1,401 @@
+package worker_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// readFeedPage requests a page, and decodes its rows once it is not older than its version.
+func (h *harness) readFeedPage(request cache.PageRequest, rows any) error {
+	from, to := hour(-1000), hour(1000)
+	request.Limit, request.Filter.From, request.Filter.To = cache.ShortPage, &from, &to
+	view, version, err := h.store.Page(h.t.Context(), request)
+	if errors.Is(err, cache.ErrMiss) || err == nil && view.Revision < version {
+		err = errors.Join(errors.New("the page is not made yet"), h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(10 * time.Second))}))
+	}
+	if err != nil {
+		return err
+	}
+	return view.Decode(rows)
+}
+
+// events returns those of a DAO as type, confidence and hours from the beginning of the
+// test, the newest first.
+func (h *harness) events(daoID string) ([]string, error) {
+	var rows []governance.EventRow
+	err := h.readFeedPage(cache.PageRequest{
+		Kind: cache.EventPage, Filter: cache.Filter{DAOID: daoID, TimeField: governance.ByEventTime},
+	}, &rows)
+	events := []string{}
+	for _, row := range rows {
+		events = append(events, fmt.Sprintf("%s %s %.0f", row.EventType, row.EventTimeConfidence, row.EventTimeMs.Time().Sub(began).Hours()))
+	}
+	return events, err
+}
+
+func (h *harness) waitForEvents(daoID string, want ...string) {
+	h.t.Helper()
+	env.Until(h.t, func() error {
+		got, err := h.events(daoID)
+		if diff := cmp.Diff(append([]string{}, want...), got); err == nil && diff != "" {
+			err = fmt.Errorf("events of %q (-want +got):\n%s", daoID, diff)
+		}
+		return err
+	})
+}
+
+// signals returns those of a DAO for agents, by descending priority.
+func (h *harness) signals(daoID string) ([]governance.SignalRow, error) {
+	var rows []governance.SignalRow
+	err := h.readFeedPage(cache.PageRequest{
+		Kind: cache.SignalPage, Order: governance.PriorityDescending,
+		Filter: cache.Filter{DAOID: daoID, Surface: string(governance.AgentSurface)},
+	}, &rows)
+	return rows, err
+}
+
+func (h *harness) waitForSignals(daoID string, want ...string) {
+	h.t.Helper()
+	env.Until(h.t, func() error {
+		rows, err := h.signals(daoID)
+		got := []string{}
+		for _, row := range rows {
+			got = append(got, fmt.Sprintf("%s %d", row.SignalType, row.Priority.Score))
+		}
+		if diff := cmp.Diff(append([]string{}, want...), got); err == nil && diff != "" {
+			err = fmt.Errorf("signals of %q (-want +got):\n%s", daoID, diff)
+		}
+		return err
+	})
+}
+
+// began is the hour from which these tests count.
+var began = time.Now().UTC().Truncate(time.Hour)
+
+func hour(n int) governance.Timestamp {
+	return governance.TimestampOf(began.Add(time.Duration(n) * time.Hour))
+}
+
+// votedBetween returns a proposal with voting between two hours. It was created an hour
+// before.
+func votedBetween(id string, start, end int) *record.Proposal {
+	p := proposal(id)
+	p.CreatedAt, p.StartAt, p.EndAt = new(hour(start-1)), new(hour(start)), new(hour(end))
+	return p
+}
+
+// voteAt returns a ballot on proposal a, cast at an hour.
+func voteAt(voter, power, choice string, at int) *record.Ballot {
+	b := vote("a", voter, power)
+	b.Choices, b.ChoiceKey, b.RawChoice, b.VotedAt = []string{choice}, choice, choice, new(hour(at))
+	b.VoteID += fmt.Sprint(at)
+	return b
+}
+
+func TestEventsFollowChangesOfTheirProposal(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	h.append(votedBetween("a", -100, -50))
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+
+	moved := votedBetween("a", -100, -40)
+	moved.CreatedAt = new(hour(-120))
+	h.append(moved)
+	h.waitForEvents("dao.eth", "voting_ended exact -40", "voting_started exact -100", "proposal_created exact -120")
+
+	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
+	h.waitForEvents("dao", "voting_ended exact -40", "voting_started exact -100", "proposal_created exact -120")
+	h.waitForEvents("dao.eth")
+	h.waitForEvents("", "voting_ended exact -40", "voting_started exact -100", "proposal_created exact -120")
+	env.Until(h.t, func() error {
+		var rows []governance.EventRow
+		err := h.readFeedPage(cache.PageRequest{Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime}}, &rows)
+		if err == nil && rows[0].DAOName != "The DAO" {
+			err = fmt.Errorf("got the name %q, want The DAO", rows[0].DAOName)
+		}
+		return err
+	})
+}
+
+func TestQuorumTimeFollowsTheOrderOfVotes(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	p := votedBetween("a", -100, -50)
+	p.Quorum = new(decimal.RequireFromString("10"))
+	h.append(p, voteAt("0x3", "4", "1", -60), voteAt("0x1", "3", "2", -90), voteAt("0x2", "3", "1", -80))
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "quorum_reached derived -60", "voting_started exact -100", "proposal_created exact -101")
+
+	// Only final ballots count: a later one of the first voter changes the time.
+	h.append(voteAt("0x1", "3", "2", -55))
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "quorum_reached derived -55", "voting_started exact -100", "proposal_created exact -101")
+
+	undated := vote("a", "0x4", "1")
+	h.append(undated)
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+}
+
+func TestFutureEventsAreHiddenUntilTheyHappen(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startFiller()
+	p := votedBetween("a", -100, 0)
+	h.startLeader(h.metrics)
+	h.appendEndingSoon(p, func() error {
+		got, err := h.events("dao.eth")
+		if err == nil && !slices.Equal(got, []string{"voting_started exact -100", "proposal_created exact -101"}) {
+			err = fmt.Errorf("got %v, want the events before the end", got)
+		}
+		return err
+	})
+	env.Until(h.t, func() error {
+		got, err := h.events("dao.eth")
+		if err == nil && (len(got) != 3 || got[0][:12] != "voting_ended") {
+			err = fmt.Errorf("got %v, want the end first", got)
+		}
+		return err
+	})
+	if now := governance.TimestampOf(time.Now()); now < *p.EndAt {
+		t.Errorf("the end was visible at %s, before %s", now, *p.EndAt)
+	}
+}
+
+func TestRecordedEventsReplaceDerivedOnes(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	about := &record.ProposalRef{Provider: governance.Snapshot, ExternalID: "a"}
+	h.append(votedBetween("a", -100, -50))
+	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50")
+	event := record.Event{
+		ID: "recorded", Type: rules.VotingEnded, At: hour(-49), DAOID: "dao.eth", ItemType: "proposal",
+		Proposal: about, Confidence: "exact", Importance: 99,
+	}
+	signal := record.Signal{
+		ID: "recorded-signal", Type: "proposal_deadline_reminder", DAOID: "dao.eth", Proposal: about, Title: "Vote!", Score: 88,
+		Surfaces: []string{"agent"}, DetectedAt: hour(-60), Evidence: `{"figure":1.10e2}`,
+	}
+	h.append(&event, &signal)
+	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
+	h.waitForSignals("dao.eth", "proposal_deadline_reminder 88")
+	rows, err := h.signals("dao.eth")
+	if err != nil || string(rows[0].Evidence) != `{"figure":1.10e2}` || rows[0].Priority.Band != "critical" ||
+		rows[0].ProposalKey == nil || *rows[0].ProposalKey != keyOf("dao.eth", "a") {
+		t.Errorf("got %+v (%v), want unchanged evidence, the band of the score, and the key of the proposal", rows, err)
+	}
+
+	// A recorded event that changes its subject no longer replaces the derived one.
+	event.Proposal, event.ItemType, event.Type, event.At = nil, "dao", rules.DAOAnnouncement, hour(-30)
+	h.append(&event)
+	h.waitForEvents("dao.eth", "dao_announcement exact -30", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+}
+
+func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	p := votedBetween("a", -200, -50)
+	p.Quorum = new(decimal.RequireFromString("100"))
+	h.append(p,
+		voteAt("0x1", "10", "1", -190), voteAt("0x2", "10", "1", -180), voteAt("0x3", "5", "2", -170),
+		voteAt("0x4", "4", "2", -160), voteAt("0x5", "4", "2", -150),
+		// On the last day the other choice takes the lead, and the quorum is reached.
+		voteAt("0x6", "70", "2", -51))
+	h.waitForSignals("dao.eth",
+		"late_swing 85",                 // 70 of 103 on the last day: 65 + 67.9 × 0.3
+		"decisive_ballot 83",            // 50 + 67.9 ÷ 2
+		"quorum_at_risk 66",             // 33 of 100: 55 + 33 × 0.35
+		"proposal_deadline_reminder 65", // the quorum was not reached by then
+	)
+}
+
+func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	other := votedBetween("b", -100, -50)
+	other.SourceID = "other.eth"
+	h.append(votedBetween("a", -100, -50), other)
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	version := func(daoID string) uint64 {
+		m, err := h.store.Version(t.Context(), cache.EventPage, daoID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Revision
+	}
+	here, elsewhere, everywhere := version("dao.eth"), version("other.eth"), version("")
+	h.append(votedBetween("a", -100, -49))
+	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
+	if version("dao.eth") <= here || version("") <= everywhere || version("other.eth") != elsewhere {
+		t.Errorf("got versions %d, %d and %d after %d, %d and %d, want all but the other DAO's later",
+			version("dao.eth"), version(""), version("other.eth"), here, everywhere, elsewhere)
+	}
+}
+
+func TestVisibleTopicsYieldEventsAndSignals(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	topic := func(id string, posts uint64, visible bool) *record.Topic {
+		return &record.Topic{
+			Host: "forum.example", ExternalID: id, Title: "Topic " + id, Slug: "topic", Posts: posts, Visible: visible,
+			CreatedAt: new(hour(-90)), UpdatedAt: new(hour(-50)),
+		}
+	}
+	h.append(topic("1", 40, true), topic("2", 40, false))
+	h.waitForEvents("forum.example", "forum_topic_created exact -90")
+	h.waitForSignals("forum.example", "forum_activity_burst 45")
+	hidden := topic("1", 40, false)
+	h.append(hidden)
+	h.waitForEvents("forum.example")
+	h.waitForSignals("forum.example")
+}
+
+func TestEventsSurviveARedisFlush(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	h.append(votedBetween("a", -100, -50))
+	want := []string{"voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101"}
+	h.waitForEvents("dao.eth", want...)
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	env.Until(h.t, func() error {
+		_, err := h.store.Version(t.Context(), cache.EventPage, "dao.eth")
+		return err
+	})
+	h.waitForEvents("dao.eth", want...)
+	if got, err := h.events("nobody"); err == nil && !slices.Equal(got, []string{}) {
+		t.Errorf("got %v of an unknown DAO, want no events", got)
+	}
+}
+
+func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	p := votedBetween("a", -100, -50)
+	h.append(p)
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	// Events are visible before their proposal is marked as processed.
+	env.Until(h.t, func() error {
+		pending, err := h.warehouse.PendingFeedProposals(t.Context(), rules.FeedRulesVersion())
+		if err == nil && len(pending) > 0 {
+			err = errors.New("the proposal is still pending")
+		}
+		return err
+	})
+	items := []warehouse.FeedItem{p.Hash()}
+	stored, err := h.warehouse.StoredFeedEvents(t.Context(), items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := h.warehouse.PublishedStates(t.Context(), items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The state that rules without events would leave.
+	if _, err := h.warehouse.ReplaceFeedEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
+		t.Fatal(err)
+	}
+	progress := []warehouse.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
+	if err := h.warehouse.WriteFeedProgress(t.Context(), rules.FeedRulesVersion()+1, progress); err != nil {
+		t.Fatal(err)
+	}
+	// The next publication wakes the builder.
+	other := votedBetween("b", -100, -50)
+	other.SourceID = "other.eth"
+	h.append(other)
+	env.Until(h.t, func() error {
+		again, err := h.warehouse.StoredFeedEvents(t.Context(), items)
+		if err == nil && len(again) != len(stored) {
+			err = fmt.Errorf("got %d rows, want %d as before", len(again), len(stored))
+		}
+		return err
+	})
+}
+
+func TestTopicsWithTheSameNumberInTwoForumsAreTwoEvents(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	sources := []record.SourceRef{
+		{Provider: governance.Discourse, ID: "forum.example"}, {Provider: governance.Discourse, ID: "old.example"},
+	}
+	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: sources})
+	for i, source := range sources {
+		h.append(&record.Topic{
+			Host: source.ID, ExternalID: "7", Title: "Topic", Slug: "topic", Posts: 1, Visible: true, CreatedAt: new(hour(-90 - i)),
+		})
+	}
+	h.waitForEvents("dao", "forum_topic_created exact -90", "forum_topic_created exact -91")
+	var rows []governance.EventRow
+	env.Until(h.t, func() error {
+		return h.readFeedPage(cache.PageRequest{Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime}}, &rows)
+	})
+	if len(rows) != 2 || rows[0].EventID == rows[1].EventID {
+		t.Errorf("got %+v, want two events with different ids", rows)
+	}
+}
+
+func TestEventsShowDAONamesAfterARedisFlush(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
+	h.append(proposal("a"))
+	h.startFiller()
+	stop := h.startLeader(h.metrics)
+	showsName := func() error {
+		var rows []governance.EventRow
+		err := h.readFeedPage(cache.PageRequest{
+			Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime},
+		}, &rows)
+		if err == nil && len(rows) == 0 {
+			err = errors.New("got no events yet")
+		}
+		for _, row := range rows {
+			if row.DAOName != "The DAO" {
+				t.Fatalf("got DAO name %q, want The DAO", row.DAOName)
+			}
+		}
+		return err
+	}
+	env.Until(h.t, showsName)
+	stop()
+
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := showsName(); err == nil {
+		t.Error("got events before anything is published")
+	}
+	h.startLeader(prometheus.NewRegistry())
+	env.Until(h.t, showsName)
+}
