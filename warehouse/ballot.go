@@ -3,10 +3,13 @@ package warehouse
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"pnyx/warehouse/record"
 )
 
+// ballotTable describes the table of every ballot cast, superseded ones included.
 func ballotTable() table {
 	return table{
 		kind: record.KindBallot,
@@ -20,7 +23,7 @@ func ballotTable() table {
 			if err != nil {
 				return nil, err
 			}
-			// Pointers spare a copy on the heap each; low cardinality takes none.
+			// A pointer avoids a heap allocation per value; LowCardinality columns accept none.
 			return append(into,
 				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
 				nonNilTexts(b.Choices), nonNilDecimals(b.Shares), nonNilDecimals(b.Roots), b.ChoiceKey, &b.RawChoice,
@@ -30,12 +33,55 @@ func ballotTable() table {
 	}
 }
 
-// WaitingBallots counts the casts whose proposal is not held (yet): they count
-// from the moment it arrives.
+// WaitingBallots counts the ballots whose proposal the warehouse does not have yet. They
+// count towards it from the moment it arrives.
 func (w *Warehouse) WaitingBallots(ctx context.Context) (uint64, error) {
 	var waiting uint64
 	if err := w.conn.QueryRow(ctx, sqlText("ballot_waiting")).Scan(&waiting); err != nil {
 		return 0, fmt.Errorf("count waiting ballots: %w", err)
 	}
 	return waiting, nil
+}
+
+// Casts counts the stored ballots of each proposal, superseded ones included; proposals
+// without any are missing. It reads the primary key alone and may count a ballot with two
+// stored versions twice.
+func (w *Warehouse) Casts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]uint64, error) {
+	type row struct {
+		Ref   record.RefHash `ch:"proposal_ref"`
+		Casts uint64
+	}
+	result, err := w.queryRefs(ctx, sqlText("ballot_casts"), refs)
+	rows, err := selectRows[row](result, err, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)))
+	casts := make(map[record.RefHash]uint64, len(rows))
+	for _, r := range rows {
+		casts[r.Ref] = r.Casts
+	}
+	return casts, err
+}
+
+// markRecasts sets Recast in the totals of the proposals on which a voter voted more than
+// once. The count of casts rules out most proposals at almost no cost.
+func (w *Warehouse) markRecasts(ctx context.Context, totals map[record.RefHash]VoteTotals) error {
+	casts, err := w.Casts(ctx, slices.Collect(maps.Keys(totals)))
+	if err != nil {
+		return err
+	}
+	var suspects []record.RefHash
+	for ref, t := range totals {
+		if casts[ref] > t.Votes {
+			suspects = append(suspects, ref)
+		}
+	}
+	if len(suspects) == 0 {
+		return nil
+	}
+	rows, err := w.queryRefs(ctx, sqlText("ballot_recasts"), suspects)
+	recast, err := selectRows[record.RefHash](rows, err, fmt.Sprintf("find recasts on %d proposals", len(suspects)))
+	for _, ref := range recast {
+		t := totals[ref]
+		t.Recast = true
+		totals[ref] = t
+	}
+	return err
 }

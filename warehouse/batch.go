@@ -13,156 +13,152 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// minAbandonedAge is when an open batch is taken for one that nobody will seal, at
-// the earliest.
+// minAbandonedAge is the shortest time after which an open batch counts as abandoned.
 const minAbandonedAge = 2 * time.Minute
 
-// Changes is what a set of batches changes.
+// ChangeSet names what a set of batches changes.
 type ChangeSet struct {
+	// Proposals are those with a new version, a new ballot or new evidence.
 	Proposals map[record.RefHash]bool
-	Sources   map[record.SourceRef]bool
+	// Sources are those with new records or a completed sync.
+	Sources map[record.SourceRef]bool
 }
 
-// NewChangeSet returns a Touched that holds nothing.
+// NewChangeSet returns an empty ChangeSet.
 func NewChangeSet() ChangeSet {
 	return ChangeSet{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
 }
 
-// Empty says whether nothing is touched.
-func (t ChangeSet) Empty() bool {
-	return len(t.Proposals) == 0 && len(t.Sources) == 0
+// Empty reports whether the set names nothing.
+func (c ChangeSet) Empty() bool {
+	return len(c.Proposals) == 0 && len(c.Sources) == 0
 }
 
-// add notes what a record with this key changes.
-func (t ChangeSet) add(r record.Record, key []string) {
+// add adds what a record with this key changes.
+func (c ChangeSet) add(r record.Record, key []string) {
 	switch r := r.(type) {
 	case *record.DAO:
 		for _, source := range r.Sources {
-			t.Sources[source] = true
+			c.Sources[source] = true
 		}
 	case *record.Source:
-		t.Sources[r.SourceRef] = true
+		c.Sources[r.SourceRef] = true
 	case *record.Category:
-		t.Sources[record.SourceRef{Provider: governance.Discourse, ID: r.Host}] = true
+		c.Sources[record.SourceRef{Provider: governance.Discourse, ID: r.Host}] = true
 	case *record.Topic:
-		t.Sources[record.SourceRef{Provider: governance.Discourse, ID: r.Host}] = true
+		c.Sources[record.SourceRef{Provider: governance.Discourse, ID: r.Host}] = true
 	case *record.Proposal:
-		t.Proposals[r.Hash()] = true
+		c.Proposals[r.Hash()] = true
 	case *record.Ballot:
-		t.Proposals[record.RefHash([]byte(key[0]))] = true
+		c.Proposals[record.RefHash([]byte(key[0]))] = true
 	case *record.Evidence:
-		t.Proposals[r.Proposal.Hash()] = true
+		c.Proposals[r.Proposal.Hash()] = true
 	}
 }
 
-// batch is the journal entry of one Append.
+// batch is the journal entry of one Append: open before its records are written,
+// committed after.
 type batch struct {
 	id      uuid.UUID
 	run     Import
 	changes ChangeSet
 }
 
-// openBatch announces what is about to be written.
-func (w *Warehouse) openBatch(ctx context.Context, run Import, touched ChangeSet) (batch, error) {
-	b := batch{id: uuid.New(), run: run, changes: touched}
-	if err := w.journal(ctx, b, false); err != nil {
+// openBatch writes the journal entry of records that are about to be written.
+func (w *Warehouse) openBatch(ctx context.Context, run Import, changes ChangeSet) (batch, error) {
+	b := batch{id: uuid.New(), run: run, changes: changes}
+	if err := w.writeBatch(ctx, b, 0); err != nil {
 		return batch{}, fmt.Errorf("open batch: %w", classifyError(err))
 	}
 	return b, nil
 }
 
-// commitBatch says that everything a batch announced is written.
+// commitBatch marks the records of a batch as written: a publisher may read them.
 func (w *Warehouse) commitBatch(ctx context.Context, b batch) error {
-	if err := w.journal(ctx, b, true); err != nil {
-		return fmt.Errorf("seal batch: %w", classifyError(err))
+	if err := w.writeBatch(ctx, b, 1); err != nil {
+		return fmt.Errorf("commit batch: %w", classifyError(err))
 	}
 	return nil
 }
 
-func (w *Warehouse) journal(ctx context.Context, b batch, sealed bool) error {
+// writeBatch writes a batch to the journal. The column sealed is 1 for a committed batch
+// and 0 for an open one.
+func (w *Warehouse) writeBatch(ctx context.Context, b batch, sealed uint8) error {
 	hashes := make([]string, 0, len(b.changes.Proposals))
 	for hash := range b.changes.Proposals {
 		hashes = append(hashes, string(hash[:]))
 	}
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
-	var state uint8
-	if sealed {
-		state = 1
-	}
 	insert, err := w.conn.PrepareBatch(ctx,
 		"INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids)")
 	if err != nil {
 		return err
 	}
 	defer insert.Close()
-	if err := insert.Append(b.id, b.run.ID, state, hashes, providers, ids); err != nil {
+	if err := insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids); err != nil {
 		return err
 	}
 	return insert.Send()
 }
 
-// openImports returns the imports that have batches open: they are under way, or
-// dead.
+// openImports returns the imports with open batches: running or dead.
 func (w *Warehouse) openImports(ctx context.Context) (map[uuid.UUID]bool, error) {
 	rows, err := w.conn.Query(ctx, sqlText("batch_open_imports"))
-	if err != nil {
-		return nil, fmt.Errorf("read open batches: %w", classifyError(err))
-	}
-	defer rows.Close()
+	ids, err := selectRows[uuid.UUID](rows, err, "read open batches")
 	open := map[uuid.UUID]bool{}
-	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read open batches: %w", classifyError(err))
-		}
+	for _, id := range ids {
 		open[id] = true
 	}
-	return open, classifyError(rows.Err())
+	return open, err
 }
 
-// CommittedBatch is a batch that a publisher can take.
+// CommittedBatch is a batch whose records a publisher may read.
 type CommittedBatch struct {
-	ID          uuid.UUID
+	// ID identifies the batch.
+	ID uuid.UUID
+	// CommittedAt is the server's time of the commit.
 	CommittedAt time.Time
-	Changes     ChangeSet
+	// Changes names what the records of the batch change.
+	Changes ChangeSet
 }
 
-// CommittedBatches returns the batches sealed at or after since, the oldest first.
+// CommittedBatches returns the batches committed at or after since, oldest first.
 func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]CommittedBatch, error) {
-	rows, err := w.conn.Query(ctx, sqlText("batch_committed"), since.UnixMicro())
-	if err != nil {
-		return nil, fmt.Errorf("read sealed batches: %w", err)
+	type row struct {
+		BatchID         uuid.UUID
+		ChangedAt       time.Time
+		Proposals       []string
+		SourceProviders []string
+		SourceIDs       []string `ch:"source_ids"`
 	}
-	defer rows.Close()
-	var batches []CommittedBatch
-	for rows.Next() {
-		b := CommittedBatch{Changes: NewChangeSet()}
-		var hashes, providers, ids []string
-		if err := rows.Scan(&b.ID, &b.CommittedAt, &hashes, &providers, &ids); err != nil {
-			return nil, fmt.Errorf("read sealed batches: %w", err)
-		}
-		for _, hash := range hashes {
+	result, err := w.conn.Query(ctx, sqlText("batch_committed"), since.UnixMicro())
+	rows, err := selectRows[row](result, err, "read committed batches")
+	batches := make([]CommittedBatch, len(rows))
+	for i, r := range rows {
+		b := CommittedBatch{ID: r.BatchID, CommittedAt: r.ChangedAt, Changes: NewChangeSet()}
+		for _, hash := range r.Proposals {
 			b.Changes.Proposals[record.RefHash([]byte(hash))] = true
 		}
-		for i := range providers {
-			b.Changes.Sources[record.SourceRef{Provider: governance.Provider(providers[i]), ID: ids[i]}] = true
+		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
+			b.Changes.Sources[source] = true
 		}
-		batches = append(batches, b)
+		batches[i] = b
 	}
-	return batches, rows.Err()
+	return batches, err
 }
 
-// CommitAbandoned seals the batches of imports that died before they could, so that
-// what they may have written is published.
+// CommitAbandoned commits the batches of imports that died before they could: some of
+// their records may be written and have to be published.
 func (w *Warehouse) CommitAbandoned(ctx context.Context) error {
-	if err := w.conn.Exec(ctx, sqlText("batch_commit_abandoned"), int64(w.abandonedAfter()/time.Second)); err != nil {
-		return fmt.Errorf("seal abandoned batches: %w", err)
+	age := int64(w.abandonedAge() / time.Second)
+	if err := w.conn.Exec(ctx, sqlText("batch_commit_abandoned"), age); err != nil {
+		return fmt.Errorf("commit abandoned batches: %w", err)
 	}
 	return nil
 }
 
-// abandonedAfter is when an open batch is taken for one that nobody will seal:
-// longer than any insert may take.
-func (w *Warehouse) abandonedAfter() time.Duration {
+// abandonedAge is the age at which an open batch counts as abandoned: longer than the
+// server lets any insert run.
+func (w *Warehouse) abandonedAge() time.Duration {
 	return max(minAbandonedAge, 2*w.timeout)
 }

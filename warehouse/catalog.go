@@ -5,51 +5,53 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
-// Catalog says which sources make up which DAO, and what is held of each.
+// Catalog maps sources to DAOs and describes the records of each source.
 type Catalog struct {
-	// DAOs by id: those declared, and one for every source that none of them claims.
+	// DAOs has the declared DAOs by id, and one for every source that none of them claims.
 	DAOs map[string]CatalogDAO
-	// Owner is the DAO that each known source belongs to.
+	// Owner maps each known source to the id of its DAO.
 	Owner map[record.SourceRef]string
-	// Sources holds what is known of each source.
+	// Sources describes each known source.
 	Sources map[record.SourceRef]CatalogSource
-	// ObservedAt is when the latest record of all was seen; nil without any sync.
+	// ObservedAt is the start of the newest completed sync; nil without any.
 	ObservedAt *governance.Timestamp
 }
 
 // CatalogDAO is one DAO of the catalog.
 type CatalogDAO struct {
-	ID      string
-	Name    string
+	// ID is the DAO's id in the API.
+	ID string
+	// Name is the declared name, or else the name of its only source.
+	Name string
+	// Sources are those that it claims, in the order of its declaration.
 	Sources []record.SourceRef
 }
 
-// CatalogSource is what is held of one source.
+// CatalogSource describes the records of one source.
 type CatalogSource struct {
-	Name      string
-	Proposals uint64
-	// Topics counts the visible topics of a forum, and LatestTopicAt is when one of
-	// them was last active.
-	Topics        uint64
+	// Name is the source's own name; empty where upstream states none.
+	Name string
+	// Proposals counts its proposals, Topics the visible topics of a forum.
+	Proposals, Topics uint64
+	// LatestTopicAt is the time of the last activity in a visible topic.
 	LatestTopicAt *governance.Timestamp
-	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt say when upstream was last read to the
-	// end; nil for never.
+	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
+	// imports that read upstream to its end; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
 }
 
-// HasRecords says whether any record of the source is.
+// HasRecords reports whether the warehouse has a proposal or topic of the source.
 func (s CatalogSource) HasRecords() bool {
 	return s.Proposals > 0 || s.Topics > 0
 }
 
-// OwnerOf returns the DAO that a source belongs to: one that the catalog does not know
-// is a DAO by itself.
+// OwnerOf returns the id of the DAO that a source belongs to. A source that the catalog
+// does not know is a DAO of its own.
 func (c Catalog) OwnerOf(source record.SourceRef) string {
 	if id, known := c.Owner[source]; known {
 		return id
@@ -74,7 +76,7 @@ func (c Catalog) Forum(host string) Forum {
 	return f
 }
 
-// Catalog reads the catalog as it is now.
+// Catalog reads the catalog.
 func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	c := Catalog{
 		DAOs:    map[string]CatalogDAO{},
@@ -82,61 +84,55 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 		Sources: map[record.SourceRef]CatalogSource{},
 	}
 	if err := w.readSources(ctx, &c); err != nil {
-		return Catalog{}, fmt.Errorf("read sources: %w", err)
+		return Catalog{}, err
 	}
 	if err := w.readDAOs(ctx, &c); err != nil {
-		return Catalog{}, fmt.Errorf("read DAOs: %w", err)
+		return Catalog{}, err
 	}
 	c.addUnclaimedSources()
 	return c, nil
 }
 
+// readSources fills Sources and ObservedAt.
 func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
-	rows, err := w.conn.Query(ctx, sqlText("catalog_sources"))
-	if err != nil {
-		return err
+	type row struct {
+		record.SourceRef
+		SourceID string
+		CatalogSource
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var provider, id string
-		var s CatalogSource
-		var latest, proposals, ballots, topics *time.Time
-		if err := rows.Scan(&provider, &id, &s.Name, &s.Proposals, &s.Topics,
-			&latest, &proposals, &ballots, &topics); err != nil {
-			return err
-		}
-		s.LatestTopicAt = timestampOf(latest)
-		s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt = timestampOf(proposals), timestampOf(ballots), timestampOf(topics)
-		c.Sources[record.SourceRef{Provider: governance.Provider(provider), ID: id}] = s
+	result, err := w.conn.Query(ctx, sqlText("catalog_sources"))
+	rows, err := selectRows[row](result, err, "read sources")
+	for _, r := range rows {
+		s := r.CatalogSource
+		c.Sources[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = s
 		for _, at := range []*governance.Timestamp{s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt} {
 			c.ObservedAt = governance.Later(c.ObservedAt, at)
 		}
 	}
-	return rows.Err()
+	return err
 }
 
+// readDAOs fills DAOs and the Owner of the sources that they claim.
 func (w *Warehouse) readDAOs(ctx context.Context, c *Catalog) error {
-	rows, err := w.conn.Query(ctx, sqlText("catalog_daos"))
-	if err != nil {
-		return err
+	type row struct {
+		DAOID, Name     string
+		SourceProviders []string
+		SourceIDs       []string `ch:"source_ids"`
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var dao CatalogDAO
-		var providers, ids []string
-		if err := rows.Scan(&dao.ID, &dao.Name, &providers, &ids); err != nil {
-			return err
-		}
-		for i := range providers {
-			dao.claim(c, record.SourceRef{Provider: governance.Provider(providers[i]), ID: ids[i]})
+	result, err := w.conn.Query(ctx, sqlText("catalog_daos"))
+	rows, err := selectRows[row](result, err, "read DAOs")
+	for _, r := range rows {
+		dao := CatalogDAO{ID: r.DAOID, Name: r.Name}
+		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
+			dao.claim(c, source)
 		}
 		c.DAOs[dao.ID] = dao
 	}
-	return rows.Err()
+	return err
 }
 
-// claim gives a source to the DAO, unless an earlier one (they come in order of
-// their ids) has it already: a source belongs to one DAO.
+// claim gives a source to the DAO unless an earlier DAO, in order of ids, has it: a
+// source belongs to one DAO.
 func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
 	if _, taken := c.Owner[source]; taken {
 		return
@@ -145,8 +141,8 @@ func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
 	d.Sources = append(d.Sources, source)
 }
 
-// addUnclaimedSources makes a DAO of every source that none claims. Where its id is
-// taken by a declared DAO it joins that one.
+// addUnclaimedSources adds a DAO for every source that no DAO claims. The source joins
+// the declared DAO that has its id, if there is one.
 func (c *Catalog) addUnclaimedSources() {
 	for _, source := range c.sortedSources() {
 		if _, claimed := c.Owner[source]; claimed {
@@ -162,6 +158,7 @@ func (c *Catalog) addUnclaimedSources() {
 	}
 }
 
+// sortedSources returns the keys of Sources in order of provider and id.
 func (c *Catalog) sortedSources() []record.SourceRef {
 	sources := make([]record.SourceRef, 0, len(c.Sources))
 	for source := range c.Sources {
@@ -173,11 +170,11 @@ func (c *Catalog) sortedSources() []record.SourceRef {
 	return sources
 }
 
-// Empty says whether the warehouse holds neither DAO nor proposal nor topic.
+// Empty reports whether the warehouse has neither DAOs nor proposals nor topics.
 func (w *Warehouse) Empty(ctx context.Context) (bool, error) {
-	var held uint64
-	if err := w.conn.QueryRow(ctx, sqlText("catalog_count")).Scan(&held); err != nil {
-		return false, fmt.Errorf("look whether the warehouse is empty: %w", err)
+	var count uint64
+	if err := w.conn.QueryRow(ctx, sqlText("catalog_count")).Scan(&count); err != nil {
+		return false, fmt.Errorf("count the records of the warehouse: %w", err)
 	}
-	return held == 0, nil
+	return count == 0, nil
 }

@@ -1,1 +1,1 @@
-SELECT (SELECT count() FROM daos) + (SELECT count() FROM proposals) + (SELECT count() FROM topics) AS held
+SELECT (SELECT count() FROM daos) + (SELECT count() FROM proposals) + (SELECT count() FROM topics) AS records

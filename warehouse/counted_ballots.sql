@@ -1,6 +1,6 @@
-    -- As latest_ballots, without its merging and sorting, in one look at the table: what
-    -- has one row is summed up by choices and month as it is read, and only rows that
-    -- repeated_voters names are held one by one, to be picked from.
+    -- The ballots of latest_ballots without merging and sorting, in one pass over the
+    -- table: voters with one row are summed by choices and month while reading, and only
+    -- the rows of repeated_voters stay apart, to be compared.
     SELECT
         proposal_ref,
         arrayMap(choice -> toString(choice), choices) AS choices,
@@ -60,7 +60,7 @@
                             '', '', 0, count(), sum(power), sumForEach(shares), sumForEach(roots), max(voted_at),
                             countIf(voted_day_only), countIf(power_rounded), max(observed_at)
                         )]
-                    ) AS held
+                    ) AS rows
                 FROM
                 (
                     SELECT
@@ -77,7 +77,7 @@
                     notEmpty(shares),
                     notEmpty(roots)
             )
-            ARRAY JOIN held AS row
+            ARRAY JOIN rows AS row
         )
         WHERE NOT repeated OR age = 1
     )

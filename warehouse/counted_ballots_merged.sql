@@ -1,4 +1,4 @@
-    -- One look at the table, however much lands meanwhile, row by row.
+    -- One row for each ballot, in one query: ballots that arrive meanwhile do not matter.
     SELECT
         proposal_ref,
         arrayMap(choice -> toString(choice), choices) AS choices,

@@ -1,19 +1,19 @@
--- Most voters have one row: one cast, in one version. The hashes of the others say
--- which rows have to be picked from; two voters that share one are among them, and
--- nothing is lost but time. Reads the front of the key alone. Proposals are told apart
--- by 12 bits in the hash: grouping by one number costs two thirds of grouping by both.
+-- Most voters have one row: one ballot in one version. The hashes of the others say which
+-- rows have to be compared; two voters with the same hash are compared too, which only
+-- takes time. Reads the prefix of the sorting key alone. 12 bits of the hash identify the
+-- proposal: grouping by one number costs two thirds of grouping by both columns.
 SELECT
-    bitAnd(hash, 4095) AS kin,
-    countIf(held = 1) AS single,
-    groupArrayIf(hash, held > 1) AS repeated
+    bitAnd(hash, 4095) AS bucket,
+    countIf(stored = 1) AS single,
+    groupArrayIf(hash, stored > 1) AS repeated
 FROM
 (
     SELECT
         %s AS hash,
-        count() AS held
+        count() AS stored
     FROM ballots
     WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
     GROUP BY hash
 )
-GROUP BY kin
-ORDER BY kin
+GROUP BY bucket
+ORDER BY bucket

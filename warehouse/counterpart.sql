@@ -1,5 +1,5 @@
--- Proposals of two providers, one of which names the page of the other. Few do:
--- those are found without merging versions, and read again as they stand.
+-- Pairs of proposals at two providers, one of which links the page of the other. They are
+-- few: they are found among all versions and then read at their latest version.
 WITH
     wanted_pages AS
     (
@@ -26,8 +26,8 @@ WITH
             AND linked_page GLOBAL IN (SELECT page FROM wanted_pages)
     )
 SELECT
-    linking.proposal_ref AS one,
-    linked.proposal_ref AS other
+    source.proposal_ref AS linking,
+    target.proposal_ref AS linked
 FROM
 (
     SELECT
@@ -36,7 +36,7 @@ FROM
         linked_page
     FROM proposals FINAL
     WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM links)
-) AS linking
+) AS source
 GLOBAL INNER JOIN
 (
     SELECT
@@ -50,8 +50,8 @@ GLOBAL INNER JOIN
         FROM proposals
         WHERE page GLOBAL IN (SELECT linked_page FROM links)
     )
-) AS linked ON linked.page = linking.linked_page
-WHERE linking.provider != linked.provider
+) AS target ON target.page = source.linked_page
+WHERE source.provider != target.provider
 ORDER BY
-    one,
-    other
+    linking,
+    linked

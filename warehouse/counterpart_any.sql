@@ -1,4 +1,4 @@
--- Whether any of the proposals names a page, or has one that another names. Most do not.
+-- Whether any of the proposals links a page or has a page that another links.
 SELECT count() > 0 AS linked
 FROM
 (

@@ -1,7 +1,7 @@
--- Every version of every cast is read: neither recasts nor versions change who
--- voted on what, and leaving them in spares the table's merging.
+-- Reads every version of every ballot without merging: neither revotes nor versions
+-- change who voted on what.
 SELECT
-    states.dao_id,
+    states.dao_id AS dao_id,
     uniqExact(ballots.voter) AS unique_voters,
     uniqExact(ballots.proposal_ref, ballots.voter) AS votes
 FROM ballots

@@ -11,17 +11,17 @@ SELECT
     countIf(outcome = 'unknown') AS unknown,
     sum(votes) AS total_votes,
     sum(power) AS total_power,
-    -- Votes are expected of proposals that have started; of these, how many have
-    -- numbers, and how many all that upstream has.
+    -- Votes are expected on started proposals: how many have vote numbers, and how many
+    -- have every ballot that upstream has.
     countIf(lifecycle != 'pending') AS started,
     countIf(lifecycle != 'pending' AND vote_ready) AS ready,
     countIf(lifecycle != 'pending' AND coverage = 'complete') AS covered,
     max(created_at) AS latest_created_at,
     max(last_voted_at) AS latest_voted_at,
-    (sumMapIf([toYYYYMM(assumeNotNull(created_at))], [toUInt64(1)], created_at IS NOT NULL) AS created_in).1,
-    created_in.2,
-    (sumMap(vote_months, vote_counts) AS voted_in).1,
-    voted_in.2
+    (sumMapIf([toYYYYMM(assumeNotNull(created_at))], [toUInt64(1)], created_at IS NOT NULL) AS created_in).1 AS created_months,
+    created_in.2 AS created_counts,
+    (sumMap(vote_months, vote_counts) AS voted_in).1 AS voted_months,
+    voted_in.2 AS voted_counts
 FROM %s
 GROUP BY dao_id
 ORDER BY dao_id

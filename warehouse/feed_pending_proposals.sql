@@ -1,6 +1,6 @@
 SELECT
-    state.proposal_ref,
-    state.votes
+    state.proposal_ref AS proposal_ref,
+    state.votes AS votes
 FROM
 (
     SELECT

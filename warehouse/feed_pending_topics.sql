@@ -1,16 +1,16 @@
 SELECT
     sipHash128('topic', topic.host, topic.external_id) AS item,
-    topic.host,
-    topic.external_id,
-    topic.title,
-    topic.slug,
-    topic.posts,
-    topic.created_at,
-    topic.updated_at,
-    topic.visible,
-    topic.discovered_at,
-    topic.version,
-    owner.dao_id
+    topic.host AS host,
+    topic.external_id AS external_id,
+    topic.title AS title,
+    topic.slug AS slug,
+    topic.posts AS posts,
+    topic.created_at AS created_at,
+    topic.updated_at AS updated_at,
+    topic.visible AS visible,
+    topic.discovered_at AS discovered_at,
+    topic.version AS revision,
+    owner.dao_id AS dao_id
 FROM (SELECT host, external_id, title, slug, posts, created_at, updated_at, visible, discovered_at, version FROM topics FINAL) AS topic
 GLOBAL INNER JOIN forum_owners AS owner ON topic.host = owner.host
 GLOBAL LEFT JOIN

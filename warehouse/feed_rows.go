@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/vmihailenco/msgpack/v5"
@@ -12,92 +11,77 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// FeedEvent is an event of the chronicle.
+// FeedEvent is an event of the feed.
 type FeedEvent struct {
+	// Item is what the event is derived from.
 	Item FeedItem
 	governance.EventRow
 	// Ref is the proposal that the event is about; zero for none.
 	Ref record.RefHash
 }
 
-// FeedSignal is a signal of the chronicle.
+// FeedSignal is a signal of the feed.
 type FeedSignal struct {
+	// Item is what the signal is derived from.
 	Item FeedItem
 	governance.SignalRow
 	// Ref is the proposal that the signal is about; zero for none.
-	Ref      record.RefHash
+	Ref record.RefHash
+	// Surfaces are those that show the signal.
 	Surfaces []string
 }
 
-// StoredFeedRow is what is known of a row that the chronicle holds.
+// StoredFeedRow identifies a stored row of the feed.
 type StoredFeedRow struct {
-	Item  FeedItem
+	// Item is what the row is derived from.
+	Item FeedItem
+	// Basis is the time by which this row of an event is listed; empty for signals.
 	Basis string
-	At    governance.Timestamp
-	ID    string
-	// DiscoveredAt is zero for signals.
+	// At is the time of the row in its list.
+	At governance.Timestamp
+	// ID is the id of the event or signal.
+	ID string
+	// DiscoveredAt is the discovery time of an event; zero for signals.
 	DiscoveredAt governance.Timestamp
-	DAOID        string
-	Ref          record.RefHash
-	fingerprint  uint64
+	// DAOID is the DAO that lists the row, and Ref the proposal that it is about.
+	DAOID string
+	Ref   record.RefHash `ch:"proposal_ref"`
+	// Fingerprint is a hash of the content.
+	Fingerprint uint64
 }
 
-// key is where a row stands in its table.
+// feedRowKey is the sorting key of a row: the basis is empty for signals.
 type feedRowKey struct {
 	basis string
 	at    governance.Timestamp
 	id    string
 }
 
-func (h StoredFeedRow) key() feedRowKey {
-	return feedRowKey{h.Basis, h.At, h.ID}
+// key returns the sorting key.
+func (r StoredFeedRow) key() feedRowKey {
+	return feedRowKey{r.Basis, r.At, r.ID}
 }
 
-// StoredFeedEvents returns the rows that follow from the items.
+// StoredFeedEvents returns the stored events that are derived from the items, two rows
+// for each event.
 func (w *Warehouse) StoredFeedEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
 	rows, err := w.queryRefs(ctx, sqlText("feed_rows_events"), items)
-	return collect(rows, err, "read the events of items", func(rows scanner) (h StoredFeedRow, err error) {
-		var item, ref string
-		var at, discovered time.Time
-		err = rows.Scan(&item, &h.Basis, &at, &h.ID, &discovered, &h.DAOID, &ref, &h.fingerprint)
-		h.Item, h.Ref = hashOf(item), hashOf(ref)
-		h.At, h.DiscoveredAt = governance.TimestampOf(at), governance.TimestampOf(discovered)
-		return h, err
-	})
+	return selectRows[StoredFeedRow](rows, err, "read stored events")
 }
 
-// StoredFeedSignals returns the rows that follow from the items.
+// StoredFeedSignals returns the stored signals that are derived from the items.
 func (w *Warehouse) StoredFeedSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
 	rows, err := w.queryRefs(ctx, sqlText("feed_rows_signals"), items)
-	return collect(rows, err, "read the signals of items", func(rows scanner) (h StoredFeedRow, err error) {
-		var item, ref string
-		var at time.Time
-		err = rows.Scan(&item, &at, &h.ID, &h.DAOID, &ref, &h.fingerprint)
-		h.Item, h.Ref, h.At = hashOf(item), hashOf(ref), governance.TimestampOf(at)
-		return h, err
-	})
+	return selectRows[StoredFeedRow](rows, err, "read stored signals")
 }
 
-// ReplaceFeedEvents writes what differs between the rows held of some items and all
-// that follow from them now, and returns the DAOs of what differs.
+// ReplaceFeedEvents makes the stored events of some items those in rows: it writes the
+// rows that differ from stored, which has all stored rows of the items, marks the missing
+// ones as gone and returns the DAOs with a difference.
 func (w *Warehouse) ReplaceFeedEvents(
-	ctx context.Context, revision uint64, held []StoredFeedRow, rows []FeedEvent,
+	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedEvent,
 ) (map[string]bool, error) {
-	d := newFeedDiff(held)
-	insert, err := w.conn.PrepareBatch(ctx, sqlText("feed_rows_insert_events"))
-	if err != nil {
-		return nil, fmt.Errorf("write events: %w", err)
-	}
-	defer insert.Close()
-	put := func(row FeedEvent, at feedRowKey, fingerprint uint64, gone uint8) error {
-		key := ""
-		if row.ProposalKey != nil {
-			key = string(*row.ProposalKey)
-		}
-		return insert.Append(at.basis, at.at.Time(), at.id, string(row.Item[:]), row.EventType, row.EventTimeMs.Time(),
-			row.DiscoveredAt.Time(), string(row.EventTimeConfidence), row.DAOID, string(row.ItemType), string(row.Ref[:]),
-			key, textOrEmpty2(row.Title), textOrEmpty2(row.URL), uint8(row.ImportanceScore), fingerprint, revision, gone) //nolint:gosec // 0 to 100
-	}
+	derived := make([]derivedRow, 0, 2*len(rows))
 	for _, row := range rows {
 		fingerprint, err := rowFingerprint(row)
 		if err != nil {
@@ -106,88 +90,105 @@ func (w *Warehouse) ReplaceFeedEvents(
 		for basis, at := range map[string]governance.Timestamp{
 			governance.ByEventTime: row.EventTimeMs, governance.ByDiscoveredTime: row.DiscoveredAt,
 		} {
-			where := feedRowKey{basis, at, row.EventID}
-			if !d.changes(where, row.DAOID, fingerprint) {
-				continue
-			}
-			if err := put(row, where, fingerprint, 0); err != nil {
-				return nil, fmt.Errorf("write event %s: %w", row.EventID, err)
-			}
+			key := feedRowKey{basis, at, row.EventID}
+			values := func() []any { return row.values(key) }
+			derived = append(derived, derivedRow{key, row.DAOID, fingerprint, values})
 		}
 	}
-	for _, h := range d.removed() {
-		row := FeedEvent{Item: h.Item, Ref: h.Ref}
-		row.DAOID, row.EventTimeMs, row.DiscoveredAt = h.DAOID, h.At, h.DiscoveredAt
-		if err := put(row, h.key(), 0, 1); err != nil {
-			return nil, fmt.Errorf("remove event %s: %w", h.ID, err)
-		}
+	gone := func(r StoredFeedRow) []any {
+		row := FeedEvent{Item: r.Item, Ref: r.Ref}
+		row.DAOID, row.EventTimeMs, row.DiscoveredAt = r.DAOID, r.At, r.DiscoveredAt
+		return row.values(r.key())
 	}
-	if len(d.daos) == 0 {
-		return d.daos, nil
+	return w.replaceRows(ctx, "feed_rows_insert_events", revision, stored, derived, gone)
+}
+
+// values returns the values of the columns up to the fingerprint.
+func (e FeedEvent) values(key feedRowKey) []any {
+	return []any{
+		key.basis, key.at.Time(), key.id, string(e.Item[:]), e.EventType, e.EventTimeMs.Time(),
+		e.DiscoveredAt.Time(), string(e.EventTimeConfidence), e.DAOID, string(e.ItemType),
+		string(e.Ref[:]), textOrEmpty(e.ProposalKey), textOrEmpty(e.Title), textOrEmpty(e.URL),
+		uint8(e.ImportanceScore), //nolint:gosec // 0 to 100
 	}
-	if err := insert.Send(); err != nil {
-		return nil, fmt.Errorf("write events: %w", err)
-	}
-	return d.daos, nil
 }
 
 // ReplaceFeedSignals is ReplaceFeedEvents for signals.
 func (w *Warehouse) ReplaceFeedSignals(
-	ctx context.Context, revision uint64, held []StoredFeedRow, rows []FeedSignal,
+	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedSignal,
 ) (map[string]bool, error) {
-	d := newFeedDiff(held)
-	insert, err := w.conn.PrepareBatch(ctx, sqlText("feed_rows_insert_signals"))
-	if err != nil {
-		return nil, fmt.Errorf("write signals: %w", err)
-	}
-	defer insert.Close()
-	put := func(row FeedSignal, at feedRowKey, fingerprint uint64, gone uint8) error {
-		key := ""
-		if row.ProposalKey != nil {
-			key = string(*row.ProposalKey)
-		}
-		return insert.Append(at.at.Time(), at.id, string(row.Item[:]), row.SignalType, row.DAOID, string(row.Ref[:]), key,
-			row.Title, row.Summary, textOrEmpty2(row.SourceURL), row.Actionability, row.Severity,
-			uint8(row.Priority.Score), nonNilTexts(row.Surfaces), timeOrNull(row.DeadlineAtMs), string(row.Evidence), //nolint:gosec // 0 to 100
-			fingerprint, revision, gone)
-	}
+	derived := make([]derivedRow, 0, len(rows))
 	for _, row := range rows {
 		fingerprint, err := rowFingerprint(row)
 		if err != nil {
 			return nil, err
 		}
-		where := feedRowKey{at: row.DetectedAt, id: row.SignalID}
-		if !d.changes(where, row.DAOID, fingerprint) {
+		key := feedRowKey{at: row.DetectedAt, id: row.SignalID}
+		values := func() []any { return row.values(key) }
+		derived = append(derived, derivedRow{key, row.DAOID, fingerprint, values})
+	}
+	gone := func(r StoredFeedRow) []any {
+		row := FeedSignal{Item: r.Item, Ref: r.Ref}
+		row.DAOID = r.DAOID
+		return row.values(r.key())
+	}
+	return w.replaceRows(ctx, "feed_rows_insert_signals", revision, stored, derived, gone)
+}
+
+// values returns the values of the columns up to the fingerprint.
+func (s FeedSignal) values(key feedRowKey) []any {
+	return []any{
+		key.at.Time(), key.id, string(s.Item[:]), s.SignalType, s.DAOID, string(s.Ref[:]),
+		textOrEmpty(s.ProposalKey), s.Title, s.Summary, textOrEmpty(s.SourceURL), s.Actionability,
+		s.Severity, uint8(s.Priority.Score), //nolint:gosec // 0 to 100
+		nonNilTexts(s.Surfaces), timeOrNull(s.DeadlineAtMs), string(s.Evidence),
+	}
+}
+
+// derivedRow is a row that follows from the current records.
+type derivedRow struct {
+	key         feedRowKey
+	daoID       string
+	fingerprint uint64
+	// values returns the values of the columns up to the fingerprint.
+	values func() []any
+}
+
+// replaceRows writes the derived rows that differ from the stored ones and marks stored
+// rows that were not derived again as gone. It returns the DAOs with a difference.
+func (w *Warehouse) replaceRows(
+	ctx context.Context, statement string, revision uint64,
+	stored []StoredFeedRow, derived []derivedRow, gone func(StoredFeedRow) []any,
+) (map[string]bool, error) {
+	d := newFeedDiff(stored)
+	insert, err := w.conn.PrepareBatch(ctx, sqlText(statement))
+	if err != nil {
+		return nil, fmt.Errorf("write feed rows: %w", err)
+	}
+	defer insert.Close()
+	for _, row := range derived {
+		if !d.changes(row.key, row.daoID, row.fingerprint) {
 			continue
 		}
-		if err := put(row, where, fingerprint, 0); err != nil {
-			return nil, fmt.Errorf("write signal %s: %w", row.SignalID, err)
+		if err := insert.Append(append(row.values(), row.fingerprint, revision, uint8(0))...); err != nil {
+			return nil, fmt.Errorf("write feed row %s: %w", row.key.id, err)
 		}
 	}
-	for _, h := range d.removed() {
-		row := FeedSignal{Item: h.Item, Ref: h.Ref}
-		row.DAOID = h.DAOID
-		if err := put(row, h.key(), 0, 1); err != nil {
-			return nil, fmt.Errorf("remove signal %s: %w", h.ID, err)
+	for _, row := range d.removed() {
+		if err := insert.Append(append(gone(row), uint64(0), revision, uint8(1))...); err != nil {
+			return nil, fmt.Errorf("remove feed row %s: %w", row.ID, err)
 		}
 	}
 	if len(d.daos) == 0 {
 		return d.daos, nil
 	}
 	if err := insert.Send(); err != nil {
-		return nil, fmt.Errorf("write signals: %w", err)
+		return nil, fmt.Errorf("write feed rows: %w", err)
 	}
 	return d.daos, nil
 }
 
-func textOrEmpty2(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
-// rowFingerprint tells a row that says something new from one that does not.
+// rowFingerprint returns a hash of the content of a row.
 func rowFingerprint(row any) (uint64, error) {
 	content, err := msgpack.Marshal(row)
 	if err != nil {
@@ -196,62 +197,43 @@ func rowFingerprint(row any) (uint64, error) {
 	return xxhash.Sum64(content), nil
 }
 
-// feedDiff holds new rows against those held.
+// feedDiff compares derived rows with the stored ones.
 type feedDiff struct {
 	stored []StoredFeedRow
-	left   map[feedRowKey]StoredFeedRow
-	daos   map[string]bool
+	// unmatched has the stored rows that no derived row has replaced or confirmed yet.
+	unmatched map[feedRowKey]StoredFeedRow
+	// daos are the DAOs with a difference.
+	daos map[string]bool
 }
 
-func newFeedDiff(held []StoredFeedRow) feedDiff {
-	d := feedDiff{stored: held, left: make(map[feedRowKey]StoredFeedRow, len(held)), daos: map[string]bool{}}
-	for _, h := range held {
-		d.left[h.key()] = h
+func newFeedDiff(stored []StoredFeedRow) feedDiff {
+	d := feedDiff{stored: stored, unmatched: make(map[feedRowKey]StoredFeedRow, len(stored)), daos: map[string]bool{}}
+	for _, row := range stored {
+		d.unmatched[row.key()] = row
 	}
 	return d
 }
 
-// changes says whether a row is to be written.
-func (d feedDiff) changes(at feedRowKey, daoID string, fingerprint uint64) bool {
-	h, exists := d.left[at]
-	delete(d.left, at)
-	if exists && h.fingerprint == fingerprint {
+// changes reports whether a derived row differs from the stored one and has to be
+// written.
+func (d feedDiff) changes(key feedRowKey, daoID string, fingerprint uint64) bool {
+	row, exists := d.unmatched[key]
+	delete(d.unmatched, key)
+	if exists && row.Fingerprint == fingerprint {
 		return false
 	}
 	d.daos[daoID] = true
 	return true
 }
 
-// removed returns the rows held that nothing follows from any more.
+// removed returns the stored rows that were not derived again.
 func (d feedDiff) removed() []StoredFeedRow {
-	var gone []StoredFeedRow
-	for _, h := range d.stored {
-		if _, left := d.left[h.key()]; left {
-			d.daos[h.DAOID] = true
-			gone = append(gone, h)
+	var removed []StoredFeedRow
+	for _, row := range d.stored {
+		if _, unmatched := d.unmatched[row.key()]; unmatched {
+			d.daos[row.DAOID] = true
+			removed = append(removed, row)
 		}
 	}
-	return gone
-}
-
-// WriteFeedProgress notes up to where the chronicle has caught up, by an edition of
-// the rules.
-func (w *Warehouse) WriteFeedProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
-	if len(items) == 0 {
-		return nil
-	}
-	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO feed_progress (item, dao_id, rules_version, revision)")
-	if err != nil {
-		return fmt.Errorf("note %d items: %w", len(items), err)
-	}
-	defer insert.Close()
-	for _, item := range items {
-		if err := insert.Append(string(item.Item[:]), item.DAOID, rulesVersion, item.Revision); err != nil {
-			return fmt.Errorf("note %d items: %w", len(items), err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("note %d items: %w", len(items), err)
-	}
-	return nil
+	return removed
 }

@@ -2,7 +2,7 @@ SELECT
     item,
     basis,
     at,
-    event_id,
+    event_id AS id,
     discovered_at,
     dao_id,
     proposal_ref,

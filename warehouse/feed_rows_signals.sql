@@ -1,7 +1,7 @@
 SELECT
     item,
-    detected_at,
-    signal_id,
+    detected_at AS at,
+    signal_id AS id,
     dao_id,
     proposal_ref,
     fingerprint

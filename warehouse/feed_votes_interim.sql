@@ -1,14 +1,14 @@
--- How each vote stood some spans (milliseconds) before its end, by choice. All of a
--- ballot's power goes to its first choice here. On one thread: nobody
--- waits for it.
+-- What each choice had received when each window (milliseconds before the end of voting)
+-- began. The first choice of a ballot gets all of its power here. One thread: no caller
+-- waits for this query.
 SELECT
     ballot.proposal_ref AS proposal_ref,
     ballot.choice AS choice,
-    sumForEach(arrayMap(span -> toUInt64(ballot.at < wanted.end_ms - span), {spans:Array(Int64)})) AS votes,
+    sumForEach(arrayMap(window -> toUInt64(ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
     sumForEach(
         arrayMap(
-            span -> if(ballot.at < wanted.end_ms - span, ballot.power, toDecimal256(0, 18)),
-            {spans:Array(Int64)}
+            window -> if(ballot.at < wanted.end_ms - window, ballot.power, toDecimal256(0, 18)),
+            {windows:Array(Int64)}
         )
     ) AS powers,
     max(ballot.power) AS largest,

@@ -1,4 +1,4 @@
--- The votes whose usual turnout the wanted ones are part of; see feed_votes_turnouts.
+-- The votes whose usual turnout includes a wanted vote; see feed_votes_turnouts.sql.
 SELECT
     proposal_ref,
     votes

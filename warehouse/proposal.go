@@ -1,11 +1,17 @@
 package warehouse
 
 import (
+	"context"
+	"fmt"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
+// proposalTable describes the table of proposals.
 func proposalTable() table {
 	return table{
 		kind: record.KindProposal,
@@ -22,6 +28,7 @@ func proposalTable() table {
 	}
 }
 
+// proposalValues appends the values of a proposal's columns.
 func proposalValues(into []any, r record.Record) ([]any, error) {
 	p, err := recordAs[*record.Proposal](r)
 	if err != nil {
@@ -39,12 +46,13 @@ func proposalValues(into []any, r record.Record) ([]any, error) {
 	), nil
 }
 
-// milestoneColumns holds milestones as the arrays that columns hold.
+// milestoneColumns has milestones as parallel arrays, the form of their columns.
 type milestoneColumns struct {
 	types, hashes []string
 	times         []*time.Time
 }
 
+// splitMilestones returns milestones as parallel arrays.
 func splitMilestones(milestones []record.Milestone) milestoneColumns {
 	columns := milestoneColumns{types: []string{}, hashes: []string{}, times: []*time.Time{}}
 	for _, m := range milestones {
@@ -53,4 +61,44 @@ func splitMilestones(milestones []record.Milestone) milestoneColumns {
 		columns.times = append(columns.times, timeOrNull(m.At))
 	}
 	return columns
+}
+
+// Proposal is the latest version of a proposal.
+type Proposal struct {
+	record.Proposal
+	// Ref identifies the proposal among all providers.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// ObservedAt is the start of the import that brought this version.
+	ObservedAt governance.Timestamp
+}
+
+// Proposals returns the proposals with these references, in order of the references.
+// Unknown references are left out.
+func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Proposal, error) {
+	type row struct {
+		Proposal
+		StatedTotal     *decimal.Decimal
+		MilestoneTypes  []string
+		MilestoneTimes  []*time.Time
+		MilestoneHashes []string
+	}
+	result, err := w.queryRefs(ctx, sqlText("proposal_by_ref"), refs)
+	rows, err := selectRows[row](result, err, fmt.Sprintf("read %d proposals", len(refs)))
+	proposals := make([]Proposal, len(rows))
+	for i, r := range rows {
+		r.StatedScoresTotal = r.StatedTotal
+		for m, kind := range r.MilestoneTypes {
+			r.Milestones = append(r.Milestones, record.Milestone{
+				Type: kind, At: timestampOf(r.MilestoneTimes[m]), TxHash: r.MilestoneHashes[m],
+			})
+		}
+		proposals[i] = r.Proposal
+	}
+	return proposals, err
+}
+
+// AllProposals returns the reference of every proposal, in order.
+func (w *Warehouse) AllProposals(ctx context.Context) ([]record.RefHash, error) {
+	rows, err := w.conn.Query(ctx, sqlText("proposal_refs"))
+	return selectRows[record.RefHash](rows, err, "list proposals")
 }

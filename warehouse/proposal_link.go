@@ -5,98 +5,61 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
-// ProposalLink is what topics show of a proposal, and by what the two name each
-// other.
+// ProposalLink is what topics show of a proposal, and the names by which a proposal and a
+// topic link each other.
 type ProposalLink struct {
-	Ref   record.RefHash
-	Key   governance.ProposalKey
+	// Ref, Key and Title are the proposal's.
+	Ref   record.RefHash         `ch:"proposal_ref"`
+	Key   governance.ProposalKey `ch:"proposal_key"`
 	Title string
-	// Names are those that links to the proposal have; Topic is the name of the topic
-	// that it is discussed in, empty for none.
+	// Names are the names that links to the proposal have.
 	Names []string
+	// Topic is the name of the topic that discusses the proposal; empty for none.
 	Topic string
 }
 
-// ChangedLink is a link that differs from the one before.
+// ChangedLink is a link that differs from the published one.
 type ChangedLink struct {
 	ProposalLink
-	// Previous is the one before; zero for none.
+	// Previous is the published link; zero for none.
 	Previous ProposalLink
 }
 
-// ProposalLinks returns the links held of the proposals; those without are missing.
+// ProposalLinks returns the published links of the proposals. Proposals without one are
+// missing.
 func (w *Warehouse) ProposalLinks(ctx context.Context, refs []record.RefHash) (map[record.RefHash]ProposalLink, error) {
 	rows, err := w.queryRefs(ctx, sqlText("proposal_link_by_ref"), refs)
-	if err != nil {
-		return nil, fmt.Errorf("read the links of %d proposals: %w", len(refs), err)
-	}
-	links, err := scanLinks(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read the links of %d proposals: %w", len(refs), err)
-	}
+	links, err := selectRows[ProposalLink](rows, err, fmt.Sprintf("read the links of %d proposals", len(refs)))
 	found := make(map[record.RefHash]ProposalLink, len(links))
 	for _, link := range links {
 		found[link.Ref] = link
 	}
-	return found, nil
+	return found, err
 }
 
-// LinkedProposals returns the proposals that are discussed in topics of certain
-// names, or have one of the names that links have; in order of their titles and keys.
+// LinkedProposals returns the proposals that a topic with one of the names discusses, or
+// that have one of the names of links, in order of their titles and keys.
 func (w *Warehouse) LinkedProposals(ctx context.Context, topics, links []string) ([]ProposalLink, error) {
-	wantedTopics, err := textTable("wanted_discussions", topics)
+	value := func(name string) []any { return []any{name} }
+	wantedTopics, err := externalTable("wanted_discussions", topics, value, textColumn("name"))
 	if err != nil {
 		return nil, err
 	}
-	wantedLinks, err := textTable("wanted_links", links)
+	wantedLinks, err := externalTable("wanted_links", links, value, textColumn("name"))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wantedTopics, wantedLinks)),
-		sqlText("proposal_link_by_name"))
-	if err != nil {
-		return nil, fmt.Errorf("read the proposals linked to %d topics: %w", len(topics), err)
-	}
-	return scanLinks(rows)
+	ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(wantedTopics, wantedLinks))
+	rows, err := w.conn.Query(ctx, sqlText("proposal_link_by_name"))
+	return selectRows[ProposalLink](rows, err, fmt.Sprintf("read the proposals linked to %d topics", len(topics)))
 }
 
-// textTable is an external table of one column, "name".
-func textTable(table string, names []string) (*ext.Table, error) {
-	wanted, err := ext.NewTable(table, ext.Column("name", "String"))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if err := wanted.Append(name); err != nil {
-			return nil, err
-		}
-	}
-	return wanted, nil
-}
-
-func scanLinks(rows driver.Rows) ([]ProposalLink, error) {
-	defer rows.Close()
-	var links []ProposalLink
-	for rows.Next() {
-		var link ProposalLink
-		var ref, key string
-		if err := rows.Scan(&ref, &key, &link.Title, &link.Names, &link.Topic); err != nil {
-			return nil, err
-		}
-		link.Ref, link.Key = record.RefHash([]byte(ref)), governance.ProposalKey(key)
-		links = append(links, link)
-	}
-	return links, rows.Err()
-}
-
-// WriteProposalLinks appends links that differ from those before.
+// WriteProposalLinks writes links that differ from the published ones.
 func (w *Warehouse) WriteProposalLinks(ctx context.Context, links []ChangedLink, revision uint64) error {
 	insert, err := w.conn.PrepareBatch(ctx, sqlText("proposal_link_insert"))
 	if err != nil {

@@ -13,7 +13,7 @@ SELECT
     choice_labels,
     choice_votes,
     choice_powers,
-    arrayMap(flag -> toString(flag), quality_flags) AS flags,
+    quality_flags,
     revision
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)

@@ -11,7 +11,7 @@ FROM
 GROUP BY
     proposal_ref,
     choices
--- Those who vote twice may leave a way of voting to nobody.
+-- The earlier ballot of a repeated voter may leave a ranking without votes.
 HAVING votes > 0
 ORDER BY
     proposal_ref,

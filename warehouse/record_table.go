@@ -138,6 +138,14 @@ func nonNilTexts(values []string) []string {
 	return values
 }
 
+// textOrEmpty returns the value of a text column; empty for nil.
+func textOrEmpty[Text ~string](text *Text) string {
+	if text == nil {
+		return ""
+	}
+	return string(*text)
+}
+
 // recordAs returns a record's own type; a record under a wrong kind is a programming
 // error that Append reports.
 func recordAs[T record.Record](r record.Record) (T, error) {

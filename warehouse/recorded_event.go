@@ -1,7 +1,11 @@
 package warehouse
 
-import "pnyx/warehouse/record"
+import (
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
 
+// eventTable describes the table of recorded events.
 func eventTable() table {
 	return table{
 		kind: record.KindEvent,
@@ -24,6 +28,7 @@ func eventTable() table {
 	}
 }
 
+// signalTable describes the table of recorded signals.
 func signalTable() table {
 	return table{
 		kind: record.KindSignal,
@@ -47,25 +52,18 @@ func signalTable() table {
 	}
 }
 
-func evidenceTable() table {
-	return table{
-		kind:    record.KindEvidence,
-		keys:    []column{{"provider", "String"}, {"external_id", "String"}},
-		columns: []string{"artifact_version", "generated_at", "dossier", "source_refs", "warnings"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			e, err := recordAs[*record.Evidence](r)
-			if err != nil {
-				return nil, err
-			}
-			return append(into, e.ArtifactVersion, e.GeneratedAt.Time(), e.Dossier, e.SourceRefs, e.Warnings), nil
-		},
-	}
-}
-
-// splitProposal returns the columns of a reference that may be missing.
+// splitProposal returns the columns of a proposal reference; empty for none.
 func splitProposal(ref *record.ProposalRef) (provider, externalID string) {
 	if ref == nil {
 		return "", ""
 	}
 	return string(ref.Provider), ref.ExternalID
+}
+
+// joinProposal is the reverse of splitProposal.
+func joinProposal(provider, externalID string) *record.ProposalRef {
+	if provider == "" {
+		return nil
+	}
+	return &record.ProposalRef{Provider: governance.Provider(provider), ExternalID: externalID}
 }

@@ -1,7 +1,11 @@
 package warehouse
 
-import "pnyx/warehouse/record"
+import (
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
 
+// daoTable describes the table of DAOs that a registry declares.
 func daoTable() table {
 	return table{
 		kind:    record.KindDAO,
@@ -18,6 +22,7 @@ func daoTable() table {
 	}
 }
 
+// sourceTable describes the table of upstream sources.
 func sourceTable() table {
 	return table{
 		kind:    record.KindSource,
@@ -33,6 +38,7 @@ func sourceTable() table {
 	}
 }
 
+// categoryTable describes the table of forum categories.
 func categoryTable() table {
 	return table{
 		kind:    record.KindCategory,
@@ -48,11 +54,20 @@ func categoryTable() table {
 	}
 }
 
-// splitRefs returns the references as the two arrays that columns hold.
+// splitRefs returns source references as parallel arrays, the form of their columns.
 func splitRefs(refs []record.SourceRef) (providers, ids []string) {
 	providers, ids = make([]string, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {
 		providers[i], ids[i] = string(ref.Provider), ref.ID
 	}
 	return providers, ids
+}
+
+// joinRefs is the reverse of splitRefs.
+func joinRefs(providers, ids []string) []record.SourceRef {
+	refs := make([]record.SourceRef, len(ids))
+	for i, id := range ids {
+		refs[i] = record.SourceRef{Provider: governance.Provider(providers[i]), ID: id}
+	}
+	return refs
 }

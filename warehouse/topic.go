@@ -3,16 +3,14 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
+// topicTable describes the table of forum topics.
 func topicTable() table {
 	return table{
 		kind: record.KindTopic,
@@ -35,15 +33,16 @@ func topicTable() table {
 	}
 }
 
-// TopicRef names a topic as its forum does.
+// TopicRef identifies a topic by its forum's host and its number there.
 type TopicRef struct{ Host, ExternalID string }
 
-// Topic is a topic as it is held.
+// Topic is the latest version of a topic.
 type Topic struct {
 	record.Topic
-	// Category is the name of the topic's category; empty where it is not known.
+	// Category is the name of the topic's category; empty where unknown.
 	Category string
-	Version  uint64
+	// Version is that of the record.
+	Version uint64
 }
 
 // Ref returns the topic's reference.
@@ -51,105 +50,50 @@ func (t *Topic) Ref() TopicRef {
 	return TopicRef{Host: t.Host, ExternalID: t.ExternalID}
 }
 
-// Topics returns the topics that refs name and the warehouse holds, in order.
+// Topics returns the topics with these references, in order of the references. Unknown
+// references are left out.
 func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error) {
 	rows, err := w.queryTopics(ctx, sqlText("topic_by_ref"), refs)
-	if err != nil {
-		return nil, fmt.Errorf("read %d topics: %w", len(refs), err)
-	}
-	defer rows.Close()
-	topics := make([]Topic, 0, len(refs))
-	for rows.Next() {
-		var t Topic
-		var created, updated, last *time.Time
-		if err := rows.Scan(&t.Host, &t.ExternalID, &t.Title, &t.Slug, &t.Category, &t.Tags, &t.Author, &t.BodyHTML,
-			&t.Posts, &t.Likes, &t.Views, &t.Participants, &created, &updated, &last, &t.Visible, &t.Version); err != nil {
-			return nil, fmt.Errorf("read a topic: %w", err)
-		}
-		t.CreatedAt, t.UpdatedAt, t.LastPostAt = timestampOf(created), timestampOf(updated), timestampOf(last)
-		topics = append(topics, t)
-	}
-	return topics, rows.Err()
+	return selectRows[Topic](rows, err, fmt.Sprintf("read %d topics", len(refs)))
 }
 
-// AllTopics returns the reference of every topic held, in order.
+// AllTopics returns the reference of every topic, in order.
 func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
 	rows, err := w.conn.Query(ctx, sqlText("topic_refs"))
-	if err != nil {
-		return nil, fmt.Errorf("list topics: %w", err)
-	}
-	return scanTopicRefs(rows)
+	return selectRows[TopicRef](rows, err, "list topics")
 }
 
-// Forum says whose topics a host's are.
+// Forum identifies the topics of one host as those of a DAO.
 type Forum struct {
+	// Host is the forum's host, and DAOID the DAO that it belongs to.
 	Host  string
 	DAOID string
-	// IDPrefix stands before a topic's own id in its identity.
+	// IDPrefix precedes a topic's number in its identity.
 	IDPrefix string
 }
 
-// TopicIdentity returns the identity of the forum's topic with an id.
-func (f Forum) TopicIdentity(externalID string) governance.Identity {
-	return governance.Identity{
-		DAOID: f.DAOID, Provider: governance.Discourse, ExternalID: f.IDPrefix + externalID,
-	}
-}
-
-// TopicsChanged returns the topics of some forums that differ from what was
-// published of them, or were published by other rules, in order.
+// TopicsChanged returns the topics of the forums that differ from what was published of
+// them, or were published under another rules version, in order.
 func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVersion uint32) ([]TopicRef, error) {
-	wanted, err := ext.NewTable("wanted_forums",
-		ext.Column("host", "String"), ext.Column("dao_id", "String"), ext.Column("id_prefix", "String"))
-	if err != nil {
-		return nil, err
-	}
-	for _, forum := range forums {
-		if err := wanted.Append(forum.Host, forum.DAOID, forum.IDPrefix); err != nil {
-			return nil, err
-		}
-	}
-	rows, err := w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)),
-		sqlText("topic_changed"), clickhouse.Named("rules_version", rulesVersion))
-	if err != nil {
-		return nil, fmt.Errorf("list topics changed in %d forums: %w", len(forums), err)
-	}
-	return scanTopicRefs(rows)
+	wanted, err := externalTable("wanted_forums", forums, func(f Forum) []any {
+		return []any{f.Host, f.DAOID, f.IDPrefix}
+	}, textColumn("host"), textColumn("dao_id"), textColumn("id_prefix"))
+	rows, err := w.queryWith(ctx, wanted, err, sqlText("topic_changed"),
+		clickhouse.Named("rules_version", rulesVersion))
+	return selectRows[TopicRef](rows, err, fmt.Sprintf("list changed topics of %d forums", len(forums)))
 }
 
-// TopicsLinked returns the published topics that are, or were, linked to proposals
-// whose links changed after a revision, in order.
+// TopicsLinked returns the published topics with a link to or from a proposal whose links
+// changed after a revision, before or after the change, in order.
 func (w *Warehouse) TopicsLinked(ctx context.Context, since uint64) ([]TopicRef, error) {
 	rows, err := w.conn.Query(ctx, sqlText("topic_linked"), clickhouse.Named("since", since))
-	if err != nil {
-		return nil, fmt.Errorf("list topics linked: %w", err)
-	}
-	return scanTopicRefs(rows)
-}
-
-func scanTopicRefs(rows driver.Rows) ([]TopicRef, error) {
-	defer rows.Close()
-	var refs []TopicRef
-	for rows.Next() {
-		var ref TopicRef
-		if err := rows.Scan(&ref.Host, &ref.ExternalID); err != nil {
-			return nil, fmt.Errorf("read the reference of a topic: %w", err)
-		}
-		refs = append(refs, ref)
-	}
-	return refs, rows.Err()
+	return selectRows[TopicRef](rows, err, "list linked topics")
 }
 
 // queryTopics runs a query over the external table "wanted_topics".
 func (w *Warehouse) queryTopics(ctx context.Context, sql string, refs []TopicRef) (driver.Rows, error) {
-	wanted, err := ext.NewTable("wanted_topics", ext.Column("host", "String"), ext.Column("external_id", "String"))
-	if err != nil {
-		return nil, err
-	}
-	for _, ref := range refs {
-		if err := wanted.Append(ref.Host, ref.ExternalID); err != nil {
-			return nil, err
-		}
-	}
-	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), sql)
+	wanted, err := externalTable("wanted_topics", refs, func(ref TopicRef) []any {
+		return []any{ref.Host, ref.ExternalID}
+	}, textColumn("host"), textColumn("external_id"))
+	return w.queryWith(ctx, wanted, err, sql)
 }

@@ -7,29 +7,30 @@ import (
 	"pnyx/governance"
 )
 
-// TopicState is what was worked out for a topic at its last publication: its row
-// in the list, and by what it is found to have changed.
+// TopicState is what the last publication of a topic computed: its row in the list, and
+// what shows that the topic has changed since.
 type TopicState struct {
 	TopicRef
+	// Row is the row of the list.
 	Row governance.ForumTopic
-	// Related says whether the topic is about governance.
+	// Related reports whether the topic is about governance.
 	Related bool
-	// Visible says whether the topic is shown at all.
+	// Visible reports whether the API shows the topic.
 	Visible bool
-	// Replies and the others are the row's counts.
+	// Replies, Posts, Likes and Views are the counts of Row.
 	Replies, Posts, Likes, Views uint64
-	// Name is the one that links to the topic have; Links are those of the proposals
-	// that it links.
+	// Name is the name that links to the topic have, and Links are the names of the
+	// proposals that it links.
 	Name  string
 	Links []string
-	// TopicVersion and RulesVersion are the topic's and the rules' that it was worked
-	// out from.
+	// TopicVersion and RulesVersion are the versions that Row was computed from.
 	TopicVersion uint64
 	RulesVersion uint32
-	Revision     uint64
+	// Revision is that of the publication.
+	Revision uint64
 }
 
-// WriteTopicStates appends the states of one publication.
+// WriteTopicStates writes the states of one publication.
 func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) error {
 	insert, err := w.conn.PrepareBatch(ctx, sqlText("topic_state_insert"))
 	if err != nil {
@@ -55,59 +56,27 @@ func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) e
 	return nil
 }
 
-// PublishedTopics returns under which identity each of the topics was last
-// published; those never published are missing.
+// PublishedTopics returns the identity under which each topic was last published. Topics
+// never published are missing.
 func (w *Warehouse) PublishedTopics(ctx context.Context, refs []TopicRef) (map[TopicRef]governance.Identity, error) {
-	rows, err := w.queryTopics(ctx, sqlText("topic_state_identities"), refs)
-	if err != nil {
-		return nil, fmt.Errorf("read published topics: %w", err)
+	type row struct {
+		Host, ExternalID, IdentityID string
+		DAOID                        string
+		Provider                     governance.Provider
 	}
-	defer rows.Close()
-	identities := map[TopicRef]governance.Identity{}
-	for rows.Next() {
-		var ref TopicRef
-		var identity governance.Identity
-		var provider string
-		if err := rows.Scan(&ref.Host, &ref.ExternalID, &identity.DAOID, &provider, &identity.ExternalID); err != nil {
-			return nil, fmt.Errorf("read published topics: %w", err)
-		}
-		identity.Provider = governance.Provider(provider)
-		identities[ref] = identity
+	result, err := w.queryTopics(ctx, sqlText("topic_state_identities"), refs)
+	rows, err := selectRows[row](result, err, "read published topics")
+	identities := make(map[TopicRef]governance.Identity, len(rows))
+	for _, r := range rows {
+		ref := TopicRef{Host: r.Host, ExternalID: r.ExternalID}
+		identities[ref] = governance.Identity{DAOID: r.DAOID, Provider: r.Provider, ExternalID: r.IdentityID}
 	}
-	return identities, rows.Err()
+	return identities, err
 }
 
-// PublishedForums returns as whose forums the hosts were last published, in order;
-// a host twice whose topics are not all published anew.
+// PublishedForums returns the forums as last published, in order. A host appears twice
+// while its topics move from one DAO to another.
 func (w *Warehouse) PublishedForums(ctx context.Context) ([]Forum, error) {
 	rows, err := w.conn.Query(ctx, sqlText("topic_state_forums"))
-	if err != nil {
-		return nil, fmt.Errorf("read published forums: %w", err)
-	}
-	defer rows.Close()
-	var forums []Forum
-	for rows.Next() {
-		var f Forum
-		if err := rows.Scan(&f.Host, &f.DAOID, &f.IDPrefix); err != nil {
-			return nil, fmt.Errorf("read published forums: %w", err)
-		}
-		forums = append(forums, f)
-	}
-	return forums, rows.Err()
-}
-
-// textOrEmpty is a text column's value.
-func textOrEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
-// textOrNull2 is the reverse of textOrEmpty.
-func textOrNull2(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
+	return selectRows[Forum](rows, err, "read published forums")
 }

@@ -2,13 +2,9 @@ package warehouse
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"maps"
-	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
@@ -16,55 +12,57 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// VoteTotals sums the ballots of one proposal that count: one a voter, the latest.
+// VoteTotals sums the ballots of one proposal that count: the latest of each voter.
 type VoteTotals struct {
+	// Votes counts the ballots.
 	Votes uint64
-	Power decimal.Decimal
-	// SupportingPower is the power of the ballots that support some choice.
+	// Power is the voting power of all ballots.
+	Power decimal.Decimal `ch:"total_power"`
+	// SupportingPower is the voting power of the ballots that support a choice.
 	SupportingPower decimal.Decimal
-	// Choices holds what each choice received, by key: the number of ballots that
-	// support it, and the sum of the powers (or, of weighted ballots, the shares)
-	// they give it.
-	Choices map[string]governance.Score
-	// RootSums are the sums of the square roots of the parts of weighted ballots.
-	RootSums map[string]decimal.Decimal
-	// LastVotedAt is the latest known time of a ballot.
+	// Choices has what each choice received, by key: the number of ballots that support
+	// it, and the sum of the powers (of weighted ballots: the shares) that they give it.
+	Choices map[string]governance.Score `ch:"-"`
+	// RootSums has, by choice, the sum of the square roots of the shares of weighted
+	// ballots.
+	RootSums map[string]decimal.Decimal `ch:"-"`
+	// LastVotedAt is the latest known time of a ballot; nil for none.
 	LastVotedAt *governance.Timestamp
-	// Undated ballots have no time; DayOnly ones only a day; Rounded ones had more
-	// decimal places upstream.
+	// Undated counts ballots without a time, DayOnly those with a day alone, and Rounded
+	// those with more decimal places upstream.
 	Undated, DayOnly, Rounded uint64
-	// VotedIn counts the ballots with a known time by the month of it.
-	VotedIn map[Month]uint64
-	// ObservedAt is when the newest of the ballots was seen.
-	ObservedAt governance.Timestamp
-	// Recast says that some voter voted more than once.
-	Recast bool
+	// VotedIn counts the ballots with a known time by month.
+	VotedIn map[Month]uint64 `ch:"-"`
+	// ObservedAt is when the import of the newest ballot began.
+	ObservedAt governance.Timestamp `ch:"last_observed_at"`
+	// Recast reports whether a voter voted more than once.
+	Recast bool `ch:"recasts"`
 }
 
-// VoteTotals counts the ballots of the proposals that refs name. A proposal without
-// ballots is missing from the result.
+// VoteTotals returns the vote totals of the proposals. Proposals without ballots are
+// missing.
 func (w *Warehouse) VoteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	tallies, moving, err := w.pickedTotals(ctx, refs)
+	totals, changed, err := w.pickedTotals(ctx, refs)
 	if err != nil {
 		return nil, fmt.Errorf("count the ballots of %d proposals: %w", len(refs), err)
 	}
-	if len(moving) == 0 {
-		return tallies, nil
+	if len(changed) == 0 {
+		return totals, nil
 	}
-	merged, err := w.mergedTotals(ctx, moving)
+	merged, err := w.mergedTotals(ctx, changed)
 	if err != nil {
-		return nil, fmt.Errorf("count the ballots of %d moving proposals: %w", len(moving), err)
+		return nil, fmt.Errorf("count the merged ballots of %d proposals: %w", len(changed), err)
 	}
-	maps.Copy(tallies, merged)
-	return tallies, nil
+	maps.Copy(totals, merged)
+	return totals, nil
 }
 
-// pickedTotals counts by picking from what is there more than once. moving are the proposals
-// that have to be counted in another way: ballots landed meanwhile, or there is too much
-// to pick from.
+// pickedTotals compares only the rows of repeated voters. It leaves to mergedTotals the
+// proposals that it returns as changed: ballots arrived between its two queries, or there
+// are too many repeated voters.
 func (w *Warehouse) pickedTotals(
 	ctx context.Context, refs []record.RefHash,
-) (tallies map[record.RefHash]VoteTotals, moving []record.RefHash, err error) {
+) (totals map[record.RefHash]VoteTotals, changed []record.RefHash, err error) {
 	voters, err := w.repeatedVoters(ctx, refs)
 	if err != nil {
 		return nil, nil, err
@@ -73,226 +71,58 @@ func (w *Warehouse) pickedTotals(
 		return map[record.RefHash]VoteTotals{}, refs, nil
 	}
 	rows, err := w.queryCounted(ctx, "vote_totals", refs, voters)
+	totals, single, err := selectVoteTotals(rows, err)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer rows.Close()
-	tallies, taken := map[record.RefHash]VoteTotals{}, map[record.RefHash]uint64{}
-	for rows.Next() {
-		ref, tally, single, err := scanVoteTotals(rows)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read a tally: %w", err)
-		}
-		tallies[ref], taken[ref] = tally, single
+	changed = voters.changedDuringRead(single)
+	for _, ref := range changed {
+		delete(totals, ref)
 	}
-	moving = voters.changedDuringRead(taken)
-	for _, ref := range moving {
-		delete(tallies, ref)
-	}
-	return tallies, moving, rows.Err()
+	return totals, changed, nil
 }
 
-// mergedTotals counts in one look at the table.
+// mergedTotals computes the totals in one query.
 func (w *Warehouse) mergedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(sqlText("vote_totals"), sqlText("counted_ballots_merged")), refs)
+	rows, err := w.queryMerged(ctx, "vote_totals", refs)
+	totals, _, err := selectVoteTotals(rows, err)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	tallies := map[record.RefHash]VoteTotals{}
-	for rows.Next() {
-		ref, tally, _, err := scanVoteTotals(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read a tally: %w", err)
-		}
-		tallies[ref] = tally
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return tallies, w.markRecasts(ctx, tallies)
+	return totals, w.markRecasts(ctx, totals)
 }
 
-func scanVoteTotals(rows scanner) (ref record.RefHash, t VoteTotals, single uint64, err error) {
-	t = VoteTotals{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
-	var hash string
-	var voteKeys, powerKeys, rootKeys []string
-	var months []uint32
-	var votes, counts []uint64
-	var powers, roots []decimal.Decimal
-	var last *time.Time
-	var observed time.Time
-	err = rows.Scan(&hash, &t.Votes, &t.Power, &t.SupportingPower,
-		&voteKeys, &votes, &powerKeys, &powers, &rootKeys, &roots, &last, &t.Undated, &t.DayOnly, &t.Rounded,
-		&months, &counts, &observed, &single, &t.Recast)
-	if err != nil {
-		return record.RefHash{}, VoteTotals{}, 0, err
-	}
-	t.VotedIn = byMonth(months, counts)
-	for i, key := range voteKeys {
-		t.Choices[key] = governance.Score{Votes: votes[i]}
-	}
-	for i, key := range powerKeys {
-		t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: powers[i]}
-	}
-	for i, key := range rootKeys {
-		t.RootSums[key] = roots[i]
-	}
-	t.LastVotedAt, t.ObservedAt = timestampOf(last), governance.TimestampOf(observed)
-	return record.RefHash([]byte(hash)), t, single, nil
-}
-
-// Rankings returns the ranked ballots of the proposals that refs name, grouped
-// by equal order of preference.
-func (w *Warehouse) Rankings(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash][]governance.Ranking, error) {
-	if len(refs) == 0 {
-		return map[record.RefHash][]governance.Ranking{}, nil
-	}
-	rankings, err := w.rankings(ctx, refs)
-	if err != nil {
-		return nil, fmt.Errorf("read the ranked ballots of %d proposals: %w", len(refs), err)
-	}
-	return rankings, nil
-}
-
-func (w *Warehouse) rankings(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash][]governance.Ranking, error) {
-	voters, err := w.repeatedVoters(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	if voters.tooMany() {
-		return w.mergedRankings(ctx, refs)
-	}
-	rows, err := w.queryCounted(ctx, "ranking", refs, voters)
-	if err != nil {
-		return nil, err
-	}
-	rankings, single, err := scanRankings(rows)
-	if err != nil {
-		return nil, err
-	}
-	moving := voters.changedDuringRead(single)
-	if len(moving) == 0 {
-		return rankings, nil
-	}
-	merged, err := w.mergedRankings(ctx, moving)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(rankings, merged)
-	return rankings, nil
-}
-
-// mergedRankings reads the ranked ballots in one look at the table.
-func (w *Warehouse) mergedRankings(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash][]governance.Ranking, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(sqlText("ranking"), sqlText("counted_ballots_merged")), refs)
-	if err != nil {
-		return nil, err
-	}
-	rankings, _, err := scanRankings(rows)
-	return rankings, err
-}
-
-// scanRankings reads all rows, with the number of ballots that were taken as they are.
-func scanRankings(rows driver.Rows) (
-	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, err error,
+// selectVoteTotals reads the totals by proposal, and for each the number of rows of voters
+// with a single row.
+func selectVoteTotals(result driver.Rows, err error) (
+	totals map[record.RefHash]VoteTotals, single map[record.RefHash]uint64, _ error,
 ) {
-	defer rows.Close()
-	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
-	for rows.Next() {
-		var ref string
-		var r governance.Ranking
-		var taken uint64
-		if err := rows.Scan(&ref, &r.Choices, &r.Votes, &r.Power, &taken); err != nil {
-			return nil, nil, fmt.Errorf("read a ranking: %w", err)
+	type row struct {
+		Ref record.RefHash `ch:"proposal_ref"`
+		VoteTotals
+		VoteKeys, PowerKeys, RootKeys []string
+		ChoiceVotes                   []uint64
+		ChoicePowers, ChoiceRoots     []decimal.Decimal
+		VotedMonths                   []uint32
+		VotedCounts                   []uint64
+		Single                        uint64
+	}
+	rows, err := selectRows[row](result, err, "read vote totals")
+	totals, single = make(map[record.RefHash]VoteTotals, len(rows)), make(map[record.RefHash]uint64, len(rows))
+	for _, r := range rows {
+		t := r.VoteTotals
+		t.Choices, t.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
+		t.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
+		for i, key := range r.VoteKeys {
+			t.Choices[key] = governance.Score{Votes: r.ChoiceVotes[i]}
 		}
-		hash := record.RefHash([]byte(ref))
-		rankings[hash] = append(rankings[hash], r)
-		single[hash] += taken
-	}
-	return rankings, single, rows.Err()
-}
-
-// repeatedVoters are those who have more than one row on a proposal, be it another
-// cast or another version of one.
-type repeatedVoters struct {
-	hashes []uint64
-	// single counts the voters who have one row.
-	single map[refBucket]uint64
-}
-
-// maxPickedVoters is of how many voters all rows are held in memory at once, some 300 bytes
-// a row.
-const maxPickedVoters = 250_000
-
-// tooMany says that rows have to be merged as they are read, instead of picked from.
-func (v repeatedVoters) tooMany() bool { return len(v.hashes) > maxPickedVoters }
-
-// refBucket are the proposals whose hashes of voters end alike: nearly always one.
-type refBucket uint64
-
-func refBucketOf(ref record.RefHash) refBucket {
-	return refBucket(binary.LittleEndian.Uint64(ref[:8]) & 4095)
-}
-
-// changedDuringRead are the proposals of which a count has taken another number of rows as they
-// are than there are voters who have one: ballots landed in between, and some voters may
-// have been counted twice.
-func (v repeatedVoters) changedDuringRead(taken map[record.RefHash]uint64) (moving []record.RefHash) {
-	sums := map[refBucket]uint64{}
-	for ref, rows := range taken {
-		sums[refBucketOf(ref)] += rows
-	}
-	for ref := range taken {
-		if sums[refBucketOf(ref)] != v.single[refBucketOf(ref)] {
-			moving = append(moving, ref)
+		for i, key := range r.PowerKeys {
+			t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: r.ChoicePowers[i]}
 		}
-	}
-	return moving
-}
-
-func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (repeatedVoters, error) {
-	rows, err := w.queryRefs(ctx, fmt.Sprintf(sqlText("counted_ballots_repeated"), sqlText("counted_ballots_voter_hash")), refs)
-	if err != nil {
-		return repeatedVoters{}, err
-	}
-	defer rows.Close()
-	found := repeatedVoters{single: map[refBucket]uint64{}}
-	for rows.Next() {
-		var of, single uint64
-		var hashes []uint64
-		if err := rows.Scan(&of, &single, &hashes); err != nil {
-			return repeatedVoters{}, err
+		for i, key := range r.RootKeys {
+			t.RootSums[key] = r.ChoiceRoots[i]
 		}
-		found.single[refBucket(of)] = single
-		found.hashes = append(found.hashes, hashes...)
+		totals[r.Ref], single[r.Ref] = t, r.Single
 	}
-	return found, rows.Err()
-}
-
-// queryCounted runs a query over the ballots that count.
-func (w *Warehouse) queryCounted(
-	ctx context.Context, name string, refs []record.RefHash, voters repeatedVoters,
-) (driver.Rows, error) {
-	wanted, err := refTable(refs)
-	if err != nil {
-		return nil, err
-	}
-	repeated, err := ext.NewTable("repeated_voters", ext.Column("hash", "UInt64"))
-	if err != nil {
-		return nil, err
-	}
-	for _, hash := range voters.hashes {
-		if err := repeated.Append(hash); err != nil {
-			return nil, err
-		}
-	}
-	sql := fmt.Sprintf(sqlText(name), fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash")))
-	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated)), sql)
+	return totals, single, err
 }

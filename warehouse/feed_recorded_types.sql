@@ -1,4 +1,5 @@
--- What imported events and signals say of proposals: those types are not derived.
+-- The types of recorded events and signals about the proposals: the feed does not derive
+-- these types again.
 SELECT DISTINCT
     substring(SHA256(concat(provider, char(0), external_id)), 1, 16) AS proposal_ref,
     dao_id,

@@ -1,0 +1,115 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+)
+
+// DAOTotals sums the published states of a DAO's proposals.
+type DAOTotals struct {
+	// Counts has the proposals by lifecycle, Outcomes by outcome.
+	Counts   governance.ProposalCounts
+	Outcomes governance.Outcomes
+	// Votes counts the ballots that count, and Power is the sum of their voting power.
+	Votes uint64          `ch:"total_votes"`
+	Power decimal.Decimal `ch:"total_power"`
+	// Started counts the proposals on which votes are expected. Of these, Ready have vote
+	// numbers and Covered have every ballot that upstream has.
+	Started, Ready, Covered uint64
+	// CreatedAt is the latest creation of a proposal, VotedAt the latest known time of a
+	// ballot; nil for none.
+	CreatedAt *governance.Timestamp `ch:"latest_created_at"`
+	VotedAt   *governance.Timestamp `ch:"latest_voted_at"`
+	// CreatedIn counts proposals by month of creation, VotedIn ballots by month of vote.
+	CreatedIn, VotedIn map[Month]uint64 `ch:"-"`
+}
+
+// Month is a month of a year, UTC, as the number YYYYMM.
+type Month uint32
+
+// DAOTotals returns the totals of every DAO by id. DAOs without proposals are missing.
+func (w *Warehouse) DAOTotals(ctx context.Context) (map[string]DAOTotals, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("dao_totals"), "proposal_states FINAL"))
+	return selectTotals(rows, err, "sum DAOs")
+}
+
+// DAOTotalsOf is DAOTotals for some DAOs. It reads the proposals of these alone.
+func (w *Warehouse) DAOTotalsOf(ctx context.Context, daoIDs []string) (map[string]DAOTotals, error) {
+	sql := fmt.Sprintf(sqlText("dao_totals"), sqlText("dao_totals_states"))
+	rows, err := w.queryDAOs(ctx, sql, daoIDs)
+	return selectTotals(rows, err, fmt.Sprintf("sum %d DAOs", len(daoIDs)))
+}
+
+// selectTotals reads the totals by DAO.
+func selectTotals(result driver.Rows, err error, operation string) (map[string]DAOTotals, error) {
+	type row struct {
+		DAOID string
+		DAOTotals
+		CreatedMonths, VotedMonths []uint32
+		CreatedCounts, VotedCounts []uint64
+	}
+	rows, err := selectRows[row](result, err, operation)
+	totals := make(map[string]DAOTotals, len(rows))
+	for _, r := range rows {
+		r.CreatedIn = joinMonths(r.CreatedMonths, r.CreatedCounts)
+		r.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
+		totals[r.DAOID] = r.DAOTotals
+	}
+	return totals, err
+}
+
+// Participation counts who voted on a DAO's published proposals.
+type Participation struct {
+	// UniqueVoters counts the voters with a ballot on any of the proposals.
+	UniqueVoters uint64
+	// Votes counts the pairs of voter and proposal with a ballot.
+	Votes uint64
+}
+
+// Participation returns the participation of the DAOs by id. DAOs without ballots are
+// missing.
+func (w *Warehouse) Participation(ctx context.Context, daoIDs []string) (map[string]Participation, error) {
+	type row struct {
+		DAOID string
+		Participation
+	}
+	result, err := w.queryDAOs(ctx, sqlText("dao_participation"), daoIDs)
+	rows, err := selectRows[row](result, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
+	found := make(map[string]Participation, len(rows))
+	for _, r := range rows {
+		found[r.DAOID] = r.Participation
+	}
+	return found, err
+}
+
+// queryDAOs runs a query over the external table "wanted_daos".
+func (w *Warehouse) queryDAOs(ctx context.Context, sql string, daoIDs []string, args ...any) (driver.Rows, error) {
+	wanted, err := externalTable("wanted_daos", daoIDs,
+		func(id string) []any { return []any{id} }, textColumn("dao_id"))
+	return w.queryWith(ctx, wanted, err, sql, args...)
+}
+
+// splitMonths returns counts by month as parallel arrays, the form of their columns.
+func splitMonths(found map[Month]uint64) (months []uint32, counts []uint64) {
+	months, counts = []uint32{}, []uint64{}
+	for _, month := range slices.Sorted(maps.Keys(found)) {
+		months, counts = append(months, uint32(month)), append(counts, found[month])
+	}
+	return months, counts
+}
+
+// joinMonths is the reverse of splitMonths.
+func joinMonths(months []uint32, counts []uint64) map[Month]uint64 {
+	found := make(map[Month]uint64, len(months))
+	for i, month := range months {
+		found[Month(month)] = counts[i]
+	}
+	return found
+}

@@ -1,0 +1,128 @@
+package warehouse
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// ProposalSize is a proposal with its number of ballots, the measure of the work to
+// derive its feed rows.
+type ProposalSize struct {
+	// Ref is the proposal, and Votes counts its ballots.
+	Ref   record.RefHash `ch:"proposal_ref"`
+	Votes uint64
+}
+
+// LaterVotes returns the proposals whose usual turnout includes one of refs, without refs
+// themselves. A usual turnout is that of the last ten votes of the same source.
+func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
+	rows, err := w.queryRefs(ctx, sqlText("feed_votes_later"), refs)
+	return selectRows[ProposalSize](rows, err, "list later votes")
+}
+
+// EarlierTurnouts returns, by proposal, the ballots of up to ten votes of the same source
+// that ended before it. Proposals without a result are missing.
+func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash][]uint64, error) {
+	type row struct {
+		Ref     record.RefHash `ch:"proposal_ref"`
+		Earlier []uint64
+	}
+	result, err := w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs)
+	rows, err := selectRows[row](result, err, "read turnouts")
+	found := make(map[record.RefHash][]uint64, len(rows))
+	for _, r := range rows {
+		found[r.Ref] = r.Earlier
+	}
+	return found, err
+}
+
+// Vote is a proposal whose ballots are read in order of time.
+type Vote struct {
+	// Ref is the proposal, and EndAt the end of its voting period.
+	Ref   record.RefHash
+	EndAt governance.Timestamp
+	// Quorum is the voting power that it needs; zero for none.
+	Quorum decimal.Decimal
+	// QuorumChoices are the choices that count towards the quorum; none stands for all.
+	QuorumChoices []string
+}
+
+// InterimTally is what one choice had received some time before the end of voting.
+type InterimTally struct {
+	// Choice is the key of the choice.
+	Choice string
+	// Votes and Powers have one entry for each window: the ballots cast, and their voting
+	// power, earlier than the window's beginning.
+	Votes  []uint64
+	Powers []decimal.Decimal
+	// Largest is the power of the largest ballot for the choice, and LargestVoter cast it.
+	Largest      decimal.Decimal
+	LargestVoter string
+}
+
+// InterimTallies returns the tallies of each vote by choice. Each window begins that long
+// before the end of voting. A ballot without a time counts as the earliest.
+func (w *Warehouse) InterimTallies(
+	ctx context.Context, votes []Vote, windows []time.Duration,
+) (map[record.RefHash][]InterimTally, error) {
+	type row struct {
+		Ref record.RefHash `ch:"proposal_ref"`
+		InterimTally
+	}
+	milliseconds := make([]int64, len(windows))
+	for i, window := range windows {
+		milliseconds[i] = window.Milliseconds()
+	}
+	result, err := w.queryVotes(ctx, sqlText("feed_votes_interim"), votes, clickhouse.Named("windows", milliseconds))
+	rows, err := selectRows[row](result, err, "read interim tallies")
+	found := map[record.RefHash][]InterimTally{}
+	for _, r := range rows {
+		found[r.Ref] = append(found[r.Ref], r.InterimTally)
+	}
+	return found, err
+}
+
+// QuorumTime is when a vote reached its quorum.
+type QuorumTime struct {
+	// At is the time of the ballot that reached it, of which DayOnly knows only the day.
+	At      governance.Timestamp `ch:"reached_at"`
+	DayOnly bool
+	// DiscoveredAt is when the warehouse first had that ballot.
+	DiscoveredAt governance.Timestamp
+}
+
+// QuorumTimes returns when each vote reached its quorum, by the ballots that count in
+// order of time. Votes that did not reach it are missing.
+func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
+	type row struct {
+		Ref record.RefHash `ch:"proposal_ref"`
+		QuorumTime
+	}
+	if len(votes) == 0 {
+		return map[record.RefHash]QuorumTime{}, nil
+	}
+	result, err := w.queryVotes(ctx, sqlText("feed_votes_quorum"), votes)
+	rows, err := selectRows[row](result, err, "find when quorums were reached")
+	found := make(map[record.RefHash]QuorumTime, len(rows))
+	for _, r := range rows {
+		found[r.Ref] = r.QuorumTime
+	}
+	return found, err
+}
+
+// queryVotes runs a query over the external table "wanted_votes".
+func (w *Warehouse) queryVotes(ctx context.Context, sql string, votes []Vote, args ...any) (driver.Rows, error) {
+	wanted, err := externalTable("wanted_votes", votes, func(vote Vote) []any {
+		return []any{string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), nonNilTexts(vote.QuorumChoices)}
+	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), textColumn("quorum"),
+		ext.Column("quorum_choices", "Array(String)"))
+	return w.queryWith(ctx, wanted, err, sql, args...)
+}

@@ -1,0 +1,87 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// Rankings returns the ranked ballots of the proposals, one entry for each order of
+// preference. Proposals without ballots are missing.
+func (w *Warehouse) Rankings(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	if len(refs) == 0 {
+		return map[record.RefHash][]governance.Ranking{}, nil
+	}
+	rankings, err := w.rankings(ctx, refs)
+	if err != nil {
+		return nil, fmt.Errorf("read the ranked ballots of %d proposals: %w", len(refs), err)
+	}
+	return rankings, nil
+}
+
+// rankings compares only the rows of repeated voters where it can; see pickedTotals.
+func (w *Warehouse) rankings(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	voters, err := w.repeatedVoters(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	if voters.tooMany() {
+		return w.mergedRankings(ctx, refs)
+	}
+	rows, err := w.queryCounted(ctx, "ranking", refs, voters)
+	rankings, single, err := selectRankings(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	changed := voters.changedDuringRead(single)
+	if len(changed) == 0 {
+		return rankings, nil
+	}
+	merged, err := w.mergedRankings(ctx, changed)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(rankings, merged)
+	return rankings, nil
+}
+
+// mergedRankings reads the rankings in one query.
+func (w *Warehouse) mergedRankings(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	rows, err := w.queryMerged(ctx, "ranking", refs)
+	rankings, _, err := selectRankings(rows, err)
+	return rankings, err
+}
+
+// selectRankings reads the rankings by proposal, and for each proposal the number of rows
+// of voters with a single row.
+func selectRankings(result driver.Rows, err error) (
+	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, _ error,
+) {
+	type row struct {
+		Ref     record.RefHash `ch:"proposal_ref"`
+		Choices []string
+		Votes   uint64
+		Power   decimal.Decimal
+		Single  uint64
+	}
+	rows, err := selectRows[row](result, err, "read rankings")
+	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
+	for _, r := range rows {
+		ranking := governance.Ranking{Choices: r.Choices, Votes: r.Votes, Power: r.Power}
+		rankings[r.Ref] = append(rankings[r.Ref], ranking)
+		single[r.Ref] += r.Single
+	}
+	return rankings, single, err
+}

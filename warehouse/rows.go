@@ -1,0 +1,236 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// selectRows reads all rows of a result into values of T and closes the result. It takes
+// what a query returned, error included, and adds operation to every error.
+//
+// A column fills the field whose `ch` tag, or else whose name in snake case, is the
+// column's name. Fields of nested structs count as fields of T; the outermost wins. The
+// driver's own ScanStruct accepts neither named string types nor Timestamps. A result of
+// one column may have a T that is no struct.
+func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
+	}
+	defer rows.Close()
+	fields, err := columnFields(reflect.TypeFor[T](), rows.Columns())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	var found []T
+	targets := make([]any, len(fields))
+	for rows.Next() {
+		var row T
+		value := reflect.ValueOf(&row).Elem()
+		for i, field := range fields {
+			targets[i] = scanTarget(value, field)
+		}
+		if err := rows.Scan(targets...); err != nil {
+			return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
+		}
+		found = append(found, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
+	}
+	return found, nil
+}
+
+// columnFields returns the index of the field for each column; a row that is no struct
+// has an empty index for its only column.
+func columnFields(row reflect.Type, columns []string) ([][]int, error) {
+	fields := make([][]int, len(columns))
+	if !isNested(row) {
+		return fields, nil
+	}
+	for i, column := range columns {
+		if fields[i] = fieldOf(row, column); fields[i] == nil {
+			return nil, fmt.Errorf("%s has no field for column %s", row, column)
+		}
+	}
+	return fields, nil
+}
+
+// fieldOf returns the index of the outermost field for a column, nil for none.
+func fieldOf(row reflect.Type, column string) []int {
+	for field := range row.Fields() {
+		tag, tagged := field.Tag.Lookup("ch")
+		if !isNested(field.Type) && field.IsExported() && (tag == column || !tagged && snakeCase(field.Name) == column) {
+			return field.Index
+		}
+	}
+	for field := range row.Fields() {
+		if !isNested(field.Type) {
+			continue
+		}
+		if index := fieldOf(field.Type, column); index != nil {
+			return append(field.Index, index...)
+		}
+	}
+	return nil
+}
+
+// isNested reports whether the fields of a type are columns of their own.
+func isNested(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]() &&
+		!strings.HasSuffix(t.PkgPath(), "/decimal")
+}
+
+// snakeCase returns the column name of a field name: DAOID is dao_id, SourceURL source_url.
+func snakeCase(name string) string {
+	runes := []rune(strings.Replace(name, "DAO", "Dao", 1))
+	var column strings.Builder
+	for i, r := range runes {
+		begins := unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if begins {
+			column.WriteByte('_')
+		}
+		column.WriteRune(unicode.ToLower(r))
+	}
+	return column.String()
+}
+
+// scanTarget returns a pointer to a field of a row, or with no index to the row itself,
+// in a form that the driver can scan into.
+func scanTarget(row reflect.Value, index []int) any {
+	field := row
+	if len(index) > 0 {
+		field = row.FieldByIndex(index)
+	}
+	switch p := field.Addr().Interface().(type) {
+	case *governance.Timestamp:
+		return timestampScanner{p}
+	case **governance.Timestamp:
+		return nullTimestampScanner{p}
+	case *record.RefHash:
+		return hashScanner{p}
+	}
+	if field.Kind() == reflect.String {
+		return field.Addr().Convert(reflect.TypeFor[*string]()).Interface()
+	}
+	return field.Addr().Interface()
+}
+
+// timestampScanner reads a DateTime64 column.
+type timestampScanner struct{ into *governance.Timestamp }
+
+// Scan implements sql.Scanner.
+func (s timestampScanner) Scan(value any) error {
+	moment, ok := value.(time.Time)
+	if !ok {
+		return fmt.Errorf("scan %T into a Timestamp", value)
+	}
+	*s.into = governance.TimestampOf(moment)
+	return nil
+}
+
+// nullTimestampScanner reads a Nullable(DateTime64) column.
+type nullTimestampScanner struct{ into **governance.Timestamp }
+
+// Scan implements sql.Scanner.
+func (s nullTimestampScanner) Scan(value any) error {
+	if value == nil {
+		*s.into = nil
+		return nil
+	}
+	*s.into = new(governance.Timestamp)
+	return timestampScanner{*s.into}.Scan(value)
+}
+
+// hashScanner reads a FixedString(16) column, or a String of that length.
+type hashScanner struct{ into *record.RefHash }
+
+// Scan implements sql.Scanner.
+func (s hashScanner) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok || len(text) != len(s.into) {
+		return fmt.Errorf("scan %T into a RefHash", value)
+	}
+	copy(s.into[:], text)
+	return nil
+}
+
+// scanner is a row that can be read.
+type scanner interface{ Scan(dest ...any) error }
+
+// collect is selectRows for the pages that callers wait for: scan names each destination
+// and spares the reflection.
+func collect[T any](rows driver.Rows, err error, operation string, scan func(scanner) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	defer rows.Close()
+	var found []T
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", operation, err)
+		}
+		found = append(found, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	return found, nil
+}
+
+// externalTable returns a table that travels with a query: one row for each of rows.
+func externalTable[T any](
+	name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error,
+) (*ext.Table, error) {
+	table, err := ext.NewTable(name, columns...)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if err := table.Append(values(row)...); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}
+
+// textColumn is a String column of an external table.
+func textColumn(name string) func(*ext.Table) error { return ext.Column(name, "String") }
+
+// queryWith runs a query over one external table. It passes an error of making the table
+// on.
+func (w *Warehouse) queryWith(
+	ctx context.Context, table *ext.Table, err error, sql string, args ...any,
+) (driver.Rows, error) {
+	if err != nil {
+		return nil, err
+	}
+	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), sql, args...)
+}
+
+// queryRefs runs a query over the external table "wanted_proposals".
+func (w *Warehouse) queryRefs(
+	ctx context.Context, sql string, refs []record.RefHash, args ...any,
+) (driver.Rows, error) {
+	wanted, err := refTable(refs)
+	return w.queryWith(ctx, wanted, err, sql, args...)
+}
+
+// refTable returns the external table "wanted_proposals".
+func refTable(refs []record.RefHash) (*ext.Table, error) {
+	return externalTable("wanted_proposals", refs,
+		func(ref record.RefHash) []any { return []any{string(ref[:])} },
+		ext.Column("proposal_ref", "FixedString(16)"))
+}
