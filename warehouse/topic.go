@@ -7,6 +7,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
@@ -70,6 +71,13 @@ type Forum struct {
 	DAOID string
 	// IDPrefix precedes a topic's number in its identity.
 	IDPrefix string
+}
+
+// TopicIdentity returns the identity of the topic with this number in the forum.
+func (f Forum) TopicIdentity(externalID string) governance.Identity {
+	return governance.Identity{
+		DAOID: f.DAOID, Provider: governance.Discourse, ExternalID: f.IDPrefix + externalID,
+	}
 }
 
 // TopicsChanged returns the topics of the forums that differ from what was published of
