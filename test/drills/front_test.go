@@ -18,8 +18,8 @@ func processDrills() []drill {
 			name: "API node ends", fault: "SIGTERM of the only API node, with nothing in front of it; started again when it has ended",
 			endsConnections: true,
 			breaks: func(s *stage) func() {
-				s.apis[0].stop()
-				s.apis[0].start()
+				s.apis[0].Stop()
+				s.apis[0].Start()
 				return nil
 			},
 			after: func(s *stage) string {
@@ -33,7 +33,7 @@ func processDrills() []drill {
 		{
 			name: "API node killed behind nginx", stage: front, fault: "SIGKILL of one of two; started again after 5 s",
 			lasts:  5 * time.Second,
-			breaks: func(s *stage) func() { s.apis[0].kill(); return s.apis[0].start },
+			breaks: func(s *stage) func() { s.apis[0].Kill(); return s.apis[0].Start },
 		},
 		{
 			name: "Rolling restart behind nginx", stage: front, mustNotFail: true,
@@ -42,8 +42,8 @@ func processDrills() []drill {
 				restarts := 0
 				for began := time.Now(); time.Since(began) < time.Minute; restarts++ {
 					n := s.apis[restarts%len(s.apis)]
-					n.stop()
-					n.start()
+					n.Stop()
+					n.Start()
 					n.ready()
 				}
 				s.remark = fmt.Sprint(restarts, " restarts")
@@ -99,11 +99,13 @@ func (s *stage) startFront() {
 	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, upstreams.String(), listen), 0o600); err != nil {
 		s.tb.Fatal(err)
 	}
-	nginx := newProcess(s.tb, s.dir, "nginx", program(s.tb, "nginx"), nil, "-p", dir, "-c", conf, "-e", "stderr")
-	nginx.start()
+	nginx := env.NewProcess(s.tb, env.Program(s.tb, "nginx", "PNYX_TEST_REQUIRE_NGINX"), nil, "-p", dir, "-c", conf, "-e", "stderr")
+	nginx.Start()
 	s.front = "http://" + listen
 	env.Within(s.tb, 10*time.Second, func() error {
-		nginx.running()
+		if err := nginx.Err(); err != nil {
+			s.tb.Fatal(err)
+		}
 		return accepts(listen)
 	})
 }

@@ -26,7 +26,7 @@ func newLink(tb testing.TB, to string) *link {
 	return l
 }
 
-// addr is where the link begins.
+// Addr is where the link begins.
 func (l *link) addr() string { return l.proxy.Listen }
 
 // open accepts connections again after close, at the same address.

@@ -81,7 +81,7 @@ func newLoad(tb testing.TB, w *world, p *poll, rate, cold int, bases ...string) 
 	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases, token: w.token, shown: map[string]int{}}
 }
 
-// start begins to ask, until the end of the test or stop.
+// Start begins to ask, until the end of the test or stop.
 func (l *load) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel = cancel
@@ -89,7 +89,7 @@ func (l *load) start() {
 	l.tb.Cleanup(l.stop)
 }
 
-// stop ends the load and waits for what is under way.
+// Stop ends the load and waits for what is under way.
 func (l *load) stop() {
 	l.cancel()
 	l.running.Wait()

@@ -122,7 +122,7 @@ func (c *crowd) killLeader() *node {
 	c.tb.Helper()
 	leading, others := c.leader()
 	c.publishedNothing(others[0])
-	leading.kill()
+	leading.Kill()
 	began := time.Now()
 	env.Within(c.tb, readyWithin, func() error {
 		if leads, err := others[0].metric("pnyx_worker_leading"); err != nil || leads != 1 {
@@ -138,7 +138,7 @@ func (c *crowd) killLeader() *node {
 // publishes nothing.
 func (c *crowd) joins(killed *node) {
 	c.tb.Helper()
-	killed.start()
+	killed.Start()
 	killed.ready()
 	wait(c.tb.Context(), 2*calm)
 	if leading, _ := c.leader(); leading == killed {
@@ -165,7 +165,7 @@ func (c *crowd) metered() (charged int) {
 	const sums = `
 SELECT sum(requests), sum(ok), sum(failed), sum(charged) FROM usage_by_day WHERE route != 'meta.usage' AND token_id = '`
 	env.Within(c.tb, readyWithin, func() error {
-		out, err := c.world.try(c.environ, "sql", "--format", "csv", sums+c.tokenID+"'")
+		out, err := tryRun(c.tb, c.environ, "sql", "--format", "csv", sums+c.tokenID+"'")
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ func redisDrills() []drill {
 	return []drill{
 		{
 			name: "Redis killed", fault: "SIGKILL; started again, empty, after 5 s", lasts: 5 * time.Second,
-			breaks: func(s *stage) func() { s.redis.kill(); return s.redis.open },
+			breaks: func(s *stage) func() { s.redis.Kill(); return s.redis.Restart },
 		},
 		{
 			name: "Redis flushed", fault: "FLUSHALL",
@@ -20,7 +20,7 @@ func redisDrills() []drill {
 		},
 		{
 			name: "Redis paused", fault: "SIGSTOP for 8 s: connections stay, nothing is answered", lasts: 8 * time.Second,
-			breaks: func(s *stage) func() { s.redis.pause(); return s.redis.resume },
+			breaks: func(s *stage) func() { s.redis.Pause(); return s.redis.Resume },
 		},
 		{
 			name: "Redis full, noeviction", fault: "maxmemory 64 KiB below what is used for 20 s: every write is refused", lasts: 20 * time.Second,
@@ -53,7 +53,7 @@ func redisDrills() []drill {
 
 // client is a connection of the drill's own.
 func (r *redisServer) client() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: r.addr})
+	return redis.NewClient(&redis.Options{Addr: r.Addr})
 }
 
 // do runs a command.

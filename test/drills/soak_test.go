@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"pnyx/test/env"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +94,7 @@ func (s *stage) gauges() []gauge {
 		of := func(metric string) func() (float64, error) {
 			return func() (float64, error) { return n.metric(metric) }
 		}
-		role := n.args[0]
+		role := n.role
 		all = append(
 			all,
 			gauge{role + " resident", "MiB", mib, 0.15, 10, of("process_resident_memory_bytes"), false},
@@ -103,7 +104,7 @@ func (s *stage) gauges() []gauge {
 		)
 	}
 	engine := func() (float64, error) {
-		bytes, err := rss(s.engine.Instance().EnginePID)
+		bytes, err := env.ResidentMemory(s.engine.Instance().EnginePID)
 		return float64(bytes), err
 	}
 	return append(
@@ -115,7 +116,7 @@ func (s *stage) gauges() []gauge {
 
 // used is the memory that Redis has in use.
 func (r *redisServer) used() (float64, error) {
-	conn, err := net.DialTimeout("tcp", r.addr, time.Second)
+	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
 	if err != nil {
 		return 0, err
 	}

@@ -68,8 +68,11 @@ type stage struct {
 
 // node is a running pnyx.
 type node struct {
-	*process
+	*env.Process
 
+	tb          testing.TB
+	role        string
+	environ     []string
 	base, admin string
 	clock       *clock
 }
@@ -99,11 +102,11 @@ func newStage(tb testing.TB, w *world, o stageOptions) *stage {
 		s.cluster = env.ReplicatedRedisCluster(tb)
 		s.environ = append(s.environ, "REDIS_URL="+s.cluster.URL)
 	}
-	for n := range max(1, o.workers) {
-		s.workers = append(s.workers, s.node("worker", n+1, "CLICKHOUSE_URL="+s.warehouseURL(s.workerToEngine.addr())))
+	for range max(1, o.workers) {
+		s.workers = append(s.workers, s.node("worker", "CLICKHOUSE_URL="+s.warehouseURL(s.workerToEngine.addr())))
 	}
-	for n := range max(1, o.apis) {
-		s.apis = append(s.apis, s.node("api", n+1, "X402_FACILITATOR_URL=http://"+s.apiToFacilitator.addr()))
+	for range max(1, o.apis) {
+		s.apis = append(s.apis, s.node("api", "X402_FACILITATOR_URL=http://"+s.apiToFacilitator.addr()))
 	}
 	if o.clocks {
 		s.setClocks()
@@ -117,10 +120,10 @@ func newStage(tb testing.TB, w *world, o stageOptions) *stage {
 // setClocks gives every pnyx a clock of its own.
 func (s *stage) setClocks() {
 	s.tb.Helper()
-	for _, n := range append(s.workers, s.apis...) {
-		n.path = s.world.binaryWithClock(s.tb)
-		n.clock = newGoClock(s.tb, n.log+".clock")
+	for i, n := range append(s.workers, s.apis...) {
+		n.clock = newGoClock(s.tb, filepath.Join(s.dir, n.role+strconv.Itoa(i)+".clock"))
 		n.environ = append(n.environ, n.clock.environ...)
+		n.Process = env.NewProcess(s.tb, s.world.binaryWithClock(s.tb), n.environ, n.role)
 	}
 }
 
@@ -131,13 +134,13 @@ func (s *stage) startRedis(o stageOptions) {
 		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"), s.world.libraryClock(s.tb))
 		environ = s.redisClock.environ
 	}
-	s.redis = startRedis(s.tb, s.dir, "redis", environ)
+	s.redis = &redisServer{RedisServer: env.RedisWith(s.tb, environ), tb: s.tb}
 }
 
 // connect lays the networks.
 func (s *stage) connect() {
 	s.tb.Helper()
-	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.addr), newLink(s.tb, s.redis.addr)
+	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.Addr), newLink(s.tb, s.redis.Addr)
 	s.workerToEngine = newLink(s.tb, s.engine.Instance().TCPAddr)
 	s.apiToFacilitator = newLink(s.tb, strings.TrimPrefix(s.ledger.Facilitator, "http://"))
 }
@@ -147,7 +150,7 @@ func (s *stage) settings() []string {
 	terms := x402test.Terms(nil)
 	return []string{
 		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
-		"REDIS_URL=redis://" + s.redis.addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
+		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
 		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo,
 		"X402_FACILITATOR_URL=" + s.ledger.Facilitator, "X402_RPC_URL=" + s.ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
@@ -170,7 +173,7 @@ func (s *stage) startEngine(o stageOptions) {
 	if err != nil {
 		s.tb.Skip(err)
 	}
-	running, err := engine.Start(ctx, engine.Options{DataDir: s.data, Program: program, Executable: s.world.binary})
+	running, err := engine.Start(ctx, engine.Options{DataDir: s.data, Program: program, Executable: env.Binary(s.tb)})
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -182,7 +185,7 @@ func (s *stage) stopEngine() {
 	if s.engine == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), endsWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.engine.Stop(ctx); err != nil {
 		s.tb.Error(err)
@@ -198,7 +201,7 @@ func (s *stage) warehouseURL(addr string) string {
 }
 
 // node prepares a pnyx with a role.
-func (s *stage) node(role string, number int, environ ...string) *node {
+func (s *stage) node(role string, environ ...string) *node {
 	s.tb.Helper()
 	listen, admin := env.FreeAddress(s.tb), env.FreeAddress(s.tb)
 	environ = append(append([]string{"PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin}, s.environ...), environ...)
@@ -206,8 +209,8 @@ func (s *stage) node(role string, number int, environ ...string) *node {
 		environ = append(environ, "REDIS_URL=redis://"+network.addr())
 	}
 	return &node{
-		process: newProcess(s.tb, s.dir, role+strconv.Itoa(number), s.world.binary, environ, role),
-		base:    "http://" + listen, admin: "http://" + admin,
+		Process: env.NewProcess(s.tb, env.Binary(s.tb), environ, role), tb: s.tb, role: role, environ: environ,
+		base: "http://" + listen, admin: "http://" + admin,
 	}
 }
 
@@ -215,7 +218,7 @@ func (s *stage) node(role string, number int, environ ...string) *node {
 func (s *stage) open() {
 	s.tb.Helper()
 	for _, n := range append(s.workers, s.apis...) {
-		n.start()
+		n.Start()
 	}
 	for _, n := range append(s.workers, s.apis...) {
 		n.ready()
@@ -226,9 +229,9 @@ func (s *stage) open() {
 func (s *stage) close() {
 	s.tb.Helper()
 	for _, n := range append(s.apis, s.workers...) {
-		n.stop()
+		n.Stop()
 	}
-	s.redis.kill()
+	s.redis.Kill()
 	s.stopEngine()
 }
 
@@ -236,7 +239,9 @@ func (s *stage) close() {
 func (n *node) ready() {
 	n.tb.Helper()
 	env.Within(n.tb, readyWithin, func() error {
-		n.running()
+		if err := n.Err(); err != nil {
+			n.tb.Fatal(err)
+		}
 		return n.isReady()
 	})
 }
@@ -244,7 +249,7 @@ func (n *node) ready() {
 func (n *node) isReady() error {
 	r := ask(n.admin+"/readyz", nil)
 	if r.transport != nil || r.status != http.StatusOK {
-		return fmt.Errorf("readyz of %s: %d %w %s", n.args[0], r.status, r.transport, r.text)
+		return fmt.Errorf("readyz of %s: %d %w %s", n.role, r.status, r.transport, r.text)
 	}
 	return nil
 }
@@ -286,7 +291,7 @@ func (s *stage) leader() (leading *node, others []*node) {
 // importFiles imports a folder, which must succeed.
 func (s *stage) importFiles(path string) {
 	s.tb.Helper()
-	s.world.run(s.tb, s.environ, "import", path)
+	env.MustRun(s.tb, s.environ, "import", path)
 }
 
 // importLines imports lines of upstream's.
@@ -306,7 +311,7 @@ func (s *stage) importLine(line string) error {
 	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
 		return err
 	}
-	_, err := s.world.try(s.environ, "import", path)
+	_, err := tryRun(s.tb, s.environ, "import", path)
 	return errors.Join(err, os.Remove(path))
 }
 
@@ -323,10 +328,20 @@ FROM
 ) AS item
 LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
 	env.Within(s.tb, readyWithin, func() error {
-		out, err := s.world.try(s.environ, "sql", "--format", "csv", behind)
+		out, err := tryRun(s.tb, s.environ, "sql", "--format", "csv", behind)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
 			err = fmt.Errorf("%s items are still to be chronicled", lines[len(lines)-1])
 		}
 		return err
 	})
+}
+
+// tryRun runs a pnyx command that may fail, and returns what it printed.
+func tryRun(tb testing.TB, environ []string, args ...string) (string, error) {
+	tb.Helper()
+	out, status := env.Run(tb, environ, args...)
+	if status != 0 {
+		return "", fmt.Errorf("pnyx %v: status %d: %s", args, status, out)
+	}
+	return out, nil
 }

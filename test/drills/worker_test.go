@@ -23,7 +23,7 @@ func workerDrills() []drill {
 			name: "Worker killed in the middle of a publication", stage: two,
 			fault: "SIGKILL of the leader when part of a revision is in Redis; another one is there",
 			breaks: func(s *stage) func() {
-				s.catchPublishing().kill()
+				s.catchPublishing().Kill()
 				s.workerToRedis.mend()
 				return nil
 			},
@@ -34,7 +34,7 @@ func workerDrills() []drill {
 			breaks: func(s *stage) func() {
 				paused := s.catchPublishing()
 				s.workerToRedis.mend()
-				return paused.resume
+				return paused.Resume
 			},
 			after: func(s *stage) string {
 				leading, _ := s.leader()
@@ -47,7 +47,7 @@ func workerDrills() []drill {
 			breaks: func(s *stage) func() {
 				leading, others := s.leader()
 				began := time.Now()
-				go leading.stop()
+				go leading.Stop()
 				env.Within(s.tb, 40*time.Second, func() error {
 					if leads, err := others[0].metric("pnyx_worker_leading"); err != nil || leads != 1 {
 						return fmt.Errorf("the other does not lead yet: %w", err)
@@ -61,7 +61,7 @@ func workerDrills() []drill {
 		},
 		{
 			name: "No worker at all", fault: "SIGKILL of the only worker; started again after 30 s", lasts: 30 * time.Second,
-			breaks: func(s *stage) func() { s.workers[0].kill(); return s.workers[0].start },
+			breaks: func(s *stage) func() { s.workers[0].Kill(); return s.workers[0].Start },
 		},
 	}
 }
@@ -71,17 +71,17 @@ func workerDrills() []drill {
 func (s *stage) catchPublishing() *node {
 	s.tb.Helper()
 	leading, _ := s.leader()
-	store, err := cache.Open("redis://"+s.redis.addr, time.Second)
+	store, err := cache.Open("redis://"+s.redis.Addr, time.Second)
 	if err != nil {
 		s.tb.Fatal(err)
 	}
 	defer store.Close()
 	s.workerToRedis.delay(longPublication)
 	env.Within(s.tb, time.Minute, func() error {
-		leading.pause()
+		leading.Pause()
 		half, err := s.halfPublished(store)
 		if err != nil || !half {
-			leading.resume()
+			leading.Resume()
 			return errors.Join(err, errors.New("nothing is half published"))
 		}
 		return nil

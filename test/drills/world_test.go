@@ -2,12 +2,10 @@ package drills
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,7 +18,6 @@ import (
 
 // world is the data that all drills begin with, and what is true of it.
 type world struct {
-	binary string
 	// withClock and clockLibrary are built by the first drill that needs them.
 	withClock, clockLibrary string
 	// data is a warehouse's folder, copied for each drill.
@@ -58,7 +55,7 @@ func makeWorld(tb testing.TB) *world {
 			tb.Fatal(err)
 		}
 		theWorld.dir = dir
-		w := &world{binary: pnyxBinary(tb, dir), data: filepath.Join(dir, "warehouse")}
+		w := &world{data: filepath.Join(dir, "warehouse")}
 		w.fill(tb, dir)
 		theWorld.made = w
 	})
@@ -66,22 +63,6 @@ func makeWorld(tb testing.TB) *world {
 		tb.Fatal("there is no data to drill with, see the first test")
 	}
 	return theWorld.made
-}
-
-// pnyxBinary is the program under test: the one make has built, or one that is built
-// now.
-func pnyxBinary(tb testing.TB, dir string) string {
-	tb.Helper()
-	if path := os.Getenv("PNYX_TEST_BINARY"); path != "" {
-		return path
-	}
-	path := filepath.Join(dir, "pnyx")
-	build := exec.Command("go", "build", "-o", path, "pnyx")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("build pnyx: %v: %s", err, out)
-	}
-	return path
 }
 
 // binaryWithClock is a pnyx whose clock can be set.
@@ -107,7 +88,7 @@ func (w *world) libraryClock(tb testing.TB) string {
 func (w *world) fill(tb testing.TB, dir string) {
 	tb.Helper()
 	set := filepath.Join(dir, "set")
-	w.run(tb, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "8", "--proposals", "100",
+	env.MustRun(tb, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "8", "--proposals", "100",
 		"--ballots", "8000", "--largest", "3000", set)
 	s := newStage(tb, w, stageOptions{})
 	s.importFiles(set)
@@ -126,33 +107,12 @@ func (w *world) fill(tb testing.TB, dir string) {
 func (s *stage) issue() (id, token string) {
 	s.tb.Helper()
 	var issued struct{ ID, Token string }
-	out := s.world.run(s.tb, s.environ, "token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
+	out := env.MustRun(s.tb, s.environ, "token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
 		"--limits", "900000000,600000,200000,600000,200000", "--json")
 	if err := json.Unmarshal([]byte(out), &issued); err != nil {
 		s.tb.Fatal(err)
 	}
 	return issued.ID, issued.Token
-}
-
-// run runs the program to its end, which must be a good one, and returns what it
-// printed.
-func (w *world) run(tb testing.TB, environ []string, args ...string) string {
-	tb.Helper()
-	out, err := w.try(environ, args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
-}
-
-func (w *world) try(environ []string, args ...string) (string, error) {
-	command := exec.Command(w.binary, args...)
-	command.Env = append(os.Environ(), environ...)
-	out, err := command.Output()
-	if exit, ended := errors.AsType[*exec.ExitError](err); ended {
-		err = fmt.Errorf("pnyx %v: %w: %s", args, err, exit.Stderr)
-	}
-	return string(out), err
 }
 
 // learn asks everything that drills will ask. The DAO of the poll is left out, as

@@ -20,9 +20,9 @@ import (
 	"pnyx/test/env"
 )
 
-// agora is an instance with the demonstration's data, another API node, and the
-// Redis between them.
-type agora struct {
+// twoNodes are an instance with the demonstration's data, another API node, and the Redis
+// that they share.
+type twoNodes struct {
 	*testing.T
 
 	environ       []string
@@ -34,13 +34,13 @@ type agora struct {
 	secrets []string
 }
 
-func newAgora(t *testing.T, environ ...string) *agora {
+func startTwoNodes(t *testing.T, environ ...string) *twoNodes {
 	t.Helper()
 	env.RequireEngine(t)
 	server := env.Redis(t)
 	// What is exact is so while Redis answers in time, which a busy machine may not.
 	environ = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, environ...)
-	a := &agora{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
+	a := &twoNodes{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
 	a.first = startShared(t, environ, "serve", "--demo").ready()
 	a.second = start(t, t.TempDir(), environ, "api").ready()
 	var daos []struct {
@@ -52,7 +52,7 @@ func newAgora(t *testing.T, environ ...string) *agora {
 }
 
 // pnyx runs a command that has to succeed, and returns what it printed.
-func (a *agora) pnyx(args ...string) string {
+func (a *twoNodes) pnyx(args ...string) string {
 	a.Helper()
 	out, status := env.Run(a, a.first.Environ, args...)
 	if status != 0 {
@@ -67,8 +67,8 @@ type made struct {
 	Token string `json:"token"`
 }
 
-// make runs a command that makes a token.
-func (a *agora) make(args ...string) made {
+// make runs a token command that prints a new token.
+func (a *twoNodes) make(args ...string) made {
 	a.Helper()
 	var m made
 	out := a.pnyx(append(append([]string{"token"}, args...), "--json")...)
@@ -79,8 +79,8 @@ func (a *agora) make(args ...string) made {
 	return m
 }
 
-// issue makes a token of the plan custom with limits of its own.
-func (a *agora) issue(scopes string, month int) made {
+// issue makes a token of the plan custom, with a monthly quota.
+func (a *twoNodes) issue(scopes string, month int) made {
 	a.Helper()
 	return a.make("issue", "--name", "ACME", "--plan", "custom", "--scopes", scopes,
 		"--limits", fmt.Sprintf("%d,60000,10000,60000,10000", month))
@@ -109,8 +109,8 @@ func (i *instance) statusOf(path, token string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// wantSoon waits until both nodes give a token this status, and logs for how long.
-func (a *agora) wantSoon(token string, want int) {
+// wantSoon waits until both nodes answer a token with this status, and logs how long it took.
+func (a *twoNodes) wantSoon(token string, want int) {
 	a.Helper()
 	began := time.Now()
 	env.Until(a, func() error {
@@ -139,9 +139,27 @@ func usageOf(node *instance, token string) (u usage, err error) {
 	return u, nil
 }
 
-func TestATokenFromItsIssueToItsRevocation(t *testing.T) {
+func TestTokens(t *testing.T) {
 	t.Parallel()
-	a := newAgora(t)
+	nodes := startTwoNodes(t, "PNYX_LOG_LEVEL=debug", "PNYX_LOG_FORMAT=json")
+	for _, claim := range []struct {
+		name  string
+		check func(*testing.T, *twoNodes)
+	}{
+		{"a token works from its issue to its revocation", checkTokenLife},
+		{"the quota of a month is exact and survives a flush of Redis", checkMonth},
+		{"no output shows a secret", checkSecrets}, // it stops a node
+	} {
+		t.Run(claim.name, func(t *testing.T) {
+			own := *nodes
+			own.T = t
+			claim.check(t, &own)
+		})
+	}
+}
+
+func checkTokenLife(t *testing.T, a *twoNodes) {
+	t.Helper()
 	kept, gone, flushed := a.issue("v2:paid:plus", 1000), a.issue("v2:paid:*", 1000), a.issue("v2:paid:*", 1000)
 	for _, m := range []made{kept, gone, flushed} {
 		a.wantSoon(m.Token, http.StatusOK)
@@ -187,9 +205,8 @@ func TestATokenFromItsIssueToItsRevocation(t *testing.T) {
 	a.wantNoSecrets(list)
 }
 
-func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
-	t.Parallel()
-	a := newAgora(t)
+func checkMonth(t *testing.T, a *twoNodes) {
+	t.Helper()
 	m := a.issue("v2:paid:*", 120)
 	a.wantSoon(m.Token, http.StatusOK) // two, or more while it is waited
 	u, err := usageOf(a.first, m.Token)
@@ -243,9 +260,8 @@ func TestAMonthIsExactAndSurvivesAFlush(t *testing.T) {
 	})
 }
 
-func TestNothingSecretIsEverShown(t *testing.T) {
-	t.Parallel()
-	a := newAgora(t, "PNYX_LOG_LEVEL=debug", "PNYX_LOG_FORMAT=json")
+func checkSecrets(t *testing.T, a *twoNodes) {
+	t.Helper()
 	m := a.issue("v2:paid:*", 1000)
 	a.wantSoon(m.Token, http.StatusOK)
 	shown := regexp.MustCompile(`(?m)^  \w+ +(pnyx_\S+)$`).FindAllStringSubmatch(a.first.Output.String(), -1)
@@ -285,8 +301,8 @@ func TestNothingSecretIsEverShown(t *testing.T) {
 	a.wantNoSecrets(all.String() + said)
 }
 
-// wantNoSecrets looks for tokens and their verifiers in whatever form.
-func (a *agora) wantNoSecrets(text string) {
+// wantNoSecrets checks that a text holds no token and no hash of one, in any encoding.
+func (a *twoNodes) wantNoSecrets(text string) {
 	a.Helper()
 	for _, secret := range append(a.secrets, env.InternalToken) {
 		hash := sha256.Sum256([]byte(secret))

@@ -18,10 +18,10 @@ import (
 // harvest is as many values of one parameter as are tried.
 const harvest = 4
 
-// TestEveryAnswerKeepsTheContract asks a running instance with demonstration data for
+// TestAnswersMatchTheOpenAPIDocument asks a running instance with demonstration data for
 // every route of the table, rightly and wrongly, with ids from its own answers, and
 // holds each answer against the OpenAPI document that it serves.
-func TestEveryAnswerKeepsTheContract(t *testing.T) {
+func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()

@@ -154,7 +154,7 @@ func generatedSettings(t *testing.T) map[string]string {
 	return all
 }
 
-func TestEverySettingOfADeploymentIsOneAndIsAccepted(t *testing.T) {
+func TestDeploymentSettingsAreValid(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"GOMEMLIMIT": true} // Go's own
 	for _, setting := range config.Settings() {
@@ -181,7 +181,7 @@ func TestEverySettingOfADeploymentIsOneAndIsAccepted(t *testing.T) {
 	}
 }
 
-func TestEveryCommandOfADeploymentExists(t *testing.T) {
+func TestDeploymentCommandsExist(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
@@ -210,7 +210,7 @@ func listens(role string) map[string]string {
 	return map[string]string{"http": "PNYX_LISTEN", "admin": "PNYX_ADMIN_LISTEN"}
 }
 
-func TestEveryPortOfADeploymentIsListenedOn(t *testing.T) {
+func TestDeploymentPortsAreListenedOn(t *testing.T) {
 	t.Parallel()
 	generated := generatedSettings(t)
 	for _, c := range containers(t) {
@@ -230,7 +230,7 @@ func TestEveryPortOfADeploymentIsListenedOn(t *testing.T) {
 	}
 }
 
-func TestEveryProbeOfADeploymentIsAnswered(t *testing.T) {
+func TestDeploymentProbesAreAnswered(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")

@@ -14,7 +14,7 @@ import (
 	"pnyx/test/env"
 )
 
-func TestANodeThatIsToldToEndFirstSaysSoAndGoesOnAnswering(t *testing.T) {
+func TestStoppingNodeReportsDrainingAndKeepsAnswering(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	node := startShared(t, []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
@@ -59,7 +59,7 @@ func (i *instance) closesBehind(t *testing.T, path string) bool {
 	return answer.Close
 }
 
-func TestNoRequestFailsWhoeverEndsWhileCallersGoByReadiness(t *testing.T) {
+func TestNoRequestFailsWhileCallersFollowReadiness(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	node := startShared(t, []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
@@ -108,7 +108,7 @@ func (i *instance) leads() {
 	})
 }
 
-func TestALeaderThatIsToldToEndHandsOverAtOnce(t *testing.T) {
+func TestStoppedLeaderReleasesItsLease(t *testing.T) {
 	t.Parallel()
 	environ := publishers(t)
 	leader := start(t, t.TempDir(), environ, "worker")
@@ -119,7 +119,7 @@ func TestALeaderThatIsToldToEndHandsOverAtOnce(t *testing.T) {
 	next.leads()
 }
 
-func TestAWorkerForFillsAloneMakesPagesAndPublishesNothing(t *testing.T) {
+func TestFillsOnlyWorkerFillsPagesAndPublishesNothing(t *testing.T) {
 	t.Parallel()
 	environ := publishers(t)
 	filler := start(t, t.TempDir(), environ, "worker", "--fills-only")

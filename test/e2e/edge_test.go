@@ -24,7 +24,7 @@ func requireNginx(tb testing.TB) {
 	}
 }
 
-func TestTheEdgeRunsBeforeTheServiceAndShowsWhatIsImported(t *testing.T) {
+func TestEdgeServesWhatIsImported(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	requireNginx(t)

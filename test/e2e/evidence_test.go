@@ -8,7 +8,7 @@ import (
 	"pnyx/test/env"
 )
 
-func TestAnImportedAnalysisIsServedToTheLastDigit(t *testing.T) {
+func TestImportedEvidenceIsServedUnchanged(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, nil, "serve").ready()

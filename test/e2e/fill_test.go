@@ -20,7 +20,7 @@ import (
 	"pnyx/test/env"
 )
 
-func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
+func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	environ := []string{"REDIS_URL=" + env.Redis(t).URL}
@@ -36,7 +36,7 @@ func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
 		"first_vote_at":           func(n int) string { return "/v2/voters/" + voters[n] },
 		"proposal_key DESC LIMIT": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
 	} {
-		i.wantMadeOnce(other, query, path)
+		i.wantOneQuery(other, query, path)
 	}
 }
 
@@ -44,8 +44,8 @@ func TestOneColdPageIsMadeOnceForAll(t *testing.T) {
 // in between outdates what was made.
 const tries = 5
 
-// wantMadeOnce asks two nodes for one page 200 times at once, and wants one query.
-func (i *instance) wantMadeOnce(other *instance, query string, path func(n int) string) {
+// wantOneQuery asks two nodes for one page 200 times at once, and wants one query.
+func (i *instance) wantOneQuery(other *instance, query string, path func(n int) string) {
 	i.TB.Helper()
 	for n := range tries {
 		revision, before := i.Metric("pnyx_publish_revision"), i.queriesWith(query)
@@ -266,7 +266,7 @@ func (i *instance) mixedPaths() (paths []string) {
 	return paths
 }
 
-func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
+func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	redis, warehouse := "REDIS_URL="+env.Redis(t).URL, "CLICKHOUSE_URL="+env.DatabaseURL(t)
@@ -288,9 +288,15 @@ func TestAStoppedWorkerLeavesItsAnswersBehind(t *testing.T) {
 			return err
 		})
 	}
-	// Longer than any page is fresh without a look: what has not changed is no staler
-	// for its age, as long as there is a worker to say so.
-	<-time.After(9 * time.Second)
+	// Answers stay ready for longer than PNYX_STALE_AFTER while a worker confirms that
+	// nothing has changed.
+	confirmed := float64(time.Now().Add(9 * time.Second).Unix())
+	env.Until(t, func() error {
+		if through := worker.Metric("pnyx_publish_sealed_through_timestamp_seconds"); through < confirmed {
+			return fmt.Errorf("the worker has confirmed the answers of %.0f, want %.0f", through, confirmed)
+		}
+		return nil
+	})
 	node.stillAnswers(paths, before, "ready")
 
 	worker.Stop()

@@ -18,9 +18,9 @@ const clientFolder = "../../api/doc/npm"
 // clientTime is how long making and running the client may take.
 const clientTime = 3 * time.Minute
 
-// TestAClientMadeOfTheDescriptionReadsEveryList compiles a client from the published
+// TestGeneratedClientReadsEveryList compiles a client from the published
 // description, gives it a token, and has it read a page of each list.
-func TestAClientMadeOfTheDescriptionReadsEveryList(t *testing.T) {
+func TestGeneratedClientReadsEveryList(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	if _, err := os.Stat(clientFolder + "/node_modules/.package-lock.json"); err != nil {

@@ -22,7 +22,7 @@ const (
 	goodVote     = `{"id":"v1","proposal":{"id":"0xp"},"space":{"id":"a.eth"},"voter":"0xAb","created":1700000000,"choice":1,"vp":1.000000000000000001}`
 )
 
-func TestWhatIsWrongWithAFileIsSaidAndNothingElseIsLost(t *testing.T) {
+func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func gzipped(t *testing.T, text string) []byte {
 	return zipped.Bytes()
 }
 
-func TestAFurtherImportPublishesOnlyWhatItTouches(t *testing.T) {
+func TestImportPublishesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	data := env.DataSet(t, 4_000)

@@ -88,7 +88,7 @@ func (i *instance) knock(method, path, token, text string) {
 	_ = response.Body.Close() // nobody reads it
 }
 
-func TestMetricsFollowTheConventionsAndNoCallerNamesASeries(t *testing.T) {
+func TestMetricsFollowConventionsAndHaveBoundedLabels(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, []string{"PNYX_FREE_RATE=0"}, "serve", "--demo").ready()
@@ -154,7 +154,7 @@ func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-func TestEveryAlertHasASectionInTheRunbook(t *testing.T) {
+func TestEveryAlertIsInTheRunbook(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../../observe/rules.yml")
 	if err != nil {
@@ -186,7 +186,7 @@ func TestEveryAlertHasASectionInTheRunbook(t *testing.T) {
 	}
 }
 
-func TestTheAlertsFireOnWhatTheyAreFor(t *testing.T) {
+func TestAlertsFire(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds, which -short leaves out")
@@ -202,7 +202,7 @@ func TestTheAlertsFireOnWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-func TestTheLogTellsNoSecret(t *testing.T) {
+func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve", "--demo").ready()

@@ -152,7 +152,7 @@ func (k recordedAnswers) during(t *testing.T, i *instance, what string, happen f
 	}
 }
 
-func TestOverAClusterSlotsMoveAndPrimariesDie(t *testing.T) {
+func TestOverClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 	requireCluster(t)
 	k := recordSingleServer(t)
 	cluster := env.ReplicatedRedisCluster(t)
@@ -169,7 +169,7 @@ func TestOverAClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 	}
 }
 
-func TestOverSentinelsAPrimaryDies(t *testing.T) {
+func TestOverSentinelsPrimaryDies(t *testing.T) {
 	requireCluster(t)
 	k := recordSingleServer(t)
 	sentinels := env.RedisSentinels(t)
@@ -199,7 +199,7 @@ func (i *instance) saysAgain(text string, times int) {
 	})
 }
 
-func TestOverAFullRedisColdPagesGoFirst(t *testing.T) {
+func TestOverFullRedisEvictsColdPagesFirst(t *testing.T) {
 	requireCluster(t)
 	k := recordSingleServer(t)
 	server := env.Redis(t)

@@ -109,7 +109,7 @@ func (s *shop) wantAnswerInTheEnd(header string) {
 	}
 }
 
-func TestAProcessKilledAroundASettlementChargesOnceAndLosesNoAnswer(t *testing.T) {
+func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 	t.Parallel()
 	for name, charged := range map[string]bool{"before it is charged": false, "after it is charged": true} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAProcessKilledAroundASettlementChargesOnceAndLosesNoAnswer(t *testing.T
 	}
 }
 
-func TestAProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
+func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	header := s.sign()

@@ -161,10 +161,10 @@ func proposalLine(daoID, proposalID string) string {
 		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, proposalID, daoID)
 }
 
-// TestWhatAPublicationChangesIsPurged runs everything with caches in front: whatever an
+// TestPublicationPurgesWhatItChanges runs everything with caches in front: whatever an
 // import changes of what the API says is purged by the tags that the API has put on it, and
 // on no other, while one of the caches fails and another hangs.
-func TestWhatAPublicationChangesIsPurged(t *testing.T) {
+func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	caches := newCDN(t)

@@ -80,7 +80,7 @@ const (
 	callersSpan  = "00f067aa0ba902b7"
 )
 
-func TestAColdRequestIsOneTraceFromTheCallerToTheWarehouse(t *testing.T) {
+func TestColdRequestIsOneTrace(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	c := newCollector(t)
@@ -178,7 +178,7 @@ func chains(spans map[string]*tracepb.Span) []string {
 	return slices.Compact(all)
 }
 
-func TestACollectorThatIsAwayHoldsNobodyUp(t *testing.T) {
+func TestUnreachableCollectorDelaysNothing(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, []string{

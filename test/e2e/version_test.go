@@ -10,7 +10,7 @@ import (
 	"pnyx/test/env"
 )
 
-func TestVersionSaysWhatRuns(t *testing.T) {
+func TestVersionCommand(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
@@ -31,7 +31,7 @@ func TestVersionSaysWhatRuns(t *testing.T) {
 	}
 }
 
-func TestANodeSaysWhichVersionItIs(t *testing.T) {
+func TestNodeReportsItsVersion(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// shownOutput bounds how much of a program's output a failed test logs, in bytes.
+const shownOutput = 64 << 10
+
 // Process is a program that a test starts, observes and ends. It runs in a process group
 // of its own, and ends with the test at the latest. Its methods belong to the goroutine of
 // the test, except Exited and Output.
@@ -34,7 +37,8 @@ func NewProcess(tb testing.TB, path string, environ []string, args ...string) *P
 	tb.Cleanup(func() {
 		p.Kill()
 		if tb.Failed() {
-			tb.Logf("output of %s %v:\n%s", path, args, p.Output)
+			text := p.Output.String()
+			tb.Logf("output of %s %v:\n%s", path, args, text[max(0, len(text)-shownOutput):])
 		}
 	})
 	return p
@@ -123,9 +127,9 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
-// RSS is the resident memory of the program, in bytes.
-func (p *Process) RSS() (int64, error) {
-	path := fmt.Sprintf("/proc/%d/statm", p.PID())
+// ResidentMemory is the resident memory of a process, in bytes.
+func ResidentMemory(pid int) (int64, error) {
+	path := fmt.Sprintf("/proc/%d/statm", pid)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err

@@ -63,7 +63,7 @@ func startCluster(tb testing.TB, nodes int) *RedisClusterServers {
 		if i > 0 {
 			c.URL += ","
 		}
-		c.URL += node.addr
+		c.URL += node.Addr
 	}
 	c.join()
 	return c
@@ -119,7 +119,7 @@ func (c *RedisClusterServers) MoveSlots(slots int) {
 	defer cancel()
 	from, to := c.nodes[1], c.nodes[2]
 	for range 2 {
-		move := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", from.addr, "--cluster-from", from.id(ctx), //nolint:gosec // our own words
+		move := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", from.Addr, "--cluster-from", from.id(ctx), //nolint:gosec // our own words
 			"--cluster-to", to.id(ctx), "--cluster-slots", strconv.Itoa(slots), "--cluster-yes")
 		if said, err := move.CombinedOutput(); err != nil {
 			c.tb.Fatalf("move slots: %v: %s", err, said)
@@ -144,7 +144,7 @@ func (c *RedisClusterServers) agree() {
 				return err
 			}
 			if said != first {
-				return fmt.Errorf("%s says %s, and %s says %s", c.nodes[0].addr, first, node.addr, said)
+				return fmt.Errorf("%s says %s, and %s says %s", c.nodes[0].Addr, first, node.Addr, said)
 			}
 		}
 		return nil
@@ -157,7 +157,7 @@ func (s *RedisServer) slots() (string, error) {
 	defer client.Close()
 	nodes, err := client.ClusterNodes(context.WithoutCancel(s.tb.Context())).Result()
 	if err != nil {
-		return "", fmt.Errorf("ask %s for slots: %w", s.addr, err)
+		return "", fmt.Errorf("ask %s for slots: %w", s.Addr, err)
 	}
 	var said []string
 	for line := range strings.Lines(nodes) {
@@ -184,7 +184,7 @@ func (c *RedisClusterServers) join() {
 		}
 	}
 	for _, node := range c.nodes[1:] {
-		host, port, _ := strings.Cut(node.addr, ":")
+		host, port, _ := strings.Cut(node.Addr, ":")
 		c.nodes[0].command(ctx, "cluster", "meet", host, port, node.busPort())
 	}
 	for _, node := range c.nodes {
@@ -202,7 +202,7 @@ func (s *RedisServer) id(ctx context.Context) string {
 	defer client.Close()
 	id, err := client.Do(ctx, "cluster", "myid").Text()
 	if err != nil {
-		s.tb.Fatalf("ask %s for its id: %v", s.addr, err)
+		s.tb.Fatalf("ask %s for its id: %v", s.Addr, err)
 	}
 	return id
 }
@@ -213,15 +213,15 @@ func (s *RedisServer) command(ctx context.Context, args ...any) {
 	client := s.client()
 	defer client.Close()
 	if err := client.Do(ctx, args...).Err(); err != nil {
-		s.tb.Fatalf("%v on %s: %v", args, s.addr, err)
+		s.tb.Fatalf("%v on %s: %v", args, s.Addr, err)
 	}
 }
 
 // busPort is the port on which nodes of a cluster talk to each other.
 func (s *RedisServer) busPort() string {
-	for i, arg := range s.args {
+	for i, arg := range s.options {
 		if arg == "--cluster-port" {
-			return s.args[i+1]
+			return s.options[i+1]
 		}
 	}
 	return ""
@@ -233,11 +233,11 @@ func (s *RedisServer) says(ctx context.Context, wants ...string) error {
 	defer client.Close()
 	said, err := client.ClusterInfo(ctx).Result()
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", s.addr, err)
+		return fmt.Errorf("ask %s: %w", s.Addr, err)
 	}
 	for _, want := range wants {
 		if !strings.Contains(said, want) {
-			return fmt.Errorf("cluster information of %s: got %s, want %s", s.addr, said, want)
+			return fmt.Errorf("cluster information of %s: got %s, want %s", s.Addr, said, want)
 		}
 	}
 	return nil

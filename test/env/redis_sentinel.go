@@ -40,7 +40,7 @@ func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 	s := &RedisSentinelServers{tb: tb, URL: "redis+sentinel://"}
 	primary := newServer(tb, path, "--repl-diskless-sync-delay", "0")
 	primary.start()
-	host, port, _ := net.SplitHostPort(primary.addr)
+	host, port, _ := net.SplitHostPort(primary.Addr)
 	replica := newServer(tb, path, "--repl-diskless-sync-delay", "0", "--replicaof", host+" "+port)
 	replica.start()
 	// A Sentinel asks a primary for its replicas at once, and then every ten seconds.
@@ -52,14 +52,14 @@ func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 		if err := os.WriteFile(sentinel.file, nil, 0o600); err != nil {
 			tb.Fatal(err)
 		}
-		sentinel.args = sentinel.args[:2] // an address to bind to, and nothing on keeping data
+		sentinel.options = sentinel.options[:2] // an address to bind to, and nothing on keeping data
 		sentinel.start()
 		s.sentinels = append(s.sentinels, sentinel)
 		s.watch(sentinel, host, port)
 		if i > 0 {
 			s.URL += ","
 		}
-		s.URL += sentinel.addr
+		s.URL += sentinel.Addr
 	}
 	s.URL += "?master=" + sentinelMaster
 	Until(tb, s.complete)
@@ -90,7 +90,7 @@ func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
 	Until(s.tb, func() error {
 		primary, err := s.named()
 		if err == nil && primary == former {
-			err = fmt.Errorf("%s is still the primary", former.addr)
+			err = fmt.Errorf("%s is still the primary", former.Addr)
 		}
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (s *RedisSentinelServers) named() (*RedisServer, error) {
 		return nil, fmt.Errorf("ask a Sentinel: %w", err)
 	}
 	for _, server := range s.servers {
-		if len(address) == 2 && server.addr == net.JoinHostPort(address[0], address[1]) {
+		if len(address) == 2 && server.Addr == net.JoinHostPort(address[0], address[1]) {
 			return server, nil
 		}
 	}
@@ -158,18 +158,18 @@ func (s *RedisSentinelServers) complete() error {
 		known, err := client.Master(context.WithoutCancel(s.tb.Context()), sentinelMaster).Result()
 		client.Close()
 		if err != nil {
-			return fmt.Errorf("ask the Sentinel at %s: %w", sentinel.addr, err)
+			return fmt.Errorf("ask the Sentinel at %s: %w", sentinel.Addr, err)
 		}
 		if known["num-slaves"] != "1" || known["num-other-sentinels"] != fmt.Sprint(sentinelNodes-1) {
 			return fmt.Errorf("the Sentinel at %s knows %s replicas and %s RedisSentinelServers besides itself",
-				sentinel.addr, known["num-slaves"], known["num-other-sentinels"])
+				sentinel.Addr, known["num-slaves"], known["num-other-sentinels"])
 		}
 	}
 	return nil
 }
 
 func (*RedisSentinelServers) client(sentinel *RedisServer) *redis.SentinelClient {
-	return redis.NewSentinelClient(&redis.Options{Addr: sentinel.addr, MaxRetries: -1, DialerRetries: 1})
+	return redis.NewSentinelClient(&redis.Options{Addr: sentinel.Addr, MaxRetries: -1, DialerRetries: 1})
 }
 
 // role checks whether the server is a "master", or a "slave" that is up to date.
@@ -178,10 +178,10 @@ func (s *RedisServer) role(want string) error {
 	defer client.Close()
 	said, err := client.Do(context.WithoutCancel(s.tb.Context()), "role").Slice()
 	if err != nil {
-		return fmt.Errorf("ask %s for its role: %w", s.addr, err)
+		return fmt.Errorf("ask %s for its role: %w", s.Addr, err)
 	}
 	if said[0] != want || want == "slave" && said[3] != "connected" {
-		return fmt.Errorf("the role of %s: got %v, want %s", s.addr, said, want)
+		return fmt.Errorf("the role of %s: got %v, want %s", s.Addr, said, want)
 	}
 	return nil
 }

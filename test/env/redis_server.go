@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,41 +17,39 @@ import (
 // moment between its choice and its use.
 const startTries = 5
 
-// RedisServer is a redis-server that keeps nothing on disk.
+// RedisServer is a redis-server that keeps nothing on disk. It stays at its address when it
+// is killed and restarted.
 type RedisServer struct {
-	// URL is its address, the same after a Restart.
-	URL string
+	*Process
 
-	tb   testing.TB
-	path string
-	// file is the configuration that a Sentinel keeps; others have none.
-	file    string
-	addr    string
-	args    []string
-	process *process
-}
+	// URL and Addr are its address, with and without a scheme.
+	URL, Addr string
 
-// process is one life of a server.
-type process struct {
-	command *exec.Cmd
-	output  Buffer
-	exited  chan struct{}
+	// file is the configuration that a Sentinel keeps; other servers have none.
+	file string
+	// options are the arguments besides the port and the file.
+	options []string
 }
 
 // Redis starts a redis-server on a free port until the end of tb. It skips
 // the test when there is no such program.
 func Redis(tb testing.TB) *RedisServer {
 	tb.Helper()
-	s := newServer(tb, redisServerPath(tb))
-	s.start()
-	return s
+	return RedisWith(tb, nil)
 }
 
 // RestoredRedis is Redis with the dump.rdb of a folder, if there is one; SAVE writes it
 // there.
 func RestoredRedis(tb testing.TB, dir string) *RedisServer {
 	tb.Helper()
-	s := newServer(tb, redisServerPath(tb), "--dir", dir)
+	return RedisWith(tb, nil, "--dir", dir)
+}
+
+// RedisWith is Redis with further environment variables and arguments.
+func RedisWith(tb testing.TB, environ []string, args ...string) *RedisServer {
+	tb.Helper()
+	s := newServer(tb, redisServerPath(tb), args...)
+	s.environ = environ
 	s.start()
 	return s
 }
@@ -61,24 +57,12 @@ func RestoredRedis(tb testing.TB, dir string) *RedisServer {
 // newServer prepares a server with further arguments.
 func newServer(tb testing.TB, path string, args ...string) *RedisServer {
 	tb.Helper()
-	s := &RedisServer{tb: tb, path: path, args: append([]string{
+	return &RedisServer{Process: NewProcess(tb, path, nil), options: append([]string{
 		"--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", tb.TempDir(),
 	}, args...)}
-	tb.Cleanup(s.Kill)
-	return s
 }
 
-// Kill ends the server at once, and with it what it held.
-func (s *RedisServer) Kill() {
-	if s.process == nil {
-		return
-	}
-	s.signal(syscall.SIGKILL)
-	<-s.process.exited
-	s.process = nil
-}
-
-// Restart starts the server again after a Kill, empty, at its old address.
+// Restart kills the server and starts it again, empty, at its old address.
 func (s *RedisServer) Restart() {
 	s.tb.Helper()
 	s.Kill()
@@ -87,28 +71,13 @@ func (s *RedisServer) Restart() {
 	}
 }
 
-// Pause makes the server hang: it keeps its connections and accepts new ones, but
-// does not answer until Resume.
-func (s *RedisServer) Pause() {
-	s.signal(syscall.SIGSTOP)
-}
-
-// Resume lets the server answer again after a Pause.
-func (s *RedisServer) Resume() {
-	s.signal(syscall.SIGCONT)
-}
-
-func (s *RedisServer) signal(signal syscall.Signal) {
-	_ = s.process.command.Process.Signal(signal) // it may have ended
-}
-
 // start launches the server on a free port.
 func (s *RedisServer) start() {
 	s.tb.Helper()
 	var problems []error
 	for range startTries {
-		s.addr = FreeAddress(s.tb)
-		s.URL = "redis://" + s.addr
+		s.Addr = FreeAddress(s.tb)
+		s.URL = "redis://" + s.Addr
 		err := s.launch()
 		if err == nil {
 			return
@@ -121,42 +90,23 @@ func (s *RedisServer) start() {
 // launch starts the server and waits until it answers, or has ended.
 func (s *RedisServer) launch() error {
 	s.tb.Helper()
-	_, port, err := net.SplitHostPort(s.addr)
+	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("address of %s: %w", program, err)
 	}
-	s.process = &process{exited: make(chan struct{})}
-	args := append([]string{"--port", port}, s.args...)
+	s.args = append([]string{"--port", port}, s.options...)
 	if s.file != "" {
-		args = append([]string{s.file, "--sentinel"}, args...)
+		s.args = append([]string{s.file, "--sentinel"}, s.args...)
 	}
-	command := exec.Command(s.path, args...) //nolint:noctx,gosec // Kill ends it
-	command.Stdout, command.Stderr = &s.process.output, &s.process.output
-	if err := command.Start(); err != nil {
-		s.process = nil
-		return fmt.Errorf("start %s: %w", program, err)
+	if err := s.Process.start(); err != nil {
+		return err
 	}
-	s.process.command = command
-	go func(p *process) {
-		defer close(p.exited)
-		_ = p.command.Wait() // killed, as a rule
-	}(s.process)
-	return s.answers()
-}
-
-// answers waits for the first answer.
-func (s *RedisServer) answers() error {
-	s.tb.Helper()
 	var ended error
 	Until(s.tb, func() error {
-		select {
-		case <-s.process.exited:
-			ended = fmt.Errorf("%s at %s has ended: %s", program, s.addr, &s.process.output)
-			s.process = nil
+		if ended = s.Err(); ended != nil {
 			return nil
-		default:
-			return ping(context.WithoutCancel(s.tb.Context()), s.addr)
 		}
+		return ping(context.WithoutCancel(s.tb.Context()), s.Addr)
 	})
 	return ended
 }
@@ -186,5 +136,5 @@ func ping(ctx context.Context, addr string) error {
 
 // client connects to this server alone.
 func (s *RedisServer) client() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
+	return redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialerRetries: 1})
 }
