@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// adminTimeout bounds every exchange with the admin listener.
+// adminTimeout bounds reading a request from the admin listener, and half of writing the
+// response.
 const adminTimeout = 5 * time.Second
 
 func newRegistry() *prometheus.Registry {
@@ -27,30 +28,32 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-// probes is what a node says of itself to those who run it: three questions that
-// mean different things, and have different answers while it starts and ends.
+// probes holds the state behind the health probes: whether the node has started, and
+// whether it should get requests. It is safe for concurrent use.
 type probes struct {
-	ready    atomic.Pointer[func(context.Context) error]
+	// ready is nil until the node has started.
+	ready atomic.Pointer[func(context.Context) error]
+	// draining is set once the node is about to stop.
 	draining atomic.Bool
 }
 
-// Reasons why a node should get no work.
+// Reasons for which a node should get no requests.
 var (
 	errStarting = errors.New("starting")
 	errDraining = errors.New("draining")
 )
 
-// started says that everything runs, and how to find out whether it is ready.
+// started records that all parts run, and the check that Ready makes from now on.
 func (p *probes) started(ready func(context.Context) error) {
 	p.ready.Store(&ready)
 }
 
-// drain says that the node is about to end.
+// drain makes Ready fail from now on.
 func (p *probes) drain() {
 	p.draining.Store(true)
 }
 
-// Started fails until everything runs.
+// Started fails until all parts run.
 func (p *probes) Started(context.Context) error {
 	if p.ready.Load() == nil {
 		return errStarting
@@ -58,7 +61,7 @@ func (p *probes) Started(context.Context) error {
 	return nil
 }
 
-// Ready fails while the node should get no work.
+// Ready fails while the node should get no requests.
 func (p *probes) Ready(ctx context.Context) error {
 	ready := p.ready.Load()
 	switch {
@@ -70,23 +73,23 @@ func (p *probes) Ready(ctx context.Context) error {
 	return (*ready)(ctx)
 }
 
-// lasting keeps a node that was ready once ready: Redis is away for all nodes at
-// once, and callers get more from nodes that go by their copies, or say what is
-// wrong, than from none.
-func lasting(ready func(context.Context) error) func(context.Context) error {
-	var was atomic.Bool
+// stickyReady keeps a node ready once it was ready. Losing Redis affects all nodes at
+// once; nodes that serve local copies, or errors that explain the cause, are worth more to
+// callers than no nodes.
+func stickyReady(ready func(context.Context) error) func(context.Context) error {
+	var wasReady atomic.Bool
 	return func(ctx context.Context) error {
-		if was.Load() {
+		if wasReady.Load() {
 			return nil
 		}
 		err := ready(ctx)
-		was.Store(err == nil)
+		wasReady.Store(err == nil)
 		return err
 	}
 }
 
-// answer is the handler of a probe: 200, or 503 with the reason.
-func answer(probe func(context.Context) error) http.HandlerFunc {
+// probeHandler responds with 200, or with 503 and the reason.
+func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := probe(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -96,14 +99,14 @@ func answer(probe func(context.Context) error) http.HandlerFunc {
 	}
 }
 
-// startAdmin serves /healthz (the process lives), /startedz (everything runs),
-// /readyz (it should get work), /metrics, and Go's profiles below /debug/pprof/. It
-// ends last, so that the end can be watched too.
+// startAdmin serves /healthz (the process is alive), /startedz (all parts run), /readyz
+// (the node should get requests), /metrics, and Go's profiles below /debug/pprof/. It
+// stops last, so that a shutdown can be observed.
 func (n *node) startAdmin() {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", answer(func(context.Context) error { return nil }))
-	mux.HandleFunc("GET /startedz", answer(n.probes.Started))
-	mux.HandleFunc("GET /readyz", answer(n.probes.Ready))
+	mux.HandleFunc("GET /healthz", probeHandler(func(context.Context) error { return nil }))
+	mux.HandleFunc("GET /startedz", probeHandler(n.probes.Started))
+	mux.HandleFunc("GET /readyz", probeHandler(n.probes.Ready))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

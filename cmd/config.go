@@ -30,8 +30,8 @@ func configCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all settings with their meanings as a table")
-	cmd.Flags().StringVar(&readme, "readme", "", "renew the table of settings in this file")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all settings with their descriptions as a table")
+	cmd.Flags().StringVar(&readme, "readme", "", "rewrite the table of settings in this file")
 	cmd.MarkFlagsMutuallyExclusive("markdown", "readme")
 	return cmd
 }

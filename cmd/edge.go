@@ -17,7 +17,7 @@ import (
 func edgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edge",
-		Short: "Run the edge: nginx, as a cache before the API",
+		Short: "Run the edge: nginx, as a cache in front of the API",
 		Args:  cobra.NoArgs,
 		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
 			options := edgeOptions(cfg)
@@ -46,11 +46,11 @@ func edgeConfigCommand() *cobra.Command {
 			return writeSecret(out, func(w io.Writer) error { return edge.Write(w, edgeOptions(cfg)) })
 		}),
 	}
-	cmd.Flags().StringVar(&out, "out", "", "write it to this file, for its owner alone")
+	cmd.Flags().StringVar(&out, "out", "", "write it to this file, readable by its owner only")
 	return cmd
 }
 
-// writeSecret writes a file that nobody else may read.
+// writeSecret writes a file that only its owner may read.
 func writeSecret(path string, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -70,8 +70,8 @@ func edgeOptions(cfg config.Config) edge.Options {
 	if tokens := cfg.Access.Internal.All(); len(tokens) > 0 {
 		options.Token = tokens[0]
 	}
-	// Its workers are who it is: a master that is root would make them nobody, who
-	// cannot read its folder.
+	// A master that runs as root would make its workers nobody, who cannot read its
+	// folder; so they get the user of the process.
 	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
 		options.User = me.Username
 	}

@@ -11,7 +11,7 @@ import (
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "engine",
-		Short: "Fetch the embedded ClickHouse, if it is not there yet",
+		Short: "Download the embedded ClickHouse, unless it is present",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := engine.Fetch(cmd.Context(), engine.FetchOptions{

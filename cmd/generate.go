@@ -16,9 +16,9 @@ func generateCommand() *cobra.Command {
 	var now string
 	cmd := &cobra.Command{
 		Use:   "generate DIR",
-		Short: "Write an invented data set in the shapes that upstream systems publish",
-		Long: `Write an invented data set in the shapes that upstream systems publish, for
-demonstrations, tests and benchmarks. The same flags give the same bytes.`,
+		Short: "Write an invented data set in the formats of upstream systems",
+		Long: `Write an invented data set in the formats of upstream systems, for demonstrations,
+tests and benchmarks. The same flags give the same bytes.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Dir = args[0]
@@ -37,17 +37,17 @@ demonstrations, tests and benchmarks. The same flags give the same bytes.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&options.Seed, "seed", options.Seed, "what all chance follows from")
+	flags.Uint64Var(&options.Seed, "seed", options.Seed, "seed of all random choices")
 	flags.IntVar(&options.DAOs, "daos", options.DAOs, "number of DAOs")
 	flags.IntVar(&options.Proposals, "proposals", options.Proposals, "number of proposals")
 	flags.IntVar(&options.Ballots, "ballots", options.Ballots, "number of ballots, recasts included")
 	flags.IntVar(&options.Largest, "largest", options.Largest, "ballots of the largest proposal")
 	flags.StringVar(&now, "now", time.Now().UTC().Truncate(24*time.Hour).Format(time.RFC3339),
-		"the moment at which some proposals are pending and some active")
+		"the time at which some proposals are pending and some active")
 	return cmd
 }
 
-// progressPrinter tells every two seconds how far a long run is.
+// progressPrinter returns a function that prints progress every two seconds.
 func progressPrinter() func(done, total int64) {
 	last := time.Now()
 	return func(done, total int64) {

@@ -25,13 +25,13 @@ func importCommand() *cobra.Command {
 	var tolerate bool
 	cmd := &cobra.Command{
 		Use:   "import PATH…",
-		Short: "Bring files or folders of upstream data into the warehouse",
-		Long: `Bring what upstream systems publish into the warehouse: files, or folders of
-files, of newline-delimited JSON, gzipped or plain, as Snapshot, Tally and Discourse
-answer, and canonical records. A running instance is used; otherwise the warehouse is
-opened for the time of the import. Importing the same thing again changes nothing.
+		Short: "Import files or folders of upstream data into the warehouse",
+		Long: `Import what upstream systems publish into the warehouse: files, or folders of
+files, of newline-delimited JSON, gzipped or plain, in the formats of Snapshot, Tally and
+Discourse, or canonical records. The import uses a running instance, or opens the
+warehouse itself. Importing the same data again changes nothing.
 
-Exit status: 0 when everything was imported, 3 when records or files were refused
+Exit status: 0 when everything was imported, 3 when records or files were rejected
 (see --tolerate-rejects), 1 on any other error.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: task(func(cmd *cobra.Command, paths []string, cfg config.Config, logger *slog.Logger) (err error) {
@@ -46,7 +46,7 @@ Exit status: 0 when everything was imported, 3 when records or files were refuse
 			return runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)
 		}),
 	}
-	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "end with status 0 although records were refused")
+	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "exit with status 0 although records were rejected")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, shows progress, and ends with a table.
+// runImport imports, shows progress, and prints a table of the result.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(options.Progress)
@@ -76,8 +76,8 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 	return nil
 }
 
-// showProgress keeps a line about the import on standard error, if that is a
-// terminal, or else adds one every few seconds. It returns how to end it.
+// showProgress keeps one progress line on standard error if that is a terminal, and
+// otherwise adds a line every few seconds. stop ends it.
 func showProgress(progress *importer.Progress) (stop func()) {
 	interval, begin, end := 5*time.Second, "", "\n"
 	if isatty.IsTerminal(os.Stderr.Fd()) {

@@ -15,8 +15,8 @@ func migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Bring the warehouse's schema up to date",
 		Long: `Bring the schema of the warehouse up to date, on every node of the cluster if there
-is one. It may be repeated, and be run beside workers of this version and the one before.
-Other commands do the same where it is needed; after it, they need no right to.`,
+is one. It may be repeated, and may run while workers of this version and the previous one
+run. Other commands migrate by themselves; after this one, they need no permission to.`,
 		Args: cobra.NoArgs,
 		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
 			var undo cleanups

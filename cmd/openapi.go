@@ -6,14 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
-	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/config"
-	"pnyx/governance"
 	"pnyx/governance/rules"
 )
 
@@ -28,11 +25,11 @@ func openapiCommand() *cobra.Command {
 				return renewDocs(docs)
 			}
 			return task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
-				charged, err := charged(cfg.Payment)
+				prices, err := apiPrices(cfg.Payment)
 				if err != nil {
 					return err
 				}
-				text, err := doc.OpenAPI(charged)
+				text, err := doc.OpenAPI(prices)
 				if err != nil {
 					return err
 				}
@@ -41,40 +38,23 @@ func openapiCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "renew the documents in this folder that are made from the code")
+	cmd.Flags().StringVar(&docs, "docs", "", "rewrite the generated documents in this folder")
 	return cmd
 }
 
-// charged is what paid routes cost, as the API tells it.
-func charged(settings config.Payment) (api.Prices, error) {
-	charged := api.Prices{Token: settings.Symbol, Network: settings.Network, Paid: map[string]governance.Decimal{}}
-	texts, err := prices(settings)
-	if err != nil {
-		return api.Prices{}, err
-	}
-	for route, text := range texts {
-		price, err := decimal.NewFromString(text)
-		if err != nil {
-			return api.Prices{}, fmt.Errorf("the price of %s: %w", route, err)
-		}
-		charged.Paid[route] = governance.DecimalOf(price)
-	}
-	return charged, nil
-}
-
-// renewDocs writes what `make docs` keeps in the repository: with default settings,
-// whatever the environment says. A changed surface under an unchanged version is
-// refused.
+// renewDocs writes the documents that `make docs` keeps in the repository, by default
+// settings whatever the environment says. A changed API surface with an unchanged version
+// is an error.
 func renewDocs(dir string) error {
 	cfg, err := config.Parse(nil)
 	if err != nil {
 		return err
 	}
-	charged, err := charged(cfg.Payment)
+	prices, err := apiPrices(cfg.Payment)
 	if err != nil {
 		return err
 	}
-	document, err := doc.OpenAPI(charged)
+	document, err := doc.OpenAPI(prices)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-// Package cmd is the command line of pnyx: a file a command.
+// Package cmd is the command line of pnyx, one file a command. Execute runs it. The
+// commands serve, api and worker run a node, which node.go wires from its roles; the
+// others open what they need (open.go), do one thing and exit.
 package cmd
 
 import (
@@ -9,11 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // a ClickHouse server names its time zone; the image holds no other files
+	_ "time/tzdata" // ClickHouse servers name their time zone, and the image holds no zone files
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
-	_ "golang.org/x/crypto/x509roots/fallback" // whom TLS trusts where the system has no certificates
+	_ "golang.org/x/crypto/x509roots/fallback" // root certificates for systems that have none
 
 	"pnyx/cache"
 	"pnyx/config"
@@ -22,7 +24,7 @@ import (
 // Execute runs the command that the arguments name and returns the exit status of the
 // process.
 func Execute() int {
-	// The client's own log would repeat the errors that it returns.
+	// The Redis client logs errors that it also returns.
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -34,11 +36,11 @@ func Execute() int {
 	return 0
 }
 
-// errRejected is the end of an import that refused something.
+// errRejected is returned by an import that rejected records or files.
 var errRejected = errors.New("not everything was imported")
 
-// exitStatus is 1 for an error, and 3 for an import that went through but refused
-// some records or files.
+// exitStatus returns 3 for an import that completed but rejected records or files, and 1
+// for any other error.
 func exitStatus(err error) int {
 	if errors.Is(err, errRejected) {
 		return 3
@@ -62,11 +64,11 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// command is what a command does once it has its settings and its log.
+// command is the body of a command, which gets the settings and a logger.
 type command func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) error
 
-// settings reads the configuration. What only the part behind a setting can judge
-// is judged here, before anything starts.
+// settings reads the configuration. It also makes the checks that only the user of a
+// setting can make, before anything starts.
 func settings() (config.Config, error) {
 	cfg, err := config.Load()
 	if err == nil && cfg.Cache.URL != "" {
@@ -77,7 +79,7 @@ func settings() (config.Config, error) {
 	return cfg, err
 }
 
-// service runs a command that stays.
+// service runs a long-running command.
 func service(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()
@@ -90,8 +92,8 @@ func service(run command) func(*cobra.Command, []string) error {
 	}
 }
 
-// task runs a command that does one thing and ends: it says what it has to say
-// itself, and logs only what goes wrong.
+// task runs a command that does one thing and exits. It prints its results, and logs only
+// warnings and errors unless another level is set.
 func task(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()

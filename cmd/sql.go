@@ -20,16 +20,16 @@ import (
 	"pnyx/warehouse"
 )
 
-// maxTableRows bounds what is held to lay out a table; csv and json stream.
+// maxTableRows bounds the rows that are buffered to lay out a table; csv and json stream.
 const maxTableRows = 10_000
 
 func sqlCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "sql 'SELECT …'",
-		Short: "Ask the warehouse a question, read-only",
-		Long: `Ask the warehouse a question in ClickHouse's SQL. The server itself lets the
-query neither write nor read files or other addresses.`,
+		Short: "Run a read-only query on the warehouse",
+		Long: `Run a query on the warehouse in ClickHouse SQL. The server itself rejects writes,
+and reads of files or other addresses.`,
 		Example: `  pnyx sql 'SELECT dao_id, count() FROM proposal_states FINAL GROUP BY dao_id'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
@@ -54,13 +54,13 @@ query neither write nor read files or other addresses.`,
 	return cmd
 }
 
-// openReadOnly opens the configured server, or the embedded engine as its analyst.
+// openReadOnly opens the configured server, or the embedded engine as user analyst.
 func openReadOnly(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (*warehouse.Warehouse, error) {
 	options := warehouseOptions(cfg, logger)
 	if options.URL == "" {
-		// Opening it brings the schema up to date, which the analyst may not do.
+		// Opening it migrates the schema, which the user analyst may not do.
 		if _, err := openWarehouse(ctx, cfg, logger, undo, reachEngine); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func openReadOnly(
 	return opened, nil
 }
 
-// printers returns how rows are printed, by the name of the format.
+// printers returns the functions that print rows, by the name of the format.
 func printers() map[string]func(io.Writer, *warehouse.Rows) error {
 	return map[string]func(io.Writer, *warehouse.Rows) error{
 		"table":    laidOut(table.Writer.Render),
@@ -120,7 +120,7 @@ func newTable(columns []string) table.Writer {
 	return t
 }
 
-// printCSV prints chunk by chunk, so that nothing has to fit into memory.
+// printCSV prints row by row, so that the result need not fit into memory.
 func printCSV(out io.Writer, rows *warehouse.Rows) error {
 	header := newTable(rows.Columns)
 	if _, err := fmt.Fprintln(out, header.RenderCSV()); err != nil {
@@ -157,7 +157,7 @@ func printJSON(out io.Writer, rows *warehouse.Rows) error {
 	}
 }
 
-// shown returns values as a person reads them.
+// shown formats values for people.
 func shown(values []any) table.Row {
 	row := make(table.Row, len(values))
 	for i, value := range values {
@@ -179,7 +179,7 @@ func shownValue(value any) any {
 	case nil:
 		return "NULL"
 	}
-	// Whatever else may be NULL comes as a pointer.
+	// Other nullable values are pointers.
 	if pointer := reflect.ValueOf(value); pointer.Kind() == reflect.Pointer {
 		if pointer.IsNil() {
 			return "NULL"

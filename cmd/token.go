@@ -18,16 +18,15 @@ func tokenCommand() *cobra.Command {
 		Use:   "token",
 		Short: "Issue, show, rotate and revoke partner tokens",
 		Long: `Issue, show, rotate and revoke partner tokens. A token is printed once, when it is
-made; what is kept is enough to know it again and no more. API nodes follow within a
-second.`,
+created; only a hash of it is stored. API nodes follow within a second.`,
 	}
 	cmd.AddCommand(issueCommand(), listTokensCommand(), showTokenCommand(), revokeCommand(), rotateCommand())
 	return cmd
 }
 
-// tokenTask runs a command on the tokens of the warehouse.
+// tokenTask runs a command on the tokens of the warehouse, which it opens and closes.
 func tokenTask(
-	run func(cmd *cobra.Command, args []string, o office) error,
+	run func(cmd *cobra.Command, args []string, admin tokenAdmin) error,
 ) func(*cobra.Command, []string) error {
 	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
 		var undo cleanups
@@ -36,7 +35,7 @@ func tokenTask(
 		if err != nil {
 			return err
 		}
-		return run(cmd, args, office{warehouse: opened, cfg: cfg, logger: logger})
+		return run(cmd, args, tokenAdmin{warehouse: opened, cfg: cfg, logger: logger})
 	})
 }
 
@@ -45,15 +44,15 @@ func issueCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "issue",
-		Short:   "Make a token, and print it once",
+		Short:   "Create a token, and print it once",
 		Example: `  pnyx token issue --name ACME --plan business --scopes v2:paid:plus`,
 		Args:    cobra.NoArgs,
-		RunE: tokenTask(func(cmd *cobra.Command, _ []string, o office) error {
+		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
 			t, err := newTokenRecord(name, plan, scopes, expires, limits)
 			if err != nil {
 				return err
 			}
-			raw, err := o.issue(cmd.Context(), &t)
+			raw, err := admin.issue(cmd.Context(), &t)
 			if err != nil {
 				return err
 			}
@@ -61,15 +60,15 @@ func issueCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&name, "name", "", "whose token it is")
+	flags.StringVar(&name, "name", "", "name of the partner")
 	flags.StringVar(&plan, "plan", "", "developer, business or custom")
-	flags.StringVar(&scopes, "scopes", "", "scopes, joined by commas, such as v2:paid:plus")
-	flags.StringVar(&expires, "expires", "", "date or RFC 3339 time of its end; without, it has none")
-	flags.StringVar(&limits, "limits", "", "for the plan custom: answers a month, then requests a minute and burst of the standard\n"+
-		"and of the detail bucket, such as 500000,600,200,150,50")
+	flags.StringVar(&scopes, "scopes", "", "scopes, separated by commas, such as v2:paid:plus")
+	flags.StringVar(&expires, "expires", "", "date or RFC 3339 time at which it expires; without, it does not expire")
+	flags.StringVar(&limits, "limits", "", "for the plan custom: responses per month, then requests per minute and burst of the\n"+
+		"standard and of the detail bucket, such as 500000,600,200,150,50")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	for _, required := range []string{"name", "plan", "scopes"} {
-		_ = cmd.MarkFlagRequired(required) // they are flags
+		_ = cmd.MarkFlagRequired(required) // the flags exist
 	}
 	return cmd
 }
@@ -78,10 +77,10 @@ func listTokensCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the tokens, without what they are",
+		Short: "List the tokens, without their plain text",
 		Args:  cobra.NoArgs,
-		RunE: tokenTask(func(cmd *cobra.Command, _ []string, o office) error {
-			tokens, err := o.warehouse.Tokens(cmd.Context())
+		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
+			tokens, err := admin.warehouse.Tokens(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -106,10 +105,10 @@ func listTokensCommand() *cobra.Command {
 func showTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show what is known of a token, as JSON",
+		Short: "Show a token as JSON, without its plain text",
 		Args:  cobra.ExactArgs(1),
-		RunE: tokenTask(func(cmd *cobra.Command, args []string, o office) error {
-			t, err := o.find(cmd.Context(), args[0])
+		RunE: tokenTask(func(cmd *cobra.Command, args []string, admin tokenAdmin) error {
+			t, err := admin.find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -121,17 +120,17 @@ func showTokenCommand() *cobra.Command {
 func revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
-		Short: "Revoke a token, within a second and for good",
+		Short: "Revoke a token for good; API nodes follow within a second",
 		Args:  cobra.ExactArgs(1),
-		RunE: tokenTask(func(cmd *cobra.Command, args []string, o office) error {
-			t, err := o.find(cmd.Context(), args[0])
+		RunE: tokenTask(func(cmd *cobra.Command, args []string, admin tokenAdmin) error {
+			t, err := admin.find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if err := o.warehouse.RevokeToken(cmd.Context(), t.ID); err != nil {
+			if err := admin.warehouse.RevokeToken(cmd.Context(), t.ID); err != nil {
 				return err
 			}
-			o.publish(cmd.Context())
+			admin.publish(cmd.Context())
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s (%s)\n", t.ID, t.Name)
 			return err
 		}),
@@ -144,22 +143,22 @@ func rotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Replace a token, and print the new one once",
-		Long: `Replace a token, and print the new one once. It has the id, the limits and the usage
-of the old one, which stays good for the overlap; a still older one ends at once.`,
+		Long: `Replace a token, and print the new one once. It keeps the id, the limits and the usage
+of the old one, which stays valid for the overlap; a still older one ends at once.`,
 		Args: cobra.ExactArgs(1),
-		RunE: tokenTask(func(cmd *cobra.Command, args []string, o office) error {
-			t, err := o.find(cmd.Context(), args[0])
+		RunE: tokenTask(func(cmd *cobra.Command, args []string, admin tokenAdmin) error {
+			t, err := admin.find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			raw, err := o.rotate(cmd.Context(), &t, overlap)
+			raw, err := admin.rotate(cmd.Context(), &t, overlap)
 			if err != nil {
 				return err
 			}
 			return printNewToken(cmd.OutOrStdout(), t, raw, asJSON)
 		}),
 	}
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old token stays good")
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old token stays valid")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -17,23 +17,23 @@ import (
 
 // The linker sets these; see the Makefile.
 //
-//nolint:gochecknoglobals // the linker can set nothing else
+//nolint:gochecknoglobals // the linker sets variables only
 var version, commit, built string
 
-// buildInfo says which program this is.
+// buildInfo identifies the program.
 type buildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
-	// Built is when, RFC 3339; empty where the build does not say, so that the same
-	// source makes the same bytes.
+	// Built is the RFC 3339 time of the build; empty unless the build sets it, so that
+	// builds of the same source are identical.
 	Built string `json:"built,omitempty"`
 	Go    string `json:"go"`
-	// Surface is the version of what the API answers to.
+	// Surface is the version of the API surface.
 	Surface string `json:"surface"`
 }
 
-// thisBuild is what the linker was told; what it was not, Go may have written into
-// the binary itself.
+// thisBuild returns what the linker set; the commit falls back to the one that Go writes
+// into the binary.
 func thisBuild() buildInfo {
 	var revision string
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -52,16 +52,16 @@ func thisBuild() buildInfo {
 	}
 }
 
-// attrs are the build's log fields.
+// attrs returns the log fields of a build.
 func (b buildInfo) attrs() []slog.Attr {
 	return []slog.Attr{slog.String("version", b.Version), slog.String("commit", b.Commit), slog.String("go", b.Go)}
 }
 
-// buildMetric is always 1; what it has to say is in its labels.
+// buildMetric returns a gauge that is always 1 and has the build in its labels.
 func buildMetric() prometheus.Collector {
 	b := thisBuild()
 	metric := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "pnyx_build_info", Help: "1, with the version that runs in the labels.",
+		Name: "pnyx_build_info", Help: "Constant 1, with the running version in the labels.",
 		ConstLabels: prometheus.Labels{
 			"version": b.Version, "commit": b.Commit, "go": b.Go, "surface": b.Surface,
 		},
@@ -89,6 +89,6 @@ func versionCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -9,29 +9,33 @@ import (
 
 	"pnyx/cache"
 	"pnyx/config"
-	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
 
-// stopTimeout bounds how long one part may take to end.
-const stopTimeout = 10 * time.Second
+const (
+	// stopTimeout bounds how long one part may take to stop.
+	stopTimeout = 10 * time.Second
+	// engineWait is how long a running engine may take to answer.
+	engineWait = 15 * time.Second
+	// serverWait is how long a worker waits for its ClickHouse server and the schema. In
+	// Kubernetes the startup probe ends the wait earlier.
+	serverWait = 5 * time.Minute
+	// workerRedisTimeout bounds one Redis command of a worker. It is longer than that of
+	// API nodes, because no request waits for it.
+	workerRedisTimeout = 5 * time.Second
+	// serverCheckInterval is how often a node checks the configuration of Redis.
+	serverCheckInterval = time.Minute
+)
 
-// engineWait is how long an engine that is there may take to answer.
-const engineWait = 15 * time.Second
-
-// serverWait is how long a worker waits for its server, and for the schema. In Kubernetes
-// the startup probe ends it earlier.
-const serverWait = 5 * time.Minute
-
-// cleanups are undone in the reverse order of their making.
+// cleanups are functions that close what a command opened, in reverse order.
 type cleanups []func() error
 
 func (c *cleanups) add(undo func() error) {
 	*c = append(*c, undo)
 }
 
-// run undoes everything and reports what went wrong.
+// run calls every function and returns their errors, joined.
 func (c *cleanups) run() error {
 	var problems []error
 	for len(*c) > 0 {
@@ -43,7 +47,7 @@ func (c *cleanups) run() error {
 	return errors.Join(problems...)
 }
 
-// startEngine runs the embedded ClickHouse until the clean-up.
+// startEngine runs the embedded ClickHouse until the cleanup.
 func startEngine(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (engine.Instance, error) {
@@ -63,8 +67,8 @@ func startEngine(
 	return running.Instance(), nil
 }
 
-// reachEngine returns the engine that runs in the data folder, or else starts one
-// for as long as the command takes.
+// reachEngine returns the engine that runs on the data folder, or starts one until the
+// cleanup.
 func reachEngine(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (engine.Instance, error) {
@@ -87,22 +91,22 @@ func openWarehouse(
 			return nil, err
 		}
 		options.URL = instance.URL(warehouse.DefaultDatabase)
-		// It may be just being started again.
+		// Another process may be restarting the engine.
 		options.Wait = engineWait
 	}
-	return open(ctx, options, undo)
+	return connect(ctx, options, undo)
 }
 
-// awaitWarehouse opens the configured server, once it answers and has the schema.
+// awaitWarehouse opens the configured server once it answers and has the schema.
 func awaitWarehouse(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (*warehouse.Warehouse, error) {
 	options := warehouseOptions(cfg, logger)
 	options.Wait = serverWait
-	return open(ctx, options, undo)
+	return connect(ctx, options, undo)
 }
 
-func open(ctx context.Context, options warehouse.Options, undo *cleanups) (*warehouse.Warehouse, error) {
+func connect(ctx context.Context, options warehouse.Options, undo *cleanups) (*warehouse.Warehouse, error) {
 	opened, err := warehouse.Open(ctx, options)
 	if err != nil {
 		return nil, err
@@ -122,7 +126,7 @@ func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options 
 	}
 }
 
-// redisURL is the configured Redis, or one that is run inside the process.
+// redisURL returns the configured Redis, or starts an embedded one until the cleanup.
 func redisURL(cfg config.Config, undo *cleanups) (string, error) {
 	if cfg.Cache.URL != "" {
 		return string(cfg.Cache.URL), nil
@@ -132,10 +136,7 @@ func redisURL(cfg config.Config, undo *cleanups) (string, error) {
 	return cache.StartEmbedded(ctx)
 }
 
-// workerPatience is how long a worker waits for Redis: nobody waits for the worker.
-const workerPatience = 5 * time.Second
-
-// openCache connects to a Redis.
+// openCache connects to a Redis until the cleanup. timeout bounds each command.
 func openCache(url string, timeout time.Duration, undo *cleanups) (*cache.Store, error) {
 	store, err := cache.Open(url, timeout)
 	if err != nil {
@@ -145,37 +146,7 @@ func openCache(url string, timeout time.Duration, undo *cleanups) (*cache.Store,
 	return store, nil
 }
 
-// startTracing has what is done sent to the collector that is configured, until the
-// clean-up. Without one the tracer stays nil, and costs nothing.
-func (n *node) startTracing(ctx context.Context, role string) error {
-	if n.cfg.Trace.Endpoint == "" {
-		return nil
-	}
-	tracer, err := telemetry.NewTracer(ctx, telemetry.ExportOptions{
-		Endpoint: string(n.cfg.Trace.Endpoint), Headers: n.cfg.Trace.Headers.Map(), Ratio: n.cfg.Trace.Ratio.Share(),
-		Service: n.cfg.Trace.Service, Role: role, Logger: n.logger,
-	})
-	if err != nil {
-		return err
-	}
-	n.tracer = tracer
-	n.undo.add(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-		defer cancel()
-		if err := tracer.Shutdown(ctx); err != nil {
-			n.logger.LogAttrs(ctx, slog.LevelWarn, "the last traces are lost", slog.Any("error", err))
-		}
-		return nil
-	})
-	return nil
-}
-
-// measured says what a client of Redis is measured by.
-func (n *node) measured(client string) cache.Instruments {
-	return cache.Instruments{Client: client, Metrics: n.registry, Tracer: n.tracer}
-}
-
-// openPipeline connects the limiter to a Redis.
+// openPipeline connects the rate limiter to a Redis until the cleanup.
 func openPipeline(url string, timeout time.Duration, undo *cleanups) (*cache.Pipeline, error) {
 	pipeline, err := cache.OpenPipeline(url, timeout)
 	if err != nil {
@@ -183,4 +154,38 @@ func openPipeline(url string, timeout time.Duration, undo *cleanups) (*cache.Pip
 	}
 	undo.add(pipeline.Close)
 	return pipeline, nil
+}
+
+// openStore connects to a Redis until the node stops, and watches its configuration. A
+// Redis that may evict data that must stay is rejected; one that does not answer yet is
+// accepted, since its users retry.
+func (n *node) openStore(ctx context.Context, url string, timeout time.Duration) (*cache.Store, error) {
+	store, err := openCache(url, timeout, &n.undo)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.CheckServers(ctx); errors.Is(err, cache.ErrServerConfig) {
+		return nil, fmt.Errorf("REDIS_URL: %w", err)
+	}
+	n.background(func(ctx context.Context) { n.watchServers(ctx, store) })
+	return store, nil
+}
+
+// watchServers logs when the configuration of Redis becomes unsafe while the node runs,
+// once for each problem. Answers stay correct until Redis evicts something.
+func (n *node) watchServers(ctx context.Context, store *cache.Store) {
+	ticker := time.NewTicker(serverCheckInterval)
+	defer ticker.Stop()
+	for logged := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := store.CheckServers(ctx)
+		if errors.Is(err, cache.ErrServerConfig) && err.Error() != logged {
+			logged = err.Error()
+			n.logger.LogAttrs(ctx, slog.LevelError, "redis configuration may lose data", slog.Any("error", err))
+		}
+	}
 }

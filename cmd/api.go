@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/api/doc"
+	"pnyx/cache"
+	"pnyx/config"
+	"pnyx/ratelimit"
+)
+
+func apiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "api",
+		Short: "Run an API node alone, on a Redis that workers fill",
+		Args:  cobra.NoArgs,
+		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
+			if cfg.Cache.URL == "" {
+				return errors.New("REDIS_URL: an API node alone needs the Redis that workers fill")
+			}
+			n := newNode(cfg, logger)
+			err := n.serveAPI(cmd.Context(), cmd.OutOrStdout())
+			return errors.Join(err, n.stop())
+		}),
+	}
+}
+
+// startAPI serves the API on the node's listener until the node stops. redisURL is where
+// the rate limiter counts; store holds the views and pages.
+func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
+	settings := n.cfg.Access
+	store.Instrument(n.redisInstruments("api"))
+	pipeline, err := openPipeline(redisURL, settings.LimitTimeout, &n.undo)
+	if err != nil {
+		return nil, err
+	}
+	pipeline.Instrument(n.redisInstruments("limits"))
+	prices, err := apiPrices(n.cfg.Payment)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := openGate(n.cfg, store, n.logger, n.registry)
+	if err != nil {
+		return nil, err
+	}
+	served := api.New(api.Options{
+		Store:          store,
+		RequestTimeout: n.cfg.API.RequestTimeout,
+		StaleAfter:     n.cfg.Worker.StaleAfter,
+		LocalBytes:     uint64(n.cfg.Cache.Local), //nolint:gosec // validated to be positive
+		Tokens:         access.NewTokenCache(store, settings.V2Launch.Time()),
+		Internal:       access.NewInternalTokens(settings.Internal.All()),
+		Limiter: ratelimit.New(ratelimit.Options{
+			Pipeline:   pipeline,
+			PerProcess: settings.LimitScope == "process",
+			Logger:     n.logger,
+			Metrics:    n.registry,
+		}),
+		Addresses:    ratelimit.NewIPLimiter(settings.FreeRate, settings.TrustedProxies.Prefixes(), n.registry),
+		Meter:        access.NewMeter(store, n.logger),
+		Payments:     gate,
+		Prices:       prices,
+		Documents:    doc.Documents(prices),
+		PurgeEnabled: n.cfg.Purge.Kind != "",
+		Logger:       n.logger,
+		Log:          api.LogOptions{SampleRate: n.cfg.Log.Sample, SlowThreshold: n.cfg.Log.Slow},
+		Tracer:       n.tracer,
+		Metrics:      n.registry,
+	})
+	n.background(served.Watch)
+	go func() {
+		n.awaitFirstView(served)
+		if err := served.Serve(n.listener); err != nil {
+			n.failed <- err
+		}
+	}()
+	n.undo.add(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), n.cfg.API.ShutdownTimeout)
+		defer cancel()
+		return served.Shutdown(ctx)
+	})
+	return served, nil
+}
+
+// awaitFirstView delays the first requests, by half of RequestTimeout at most, until the
+// node has read what is published. Load balancers that do not poll /readyz would
+// otherwise get 503 from each node that starts.
+func (n *node) awaitFirstView(served *api.API) {
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.API.RequestTimeout/2)
+	defer cancel()
+	pollReady(ctx, served, 10*time.Millisecond)
+}
+
+// pollReady waits until the API is ready, and reports false when ctx ends first.
+func pollReady(ctx context.Context, served *api.API, interval time.Duration) bool {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for served.Ready(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
+}

@@ -1,0 +1,227 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/config"
+	"pnyx/telemetry"
+)
+
+// node is one long-running process. serve, serveAPI and serveWorker wire it from its
+// roles: startAPI (api.go), startWorker (worker.go) and startAdmin (admin.go). Parts stop
+// in the reverse order of their start.
+type node struct {
+	cfg      config.Config
+	logger   *slog.Logger
+	registry *prometheus.Registry
+	// tracer is nil unless a trace collector is configured.
+	tracer *telemetry.Tracer
+	undo   cleanups
+	probes probes
+	// listener and admin are opened first, so that an address in use fails at once
+	// instead of after half a minute of preparation.
+	listener, admin net.Listener
+	// failed receives the error of a part that stopped by itself.
+	failed chan error
+}
+
+func newNode(cfg config.Config, logger *slog.Logger) *node {
+	return &node{cfg: cfg, logger: logger, registry: newRegistry(), failed: make(chan error, 4)}
+}
+
+// serve runs all roles in one process, on the embedded engine and an embedded Redis
+// unless servers are configured.
+func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
+	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
+		return err
+	}
+	n.startAdmin()
+	if err := n.startTracing(ctx, "serve"); err != nil {
+		return err
+	}
+	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, startEngine)
+	if err != nil {
+		return err
+	}
+	var tokens []demoToken
+	if demo {
+		if tokens, err = prepareDemo(ctx, tokenAdmin{opened, n.cfg, n.logger}, out); err != nil {
+			return err
+		}
+	}
+	url, err := redisURL(n.cfg, &n.undo)
+	if err != nil {
+		return err
+	}
+	if err := n.startWorker(opened, url, false); err != nil {
+		return err
+	}
+	store, err := openCache(url, n.cfg.Cache.Timeout, &n.undo)
+	if err != nil {
+		return err
+	}
+	served, err := n.startAPI(store, url)
+	if err != nil {
+		return err
+	}
+	n.probes.started(stickyReady(served.Ready))
+	n.announce(ctx, out, served, store, tokens)
+	return n.drain(served, n.wait(ctx))
+}
+
+// serveAPI runs an API node on the configured Redis.
+func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
+	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
+		return err
+	}
+	n.startAdmin()
+	if err := n.startTracing(ctx, "api"); err != nil {
+		return err
+	}
+	store, err := n.openStore(ctx, string(n.cfg.Cache.URL), n.cfg.Cache.Timeout)
+	if err != nil {
+		return err
+	}
+	served, err := n.startAPI(store, string(n.cfg.Cache.URL))
+	if err != nil {
+		return err
+	}
+	n.probes.started(stickyReady(served.Ready))
+	fmt.Fprintf(out, "API on http://%s, health and metrics on http://%s\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
+	return n.drain(served, n.wait(ctx))
+}
+
+// serveWorker runs a worker between the configured ClickHouse server and Redis.
+func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
+	if err := n.listenForAdmin(); err != nil {
+		return err
+	}
+	n.startAdmin()
+	if err := n.startTracing(ctx, "worker"); err != nil {
+		return err
+	}
+	opened, err := awaitWarehouse(ctx, n.cfg, n.logger, &n.undo)
+	if err != nil {
+		return err
+	}
+	if err := n.startWorker(opened, string(n.cfg.Cache.URL), fillsOnly); err != nil {
+		return err
+	}
+	n.probes.started(opened.Ping)
+	fmt.Fprintf(out, "worker running, health and metrics on http://%s\n", n.cfg.API.AdminListen)
+	return n.wait(ctx)
+}
+
+// stop stops every part.
+func (n *node) stop() error {
+	return n.undo.run()
+}
+
+// wait returns nil when the process is told to end, or the error of a part that
+// stopped by itself.
+func (n *node) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		n.probes.drain()
+		n.logger.LogAttrs(ctx, slog.LevelInfo, "shutting down")
+		return nil
+	case err := <-n.failed:
+		return err
+	}
+}
+
+// drain keeps the API serving for DrainDelay after the node reports that it is not
+// ready, because load balancers take a moment to notice. A node that failed returns its
+// error at once.
+func (n *node) drain(served *api.API, failed error) error {
+	if failed != nil {
+		return failed
+	}
+	served.Drain()
+	timer := time.NewTimer(n.cfg.API.DrainDelay)
+	defer timer.Stop()
+	select {
+	case err := <-n.failed:
+		return err
+	case <-timer.C:
+		return nil
+	}
+}
+
+// background runs a part until the node stops, which waits for it.
+func (n *node) background(run func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	n.undo.add(func() error {
+		cancel()
+		running.Wait()
+		return nil
+	})
+}
+
+func (n *node) listenForAPI() (err error) {
+	n.listener, err = n.listen("PNYX_LISTEN", n.cfg.API.Listen)
+	return err
+}
+
+func (n *node) listenForAdmin() (err error) {
+	n.admin, err = n.listen("PNYX_ADMIN_LISTEN", n.cfg.API.AdminListen)
+	return err
+}
+
+// listen opens the address of a setting until the node stops.
+func (n *node) listen(setting, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	n.undo.add(func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	return listener, nil
+}
+
+// startTracing exports spans to the configured collector until the node stops. Without
+// a collector the tracer stays nil, which costs nothing.
+func (n *node) startTracing(ctx context.Context, role string) error {
+	if n.cfg.Trace.Endpoint == "" {
+		return nil
+	}
+	tracer, err := telemetry.NewTracer(ctx, telemetry.ExportOptions{
+		Endpoint: string(n.cfg.Trace.Endpoint), Headers: n.cfg.Trace.Headers.Map(), Ratio: n.cfg.Trace.Ratio.Share(),
+		Service: n.cfg.Trace.Service, Role: role, Logger: n.logger,
+	})
+	if err != nil {
+		return err
+	}
+	n.tracer = tracer
+	n.undo.add(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		if err := tracer.Shutdown(ctx); err != nil {
+			n.logger.LogAttrs(ctx, slog.LevelWarn, "exporting the last spans failed, they are dropped", slog.Any("error", err))
+		}
+		return nil
+	})
+	return nil
+}
+
+// redisInstruments measures a Redis client under a name: its metrics and spans.
+func (n *node) redisInstruments(client string) cache.Instruments {
+	return cache.Instruments{Client: client, Metrics: n.registry, Tracer: n.tracer}
+}

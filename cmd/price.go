@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/shopspring/decimal"
+
+	"pnyx/access/x402"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/config"
+	"pnyx/governance"
+)
+
+// openGate returns the gate that takes payments for single requests, or nil where
+// X402_PAY_TO is not set.
+func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metrics prometheus.Registerer) (*x402.Gate, error) {
+	settings := cfg.Payment
+	if settings.PayTo == "" {
+		return nil, nil //nolint:nilnil // payments are off
+	}
+	prices, err := routePrices(settings)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := x402.New(x402.Options{
+		Terms: x402.Terms{
+			Token: x402.Token{
+				Network: settings.Network, Asset: settings.Asset,
+				Name: settings.AssetName, Version: settings.AssetVersion,
+				Symbol: settings.Symbol, Decimals: settings.AssetDecimals,
+			},
+			PayTo: settings.PayTo, Prices: prices, Window: settings.Window, PublicURL: cfg.API.PublicURL,
+		},
+		Store:          store,
+		FacilitatorURL: string(settings.FacilitatorURL),
+		RPCURL:         string(settings.RPCURL),
+		VerifyTimeout:  settings.VerifyTimeout,
+		SettleTimeout:  settings.SettleTimeout,
+		WorkTimeout:    cfg.API.RequestTimeout,
+		Logger:         logger,
+		Metrics:        metrics,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payments cannot be taken:\n%w", err)
+	}
+	return gate, nil
+}
+
+// routePrices returns the price of each paid route by its id, as decimal text.
+func routePrices(settings config.Payment) (map[string]string, error) {
+	prices := map[string]string{}
+	for _, route := range api.Routes() {
+		switch route.Tier {
+		case api.Standard:
+			prices[route.ID] = settings.PriceStandard
+		case api.Plus:
+			prices[route.ID] = settings.PricePlus
+		case api.Free:
+		}
+	}
+	for override := range strings.SplitSeq(settings.PriceOverrides, ",") {
+		route, price, given := strings.Cut(override, "=")
+		if !given {
+			continue
+		}
+		if _, paid := prices[route]; !paid {
+			return nil, fmt.Errorf("X402_PRICE_OVERRIDES: %q is not the id of a paid route", route)
+		}
+		prices[route] = price
+	}
+	return prices, nil
+}
+
+// apiPrices returns the prices of paid routes as the API publishes them.
+func apiPrices(settings config.Payment) (api.Prices, error) {
+	published := api.Prices{Token: settings.Symbol, Network: settings.Network, Paid: map[string]governance.Decimal{}}
+	texts, err := routePrices(settings)
+	if err != nil {
+		return api.Prices{}, err
+	}
+	for route, text := range texts {
+		price, err := decimal.NewFromString(text)
+		if err != nil {
+			return api.Prices{}, fmt.Errorf("price of %s: %w", route, err)
+		}
+		published.Paid[route] = governance.DecimalOf(price)
+	}
+	return published, nil
+}

@@ -1,0 +1,224 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pnyx/access"
+	"pnyx/config"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+	"pnyx/warehouse"
+	"pnyx/worker/account"
+)
+
+// tokenAdmin creates and changes partner tokens in the warehouse.
+type tokenAdmin struct {
+	warehouse *warehouse.Warehouse
+	cfg       config.Config
+	logger    *slog.Logger
+}
+
+// issue stores a new token and returns it in plain text, which is not stored. It fills in
+// the id, the time and the hash of t.
+func (a tokenAdmin) issue(ctx context.Context, t *warehouse.Token) (raw string, err error) {
+	t.ID, t.CreatedAt = access.NewTokenID(), time.Now().UTC().Truncate(time.Millisecond)
+	raw = access.GenerateToken(t.ID)
+	t.Hash = access.HashToken(raw)
+	if err := a.warehouse.PutToken(ctx, *t); err != nil {
+		return "", err
+	}
+	a.publish(ctx)
+	return raw, nil
+}
+
+// rotate replaces a token and returns the new one in plain text. The old one stays valid
+// for the overlap. A revoked token is an error.
+func (a tokenAdmin) rotate(ctx context.Context, t *warehouse.Token, overlap time.Duration) (raw string, err error) {
+	if t.RevokedAt != nil {
+		return "", fmt.Errorf("token %s is revoked", t.ID)
+	}
+	raw = access.GenerateToken(t.ID)
+	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(max(0, overlap))
+	t.Hash = access.HashToken(raw)
+	if err := a.warehouse.PutToken(ctx, *t); err != nil {
+		return "", err
+	}
+	a.publish(ctx)
+	return raw, nil
+}
+
+// find returns the token with an id, or an error if there is none.
+func (a tokenAdmin) find(ctx context.Context, id string) (warehouse.Token, error) {
+	tokens, err := a.warehouse.Tokens(ctx)
+	if err != nil {
+		return warehouse.Token{}, err
+	}
+	i := slices.IndexFunc(tokens, func(t warehouse.Token) bool { return t.ID == id })
+	if i < 0 {
+		return warehouse.Token{}, fmt.Errorf("no token has the id %q", id)
+	}
+	return tokens[i], nil
+}
+
+// publish writes the tokens to Redis, so that API nodes follow at once. A worker does the
+// same a moment later; without a worker, this is the only way.
+func (a tokenAdmin) publish(ctx context.Context) {
+	if a.cfg.Cache.URL == "" {
+		return
+	}
+	var undo cleanups
+	store, err := openCache(string(a.cfg.Cache.URL), workerRedisTimeout, &undo)
+	if err == nil {
+		err = account.PublishTokens(ctx, a.warehouse, store)
+	}
+	if err := errors.Join(err, undo.run()); err != nil {
+		a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published to Redis, the worker publishes them", slog.Any("error", err))
+	}
+}
+
+// newTokenRecord returns the token that the flags of "token issue" describe. Errors name
+// the flag.
+func newTokenRecord(name, plan, scopes, expires, limits string) (warehouse.Token, error) {
+	t := warehouse.Token{Name: strings.TrimSpace(name), Plan: plan}
+	if t.Name == "" {
+		return t, errors.New("--name: want the name of the partner")
+	}
+	if _, err := ratelimit.ParsePlan(plan); err != nil {
+		return t, fmt.Errorf("--plan: %w", err)
+	}
+	parsed, err := access.ParseScopes(scopes)
+	if err != nil {
+		return t, fmt.Errorf("--scopes: %w", err)
+	}
+	for _, scope := range parsed {
+		t.Scopes = append(t.Scopes, string(scope))
+	}
+	if t.ExpiresAt, err = parseExpiry(expires); err != nil {
+		return t, err
+	}
+	if t.Limits, err = parseLimits(limits, plan); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+func parseExpiry(text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // the token does not expire
+	}
+	stamp, err := governance.ParseTimestamp(text)
+	if err != nil || !stamp.Time().After(time.Now()) {
+		return nil, errors.New("--expires: want a date or RFC 3339 time in the future")
+	}
+	moment := stamp.Time()
+	return &moment, nil
+}
+
+func parseLimits(text, plan string) ([]uint32, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if ratelimit.Plan(plan) != ratelimit.Custom {
+		return nil, errors.New("--limits: is for the plan custom only")
+	}
+	var row []uint32
+	for part := range strings.SplitSeq(text, ",") {
+		number, err := strconv.ParseUint(strings.TrimSpace(part), 10, 32)
+		if err != nil || number == 0 {
+			return nil, fmt.Errorf("--limits: %q is not a whole number above 0", part)
+		}
+		row = append(row, uint32(number))
+	}
+	if ratelimit.LimitsFromRow(row) == nil {
+		return nil, errors.New("--limits: want five numbers: per month, standard per minute, standard burst, detail per minute, detail burst")
+	}
+	return row, nil
+}
+
+// stateOf names the state of a token.
+func stateOf(t warehouse.Token, now time.Time) string {
+	switch {
+	case t.RevokedAt != nil:
+		return "revoked"
+	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
+		return "expired"
+	case now.Before(t.PreviousUntil):
+		return "valid, the one before too"
+	}
+	return "valid"
+}
+
+// endOf writes when a token expires.
+func endOf(t warehouse.Token) string {
+	if t.ExpiresAt == nil {
+		return "never"
+	}
+	return t.ExpiresAt.UTC().Format(time.DateTime)
+}
+
+// shownToken is the printed form of a token: everything but its hashes.
+type shownToken struct {
+	ID string `json:"id"`
+	// Token is the plain text, only when it was just created.
+	Token         string                `json:"token,omitempty"`
+	Name          string                `json:"name"`
+	Plan          string                `json:"plan"`
+	Scopes        []string              `json:"scopes"`
+	Limits        []uint32              `json:"limits,omitempty"`
+	CreatedAt     governance.Timestamp  `json:"createdAt"`
+	ExpiresAt     *governance.Timestamp `json:"expiresAt"`
+	PreviousUntil *governance.Timestamp `json:"previousUntil"`
+	RevokedAt     *governance.Timestamp `json:"revokedAt"`
+	State         string                `json:"state"`
+}
+
+// printNewToken prints a token that was just created, with its plain text.
+func printNewToken(out io.Writer, t warehouse.Token, raw string, asJSON bool) error {
+	if asJSON {
+		seen := shownTokenOf(t)
+		seen.Token = raw
+		return json.NewEncoder(out).Encode(seen)
+	}
+	_, err := fmt.Fprintf(out, "token %s of %s, plan %s, scopes %s\n\n  %s\n\nIt is shown this once. It goes into the header %s.\n",
+		t.ID, t.Name, t.Plan, strings.Join(t.Scopes, ","), raw, strings.ToLower(access.HeaderToken))
+	return err
+}
+
+func printTokensJSON(out io.Writer, tokens ...warehouse.Token) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for _, t := range tokens {
+		if err := encoder.Encode(shownTokenOf(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func shownTokenOf(t warehouse.Token) shownToken {
+	seen := shownToken{
+		ID: t.ID, Name: t.Name, Plan: t.Plan, Scopes: t.Scopes, Limits: t.Limits, CreatedAt: governance.TimestampOf(t.CreatedAt),
+		ExpiresAt: stampOf(t.ExpiresAt), RevokedAt: stampOf(t.RevokedAt), State: stateOf(t, time.Now()),
+	}
+	if t.PreviousUntil.Unix() > 0 {
+		seen.PreviousUntil = stampOf(&t.PreviousUntil)
+	}
+	return seen
+}
+
+func stampOf(moment *time.Time) *governance.Timestamp {
+	if moment == nil {
+		return nil
+	}
+	stamp := governance.TimestampOf(*moment)
+	return &stamp
+}

@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/config"
+	"pnyx/edge/purge"
+	"pnyx/warehouse"
+	"pnyx/worker"
+)
+
+func workerCommand() *cobra.Command {
+	var fillsOnly bool
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker alone, from a ClickHouse server to a Redis",
+		Long: `Run a worker alone, from a ClickHouse server to a Redis. Any number may run: one of
+them publishes, the others stand by, and all build pages on demand. With --fills-only a
+worker only builds pages, so the number of such workers can follow the load.`,
+		Args: cobra.NoArgs,
+		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
+			if cfg.Warehouse.URL == "" {
+				return errors.New("CLICKHOUSE_URL: a worker alone needs a ClickHouse server")
+			}
+			if cfg.Cache.URL == "" {
+				return errors.New("REDIS_URL: a worker alone needs the Redis that API nodes read")
+			}
+			n := newNode(cfg, logger)
+			err := n.serveWorker(cmd.Context(), cmd.OutOrStdout(), fillsOnly)
+			return errors.Join(err, n.stop())
+		}),
+	}
+	cmd.Flags().BoolVar(&fillsOnly, "fills-only", false, "build pages on demand, but do not publish or write accounts")
+	return cmd
+}
+
+// startWorker publishes, writes the accounts and builds pages on demand until the node
+// stops; with fillsOnly it only builds pages.
+func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bool) error {
+	options := worker.Options{FillsOnly: fillsOnly}
+	if !fillsOnly {
+		purger, err := n.startPurger()
+		if err != nil {
+			return err
+		}
+		options.PublishInterval, options.LeaseTTL, options.Purge = n.cfg.Worker.PublishInterval, n.cfg.Worker.LeaseTTL, purger
+	}
+	store, err := n.openStore(context.Background(), url, workerRedisTimeout)
+	if err != nil {
+		return err
+	}
+	store.Instrument(n.redisInstruments("worker"))
+	opened.Instrument(n.registry, n.tracer)
+	options.Warehouse, options.Store, options.FillTimeout = opened, store, n.cfg.API.RequestTimeout
+	options.Logger, options.Metrics, options.Tracer = n.logger, n.registry, n.tracer
+	n.background(worker.New(options).Run)
+	return nil
+}
+
+// errNoPurgeURL is returned by a worker that is to purge caches and has no address.
+var errNoPurgeURL = errors.New("PNYX_PURGE_URL: is needed by the worker where PNYX_PURGE_KIND is set")
+
+// startPurger runs the purger of the caches in front of the API, and returns the
+// function that passes it tags; nil when PNYX_PURGE_KIND is not set.
+func (n *node) startPurger() (func([]cache.Tag), error) {
+	settings := n.cfg.Purge
+	if settings.Kind == "" {
+		return nil, nil //nolint:nilnil // purging is off
+	}
+	if settings.URLs == "" {
+		return nil, errNoPurgeURL
+	}
+	purger := purge.New(purge.Options{
+		Kind:       purge.Kind(settings.Kind),
+		URLs:       settings.URLs.All(),
+		Token:      string(settings.Token),
+		Everything: string(cache.EverythingTag),
+		Settle:     api.NodeLag,
+		Keeps:      api.MaxPurgedAge(),
+		Logger:     n.logger,
+		Metrics:    n.registry,
+	})
+	n.background(purger.Run)
+	return func(tags []cache.Tag) {
+		names := make([]string, len(tags))
+		for i, tag := range tags {
+			names[i] = string(tag)
+		}
+		purger.Purge(names)
+	}, nil
+}
