@@ -71,7 +71,7 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 		return err
 	}
 	if len(report.Problems) > 0 || report.Rejected > 0 && !options.TolerateRejects {
-		return fmt.Errorf("%w: %d records and %d files were refused", errRejected, report.Rejected, len(report.Problems))
+		return fmt.Errorf("%w: %d records and %d files were rejected", errRejected, report.Rejected, len(report.Problems))
 	}
 	return nil
 }
