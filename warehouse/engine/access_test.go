@@ -34,9 +34,9 @@ func TestAnalystReadsTheDatabase(t *testing.T) {
 	}
 }
 
-// TestAnalystCanDoNothingElse tries what would write, leave the database, or lift
+// TestAnalystHasNoOtherPermission tries what would write, leave the database, or lift
 // a limit.
-func TestAnalystCanDoNothingElse(t *testing.T) {
+func TestAnalystHasNoOtherPermission(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t)
 	table(t, instance)
@@ -126,9 +126,9 @@ func TestAnalystCanDoNothingElse(t *testing.T) {
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 }
 
-// TestNobodyIsTheEngineItself tries to sign in as the engine does to itself,
+// TestInternalUserCannotSignIn tries to sign in as the engine does to itself,
 // without a password.
-func TestNobodyIsTheEngineItself(t *testing.T) {
+func TestInternalUserCannotSignIn(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t)
 	for name, settings := range map[string]clickhouse.Settings{

@@ -12,32 +12,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ChildCommand is the first argument of a process that is to become the engine.
-// A program that starts engines looks for it before anything else and ends with
+// ChildCommand is the first argument of a process that becomes the engine. A program
+// that starts engines must check for it before anything else, and then run
 //
 //	os.Exit(engine.RunChild(os.Args[2:]))
 const ChildCommand = "engine-child"
 
-// childGracePeriod is how long an engine whose parent has gone may take to end by
-// itself. Left alone it takes 40 ms, or 5 s when anybody is still connected, and
-// nothing says that it could not take for ever.
+// childGracePeriod is how long an engine may take to end by itself after its parent has
+// ended. It takes 40 ms, or 5 s with open connections; longer is possible.
 const childGracePeriod = 2 * time.Second
 
-// lockFD is the lock of the data folder in a child: the first inherited file.
+// lockFD is the file descriptor of the data folder's lock in a child: the first
+// inherited file.
 const lockFD = 3
 
-// What a child runs; the first of its arguments.
+// The first argument of a child says what it runs.
 const (
 	kindLibrary = "library"
 	kindProgram = "program"
 )
 
-// RunChild turns this process into the engine and returns its exit status when
-// the engine has ended. The arguments are those that Start gives.
+// RunChild runs the engine in this process and returns the exit status. args are the
+// arguments after ChildCommand, which Start sets.
 func RunChild(args []string) int {
-	// The life of the engine is its parent's pipe. Signals that a terminal or a
-	// service manager sends to everybody must not take the warehouse away from a
-	// parent that is still writing its last words.
+	// Only the parent's pipe ends the engine. Signals that a terminal or a service
+	// manager sends to all processes must not end it while the parent still writes.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := runChild(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,9 +45,10 @@ func RunChild(args []string) int {
 	return 0
 }
 
+// runChild runs the library or the program.
 func runChild(args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("%s is how pnyx runs its own engine, and of no use by hand", ChildCommand)
+		return fmt.Errorf("%s is internal: pnyx starts its engine with it", ChildCommand)
 	}
 	kind, path, args := args[0], args[1], args[2:]
 	switch kind {
@@ -58,11 +58,11 @@ func runChild(args []string) error {
 	case kindProgram:
 		return runProgram(path, args)
 	}
-	return fmt.Errorf("unknown kind of engine %q", kind)
+	return fmt.Errorf("run engine: unknown kind %q", kind)
 }
 
-// endWithParent waits for the parent to close the pipe, gives the engine some time
-// to notice, and then calls end.
+// endWithParent waits until the parent closes the pipe, gives the engine
+// childGracePeriod to end by itself, and then calls end.
 func endWithParent(end func()) {
 	if parentGone(-1) {
 		<-time.After(childGracePeriod)
@@ -70,9 +70,9 @@ func endWithParent(end func()) {
 	}
 }
 
-// parentGone reports whether the other end of standard input is closed. It waits
-// so many milliseconds for that, for ever when negative, and takes no input: that
-// is for the engine.
+// parentGone reports whether the other end of standard input is closed. It waits for the
+// given number of milliseconds, without limit if that is negative. It reads no input,
+// which is the engine's.
 func parentGone(milliseconds int) bool {
 	stdin := []unix.PollFd{{Fd: 0}}
 	for {
@@ -83,17 +83,17 @@ func parentGone(milliseconds int) bool {
 	}
 }
 
-// runProgram runs clickhouse local, with the same input, output and lock as this
-// process.
+// runProgram runs clickhouse local with the input, output and lock of this process.
 func runProgram(path string, args []string) error {
-	command := exec.Command(path, append([]string{"local"}, args...)...) //nolint:gosec,noctx // the program Locate found; it lives as long as the pipe
+	//nolint:gosec,noctx // the program that Locate found; it runs as long as the pipe is open
+	command := exec.Command(path, append([]string{"local"}, args...)...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command.ExtraFiles = []*os.File{os.NewFile(lockFD, "engine.lock")}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
 	go endWithParent(func() {
-		command.Process.Kill() //nolint:errcheck // it has ended, which is what was wanted
+		command.Process.Kill() //nolint:errcheck // an error means that it has ended
 	})
 	if err := command.Wait(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)

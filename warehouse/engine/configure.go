@@ -15,17 +15,17 @@ import (
 	"text/template"
 )
 
-// ClusterName is the cluster that Options.Shards describes.
+// ClusterName is the name of the cluster that Options.Shards describes.
 const ClusterName = "pnyx"
 
-// defaultMaxMemory bounds the engine on a machine with plenty: a warehouse that
-// needs more belongs on a server of its own.
+// defaultMaxMemory is the default of Options.MaxMemory in bytes. A warehouse that needs
+// more should run on a server of its own.
 const defaultMaxMemory = 16 << 30
 
-// blockFileFunction takes the place of the SQL function file(path), which returns the
-// content of any file the process may read and asks for no permission. A function
-// defined here hides the built-in one from everybody. The table function of the
-// same name stays, since that one does ask.
+// blockFileFunction replaces the SQL function file(path), which returns the content of
+// any file that the process can read and checks no permission. A user-defined function
+// hides the built-in one for all users. The table function of the same name remains: it
+// checks permissions.
 const blockFileFunction = "CREATE FUNCTION file AS (path) -> throwIf(true, 'the function file is switched off')\n"
 
 //go:embed server.xml.tmpl
@@ -34,15 +34,16 @@ var serverTemplate string
 //go:embed users.xml.tmpl
 var usersTemplate string
 
-// layout is where things are in a data folder.
+// layout holds the paths in a data folder.
 type layout struct {
 	config, users string // configuration files
-	store         string // what ClickHouse calls its path
+	store         string // ClickHouse's own data folder
 	functions     string // functions defined in SQL, one file each
-	spill         string // what queries spill to disk
-	log           string // the query log of the process before
+	spill         string // temporary data of queries
+	log           string // the query log of the previous process
 }
 
+// layoutOf returns the paths in a data folder.
 func layoutOf(dataDir string) layout {
 	root := filepath.Join(dataDir, "engine")
 	return layout{
@@ -55,23 +56,22 @@ func layoutOf(dataDir string) layout {
 	}
 }
 
-// shard is an entry of the cluster.
+// shard is the address of one shard of the cluster.
 type shard struct{ Host, Port string }
 
-// removeStaleFiles removes what the process before has left of no use to the next:
-// spilled data, and the query log, which a new process does not recognise as its
-// own and would fail to write.
+// removeStaleFiles removes files of the previous process: temporary data, and the query
+// log, which a new process does not recognize and could not write to.
 func removeStaleFiles(dataDir string) error {
 	at := layoutOf(dataDir)
 	for _, path := range []string{at.spill, at.log} {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("clear what an engine left: %w", err)
+			return fmt.Errorf("remove files of the previous engine: %w", err)
 		}
 	}
 	return nil
 }
 
-// configure writes all that the engine reads at its start.
+// configure writes the configuration that the engine reads at its start.
 func configure(options Options, instance Instance) error {
 	at := layoutOf(options.DataDir)
 	if err := os.MkdirAll(at.functions, 0o700); err != nil {
@@ -97,6 +97,7 @@ func configure(options Options, instance Instance) error {
 	return nil
 }
 
+// serverConfig renders the server's configuration file.
 func serverConfig(at layout, options Options) ([]byte, error) {
 	shards := make([]shard, len(options.Shards))
 	for i, addr := range options.Shards {
@@ -120,6 +121,7 @@ func serverConfig(at layout, options Options) ([]byte, error) {
 	})
 }
 
+// usersConfig renders the configuration file of users and their limits.
 func usersConfig(instance Instance) ([]byte, error) {
 	return render("users.xml", usersTemplate, struct {
 		User, PasswordHash, AnalystUser, AnalystPasswordHash, AnalystDatabase string
@@ -132,6 +134,7 @@ func usersConfig(instance Instance) ([]byte, error) {
 	})
 }
 
+// render executes a template. The template function xml escapes text.
 func render(name, text string, values any) ([]byte, error) {
 	parsed, err := template.New(name).Funcs(template.FuncMap{"xml": escapeXML}).Parse(text)
 	if err != nil {
@@ -150,6 +153,7 @@ func escapeXML(s string) (string, error) {
 	return out.String(), err
 }
 
+// hash returns the hexadecimal SHA-256 of a password.
 func hash(password string) string {
 	sum := sha256.Sum256([]byte(password))
 	return hex.EncodeToString(sum[:])

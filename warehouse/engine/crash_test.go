@@ -51,7 +51,7 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 	}
 }
 
-func TestKilledEngineComesBackOnTheSamePorts(t *testing.T) {
+func TestKilledEngineRestartsOnTheSamePorts(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	e := start(t, options)
@@ -98,7 +98,7 @@ func TestStopDuringRestart(t *testing.T) {
 	}
 }
 
-func TestEngineOutlivesSignalsToEverybody(t *testing.T) {
+func TestEngineIgnoresSignalsToTheProcessGroup(t *testing.T) {
 	t.Parallel()
 	e := start(t, env.EngineOptions(t))
 	instance := e.Instance()
@@ -114,8 +114,8 @@ func TestEngineOutlivesSignalsToEverybody(t *testing.T) {
 	}
 }
 
-// TestStubbornEngineIsEnded uses a program that does not care about its input.
-func TestStubbornEngineIsEnded(t *testing.T) {
+// TestHangingEngineIsKilled uses a program that does not care about its input.
+func TestHangingEngineIsKilled(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "clickhouse")
 	script(t, program, "exec sleep 60")
@@ -140,7 +140,7 @@ func TestStubbornEngineIsEnded(t *testing.T) {
 	}
 }
 
-func TestChildByHandSaysWhatItIs(t *testing.T) {
+func TestChildCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{engine.ChildCommand}, {engine.ChildCommand, "unknown", "x"}} {
 		child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, args...)
@@ -164,7 +164,7 @@ func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		if err := owner.Wait(); err == nil {
-			t.Error("the owner ended by itself")
+			t.Error("the owner ended unexpectedly")
 		}
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {

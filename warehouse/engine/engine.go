@@ -1,14 +1,14 @@
-// Package engine runs ClickHouse as a child of the service, so that a machine
-// with nothing installed has a warehouse.
+// Package engine runs ClickHouse as a child process, so that the service needs no
+// installed warehouse.
 //
-// The engine is the whole of ClickHouse in one shared library (see [Fetch]) or
-// a recent clickhouse program (see [Locate]). It runs in a process of its own,
-// listens on two loopback ports, and is used like any other ClickHouse server:
-// by an address, a user and a password (see [Instance]).
+// [Start] runs the engine: ClickHouse in one shared library, which [Fetch] downloads,
+// or an installed clickhouse program, which [Locate] finds. The child listens on two
+// loopback ports and is used like any ClickHouse server, by an address, a user and a
+// password (see [Instance]). [RunChild] is the child's side.
 //
-// The child lives exactly as long as the pipe that its parent holds. A parent
-// that ends, even by SIGKILL, takes the engine with it; an engine that ends
-// before its parent is started again on the same ports.
+// The child runs until its parent closes a pipe. A parent that ends, even by SIGKILL,
+// therefore ends the engine. If the engine ends first, the parent restarts it on the
+// same ports. A lock admits one engine per data folder.
 package engine
 
 import (
@@ -24,63 +24,63 @@ import (
 )
 
 const (
-	// readyTimeout is how long an engine may take to answer its first query.
-	// It takes 0.3 s when idle; the rest is for a machine under load.
+	// readyTimeout bounds the time until an engine answers its first query. It takes
+	// 0.3 s on an idle machine.
 	readyTimeout = 10 * time.Second
 
-	// lockTimeout is how long Start waits for the previous engine of the folder
-	// to end. It outlasts childGracePeriod, so a start right after a crash succeeds.
+	// lockTimeout is how long Start waits for the previous engine of the folder to end.
+	// It outlasts childGracePeriod, so that a start right after a crash succeeds.
 	lockTimeout = childGracePeriod + 3*time.Second
 
-	// stopTimeout bounds Stop when its context has no deadline.
+	// stopTimeout bounds Stop if its context has no deadline.
 	stopTimeout = childGracePeriod + 7*time.Second
 
-	// portAttempts is how often two free ports are looked for when another
-	// process takes one between the look and the use.
+	// portAttempts is how often Start chooses free ports. Another process may take a
+	// port before the engine listens on it.
 	portAttempts = 3
 )
 
-// Options says what to run and where. DataDir and Program are required.
+// Options configure an engine. DataDir and Program are required.
 type Options struct {
-	// DataDir is the folder that holds everything: data, configuration, lock.
-	// It is created when missing, and belongs to one engine at a time.
+	// DataDir is the folder of data, configuration and lock. Start creates it. Only one
+	// engine at a time can use it.
 	DataDir string
 
-	// Program is what to run, as found by Locate.
+	// Program is the program to run, as Locate returns it.
 	Program Program
 
-	// Executable is a program that hands ChildCommand to RunChild. Empty means
-	// the running one.
+	// Executable is the path of a program that passes ChildCommand to RunChild. Empty
+	// means the running program.
 	Executable string
 
-	// Logger is told of starts, ends and errors. Nil discards them.
+	// Logger logs starts, stops and errors. Nil discards them.
 	Logger *slog.Logger
 
-	// Password of User. Empty means a random one for every start, which is
-	// right unless engines have to know each other (see Shards).
+	// Password is the password of User. Empty means a random one per start. Engines of
+	// one cluster must share a password (see Shards).
 	Password string
 
-	// TCPPort and HTTPPort to listen on. Zero means free ones.
+	// TCPPort and HTTPPort are the ports to listen on. Zero means a free port.
 	TCPPort, HTTPPort int
 
 	// Shards are the native addresses, "host:port", of the shards of the cluster
-	// ClusterName, this engine among them. They share User and Password.
+	// ClusterName, including this engine. All share User and Password.
 	Shards []string
 
-	// MaxMemory bounds what the engine allocates, in bytes. Whatever it says,
-	// 60 % of the machine's memory is the limit; zero means 16 GiB.
+	// MaxMemory is the memory limit of the engine in bytes. Zero means 16 GiB. 60 % of
+	// the machine's memory is a limit in any case.
 	MaxMemory int64
 }
 
-// Engine is a running ClickHouse and the ownership of its folder. Its methods
-// may be called concurrently.
+// Engine is a running ClickHouse and the lock of its data folder. Its methods may be
+// called concurrently.
 type Engine struct {
 	options Options
 	logger  *slog.Logger
 	lock    *os.File
 
 	cancel     context.CancelFunc
-	supervised chan struct{} // closed when nothing starts processes any more
+	supervised chan struct{} // closed when supervise has returned
 	stop       sync.Once
 	stopErr    error
 
@@ -89,11 +89,11 @@ type Engine struct {
 	process  *process
 }
 
-// Start takes the folder, starts the engine and waits until it answers. The
+// Start locks the data folder, starts the engine and waits until it answers. The
 // context bounds the start only: the engine runs until Stop.
 //
-// The error is [ErrInUse] when another process holds the folder. When the engine
-// does not come up, the error repeats the last lines it wrote.
+// The error is [ErrInUse] if another process has locked the folder. If the engine does
+// not start, the error contains the last lines of its output.
 func Start(ctx context.Context, options Options) (*Engine, error) {
 	options, err := withDefaults(options)
 	if err != nil {
@@ -118,10 +118,10 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 	return e, nil
 }
 
-// withDefaults checks options and fills in what was left out.
+// withDefaults validates options and sets the defaults.
 func withDefaults(options Options) (Options, error) {
 	if options.DataDir == "" {
-		return options, errors.New("engine options: no data folder")
+		return options, errors.New("start engine: Options.DataDir is empty")
 	}
 	if err := options.Program.check(); err != nil {
 		return options, err
@@ -133,7 +133,7 @@ func withDefaults(options Options) (Options, error) {
 		}
 		options.Executable = running
 	}
-	// The engine has a working folder of its own.
+	// The engine has another working directory, so all paths must be absolute.
 	for _, path := range []*string{
 		&options.DataDir, &options.Executable, &options.Program.Library, &options.Program.ClickHouse,
 	} {
@@ -151,7 +151,7 @@ func withDefaults(options Options) (Options, error) {
 	return options, nil
 }
 
-// startFirst brings up the first process, on ports of its choosing.
+// startFirst starts the first process. It chooses other ports if a port is taken.
 func (e *Engine) startFirst(ctx context.Context) error {
 	var err error
 	for range portAttempts {
@@ -169,10 +169,10 @@ func (e *Engine) startFirst(ctx context.Context) error {
 	return err
 }
 
-// launch starts a process, waits until it answers, and publishes it in the
-// folder. A process that does not answer is ended.
+// launch starts a process, waits until it answers, and publishes it in the data folder.
+// It kills a process that does not answer.
 func (e *Engine) launch(ctx context.Context) error {
-	began := time.Now()
+	start := time.Now()
 	if err := removeStaleFiles(e.options.DataDir); err != nil {
 		return err
 	}
@@ -185,11 +185,12 @@ func (e *Engine) launch(ctx context.Context) error {
 		return err
 	}
 	e.logger.LogAttrs(ctx, slog.LevelInfo, "engine ready",
-		slog.Any("instance", e.Instance()), slog.Duration("took", time.Since(began)))
+		slog.Any("instance", e.Instance()), slog.Duration("took", time.Since(start)))
 	return nil
 }
 
-// waitReady publishes p once it answers.
+// waitReady waits until p answers, then sets it as the engine's process and publishes
+// the instance.
 func (e *Engine) waitReady(ctx context.Context, p *process) error {
 	if err := p.ready(ctx, e.Instance(), readyTimeout); err != nil {
 		return err
@@ -200,17 +201,17 @@ func (e *Engine) waitReady(ctx context.Context, p *process) error {
 	return e.Instance().publish(e.options.DataDir)
 }
 
-// Instance says how to reach the engine. Addresses and passwords stay the same
-// for the life of the Engine; the process number changes with a restart.
+// Instance returns the addresses and credentials of the engine. They stay the same until
+// Stop; EnginePID changes with a restart.
 func (e *Engine) Instance() Instance {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.instance
 }
 
-// Stop ends the engine and gives up the folder. Queries under way have two seconds
-// to finish, or until the context is done; then the process is killed, which loses
-// nothing that was acknowledged. Later calls return what the first one did.
+// Stop stops the engine and unlocks the data folder. Running queries have two seconds to
+// finish, or until the context is done; then Stop kills the process, which loses no
+// acknowledged data. Later calls return the result of the first.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.cancel()
@@ -224,8 +225,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return e.stopErr
 }
 
-// release withdraws the instance and gives up the folder, in this order: who
-// takes the lock must not find the address of an engine that is gone.
+// release removes the published instance and unlocks the folder, in this order: the next
+// holder of the lock must not find the address of a stopped engine.
 func (e *Engine) release() error {
 	return errors.Join(removeInstance(e.options.DataDir), e.lock.Close())
 }

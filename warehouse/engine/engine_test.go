@@ -69,7 +69,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestFolderHasOneOwner(t *testing.T) {
+func TestFolderHasOneEngine(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	options.DataDir = filepath.Join(options.DataDir, "<my> data & more")
@@ -79,7 +79,7 @@ func TestFolderHasOneOwner(t *testing.T) {
 	defer cancel()
 	_, err := engine.Start(ctx, options)
 	if !errors.Is(err, engine.ErrInUse) {
-		t.Fatalf("second start: got %v, want ErrOwned", err)
+		t.Fatalf("second start: got %v, want ErrInUse", err)
 	}
 	today := time.Now().UTC().Format("2006-01-02T")
 	for _, part := range []string{options.DataDir, strconv.Itoa(os.Getpid()), today} {
@@ -92,7 +92,7 @@ func TestFolderHasOneOwner(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOwnerMayReadTheSecrets(t *testing.T) {
+func TestSecretsAreReadableByTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	start(t, options)
@@ -107,7 +107,7 @@ func TestOnlyTheOwnerMayReadTheSecrets(t *testing.T) {
 	}
 }
 
-func TestStopFreesTheFolder(t *testing.T) {
+func TestStopUnlocksTheFolder(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	first := start(t, options)
@@ -124,7 +124,7 @@ func TestStopFreesTheFolder(t *testing.T) {
 	wantCount(t, open(t, second.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
 }
 
-func TestStopDoesNotWaitForQueriesForEver(t *testing.T) {
+func TestStopKillsLongQueries(t *testing.T) {
 	t.Parallel()
 	e := start(t, env.EngineOptions(t))
 	busy(t, e.Instance())

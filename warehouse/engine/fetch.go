@@ -16,29 +16,27 @@ import (
 	"time"
 )
 
-// ErrIntegrity says that a tarball is not the one that was published.
-var ErrIntegrity = errors.New("wrong hash")
+// ErrIntegrity reports a tarball whose hash differs from the expected one.
+var ErrIntegrity = errors.New("hash mismatch")
 
-// progressInterval is how often Fetch says that it is still at work.
+// progressInterval is the interval between progress lines.
 const progressInterval = time.Second
 
-// FetchOptions says where Fetch puts the library. The zero value is ready.
+// FetchOptions configure Fetch. The zero value is valid.
 type FetchOptions struct {
-	// CacheDir holds the library. Empty means pnyx/engine and the version, in the
+	// CacheDir is the folder for the library. Empty means pnyx/engine/VERSION in the
 	// user's cache folder.
 	CacheDir string
 
-	// Progress is told, in a short line each time, what is going on: at least once
-	// a second while something is, and never twice at once. Nil means silence.
+	// Progress receives a line about the current step at least once a second. Calls do
+	// not overlap. Nil discards the lines.
 	Progress func(line string)
 }
 
-// Fetch brings the engine library for this platform and returns its path. It asks
-// npm for the tarball (178 MB), checks it against the pinned hash and unpacks the
-// library (566 MB). A library that is there already is not fetched again, and of
-// several processes that fetch at once one does the work.
-//
-// Whatever goes wrong, nothing half-done is left behind.
+// Fetch downloads the engine library for this platform and returns its path. It gets the
+// tarball (178 MB) from npm, checks it against the pinned hash and unpacks the library
+// (566 MB). If the library is in the cache, Fetch returns its path; of several
+// concurrent processes one downloads. After an error the cache has no partial library.
 func Fetch(ctx context.Context, options FetchOptions) (string, error) {
 	pkg, err := platformPackage()
 	if err != nil {
@@ -47,6 +45,7 @@ func Fetch(ctx context.Context, options FetchOptions) (string, error) {
 	return fetch(ctx, pkg, options)
 }
 
+// fetch returns the path of the cached library, or downloads it under a lock.
 func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, error) {
 	dir, err := cachePath(options.CacheDir)
 	if err != nil {
@@ -63,7 +62,7 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 		report = func(string) {}
 	}
 	stop := reportEvery(progressInterval, func(elapsed time.Duration) {
-		report(fmt.Sprintf("waiting for another process to fetch the engine: %s", elapsed))
+		report(fmt.Sprintf("waiting for another process to download the engine: %s", elapsed))
 	})
 	lock, err := lockFile(ctx, filepath.Join(dir, "fetch.lock"))
 	stop()
@@ -77,10 +76,10 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 	return pkg.install(ctx, dir, report)
 }
 
-// install downloads, checks, unpacks and records the package.
+// install downloads, checks and unpacks the package, and writes its receipt.
 func (p npmPackage) install(ctx context.Context, dir string, report func(string)) (string, error) {
 	work := filepath.Join(dir, "unfinished")
-	// A killed fetch leaves its folder; while the lock is ours it is nobody's.
+	// A killed process leaves its work folder. The lock ensures that nobody uses it.
 	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o750)); err != nil {
 		return "", fmt.Errorf("create work folder: %w", err)
 	}
@@ -107,44 +106,46 @@ func (p npmPackage) install(ctx context.Context, dir string, report func(string)
 	if err := note.write(dir); err != nil {
 		return "", err
 	}
-	report("the engine is in " + path)
+	report("engine installed: " + path)
 	return path, nil
 }
 
-// download lets npm put the tarball into dir. It returns its path and the hash that
-// npm states.
+// download runs npm pack, which downloads the tarball into dir. It returns the path and
+// the hash that npm states.
 func (p npmPackage) download(ctx context.Context, dir string, report func(string)) (path, integrity string, err error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", "", errors.New("npm, which fetches the engine library, is not on the PATH: " +
-			"install Node.js, or set PNYX_ENGINE_LIB to a libchdb.so that you have")
+		return "", "", errors.New("download engine library: npm is not on the PATH: " +
+			"install Node.js, or set PNYX_ENGINE_LIB to the path of a libchdb.so")
 	}
 	report(fmt.Sprintf("downloading %s", p))
 	defer reportEvery(progressInterval, func(elapsed time.Duration) {
 		report(fmt.Sprintf("downloading %s: %s", p, elapsed))
 	})()
-	command := exec.CommandContext(ctx, npm, "pack", p.String(), "--json", "--pack-destination="+dir) //nolint:gosec // a constant package
+	//nolint:gosec // the package is a constant
+	command := exec.CommandContext(ctx, npm, "pack", p.String(), "--json", "--pack-destination="+dir)
 	command.Dir = dir
 	command.WaitDelay = time.Second
-	var said, complaints bytes.Buffer
-	command.Stdout, command.Stderr = &said, &complaints
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
 	if err := command.Run(); err != nil {
-		return "", "", fmt.Errorf("npm pack %s: %w%s", p, errors.Join(err, context.Cause(ctx)), lastLinesSuffix(complaints.String()))
+		return "", "", fmt.Errorf("npm pack %s: %w%s",
+			p, errors.Join(err, context.Cause(ctx)), lastLinesSuffix(stderr.String()))
 	}
 	var packed []struct {
 		Filename  string `json:"filename"`
 		Integrity string `json:"integrity"`
 	}
-	if err := json.Unmarshal(said.Bytes(), &packed); err != nil {
-		return "", "", fmt.Errorf("read what npm pack %s says: %w", p, err)
+	if err := json.Unmarshal(stdout.Bytes(), &packed); err != nil {
+		return "", "", fmt.Errorf("decode output of npm pack %s: %w", p, err)
 	}
 	if len(packed) != 1 {
-		return "", "", fmt.Errorf("npm pack %s made %d files, want 1", p, len(packed))
+		return "", "", fmt.Errorf("npm pack %s: got %d files, want 1", p, len(packed))
 	}
 	return filepath.Join(dir, filepath.Base(packed[0].Filename)), packed[0].Integrity, nil
 }
 
-// checkIntegrity compares the hash of a file with what it ought to be.
+// checkIntegrity returns ErrIntegrity unless a file has the wanted hash.
 func checkIntegrity(ctx context.Context, path, want string) error {
 	file, err := os.Open(path) //nolint:gosec // our own work folder
 	if err != nil {
@@ -162,11 +163,11 @@ func checkIntegrity(ctx context.Context, path, want string) error {
 	return nil
 }
 
-// reportEvery calls f again and again, with the time gone by, until the function that it
-// returns is called. That one waits for f to be through.
+// reportEvery calls f once per period with the elapsed time. The returned function stops
+// it and waits for a running f.
 func reportEvery(period time.Duration, f func(elapsed time.Duration)) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
-	began := time.Now()
+	start := time.Now()
 	ticker := time.NewTicker(period)
 	go func() {
 		defer close(ended)
@@ -176,20 +177,20 @@ func reportEvery(period time.Duration, f func(elapsed time.Duration)) (stop func
 			case <-done:
 				return
 			case <-ticker.C:
-				f(time.Since(began).Round(period))
+				f(time.Since(start).Round(period))
 			}
 		}
 	}()
 	return func() { close(done); <-ended }
 }
 
-// contextReader stops a long read when ctx is done.
+// contextReader is a reader that fails once ctx is done.
 type contextReader struct {
 	ctx    context.Context
 	reader io.Reader
 }
 
-// Read reads unless the context is done.
+// Read implements io.Reader.
 func (r contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -197,7 +198,7 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.reader.Read(p)
 }
 
-// lastLinesSuffix is the end of a text, ready to follow a message.
+// lastLinesSuffix returns the last lines of a text, to append to an error message.
 func lastLinesSuffix(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if lines[0] == "" {

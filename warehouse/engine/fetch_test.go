@@ -103,7 +103,7 @@ func TestFetchReplacesADamagedLibrary(t *testing.T) {
 	}
 }
 
-func TestFetchAtOnceDownloadsOnce(t *testing.T) {
+func TestConcurrentFetchesDownloadOnce(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
 	var fetches sync.WaitGroup
 	for range 4 {
@@ -119,7 +119,7 @@ func TestFetchAtOnceDownloadsOnce(t *testing.T) {
 	}
 }
 
-func TestFetchRefusesAnotherHash(t *testing.T) {
+func TestFetchRejectsAnotherHash(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
 	if path, err := r.fetch(t.Context(), "sha512-pinned"); !errors.Is(err, engine.ErrIntegrity) {
 		t.Errorf("got %s, %v, want ErrIntegrity", path, err)
@@ -127,7 +127,7 @@ func TestFetchRefusesAnotherHash(t *testing.T) {
 	wantFiles(t, r.cache, "fetch.lock")
 }
 
-func TestFetchOfThePlatformIsPinned(t *testing.T) {
+func TestPlatformPackageIsPinned(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
 	_, err := engine.Fetch(t.Context(), engine.FetchOptions{CacheDir: r.cache})
 	if !errors.Is(err, engine.ErrIntegrity) {
@@ -135,7 +135,7 @@ func TestFetchOfThePlatformIsPinned(t *testing.T) {
 	}
 }
 
-func TestFetchHoldsToAHashOnceSeen(t *testing.T) {
+func TestFetchRequiresTheRecordedHash(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
 	var told []string
 	path, err := engine.FetchPackage(t.Context(), "@pnyx/lib", "1.0.0", "", engine.FetchOptions{
@@ -166,7 +166,7 @@ func TestFetchExplainsFailures(t *testing.T) {
 	}{
 		"no npm":           {"", "PNYX_ENGINE_LIB"},
 		"npm fails":        {"echo 'npm error 404 Not Found' >&2; exit 1", "404 Not Found"},
-		"npm talks":        {"echo hello", "read what npm pack"},
+		"npm talks":        {"echo hello", "decode output of npm pack"},
 		"npm does nothing": {"echo '[]'", "0 files"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestFetchExplainsFailures(t *testing.T) {
 	}
 }
 
-func TestFetchRefusesATarballWithoutLibrary(t *testing.T) {
+func TestFetchRejectsATarballWithoutLibrary(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/../../libchdb.so": "outside", "libchdb.so": "elsewhere"})
 	if _, err := r.fetch(t.Context(), r.integrity); err == nil || !strings.Contains(err.Error(), "no library") {
 		t.Errorf("got %v, want it to say that there is no library", err)
@@ -193,7 +193,7 @@ func TestFetchRefusesATarballWithoutLibrary(t *testing.T) {
 	wantFiles(t, r.cache, "fetch.lock")
 }
 
-func TestFetchStopsWhenTold(t *testing.T) {
+func TestFetchStopsWhenCanceled(t *testing.T) {
 	dir := onPath(t)
 	script(t, filepath.Join(dir, "npm"), "exec sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -28,7 +28,7 @@ func TestFindReturnsTheRunningInstance(t *testing.T) {
 	}
 }
 
-func TestFindDoesNotBelieveWhatACrashLeft(t *testing.T) {
+func TestFindIgnoresFilesOfACrashedEngine(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string][]string{
 		"no folder":        nil,
@@ -51,7 +51,7 @@ func TestFindDoesNotBelieveWhatACrashLeft(t *testing.T) {
 	}
 }
 
-func TestFindWaitsForNobody(t *testing.T) {
+func TestFindDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
@@ -86,7 +86,7 @@ func TestFindWaitsForNobody(t *testing.T) {
 	}
 }
 
-func TestURLsCarryTheCredentials(t *testing.T) {
+func TestURLsContainTheCredentials(t *testing.T) {
 	t.Parallel()
 	instance := engine.Instance{
 		TCPAddr: "127.0.0.1:9000", User: "pnyx", Password: "a/b@c", AnalystUser: "analyst", AnalystPassword: "d:e",

@@ -15,51 +15,60 @@ import (
 )
 
 const (
-	// User may do everything.
+	// User has all permissions.
 	User = "pnyx"
 
-	// AnalystUser may read the database AnalystDatabase, within limits, and
-	// nothing else: it writes no table and reads no file and no address.
+	// AnalystUser may only read the database AnalystDatabase, within limits. It cannot
+	// write tables, and cannot read files or URLs.
 	AnalystUser = "analyst"
 
-	// AnalystDatabase is what AnalystUser may read.
+	// AnalystDatabase is the database that AnalystUser may read.
 	AnalystDatabase = "pnyx"
 )
 
-// loopback is the only address the engine listens on.
+// loopback is the only address that the engine listens on.
 const loopback = "127.0.0.1"
 
-// ErrNotRunning says that no engine runs in a folder.
+// ErrNotRunning reports a data folder without a running engine.
 var ErrNotRunning = errors.New("no engine is running")
 
-// Instance says how to reach a running engine. It holds passwords: logged, it
-// shows only addresses and processes.
+// Instance holds the addresses and credentials of a running engine. Its log value omits
+// the passwords.
 type Instance struct {
-	OwnerPID        int       `json:"ownerPid"`
-	EnginePID       int       `json:"enginePid"`
-	TCPAddr         string    `json:"tcpAddr"`
-	HTTPAddr        string    `json:"httpAddr"`
-	User            string    `json:"user"`
-	Password        string    `json:"password"`
-	AnalystUser     string    `json:"analystUser"`
-	AnalystPassword string    `json:"analystPassword"`
-	Started         time.Time `json:"started"`
+	// OwnerPID is the process that called Start.
+	OwnerPID int `json:"ownerPid"`
+	// EnginePID is the process of the engine.
+	EnginePID int `json:"enginePid"`
+	// TCPAddr is the address of the native protocol, "127.0.0.1:port".
+	TCPAddr string `json:"tcpAddr"`
+	// HTTPAddr is the address of the HTTP interface.
+	HTTPAddr string `json:"httpAddr"`
+	// User is the user with all permissions.
+	User string `json:"user"`
+	// Password is the password of User.
+	Password string `json:"password"`
+	// AnalystUser is the user who may only read.
+	AnalystUser string `json:"analystUser"`
+	// AnalystPassword is the password of AnalystUser.
+	AnalystPassword string `json:"analystPassword"`
+	// Started is when Start chose the addresses.
+	Started time.Time `json:"started"`
 }
 
-// Find returns the engine that runs in the folder, from any process that may read
-// the folder's files. The error is [ErrNotRunning] when there is none, whatever a
-// crash has left behind, and while one is still starting.
+// Find returns the engine that runs in a data folder. Any process that can read the
+// folder's files may call it. The error is [ErrNotRunning] if none runs, also after a
+// crash, and while an engine starts or stops.
 func Find(dataDir string) (Instance, error) {
-	held, err := isLocked(dataDir)
+	locked, err := isLocked(dataDir)
 	if err != nil {
 		return Instance{}, err
 	}
-	if !held {
+	if !locked {
 		return Instance{}, fmt.Errorf("%w in %s", ErrNotRunning, dataDir)
 	}
 	text, err := os.ReadFile(instancePath(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
-		return Instance{}, fmt.Errorf("%w in %s yet: it is starting or ending", ErrNotRunning, dataDir)
+		return Instance{}, fmt.Errorf("%w in %s: it is starting or stopping", ErrNotRunning, dataDir)
 	}
 	if err != nil {
 		return Instance{}, fmt.Errorf("read engine address: %w", err)
@@ -71,18 +80,17 @@ func Find(dataDir string) (Instance, error) {
 	return found, nil
 }
 
-// URL is the native address of a database with the credentials of User, in the
-// form that clickhouse.ParseDSN takes.
+// URL returns the DSN of a database for User, as clickhouse.ParseDSN accepts it.
 func (i Instance) URL(database string) string {
 	return dsn(i.TCPAddr, i.User, i.Password, database)
 }
 
-// AnalystURL is URL with the credentials of AnalystUser.
+// AnalystURL returns the DSN of a database for AnalystUser.
 func (i Instance) AnalystURL(database string) string {
 	return dsn(i.TCPAddr, i.AnalystUser, i.AnalystPassword, database)
 }
 
-// LogValue leaves out the passwords.
+// LogValue returns the addresses and the process, without passwords.
 func (i Instance) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("tcp_addr", i.TCPAddr),
@@ -92,11 +100,13 @@ func (i Instance) LogValue() slog.Value {
 }
 
 func dsn(addr, user, password, database string) string {
-	u := url.URL{Scheme: "clickhouse", User: url.UserPassword(user, password), Host: addr, Path: "/" + database}
+	u := url.URL{
+		Scheme: "clickhouse", User: url.UserPassword(user, password), Host: addr, Path: "/" + database,
+	}
 	return u.String()
 }
 
-// newInstance decides on ports and passwords.
+// newInstance chooses ports and passwords.
 func newInstance(options Options) (Instance, error) {
 	tcp, http, err := freePorts(options.TCPPort, options.HTTPPort)
 	if err != nil {
@@ -114,8 +124,8 @@ func newInstance(options Options) (Instance, error) {
 	}, nil
 }
 
-// freePorts returns the ports asked for, and free ones in place of zeros. Both
-// are held until both are known, so that they differ.
+// freePorts returns the given ports, with free ports in place of zeros. It holds both
+// ports until it returns, so that they differ.
 func freePorts(tcp, http int) (int, int, error) {
 	for _, port := range []*int{&tcp, &http} {
 		if *port != 0 {
@@ -131,16 +141,17 @@ func freePorts(tcp, http int) (int, int, error) {
 	return tcp, http, nil
 }
 
-// copyFile publishes the instance in the folder. Readers see all of it or nothing.
+// publish writes the instance into the data folder, where Find reads it.
 func (i Instance) publish(dir string) error {
-	text, err := json.MarshalIndent(i, "", "  ") //nolint:gosec // passwords are what the file is for; only its owner may read it
+	//nolint:gosec // the file is for passwords, and only its owner can read it
+	text, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode engine address: %w", err)
 	}
 	return writeFile(instancePath(dir), append(text, '\n'))
 }
 
-// removeInstance removes what write has published, if anything.
+// removeInstance removes the published instance, if there is one.
 func removeInstance(dir string) error {
 	err := os.Remove(instancePath(dir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -151,7 +162,7 @@ func removeInstance(dir string) error {
 
 func instancePath(dir string) string { return filepath.Join(dir, "engine.json") }
 
-// writeFile replaces a file that only the owner may read, at once or not at all.
+// writeFile atomically replaces a file that only the owner can read.
 func writeFile(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loadsLibraries says whether this program can run the library. What loads
-// libraries is linked to the C library of its system, and so is not static.
+// loadsLibraries reports whether this program can load the library. Loading needs the
+// system's C library, which a static program does not have.
 const loadsLibraries = true
 
-// runLibrary loads libchdb and hands it the arguments of clickhouse local. It
-// returns when the queries among them have ended.
+// runLibrary loads libchdb and calls it with the arguments of clickhouse local. It
+// returns when the queries in the arguments have ended.
 func runLibrary(path string, args []string) error {
 	library, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
@@ -39,22 +39,23 @@ func runLibrary(path string, args []string) error {
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
 	argv := cStrings(&pinner, args)
-	result := query(int32(len(args)), unsafe.Pointer(&argv[0])) //nolint:gosec // a handful of arguments, for C
+	//nolint:gosec // a few arguments for a C function
+	result := query(int32(len(args)), unsafe.Pointer(&argv[0]))
 
 	if result == 0 {
-		return errors.New("the engine ended without a result")
+		return errors.New("engine ended without a result")
 	}
 	if text := resultError(result); text != "" {
 		return errors.New(text)
 	}
-	// Some errors are only printed. Then the pipe is still open.
+	// The library only prints some errors. The pipe is still open then.
 	if !parentGone(0) {
-		return errors.New("the engine ended by itself")
+		return errors.New("engine ended before its parent closed the pipe")
 	}
 	return nil
 }
 
-// cStrings makes the argv of a C program.
+// cStrings returns args as the argv of a C program, pinned in memory.
 func cStrings(pinner *runtime.Pinner, args []string) []*byte {
 	argv := make([]*byte, len(args)+1)
 	pinner.Pin(&argv[0])

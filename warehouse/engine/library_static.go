@@ -2,9 +2,10 @@
 
 package engine
 
-// loadsLibraries says that a static program has nothing to load a library with.
+// loadsLibraries is false: a static program cannot load a library.
 const loadsLibraries = false
 
+// runLibrary returns errStatic.
 func runLibrary(string, []string) error {
 	return errStatic
 }

@@ -13,42 +13,44 @@ import (
 	"time"
 )
 
-// ErrNoEngine says that neither the library nor a recent clickhouse is at hand.
-var ErrNoEngine = errors.New("there is no ClickHouse to run: " +
-	`run "make engine" or "pnyx engine" to fetch it, or set CLICKHOUSE_URL to a server`)
+// ErrNoEngine reports that there is neither a library nor a recent clickhouse program.
+var ErrNoEngine = errors.New("no ClickHouse found: " +
+	`run "make engine" or "pnyx engine" to download it, or set CLICKHOUSE_URL to a server`)
 
-// errStatic says why a library is of no use to this program.
-var errStatic = errors.New("this pnyx is a static one, which cannot load a library: set CLICKHOUSE_URL to a server")
+// errStatic reports that this program cannot load a library.
+var errStatic = errors.New("this pnyx is a static program and cannot load a library: " +
+	"set CLICKHOUSE_URL to a server")
 
-// Oldest clickhouse that can do it: from 26.6 on, SYSTEM START LISTEN works in
-// clickhouse local. Asked for is what the library has, which is what is tested.
+// The minimum version of a clickhouse program. SYSTEM START LISTEN works in clickhouse
+// local from 26.6; the minimum is the version of the library, which is tested.
 const (
 	minProgramYear  = 26
 	minProgramMonth = 7
 )
 
-// versionTimeout bounds asking a program for its version. It maps half a gigabyte.
+// versionTimeout bounds the run of clickhouse --version, which maps half a gigabyte.
 const versionTimeout = 5 * time.Second
 
-// Program is what to run as the engine: a library or, when that is empty, a
-// clickhouse program.
+// Program is the program to run as the engine.
 type Program struct {
-	Library    string // path of libchdb
-	ClickHouse string // path of a clickhouse that knows the command local
+	// Library is the path of libchdb.
+	Library string
+	// ClickHouse is the path of a clickhouse program. It applies if Library is empty.
+	ClickHouse string
 }
 
-// LocateOptions says where to look.
+// LocateOptions configure Locate. The zero value is valid.
 type LocateOptions struct {
-	// Library is the path that the user has set, if any: then nothing else will do.
+	// Library is the path of a library. If it is set, Locate considers nothing else.
 	Library string
 
-	// CacheDir is where Fetch keeps the library. Empty means its default.
+	// CacheDir is FetchOptions.CacheDir.
 	CacheDir string
 }
 
-// Locate finds what to run: the library that was asked for, or the library that
-// Fetch has brought, or a clickhouse of at least 26.7 on the PATH. The error is
-// [ErrNoEngine] when there is none of them.
+// Locate returns the program to run: the library in options, else the library that Fetch
+// has downloaded, else a clickhouse of at least 26.7 on the PATH. The error is
+// [ErrNoEngine] if there is none.
 func Locate(ctx context.Context, options LocateOptions) (Program, error) {
 	if options.Library != "" && !loadsLibraries {
 		return Program{}, errStatic
@@ -74,7 +76,7 @@ func Locate(ctx context.Context, options LocateOptions) (Program, error) {
 	return Program{ClickHouse: path}, nil
 }
 
-// cached is the library in the cache of Fetch, if it is there and whole.
+// cached returns the path of the library that Fetch has downloaded.
 func cached(cacheDir string) (string, bool) {
 	pkg, err := platformPackage()
 	if err != nil {
@@ -86,23 +88,23 @@ func cached(cacheDir string) (string, bool) {
 	return pkg.cached(cacheDir)
 }
 
-// check reports a program that is not there.
+// check returns an error unless the program is a regular file.
 func (p Program) check() error {
 	path := cmp.Or(p.Library, p.ClickHouse)
 	if path == "" {
-		return errors.New("engine options: no program")
+		return errors.New("start engine: Options.Program is empty: use Locate")
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("engine library: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("engine library: %s is not a file", path)
+		return fmt.Errorf("engine library: %s is not a regular file", path)
 	}
 	return nil
 }
 
-// childArgs is how RunChild is told of the program.
+// childArgs returns the arguments of RunChild for the program.
 func (p Program) childArgs() (kind, path string) {
 	if p.Library != "" {
 		return kindLibrary, p.Library
@@ -110,31 +112,31 @@ func (p Program) childArgs() (kind, path string) {
 	return kindProgram, p.ClickHouse
 }
 
-// checkVersion asks a clickhouse program how old it is.
+// checkVersion returns an error if a clickhouse program is too old.
 func checkVersion(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	said, err := exec.CommandContext(ctx, path, "local", "--version").Output()
+	output, err := exec.CommandContext(ctx, path, "local", "--version").Output()
 	if err != nil {
-		return fmt.Errorf("ask %s for its version: %w", path, err)
+		return fmt.Errorf("run %s local --version: %w", path, err)
 	}
-	year, month, err := parseVersion(string(said))
+	year, month, err := parseVersion(string(output))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if year < minProgramYear || year == minProgramYear && month < minProgramMonth {
-		return fmt.Errorf("%s is ClickHouse %d.%d, and %d.%d is needed",
+		return fmt.Errorf("%s is ClickHouse %d.%d; want at least %d.%d",
 			path, year, month, minProgramYear, minProgramMonth)
 	}
 	return nil
 }
 
-// parseVersion reads the first two numbers out of what clickhouse prints, which
-// is "ClickHouse local version 26.7.2.1 (official build)." or the like.
-func parseVersion(said string) (year, month int, err error) {
-	match := regexp.MustCompile(`version (\d{1,4})\.(\d{1,4})\.`).FindStringSubmatch(said)
+// parseVersion returns the first two numbers of a version such as
+// "ClickHouse local version 26.7.2.1 (official build).".
+func parseVersion(output string) (year, month int, err error) {
+	match := regexp.MustCompile(`version (\d{1,4})\.(\d{1,4})\.`).FindStringSubmatch(output)
 	if match == nil {
-		return 0, 0, fmt.Errorf("no version in %q", said)
+		return 0, 0, fmt.Errorf("no version in %q", output)
 	}
 	year, errYear := strconv.Atoi(match[1])
 	month, errMonth := strconv.Atoi(match[2])

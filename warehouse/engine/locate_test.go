@@ -12,7 +12,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-func TestLocateTakesTheLibraryAskedFor(t *testing.T) {
+func TestLocateReturnsTheConfiguredLibrary(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "libchdb.so")
 	if got, err := engine.Locate(t.Context(), engine.LocateOptions{Library: path}); err == nil || !strings.Contains(err.Error(), path) {
@@ -29,7 +29,7 @@ func TestLocateTakesTheLibraryAskedFor(t *testing.T) {
 
 // The tests below set the PATH and so cannot be parallel.
 
-func TestLocateWithoutAnythingSaysWhatToDo(t *testing.T) {
+func TestLocateErrorSaysWhatToDo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})
 	if !errors.Is(err, engine.ErrNoEngine) || !strings.Contains(err.Error(), "pnyx engine") {
@@ -37,7 +37,7 @@ func TestLocateWithoutAnythingSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestLocateRefusesAnOldProgram(t *testing.T) {
+func TestLocateRejectsAnOldProgram(t *testing.T) {
 	dir := onPath(t)
 	script(t, filepath.Join(dir, "clickhouse"), `echo "ClickHouse local version 25.8.2.29 (official build)."`)
 	_, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})

@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// ErrInUse says that another process holds the data folder.
+// ErrInUse reports that another process has locked the data folder.
 var ErrInUse = errors.New("data folder is in use")
 
-// errLocked says that a lock is held by someone else.
+// errLocked reports that another process has the lock.
 var errLocked = errors.New("locked")
 
-// lockPollInterval is how often a held lock is tried again.
+// lockPollInterval is the interval between attempts to lock a file.
 const lockPollInterval = 25 * time.Millisecond
 
-// lockHolder is what the holder of a folder writes into its lock file.
+// lockHolder is the content of a lock file: the process that has the lock.
 type lockHolder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
 }
 
-// lockFolder takes the folder, waiting at most so long for a previous holder, and signs
-// the lock. The lock belongs to the open file, not to the process: a child that
-// inherits the file keeps the folder when its parent is gone.
-func lockFolder(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
+// lockFolder locks a data folder and writes the holder into the lock file. It waits up
+// to timeout for a previous holder. The lock belongs to the open file, not to the
+// process: a child that inherits the file keeps the lock after its parent has ended.
+func lockFolder(ctx context.Context, dir string, timeout time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	file, err := lockFile(waiting, lockPath(dir))
 	if errors.Is(err, errLocked) {
@@ -49,7 +49,7 @@ func lockFolder(ctx context.Context, dir string, patience time.Duration) (*os.Fi
 	return file, nil
 }
 
-// isLocked reports whether some process holds the folder.
+// isLocked reports whether a process has locked the data folder.
 func isLocked(dir string) (bool, error) {
 	file, err := os.Open(lockPath(dir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -66,10 +66,11 @@ func isLocked(dir string) (bool, error) {
 	return false, err
 }
 
-// lockFile opens path and locks it, trying until ctx is done. Closing the file
+// lockFile creates and locks a file. It retries until ctx is done. Closing the file
 // unlocks it.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a fixed name in a chosen folder
+	//nolint:gosec // a fixed name in a configured folder
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
@@ -84,8 +85,8 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// tryLock locks file without waiting. The error is errLocked when the lock is
-// held.
+// tryLock locks file without waiting. The error is errLocked if another process has the
+// lock.
 func tryLock(file *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
@@ -100,22 +101,22 @@ func tryLock(file *os.File, how int) error {
 	}
 }
 
-// writeHolder writes who holds the lock, for the message of ErrInUse.
+// writeHolder writes this process into the lock file, for the message of ErrInUse.
 func writeHolder(file *os.File) error {
 	text, err := json.Marshal(lockHolder{PID: os.Getpid(), Since: time.Now().UTC()})
 	if err != nil {
-		return fmt.Errorf("encode lock owner: %w", err)
+		return fmt.Errorf("encode lock holder: %w", err)
 	}
 	if err := file.Truncate(0); err != nil {
-		return fmt.Errorf("sign lock: %w", err)
+		return fmt.Errorf("write lock holder: %w", err)
 	}
 	if _, err := file.WriteAt(append(text, '\n'), 0); err != nil {
-		return fmt.Errorf("sign lock: %w", err)
+		return fmt.Errorf("write lock holder: %w", err)
 	}
 	return nil
 }
 
-// inUseError names the holder of the folder as far as it can be read.
+// inUseError returns ErrInUse with the holder of the lock, if that can be read.
 func inUseError(dir string) error {
 	file, err := os.Open(lockPath(dir))
 	if err != nil {
@@ -124,9 +125,9 @@ func inUseError(dir string) error {
 	defer file.Close()
 	var holder lockHolder
 	if err := json.NewDecoder(io.LimitReader(file, 4096)).Decode(&holder); err != nil {
-		return fmt.Errorf("%w: %s: unreadable lock: %w", ErrInUse, dir, err)
+		return fmt.Errorf("%w: %s: decode lock: %w", ErrInUse, dir, err)
 	}
-	return fmt.Errorf("%w: %s is held by process %d since %s",
+	return fmt.Errorf("%w: %s is locked by process %d since %s: stop it or use another folder",
 		ErrInUse, dir, holder.PID, holder.Since.Format(time.RFC3339))
 }
 

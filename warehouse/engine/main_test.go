@@ -28,13 +28,13 @@ const soon = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == ownCommand {
-		os.Exit(lockFolder(os.Args[2], os.Args[3], os.Args[4]))
+		os.Exit(runOwner(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // lockFolder starts an engine, says so, and waits to be killed.
-func lockFolder(dir, library, executable string) int {
+func runOwner(dir, library, executable string) int {
 	_, err := engine.Start(context.Background(), engine.Options{
 		DataDir:    dir,
 		Program:    engine.Program{Library: library},

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// tailLines is how much of what an engine wrote is repeated in the error
-	// about its end.
+	// tailLines is the number of output lines in the error about an engine's exit.
 	tailLines = 8
 
-	// maxLineBytes bounds a line, in bytes. The engine repeats queries in messages.
+	// maxLineBytes is the maximum length of a line. The engine repeats queries in
+	// messages.
 	maxLineBytes = 1 << 10
 )
 
-// output takes what the engine writes to standard output and error: it logs
-// complaints, and keeps the last lines. The zero value with a logger is ready.
+// output receives the standard output and error of the engine. It logs the lines and
+// keeps the last ones. Only logger must be set.
 type output struct {
 	logger *slog.Logger
 
 	mu      sync.Mutex
-	partial []byte
-	last    []string
+	partial []byte   // the line that has not ended yet
+	last    []string // the last complete lines
 }
 
-// Write never fails and never blocks: the engine must not stand still because
-// nobody listens.
+// Write implements io.Writer. It never fails and never blocks, since a blocked write
+// would block the engine.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,7 +44,7 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 }
 
-// addLine keeps a line unless it is empty or a frame of a stack trace.
+// addLine logs and keeps a line unless it is empty or a frame of a stack trace.
 func (o *output) addLine(line string) {
 	line = strings.TrimSpace(line)
 	if line == "" || strings.Contains(line, " @ 0x") {
@@ -54,14 +54,14 @@ func (o *output) addLine(line string) {
 	if strings.Contains(line, "<Error>") || strings.Contains(line, "<Fatal>") {
 		level = slog.LevelWarn
 	}
-	o.logger.LogAttrs(context.Background(), level, "engine says", slog.String("line", line))
+	o.logger.LogAttrs(context.Background(), level, "engine output", slog.String("line", line))
 	if len(o.last) == tailLines {
 		o.last = o.last[1:]
 	}
 	o.last = append(o.last, line)
 }
 
-// tail is the last lines, ready to follow a message; empty when there are none.
+// tail returns the last lines, to append to an error message; empty if there are none.
 func (o *output) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,5 +72,5 @@ func (o *output) tail() string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "; it said: " + strings.Join(lines, "\n")
+	return "; last output: " + strings.Join(lines, "\n")
 }

@@ -9,22 +9,22 @@ import (
 	"runtime"
 )
 
-// Version is the version of the library that Fetch brings. It holds ClickHouse
+// Version is the version of the library that Fetch downloads. It contains ClickHouse
 // 26.7.2.
 const Version = "26.7.3-stable.1"
 
-// npmPackage is the library as it is published for one platform.
+// npmPackage is the npm package of the library for one platform.
 type npmPackage struct {
 	name    string
 	version string
 
-	// integrity is the hash of the tarball in the form of the registry, "sha512-"
-	// and base64. Empty means that it could not be pinned here: then the hash that
-	// the registry states is taken, recorded, and held to ever after.
+	// integrity is the hash of the tarball in the registry's form, "sha512-" and base64.
+	// Empty means that the hash is not pinned: Fetch then trusts the hash that the
+	// registry states first, records it, and requires it from then on.
 	integrity string
 }
 
-// receipt lies beside a fetched library and says what it is.
+// receipt describes a downloaded library. Its file is next to the library.
 type receipt struct {
 	Package   string `json:"package"`
 	Version   string `json:"version"`
@@ -33,7 +33,7 @@ type receipt struct {
 	Size      int64  `json:"size"`
 }
 
-// platformPackage is the package for the platform this program was built for.
+// platformPackage returns the package for the platform of this program.
 func platformPackage() (npmPackage, error) {
 	switch platform := runtime.GOOS + "/" + runtime.GOARCH; platform {
 	case "linux/amd64":
@@ -53,8 +53,8 @@ func platformPackage() (npmPackage, error) {
 
 func (p npmPackage) String() string { return p.name + "@" + p.version }
 
-// cached is the library in dir, if its receipt is for this package and it is as
-// long as it was. That is quick; the hash was checked when it was unpacked.
+// cached returns the path of the library in dir, if its receipt is for this package and
+// its size is right. The hash was checked when the library was unpacked.
 func (p npmPackage) cached(dir string) (string, bool) {
 	note, err := readReceipt(dir)
 	if err != nil || note.Package != p.name || note.Version != p.version ||
@@ -66,9 +66,8 @@ func (p npmPackage) cached(dir string) (string, bool) {
 	return path, err == nil && info.Mode().IsRegular() && info.Size() == note.Size
 }
 
-// expected is the hash that the tarball must have: the pinned one, or the one of
-// an earlier fetch, or the one that the registry states. The second result says
-// where it is from.
+// expected returns the hash that the tarball must have: the pinned hash, else that of an
+// earlier download, else the one that the registry states. source says which.
 func (p npmPackage) expected(dir, stated string) (integrity, source string) {
 	if p.integrity != "" {
 		return p.integrity, "pinned"
@@ -76,9 +75,11 @@ func (p npmPackage) expected(dir, stated string) (integrity, source string) {
 	if note, err := readReceipt(dir); err == nil && note.Package == p.name && note.Version == p.version {
 		return note.Integrity, "recorded in " + receiptPath(dir)
 	}
-	return stated, "stated by the registry, since none is pinned for this platform; recorded in " + receiptPath(dir)
+	return stated, "stated by the registry, since none is pinned for this platform; " +
+		"recorded in " + receiptPath(dir)
 }
 
+// readReceipt reads the receipt in dir.
 func readReceipt(dir string) (receipt, error) {
 	var note receipt
 	text, err := os.ReadFile(receiptPath(dir))
@@ -88,6 +89,7 @@ func readReceipt(dir string) (receipt, error) {
 	return note, json.Unmarshal(text, &note)
 }
 
+// write writes the receipt into dir.
 func (r receipt) write(dir string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -98,7 +100,7 @@ func (r receipt) write(dir string) error {
 
 func receiptPath(dir string) string { return filepath.Join(dir, "receipt.json") }
 
-// cachePath is dir, or the default when that is empty.
+// cachePath returns dir, or the default folder if dir is empty.
 func cachePath(dir string) (string, error) {
 	if dir != "" {
 		return filepath.Abs(dir)

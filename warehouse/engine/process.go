@@ -15,15 +15,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// errPortTaken says that another process listens on a port meant for the engine.
+// errPortTaken reports that another process listens on a port of the engine.
 var errPortTaken = errors.New("port is taken")
 
-// readyPollInterval is how often a starting engine is asked for an answer.
+// readyPollInterval is the interval between queries to a starting engine.
 const readyPollInterval = 25 * time.Millisecond
 
-// serverQueries make a server of clickhouse local. HTTP comes first, so that whoever
-// is answered over TCP finds both; the last query reads standard input, the
-// parent's pipe, to its end.
+// serverQueries turn clickhouse local into a server. HTTP starts first, so that a client
+// with an answer over TCP can use both. The last query runs until the parent closes the
+// pipe, which is standard input.
 const serverQueries = "SYSTEM START LISTEN HTTP; " +
 	"SYSTEM START LISTEN TCP; " +
 	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/stdin' FORMAT LineAsString"
@@ -31,30 +31,33 @@ const serverQueries = "SYSTEM START LISTEN HTTP; " +
 // process is one run of the engine.
 type process struct {
 	command *exec.Cmd
-	pipe    io.Closer // the engine lives until it is closed
+	pipe    io.Closer // closing it ends the engine
 	output  *output
-	exited  chan struct{} // closed when the process is gone
-	err     error         // how it ended; set before exited is closed
+	exited  chan struct{} // closed when the process has ended
+	err     error         // the exit error; set before exited is closed
 }
 
-// startProcess runs the engine on the ports of instance. The process inherits the
-// lock of the folder: whatever happens to this one, nobody else gets the folder
-// before the engine has let go of it.
-func startProcess(ctx context.Context, options Options, instance Instance, lock *os.File) (*process, error) {
+// startProcess starts the engine on the ports of instance. The child inherits the lock
+// of the data folder: even if this process is killed, no other process can lock the
+// folder before the engine has ended.
+func startProcess(
+	ctx context.Context, options Options, instance Instance, lock *os.File,
+) (*process, error) {
 	args, err := arguments(options, instance)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{output: &output{logger: options.Logger}, exited: make(chan struct{})}
-	// Not bound to ctx, which may be that of the start only.
-	p.command = exec.CommandContext(context.WithoutCancel(ctx), options.Executable, args...) //nolint:gosec // our own program
+	// The process outlives ctx, which bounds the start only.
+	//nolint:gosec // our own program
+	p.command = exec.CommandContext(context.WithoutCancel(ctx), options.Executable, args...)
 	p.command.Dir = layoutOf(options.DataDir).store
 	p.command.Stdout, p.command.Stderr = p.output, p.output
 	p.command.ExtraFiles = []*os.File{lock}
-	// What the engine may have started itself can hold on to its output.
+	// A process that the engine started could keep its output open.
 	p.command.WaitDelay = time.Second
-	// A process group of its own keeps a terminal's Ctrl-C from the engine while
-	// the parent still needs it.
+	// In a process group of its own the engine does not receive a terminal's Ctrl-C
+	// while the parent still needs it.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.pipe, err = p.command.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
@@ -66,6 +69,7 @@ func startProcess(ctx context.Context, options Options, instance Instance, lock 
 	return p, nil
 }
 
+// arguments returns the arguments of the child process.
 func arguments(options Options, instance Instance) ([]string, error) {
 	_, tcp, err := net.SplitHostPort(instance.TCPAddr)
 	if err != nil {
@@ -88,7 +92,7 @@ func arguments(options Options, instance Instance) ([]string, error) {
 	}, nil
 }
 
-// watch waits for the end of the process.
+// watch waits until the process ends and closes exited.
 func (p *process) watch() {
 	p.err = p.command.Wait()
 	close(p.exited)
@@ -96,10 +100,10 @@ func (p *process) watch() {
 
 func (p *process) pid() int { return p.command.Process.Pid }
 
-// ready returns when the engine has answered a query, and an error when it ends
-// before that or takes longer than patience.
-func (p *process) ready(ctx context.Context, instance Instance, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// ready waits until the engine answers a query. It returns an error if the engine ends
+// before or takes longer than timeout.
+func (p *process) ready(ctx context.Context, instance Instance, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, err := connect(instance)
 	if err != nil {
@@ -122,6 +126,7 @@ func (p *process) ready(ctx context.Context, instance Instance, patience time.Du
 	}
 }
 
+// connect returns a connection to the engine for a single query at a time.
 func connect(instance Instance) (clickhouse.Conn, error) {
 	options, err := clickhouse.ParseDSN(instance.URL("system"))
 	if err != nil {
@@ -136,27 +141,28 @@ func connect(instance Instance) (clickhouse.Conn, error) {
 	return conn, nil
 }
 
+// ping runs a trivial query.
 func ping(ctx context.Context, conn clickhouse.Conn) error {
 	var one uint8
 	return conn.QueryRow(ctx, "SELECT 1").Scan(&one)
 }
 
-// exitError says how the process ended, in its own last words. It is for after
+// exitError returns how the process ended, with its last output. It may be called once
 // exited is closed.
 func (p *process) exitError() error {
-	said := p.output.tail()
-	if strings.Contains(said, "Address already in use") {
-		return fmt.Errorf("%w: engine ended%s", errPortTaken, said)
+	tail := p.output.tail()
+	if strings.Contains(tail, "Address already in use") {
+		return fmt.Errorf("%w: engine ended%s", errPortTaken, tail)
 	}
 	if p.err == nil {
-		return fmt.Errorf("engine ended%s", said)
+		return fmt.Errorf("engine ended%s", tail)
 	}
-	return fmt.Errorf("engine ended: %w%s", p.err, said)
+	return fmt.Errorf("engine ended: %w%s", p.err, tail)
 }
 
-// stop closes the pipe and waits for the process, until ctx is done; then it kills.
+// stop closes the pipe and waits for the process. It kills the process when ctx is done.
 func (p *process) stop(ctx context.Context) {
-	p.pipe.Close() // already closed when the process has ended
+	p.pipe.Close() // an error means that the process has ended
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
@@ -164,13 +170,13 @@ func (p *process) stop(ctx context.Context) {
 	}
 }
 
-// kill ends the process, and the clickhouse program if it runs one, at once.
+// kill kills the process and, if it runs one, the clickhouse program.
 func (p *process) kill() {
 	p.pipe.Close()
 	select {
-	case <-p.exited: // its number may be another's by now
+	case <-p.exited: // another process may have its PID
 	default:
-		syscall.Kill(-p.pid(), syscall.SIGKILL) //nolint:errcheck // it has just ended by itself
+		syscall.Kill(-p.pid(), syscall.SIGKILL) //nolint:errcheck // an error means that it has just ended
 		<-p.exited
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAStaticProgramHasNothingThatLoadsLibraries(t *testing.T) {
+func TestStaticProgramCannotLoadLibraries(t *testing.T) {
 	t.Parallel()
 	for tags, loads := range map[string]bool{"": true, "static": false} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "pnyx")

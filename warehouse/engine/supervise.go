@@ -11,27 +11,27 @@ const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 
-	// stableAfter is how long an engine has to run for its end to count as the
-	// first of its kind, not as the next of a series.
+	// stableAfter is how long an engine must run for its failures to start from zero
+	// again.
 	stableAfter = time.Minute
 )
 
-// supervise starts the engine again whenever it ends, until ctx is done. It
-// leaves the last process in e.process.
+// supervise restarts the engine whenever it ends, until ctx is done. e.process is then
+// the last process.
 func (e *Engine) supervise(ctx context.Context) {
 	defer close(e.supervised)
 	failures := 0
 	for {
-		began := time.Now()
+		start := time.Now()
 		select {
 		case <-ctx.Done():
 			return
 		case <-e.process.exited:
 		}
-		if time.Since(began) >= stableAfter {
+		if time.Since(start) >= stableAfter {
 			failures = 0
 		}
-		e.logger.LogAttrs(ctx, slog.LevelError, "engine ended unexpectedly, starting it again",
+		e.logger.LogAttrs(ctx, slog.LevelError, "engine ended unexpectedly, restarting",
 			slog.Any("error", e.process.exitError()), slog.Int("failures", failures))
 		if failures = e.restart(ctx, failures); ctx.Err() != nil {
 			return
@@ -39,9 +39,9 @@ func (e *Engine) supervise(ctx context.Context) {
 	}
 }
 
-// restart starts the engine on the ports it had, so that connection pools
-// recover by themselves, as often as it takes. It returns the number of failures
-// so far, this end of the engine included.
+// restart starts the engine on the same ports, so that connection pools recover by
+// themselves. It retries until it succeeds or ctx is done, and returns the number of
+// consecutive failures, including this end of the engine.
 func (e *Engine) restart(ctx context.Context, failures int) int {
 	for sleep(ctx, backoff(failures, rand.Float64())) { //nolint:gosec // jitter is no secret
 		failures++
@@ -49,23 +49,23 @@ func (e *Engine) restart(ctx context.Context, failures int) int {
 		if err == nil || ctx.Err() != nil {
 			return failures
 		}
-		e.logger.LogAttrs(ctx, slog.LevelError, "engine did not start again",
+		e.logger.LogAttrs(ctx, slog.LevelError, "restarting engine failed",
 			slog.Any("error", err), slog.Int("failures", failures))
 	}
 	return failures
 }
 
-// backoff is the pause before the next start after so many failures: it doubles
-// up to maxBackoff. Chance, from 0 to 1, takes away up to half of it.
-func backoff(failures int, chance float64) time.Duration {
-	pause := maxBackoff
+// backoff returns the delay before the next start. It doubles with each failure up to
+// maxBackoff. jitter, from 0 to 1, reduces it by up to a half.
+func backoff(failures int, jitter float64) time.Duration {
+	delay := maxBackoff
 	if failures < 7 {
-		pause = min(maxBackoff, minBackoff<<failures)
+		delay = min(maxBackoff, minBackoff<<failures)
 	}
-	return pause - time.Duration(chance*float64(pause)/2)
+	return delay - time.Duration(jitter*float64(delay)/2)
 }
 
-// sleep pauses for d and reports whether ctx is still alive.
+// sleep waits for d or until ctx is done. It reports whether ctx is not done.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -14,7 +14,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-func TestBackoffGrowsToItsBound(t *testing.T) {
+func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 	t.Parallel()
 	for failures, want := range []time.Duration{
 		100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
@@ -32,14 +32,14 @@ func TestBackoffGrowsToItsBound(t *testing.T) {
 	}
 }
 
-func TestTailKeepsTheLastLinesThatSaySomething(t *testing.T) {
+func TestTailKeepsTheLastLines(t *testing.T) {
 	t.Parallel()
 	var writes []string
 	for i := range 20 {
 		writes = append(writes, fmt.Sprintf("line %d\n", i), "3. ? @ 0x000000001c8fa579\n\n")
 	}
 	got := engine.Tail(slog.New(slog.DiscardHandler), append(writes, "cut ", "in two\nunfinished")...)
-	want := "; it said: line 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\ncut in two\nunfinished"
+	want := "; last output: line 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\ncut in two\nunfinished"
 	if got != want {
 		t.Errorf("tail: got %q, want %q", got, want)
 	}
@@ -48,7 +48,7 @@ func TestTailKeepsTheLastLinesThatSaySomething(t *testing.T) {
 	}
 }
 
-func TestComplaintsAreLogged(t *testing.T) {
+func TestEngineErrorsAreLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	engine.Tail(slog.New(slog.NewTextHandler(&out, nil)),

@@ -15,20 +15,22 @@ import (
 	"time"
 )
 
-// maxLibraryBytes bounds what is unpacked. The library has 566 MB.
+// maxLibraryBytes is the maximum size of the library, which has 566 MB.
 const maxLibraryBytes = 4 << 30
 
 const megabyte = 1_000_000
 
-// unpackedFile is a file taken out of a tarball.
+// unpackedFile is a file from a tarball.
 type unpackedFile struct {
 	path string
 	size int64
 }
 
-// unpack takes the library, and nothing else, out of an npm tarball into dir, and
-// makes sure that it is on disk.
-func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpackedFile, error) {
+// unpack extracts the library, and no other file, from an npm tarball into dir. It syncs
+// the library to disk.
+func unpack(
+	ctx context.Context, tarball, dir string, report func(string),
+) (unpackedFile, error) {
 	file, err := os.Open(tarball) //nolint:gosec // our own work folder
 	if err != nil {
 		return unpackedFile{}, fmt.Errorf("open tarball: %w", err)
@@ -42,7 +44,7 @@ func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpa
 	for {
 		header, err := entries.Next()
 		if errors.Is(err, io.EOF) {
-			return unpackedFile{}, errors.New("there is no library in the tarball")
+			return unpackedFile{}, errors.New("tarball contains no library")
 		}
 		if err != nil {
 			return unpackedFile{}, fmt.Errorf("read tarball: %w", err)
@@ -54,7 +56,7 @@ func unpack(ctx context.Context, tarball, dir string, report func(string)) (unpa
 	}
 }
 
-// isLibrary tells the library from the rest: the name depends on the platform.
+// isLibrary reports whether a file is the library. Its name depends on the platform.
 func isLibrary(header *tar.Header) bool {
 	names := []string{"package/libchdb.so", "package/libchdb.dylib"}
 	return header.Typeflag == tar.TypeReg && header.Size <= maxLibraryBytes &&
@@ -63,7 +65,8 @@ func isLibrary(header *tar.Header) bool {
 
 // copyFile copies size bytes into a new file.
 func copyFile(target string, from io.Reader, size int64, report func(string)) error {
-	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640) //nolint:gosec // a library may be read
+	//nolint:gosec // others may read a library
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 	if err != nil {
 		return err
 	}
@@ -73,7 +76,7 @@ func copyFile(target string, from io.Reader, size int64, report func(string)) er
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// progress reports, as bytes pass, how many there were.
+// progress is a writer that reports the number of bytes written.
 type progress struct {
 	writer      io.Writer
 	done, total int64
@@ -81,7 +84,7 @@ type progress struct {
 	lastReport  time.Time
 }
 
-// Write passes p on.
+// Write implements io.Writer.
 func (p *progress) Write(b []byte) (int, error) {
 	n, err := p.writer.Write(b)
 	p.done += int64(n)
