@@ -11,75 +11,67 @@ import (
 	"pnyx/telemetry"
 )
 
-// accessRecord is a request that was answered, as it is counted and logged.
+// accessRecord is an answered request, as it is counted, logged and traced.
 type accessRecord struct {
-	status   int
-	bytes    int
+	*requestState
+
+	// status is the HTTP status, and bytes the length of the body as sent.
+	status, bytes int
+	// duration is how long the answer took on this node.
 	duration time.Duration
-	// requestState is nil where no route was asked, and failure where there was none.
-	pass *requestState
-	err  *Error
+	// span is the span of the request; the zero span records nothing.
 	span telemetry.Span
 }
 
-// errorKey finds the error that a request was answered with.
-type errorKey struct{}
-
-// accessRecordOf reads what became of a request.
-func accessRecordOf(c *fiber.Ctx, span telemetry.Span, took time.Duration) accessRecord {
-	v := accessRecord{status: c.Response().StatusCode(), duration: took, span: span}
-	v.pass, _ = c.Locals(requestStateKey{}).(*requestState)
-	v.err, _ = c.Locals(errorKey{}).(*Error)
+// accessRecordOf returns the record of a request that was answered.
+func accessRecordOf(c *fiber.Ctx, span telemetry.Span, duration time.Duration) accessRecord {
+	r := accessRecord{
+		requestState: stateOf(c), status: c.Response().StatusCode(), duration: duration, span: span,
+	}
 	if c.Method() == fiber.MethodGet {
-		v.bytes = len(c.Response().Body())
+		r.bytes = len(c.Response().Body())
 	}
-	return v
+	return r
 }
 
-// code is that of the error; empty for an answer.
-func (v *accessRecord) code() Code {
-	if v.err == nil {
+// code returns the code of the error; empty for an answer.
+func (r *accessRecord) code() Code {
+	if r.err == nil {
 		return ""
 	}
-	return v.err.Code
+	return r.err.Code
 }
 
-// layer is where the data came from; empty where none was looked for, or there was
-// nothing to be had for other reasons than that it could not be.
-func (v *accessRecord) layer() layer {
+// source returns the layer that the data came from; empty where none was read. It is
+// layerNone where data was read and is not available.
+func (r *accessRecord) source() layer {
 	switch {
-	case v.pass == nil:
-		return ""
-	case v.err == nil:
-		return v.pass.layer
-	case v.pass.lookedUp && v.err.Code == CodeUnavailable:
+	case r.err == nil:
+		return r.layer
+	case r.queried && r.err.Code == CodeUnavailable:
 		return layerNone
 	}
 	return ""
 }
 
-// readiness is that of the answer.
-func (v *accessRecord) readiness() governance.Readiness {
-	if v.layer() == layerNone {
+// dataReadiness returns the readiness of the data; empty where none was read.
+func (r *accessRecord) dataReadiness() governance.Readiness {
+	if r.source() == layerNone {
 		return governance.ReadinessUnavailable
 	}
-	if v.pass == nil {
-		return ""
-	}
-	return v.pass.readiness
+	return r.readiness
 }
 
-// caller is the id of the token that was sent, and its plan; empty for nobody's.
-func (v *accessRecord) caller() (tokenID string, plan ratelimit.Plan) {
+// token returns the id and plan of the token that was sent. An internal caller and a
+// payer have a plan without an id; anyone else has neither.
+func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 	switch {
-	case v.pass == nil:
-		return "", ""
-	case v.pass.internal:
+	case r.internal:
 		return "", planInternal
-	case v.pass.charge != nil:
+	case r.charge != nil:
 		return "", ratelimit.PayPerRequest
-	case v.pass.caller != nil:
-		return v.pass.caller.ID, v.pass.caller.Plan
+	case r.caller != nil:
+		return r.caller.ID, r.caller.Plan
 	}
 	return "", ""
 }
@@ -87,12 +79,12 @@ func (v *accessRecord) caller() (tokenID string, plan ratelimit.Plan) {
 // planInternal stands for the plan of internal callers, who have none.
 const planInternal ratelimit.Plan = "internal"
 
-// failed says whether the service did not do what it is for.
-func (v *accessRecord) failed() bool {
-	return v.status >= fiber.StatusInternalServerError
+// failed reports whether the service failed.
+func (r *accessRecord) failed() bool {
+	return r.status >= fiber.StatusInternalServerError
 }
 
-// errorName is what a failure is called in a trace.
-func (v *accessRecord) errorName() string {
-	return cmp.Or(string(v.code()), string(CodeInternal))
+// errorName is the error of a failed request in its trace.
+func (r *accessRecord) errorName() string {
+	return cmp.Or(string(r.code()), string(CodeInternal))
 }

@@ -1,6 +1,10 @@
-// Package api answers HTTP requests from what the cache holds. One table of
-// routes feeds registration, parsing and validation; a handler reads a view, and
-// one place turns answers and errors into envelopes.
+// Package api is the HTTP server of the governance API. It answers from what the cache
+// holds, and never reads the warehouse.
+//
+// Routes is the table of routes; registration, parsing, validation, access control,
+// caching and the documents of package doc follow from it. New returns a node, Watch
+// keeps it up to date, and Serve answers connections. A handler returns an answer or an
+// error; API.serve puts answers into envelopes, and API.writeError errors.
 package api
 
 import (
@@ -25,43 +29,50 @@ import (
 	"pnyx/telemetry"
 )
 
-// Bounds of one request on the wire. A payment header alone may take several
-// kilobytes, which is why requests get more than the usual four.
+// Bounds of one request on the wire.
 const (
+	// maxHeaderBytes is more than the usual 4 KiB: a payment header alone may take as much.
 	maxHeaderBytes = 32 << 10
 	maxBodyBytes   = 4 << 10
-	// writeBufferBytes are handed to the kernel at once: an answer of maxBufferedData in one call, which
-	// takes a sixth less time than three.
+	// writeBufferBytes holds an answer of maxBufferedData and its headers, so that one
+	// write sends it: a sixth less time than three writes take.
 	writeBufferBytes = maxBufferedData + 2<<10
 	readTimeout      = 15 * time.Second
 	writeTimeout     = 30 * time.Second
 	idleTimeout      = 75 * time.Second
 )
 
-// Options says what an API node answers from.
+// Options configures a node. Fields without a comment on nil are required.
 type Options struct {
+	// Store is the cache that answers are read from.
 	Store *cache.Store
 	// RequestTimeout bounds the work on one request.
 	RequestTimeout time.Duration
-	// StaleAfter is how long the worker may give no sign of life before answers are
-	// marked stale.
+	// StaleAfter is how old the worker's heartbeat may be before answers are marked stale.
 	StaleAfter time.Duration
-	// LocalBytes bounds the node's own copies of hot answers.
+	// LocalBytes bounds the node's own copies of answers; zero for 8 MiB.
 	LocalBytes uint64
-	// Tokens, Internal, Limiter and Addresses say who may ask, and how much.
-	Tokens    *access.TokenCache
-	Internal  access.InternalTokens
-	Limiter   *ratelimit.Limiter
+	// Tokens authenticates partner tokens.
+	Tokens *access.TokenCache
+	// Internal authenticates internal callers, who are neither limited nor metered.
+	Internal access.InternalTokens
+	// Limiter holds the buckets and quotas of tokens and payers.
+	Limiter *ratelimit.Limiter
+	// Addresses holds the buckets of IP addresses on free routes.
 	Addresses *ratelimit.IPLimiter
-	// Meter counts what partners have asked.
+	// Meter counts the requests of tokens.
 	Meter *access.Meter
 	// Payments takes payments for single requests; nil when none are taken.
 	Payments *x402.Gate
-	Logger   *slog.Logger
-	Log      LogOptions
-	Metrics  prometheus.Registerer
-	// Tracer is nil when no traces are made.
+	// Logger gets a line about some requests, chosen by Log.
+	Logger *slog.Logger
+	// Log chooses the requests that are logged.
+	Log LogOptions
+	// Metrics gets the metrics of the node.
+	Metrics prometheus.Registerer
+	// Tracer traces requests; nil when none are traced.
 	Tracer *telemetry.Tracer
+	// Prices are the prices of paid routes.
 	Prices Prices
 	// Documents are what there is to read about the API; doc.Documents makes them.
 	Documents []Document
@@ -69,7 +80,7 @@ type Options struct {
 	PurgeEnabled bool
 }
 
-// API is one API node.
+// API is one API node. Its methods may be called concurrently.
 type API struct {
 	app         *fiber.App
 	store       *cache.Store
@@ -81,14 +92,13 @@ type API struct {
 	internal    access.InternalTokens
 	limiter     *ratelimit.Limiter
 	addresses   *ratelimit.IPLimiter
-	// freePolicy is the policy of free routes, as a header has it; empty for none.
+	// freePolicy is the RateLimit-Policy of free routes; empty when they are not limited.
 	freePolicy   string
 	meter        *access.Meter
 	payments     *x402.Gate
 	prices       Prices
 	purgeEnabled bool
 	timeout      time.Duration
-	logger       *slog.Logger
 	log          *requestLog
 	metrics      *metrics
 	tracer       *telemetry.Tracer
@@ -110,7 +120,6 @@ func New(o Options) *API {
 		prices:       o.Prices,
 		purgeEnabled: o.PurgeEnabled,
 		timeout:      o.RequestTimeout,
-		logger:       o.Logger,
 		log:          newRequestLog(o),
 		tracer:       o.Tracer,
 		metrics:      newMetrics(o.Metrics),
@@ -124,7 +133,7 @@ func New(o Options) *API {
 	a.publication.republished = a.meter.RewriteAll
 	a.parseCache = newParseCache()
 	a.pages = newPages(o, a.publication)
-	a.publication.measure(o.Metrics)
+	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",
 		DisableStartupMessage: true,
@@ -148,8 +157,8 @@ func New(o Options) *API {
 	return a
 }
 
-// Watch follows the state of publication, and the fills that are done, until ctx
-// ends.
+// Watch follows publications, finished fills and tokens, and writes usage counters,
+// until ctx ends.
 func (a *API) Watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { a.publication.run(ctx) })
@@ -162,16 +171,17 @@ func (a *API) Watch(ctx context.Context) {
 	watching.Wait()
 }
 
-// Ready says whether everything was published at least once, or why not.
+// Ready returns nil once the node can answer: everything was published at least once,
+// and the node knows the publication and the tokens.
 func (a *API) Ready(ctx context.Context) error {
 	if _, err := a.store.PublicationState(ctx); err != nil {
 		return fmt.Errorf("nothing is published yet: %w", err)
 	}
 	if a.publication.latest.Load() == nil {
-		return errors.New("what is published is not known here yet")
+		return errors.New("the publication state is not read yet")
 	}
 	if err := a.tokens.Ready(); err != nil {
-		return fmt.Errorf("nobody is known yet: %w", err)
+		return fmt.Errorf("the tokens are not read yet: %w", err)
 	}
 	return nil
 }
@@ -184,14 +194,14 @@ func (a *API) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Drain has every caller look for another node: an answer that is given from now
-// on is the last on its connection.
+// Drain closes each connection after its next answer, so that callers reconnect to
+// another node.
 func (a *API) Drain() {
 	a.draining.Store(true)
 }
 
-// Shutdown stops taking connections, and waits for requests under way until ctx
-// ends.
+// Shutdown accepts no more connections, and waits until the requests in flight are
+// answered or ctx ends.
 func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
@@ -200,91 +210,102 @@ func (a *API) Shutdown(ctx context.Context) error {
 		defer a.payments.Close()
 	}
 	if err := a.app.ShutdownWithContext(ctx); err != nil {
-		return fmt.Errorf("shut the API down: %w", err)
+		return fmt.Errorf("shut down the API: %w", err)
 	}
 	return nil
 }
 
-// serve returns the Fiber handler of a route: parameters, then access and limits,
-// then the answer, then the envelope. What an answer costs is settled after it.
+// serve returns the handler of a route. The order of its steps is part of the contract:
+// parameters are checked before access, and a payment is settled last.
 func (a *API) serve(route Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		pass := a.authenticate(c, &route)
-		pass.setVary(c)
+		s := stateOf(c)
+		s.route, s.now = &route, a.now()
+		a.authenticate(c, s)
+		setVary(c, s)
 		values, err := a.parseCache.parse(c, &route)
 		if err != nil {
 			return err
 		}
-		defer a.releasePayment(c, pass)
-		if err := a.authorize(c, pass, values); err != nil {
+		defer s.releasePayment(c)
+		if err := a.authorize(c, s, values); err != nil {
 			return err
 		}
-		if first, paid := pass.purchasedAnswer(); paid {
-			return a.replayAnswer(c, pass, first)
+		if purchased, repeated := s.purchasedAnswer(); repeated {
+			return replayAnswer(c, s, purchased)
 		}
-		answer, err := a.getAnswer(c, pass, values)
+		answer, err := a.getAnswer(c, s, values)
 		if err != nil {
 			setMissingKeys(c, values, err)
 			return err
 		}
-		readiness := a.readiness(answer, pass.now)
-		pass.readiness = readiness
-		etag := answer.etagFor(readiness)
-		a.setCacheControl(c, pass, answer, readiness)
-		if etag != "" {
-			setValidators(c, answer, etag)
-		}
-		if etagMatches(c, etag) {
-			setCommonHeaders(c)
-			c.Status(fiber.StatusNotModified)
-			return nil
-		}
-		if pass.delegatesToEdge(c) {
-			return a.delegateToEdge(c, pass, values, answer, readiness)
-		}
-		a.setBodyExpiry(c, pass, values, answer, readiness)
-		pass.writeAnswer(c, answer, readiness)
-		return a.settlePayment(c, pass)
+		return a.send(c, s, values, answer)
 	}
 }
 
-// getAnswer returns the answer to a request, the node's own copy if there is one.
-func (a *API) getAnswer(c *fiber.Ctx, p *requestState, values Values) (*rendered, error) {
-	p.lookedUp, p.layer = true, layerRedis
+// send sends an answer: as 304 to a caller that has it, as a permission to an edge that
+// sends the body, or whole.
+func (a *API) send(c *fiber.Ctx, s *requestState, values Values, answer *rendered) error {
+	s.readiness = a.readiness(answer, s.now)
+	etag := answer.etagFor(s.readiness)
+	a.setCacheControl(c, s, answer)
+	if etag != "" {
+		setValidators(c, answer, etag)
+	}
+	switch {
+	case etagMatches(c, etag):
+		setCommonHeaders(c, s)
+		c.Status(fiber.StatusNotModified)
+		return nil
+	case s.delegatesToEdge(c):
+		return delegateToEdge(c, s, values, answer)
+	}
+	setBodyExpiry(c, s, values, answer)
+	writeAnswer(c, s, answer)
+	return settlePayment(c, s)
+}
+
+// getAnswer returns the answer to a request: the node's own copy, or one made of what
+// the cache holds.
+func (a *API) getAnswer(c *fiber.Ctx, s *requestState, values Values) (*rendered, error) {
+	s.queried, s.layer = true, layerLocal
 	if copied, ok := a.local.get(values.name); ok {
-		p.layer = layerLocal
 		return copied, nil
 	}
-	// Only from here on does anything wait.
-	ctx, cancel := context.WithTimeout(context.WithValue(c.UserContext(), requestStateKey{}, p), a.timeout)
+	// Nothing waits before this line, so that a hit needs no deadline.
+	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
 	defer cancel()
-	answer, err := a.loadAnswer(ctx, values)
-	p.now = a.now()
-	if err == nil {
-		a.parseCache.remember(c, values)
-	}
-	return answer, err
-}
-
-// loadAnswer works the answer out, and keeps a copy of one that is not one caller's alone.
-func (a *API) loadAnswer(ctx context.Context, values Values) (*rendered, error) {
-	route := values.route
-	begun := a.local.drops.Load()
-	found, err := route.answer(a, ctx, values)
+	answer, err := a.loadAnswer(ctx, s, values)
+	s.now = a.now()
 	if err != nil {
 		return nil, err
 	}
-	if found.nodeLocal {
-		requestStateOf(ctx).setLayer(layerLocal)
+	s.layer = answer.layer
+	a.parseCache.remember(c, values)
+	return answer, nil
+}
+
+// loadAnswer has the route's handler make the answer, and keeps a local copy of it
+// unless it is about one token.
+func (a *API) loadAnswer(ctx context.Context, s *requestState, values Values) (*rendered, error) {
+	route := values.route
+	begun := a.local.drops.Load()
+	if route.account != nil {
+		found, err := route.account(a, ctx, s.caller)
+		if err != nil {
+			return nil, err
+		}
+		return render(found)
+	}
+	found, err := route.answer(a, ctx, values)
+	if err != nil {
+		return nil, err
 	}
 	answer, err := render(found)
 	if err != nil {
 		return nil, err
 	}
-	if route.TokenOnly {
-		return answer, nil
-	}
-	answer.etag, answer.target, answer.tags = etagOf(values, answer), values.target(), surrogateKeysOf(values)
+	answer.etag, answer.target, answer.keys = etagOf(values, answer), values.target(), surrogateKeysOf(values)
 	answer.control = route.defaultCacheControl()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -11,81 +12,97 @@ import (
 	"pnyx/governance"
 )
 
-// What answers differ by, beside the address. Every caller who is nobody in
-// particular gets the same; so does every internal one.
+// Values of Vary. Internal callers get the same answer, and so do all callers of free
+// routes.
 const (
 	varyPublic      = fiber.HeaderAcceptEncoding
 	varyCredentials = varyPublic + ", " + access.HeaderToken + ", " + x402.HeaderPayment
 )
 
-// setVary says by which headers of the request the answer was chosen, whatever it is.
-func (p *requestState) setVary(c *fiber.Ctx) {
-	if (p.route.Paid() || p.route.TokenOnly) && !p.internal {
+// setVary sets Vary to the request headers that the answer depends on, whatever it is.
+func setVary(c *fiber.Ctx, s *requestState) {
+	if (s.route.Paid() || s.route.TokenOnly) && !s.internal {
 		setHeader(c, fiber.HeaderVary, varyCredentials)
 		return
 	}
 	setHeader(c, fiber.HeaderVary, varyPublic)
 }
 
-// setCacheControl says who may keep an answer, for how long, what makes it wrong, and
-// which caches were asked for it. What is the caller's alone has no name and is not
-// kept.
-func (a *API) setCacheControl(c *fiber.Ctx, p *requestState, found *rendered, readiness governance.Readiness) {
+// setCacheControl sets who may cache an answer and for how long, its surrogate keys,
+// and which caches were asked for it. Answers for one token have no keys.
+func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	switch {
-	case p.charge != nil, p.route.TokenOnly:
+	case s.charge != nil, s.route.TokenOnly:
 		c.Set(fiber.HeaderCacheControl, PrivateNoStore)
-	case p.route.Paid():
+	case s.route.Paid():
 		setHeader(c, fiber.HeaderCacheControl, found.control)
 	default:
-		control, lifetime := found.control, a.sharedLifetime(p.route, found, readiness)
-		if lifetime != p.route.Fresh.SMaxAge {
-			control = p.route.Fresh.Public(lifetime)
+		control, lifetime := found.control, a.sharedLifetime(s.route, found, s.readiness)
+		if lifetime != s.route.Fresh.SMaxAge {
+			control = s.route.Fresh.Public(lifetime)
 		}
 		setHeader(c, fiber.HeaderCacheControl, control)
-		setAccelExpires(c, lifetime) // after it: what nginx reads last holds
+		setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
 	}
-	if p.route.TokenOnly {
+	if s.route.TokenOnly {
 		return
 	}
-	setSurrogateKeys(c, found.tags)
+	setSurrogateKeys(c, found.keys)
 	setHeader(c, HeaderCacheStatus, found.status)
 }
 
-func setSurrogateKeys(c *fiber.Ctx, tags surrogateKeys) {
-	setHeader(c, HeaderSurrogateKey, tags.spaced)
-	setHeader(c, HeaderCacheTag, tags.joined)
+// setSurrogateKeys sets the headers by which caches purge answers.
+func setSurrogateKeys(c *fiber.Ctx, keys surrogateKeys) {
+	setHeader(c, HeaderSurrogateKey, keys.spaced)
+	setHeader(c, HeaderCacheTag, keys.joined)
 }
 
-// setMissingKeys says what will end a 404, so that a cache which keeps it can be told.
+// setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
+// what is missing purges it.
 func setMissingKeys(c *fiber.Ctx, values Values, err error) {
 	if e, is := errors.AsType[*Error](err); is && e.Status == http.StatusNotFound {
 		setSurrogateKeys(c, surrogateKeysOf(values))
 	}
 }
 
-// errorControl says who may keep an error. Only what is not there is the same for
-// everyone and for a while; of a paid route it was paid for.
-func errorControl(c *fiber.Ctx, status int) string {
+// errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached; the
+// 404 of a paid route was paid for, and only its caller may cache it.
+func errorCacheControl(c *fiber.Ctx, s *requestState, status int) string {
 	reads := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	if status != http.StatusNotFound || !reads {
 		return noStore
 	}
-	p, routed := c.Locals(requestStateKey{}).(*requestState)
 	switch {
-	case !routed:
+	case s.route == nil:
 		fresh := UnknownPathFreshness()
 		return fresh.Public(fresh.SMaxAge)
-	case p.charge != nil:
+	case s.charge != nil:
 		return PrivateNoStore
-	case p.route.Paid():
+	case s.route.Paid():
 		return MissingFreshness().Private()
 	}
 	fresh := MissingFreshness()
 	return fresh.Public(fresh.SMaxAge)
 }
 
-// setDocumentCaching lets anybody keep what there is to read about the routes.
+// setDocumentCaching sets the Cache-Control of documents.
 func setDocumentCaching(c *fiber.Ctx) {
 	fresh := DocumentFreshness()
 	c.Set(fiber.HeaderCacheControl, fresh.Public(fresh.SMaxAge))
+}
+
+// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an
+// edge that has every request authorized. An answer that is not ready may change
+// without a publication that purges it, and an answer that time alone makes wrong is
+// kept until then at most.
+func (a *API) sharedLifetime(route *Route, found *rendered, readiness governance.Readiness) time.Duration {
+	fresh := route.Fresh
+	if !a.purgeEnabled || readiness != governance.Ready {
+		return fresh.SMaxAge
+	}
+	lifetime := fresh.PurgedSMaxAge
+	if until := found.view.FreshUntil; until != nil {
+		lifetime = min(lifetime, until.Time().Sub(a.now()).Truncate(time.Second))
+	}
+	return max(fresh.SMaxAge, lifetime)
 }

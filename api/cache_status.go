@@ -7,35 +7,43 @@ import (
 	"pnyx/cache"
 )
 
-// HeaderCacheStatus tells which layers were asked for an answer, from the one
-// farthest from the caller on (RFC 9211). Caches in front add themselves.
+// HeaderCacheStatus lists the caches that were asked for an answer, the one closest to
+// the origin first (RFC 9211). Caches in front of the node append themselves.
 const HeaderCacheStatus = "Cache-Status"
 
-// source says where an answer was found.
+// source is where an answer was found, as a member of Cache-Status.
 type source string
 
-// The sources, as members of the header.
+// The sources.
 const (
-	// sourceNode needs no cache.
+	// sourceNode is the node itself: no cache was asked.
 	sourceNode source = ""
-	// sourceRedis was in Redis, as a worker had left it.
+	// sourceRedis is a view that was in Redis.
 	sourceRedis source = "pnyx-redis; hit"
-	// sourceFilled was in no cache: a worker made it for this request, or one like it.
+	// sourceFilled is a page that was missing, and that a worker made on request.
 	sourceFilled source = "pnyx-redis; fwd=uri-miss; stored; detail=fill"
-	// sourceRefilled was outdated in Redis, and a worker made it anew.
+	// sourceRefilled is a page that was stale in Redis, and that a worker made anew.
 	sourceRefilled source = "pnyx-redis; fwd=stale; stored; detail=fill"
-	// sourceStale is outdated, and was not made anew in time.
+	// sourceStale is a stale page that was not made anew in time.
 	sourceStale source = "pnyx-redis; hit; detail=stale"
 )
 
-// The node's own copy as members of the header.
+// The node's own copies as members of Cache-Status.
 const (
 	nodeHit  = "pnyx-node; hit"
 	nodeMiss = "pnyx-node; fwd=uri-miss; stored"
 )
 
-// status is the header of an answer that the node had no copy of. Where time alone
-// outdates a view, it tells when; a negative number is what was.
+// layer returns the layer that metrics and logs name for the source.
+func (s source) layer() layer {
+	if s == sourceFilled || s == sourceRefilled {
+		return layerFill
+	}
+	return layerRedis
+}
+
+// status returns Cache-Status of an answer that the node had no copy of. Where time alone
+// outdates the view, it has a ttl; a negative ttl has run out.
 func (s source) status(view cache.View, now time.Time) string {
 	switch {
 	case s == sourceNode:

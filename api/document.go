@@ -13,7 +13,7 @@ import (
 
 // SurfaceVersion is the version of the HTTP interface. It changes with every path,
 // parameter, field and error.
-const SurfaceVersion = "2.0.0"
+const SurfaceVersion = "2.0.1"
 
 // Paths of documents, and the prefix of all routes.
 const (
@@ -74,7 +74,7 @@ func (d Document) render() (*renderedDocument, error) {
 
 // send writes the document, or 304 for a caller that has it.
 func (d *renderedDocument) send(c *fiber.Ctx) error {
-	setCommonHeaders(c)
+	setCommonHeaders(c, stateOf(c))
 	for name, value := range d.Header {
 		c.Set(name, value)
 	}
@@ -130,7 +130,7 @@ func (a *API) handleGet(path string, handler fiber.Handler) {
 func (a *API) home(c *fiber.Ctx) error {
 	c.Vary(fiber.HeaderAccept)
 	if c.Get(fiber.HeaderAccept) != "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) == fiber.MIMETextHTML {
-		setCommonHeaders(c)
+		setCommonHeaders(c, stateOf(c))
 		setDocumentCaching(c)
 		return c.Redirect(PathDocs, http.StatusFound)
 	}

@@ -17,39 +17,38 @@ import (
 	"pnyx/governance"
 )
 
-// PathAuthorize, before the address of a route, is where an edge asks whether it
-// may answer a request. The node does all that it would do for the caller himself
-// and answers him, but for the body of a paid answer: in its place stands, as
-// X-Accel-Redirect, below PathBody, the name under which the edge may hold it. To
-// those without an internal token there is nothing here.
+// An edge (nginx) caches answers of paid routes, and asks a node for permission to send
+// them: it sends the request of the caller with PathAuthorize before its path. The node
+// does everything that it would do for the caller, but sends no body. Instead, the
+// X-Accel-Redirect header holds PathBody and the key under which the edge caches it.
+// Without an internal token, these paths do not exist.
 const (
+	// PathAuthorize is before the path of a request that an edge asks about.
 	PathAuthorize = "/internal/edge/authorize"
-	PathBody      = "/edge/body/"
+	// PathBody is before the key of a body at the edge.
+	PathBody = "/edge/body/"
 )
 
-// HeaderFill names the body that an edge lacks. An internal caller that sends it is
-// told, by X-Accel-Expires, how long to keep the answer.
+// HeaderFill holds the key of a body that an edge lacks and asks for. The answer says,
+// in X-Accel-Expires, how long to keep it.
 const HeaderFill = "X-Edge-Fill"
 
-// HeaderTime is the edge's clock, in seconds, when it asks for an answer that is
-// everyone's.
+// HeaderTime holds the clock of the edge, in seconds since 1970, on requests for
+// answers that it may cache for everyone.
 const HeaderTime = "X-Edge-Time"
 
-// The headers by which a node tells an edge what to do.
+// Headers by which a node instructs nginx.
 const (
 	headerAccelRedirect = "X-Accel-Redirect"
 	headerAccelExpires  = "X-Accel-Expires"
 )
 
-// edgeBodyTTL is how long an edge may hold a paid body. The name changes with
-// everything that publication changes; an hour bounds what a release of ours does.
+// edgeBodyTTL is how long an edge may keep the body of a paid answer. Its key changes
+// with every publication that changes it; an hour bounds what a release may change.
 const edgeBodyTTL = time.Hour
 
-// edgeRequestKey marks a request that an edge asks about.
-type edgeRequestKey struct{}
-
-// rewriteEdgeRequest turns a question of an edge into the request it is about. One that
-// cannot prove to be an edge's stays what it is: a path that does not exist.
+// rewriteEdgeRequest turns a request for permission into the request that it is about.
+// Without a valid internal token it is left unchanged, and gets a 404.
 func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx) {
 	target, asks := strings.CutPrefix(string(request.RequestURI()), PathAuthorize)
 	token := string(request.Request.Header.Peek(access.HeaderInternal))
@@ -58,45 +57,45 @@ func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx) {
 	}
 	request.Request.Header.Del(access.HeaderInternal)
 	request.Request.SetRequestURI(target)
-	request.SetUserValue(edgeRequestKey{}, true)
+	request.SetUserValue(requestStateKey{}, &requestState{fromEdge: true})
 }
 
-// delegatesToEdge says whether the edge sends the body of an answer. Only what a token
-// has opened is: a payment buys its own bytes.
-func (p *requestState) delegatesToEdge(c *fiber.Ctx) bool {
-	return c.Locals(edgeRequestKey{}) != nil && p.route.Paid() && p.caller != nil && c.Method() == fiber.MethodGet
+// delegatesToEdge reports whether the edge sends the body of the answer. It does for
+// tokens only: a payment buys the bytes of its own answer.
+func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
+	return s.fromEdge && s.route.Paid() && s.caller != nil && c.Method() == fiber.MethodGet
 }
 
-// delegateToEdge permits the edge to answer, and tells it with what. The permission is
-// the answer that counts: it is metered here, and the body is not.
-func (a *API) delegateToEdge(c *fiber.Ctx, p *requestState, values Values, found *rendered, readiness governance.Readiness) error {
-	p.delegatedBytes = len(found.data)
-	setCommonHeaders(c)
-	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(values, found, readiness))
+// delegateToEdge permits the edge to send a body, and names it. The permission counts as
+// the answer; the edge's own request for the body does not.
+func delegateToEdge(c *fiber.Ctx, s *requestState, values Values, found *rendered) error {
+	s.delegatedBytes = len(found.data)
+	setCommonHeaders(c, s)
+	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(values, found, s.readiness))
 	c.Status(http.StatusOK)
 	return nil
 }
 
-// setBodyExpiry answers an edge that lacks a body. One that is not the body it
-// was permitted to send, since the node knows of another publication, is not kept.
-func (a *API) setBodyExpiry(c *fiber.Ctx, p *requestState, values Values, found *rendered, readiness governance.Readiness) {
-	if !p.internal {
+// setBodyExpiry tells an edge that asks for a body how long to keep it: not at all when
+// it is not the body of the key that it asks for, because the node knows of another
+// publication.
+func setBodyExpiry(c *fiber.Ctx, s *requestState, values Values, found *rendered) {
+	if !s.internal {
 		return
 	}
-	name := c.Get(HeaderFill)
-	if name == "" {
+	key := c.Get(HeaderFill)
+	if key == "" {
 		return
 	}
-	keep := 0
-	if name == edgeBodyKey(values, found, readiness) {
-		keep = seconds(edgeBodyTTL)
+	ttl := 0
+	if key == edgeBodyKey(values, found, s.readiness) {
+		ttl = seconds(edgeBodyTTL)
 	}
-	c.Set(headerAccelExpires, strconv.Itoa(keep))
+	c.Set(headerAccelExpires, strconv.Itoa(ttl))
 }
 
-// setAccelExpires has an edge keep what is everyone's no longer than for a lifetime.
-// nginx adds up to a second to what Cache-Control says, but not to a moment, which
-// is told by its own clock.
+// setAccelExpires tells an edge by its own clock until when to keep an answer that is
+// for everyone. nginx may keep one up to a second longer than Cache-Control says.
 func setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	seconds, _, _ := strings.Cut(c.Get(HeaderTime), ".")
 	if now, err := strconv.ParseInt(seconds, 10, 64); err == nil {
@@ -104,26 +103,26 @@ func setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	}
 }
 
-// edgeBodyKey names an answer by all that its bytes depend on but for the request's id
-// and time. It is a cryptographic hash: callers choose what is hashed, and must not
-// be able to have one answer pass for another.
+// edgeBodyKey is a hash of everything that a body depends on, except the id and time of
+// the request. It is cryptographic because callers choose part of what is hashed, and
+// must not be able to make the key of another answer.
 func edgeBodyKey(values Values, found *rendered, readiness governance.Readiness) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", SurfaceVersion, values.canonical(),
 		found.view.Revision, found.view.DataAsOf, readiness))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// EdgeFailure is an answer that an edge has to give by itself, as the nodes would
-// have given it.
+// EdgeFailure is an answer that an edge sends by itself, with what a node would send.
 type EdgeFailure struct {
+	// Body is the body of the answer.
 	Body []byte
 	// RetryAfter is in seconds; zero for none.
 	RetryAfter int
 }
 
-// NewEdgeFailure returns the answer with a status: 503 when no node can be reached,
-// and one of 4xx for what is no request. Method and request id are what the
-// edge puts in there.
+// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, or
+// the status of 4xx for a request that is malformed. Method and requestID are put into
+// the body as they are, and may be variables of nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	e := malformedRequest(status)
 	switch status {
@@ -134,9 +133,9 @@ func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	case http.StatusMethodNotAllowed:
 		e = methodNotAllowed(method)
 	}
-	body, err := json.Marshal(e.envelope(requestID))
+	body, err := json.Marshal(e.Envelope(requestID))
 	if err != nil {
-		return EdgeFailure{}, fmt.Errorf("encode an answer of the edge: %w", err)
+		return EdgeFailure{}, fmt.Errorf("encode an error of the edge: %w", err)
 	}
 	return EdgeFailure{Body: body, RetryAfter: seconds(e.RetryAfter)}, nil
 }

@@ -16,107 +16,119 @@ import (
 	"pnyx/governance"
 )
 
-// HeaderRequestID carries the request's id both ways.
+// HeaderRequestID carries the id of the request, both ways.
 const HeaderRequestID = "X-Request-Id"
 
-// maxRequestID bounds an id that a caller brings, which is made of
-// requestIDCharacters. The dash is the last one, so that they are a class of a
-// regular expression as well.
+// maxRequestID bounds the length of a caller's request id, which consists of
+// requestIDCharacters. The dash comes last, so that they are a character class of a
+// regular expression too.
 const (
 	maxRequestID        = 64
 	requestIDCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
-// RequestIDPattern is a regular expression of the request ids that are taken over
-// from callers.
+// RequestIDPattern returns a regular expression that matches well-formed request ids.
 func RequestIDPattern() string {
 	return fmt.Sprintf("^[%s]{1,%d}$", requestIDCharacters, maxRequestID)
 }
 
-// answer is what a handler found.
+// answer is what a handler returns.
 type answer struct {
+	// data becomes the member data of the envelope.
 	data any
-	// view is what the data was read from: its time and readiness go into meta.
+	// view is the view that the data was read from. Its time and readiness go into meta.
 	view cache.View
 	// page is set for lists.
 	page *Page
-	// source says where the view was found.
+	// source is where the view was found.
 	source source
-	// nodeLocal is set for what the node knows by itself: nothing published can outdate it.
+	// nodeLocal says that the data comes from the node's settings, which no publication
+	// changes.
 	nodeLocal bool
 }
 
-// Page says which part of a list an answer is.
+// Page describes which part of a list an answer is.
 type Page struct {
 	// Limit is the number of rows that was asked for.
-	Limit   int  `json:"limit"`
+	Limit int `json:"limit"`
+	// HasMore says that there is a next page.
 	HasMore bool `json:"hasMore"`
-	// NextCursor is what to send as cursor for the next page; null on the last one.
+	// NextCursor is the cursor of the next page; null on the last one.
 	NextCursor *string `json:"nextCursor"`
 }
 
-// Meta says what an answer with data is.
+// Meta is the member meta of an answer with data.
 type Meta struct {
-	RequestID   string               `json:"requestId"`
+	// RequestID is the id of the request.
+	RequestID string `json:"requestId"`
+	// GeneratedAt is when the answer was made.
 	GeneratedAt governance.Timestamp `json:"generatedAt"`
-	// DataAsOf is when the data was worked out: everything imported by then is in it.
-	DataAsOf  governance.Timestamp `json:"dataAsOf"`
-	Readiness ReadinessState       `json:"readiness"`
-	Page      *Page                `json:"page,omitempty"`
+	// DataAsOf is when the data was computed: everything imported by then is in it.
+	DataAsOf governance.Timestamp `json:"dataAsOf"`
+	// Readiness is how far the data may be relied on.
+	Readiness ReadinessState `json:"readiness"`
+	// Page is set for lists.
+	Page *Page `json:"page,omitempty"`
 }
 
-// ReadinessState says how far an answer may be relied on.
+// ReadinessState is how far an answer may be relied on.
 type ReadinessState struct {
+	// Status is one of governance.Readinesses.
 	Status governance.Readiness `json:"status"`
 }
 
-// ErrorEnvelope is the body of every answer without data.
+// ErrorEnvelope is the body of every error.
 type ErrorEnvelope struct {
+	// Error is what went wrong.
 	Error ErrorBody `json:"error"`
-	Meta  ErrorMeta `json:"meta"`
+	// Meta identifies the request.
+	Meta ErrorMeta `json:"meta"`
 }
 
 // ErrorBody is what went wrong.
 type ErrorBody struct {
-	Code    Code           `json:"code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details"`
+	// Code is the machine-readable name of the error.
+	Code Code `json:"code"`
+	// Message is the error in words.
+	Message string `json:"message"`
+	// Details depends on the code; it encodes to a JSON object.
+	Details any `json:"details"`
 }
 
-// ErrorMeta says which request an error answers.
+// ErrorMeta identifies the request that an error answers.
 type ErrorMeta struct {
+	// RequestID is the id of the request.
 	RequestID string `json:"requestId"`
 }
 
-// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is
-// in bytes already.
-func (p *requestState) writeAnswer(c *fiber.Ctx, found *rendered, readiness governance.Readiness) {
+// writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON
+// already.
+func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) {
 	if found.link != "" {
 		setHeader(c, fiber.HeaderLink, found.link)
 	}
-	setJSONHeaders(c)
+	setJSONHeaders(c, s)
 	c.Status(fiber.StatusOK)
-	described := Meta{
-		RequestID:   requestID(c),
-		GeneratedAt: governance.TimestampOf(p.now),
+	writeEnvelope(c.Response(), found.data, Meta{
+		RequestID:   s.requestID(c),
+		GeneratedAt: governance.TimestampOf(s.now),
 		DataAsOf:    found.view.DataAsOf,
-		Readiness:   ReadinessState{readiness},
+		Readiness:   ReadinessState{s.readiness},
 		Page:        found.page,
-	}
-	writeEnvelope(c.Response(), found.data, described)
+	})
 }
 
-// metaRoom is the space that most metas need.
-const metaRoom = 512
+// typicalMetaBytes holds the meta of most answers, so that it is encoded on the stack.
+const typicalMetaBytes = 512
 
-// maxBufferedData is the longest data that is written into the connection's own buffer. The
-// connection keeps it, as large as its largest answer was.
+// maxBufferedData bounds the data that is copied into the buffer of the connection. The
+// connection keeps the buffer at the size of its largest answer.
 const maxBufferedData = 16 << 10
 
-// writeEnvelope makes data and meta a body.
-func writeEnvelope(response *fasthttp.Response, data []byte, described Meta) {
-	var room [metaRoom]byte
-	tail := described.append(append(room[:0], `,"meta":`...))
+// writeEnvelope makes data and meta the body of a response.
+func writeEnvelope(response *fasthttp.Response, data []byte, meta Meta) {
+	var room [typicalMetaBytes]byte
+	tail := meta.append(append(room[:0], `,"meta":`...))
 	tail = append(tail, "}\n"...)
 	if len(data) > maxBufferedData {
 		response.SetBodyRaw(slices.Concat([]byte(`{"data":`), data, tail))
@@ -128,9 +140,9 @@ func writeEnvelope(response *fasthttp.Response, data []byte, described Meta) {
 	response.AppendBody(tail)
 }
 
-// append writes what encoding/json would, which would take longer for it than
-// everything else about an answer that is at hand. Its texts need no escapes: ids
-// are checked, cursors are base64, and the rest is ours.
+// append appends the same text as encoding/json, which would take longer for it than the
+// rest of a cache hit. No text in it needs escapes: ids are validated, cursors are
+// base64, and everything else is ours.
 func (m Meta) append(text []byte) []byte {
 	text = append(text, `{"requestId":"`...)
 	text = append(text, m.RequestID...)
@@ -147,7 +159,7 @@ func (m Meta) append(text []byte) []byte {
 	return append(text, '}')
 }
 
-// append writes what encoding/json would.
+// append appends the same text as encoding/json.
 func (p *Page) append(text []byte) []byte {
 	text = append(text, `{"limit":`...)
 	text = strconv.AppendInt(text, int64(p.Limit), 10)
@@ -162,6 +174,7 @@ func (p *Page) append(text []byte) []byte {
 	return append(text, `"}`...)
 }
 
+// writeJSON sends a value as JSON.
 func writeJSON(c *fiber.Ctx, status int, body any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -169,40 +182,26 @@ func writeJSON(c *fiber.Ctx, status int, body any) error {
 	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode an answer: %w", err)
 	}
-	setJSONHeaders(c)
+	setJSONHeaders(c, stateOf(c))
 	return c.Status(status).Send(text.Bytes())
 }
 
-func setJSONHeaders(c *fiber.Ctx) {
-	setCommonHeaders(c)
+// setJSONHeaders sets the headers of every JSON answer.
+func setJSONHeaders(c *fiber.Ctx, s *requestState) {
+	setCommonHeaders(c, s)
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
 }
 
-// requestID returns the id of the request: the caller's own if it is sane, or a
-// fresh one, the same each time it is asked for.
-func requestID(c *fiber.Ctx) string {
-	type key struct{}
-	if id, known := c.Locals(key{}).(string); known {
-		return id
-	}
-	id := strings.Clone(c.Get(HeaderRequestID))
-	if !isSaneID(id) {
-		id = newRequestID()
-	}
-	c.Locals(key{}, id)
-	return id
-}
-
-// idAlphabet is base 32's.
+// idAlphabet is the alphabet of base 32.
 const idAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-// newRequestID returns 26 letters and digits. Ids need to differ, and to be made
-// quickly; they are no secrets.
+// newRequestID returns 26 random letters and digits. Ids must be unique and fast to
+// make; they are not secret.
 func newRequestID() string {
 	var id [26]byte
 	for half := range 2 {
-		random := rand.Uint64()      //nolint:gosec // no secret
-		for i := range len(id) / 2 { // 13 of 5 bits, the last one of 4
+		random := rand.Uint64()      //nolint:gosec // not secret
+		for i := range len(id) / 2 { // 13 characters of 5 bits, the last one of 4
 			id[half*len(id)/2+i] = idAlphabet[random%uint64(len(idAlphabet))]
 			random >>= 5
 		}
@@ -210,7 +209,8 @@ func newRequestID() string {
 	return string(id[:])
 }
 
-func isSaneID(id string) bool {
+// validRequestID reports whether RequestIDPattern matches.
+func validRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false
 	}

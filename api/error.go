@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,25 +12,31 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// retrySoon is how long a caller should wait when the service expects to be back
-// in a moment.
-const retrySoon = 2 * time.Second
+// unavailableRetry is the Retry-After of 503 where no better value is known.
+const unavailableRetry = 2 * time.Second
 
-// Error is an error as a caller gets to see it.
+// internalMessage is the message of every INTERNAL error.
+const internalMessage = "something went wrong on our side"
+
+// Error is an error with everything that is sent to the caller.
 type Error struct {
-	Status  int
-	Code    Code
+	// Status is the HTTP status.
+	Status int
+	// Code is error.code.
+	Code Code
+	// Message is error.message.
 	Message string
-	Details map[string]any
-	// RetryAfter is sent as a header when it is not zero.
+	// Details is error.details, which encodes to a JSON object; nil for an empty one.
+	Details any
+	// RetryAfter is sent as the Retry-After header, in whole seconds; zero for none.
 	RetryAfter time.Duration
-	// Headers are sent beside it.
+	// Headers are further headers of the answer, by name.
 	Headers map[string]string
-	// Cause is what the log gets to see.
+	// Cause is logged and never sent; nil for none.
 	Cause error
 }
 
-// Error returns the message, and the cause behind it.
+// Error returns the message and the cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return fmt.Sprintf("%s: %v", e.Message, e.Cause)
@@ -40,43 +47,45 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Problem is one thing that is wrong with a request.
+// Problem is one thing that is wrong with the parameters of a request.
 type Problem struct {
+	// Parameter is the name of the parameter; empty where the whole query is wrong.
 	Parameter string `json:"parameter,omitempty"`
-	Given     string `json:"given,omitempty"`
-	Message   string `json:"message"`
-	Allowed   string `json:"allowed"`
-	// Fix is what to do about it.
+	// Given is the value in the request.
+	Given string `json:"given,omitempty"`
+	// Message is what is wrong, as a sentence that begins with the parameter.
+	Message string `json:"message"`
+	// Allowed is what the value may be.
+	Allowed string `json:"allowed"`
+	// Fix is how to correct the request.
 	Fix string `json:"fix"`
 }
 
-// validationError is the error of a request with wrong parameters.
+// validationError is the error of a request with wrong parameters. Problems without a
+// fix get one.
 func validationError(problems []Problem) *Error {
 	sentences := make([]string, len(problems))
 	for i, p := range problems {
 		sentences[i] = strings.TrimSpace(p.Parameter + " " + p.Message)
-		if p.Fix == "" {
-			problems[i].Fix = "give " + p.Allowed
-		}
+		problems[i].Fix = cmp.Or(p.Fix, "give "+p.Allowed)
 	}
 	return &Error{
 		Status: http.StatusBadRequest, Code: CodeValidation,
 		Message: strings.Join(sentences, "; "),
-		Details: map[string]any{"problems": problems},
+		Details: problemDetails{problems},
 	}
 }
 
-// notFound is the error of a subject that does not exist, by the parameter that
-// names it.
+// notFound is the error of an id that nothing has, in the parameter of that name.
 func notFound(parameter, id string) *Error {
 	return &Error{
 		Status: http.StatusNotFound, Code: CodeNotFound,
 		Message: fmt.Sprintf("there is no %s with the %s %q", subjectOf(parameter), parameter, id),
-		Details: map[string]any{parameter: id},
+		Details: subjectDetails{parameter: id},
 	}
 }
 
-// subjectOf is what a parameter names.
+// subjectOf returns the noun for what a parameter identifies.
 func subjectOf(parameter string) string {
 	switch parameter {
 	case "daoId":
@@ -87,93 +96,87 @@ func subjectOf(parameter string) string {
 	return strings.TrimSuffix(parameter, "Key")
 }
 
-// unavailable is the error of data that cannot be had at the moment.
-func unavailable(cause error) *Error {
-	return &Error{
-		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
-		Message:    "the data is not available at the moment, try again shortly",
-		RetryAfter: retrySoon, Cause: cause,
-	}
-}
-
-// toError finds the Error in any error. What is not one of ours is internal, and
-// its text stays in the log.
-func toError(c *fiber.Ctx, err error) *Error {
-	if ours, is := errors.AsType[*Error](err); is {
-		return ours
-	}
-	if fibers, is := errors.AsType[*fiber.Error](err); is {
-		return fromFiber(c, fibers)
-	}
-	return &Error{
-		Status: http.StatusInternalServerError, Code: CodeInternal,
-		Message: "something went wrong on our side", Cause: err,
-	}
-}
-
-// unknownPath points at the path that was probably meant, or else at where all are
-// described.
+// unknownPath is the error of a path without a route. It names the most similar path,
+// and the document that describes all.
 func unknownPath(path string) *Error {
-	e := &Error{
-		Status: http.StatusNotFound, Code: CodeNotFound, Message: "no such path",
-		Details: map[string]any{"path": path, "described": PathOpenAPI},
+	details := pathDetails{Path: path, Described: PathOpenAPI, Nearest: nearestPath(path)}
+	message := "no such path"
+	if details.Nearest != "" {
+		message += ", did you mean " + details.Nearest + "?"
 	}
-	if near := nearestPath(path); near != "" {
-		e.Message += ", did you mean " + near + "?"
-		e.Details["nearest"] = near
-	}
-	return e
+	return &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: message, Details: details}
 }
 
-func fromFiber(c *fiber.Ctx, err *fiber.Error) *Error {
-	switch err.Code {
-	case http.StatusNotFound:
-		return unknownPath(strings.Clone(c.Path()))
-	case http.StatusMethodNotAllowed:
-		return methodNotAllowed(method(c))
-	}
-	if err.Code < http.StatusInternalServerError {
-		return malformedRequest(err.Code)
-	}
-	return &Error{
-		Status: http.StatusInternalServerError, Code: CodeInternal,
-		Message: "something went wrong on our side", Cause: err,
-	}
-}
-
-// methodNotAllowed is the error of a method that nothing here has.
+// methodNotAllowed is the error of a method that no path has.
 func methodNotAllowed(method string) *Error {
 	return &Error{
 		Status: http.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,
 		Message: method + " is not allowed here",
-		Details: map[string]any{"allowed": allowedMethods()},
+		Details: methodDetails{allowedMethods()},
 	}
 }
 
-// malformedRequest is the error of what cannot be read as a request.
+// malformedRequest is the error of bytes that are no HTTP request within the limits of
+// the server. Status is one of 4xx.
 func malformedRequest(status int) *Error {
 	return &Error{Status: status, Code: CodeValidation, Message: strings.ToLower(http.StatusText(status))}
 }
 
-// writeError sends an error in its envelope: the only place that does.
+// unavailable is the error of data that cannot be read at the moment.
+func unavailable(cause error) *Error {
+	return &Error{
+		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
+		Message:    "the data is not available at the moment, try again shortly",
+		RetryAfter: unavailableRetry, Cause: cause,
+	}
+}
+
+// internalError is the error of a fault of the service.
+func internalError(cause error) *Error {
+	return &Error{
+		Status: http.StatusInternalServerError, Code: CodeInternal, Message: internalMessage, Cause: cause,
+	}
+}
+
+// toError returns the Error in any error. Fiber's own errors are translated, and any
+// other is internal: its text is logged, not sent.
+func toError(c *fiber.Ctx, err error) *Error {
+	if ours, is := errors.AsType[*Error](err); is {
+		return ours
+	}
+	fibers, is := errors.AsType[*fiber.Error](err)
+	switch {
+	case !is:
+		return internalError(err)
+	case fibers.Code == http.StatusNotFound:
+		return unknownPath(strings.Clone(c.Path()))
+	case fibers.Code == http.StatusMethodNotAllowed:
+		return methodNotAllowed(method(c))
+	case fibers.Code < http.StatusInternalServerError:
+		return malformedRequest(fibers.Code)
+	}
+	return internalError(err)
+}
+
+// writeError sends an error in its envelope. No other function does.
 func (a *API) writeError(c *fiber.Ctx, err error) error {
-	e := toError(c, err)
-	c.Locals(errorKey{}, e)
+	s, e := stateOf(c), toError(c, err)
+	s.err = e
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
 	}
 	for name, value := range e.Headers {
 		c.Set(name, value)
 	}
-	c.Set(fiber.HeaderCacheControl, errorControl(c, e.Status))
-	return writeJSON(c, e.Status, e.envelope(requestID(c)))
+	c.Set(fiber.HeaderCacheControl, errorCacheControl(c, s, e.Status))
+	return writeJSON(c, e.Status, e.Envelope(s.requestID(c)))
 }
 
-// envelope is the error as a body.
-func (e *Error) envelope(requestID string) ErrorEnvelope {
+// Envelope returns the body of the answer to the request with that id.
+func (e *Error) Envelope(requestID string) ErrorEnvelope {
 	details := e.Details
 	if details == nil {
-		details = map[string]any{}
+		details = noDetails{}
 	}
 	return ErrorEnvelope{
 		Error: ErrorBody{Code: e.Code, Message: e.Message, Details: details},

@@ -1,11 +1,18 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/ratelimit"
+)
 
 // Code is the machine-readable name of an error.
 type Code string
 
-// The codes of errors.
+// The codes of errors. Codes describes them.
 const (
 	CodeValidation        Code = "VALIDATION_ERROR"
 	CodeUnauthorized      Code = "UNAUTHORIZED"
@@ -21,108 +28,103 @@ const (
 	CodeSettlementPending Code = "SETTLEMENT_PENDING"
 )
 
-// CodeInfo is what there is to know of an error code.
+// CodeInfo describes an error code to callers.
 type CodeInfo struct {
-	Code   Code
+	// Code is the code.
+	Code Code
+	// Status is the HTTP status that comes with it, with few exceptions.
 	Status int
-	// Description is when it is answered, Fix what a caller should do then.
-	Description, Fix string
-	// Message is an example of error.message.
-	Message string
-	// Details is an example of error.details.
-	Details map[string]any
+	// Description is when the error is sent.
+	Description string
+	// Fix is what a caller should do then.
+	Fix string
+	// Example is an error as it is sent.
+	Example *Error
 }
 
 // Codes is the table of error codes.
+//
+//nolint:funlen // a table has as many lines as it has rows
 func Codes() []CodeInfo {
+	plan, now := ratelimit.Developer, time.Date(2026, time.January, 31, 11, 59, 58, 0, time.UTC)
+	limits, month := plan.Limits(), ratelimit.MonthOf(now)
+	route := Route{ID: "proposals.detail", Tier: Plus}
 	return []CodeInfo{
 		{
 			Code: CodeValidation, Status: http.StatusBadRequest,
-			Message: "limits is not a parameter of this endpoint, did you mean limit?",
 			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once. " +
 				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large.",
 			Fix: "Change what details.problems names. Nothing was charged or counted.",
-			Details: map[string]any{"problems": []Problem{{
-				Parameter: "limits", Given: "5", Message: "is not a parameter of this endpoint, did you mean limit?",
-				Allowed: "cursor, limit", Fix: "use limit instead",
-			}}},
+			Example: validationError([]Problem{
+				*unknownParameter("limits", "5", []string{"cursor", "limit"}),
+			}),
 		},
 		{
 			Code: CodeUnauthorized, Status: http.StatusUnauthorized,
-			Message:     "the token is not valid",
 			Description: "The token is malformed, unknown or revoked.",
 			Fix:         "Send the token as it was issued in x-service-api-token, or leave the header out and pay per request.",
-			Details:     map[string]any{"header": "x-service-api-token"},
+			Example:     credentialError(access.ErrUnauthorized),
 		},
 		{
 			Code: CodePaymentRequired, Status: http.StatusPaymentRequired,
-			Message:     "payment required",
 			Description: "A paid route was asked without a token or a payment, or the payment was refused.",
 			Fix:         "Pay by the terms in the PAYMENT-REQUIRED header and repeat the request with PAYMENT-SIGNATURE, or send a token.",
-			Details:     map[string]any{"token": "USDC", "network": "eip155:8453", "price": "0.001"},
+			Example:     paymentError(route, x402.ExampleRefusal(x402.Required)),
 		},
 		{
 			Code: CodeForbidden, Status: http.StatusForbidden,
-			Message:     "the token does not open plus routes",
 			Description: "The token's scopes do not open this route.",
-			Fix:         "Use a token that has the scope in details.",
-			Details:     map[string]any{"scope": "v2:paid:plus"},
+			Fix:         "Use a token that has details.scopeNeeded.",
+			Example:     forbidden(access.V2Plus, []access.Scope{access.V2Standard}),
 		},
 		{
 			Code: CodeNotFound, Status: http.StatusNotFound,
-			Message:     "no daoId \"nobody\"",
 			Description: "There is no such path, or nothing with the id in it.",
 			Fix:         "Take ids and keys from lists. For a path, details.nearest is the closest one there is.",
-			Details:     map[string]any{"daoId": "nobody"},
+			Example:     notFound("daoId", "nobody"),
 		},
 		{
 			Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed,
-			Message:     "POST is not allowed here",
 			Description: "The path knows GET, HEAD and OPTIONS only.",
 			Fix:         "Use GET.",
-			Details:     map[string]any{"allowed": allowedMethods()},
+			Example:     methodNotAllowed(http.MethodPost),
 		},
 		{
 			Code: CodePaymentInProgress, Status: http.StatusConflict,
-			Message:     "this payment is being settled",
 			Description: "The same payment is being settled for another request.",
 			Fix:         "Wait for Retry-After, then repeat the request with the same payment.",
-			Details:     map[string]any{},
+			Example:     paymentError(route, x402.ExampleRefusal(x402.InProgress)),
 		},
 		{
 			Code: CodeRateLimited, Status: http.StatusTooManyRequests,
-			Message:     "too many requests",
 			Description: "The bucket of the caller is empty.",
 			Fix:         "Wait for Retry-After; the RateLimit headers say what is left.",
-			Details:     map[string]any{"plan": "developer", "bucket": "standard", "limit": 30, "remaining": 0, "resetAt": "2026-01-31T12:00:00.000Z"},
+			Example: rateLimited(string(plan), ratelimit.Standard, limits.Standard,
+				ratelimit.Decision{RetryAfter: 2 * time.Second}, now),
 		},
 		{
 			Code: CodeQuotaExceeded, Status: http.StatusTooManyRequests,
-			Message:     "the quota of this month is used up",
 			Description: "The plan's quota of the calendar month (UTC) is used up.",
 			Fix:         "Wait for the month to end, change the plan, or pay per request.",
-			Details:     map[string]any{"plan": "developer", "limit": 3000, "remaining": 0, "resetAt": "2026-02-01T00:00:00.000Z"},
+			Example:     quotaExceeded(string(plan), ratelimit.Quota{Month: month, Limit: limits.Month, Used: limits.Month}, now),
 		},
 		{
 			Code: CodeInternal, Status: http.StatusInternalServerError,
-			Message:     "something went wrong on our side",
 			Description: "Something went wrong on our side.",
 			Fix:         "Try again; if it stays, report meta.requestId, which finds the line in our log.",
-			Details:     map[string]any{},
+			Example:     internalError(nil),
 		},
 		{
 			Code: CodeUnavailable, Status: http.StatusServiceUnavailable,
-			Message:     "the data is not available at the moment, try again shortly",
-			Description: "The data cannot be had at the moment: it was never worked out yet, or too many wait for such data.",
+			Description: "The data cannot be had at the moment: it was never computed yet, or too many wait for such data.",
 			Fix:         "Wait for Retry-After and try again. Nothing was charged or counted.",
-			Details:     map[string]any{},
+			Example:     unavailable(nil),
 		},
 		{
 			Code: CodeSettlementPending, Status: http.StatusGatewayTimeout,
-			Message:     "the settlement is not confirmed yet",
 			Description: "The payment was submitted, and whether it was settled is not known yet.",
 			Fix:         "Repeat the request with the same payment: it is never settled twice.",
-			Details:     map[string]any{},
+			Example:     paymentError(route, x402.ExampleRefusal(x402.Pending)),
 		},
 	}
 }
@@ -137,7 +139,7 @@ func (c Code) Info() CodeInfo {
 	return CodeInfo{Code: CodeInternal, Status: http.StatusInternalServerError}
 }
 
-// allowedMethods are the methods that every path knows.
+// allowedMethods lists the methods of every path.
 func allowedMethods() []string {
 	return []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 }

@@ -10,9 +10,9 @@ import (
 	"pnyx/governance"
 )
 
-// etagOf names an answer by what it was worked out at and what was asked, in any
-// spelling. It cannot be made from the body, where the request's id and time are;
-// hence it is weak. What the node knows by itself has no revision but its content.
+// etagOf returns the ETag of an answer: its revision and the canonical request. It is
+// weak, since the id and time of the request in the body differ. A node-local answer has
+// no revision, and is identified by its content.
 func etagOf(values Values, found *rendered) string {
 	revision := found.view.Revision
 	if found.nodeLocal {
@@ -22,8 +22,8 @@ func etagOf(values Values, found *rendered) string {
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(asked, 36) + `"`
 }
 
-// etagFor is the answer's name in a state of readiness: who holds what was stale must
-// not be told that it still is the answer when it is so no longer.
+// etagFor returns the ETag for a readiness. A stale answer has another ETag, so that a
+// caller that has it does not get a 304 once the answer is ready.
 func (r *rendered) etagFor(readiness governance.Readiness) string {
 	if r.etag == "" || readiness != governance.Stale {
 		return r.etag
@@ -31,8 +31,8 @@ func (r *rendered) etagFor(readiness governance.Readiness) string {
 	return strings.TrimSuffix(r.etag, `"`) + `-stale"`
 }
 
-// setValidators says by what an answer can be asked for again, in which spelling,
-// and when it has changed. One that is the caller's alone cannot.
+// setValidators sets ETag and Last-Modified, and Content-Location where the request is
+// not in its canonical form.
 func setValidators(c *fiber.Ctx, found *rendered, etag string) {
 	setHeader(c, fiber.HeaderETag, etag)
 	if !found.nodeLocal {
@@ -43,19 +43,19 @@ func setValidators(c *fiber.Ctx, found *rendered, etag string) {
 	}
 }
 
-// etagMatches says whether the caller has the answer already. Only its name counts: two
-// revisions may share a second.
+// etagMatches reports whether If-None-Match names the answer. If-Modified-Since is
+// ignored: two revisions may share a second.
 func etagMatches(c *fiber.Ctx, etag string) bool {
 	if etag == "" {
 		return false
 	}
-	asked := c.Get(fiber.HeaderIfNoneMatch)
-	if asked == "" {
+	header := c.Get(fiber.HeaderIfNoneMatch)
+	if header == "" {
 		return false
 	}
-	for held := range strings.SplitSeq(asked, ",") {
-		held = strings.TrimSpace(held)
-		if held == "*" || strings.TrimPrefix(held, "W/") == strings.TrimPrefix(etag, "W/") {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(etag, "W/") {
 			return true
 		}
 	}

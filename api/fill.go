@@ -123,7 +123,6 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 		if result.Err != nil || !ok {
 			return cache.View{}, result.Err
 		}
-		requestStateOf(ctx).setLayer(layerFill)
 		return v, nil
 	}
 }

@@ -3,37 +3,39 @@ package api
 import (
 	"strconv"
 	"time"
-
-	"pnyx/governance"
 )
 
-// Freshness says how long an answer may be used again without asking, and by whom.
-// On the wire all of it is in whole seconds.
+// Freshness is how long an answer may be reused without asking, and by whom. It is sent
+// in whole seconds. The fields are named after directives of Cache-Control.
 type Freshness struct {
-	// MaxAge is for whoever asked (max-age). No purge reaches a caller.
+	// MaxAge is for the caller's own cache, which no purge reaches (max-age).
 	MaxAge time.Duration
-	// SMaxAge is for caches that callers share (s-maxage), where nobody tells them what is
-	// published; Purged where they are told. Of paid answers it is for an edge that has
-	// every request authorized, and for no other.
-	SMaxAge, PurgedSMaxAge time.Duration
-	// StaleWhileRevalidate is how much longer a shared cache may serve what it has while it asks for
-	// it anew (stale-while-revalidate), Failing while it gets no answer (stale-if-error).
-	StaleWhileRevalidate, StaleIfError time.Duration
-	// Reason is the reason for the numbers.
+	// SMaxAge is for shared caches that nobody purges (s-maxage). Answers of paid routes
+	// may be kept only by an edge that has every request authorized.
+	SMaxAge time.Duration
+	// PurgedSMaxAge is for shared caches that publications purge (s-maxage).
+	PurgedSMaxAge time.Duration
+	// StaleWhileRevalidate is how much longer a shared cache may serve an answer while
+	// it asks for a new one (stale-while-revalidate).
+	StaleWhileRevalidate time.Duration
+	// StaleIfError is how much longer it may while it gets none (stale-if-error).
+	StaleIfError time.Duration
+	// Reason is why the numbers are what they are, as published in docs/caching.md.
 	Reason string
 }
 
-// publishedFreshness is that of answers which a publication outdates, and purges.
+// publishedFreshness is the freshness of answers that publications change and purge.
 func publishedFreshness() Freshness {
 	return Freshness{
-		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Minute, StaleWhileRevalidate: time.Second, StaleIfError: 24 * time.Hour,
+		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Minute,
+		StaleWhileRevalidate: time.Second, StaleIfError: 24 * time.Hour,
 		Reason: "Outdated by publications. Unpurged: one second, and one more for whoever starts the renewal, so that nobody waits for it; " +
 			"asking again is a 304. Purged: a minute, which is what a purge that is lost can cost. " +
 			"A day without us: `dataAsOf` tells how old it is.",
 	}
 }
 
-// voterFreshness is that of answers about one voter.
+// voterFreshness is the freshness of answers about one voter, which are not purged.
 func voterFreshness() Freshness {
 	fresh := publishedFreshness()
 	fresh.PurgedSMaxAge = fresh.SMaxAge
@@ -41,15 +43,16 @@ func voterFreshness() Freshness {
 	return fresh
 }
 
-// pricingFreshness is that of what every route costs.
+// pricingFreshness is the freshness of prices.
 func pricingFreshness() Freshness {
 	return Freshness{
-		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute, StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
+		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
+		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
 		Reason: "Prices change when nodes are started anew, and what binds is the 402.",
 	}
 }
 
-// MissingFreshness is that of a 404 which a publication may end.
+// MissingFreshness is the freshness of the 404 for an id.
 func MissingFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Second,
@@ -57,7 +60,7 @@ func MissingFreshness() Freshness {
 	}
 }
 
-// UnknownPathFreshness is that of a 404 for a path that nothing has.
+// UnknownPathFreshness is the freshness of the 404 for a path without a route.
 func UnknownPathFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
@@ -65,35 +68,39 @@ func UnknownPathFreshness() Freshness {
 	}
 }
 
-// DocumentFreshness is that of what there is to read about the routes.
+// DocumentFreshness is the freshness of documents.
 func DocumentFreshness() Freshness {
 	return Freshness{
-		MaxAge: 5 * time.Minute, SMaxAge: 5 * time.Minute, PurgedSMaxAge: 5 * time.Minute, StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
+		MaxAge: 5 * time.Minute, SMaxAge: 5 * time.Minute, PurgedSMaxAge: 5 * time.Minute,
+		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
 		Reason: "Documents change with releases and prices.",
 	}
 }
 
-// NodeLag is how long after a publication a node may answer as before it: as long as
-// it keeps copies, and a little for what is under way.
+// NodeLag bounds how long after a publication a node may still send answers of the
+// previous one: the TTL of its local copies, and a margin for requests in flight.
 const NodeLag = localTTL + 250*time.Millisecond
 
-// MaxPurgedAge is how long caches keep answers that are purged, at the longest.
+// MaxPurgedAge returns the longest time for which a shared cache that is purged serves
+// an answer.
 func MaxPurgedAge() time.Duration {
-	var longest time.Duration
+	var age time.Duration
 	for _, route := range Routes() {
-		longest = max(longest, route.Fresh.PurgedSMaxAge+route.Fresh.StaleWhileRevalidate)
+		age = max(age, route.Fresh.PurgedSMaxAge+route.Fresh.StaleWhileRevalidate)
 	}
-	return longest
+	return age
 }
 
-// What answers say that are no cache's.
+// Values of Cache-Control that forbid caching.
 const (
+	// noStore is for errors.
 	noStore = "no-store"
-	// PrivateNoStore is for what one payment, or one token's account, was answered with.
+	// PrivateNoStore is for answers to one payment or about one token.
 	PrivateNoStore = "private, no-store"
 )
 
-// Public lets any cache keep an answer, shared ones for a lifetime of its own.
+// Public returns the Cache-Control that lets any cache keep an answer, and shared
+// caches for another time.
 func (f Freshness) Public(shared time.Duration) string {
 	control := "public, max-age=" + wholeSeconds(f.MaxAge) + ", s-maxage=" + wholeSeconds(shared)
 	if f.StaleWhileRevalidate > 0 {
@@ -105,7 +112,13 @@ func (f Freshness) Public(shared time.Duration) string {
 	return control
 }
 
-// defaultCacheControl is what an answer says while nothing shortens its life.
+// Private returns the Cache-Control that lets only the caller's own cache keep an answer.
+func (f Freshness) Private() string {
+	return "private, max-age=" + wholeSeconds(f.MaxAge)
+}
+
+// defaultCacheControl returns the Cache-Control of the route's answers while nothing
+// shortens or extends their lifetime.
 func (r *Route) defaultCacheControl() string {
 	if r.Paid() {
 		return r.Fresh.Private()
@@ -113,28 +126,7 @@ func (r *Route) defaultCacheControl() string {
 	return r.Fresh.Public(r.Fresh.SMaxAge)
 }
 
-// Private lets only the caller's own cache keep an answer.
-func (f Freshness) Private() string {
-	return "private, max-age=" + wholeSeconds(f.MaxAge)
-}
-
-// sharedLifetime is how long a shared cache may keep an answer: of a paid one, an edge
-// that has every request authorized. What is not as it should be may be so in a
-// moment, without a publication that would purge it; and nothing is kept beyond the
-// moment at which time alone makes it wrong.
-func (a *API) sharedLifetime(route *Route, found *rendered, readiness governance.Readiness) time.Duration {
-	fresh := route.Fresh
-	if !a.purgeEnabled || readiness != governance.Ready {
-		return fresh.SMaxAge
-	}
-	lifetime := fresh.PurgedSMaxAge
-	if until := found.view.FreshUntil; until != nil {
-		lifetime = min(lifetime, until.Time().Sub(a.now()).Truncate(time.Second))
-	}
-	return max(fresh.SMaxAge, lifetime)
-}
-
-// wholeSeconds rounds down: nothing is kept for longer than it may be.
+// wholeSeconds rounds down: nothing is kept for longer than allowed.
 func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int(d / time.Second))
 }

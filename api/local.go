@@ -13,44 +13,55 @@ import (
 	"pnyx/cache"
 )
 
-// localTTL is how long a node's own copy of an answer lasts: no answer is further
-// behind than that, whatever is published meanwhile.
+// localTTL is how long a node's own copy of an answer lasts. No answer lags a publication
+// by more, even if the node does not hear of it.
 const localTTL = time.Second
 
 // defaultLocalBytes bounds the copies where Options does not.
 const defaultLocalBytes = 8 << 20
 
-// localOverhead is what an entry weighs beside its bytes.
+// localOverhead is the estimated memory of an entry besides its key and data, in bytes.
 const localOverhead = 512
 
-// rendered is an answer as bytes, but for what differs between two callers.
+// rendered is an answer as it is sent, except for what differs between two requests.
 type rendered struct {
+	// data is the JSON of the member data.
 	data []byte
+	// view is the view that the data was read from, without its payload.
 	view cache.View
-	// etag names the answer; empty for one caller's alone.
+	// etag is the ETag of the answer while it is not stale; empty for answers about one
+	// token.
 	etag string
-	// modified is when the data was worked out, as a header has it.
+	// modified is the Last-Modified header.
 	modified string
-	// control says who may keep it, as a header has it, while nothing shortens its life.
+	// control is the Cache-Control header while nothing shortens or extends it.
 	control string
-	// target is the canonical spelling of what was asked, link, as a header has it, that
-	// of the page after.
-	target, link string
-	tags         surrogateKeys
-	// status says which layers were asked for it.
-	status    string
-	page      *Page
+	// target is the canonical form of the request, for Content-Location.
+	target string
+	// link is the Link header of the next page; empty for none.
+	link string
+	// keys are the surrogate keys.
+	keys surrogateKeys
+	// status is the Cache-Status header.
+	status string
+	// layer is where the data came from.
+	layer layer
+	// page is set for lists.
+	page *Page
+	// nodeLocal says that no publication changes the answer.
 	nodeLocal bool
 }
 
-// localCopies keeps the rendered answers that are asked for again and again, up to
-// a number of bytes. They are dropped when anything newer is published.
+// localCopies keeps rendered answers that are requested repeatedly, up to a number of
+// bytes. They are dropped whenever something newer is published. It is safe for
+// concurrent use.
 type localCopies struct {
 	answers *otter.Cache[string, *rendered]
-	// drops counts how often everything was forgotten.
+	// drops counts how often all copies were dropped.
 	drops atomic.Uint64
 }
 
+// newLocalCopies returns copies of at most maxBytes; zero for defaultLocalBytes.
 func newLocalCopies(maxBytes uint64) *localCopies {
 	return &localCopies{
 		answers: otter.Must(&otter.Options[string, *rendered]{
@@ -68,8 +79,8 @@ func (l *localCopies) get(key string) (*rendered, bool) {
 	return l.answers.GetIfPresent(key)
 }
 
-// set keeps a copy of an answer, unless everything was forgotten since it began to be
-// worked out: it may be from before.
+// set keeps a copy of an answer, unless all copies were dropped since drops was begun:
+// the answer may be older than what was published then.
 func (l *localCopies) set(key string, answer rendered, begun uint64) {
 	answer.status = nodeHit
 	if l.drops.Load() == begun {
@@ -77,18 +88,18 @@ func (l *localCopies) set(key string, answer rendered, begun uint64) {
 	}
 }
 
-// drop forgets everything.
+// drop drops all copies.
 func (l *localCopies) drop() {
 	l.drops.Add(1)
 	l.answers.InvalidateAll()
 }
 
-// close ends what the copies run in the background.
+// close stops the goroutines of the copies.
 func (l *localCopies) close() {
 	l.answers.StopAllGoroutines()
 }
 
-// render turns an answer into bytes.
+// render encodes the data of an answer.
 func render(found answer) (*rendered, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -96,7 +107,14 @@ func render(found answer) (*rendered, error) {
 	if err := encoder.Encode(found.data); err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
-	head := found.view
-	head.Payload = nil
-	return &rendered{data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: head, page: found.page, nodeLocal: found.nodeLocal}, nil
+	view := found.view
+	view.Payload = nil
+	r := &rendered{
+		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page,
+		layer: found.source.layer(), nodeLocal: found.nodeLocal,
+	}
+	if found.nodeLocal {
+		r.layer = layerLocal
+	}
+	return r, nil
 }

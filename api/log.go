@@ -14,70 +14,72 @@ import (
 	"pnyx/telemetry"
 )
 
-// mostLines is how many lines about requests are written in a second and at once, so
-// that a flood of errors does not become one of lines.
+// Bounds of the lines about requests, so that a flood of errors does not flood the log.
 const (
 	maxLinesPerSecond = 100
 	lineBurst         = 500
 )
 
-// maxLoggedPath bounds what of a path is logged.
+// maxLoggedPath bounds the part of a path that is logged, in bytes.
 const maxLoggedPath = 200
 
-// LogOptions says which requests are logged.
+// LogOptions chooses the requests that are logged. Errors are always logged.
 type LogOptions struct {
-	// SampleRate says that one in so many requests is logged that neither failed nor was
-	// slow; none for 0.
+	// SampleRate logs one in so many of the requests that neither failed nor were slow;
+	// none for 0.
 	SampleRate uint64
-	// SlowThreshold is how long a request takes that is logged in any case; no request for 0.
+	// SlowThreshold logs every request that takes at least so long; 0 for no such bound.
 	SlowThreshold time.Duration
 }
 
-// requestLog writes a line about a request: about one in so many of those that went
-// well, and about all others.
+// requestLog writes lines about requests.
 type requestLog struct {
 	LogOptions
 
 	logger                       *slog.Logger
-	seen                         atomic.Uint64
+	seen                         atomic.Uint64 // requests subject to sampling
 	bound                        *ratelimit.Buckets[struct{}]
 	written, sampledOut, dropped prometheus.Counter
 }
 
+// newRequestLog registers the metrics of the log.
 func newRequestLog(o Options) *requestLog {
 	lines := telemetry.Register(o.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_log_requests_total",
-		Help: "Requests by what the log has of them: written, sampled (one in so many stands for them), or dropped (there were too many).",
+		Help: "Requests by log line: written, sampled (another request's line represents it) or dropped (too many lines per second).",
 	}, []string{"line"}))
 	return &requestLog{
 		LogOptions: o.Log, logger: o.Logger, bound: ratelimit.NewBuckets[struct{}](),
-		written: lines.WithLabelValues("written"), sampledOut: lines.WithLabelValues("sampled"), dropped: lines.WithLabelValues("dropped"),
+		written:    lines.WithLabelValues("written"),
+		sampledOut: lines.WithLabelValues("sampled"),
+		dropped:    lines.WithLabelValues("dropped"),
 	}
 }
 
-// write writes the line of a request, or counts that there is none. It tells nothing
-// of a caller but the id of a token: no address, no token, and no query.
-func (l *requestLog) write(c *fiber.Ctx, route string, v *accessRecord) {
-	level, sample := l.decide(v)
+// write writes the line of a request, or counts that it has none. The line identifies a
+// caller by the id of its token only: it has no IP address, no token and no query.
+func (l *requestLog) write(c *fiber.Ctx, route string, r *accessRecord) {
+	level, sample := l.decide(r)
+	rate := ratelimit.Rate{PerMinute: 60 * maxLinesPerSecond, Burst: lineBurst}
 	switch {
 	case sample == 0:
 		l.sampledOut.Inc()
 		return
-	case !l.bound.Take(struct{}{}, ratelimit.Rate{PerMinute: 60 * maxLinesPerSecond, Burst: lineBurst}, time.Now()).Allowed:
+	case !l.bound.Take(struct{}{}, rate, time.Now()).Allowed:
 		l.dropped.Inc()
 		return
 	}
 	l.written.Inc()
-	l.logger.LogAttrs(c.UserContext(), level, "request", l.attributes(c, route, v, sample)...)
+	l.logger.LogAttrs(c.UserContext(), level, "request", l.attributes(c, route, r, sample)...)
 }
 
-// decide says how severe the line is, and for how many requests it stands: for none
-// that is not to be written.
-func (l *requestLog) decide(v *accessRecord) (level slog.Level, sample uint64) {
+// decide returns the level of a request's line, and how many requests it represents: 0
+// when it is not written.
+func (l *requestLog) decide(r *accessRecord) (level slog.Level, sample uint64) {
 	switch {
-	case v.failed():
+	case r.failed():
 		return slog.LevelWarn, 1
-	case v.status >= fiber.StatusBadRequest, l.SlowThreshold > 0 && v.duration >= l.SlowThreshold:
+	case r.status >= fiber.StatusBadRequest, l.SlowThreshold > 0 && r.duration >= l.SlowThreshold:
 		return slog.LevelInfo, 1
 	case l.SampleRate > 0 && l.seen.Add(1)%l.SampleRate == 0:
 		return slog.LevelInfo, l.SampleRate
@@ -85,41 +87,44 @@ func (l *requestLog) decide(v *accessRecord) (level slog.Level, sample uint64) {
 	return slog.LevelInfo, 0
 }
 
-func (l *requestLog) attributes(c *fiber.Ctx, route string, v *accessRecord, sample uint64) []slog.Attr {
+// attributes returns the attributes of a line. Empty ones are left out.
+func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sample uint64) []slog.Attr {
 	attrs := append(make([]slog.Attr, 0, 16),
-		slog.String("request_id", redact(requestID(c))), slog.String("method", method(c)), slog.String("route", route),
-		slog.Int("status", v.status), slog.Float64("duration_ms", float64(v.duration.Microseconds())/1000), slog.Int("bytes", v.bytes))
+		slog.String("request_id", redact(r.requestID(c))), slog.String("method", method(c)),
+		slog.String("route", route), slog.Int("status", r.status),
+		slog.Float64("duration_ms", float64(r.duration.Microseconds())/1000), slog.Int("bytes", r.bytes))
 	text := func(name, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(name, value))
 		}
 	}
-	text("code", string(v.code()))
-	text("layer", string(v.layer()))
-	tokenID, plan := v.caller()
+	text("code", string(r.code()))
+	text("layer", string(r.source()))
+	tokenID, plan := r.token()
 	text("token_id", tokenID)
 	text("plan", string(plan))
-	text("trace_id", v.span.TraceID())
+	text("trace_id", r.span.TraceID())
 	if sample > 1 {
 		attrs = append(attrs, slog.Uint64("sample", sample))
 	}
-	if v.failed() {
+	if r.failed() {
 		text("path", loggedPath(c.Path()))
 	}
-	if v.err != nil && v.err.Cause != nil {
-		attrs = append(attrs, slog.Any("error", v.err.Cause))
+	if r.err != nil && r.err.Cause != nil {
+		attrs = append(attrs, slog.Any("error", r.err.Cause))
 	}
 	return attrs
 }
 
-// tokenPattern is what looks like a token, wherever somebody has put it.
+// tokenPattern matches what looks like a token, wherever a caller puts it.
 var tokenPattern = regexp.MustCompile(`pnyx_\w+`)
 
-// loggedPath is a path, fit for the log.
+// loggedPath returns the part of a path that is logged, as valid UTF-8 without tokens.
 func loggedPath(path string) string {
 	return redact(strings.ToValidUTF8(path[:min(len(path), maxLoggedPath)], ""))
 }
 
+// redact replaces tokens in a text.
 func redact(text string) string {
 	return tokenPattern.ReplaceAllString(text, "pnyx_***")
 }

@@ -14,25 +14,25 @@ import (
 // layer is where the data of an answer came from.
 type layer string
 
-// The layers, from the nearest on.
+// The layers.
 const (
-	layerLocal layer = "local" // the node's own copy
+	layerLocal layer = "local" // the node's own copy or settings
 	layerRedis layer = "redis"
-	layerFill  layer = "fill" // made because somebody asked
-	layerNone  layer = "none" // it could not be had
+	layerFill  layer = "fill" // made by a worker on request
+	layerNone  layer = "none" // not available
 )
 
+// layers lists every layer.
 func layers() []layer { return []layer{layerLocal, layerRedis, layerFill, layerNone} }
 
-// The names, among those of routes, of what is to be read about them, and of
-// everything else.
+// Values of the label route for requests of no route.
 const (
 	routeDocuments = "documents"
 	routeNone      = "none"
 )
 
-// metrics is what an operator sees of an API node. Every label is from a closed set:
-// routes go by their id, and nothing that a caller sends names a series.
+// metrics are the metrics of a node. Every label has a closed set of values: routes are
+// named by their ids, and nothing that a caller sends becomes a label.
 type metrics struct {
 	requests *prometheus.CounterVec
 	inFlight prometheus.Gauge
@@ -43,14 +43,14 @@ type metrics struct {
 	documents, none *routeMetrics
 }
 
-// origin is where an answer came from, and how far it may be relied on.
+// origin is where the data of an answer came from, and its readiness.
 type origin struct {
 	layer     layer
 	readiness governance.Readiness
 }
 
-// routeMetrics are the series of one route. Those of every request are looked up
-// once, at the start.
+// routeMetrics are the series of one route, resolved once so that no request looks up
+// labels.
 type routeMetrics struct {
 	id              string
 	ok, notModified prometheus.Counter
@@ -58,14 +58,15 @@ type routeMetrics struct {
 	bytes           prometheus.Counter
 }
 
+// newMetrics registers the metrics.
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pnyx_http_requests_total",
-			Help: "Requests answered, by route, status and, where it is an error, code.",
+			Help: "Requests answered, by route, status and error code.",
 		}, []string{"route", "status", "code"})),
 		inFlight: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_http_requests_in_flight", Help: "Requests that are being answered.",
+			Name: "pnyx_http_requests_in_flight", Help: "Requests in flight.",
 		})),
 		misses: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_cache_misses_total", Help: "Views that were not in Redis.",
@@ -74,7 +75,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	answers := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_cache_answers_total",
-		Help: "Answers with data, by where it came from (local, redis, fill, or none: it could not be had) and its readiness.",
+		Help: "Answers with data, by layer (local, redis, fill, or none where it was not available) and readiness.",
 	}, []string{"layer", "readiness"}))
 	for _, layer := range layers() {
 		for _, readiness := range governance.Readinesses() {
@@ -85,9 +86,11 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
+// addRoutes registers the metrics that every route has.
 func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 	duration := telemetry.Register(registerer, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_http_request_duration_seconds", "How long answers take on this node, by route."), []string{"route"}))
+		telemetry.Latency("pnyx_http_request_duration_seconds", "Time to answer on this node, by route."),
+		[]string{"route"}))
 	bytes := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_http_response_bytes_total", Help: "Bytes of bodies as sent, by route.",
 	}, []string{"route"}))
@@ -104,13 +107,13 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 	m.documents, m.none = add(routeDocuments), add(routeNone)
 }
 
-// of returns the series of the route that a request has found.
+// of returns the series of the route of a request.
 func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 	path := c.Route().Path
 	if route, known := m.routes[path]; known {
 		return route
 	}
-	// What fits no route ends where those handlers stand that all requests pass.
+	// Without a route, Fiber reports the path of the middlewares.
 	if path == PathHome && c.Response().StatusCode() >= fiber.StatusBadRequest {
 		return m.none
 	}
@@ -118,24 +121,24 @@ func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 }
 
 // count counts an answer.
-func (m *metrics) count(r *routeMetrics, v *accessRecord) {
-	switch v.status {
+func (m *metrics) count(route *routeMetrics, r *accessRecord) {
+	switch r.status {
 	case fiber.StatusOK:
-		r.ok.Inc()
+		route.ok.Inc()
 	case fiber.StatusNotModified:
-		r.notModified.Inc()
+		route.notModified.Inc()
 	default:
-		m.requests.WithLabelValues(r.id, strconv.Itoa(v.status), string(v.code())).Inc()
+		m.requests.WithLabelValues(route.id, strconv.Itoa(r.status), string(r.code())).Inc()
 	}
-	r.duration.Observe(v.duration.Seconds())
-	r.bytes.Add(float64(v.bytes))
-	if counted, known := m.answers[origin{v.layer(), v.readiness()}]; known {
-		counted.Inc()
+	route.duration.Observe(r.duration.Seconds())
+	route.bytes.Add(float64(r.bytes))
+	if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
+		counter.Inc()
 	}
 }
 
-// measure tells an operator what the node knows of publication.
-func (w *publicationWatcher) measure(registerer prometheus.Registerer) {
+// registerMetrics registers what the node knows of publications.
+func (w *publicationWatcher) registerMetrics(registerer prometheus.Registerer) {
 	gauge := func(name, help string, seconds func(*cache.PublicationState) float64) {
 		telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 			if latest := w.latest.Load(); latest != nil {
@@ -145,9 +148,10 @@ func (w *publicationWatcher) measure(registerer prometheus.Registerer) {
 		}))
 	}
 	gauge("pnyx_served_through_timestamp_seconds",
-		"Everything sealed until then is published, as far as this node knows; 0 before the first publication.",
+		"Commit time of the newest batch that is fully published, as this node knows; 0 before the first publication. "+
+			"Lag is now minus this value.",
 		func(p *cache.PublicationState) float64 { return float64(p.CommittedThrough) / 1e6 })
 	gauge("pnyx_served_heartbeat_timestamp_seconds",
-		"When a worker last gave a sign of life to this node; 0 for never.",
+		"Time of the last heartbeat of a worker, as this node knows; 0 before the first.",
 		func(p *cache.PublicationState) float64 { return float64(p.HeartbeatAt.Time().UnixMilli()) / 1000 })
 }

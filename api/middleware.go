@@ -16,71 +16,71 @@ import (
 	"pnyx/access/x402"
 )
 
-// maxURLBytes bounds the address of a request: every text parameter at its longest,
-// escaped, fits.
+// maxURLBytes bounds the request URI: all text parameters at their longest, escaped, fit.
 const maxURLBytes = 8 << 10
 
-// corsMaxAge is how long a browser may remember what it is allowed to do, in
-// seconds.
+// corsMaxAge is how long a browser may cache a preflight, in seconds.
 const corsMaxAge = "86400"
 
-// HeaderServerTiming says how long an answer took.
+// HeaderServerTiming holds how long the answer took.
 const HeaderServerTiming = "Server-Timing"
 
-// corsAllowHeaders are what a script of another origin may send.
-const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + fiber.HeaderIfNoneMatch + ", " + HeaderRequestID
+// corsAllowHeaders lists the request headers that cross-origin scripts may send.
+const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " +
+	fiber.HeaderIfNoneMatch + ", " + HeaderRequestID
 
-// setCommonHeaders sets what every answer carries, whatever it is.
-func setCommonHeaders(c *fiber.Ctx) {
-	setHeader(c, HeaderRequestID, requestID(c))
+// setCommonHeaders sets the headers of every answer.
+func setCommonHeaders(c *fiber.Ctx, s *requestState) {
+	setHeader(c, HeaderRequestID, s.requestID(c))
 	setHeader(c, fiber.HeaderAccessControlAllowOrigin, "*")
 	setHeader(c, fiber.HeaderAccessControlExposeHeaders, "*")
 	setHeader(c, fiber.HeaderXContentTypeOptions, "nosniff")
 }
 
-// setHeader sets a header that is sent as it is, and under the very name: a caller's
-// text has no place in it unless it is escaped.
+// setHeader sets a header without normalizing its name. value must not contain
+// unescaped caller input, and must not change before the answer is sent.
 func setHeader(c *fiber.Ctx, name, value string) {
 	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
 
-// preflight answers what may be asked of a path.
+// preflight answers OPTIONS.
 func preflight(c *fiber.Ctx) error {
-	setCommonHeaders(c)
-	c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
-	c.Set(fiber.HeaderAccessControlAllowMethods, strings.Join(allowedMethods(), ", "))
+	setCommonHeaders(c, stateOf(c))
+	methods := strings.Join(allowedMethods(), ", ")
+	c.Set(fiber.HeaderAllow, methods)
+	c.Set(fiber.HeaderAccessControlAllowMethods, methods)
 	c.Set(fiber.HeaderAccessControlAllowHeaders, corsAllowHeaders)
 	c.Set(fiber.HeaderAccessControlMaxAge, corsMaxAge)
 	c.Status(http.StatusNoContent)
 	return nil
 }
 
-// limitURL refuses addresses that nothing here can have.
+// limitURL rejects request URIs longer than maxURLBytes with 414.
 func limitURL(c *fiber.Ctx) error {
 	if got := len(c.Request().RequestURI()); got > maxURLBytes {
 		return &Error{
 			Status: http.StatusRequestURITooLong, Code: CodeValidation,
 			Message: fmt.Sprintf("the address has %d bytes, at most %d are read", got, maxURLBytes),
-			Details: map[string]any{"given": got, "allowed": maxURLBytes},
+			Details: lengthDetails{Given: got, Allowed: maxURLBytes},
 		}
 	}
 	return c.Next()
 }
 
-// setTiming tells how long the answer took on this node.
-func setTiming(c *fiber.Ctx, took time.Duration) {
+// setTiming sets the Server-Timing header, in milliseconds with three decimal places.
+func setTiming(c *fiber.Ctx, duration time.Duration) {
 	var room [32]byte
 	text := append(room[:0], "app;dur="...)
-	text = strconv.AppendInt(text, took.Microseconds()/1000, 10)
+	text = strconv.AppendInt(text, duration.Microseconds()/1000, 10)
 	text = append(text, '.')
-	thousandths := took.Microseconds() % 1000
+	thousandths := duration.Microseconds() % 1000
 	text = append(text, byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10))
 	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 }
 
-// wrapHandler answers methods that Fiber has never heard of, which it would answer with
-// a plain text of its own, and closes connections behind answers of a node that is
-// about to end.
+// wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes
+// connections while the node drains, and answers methods that Fiber does not know, to
+// which Fiber would send a plain text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		a.rewriteEdgeRequest(request)
@@ -102,10 +102,10 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 	}
 }
 
-// maxMethod bounds what of a caller's method is shown.
+// maxMethod bounds how much of a caller's method is logged and sent, in bytes.
 const maxMethod = 20
 
-// method is a copy of the request's method, fit to be shown.
+// method returns a copy of the request's method that is valid UTF-8.
 func method(c *fiber.Ctx) string {
 	name := strings.ToValidUTF8(c.Method(), "")
 	return strings.Clone(name[:min(len(name), maxMethod)])

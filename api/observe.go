@@ -13,7 +13,8 @@ import (
 	"pnyx/telemetry"
 )
 
-// observe sees every request from its first moment to after its answer.
+// observe is the outermost middleware: it answers errors, finishes accounting, and
+// counts, logs and traces every request.
 func (a *API) observe(c *fiber.Ctx) error {
 	began := time.Now()
 	a.metrics.inFlight.Inc()
@@ -26,13 +27,13 @@ func (a *API) observe(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	a.finishAccounting(c)
+	a.finishAccounting(c, stateOf(c))
 	a.report(c, a.metrics.of(c), span, began)
 	return nil
 }
 
-// handleError answers what comes to no handler: what cannot be read, or is of a method
-// that nobody has heard of.
+// handleError answers requests that reach no middleware: those that are malformed, or
+// whose method Fiber does not know.
 func (a *API) handleError(c *fiber.Ctx, err error) error {
 	began := time.Now()
 	if err := a.writeError(c, err); err != nil {
@@ -42,25 +43,26 @@ func (a *API) handleError(c *fiber.Ctx, err error) error {
 	return nil
 }
 
-// report tells the operator, and the caller, about an answer.
+// report sets the Server-Timing header, and records the answer.
 func (a *API) report(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, began time.Time) {
-	took := time.Since(began)
-	setTiming(c, took)
-	a.record(c, route, span, took)
+	duration := time.Since(began)
+	setTiming(c, duration)
+	a.record(c, route, span, duration)
 }
 
-// record counts and logs an answer. For one that is not logged it allocates nothing.
-func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, took time.Duration) {
-	v := accessRecordOf(c, span, took)
-	a.metrics.count(route, &v)
+// record counts, traces and logs an answer. It allocates nothing unless the answer is
+// logged or traced.
+func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, duration time.Duration) {
+	r := accessRecordOf(c, span, duration)
+	a.metrics.count(route, &r)
 	if span.Recorded() {
-		v.setSpanAttributes(c, route.id)
+		r.setSpanAttributes(c, route.id)
 	}
-	a.log.write(c, route.id, &v)
+	a.log.write(c, route.id, &r)
 }
 
-// trace begins the span of a request. Internal callers and trusted proxies may say
-// which trace it belongs to, and that it is to be recorded.
+// trace starts the span of a request. Only internal callers and trusted proxies may
+// choose the trace that it belongs to, and whether it is recorded.
 func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	if a.tracer == nil {
 		return telemetry.Span{}
@@ -70,30 +72,34 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	return span
 }
 
+// isTrusted reports whether the caller is internal or a trusted proxy.
 func (a *API) isTrusted(c *fiber.Ctx) bool {
-	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // the connection is fasthttp's to know
+	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // fasthttp knows the connection
 	return a.addresses.TrustsProxy(peer) || a.internal.Accepts(c.Get(access.HeaderInternal))
 }
 
-// attributes tells a trace what a request was and what became of it.
-func (v *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
-	v.span.Describe(method(c)+" "+route,
-		attribute.String("http.request.method", method(c)), attribute.String("http.route", strings.Clone(c.Route().Path)),
-		attribute.Int("http.response.status_code", v.status), attribute.Int("http.response.body.size", v.bytes),
-		attribute.String("pnyx.layer", string(v.layer())), attribute.String("pnyx.request_id", requestID(c)))
-	if v.failed() {
-		v.span.SetError(v.errorName())
+// setSpanAttributes describes the request and its answer in the span.
+func (r *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
+	r.span.Describe(method(c)+" "+route,
+		attribute.String("http.request.method", method(c)),
+		attribute.String("http.route", strings.Clone(c.Route().Path)),
+		attribute.Int("http.response.status_code", r.status),
+		attribute.Int("http.response.body.size", r.bytes),
+		attribute.String("pnyx.layer", string(r.source())),
+		attribute.String("pnyx.request_id", r.requestID(c)))
+	if r.failed() {
+		r.span.SetError(r.errorName())
 	}
 }
 
-// headerCarrier reads the headers of a request for whoever continues a trace.
+// headerCarrier lets the tracer read the headers of a request.
 type headerCarrier struct{ header *fasthttp.RequestHeader }
 
 // Get returns a copy of a header.
 func (h headerCarrier) Get(name string) string { return string(h.header.Peek(name)) }
 
-// Set is not needed for reading.
+// Set does nothing: the carrier is read only.
 func (h headerCarrier) Set(string, string) {}
 
-// Keys is not needed for reading these headers.
+// Keys returns nothing: the propagators in use read headers by name.
 func (h headerCarrier) Keys() []string { return nil }

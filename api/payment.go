@@ -14,87 +14,86 @@ import (
 	"pnyx/ratelimit"
 )
 
-// purchasedAnswer returns the answer that the payment of a request has bought before.
-func (p *requestState) purchasedAnswer() (x402.Response, bool) {
-	if p.charge == nil {
-		return x402.Response{}, false
-	}
-	return p.charge.StoredResponse()
-}
-
-// authorizePayment lets a request in that pays for itself. HEAD gets the challenge that
-// GET would: there is no answer to pay for.
-func (a *API) authorizePayment(c *fiber.Ctx, p *requestState, values Values) error {
+// authorizePayment authorizes a request by its payment. HEAD gets the challenge that
+// GET would get: there is no body to pay for.
+func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, values Values) error {
 	if a.payments == nil {
-		return tokenRequired(*p.route)
+		return tokenRequired(*s.route)
 	}
 	request := x402.Request{
-		RouteID: p.route.ID, Path: strings.Clone(c.Path()), Description: p.route.Summary,
+		RouteID: s.route.ID, Path: strings.Clone(c.Path()), Description: s.route.Summary,
 		Canonical: values.canonical(),
 	}
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
-		return paymentError(*p.route, a.payments.Challenge(request))
+		return paymentError(*s.route, a.payments.Challenge(request))
 	}
 	charge, err := a.payments.Begin(c.UserContext(), request, header)
 	if err != nil {
-		return paymentError(*p.route, err)
+		return paymentError(*s.route, err)
 	}
-	p.charge = charge
-	return a.limitPayer(c, p)
+	s.charge = charge
+	return a.limitPayer(c, s)
 }
 
-// limitPayer holds whoever pays to the rate of those who pay.
-func (a *API) limitPayer(c *fiber.Ctx, p *requestState) error {
+// limitPayer takes from the bucket of the paying address.
+func (a *API) limitPayer(c *fiber.Ctx, s *requestState) error {
 	now := a.now()
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
-		Caller: "payer:" + p.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(), Bucket: ratelimit.Bucket(p.route.Bucket()),
-		Plan: ratelimit.PayPerRequest,
+		Caller: "payer:" + s.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(),
+		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: ratelimit.PayPerRequest,
 	}, now)
-	p.grant, p.now = &grant, a.now()
+	s.grant, s.now = &grant, a.now()
 	if grant.Decision.Allowed {
 		return nil
 	}
-	return rateLimited(string(ratelimit.PayPerRequest), grant.Request.Bucket,
-		grant.Request.Limits.Rate(grant.Request.Bucket), grant.Decision, now)
+	bucket := grant.Request.Bucket
+	return rateLimited(string(ratelimit.PayPerRequest), bucket, grant.Request.Limits.Rate(bucket), grant.Decision, now)
 }
 
-// releasePayment lets go of a payment that has bought nothing.
-func (a *API) releasePayment(c *fiber.Ctx, p *requestState) {
-	if p.charge != nil {
-		p.charge.Release(c.UserContext())
+// releasePayment makes a payment usable again that was not settled.
+func (s *requestState) releasePayment(c *fiber.Ctx) {
+	if s.charge != nil {
+		s.charge.Release(c.UserContext())
 	}
 }
 
-// settlePayment has the payment charged for the answer that is about to be sent. Only a
-// success is paid for.
-func (a *API) settlePayment(c *fiber.Ctx, p *requestState) error {
-	if p.charge == nil || c.Response().StatusCode() != http.StatusOK {
+// purchasedAnswer returns the answer that was sent for the same payment before.
+func (s *requestState) purchasedAnswer() (x402.Response, bool) {
+	if s.charge == nil {
+		return x402.Response{}, false
+	}
+	return s.charge.StoredResponse()
+}
+
+// settlePayment settles the payment of a request whose answer is about to be sent. Only
+// a 200 is paid for. When settlement fails, the answer is discarded.
+func settlePayment(c *fiber.Ctx, s *requestState) error {
+	if s.charge == nil || c.Response().StatusCode() != http.StatusOK {
 		return nil
 	}
-	bought := x402.Response{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
+	purchased := x402.Response{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
 	if link := c.GetRespHeader(fiber.HeaderLink); link != "" {
-		bought.Header[fiber.HeaderLink] = strings.Clone(link)
+		purchased.Header[fiber.HeaderLink] = strings.Clone(link)
 	}
-	if err := p.charge.Settle(c.UserContext(), bought); err != nil {
-		// Nothing of the answer may leak.
-		c.Response().Reset()
-		p.setVary(c)
-		return paymentError(*p.route, err)
+	if err := s.charge.Settle(c.UserContext(), purchased); err != nil {
+		c.Response().Reset() // nothing of the answer may be sent
+		setVary(c, s)
+		return paymentError(*s.route, err)
 	}
-	c.Set(x402.HeaderReceipt, p.charge.Receipt())
+	c.Set(x402.HeaderReceipt, s.charge.Receipt())
 	return nil
 }
 
-// replayAnswer sends what the payment has bought before.
-func (a *API) replayAnswer(c *fiber.Ctx, p *requestState, first x402.Response) error {
-	for name, value := range first.Header {
+// replayAnswer sends the answer that the payment bought before.
+func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error {
+	for name, value := range purchased.Header {
 		c.Set(name, value)
 	}
-	setJSONHeaders(c)
+	setJSONHeaders(c, s)
 	c.Set(fiber.HeaderCacheControl, PrivateNoStore)
-	c.Set(x402.HeaderReceipt, p.charge.Receipt())
-	return c.Status(http.StatusOK).Send(first.Body)
+	c.Set(x402.HeaderReceipt, s.charge.Receipt())
+	return c.Status(http.StatusOK).Send(purchased.Body)
 }
 
 // tokenRequired is the error of a paid route where no payments are taken.
@@ -107,28 +106,30 @@ func tokenRequired(route Route) *Error {
 	}
 }
 
-// paidRouteDetails says what opens a paid route beside a payment.
-func paidRouteDetails(route Route) map[string]any {
-	return map[string]any{
-		"routeId": route.ID, "tier": route.Tier, "scope": route.scope(),
-		"header": strings.ToLower(access.HeaderToken),
+// paidRouteDetails says which token opens a paid route.
+func paidRouteDetails(route Route) paymentDetails {
+	return paymentDetails{
+		RouteID: route.ID, Tier: route.Tier, Scope: route.scope(),
+		Header: strings.ToLower(access.HeaderToken),
 	}
 }
 
-// paymentError is the error of a payment that is missing, or was not taken.
-func paymentError(route Route, err error) error {
+// paymentError is the error of a payment that is missing or was refused. An error that
+// is no x402.RefusedError is internal.
+func paymentError(route Route, err error) *Error {
 	refusal, is := errors.AsType[*x402.RefusedError](err)
 	if !is {
-		return fmt.Errorf("take a payment: %w", err)
+		return internalError(fmt.Errorf("take a payment: %w", err))
 	}
-	e := &Error{Message: refusal.Message, RetryAfter: refusal.RetryAfter, Cause: refusal.Cause, Details: map[string]any{}}
-	if refusal.Reason != "" {
-		e.Details["reason"] = refusal.Reason
+	e := &Error{
+		Message: refusal.Message, Details: reasonDetails{refusal.Reason},
+		RetryAfter: refusal.RetryAfter, Cause: refusal.Cause,
 	}
+	header := strings.ToLower(x402.HeaderPayment)
 	switch refusal.Kind {
 	case x402.Malformed:
 		e.Status, e.Code = http.StatusBadRequest, CodeValidation
-		e.Details["header"] = strings.ToLower(x402.HeaderPayment)
+		e.Details = headerDetails{Header: header, Reason: refusal.Reason}
 	case x402.InProgress:
 		e.Status, e.Code = http.StatusConflict, CodePaymentInProgress
 	case x402.Pending:
@@ -138,12 +139,13 @@ func paymentError(route Route, err error) error {
 	case x402.Required:
 		e.Status, e.Code = http.StatusPaymentRequired, CodePaymentRequired
 		e.Headers = map[string]string{x402.HeaderRequired: refusal.Challenge.Header()}
-		e.Details = paidRouteDetails(route)
-		e.Details["reason"] = refusal.Reason
-		e.Details["payment"] = map[string]any{
-			"x402Version": refusal.Challenge.X402Version, "resource": refusal.Challenge.Resource,
-			"accepts": refusal.Challenge.Accepts, "header": strings.ToLower(x402.HeaderPayment),
+		details := paidRouteDetails(route)
+		details.Reason = refusal.Reason
+		details.Payment = &paymentTerms{
+			X402Version: refusal.Challenge.X402Version, Resource: refusal.Challenge.Resource,
+			Accepts: refusal.Challenge.Accepts, Header: header,
 		}
+		e.Details = details
 	}
 	if refusal.Receipt != "" {
 		e.Headers[x402.HeaderReceipt] = refusal.Receipt

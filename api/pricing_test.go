@@ -45,7 +45,7 @@ func TestPricesAreReadyWithoutAWorker(t *testing.T) {
 func TestBucketsFollowTiers(t *testing.T) {
 	t.Parallel()
 	for _, route := range api.Routes() {
-		want := map[api.Tier]api.Bucket{api.Free: "address", api.Standard: "standard", api.Plus: "detail"}[route.Tier]
+		want := map[api.Tier]api.Bucket{api.Free: "free", api.Standard: "standard", api.Plus: "detail"}[route.Tier]
 		if got := route.Bucket(); got != want {
 			t.Errorf("%s: got %s, want %s", route.ID, got, want)
 		}

@@ -11,35 +11,37 @@ import (
 	"pnyx/governance"
 )
 
-// pollInterval is how often a node looks at the state of publication, beside when
-// it hears of one.
+// pollInterval is how often a node reads the publication state, besides when it is
+// notified of a change.
 const pollInterval = 500 * time.Millisecond
 
-// publicationWatcher is a node's own copy of the state of publication.
+// publicationWatcher keeps a node's own copy of the publication state.
 type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.PublicationState]
-	// changed is called whenever something newer is published, and renewed when
-	// everything was published anew, because Redis lost something.
-	changed, republished func()
+	// changed is called whenever something newer is published.
+	changed func()
+	// republished is called when everything was published again because Redis lost data.
+	republished func()
 }
 
+// newPublicationWatcher returns a watcher; changed and republished are to be set.
 func newPublicationWatcher(store *cache.Store, staleAfter time.Duration) *publicationWatcher {
 	return &publicationWatcher{store: store, staleAfter: staleAfter}
 }
 
-// run keeps the copy up to date until ctx ends. While Redis does not answer, or is
-// being filled anew, the last copy stays, and grows stale.
+// run keeps the copy up to date until ctx ends. While the state cannot be read, the last
+// copy stays, and its heartbeat grows old.
 func (w *publicationWatcher) run(ctx context.Context) {
-	announced := make(chan struct{}, 1)
-	var listening sync.WaitGroup
-	defer listening.Wait()
-	listening.Go(func() {
+	notified := make(chan struct{}, 1)
+	var subscription sync.WaitGroup
+	defer subscription.Wait()
+	subscription.Go(func() {
 		w.store.Subscribe(ctx, func() {
-			w.changed() // also when it was not the publication itself, but a list beside it
+			w.changed() // even if only lists changed, which leave the revision as it is
 			select {
-			case announced <- struct{}{}:
+			case notified <- struct{}{}:
 			default:
 			}
 		})
@@ -59,14 +61,14 @@ func (w *publicationWatcher) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-announced:
+		case <-notified:
 		case <-ticker.C:
 		}
 	}
 }
 
-// readiness says how far a view may be relied on: less than it says itself when
-// the worker has given no sign of life, or when its time has run out.
+// readiness returns how far a view may be relied on: stale when the worker's heartbeat
+// is too old or the view's time has run out, else what the view says.
 func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
 	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {
@@ -78,7 +80,7 @@ func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.R
 	return v.Readiness
 }
 
-// readiness says how far an answer may be relied on at a moment.
+// readiness returns how far an answer may be relied on at a time.
 func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	if found.nodeLocal {
 		return found.view.Readiness
@@ -86,7 +88,7 @@ func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	return a.publication.readiness(found.view, at)
 }
 
-// revision returns the last publication that the node knows of.
+// revision returns the newest revision that the node knows; zero for none.
 func (w *publicationWatcher) revision() uint64 {
 	if latest := w.latest.Load(); latest != nil {
 		return latest.Revision
@@ -106,9 +108,10 @@ func (w *publicationWatcher) cursorKey(ctx context.Context) ([]byte, error) {
 	return published.CursorKey, nil
 }
 
-// view reads a view into a payload. A key without one does not exist only if
-// everything is published; otherwise nobody can tell yet. Looking a second time
-// closes the gap in which Redis may have been flushed and filled.
+// view reads a view and decodes its payload. A missing view means that the subject does
+// not exist, which is the error missing, only if everything is published; otherwise the
+// error is 503. The second read closes the gap in which Redis may have been flushed and
+// filled again.
 func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Error) (cache.View, error) {
 	v, err := a.store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
@@ -126,9 +129,9 @@ func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Err
 			return v, nil
 		}
 	}
-	// A view that is withheld would be the same again.
+	// A withheld view would be withheld again.
 	if errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrWithheld) {
-		_ = a.store.RequestRepublish(ctx) // the next who finds it asks again
+		_ = a.store.RequestRepublish(ctx) // the next request repeats it
 	}
 	return cache.View{}, unavailable(err)
 }

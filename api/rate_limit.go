@@ -13,34 +13,36 @@ import (
 	"pnyx/ratelimit"
 )
 
-// The headers of draft-ietf-httpapi-ratelimit-headers-10. A policy's quota and
-// window are those of a whole bucket, its burst and the time to fill it, since that
-// is what may be asked at once.
+// The headers of draft-ietf-httpapi-ratelimit-headers-10. The quota and window of a
+// policy are those of a full bucket, its burst and the time to refill it, because that
+// is what a caller may send at once.
 const (
-	HeaderRateLimit       = "RateLimit"
+	// HeaderRateLimit is what is left of the caller's limits.
+	HeaderRateLimit = "RateLimit"
+	// HeaderRateLimitPolicy is the size of the caller's limits.
 	HeaderRateLimitPolicy = "RateLimit-Policy"
 )
 
 // monthPolicy names the monthly quota among the policies.
 const monthPolicy = "month"
 
-// setLimitHeaders tells a caller about the limits: where it stands, on answers that are
-// its own; on answers for everyone only what holds for everyone.
-func (a *API) setLimitHeaders(c *fiber.Ctx, p *requestState) {
+// setLimitHeaders sets the rate limit headers: policies and what is left of them on
+// answers for one caller, the policy of free routes on answers for everyone.
+func (a *API) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 	switch {
-	case p.internal:
-	case p.grant != nil:
+	case s.internal:
+	case s.grant != nil:
 		var room [2][128]byte
-		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], p.grant)))
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], p.grant, p.now)))
-	case p.route.Tier == Free:
+		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], s.grant)))
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], s.grant, s.now)))
+	case s.route.Tier == Free:
 		if a.freePolicy != "" {
 			setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
 		}
 	}
 }
 
-// appendPolicies writes the policies that a request was held to.
+// appendPolicies appends the policies that were applied to a request.
 func appendPolicies(text []byte, g *ratelimit.Grant) []byte {
 	bucket := g.Request.Bucket
 	text = appendPolicy(text, bucket, g.Request.Limits.Rate(bucket))
@@ -51,7 +53,7 @@ func appendPolicies(text []byte, g *ratelimit.Grant) []byte {
 	return appendItem(append(text, ", "...), monthPolicy, 'q', g.Quota.Limit, 'w', month.End().Sub(month.Begin))
 }
 
-// appendLimits writes where a request stands.
+// appendLimits appends what is left of each policy.
 func appendLimits(text []byte, g *ratelimit.Grant, now time.Time) []byte {
 	text = appendItem(text, string(g.Request.Bucket), 'r', int64(g.Decision.Remaining), 't', g.Decision.ResetAfter)
 	if g.Quota.Limit == 0 {
@@ -60,46 +62,45 @@ func appendLimits(text []byte, g *ratelimit.Grant, now time.Time) []byte {
 	return appendItem(append(text, ", "...), monthPolicy, 'r', g.Quota.Remaining(), 't', g.Quota.Month.End().Sub(now))
 }
 
-// appendPolicy writes the size of a bucket.
+// appendPolicy appends the policy of a bucket.
 func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []byte {
 	return appendItem(text, string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
 }
 
-// appendItem writes a name with a count and a time in seconds, as structured headers
-// have it.
+// appendItem appends an item of a structured header: a name with a count and a time in
+// seconds as parameters.
 func appendItem(text []byte, name string, countKey byte, count int64, timeKey byte, d time.Duration) []byte {
 	text = append(append(append(text, '"'), name...), '"', ';', countKey, '=')
 	text = append(strconv.AppendInt(text, count, 10), ';', timeKey, '=')
 	return strconv.AppendInt(text, int64(seconds(d)), 10)
 }
 
-// seconds rounds up: who waits that long has waited long enough.
+// seconds rounds up, so that a caller that waits for so long has waited long enough.
 func seconds(d time.Duration) int {
 	return int((d + time.Second - 1) / time.Second)
 }
 
-// rateLimited is the error of a bucket that is empty.
+// rateLimited is the error of an empty bucket.
 func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *Error {
 	return &Error{
 		Status: http.StatusTooManyRequests, Code: CodeRateLimited,
 		Message:    fmt.Sprintf("too many requests: the %s bucket allows %d a minute, %d at once", bucket, rate.PerMinute, rate.Burst),
 		RetryAfter: d.RetryAfter,
-		Details: map[string]any{
-			"plan": plan, "bucket": bucket, "limit": rate.PerMinute, "burst": rate.Burst, "remaining": d.Remaining,
-			"resetAt": governance.TimestampOf(now.Add(d.RetryAfter)),
+		Details: rateDetails{
+			Plan: plan, Bucket: bucket, Limit: rate.PerMinute, Burst: rate.Burst, Remaining: d.Remaining,
+			ResetAt: governance.TimestampOf(now.Add(d.RetryAfter)),
 		},
 	}
 }
 
-// quotaExceeded is the error of a month that is used up.
+// quotaExceeded is the error of a monthly quota that is used up.
 func quotaExceeded(plan string, q ratelimit.Quota, now time.Time) *Error {
 	return &Error{
 		Status: http.StatusTooManyRequests, Code: CodeQuotaExceeded,
 		Message:    fmt.Sprintf("the %d answers of %s are used up", q.Limit, q.Month),
 		RetryAfter: q.Month.End().Sub(now),
-		Details: map[string]any{
-			"plan": plan, "bucket": monthPolicy, "limit": q.Limit, "remaining": 0,
-			"resetAt": governance.TimestampOf(q.Month.End()),
+		Details: quotaDetails{
+			Plan: plan, Bucket: monthPolicy, Limit: q.Limit, ResetAt: governance.TimestampOf(q.Month.End()),
 		},
 	}
 }

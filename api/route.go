@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pnyx/access"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/ratelimit"
@@ -27,8 +28,8 @@ type Bucket string
 
 // The buckets.
 const (
-	// AddressBucket is one a client address, for free routes.
-	AddressBucket Bucket = "address"
+	// FreeBucket counts the requests of an IP address to free routes.
+	FreeBucket = Bucket(ratelimit.Free)
 	// StandardBucket and DetailBucket are two a caller, of the sizes of its plan.
 	StandardBucket = Bucket(ratelimit.Standard)
 	DetailBucket   = Bucket(ratelimit.Detail)
@@ -55,8 +56,10 @@ type Route struct {
 	tags func(Values) []cache.Tag
 	// check looks at parameters together, once each is right by itself.
 	check func(Values) []Problem
-	// answer works out the answer from the parsed parameters.
+	// answer makes the answer from the parsed parameters.
 	answer func(*API, context.Context, Values) (answer, error)
+	// account makes the answer about a token instead; set for TokenOnly routes.
+	account func(*API, context.Context, *access.Caller) (answer, error)
 }
 
 // Paid says whether a request has to be paid for.
@@ -71,7 +74,7 @@ func (r *Route) Bucket() Bucket {
 		return DetailBucket
 	case Free:
 	}
-	return AddressBucket
+	return FreeBucket
 }
 
 // Paged says whether the route answers with one page of a list.
@@ -140,7 +143,7 @@ func Routes() []Route {
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Summary: "What the token that asks may use, and what it has used this month.",
 			Returns: usage{},
-			answer:  (*API).usage,
+			account: (*API).usage,
 		},
 		{
 			ID: "daos.list", Path: "/v2/daos", Tier: Free,

@@ -57,8 +57,8 @@ type dayUsage struct {
 }
 
 // usage answers GET /v2/meta/usage.
-func (a *API) usage(ctx context.Context, _ Values) (answer, error) {
-	caller, now := requestStateOf(ctx).caller, a.now()
+func (a *API) usage(ctx context.Context, caller *access.Caller) (answer, error) {
+	now := a.now()
 	limits, month := caller.EffectiveLimits(), ratelimit.MonthOf(now)
 	used, err := a.store.QuotaUsed(ctx, caller.ID, month.String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {

@@ -32,7 +32,7 @@ func errorResponses() openapi.Members[*openapi.Response] {
 		}
 		response.Description = strings.TrimSpace(fmt.Sprintf("%s `%s`: %s %s", response.Description, info.Code, info.Description, info.Fix))
 		response.Content[0].Value.Examples.Add(string(info.Code), &openapi.Example{
-			Summary: info.Description, Value: exampleError(info),
+			Summary: info.Description, Value: info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"),
 		})
 	}
 	return all
@@ -52,13 +52,6 @@ func errorSchema(code api.Code) *openapi.Schema {
 	}
 	problems := &openapi.Schema{Type: "array", Items: openapi.RefTo("Problem")}
 	return &openapi.Schema{AllOf: []*openapi.Schema{envelope, within("error", within("details", within("problems", problems)))}}
-}
-
-func exampleError(info api.CodeInfo) api.ErrorEnvelope {
-	return api.ErrorEnvelope{
-		Error: api.ErrorBody{Code: info.Code, Message: info.Message, Details: info.Details},
-		Meta:  api.ErrorMeta{RequestID: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"},
-	}
 }
 
 // responseName is the name of the component that a status is answered with.

@@ -19,7 +19,7 @@ func describeHeaders() openapi.Members[*openapi.Header] {
 		{Name: api.HeaderRequestID, Value: text("The request's id: the caller's own where it has up to 64 letters, digits, dots, dashes or underscores, or a fresh one.", "4bf92f35-77b3-4da6-a3ce-929d0e0e4736")},
 		{Name: fiber.HeaderCacheControl, Value: text("Who may keep the answer, and for how long.", "private, max-age=1")},
 		{Name: fiber.HeaderVary, Value: text("By which headers of the request the answer was chosen.", "Accept-Encoding")},
-		{Name: fiber.HeaderLastModified, Value: text("When the data was worked out, to the second.", "Sat, 31 Jan 2026 12:00:00 GMT")},
+		{Name: fiber.HeaderLastModified, Value: text("When the data was computed, to the second.", "Sat, 31 Jan 2026 12:00:00 GMT")},
 		{Name: fiber.HeaderContentLocation, Value: text("The one spelling of what was asked; absent when it was asked so.", "/v2/daos?hasVoteData=true")},
 		{Name: api.HeaderCacheStatus, Value: text("Which caches were asked for the answer (RFC 9211), the one nearest to the caller last.", "pnyx-node; hit")},
 		{Name: api.HeaderSurrogateKey, Value: text("What the answer is made from, for caches that are told when it changes.", "all dao:uniswap")},

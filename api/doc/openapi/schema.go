@@ -40,7 +40,7 @@ type Field struct {
 	Description string `json:"description"`
 	// Example is a value of the field as JSON shows it; nil for one made from its type.
 	Example any `json:"example"`
-	// Raw is the schema of a field that holds any JSON (json.RawMessage).
+	// Raw is the schema of a field that holds any JSON (json.RawMessage or any).
 	Raw *Schema `json:"schema"`
 }
 
@@ -160,7 +160,7 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		schema, described := s.Of(field.Type), s.field(t, name)
-		if described.Raw != nil && field.Type == reflect.TypeFor[json.RawMessage]() {
+		if described.Raw != nil && anyJSON(field.Type) {
 			raw := *described.Raw
 			schema = &raw
 		}
@@ -171,6 +171,11 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 		}
 	}
 	return object
+}
+
+// anyJSON reports whether values of a type may encode to any JSON.
+func anyJSON(t reflect.Type) bool {
+	return t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface
 }
 
 // field returns what is known of a field, by its JSON name.

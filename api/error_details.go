@@ -1,0 +1,128 @@
+package api
+
+import (
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+)
+
+// The types below are error.details, one for each kind of error. Answers and the
+// published examples are made of the same values. JSON names are in alphabetical order.
+
+// noDetails is error.details of errors that have none to give: an empty object.
+type noDetails struct{}
+
+// problemDetails is error.details of VALIDATION_ERROR with 400.
+type problemDetails struct {
+	// Problems lists everything that is wrong with the parameters.
+	Problems []Problem `json:"problems"`
+}
+
+// lengthDetails is error.details of VALIDATION_ERROR with 414.
+type lengthDetails struct {
+	// Allowed is the longest request URI, in bytes.
+	Allowed int `json:"allowed"`
+	// Given is the length of this one, in bytes.
+	Given int `json:"given"`
+}
+
+// headerDetails is error.details of UNAUTHORIZED, and of a malformed payment.
+type headerDetails struct {
+	// Header is the request header in question.
+	Header string `json:"header"`
+	// Reason is the x402 error code; empty for tokens.
+	Reason string `json:"reason,omitempty"`
+}
+
+// paymentDetails is error.details of PAYMENT_REQUIRED: what opens the route.
+type paymentDetails struct {
+	// Header is the request header of tokens.
+	Header string `json:"header"`
+	// Payment is what to pay; nil where no payments are taken.
+	Payment *paymentTerms `json:"payment,omitempty"`
+	// Reason is the x402 error code; empty where no payments are taken.
+	Reason string `json:"reason,omitempty"`
+	// RouteID is the route.
+	RouteID string `json:"routeId"`
+	// Scope is the narrowest scope of a token that opens it.
+	Scope access.Scope `json:"scope"`
+	// Tier is the tier of the route.
+	Tier Tier `json:"tier"`
+}
+
+// paymentTerms are the terms of x402, which the PAYMENT-REQUIRED header has as well.
+type paymentTerms struct {
+	// Accepts lists the ways to pay.
+	Accepts []x402.Requirements `json:"accepts"`
+	// Header is the request header of payments.
+	Header string `json:"header"`
+	// Resource is what is paid for.
+	Resource x402.Resource `json:"resource"`
+	// X402Version is the version of the protocol.
+	X402Version int `json:"x402Version"`
+}
+
+// reasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and of
+// UNAVAILABLE where a payment is the cause.
+type reasonDetails struct {
+	// Reason is the x402 error code; empty for none.
+	Reason string `json:"reason,omitempty"`
+}
+
+// scopeDetails is error.details of FORBIDDEN.
+type scopeDetails struct {
+	// ScopeNeeded is the narrowest scope that opens the route.
+	ScopeNeeded access.Scope `json:"scopeNeeded"`
+	// Scopes are those of the token.
+	Scopes []access.Scope `json:"scopes"`
+}
+
+// subjectDetails is error.details of NOT_FOUND for an id: the parameter, and the id.
+type subjectDetails map[string]string
+
+// pathDetails is error.details of NOT_FOUND for a path.
+type pathDetails struct {
+	// Described is where all paths are described.
+	Described string `json:"described"`
+	// Nearest is the most similar path; empty where none is similar.
+	Nearest string `json:"nearest,omitempty"`
+	// Path is the path of the request.
+	Path string `json:"path"`
+}
+
+// methodDetails is error.details of METHOD_NOT_ALLOWED.
+type methodDetails struct {
+	// Allowed lists the methods of the path.
+	Allowed []string `json:"allowed"`
+}
+
+// rateDetails is error.details of RATE_LIMITED.
+type rateDetails struct {
+	// Bucket is the bucket that is empty.
+	Bucket ratelimit.Bucket `json:"bucket"`
+	// Burst is the size of the bucket, in requests.
+	Burst int `json:"burst"`
+	// Limit is how many requests a minute refill it.
+	Limit int `json:"limit"`
+	// Plan is the caller's plan; "free" for free routes.
+	Plan string `json:"plan"`
+	// Remaining is how many requests are left.
+	Remaining int `json:"remaining"`
+	// ResetAt is when the next request is allowed.
+	ResetAt governance.Timestamp `json:"resetAt"`
+}
+
+// quotaDetails is error.details of QUOTA_EXCEEDED.
+type quotaDetails struct {
+	// Bucket is "month".
+	Bucket string `json:"bucket"`
+	// Limit is how many answers the plan has a month.
+	Limit int64 `json:"limit"`
+	// Plan is the caller's plan.
+	Plan string `json:"plan"`
+	// Remaining is zero.
+	Remaining int `json:"remaining"`
+	// ResetAt is when the next month begins.
+	ResetAt governance.Timestamp `json:"resetAt"`
+}

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/governance"
+	"pnyx/ratelimit"
+)
+
+// requestState is what is known of one request, from its first moment until after its
+// answer. Every request has exactly one, which stateOf returns; functions below a
+// handler get it as an argument. It must not outlive the request.
+type requestState struct {
+	// id is the request's id once requestID was called.
+	id string
+	// fromEdge says that an edge asks whether it may answer the request.
+	fromEdge bool
+	// err is the error that was sent; nil for an answer with data.
+	err *Error
+
+	// route is the route of the request; nil for documents and unknown paths. The fields
+	// below are set for routes only.
+	route *Route
+	// now is the time that the answer goes by: when the request came, or when what it
+	// waited for arrived. It is kept because reading the clock is expensive next to the
+	// rest of a cache hit.
+	now time.Time
+	// internal says that the caller sent an internal token. Internal callers are neither
+	// limited nor metered.
+	internal bool
+	// caller is the owner of a valid token; nil for none.
+	caller *access.Caller
+	// credentialErr is what is wrong with the credentials; nil when none were sent.
+	credentialErr error
+	// grant is the decision of the limiter; nil when it was not asked.
+	grant *ratelimit.Grant
+	// charge is the payment for this request; nil for none.
+	charge *x402.Charge
+	// queried says that an answer was looked up, layer where it was found, and readiness
+	// how far it may be relied on.
+	queried   bool
+	layer     layer
+	readiness governance.Readiness
+	// delegatedBytes is the length of a body that an edge sends in our place.
+	delegatedBytes int
+}
+
+// requestStateKey is the key of the state among the values of a request.
+type requestStateKey struct{}
+
+// stateOf returns the state of a request. The first call creates it.
+func stateOf(c *fiber.Ctx) *requestState {
+	if s, known := c.Locals(requestStateKey{}).(*requestState); known {
+		return s
+	}
+	s := &requestState{}
+	c.Locals(requestStateKey{}, s)
+	return s
+}
+
+// requestID returns the id of the request: the caller's own if it is well-formed, or
+// a new one.
+func (s *requestState) requestID(c *fiber.Ctx) string {
+	if s.id == "" {
+		s.id = strings.Clone(c.Get(HeaderRequestID))
+		if !validRequestID(s.id) {
+			s.id = newRequestID()
+		}
+	}
+	return s.id
+}
