@@ -91,6 +91,7 @@ func TestRecastsAreFlaggedButCorrectionsAreNot(t *testing.T) {
 		"second cast of a voter":   {"b", true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got := h.waitForEvidence(keyOf("dao.eth", c.proposalID), anyEvidence)
 			if slices.Contains(got.QualityFlags, rules.RecastsPresent) != c.flagged {
 				t.Errorf("got flags %v, want %s: %t", got.QualityFlags, rules.RecastsPresent, c.flagged)

@@ -135,6 +135,7 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 		"expired": {warehouse.PaymentFilter{ValidAfter: time.Now().Add(time.Hour)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			payments, err := h.warehouse.Payments(t.Context(), c.filter)
 			if err != nil {
 				t.Fatal(err)

@@ -20,7 +20,9 @@ const (
 
 // batch is some items with the rows that are derived from them.
 type batch struct {
-	items   []warehouse.FeedProgress
+	// items states up to which revision each item is processed.
+	items []warehouse.FeedProgress
+	// events and signals are the derived rows.
 	events  []warehouse.FeedEvent
 	signals []warehouse.FeedSignal
 	// storedEvents and storedSignals are the rows that were derived from the items before.

@@ -56,7 +56,8 @@ type Builder struct {
 	invalidate func(context.Context, *cache.Writer)
 	logger     *slog.Logger
 	errors     prometheus.Counter
-	published  chan struct{}
+	// published has room for one signal from Wake.
+	published chan struct{}
 	// progress belongs to the active Run.
 	progress
 }

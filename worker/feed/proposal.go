@@ -10,7 +10,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// processProposals processes proposals, and those whose usual turnout they are part of.
+// processProposals processes proposals, and the later ones whose usual turnout they are
+// part of. Small proposals come first, so that most are processed soon.
 func (b *Builder) processProposals(
 	ctx context.Context, pending []warehouse.ProposalSize,
 ) error {
@@ -35,6 +36,7 @@ func (b *Builder) processProposals(
 	return nil
 }
 
+// refsOf returns the references of proposals.
 func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
 	refs := make([]record.RefHash, len(proposals))
 	for i, proposal := range proposals {
@@ -43,6 +45,8 @@ func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
 	return refs
 }
 
+// processProposalBatch derives and writes the events and signals of some proposals, and
+// marks them as processed at the revision at which they were read.
 func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
@@ -77,6 +81,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 // proposal is a published proposal with everything that its events and signals are
 // derived from.
 type proposal struct {
+	// record is the imported proposal, and state what was published of it.
 	record warehouse.Proposal
 	state  warehouse.ProposalState
 	// now is the warehouse's time at which it was read.
@@ -86,7 +91,8 @@ type proposal struct {
 	quorumTime *warehouse.QuorumTime
 	// interim are the tallies at the beginning of each of windows, by choice.
 	interim []warehouse.InterimTally
-	// earlierTurnouts are the numbers of votes of the DAO's votes before.
+	// earlierTurnouts are the numbers of ballots on the proposals of the DAO that ended
+	// before, up to ten.
 	earlierTurnouts []uint64
 	// recorded are the types of events and signals that someone recorded.
 	recorded map[warehouse.RecordedType]bool

@@ -6,11 +6,13 @@ import (
 	"pnyx/warehouse"
 )
 
-// event is something that happened to an item, or will happen.
+// event is something that happened to an item, or will happen at a time that is set.
 type event struct {
+	// eventType is one of rules.EventTypes.
 	eventType string
 	// at is nil when only the time of its discovery is known.
-	at         *governance.Timestamp
+	at *governance.Timestamp
+	// confidence states how at is known.
 	confidence governance.Confidence
 	// observedAt is when the record that it is derived from was first observed.
 	observedAt governance.Timestamp
@@ -48,8 +50,10 @@ func (p proposal) events() []event {
 		events = append(events, event{eventType, nil, governance.DiscoveredTime, observedAt})
 	}
 	start, end := p.votingTimes(stated)
+	// Where the start is taken from a milestone, its time is exact.
 	add(rules.VotingStarted, start, p.record.StartDayOnly && start == p.record.StartAt)
 	add(rules.VotingExtended, stated[rules.VotingExtended], false)
+	// The end that the record states did not happen, and when the vote ended is unknown.
 	if p.closedEarly() {
 		discovered(rules.VotingEnded)
 	} else {
@@ -75,6 +79,7 @@ func (p proposal) events() []event {
 	return events
 }
 
+// confidenceOf returns the confidence in a time that upstream states.
 func confidenceOf(dayOnly bool) governance.Confidence {
 	if dayOnly {
 		return governance.DayTime

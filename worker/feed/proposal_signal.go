@@ -72,6 +72,7 @@ func (p proposal) facts() rules.VoteFacts {
 		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
 		Single: p.isSingleChoice(), EarlierVotes: p.earlierTurnouts, Before: map[time.Duration]rules.Result{},
 	}
+	// Rules compare times by the hour: a time of which only the day is known is left out.
 	if !p.record.StartDayOnly {
 		f.StartAt = p.record.StartAt
 	}
@@ -123,6 +124,7 @@ func (p proposal) quorumPower(
 	})
 }
 
+// finalScores returns the published scores, in the order of the choices.
 func (p proposal) finalScores() []decimal.Decimal {
 	scores := make([]decimal.Decimal, len(p.state.Scores))
 	for i, score := range p.state.Scores {
@@ -150,6 +152,7 @@ func (p proposal) choiceIndex(key string) int {
 	return slices.IndexFunc(p.state.Choices, func(c governance.Choice) bool { return c.Key == key })
 }
 
+// largestBallots returns the largest ballot of each choice.
 func (p proposal) largestBallots() []rules.LargestBallot {
 	var largest []rules.LargestBallot
 	for _, tally := range p.interim {

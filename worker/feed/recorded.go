@@ -32,6 +32,8 @@ func (b *Builder) processRecorded(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// processRecordedBatch writes some recorded events and signals as they are, and processes
+// the proposals they are about.
 func (b *Builder) processRecordedBatch(
 	ctx context.Context, events []warehouse.RecordedEvent, signals []warehouse.RecordedSignal,
 ) error {
@@ -76,6 +78,8 @@ func (b *Builder) processRecordedBatch(
 	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
 }
 
+// recordedEvent returns the row of a recorded event. It is not discovered before it
+// happened.
 func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
 	e := recorded.Event
 	row := warehouse.FeedEvent{Item: recorded.Item, EventRow: governance.EventRow{
@@ -92,6 +96,7 @@ func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
 	return row
 }
 
+// recordedSignal returns the row of a recorded signal, with its evidence unchanged.
 func recordedSignal(recorded warehouse.RecordedSignal) warehouse.FeedSignal {
 	s := recorded.Signal
 	row := warehouse.FeedSignal{Item: recorded.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{

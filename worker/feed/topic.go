@@ -8,7 +8,8 @@ import (
 	"pnyx/warehouse"
 )
 
-// processTopics processes the forum topics that have changed, batch by batch.
+// processTopics processes the forum topics that have changed or belong to another DAO
+// now, batch by batch.
 func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
 	owners := map[string]string{}
 	for source, daoID := range catalog.Owner {
@@ -28,6 +29,8 @@ func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) 
 	return ctx.Err()
 }
 
+// processTopicBatch derives and writes the events and signals of some topics. A hidden
+// topic has none, so that its former ones are removed.
 func (b *Builder) processTopicBatch(
 	ctx context.Context, catalog warehouse.Catalog, topics []warehouse.FeedTopic,
 ) error {

@@ -147,6 +147,7 @@ func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warn
 	return conflicts
 }
 
+// conflictWith returns a conflict with a counterpart, naming it and both statements.
 func (e *evaluation) conflictWith(
 	other *evaluation, code governance.WarningCode, here, there string,
 ) governance.Warning {
@@ -177,6 +178,7 @@ func outcomesDiffer(here, there governance.Outcome) bool {
 	return here != there
 }
 
+// warning returns a list of one warning.
 func warning(code governance.WarningCode, details map[string]string) []governance.Warning {
 	return []governance.Warning{rules.NewWarning(code, details)}
 }

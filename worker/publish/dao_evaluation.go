@@ -19,11 +19,14 @@ type daoEvaluation struct {
 	// exist.
 	withheld bool
 	// topics counts the visible forum topics, and forumAt is the latest activity in one.
-	topics      uint64
-	forumAt     *governance.Timestamp
-	sync        governance.LatestSync
-	coverage    governance.Coverage
-	votes       governance.VoteCoverage
+	topics  uint64
+	forumAt *governance.Timestamp
+	// sync states when upstream was last read to its end.
+	sync governance.LatestSync
+	// coverage is that of the sources, and votes that of the proposals.
+	coverage governance.Coverage
+	votes    governance.VoteCoverage
+	// sourceTypes are the providers of the sources, in order, each once.
 	sourceTypes []governance.Provider
 }
 
@@ -147,12 +150,14 @@ type globalStatus struct {
 	votes    map[governance.VoteCoverage]int
 }
 
+// newGlobalStatus returns the status of no DAO.
 func newGlobalStatus() globalStatus {
 	return globalStatus{
 		coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{},
 	}
 }
 
+// add adds the status of one DAO.
 func (g *globalStatus) add(s governance.DataStatus) {
 	g.sync.GovernanceAt = governance.Later(g.sync.GovernanceAt, s.LatestSuccessfulSync.GovernanceAt)
 	g.sync.ForumAt = governance.Later(g.sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
@@ -160,6 +165,7 @@ func (g *globalStatus) add(s governance.DataStatus) {
 	g.votes[s.VoteCoverageStatus]++
 }
 
+// dataStatus returns the payload of the global data status.
 func (g *globalStatus) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,

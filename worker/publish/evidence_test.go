@@ -138,8 +138,3 @@ func TestWithheldNumbersAreNotComparedWithUpstream(t *testing.T) {
 		t.Errorf("got warnings %v, flags %v, want %s and nothing about figures", got.Warnings, got.QualityFlags, rules.TotalsDisagree)
 	}
 }
-
-func evaluated(p warehouse.Proposal) *evaluation {
-	a := evaluate(p, "dao", ballots{}, now)
-	return &a
-}

@@ -42,6 +42,8 @@ func (p *proposalPublication) writeFirstPages(ctx context.Context, large []*eval
 	return p.writer.Flush(ctx)
 }
 
+// firstPage reads the first page of a proposal's ballots in an order, and one row more,
+// which shows that there is another page.
 func (p *proposalPublication) firstPage(
 	ctx context.Context, e *evaluation, order string,
 ) (cache.View, error) {

@@ -24,8 +24,10 @@ const (
 // maxSmallDAO is the number of ballots from which on a DAO is not small.
 const maxSmallDAO = 1000
 
+// daoClasses lists all classes, so that each has a metric from the start.
 func daoClasses() []daoClass { return []daoClass{smallDAO, mediumDAO, largeDAO} }
 
+// daoClassOf returns the class of a DAO with a number of ballots.
 func daoClassOf(ballots uint64) daoClass {
 	switch {
 	case ballots < maxSmallDAO:
@@ -63,10 +65,13 @@ func (t *leaderTerm) updateLagging(in Input, result Result) {
 
 // lagMetrics states how far published numbers lag behind the warehouse, by class.
 type lagMetrics struct {
-	asOf  map[daoClass]prometheus.Gauge
+	// asOf is the time up to which batches are in the numbers of all DAOs of a class.
+	asOf map[daoClass]prometheus.Gauge
+	// delay is the time from the commit of a batch to its publication, in seconds.
 	delay map[daoClass]prometheus.Observer
 }
 
+// newLagMetrics registers the metrics of all classes.
 func newLagMetrics(registerer prometheus.Registerer) lagMetrics {
 	m := lagMetrics{asOf: map[daoClass]prometheus.Gauge{}, delay: map[daoClass]prometheus.Observer{}}
 	asOf := telemetry.Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{

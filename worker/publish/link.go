@@ -41,6 +41,7 @@ func (e *evaluation) link() warehouse.ProposalLink {
 	}
 }
 
+// sameLink reports whether topics would show and find the proposal as before.
 func sameLink(a, b warehouse.ProposalLink) bool {
 	return a.Key == b.Key && a.Title == b.Title && a.Topic == b.Topic && slices.Equal(a.Names, b.Names)
 }

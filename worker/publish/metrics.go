@@ -9,21 +9,27 @@ import (
 	"pnyx/warehouse"
 )
 
-// metrics are those of a Publisher.
+// metrics are those of a Publisher. Their names are an interface of the service: alerts
+// and dashboards use them.
 type metrics struct {
-	revision         prometheus.Gauge
-	publishedAt      prometheus.Gauge
+	// revision, publishedAt, duration, proposals, topics and values describe publications.
+	revision    prometheus.Gauge
+	publishedAt prometheus.Gauge
+	duration    prometheus.Histogram
+	proposals   prometheus.Counter
+	topics      prometheus.Counter
+	values      prometheus.Counter
+	// committedThrough and lagging change with every heartbeat.
 	committedThrough prometheus.Gauge
 	lagging          prometheus.Gauge
-	duration         prometheus.Histogram
-	proposals        prometheus.Counter
-	topics           prometheus.Counter
-	values           prometheus.Counter
-	unbalanced       prometheus.Counter
-	sortedCopies     *prometheus.HistogramVec
-	lag              lagMetrics
+	// unbalanced counts sums that did not match their parts.
+	unbalanced prometheus.Counter
+	// sortedCopies is the duration of building a copy, by kind.
+	sortedCopies *prometheus.HistogramVec
+	lag          lagMetrics
 }
 
+// newMetrics registers the metrics, those with labels for every value of the label.
 func newMetrics(registerer prometheus.Registerer) metrics {
 	gauge := func(name, help string) prometheus.Gauge {
 		opts := prometheus.GaugeOpts{Name: name, Help: help}

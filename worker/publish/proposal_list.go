@@ -165,6 +165,7 @@ func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) err
 	return nil
 }
 
+// writePage writes a page from the rows of the list.
 func (l *proposalList) writePage(
 	ctx context.Context, r cache.PageRequest, rows []warehouse.ListedProposal,
 ) error {

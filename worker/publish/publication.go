@@ -55,6 +55,7 @@ type Result struct {
 	Took time.Duration
 }
 
+// attrs returns what the log line of a publication states.
 func (r Result) attrs(revision uint64) []slog.Attr {
 	return []slog.Attr{
 		slog.Uint64("revision", revision),
@@ -142,11 +143,12 @@ func countTogether(
 // publication.
 type run struct {
 	*Publisher
+	// revision is Input.Revision, and at is Input.At.
 	revision uint64
-	// at is Input.At.
-	at time.Time
-	// writer is used by one goroutine at a time.
-	writer  *cache.Writer
+	at       time.Time
+	// writer buffers what is written to Redis. One goroutine uses it at a time.
+	writer *cache.Writer
+	// catalog holds every source that the records of the publication name.
 	catalog warehouse.Catalog
 }
 

@@ -1,6 +1,25 @@
-// Package publish writes what has changed in the warehouse to Redis, as one revision at
-// a time: the proposals, DAOs, topics and lists that newly committed batches touch, or
-// that the passing of time has changed.
+// Package publish computes what API nodes serve, and writes it to Redis: the proposals,
+// DAOs, topics and lists that newly committed batches touch, or that the passing of time
+// has changed.
+//
+// A Publisher does that while its worker leads. Publisher.Run checks for changes, and
+// Publisher.Publish writes one revision. Publisher.MaintainSortedCopies keeps the copies
+// from which pages of large lists are read; it runs concurrently, as no result waits for
+// it.
+//
+// A worker can die at any point, and Redis can lose writes. Five rules hold in every file:
+//
+//   - Revisions only grow. They follow the warehouse's clock in microseconds, and Redis
+//     refuses to replace a value with one of an earlier revision. The lease saves work;
+//     correctness does not depend on it.
+//   - Redis is written before the warehouse states what is published. What is cut off in
+//     between is published again.
+//   - Former keys are removed before new ones are written, and the version of a list
+//     changes after its rows.
+//   - Sums have to match their parts. Where they do not, records have landed between two
+//     reads: the previous numbers stay, and the DAO is published again.
+//   - Only a completed publication changes the publication state, from which API nodes
+//     conclude that a missing key means "does not exist".
 package publish
 
 import (

@@ -17,9 +17,11 @@ type Scope interface {
 
 // workload is a scope with what the warehouse knows of it.
 type workload struct {
+	// everything is set by the scope of that name.
 	everything bool
 	// catalog is read after the records that name its sources, so that it has them all.
-	catalog   warehouse.Catalog
+	catalog warehouse.Catalog
+	// proposals are ordered by reference, so that queries of one chunk read close rows.
 	proposals []record.RefHash
 	// counterparts are the same proposals at other providers.
 	counterparts map[record.RefHash][]record.RefHash
@@ -31,6 +33,7 @@ type workload struct {
 // Everything covers all proposals, DAOs and topics of the warehouse.
 type Everything struct{}
 
+// load reads the records before the catalog.
 func (Everything) load(
 	ctx context.Context, p *Publisher, _ map[string]bool,
 ) (work workload, err error) {
@@ -66,6 +69,8 @@ type Changes struct {
 	Since uint64
 }
 
+// load reads the catalog first: the batches were read before, so it has all of their
+// sources. Proposals whose source has changed hands are added, and counterparts.
 func (c Changes) load(
 	ctx context.Context, p *Publisher, lagging map[string]bool,
 ) (work workload, err error) {

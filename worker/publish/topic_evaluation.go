@@ -104,6 +104,7 @@ func (e *topicEvaluation) participants() *governance.Decimal {
 	return &number
 }
 
+// tags returns the tags, which are a list in the contract even if there are none.
 func (e *topicEvaluation) tags() []string {
 	if e.topic.Tags == nil {
 		return []string{}

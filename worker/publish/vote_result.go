@@ -194,6 +194,8 @@ func scoresOf(
 	return scores, true
 }
 
+// quadraticScores computes the scores of a quadratic vote from the sums of square roots
+// that the warehouse computes.
 func quadraticScores(
 	t warehouse.VoteTotals, choices []governance.Choice,
 ) map[string]governance.Score {
@@ -209,6 +211,7 @@ func quadraticScores(
 	return scores
 }
 
+// choiceTotals returns the scores as the vote summary states them.
 func choiceTotals(
 	choices []governance.Choice, scores map[string]governance.Score,
 ) []governance.ChoiceTotal {
