@@ -9,7 +9,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 )
 
 // lookEvery is how often a node looks for changes of tokens. With the worker's own
@@ -27,7 +27,7 @@ func EncodeTokens(records []Token) ([]byte, error) {
 
 // TokenCache is a node's copy of the tokens that are valid.
 type TokenCache struct {
-	store *cache.Store
+	store *accounts.Store
 	// launchedAt is when v2 was; zero for never.
 	launchedAt time.Time
 	held       atomic.Pointer[held]
@@ -45,7 +45,7 @@ type held struct {
 }
 
 // NewTokenCache returns a copy that is empty until Run.
-func NewTokenCache(store *cache.Store, launchedAt time.Time) *TokenCache {
+func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 	d := &TokenCache{store: store, launchedAt: launchedAt}
 	d.held.Store(&held{})
 	_, _ = rand.Read(d.stranger.Hash[:]) // it never fails

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 )
@@ -32,7 +33,7 @@ type desk struct {
 	*testing.T
 
 	url       string
-	store     *cache.Store
+	store     *accounts.Store
 	directory *access.TokenCache
 	revision  uint64
 }
@@ -45,7 +46,7 @@ func newDesk(t *testing.T, launchedAt time.Time) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	d := &desk{T: t, url: url, store: store, directory: access.NewTokenCache(store, launchedAt)}
+	d := &desk{T: t, url: url, store: accounts.New(store), directory: access.NewTokenCache(accounts.New(store), launchedAt)}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { d.directory.Run(ctx) })

@@ -12,7 +12,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 )
 
 // writeEvery is how often a node writes down what it has counted.
@@ -74,7 +74,7 @@ type Response struct {
 // are not differences but the counts so far: writing twice does no harm, and what
 // got lost comes with the next writing.
 type Meter struct {
-	store   *cache.Store
+	store   *accounts.Store
 	session string
 	logger  *slog.Logger
 	mu      sync.Mutex
@@ -84,7 +84,7 @@ type Meter struct {
 }
 
 // NewMeter returns a meter that writes down nothing until Run.
-func NewMeter(store *cache.Store, logger *slog.Logger) *Meter {
+func NewMeter(store *accounts.Store, logger *slog.Logger) *Meter {
 	return &Meter{
 		store: store, session: rand.Text(), logger: logger,
 		counts: map[string]*Usage{}, changed: map[string]bool{},
@@ -193,16 +193,16 @@ func (m *Meter) write(ctx context.Context) {
 	}
 }
 
-func (m *Meter) take() []cache.UsageCounter {
+func (m *Meter) take() []accounts.UsageCounter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var counts []cache.UsageCounter
+	var counts []accounts.UsageCounter
 	for field := range m.changed {
 		value, err := msgpack.Marshal(m.counts[field])
 		if err != nil {
 			panic(err) // it holds numbers and texts
 		}
-		counts = append(counts, cache.UsageCounter{Field: field, Value: string(value)})
+		counts = append(counts, accounts.UsageCounter{Field: field, Value: string(value)})
 		delete(m.changed, field)
 		if len(counts) == writeAtOnce {
 			break
@@ -211,7 +211,7 @@ func (m *Meter) take() []cache.UsageCounter {
 	return counts
 }
 
-func (m *Meter) putBack(counts []cache.UsageCounter) {
+func (m *Meter) putBack(counts []accounts.UsageCounter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, count := range counts {

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 )
@@ -35,7 +36,7 @@ func (t *node) publishTokens(records ...access.Token) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := t.store.SetTokens(t.Context(), uint64(len(records))+1, encoded); err != nil {
+	if err := accounts.New(t.store).SetTokens(t.Context(), uint64(len(records))+1, encoded); err != nil {
 		t.Fatal(err)
 	}
 }

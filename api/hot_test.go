@@ -17,6 +17,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
@@ -72,7 +73,7 @@ func publishHot(tb testing.TB, store *cache.Store, tokens []access.Token) {
 	}
 	encoded, err := access.EncodeTokens(tokens)
 	if err == nil {
-		err = errors.Join(writer.Flush(tb.Context()), store.SetTokens(tb.Context(), 1, encoded))
+		err = errors.Join(writer.Flush(tb.Context()), accounts.New(store).SetTokens(tb.Context(), 1, encoded))
 	}
 	if err != nil {
 		tb.Fatal(err)

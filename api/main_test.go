@@ -24,6 +24,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
@@ -115,7 +116,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	s.openDoors(t, &options)
 	if s.payments != nil {
-		options.Payments = x402test.NewGate(t, s.payments, n.store, n.registry, maps.Keys(options.Prices.Paid))
+		options.Payments = x402test.NewGate(t, s.payments, accounts.New(n.store), n.registry, maps.Keys(options.Prices.Paid))
 	}
 	if s.broken {
 		options.Store = nil
@@ -145,11 +146,11 @@ func (s settings) openDoors(tb testing.TB, o *api.Options) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { pipeline.Close() })
-	o.Tokens = access.NewTokenCache(o.Store, s.launchedAt)
+	o.Tokens = access.NewTokenCache(accounts.New(o.Store), s.launchedAt)
 	o.Internal = access.NewInternalTokens([]string{internalToken})
 	o.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: o.Logger, Metrics: o.Metrics})
 	o.Addresses = ratelimit.NewIPLimiter(s.freeRate, s.trusted, o.Metrics)
-	o.Meter = access.NewMeter(o.Store, o.Logger)
+	o.Meter = access.NewMeter(accounts.New(o.Store), o.Logger)
 }
 
 // samplePrices are those of the default settings.

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -60,7 +61,7 @@ type dayUsage struct {
 func (a *API) usage(ctx context.Context, caller *access.Caller) (answer, error) {
 	now := a.now()
 	limits, month := caller.EffectiveLimits(), ratelimit.MonthOf(now)
-	used, err := a.store.QuotaUsed(ctx, caller.ID, month.String())
+	used, err := accounts.New(a.store).QuotaUsed(ctx, caller.ID, month.String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return answer{}, unavailable(err)
 	}

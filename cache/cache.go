@@ -1,7 +1,16 @@
-// Package cache keeps in Redis what a worker has worked out, for API nodes to
-// read: views as msgpack with their revision, the DAO directory, and the state of
-// publication. Every write is monotonic: an older revision never replaces a newer
-// one, so that workers that overlap do no harm. Redis may be flushed at any time.
+// Package cache stores in Redis what a worker computes and API nodes read: views,
+// pages, the DAO index, the versions of pages and the state of publication.
+//
+// A worker that holds the [Lease] writes with a [Writer]. Every write is monotonic: a
+// script never lets an older revision replace a newer one, so workers that overlap for
+// a moment do no harm. API nodes read with [Store.View], [Store.Page] and
+// [Store.DAOPage], and request pages that are not stored with [Store.EnqueueFill].
+// Everything here can be rebuilt from the warehouse: Redis may be flushed at any time.
+// What cannot be rebuilt that easily is in package accounts.
+//
+// [Open] also handles connections: one server, Sentinels or a Cluster by URL
+// ([CheckURL]), metrics and traces ([Store.Instrument]), unsafe server settings
+// ([Store.CheckServers]) and batching across goroutines ([Pipeline]).
 package cache
 
 import (
@@ -13,49 +22,67 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Errors of reading.
+// Errors of reads.
 var (
-	// ErrMiss is a key without a value, or with one that does not decode.
+	// ErrMiss means that a key has no value, or one that does not decode.
 	ErrMiss = errors.New("not in the cache")
-	// ErrCorrupt goes with the ErrMiss of a value that does not decode.
+	// ErrCorrupt accompanies ErrMiss for a value that does not decode.
 	ErrCorrupt = errors.New("value does not decode")
-	// ErrUnavailable is a Redis that does not answer in time.
+	// ErrUnavailable means that Redis returned an error or did not answer in time.
 	ErrUnavailable = errors.New("cache is unavailable")
 )
 
-// Store is a connection pool to Redis. It is safe for concurrent use.
-type Store struct {
-	client  redis.UniversalClient
-	timeout time.Duration
+// Conn is the connection of a Store, for packages that store something else in the same
+// Redis.
+type Conn struct {
+	// Client sends commands.
+	Client redis.UniversalClient
+	// Timeout bounds an operation that a request waits for.
+	Timeout time.Duration
 }
 
-// Open connects to the Redis at a URL: a server (redis://, rediss://, unix://), the
-// one that Sentinels name (redis+sentinel://) or a Cluster (redis+cluster://).
-// Timeout bounds every conversation that answers a request. Open does not wait for
-// the server; see Ping.
+// WithTimeout returns a context that ends after Timeout.
+func (c Conn) WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.Timeout)
+}
+
+// Store reads and writes Redis through a connection pool. It is safe for concurrent use.
+type Store struct {
+	conn Conn
+}
+
+// Open connects to the Redis at a URL: one server (redis://, rediss://, unix://), the
+// primary that Sentinels name (redis+sentinel://) or a Cluster (redis+cluster://).
+// timeout bounds each operation that a request waits for. Open does not wait for the
+// server; see Ping.
 func Open(redisURL string, timeout time.Duration) (*Store, error) {
 	client, err := NewClient(redisURL)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, timeout: timeout}, nil
+	return &Store{conn: Conn{Client: client, Timeout: timeout}}, nil
 }
 
-// Close ends the connections.
+// Conn returns the connection. It must not be used after Close.
+func (s *Store) Conn() Conn {
+	return s.conn
+}
+
+// Close closes the connections.
 func (s *Store) Close() error {
-	return s.client.Close()
+	return s.conn.Client.Close()
 }
 
-// Ping asks Redis for a sign of life.
+// Ping checks that Redis answers. The error is ErrUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return readError(s.client.Ping(ctx).Err())
+	return WrapError(s.conn.Client.Ping(ctx).Err())
 }
 
-// readError sorts what can go wrong in reading into the two errors that callers
-// tell apart.
-func readError(err error) error {
+// WrapError maps an error of the Redis client to one that callers distinguish: nil to
+// nil, a missing key to ErrMiss, anything else to ErrUnavailable.
+func WrapError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -7,42 +7,40 @@ import (
 )
 
 const (
-	// compressFrom is the size from which a view is compressed: below it, little is
-	// saved of what Redis keeps.
-	compressFrom = 512
-	// compressedMark begins what is compressed. No view begins with it otherwise: in
-	// msgpack it is a code that is never used.
+	// minCompressed is the size in bytes from which a view is compressed: below it,
+	// compression saves little memory in Redis.
+	minCompressed = 512
+	// maxCompressed is the size in bytes up to which a view is compressed, and the limit
+	// of decompression: a corrupt view must not allocate all memory.
+	maxCompressed = 64 << 20
+	// compressedMark starts a compressed view. It is a code that msgpack never uses.
 	compressedMark = 0xc1
-	// mostCompressed is the size up to which a view is compressed, lest a broken one
-	// ask for all memory.
-	mostCompressed = 64 << 20
 )
 
-// compress returns content in the form in which it is kept. S2 takes two fifths off
-// a proposal, and is read back in less than a microsecond; zstd would save another
-// tenth, at eight times that.
+// compress returns content as stored. S2 saves 40 % of a proposal and decompresses in
+// less than a microsecond; zstd would save another tenth at eight times the cost.
 func compress(content []byte) []byte {
-	if len(content) < compressFrom || len(content) > mostCompressed {
+	if len(content) < minCompressed || len(content) > maxCompressed {
 		return content
 	}
-	kept := append(make([]byte, 0, len(content)), compressedMark)
-	kept = append(kept, s2.EncodeBetter(nil, content)...)
-	if len(kept) >= len(content)*9/10 {
+	stored := append(make([]byte, 0, len(content)), compressedMark)
+	stored = append(stored, s2.EncodeBetter(nil, content)...)
+	if len(stored) >= len(content)*9/10 {
 		return content
 	}
-	return kept
+	return stored
 }
 
-// decompress is the reverse of compress.
-func decompress(kept []byte) ([]byte, error) {
-	if len(kept) == 0 || kept[0] != compressedMark {
-		return kept, nil
+// decompress is the inverse of compress. The error is ErrCorrupt.
+func decompress(stored []byte) ([]byte, error) {
+	if len(stored) == 0 || stored[0] != compressedMark {
+		return stored, nil
 	}
-	size, err := s2.DecodedLen(kept[1:])
-	if err != nil || size > mostCompressed {
-		return nil, fmt.Errorf("%w: it says that %d bytes are compressed in it", ErrCorrupt, size)
+	size, err := s2.DecodedLen(stored[1:])
+	if err != nil || size > maxCompressed {
+		return nil, fmt.Errorf("%w: compressed size %d, want at most %d", ErrCorrupt, size, maxCompressed)
 	}
-	content, err := s2.Decode(nil, kept[1:])
+	content, err := s2.Decode(nil, stored[1:])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}

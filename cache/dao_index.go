@@ -10,33 +10,38 @@ import (
 	"pnyx/governance"
 )
 
+// The DAO index lists DAOs in order of their ids under every filter. The row of each DAO
+// is a field of one hash, and each filter has an ordered set with the ids that match it,
+// so any page of any filter is read in one round trip without a fill. The sets change
+// in the script that changes the row: a reader finds each DAO under exactly the filters
+// that its row matches.
+
 // DAOFilter selects DAOs; a zero field selects all.
 type DAOFilter struct {
-	HasVoteData    *bool
-	HasForumData   *bool
+	// HasVoteData selects DAOs with or without votes.
+	HasVoteData *bool
+	// HasForumData selects DAOs with or without forum topics.
+	HasForumData *bool
+	// CoverageStatus selects DAOs with one coverage.
 	CoverageStatus governance.Coverage
 }
 
-// The directory lists the DAOs in order of their ids, under every filter. Each
-// DAO's row is one field of a hash, and one ordered set per filter holds the ids that
-// it lets through, so that any page of any filter is read in one conversation and is
-// never cold. Sets change together with the row: a reader sees each DAO under
-// exactly the filters that its row fits.
-
-// putDAO writes a row unless a newer one is there, and moves the id to the sets
-// that are listed first among the keys after the rows' and the state's.
+// putDAO writes a row unless a newer one is stored. It adds the id to the first sets
+// among the keys and removes it from the others.
+//
+// KEYS: rows, state, sets. ARGV: revision, row, state, id, number of matching sets.
 //
 //nolint:gochecknoglobals,dupword // scripts are constants that know their own hash; Lua ends twice
 var putDAO = redis.NewScript(`
 local row = redis.call('HGET', KEYS[1], ARGV[4])
-local held = row and tonumber(string.sub(row, 1, ` + strconv.Itoa(revisionDigits) + `))
-if held and held > tonumber(ARGV[1]) then return 0 end
-local state = tonumber(redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(revisionDigits-1) + `))
+local stored = row and tonumber(string.sub(row, 1, ` + strconv.Itoa(RevisionDigits) + `))
+if stored and stored > tonumber(ARGV[1]) then return 0 end
+local state = tonumber(redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(RevisionDigits-1) + `))
 if not state or state <= tonumber(ARGV[1]) then redis.call('SET', KEYS[2], ARGV[3]) end
 redis.call('HSET', KEYS[1], ARGV[4], ARGV[2])
-local fits = tonumber(ARGV[5])
+local matching = tonumber(ARGV[5])
 for i = 3, #KEYS do
-	if i < 3 + fits then
+	if i < 3 + matching then
 		redis.call('ZADD', KEYS[i], 0, ARGV[4])
 	else
 		redis.call('ZREM', KEYS[i], ARGV[4])
@@ -44,11 +49,12 @@ for i = 3, #KEYS do
 end
 return 1`)
 
-// pageOfDAOs reads the ids after a position and their rows, and before them the
-// directory's state.
+// readDAOs returns the state of the index, then the rows after a position.
+//
+// KEYS: set, state, rows. ARGV: position, maximum number of rows.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var pageOfDAOs = redis.NewScript(`
+var readDAOs = redis.NewScript(`
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])
 local page = {redis.call('GET', KEYS[2])}
 if #ids == 0 then return page end
@@ -58,8 +64,7 @@ for i = 1, #ids do
 end
 return page`)
 
-// SetDAO writes a DAO's row at the publication's revision, under every filter
-// that it fits.
+// SetDAO writes the row of a DAO at the writer's revision, unless a newer row is stored.
 func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem) error {
 	v, err := NewView(v, item)
 	if err != nil {
@@ -70,18 +75,18 @@ func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem
 	if err != nil {
 		return err
 	}
-	fitting, others := fittingLists(item)
-	return w.putDAO(ctx, v, item.DAOID, row, fitting, others)
+	matching, others := listKeys(item)
+	return w.putDAO(ctx, v, item.DAOID, row, matching, others)
 }
 
-// RemoveDAO takes a DAO off the directory, unless a newer revision put it there. In
-// place of its row stays the revision, so that none before comes back.
+// RemoveDAO removes a DAO from the index, unless a newer row is stored. The revision
+// stays in place of the row, so that a late write of an earlier one is refused.
 func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) error {
 	v.Revision = w.revision
-	return w.putDAO(ctx, v, daoID, revisionText(w.revision), nil, allLists())
+	return w.putDAO(ctx, v, daoID, EncodeRevision(w.revision), nil, allListKeys())
 }
 
-func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, fitting, others []string) error {
+func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, matching, others []string) error {
 	v.Payload = nil
 	w.changed.add(DAOIndexTag)
 	w.changed.add(DAOTag(daoID))
@@ -89,52 +94,53 @@ func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, f
 	if err != nil {
 		return err
 	}
-	keys := append([]string{string(directoryRowsKey), string(directoryStateKey)}, fitting...)
-	return w.run(ctx, putDAO, append(keys, others...), w.revision, row, state, daoID, len(fitting))
+	keys := append([]string{string(daoIndexRowsKey), string(daoIndexStateKey)}, matching...)
+	return w.run(ctx, putDAO, append(keys, others...), w.revision, row, state, daoID, len(matching))
 }
 
-// DAOIndexPage is one page of the DAO list.
+// DAOIndexPage is one page of the DAO index.
 type DAOIndexPage struct {
-	// View is the directory's own revision and data time; it has no payload.
+	// View holds the revision and data time of the index; it has no payload.
 	View View
-	// Items hold one more than was asked for when another page follows. They are
-	// never nil.
+	// Items hold one item more than requested when another page follows. They are never
+	// nil.
 	Items []governance.DAOListItem
 }
 
-// DAOPage returns the first limit DAOs after an id that a filter lets through,
-// in order of their ids, and one more if there is one. The error is ErrMiss for a
-// directory that was not written yet, or ErrUnavailable, also for one that has
-// lost a row: it must not pass for one without DAOs.
+// DAOPage returns up to limit+1 DAOs that match a filter, in order of their ids, after
+// an id or from the start for "". The error is ErrMiss for an index that was never
+// written, or ErrUnavailable, also for an index that has lost a row: that must not
+// look like a list without the DAO.
 func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, limit int) (DAOIndexPage, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	from := "-"
 	if after != "" {
 		from = "(" + after
 	}
-	keys := []string{string(filter.listKey()), string(directoryStateKey), string(directoryRowsKey)}
-	values, err := pageOfDAOs.Run(ctx, s.client, keys, from, limit+1).Slice()
+	keys := []string{string(filter.listKey()), string(daoIndexStateKey), string(daoIndexRowsKey)}
+	reply, err := readDAOs.Run(ctx, s.conn.Client, keys, from, limit+1).Slice()
 	if err != nil {
-		return DAOIndexPage{}, readError(err)
+		return DAOIndexPage{}, WrapError(err)
 	}
-	return decodePage(values)
+	return decodeDAOPage(reply)
 }
 
-// DAORow returns one DAO's row. The error is ErrMiss or ErrUnavailable.
+// DAORow returns the row of one DAO. The error is ErrMiss or ErrUnavailable.
 func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOListItem, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	row, err := s.client.HGet(ctx, string(directoryRowsKey), daoID).Result()
+	row, err := s.conn.Client.HGet(ctx, string(daoIndexRowsKey), daoID).Result()
 	if err != nil {
-		return item, readError(err)
+		return item, WrapError(err)
 	}
 	return decodeRow(row)
 }
 
-func decodePage(values []any) (DAOIndexPage, error) {
+// decodeDAOPage decodes the reply of readDAOs.
+func decodeDAOPage(reply []any) (DAOIndexPage, error) {
 	page := DAOIndexPage{Items: []governance.DAOListItem{}}
-	for i, value := range values {
+	for i, value := range reply {
 		if i == 0 {
 			state, err := decodeReply(value)
 			if err != nil {
@@ -144,8 +150,8 @@ func decodePage(values []any) (DAOIndexPage, error) {
 			continue
 		}
 		item, err := decodeRow(value)
-		if err != nil {
-			return DAOIndexPage{}, fmt.Errorf("%w: the directory has lost a row: %s", ErrUnavailable, err) //nolint:errorlint // it is no miss
+		if err != nil { // not a miss: callers must not read it as an index that was never written
+			return DAOIndexPage{}, fmt.Errorf("%w: the DAO index has lost a row: %s", ErrUnavailable, err) //nolint:errorlint // hides ErrMiss
 		}
 		page.Items = append(page.Items, item)
 	}
@@ -161,7 +167,7 @@ func decodeRow(value any) (governance.DAOListItem, error) {
 	return item, row.Decode(&item)
 }
 
-// decodeReply reads what a script returned of a key.
+// decodeReply decodes a view that a script returned.
 func decodeReply(value any) (View, error) {
 	text, ok := value.(string)
 	if !ok {
@@ -170,42 +176,45 @@ func decodeReply(value any) (View, error) {
 	return decodeView([]byte(text))
 }
 
-// fittingLists returns the lists that hold an item, and those that do not.
-func fittingLists(item governance.DAOListItem) (fitting, others []string) {
+// listKeys returns the keys of the lists that an item matches, and of those that it does
+// not match.
+func listKeys(item governance.DAOListItem) (matching, others []string) {
 	for _, filter := range allFilters() {
-		if filter.fits(item) {
-			fitting = append(fitting, string(filter.listKey()))
+		if filter.matches(item) {
+			matching = append(matching, string(filter.listKey()))
 		} else {
 			others = append(others, string(filter.listKey()))
 		}
 	}
-	return fitting, others
+	return matching, others
 }
 
-func (f DAOFilter) fits(item governance.DAOListItem) bool {
+func (f DAOFilter) matches(item governance.DAOListItem) bool {
 	return (f.HasVoteData == nil || *f.HasVoteData == item.HasVoteData) &&
 		(f.HasForumData == nil || *f.HasForumData == item.HasForumData) &&
 		(f.CoverageStatus == "" || f.CoverageStatus == item.CoverageStatus)
 }
 
+// allFilters returns every possible filter.
 func allFilters() []DAOFilter {
 	yes, no := true, false
 	var filters []DAOFilter
 	for _, votes := range []*bool{nil, &yes, &no} {
 		for _, forum := range []*bool{nil, &yes, &no} {
 			for _, coverage := range append([]governance.Coverage{""}, governance.Coverages()...) {
-				filters = append(filters, DAOFilter{HasVoteData: votes, HasForumData: forum, CoverageStatus: coverage})
+				filters = append(filters,
+					DAOFilter{HasVoteData: votes, HasForumData: forum, CoverageStatus: coverage})
 			}
 		}
 	}
 	return filters
 }
 
-func allLists() []string {
+func allListKeys() []string {
 	filters := allFilters()
-	lists := make([]string, len(filters))
+	keys := make([]string, len(filters))
 	for i, filter := range filters {
-		lists[i] = string(filter.listKey())
+		keys[i] = string(filter.listKey())
 	}
-	return lists
+	return keys
 }

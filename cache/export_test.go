@@ -8,21 +8,18 @@ import (
 
 // Keys that tests look behind.
 const (
-	LeaseKey     = leaseKey
-	PublishedKey = publishedKey
-	StateKey     = directoryStateKey
-	RowsKey      = directoryRowsKey
-	QueueKey     = fillQueueKey
-	FlushEvery   = flushEvery
+	LeaseKey       = leaseKey
+	PublicationKey = publicationKey
+	StateKey       = daoIndexStateKey
+	RowsKey        = daoIndexRowsKey
+	QueueKey       = fillQueueKey
+	FlushSize      = flushSize
 	// FormatVersion names the layout that the values have.
 	FormatVersion = formatVersion
 )
 
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }
-
-// PaymentKey names what is known of a payment.
-func PaymentKey(id string) Key { return paymentKey(id) }
 
 // ListKey names the list of the DAOs that a filter lets through.
 func (f DAOFilter) ListKey() Key { return f.listKey() }
@@ -38,11 +35,11 @@ func DecodeView(value []byte) (View, error) { return decodeView(value) }
 
 // Connects says what the store connects to, without connecting.
 func (s *Store) Connects() string {
-	switch client := s.client.(type) {
+	switch client := s.conn.Client.(type) {
 	case *redis.Client:
 		return fmt.Sprintf("%T %s %s", client, client.Options().Network, client.Options().Addr)
 	case *redis.ClusterClient:
 		return fmt.Sprintf("%T %v", client, client.Options().Addrs)
 	}
-	return fmt.Sprintf("%T", s.client)
+	return fmt.Sprintf("%T", s.conn.Client)
 }

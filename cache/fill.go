@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,131 +13,125 @@ import (
 	"pnyx/governance"
 )
 
-// A page that nobody asked for yet is filled on demand: an API node queues the
-// request, a worker answers it with a view, and everyone who waits for that view
-// gets it. A request that is queued or worked on is marked as pending, so that
-// however many nodes ask, one worker works. The mark ends by itself: when a worker
-// dies, those who wait ask again.
+// A page that is not stored is filled on demand: an API node enqueues a request, a
+// worker answers it with a view, and every node that waits for the view reads it. A
+// request that is queued or in work is marked as pending, so that one worker fills a
+// page however many nodes request it. The mark expires: when a worker dies, waiting
+// nodes enqueue the request again.
 
-// Errors of a fill.
+// Errors of fills.
 var (
-	// ErrQueueFull is a queue that takes no more.
+	// ErrQueueFull means that the queue holds MaxQueuedFills requests.
 	ErrQueueFull = errors.New("the queue of fills is full")
-	// ErrNoFill is a queue that nothing came into while a worker waited.
-	ErrNoFill = errors.New("no fill is asked for")
+	// ErrNoFill means that no request arrived while a worker waited.
+	ErrNoFill = errors.New("no fill is queued")
 )
 
 const (
-	// MaxQueuedFills bounds the queue. At 20 ms a fill and four at a time it is
-	// worth two and a half seconds of waiting: callers have patience for no more.
+	// MaxQueuedFills bounds the queue. With four fills at a time, 20 ms each, a full
+	// queue takes two and a half seconds; callers wait no longer than that.
 	MaxQueuedFills = 500
-	// pendingFor is how long a request stays pending without a sign of life from the
-	// worker that has it.
-	pendingFor = 2 * time.Second
-	// pageTTL is how long a page is kept that nobody may ask for again.
+	// pendingTTL is how long a request stays pending without a heartbeat of its worker.
+	pendingTTL = 2 * time.Second
+	// pageTTL is how long a page is kept.
 	pageTTL = 10 * time.Minute
-	// absentTTL is how long it is remembered that something does not exist.
+	// absentTTL is how long a page says that its subject does not exist.
 	absentTTL = 3 * time.Second
 )
 
 // Fill is a request for a page.
 type Fill struct {
+	// Page is the page to fill.
 	Page PageRequest `msgpack:"p"`
-	// Deadline is when those who asked will have given up.
+	// Deadline is when nobody waits for the page any more.
 	Deadline governance.Timestamp `msgpack:"u"`
-	// EnqueuedAt is when it was queued, and Trace the trace that it belongs to; empty for
-	// none.
+	// EnqueuedAt is when the request was enqueued.
 	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
-	Trace      string               `msgpack:"t,omitempty"`
+	// Trace is the trace context of the request; empty for none.
+	Trace string `msgpack:"t,omitempty"`
 }
 
-// askFill queues a request unless it is pending or the queue is full: 1, 0 or -1.
+// enqueueFill enqueues a request: 1. It returns 0 for a page that is pending, and -1
+// for a full queue.
+//
+// KEYS: queue, pending. ARGV: maximum length, TTL of the pending mark, request.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var askFill = redis.NewScript(`
+var enqueueFill = redis.NewScript(`
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then return -1 end
 redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
 redis.call('RPUSH', KEYS[1], ARGV[3])
 return 1`)
 
-// EnqueueFill asks for a page, unless somebody already has. The error is ErrQueueFull
-// or ErrUnavailable.
+// EnqueueFill requests a page unless it is pending. The error is ErrQueueFull or
+// ErrUnavailable.
 func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
 	request, err := msgpack.Marshal(&f)
 	if err != nil {
-		return fmt.Errorf("encode a request for a fill: %w", err)
+		return fmt.Errorf("encode a fill: %w", err)
 	}
-	// A request waits in the queue for as long as there is somebody to wait for it.
-	pending := max(pendingFor, time.Until(f.Deadline.Time()))
-	asked, err := askFill.Run(ctx, s.client, []string{string(fillQueueKey), string(pendingKey(f.Page.Key()))},
-		MaxQueuedFills, pending.Milliseconds(), request).Int()
+	// A queued request stays pending as long as somebody waits for it.
+	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
+	keys := []string{string(fillQueueKey), string(pendingKey(f.Page.Key()))}
+	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
 	if err != nil {
-		return readError(err)
+		return WrapError(err)
 	}
-	if asked < 0 {
+	if reply < 0 {
 		return ErrQueueFull
 	}
 	return nil
 }
 
-// QueueEnd is one of the two of the queue of fills.
+// QueueEnd is an end of the queue of fills.
 type QueueEnd string
 
-// The ends: whoever has waited longest, and whoever came last.
+// The ends of the queue: the request that has waited longest, and the last one.
 const (
 	Oldest QueueEnd = "oldest"
 	Newest QueueEnd = "newest"
 )
 
-// DequeueFill waits a while for a request. The error is ErrNoFill or ErrUnavailable.
-func (s *Store) DequeueFill(ctx context.Context, end QueueEnd, while time.Duration) (Fill, error) {
-	take := s.client.BLPop
+// DequeueFill waits up to timeout for a request. The error is ErrNoFill or
+// ErrUnavailable.
+func (s *Store) DequeueFill(ctx context.Context, end QueueEnd, timeout time.Duration) (Fill, error) {
+	pop := s.conn.Client.BLPop
 	if end == Newest {
-		take = s.client.BRPop
+		pop = s.conn.Client.BRPop
 	}
-	taken, err := take(ctx, while, string(fillQueueKey)).Result()
+	reply, err := pop(ctx, timeout, string(fillQueueKey)).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return Fill{}, ErrNoFill
 	case err != nil:
-		return Fill{}, readError(err)
+		return Fill{}, WrapError(err)
 	}
 	var f Fill
-	if err := msgpack.Unmarshal([]byte(taken[1]), &f); err != nil {
-		return Fill{}, fmt.Errorf("%w: a request does not decode: %w", ErrNoFill, err)
+	if err := msgpack.Unmarshal([]byte(reply[1]), &f); err != nil {
+		return Fill{}, fmt.Errorf("%w: decode a fill: %w", ErrNoFill, err)
 	}
 	return f, s.HeartbeatFill(ctx, f)
 }
 
-// HeartbeatFill says that a worker is still at a request.
+// HeartbeatFill keeps a request pending while a worker fills its page.
 func (s *Store) HeartbeatFill(ctx context.Context, f Fill) error {
-	return readError(s.client.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingFor).Err())
+	return WrapError(s.conn.Client.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL).Err())
 }
 
-// FillQueueLength returns how many requests wait.
+// FillQueueLength returns how many requests are queued.
 func (s *Store) FillQueueLength(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	queued, err := s.client.LLen(ctx, string(fillQueueKey)).Result()
-	return queued, readError(err)
+	length, err := s.conn.Client.LLen(ctx, string(fillQueueKey)).Result()
+	return length, WrapError(err)
 }
 
-// setPage writes a page unless a newer revision stands there, with a lifetime.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
-var setPage = redis.NewScript(`
-local held = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(revisionDigits-1) + `))
-if not held or held <= tonumber(ARGV[1]) then
-	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-	return 1
-end
-return 0`)
-
-// SetPage writes the view of a page, to be kept for a while.
+// SetPage stores the view of a page, unless a newer one is stored. A view of something
+// absent is kept for seconds only.
 func (s *Store) SetPage(ctx context.Context, r PageRequest, v View) error {
 	value, err := v.encode()
 	if err != nil {
@@ -148,45 +141,34 @@ func (s *Store) SetPage(ctx context.Context, r PageRequest, v View) error {
 	if v.Absent {
 		ttl = absentTTL
 	}
-	err = setPage.Run(ctx, s.client, []string{string(r.Key())}, v.Revision, value, ttl.Milliseconds()).Err()
-	return readError(err)
+	keys := []string{string(r.Key())}
+	return WrapError(setNewerTTL.Run(ctx, s.conn.Client, keys, v.Revision, value, ttl.Milliseconds()).Err())
 }
 
-// CompleteFill tells everyone who waits that a request is done: the page is there,
-// or failed says that it will not be.
+// CompleteFill tells all waiting nodes that a request is done: the page is stored, or
+// failed is true and it will not be.
 func (s *Store) CompleteFill(ctx context.Context, f Fill, failed bool) error {
 	key := f.Page.Key()
 	message := string(key)
 	if failed {
-		message = failedMessage + message
+		message = failedPrefix + message
 	}
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Del(ctx, string(pendingKey(key)))
 		pipe.Publish(ctx, string(fillDoneChannel), message)
 		return nil
 	})
-	return readError(err)
+	return WrapError(err)
 }
 
-// failedMessage begins the message about a fill that failed.
-const failedMessage = "!"
+// failedPrefix starts the message about a fill that failed.
+const failedPrefix = "!"
 
-// SubscribeFills calls done for every fill that ends, until ctx ends. Messages may be
-// lost while the connection is: those who wait have to look themselves now and then.
+// SubscribeFills calls done for every completed fill, until ctx ends. Messages sent
+// while the connection is down are lost, so nodes that wait for a page also poll.
 func (s *Store) SubscribeFills(ctx context.Context, done func(key Key, failed bool)) {
-	subscription := s.client.Subscribe(ctx, string(fillDoneChannel))
-	defer subscription.Close()
-	messages := subscription.Channel()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case message, open := <-messages:
-			if !open {
-				return
-			}
-			key, failed := strings.CutPrefix(message.Payload, failedMessage)
-			done(Key(key), failed)
-		}
-	}
+	s.subscribe(ctx, fillDoneChannel, func(message string) {
+		key, failed := strings.CutPrefix(message, failedPrefix)
+		done(Key(key), failed)
+	})
 }

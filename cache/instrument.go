@@ -96,7 +96,7 @@ func troubleOf(err error) errorClass {
 // Instrument measures every conversation of the store from now on. It is called once,
 // before the store is shared.
 func (s *Store) Instrument(i Instruments) {
-	instrument(s.client, i)
+	instrument(s.conn.Client, i)
 }
 
 // Instrument measures every conversation of the pipeline from now on. It is called

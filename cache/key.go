@@ -8,44 +8,36 @@ import (
 	"pnyx/governance"
 )
 
-// formatVersion names the layout of keys and values. Raising it makes processes
-// of two versions blind to each other's values instead of misreading them.
-const formatVersion = "3"
+// formatVersion names the layout of keys and values. Raising it makes processes of two
+// versions ignore each other's values instead of misreading them. ExpirePreviousFormat
+// then removes what the version before has stored.
+const formatVersion = "4"
 
-// namespace begins every key.
-const namespace = "pnyx:" + formatVersion + ":"
+// Namespace starts every key of this package.
+const Namespace = "pnyx:" + formatVersion + ":"
 
-// Key is the name of a value in Redis. Keys are made in this file only.
+// Key is the name of a value in Redis. Keys of this package are built in this file only.
 type Key string
 
-// Keys that belong together share a {tag}, so that a Redis Cluster keeps them in
-// one slot and a script may touch them all.
+// Keys that a script or transaction uses together share a {tag}, which puts them into
+// one slot of a Redis Cluster.
 const (
-	leaseKey     Key = namespace + "{worker}:lease"
-	publishedKey Key = namespace + "{worker}:published"
-	// publishingKey holds a token while everything is published.
-	publishingKey Key = namespace + "{worker}:publishing"
-	// outdatedChannel carries the news that something was published.
-	outdatedChannel Key = namespace + "{worker}:outdated"
-	// renewalKey says that a view is broken, or was.
-	renewalKey Key = namespace + "{worker}:renewal"
+	leaseKey       Key = Namespace + "{worker}:lease"
+	publicationKey Key = Namespace + "{worker}:publication"
+	// fullPublicationKey holds a token while a full publication runs.
+	fullPublicationKey Key = Namespace + "{worker}:full-publication"
+	// publishedChannel carries a message after each publication.
+	publishedChannel Key = Namespace + "{worker}:published"
+	// republishKey records that a corrupt view was found, or was found recently.
+	republishKey Key = Namespace + "{worker}:republish"
 
-	fillTag             = namespace + "{fills}:"
+	fillTag             = Namespace + "{fills}:"
 	fillQueueKey    Key = fillTag + "queue"
 	fillDoneChannel Key = fillTag + "done"
 
-	paymentTag             = namespace + "{payments}:"
-	paymentJournalKey      = Key(paymentTag + "journal")
-	paymentDueKey          = Key(paymentTag + "due")
-	paymentEndsKey         = Key(paymentTag + "ends")
-	paymentRestoredKey     = Key(paymentTag + "restored")
-	tokensKey          Key = namespace + "{tokens}:all"
-	usageKey           Key = namespace + "{usage}:journal"
-
-	directoryTag               = namespace + "{daos}:"
-	directoryStateKey      Key = directoryTag + "state"
-	directoryRowsKey       Key = directoryTag + "rows"
-	directoryListKeyPrefix     = directoryTag + "list:"
+	daoIndexTag          = Namespace + "{daos}:"
+	daoIndexStateKey Key = daoIndexTag + "state"
+	daoIndexRowsKey  Key = daoIndexTag + "rows"
 )
 
 // DataStatusKey names the data status of a DAO, or with "" the global one.
@@ -78,65 +70,43 @@ func TopicDetailKey(key governance.TopicKey) Key {
 	return viewKey("topic", string(key))
 }
 
-// TimelineKey names a timeline of a DAO, all its months.
+// TimelineKey names a timeline of a DAO, with all its months.
 func TimelineKey(daoID, metric string) Key {
 	return viewKey("timeline", daoID, metric)
 }
 
-// UsageKey names the usage of a token.
+// UsageKey names the usage of a token in the current month.
 func UsageKey(tokenID string) Key {
 	return viewKey("usage", tokenID)
 }
 
-// BucketKey names a bucket of a caller, within the limiter's own key space.
-func BucketKey(caller, bucket string) string {
-	return namespace + "{limit:" + caller + "}:" + bucket
-}
-
-// QuotaKey names the count of what a caller has used of a month.
-func QuotaKey(caller, month string) Key {
-	return Key(namespace + "{limit:" + caller + "}:month:" + month)
-}
-
-// versionKey names the mark of a proposal's or DAO's pages.
+// versionKey names the version of the pages of a proposal, DAO or list.
 func versionKey(kind PageKind, subject string) Key {
-	return Key(namespace + "mark:" + string(kind) + ":" + subject)
+	return Key(Namespace + "version:" + string(kind) + ":" + subject)
 }
 
-// pendingKey names the note that a page is being made.
+// pendingKey names the claim of the worker that fills a page.
 func pendingKey(page Key) Key {
 	return fillTag + "pending:" + page
 }
 
-// paymentKey names what is known of a payment.
-func paymentKey(id string) Key {
-	return Key(paymentTag + "claim:" + id)
-}
-
-// paymentLeaseKey names the right to work on a payment.
-func paymentLeaseKey(id string) Key {
-	return Key(paymentTag + "lease:" + id)
-}
-
-// paidAnswerKey names the answer that a payment was for.
-func paidAnswerKey(id string) Key {
-	return Key(paymentTag + "answer:" + id)
-}
-
-// viewKey escapes the parameters, so that none can run into the next.
+// viewKey escapes the parameters, so that no two lists of parameters share a key.
 func viewKey(view string, parameters ...string) Key {
 	var key strings.Builder
-	key.WriteString(namespace + "view:" + view)
+	key.WriteString(Namespace + "view:" + view)
 	for _, parameter := range parameters {
 		key.WriteString(":" + url.QueryEscape(parameter))
 	}
 	return Key(key.String())
 }
 
-// listKey names the ordered set of the DAOs that a filter lets through.
+// listKey names the ordered set of the DAOs that match a filter.
 func (f DAOFilter) listKey() Key {
-	return Key(directoryListKeyPrefix +
-		boolText(f.HasVoteData) + ":" + boolText(f.HasForumData) + ":" + string(f.CoverageStatus))
+	return daoListKey(boolText(f.HasVoteData), boolText(f.HasForumData), string(f.CoverageStatus))
+}
+
+func daoListKey(hasVoteData, hasForumData, coverage string) Key {
+	return Key(daoIndexTag + "list:" + hasVoteData + ":" + hasForumData + ":" + coverage)
 }
 
 // boolText returns "" for a filter that is not set.

@@ -10,24 +10,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNotLeader is what a worker learns whose lease has passed to another.
-var ErrNotLeader = errors.New("the worker's lease is not ours")
+// ErrNotLeader means that another worker holds the lease.
+var ErrNotLeader = errors.New("lease is held by another worker")
 
-// Lease is the right to publish, which one worker has at a time. It ends by
-// itself when it is not renewed. It is no fence: a worker that was paused may go
-// on writing for a moment, which monotonic writes make harmless.
+// Lease is the right to publish, which one worker holds at a time. It expires unless it
+// is renewed. It does not fence writes: a worker that was paused may write for a moment
+// after its lease has expired, which monotonic writes make harmless.
 type Lease struct {
 	store  *Store
 	holder string
 	ttl    time.Duration
 }
 
-// NewLease returns a lease that is not held yet.
+// NewLease returns a lease that is not held yet and lasts for ttl after each Acquire.
 func (s *Store) NewLease(ttl time.Duration) *Lease {
 	return &Lease{store: s, holder: rand.Text(), ttl: ttl}
 }
 
-// renew prolongs the lease if it is the caller's.
+// renew renews the lease if the caller holds it.
+//
+// KEYS: lease. ARGV: holder, TTL.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var renew = redis.NewScript(`
@@ -35,7 +37,9 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
-// release ends the lease if it is the caller's.
+// release deletes the lease if the caller holds it.
+//
+// KEYS: lease. ARGV: holder.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var release = redis.NewScript(`
@@ -43,14 +47,14 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 return 1`)
 
-// Acquire takes the lease if nobody has it, or prolongs it. It fails with
-// ErrNotLeader when another has it.
+// Acquire takes the lease if nobody holds it, or renews it. The error is ErrNotLeader
+// while another worker holds it, or ErrUnavailable.
 func (l *Lease) Acquire(ctx context.Context) error {
-	err := l.guarded(ctx, renew, []string{string(leaseKey)}, l.ttl.Milliseconds())
+	err := l.run(ctx, renew, []string{string(leaseKey)}, l.ttl.Milliseconds())
 	if !errors.Is(err, ErrNotLeader) {
 		return err
 	}
-	taken, err := l.store.client.SetNX(ctx, string(leaseKey), l.holder, l.ttl).Result()
+	taken, err := l.store.conn.Client.SetNX(ctx, string(leaseKey), l.holder, l.ttl).Result()
 	if err != nil {
 		return fmt.Errorf("%w: acquire the lease: %w", ErrUnavailable, err)
 	}
@@ -60,25 +64,28 @@ func (l *Lease) Acquire(ctx context.Context) error {
 	return nil
 }
 
-// Release gives the lease up, so that another worker need not wait for its end.
+// Release gives up the lease, so that another worker need not wait until it expires. It
+// does nothing for a lease that another worker holds.
 func (l *Lease) Release(ctx context.Context) error {
-	err := l.guarded(ctx, release, []string{string(leaseKey)})
+	err := l.run(ctx, release, []string{string(leaseKey)})
 	if errors.Is(err, ErrNotLeader) {
 		return nil
 	}
 	return err
 }
 
-// guarded runs a script that begins by checking the holder.
-func (l *Lease) guarded(ctx context.Context, script *redis.Script, keys []string, args ...any) error {
-	done, err := script.Run(ctx, l.store.client, keys, append([]any{l.holder}, args...)...).Int()
+// run runs a script whose first key is the lease and whose first argument its holder.
+// The script returns 0 when the caller does not hold the lease, and a negative number
+// after a flush.
+func (l *Lease) run(ctx context.Context, script *redis.Script, keys []string, args ...any) error {
+	reply, err := script.Run(ctx, l.store.conn.Client, keys, append([]any{l.holder}, args...)...).Int()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	switch {
-	case done == 0:
+	case reply == 0:
 		return ErrNotLeader
-	case done < 0:
+	case reply < 0:
 		return ErrFlushed
 	}
 	return nil

@@ -135,7 +135,7 @@ func flushedIsUnpublished(t *bench) {
 
 func brokenPublishedIsMiss(t *bench) {
 	for name, value := range brokenValues() {
-		t.set(cache.PublishedKey, value)
+		t.set(cache.PublicationKey, value)
 		if got, err := t.store.PublicationState(t.Context()); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: got %+v, %v, want %v", name, got, err, cache.ErrMiss)
 		}

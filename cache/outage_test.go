@@ -156,7 +156,7 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 		t.Errorf("flush after the restart: %v", err)
 	}
 	t.wantView(cache.DAODetailKey("b"), "later", 2)
-	for _, key := range []cache.Key{cache.DAODetailKey("a"), cache.PublishedKey} {
+	for _, key := range []cache.Key{cache.DAODetailKey("a"), cache.PublicationKey} {
 		if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s after the restart: got %v, want %v", key, err, cache.ErrMiss)
 		}

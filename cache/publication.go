@@ -13,51 +13,56 @@ import (
 	"pnyx/governance"
 )
 
-// PublicationState is the state of publication. It is there once everything was
-// published, and gone when Redis is flushed.
+// PublicationState says what is published. It exists once a full publication is
+// complete, and is lost when Redis is flushed.
 type PublicationState struct {
-	// Revision is the last publication that is complete.
+	// Revision is the last complete publication.
 	Revision uint64 `msgpack:"revision"`
-	// CommittedThrough is up to when batches are published, microseconds by the
-	// warehouse's clock.
-	CommittedThrough int64 `msgpack:"sealedThrough"`
-	// HeartbeatAt is when the worker last looked for what is to be published: nothing
-	// before is missing.
+	// CommittedThrough is the commit time up to which every batch is published, in
+	// microseconds by the clock of the warehouse.
+	CommittedThrough int64 `msgpack:"committedThrough"`
+	// HeartbeatAt is when the worker last checked for changes: everything committed
+	// before is published.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// LastFullRevision is the last revision at which everything was published.
-	LastFullRevision uint64 `msgpack:"whole"`
-	// ServerRunIDs is that of the Redis when everything was; see Store.Identity.
-	ServerRunIDs string `msgpack:"identity"`
-	// LaggingDAOs are the DAOs whose numbers did not agree, for a next leader to try again.
-	LaggingDAOs []string `msgpack:"unsettled,omitempty"`
+	LastFullRevision uint64 `msgpack:"lastFullRevision"`
+	// ServerRunIDs identifies the Redis servers of the last full publication; see
+	// Store.ServerRunIDs.
+	ServerRunIDs string `msgpack:"serverRunIDs"`
+	// LaggingDAOs are the DAOs whose numbers were inconsistent and are published later,
+	// for the next leader.
+	LaggingDAOs []string `msgpack:"laggingDAOs,omitempty"`
 	// CursorKey signs the cursors of every API node.
 	CursorKey []byte `msgpack:"cursorKey"`
 }
 
-// PublicationState reads the state of publication. The error is ErrMiss before the
-// first publication is complete, or ErrUnavailable.
+// PublicationState returns the state of publication. The error is ErrMiss before the
+// first full publication is complete, or ErrUnavailable.
 func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := s.client.Get(ctx, string(publishedKey)).Bytes()
+	value, err := s.conn.Client.Get(ctx, string(publicationKey)).Bytes()
 	if err != nil {
-		return PublicationState{}, readError(err)
+		return PublicationState{}, WrapError(err)
 	}
 	var p PublicationState
 	if err := msgpack.Unmarshal(value, &p); err != nil {
-		return PublicationState{}, fmt.Errorf("%w: state of publication does not decode: %w", ErrMiss, err)
+		return PublicationState{}, fmt.Errorf("%w: decode the state of publication: %w", ErrMiss, err)
 	}
 	return p, nil
 }
 
-// ErrFlushed is a Redis that lost what was published, or is being published.
-var ErrFlushed = errors.New("redis was flushed meanwhile")
+// ErrFlushed means that Redis was flushed since the publication began.
+var ErrFlushed = errors.New("redis was flushed during the publication")
 
-// setAsLeader writes a value if the lease is still the writer's (else 0), and if
-// what proves that Redis was not flushed since is still there (else -1).
+// setState stores the state of publication. It returns 0 when the writer has lost the
+// lease, and -1 when Redis was flushed: without ARGV[3] the state itself must still
+// exist, with it the token of the full publication must.
+//
+// KEYS: lease, state, token. ARGV: holder, state, token or "".
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var setAsLeader = redis.NewScript(`
+var setState = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[3] == '' then
 	if redis.call('EXISTS', KEYS[2]) == 0 then return -1 end
@@ -67,90 +72,99 @@ end
 redis.call('SET', KEYS[2], ARGV[2])
 return 1`)
 
-// beginAsLeader leaves a token if the lease is still the writer's.
+// setToken stores the token of a full publication. It returns 0 when the writer has
+// lost the lease.
+//
+// KEYS: lease, token. ARGV: holder, token.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var beginAsLeader = redis.NewScript(`
+var setToken = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2])
 return 1`)
 
-// BeginFullPublication leaves a token before everything is published. SetPublicationState needs
-// it at the end: a flush in between takes it away with what was written already.
+// BeginFullPublication stores a new token, which SetPublicationState requires at the
+// end: a flush of Redis in between deletes the token together with the views that were
+// already written. The error is ErrNotLeader or ErrUnavailable.
 func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err error) {
 	token = rand.Text()
-	return token, l.guarded(ctx, beginAsLeader, []string{string(leaseKey), string(publishingKey)}, token)
+	return token, l.run(ctx, setToken, []string{string(leaseKey), string(fullPublicationKey)}, token)
 }
 
-// SetPublicationState writes the state of publication: with the token of BeginFullPublication
-// when everything was published, with "" to go on from a state that is there. It
-// fails with ErrNotLeader when the lease has passed to another, and with ErrFlushed.
+// SetPublicationState stores the state of publication: with the token of
+// BeginFullPublication after a full publication, with "" to replace an existing state.
+// The error is ErrNotLeader, ErrFlushed or ErrUnavailable.
 func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, token string) error {
 	value, err := msgpack.Marshal(&p)
 	if err != nil {
 		return fmt.Errorf("encode the state of publication: %w", err)
 	}
-	keys := []string{string(leaseKey), string(publishedKey), string(publishingKey)}
-	return l.guarded(ctx, setAsLeader, keys, value, token)
+	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
+	return l.run(ctx, setState, keys, value, token)
 }
 
-// Notify tells API nodes that something was published. Those who do not hear it
-// find out by themselves, a moment later.
+// Notify tells API nodes that something was published. Nodes that miss the message
+// find out when they poll.
 func (s *Store) Notify(ctx context.Context) error {
-	return readError(s.client.Publish(ctx, string(outdatedChannel), "").Err())
+	return WrapError(s.conn.Client.Publish(ctx, string(publishedChannel), "").Err())
 }
 
-// Subscribe calls heard whenever something was published, until ctx ends. Messages
-// may be lost while the connection is.
-func (s *Store) Subscribe(ctx context.Context, heard func()) {
-	subscription := s.client.Subscribe(ctx, string(outdatedChannel))
+// Subscribe calls received after each publication, until ctx ends. Messages sent while
+// the connection is down are lost.
+func (s *Store) Subscribe(ctx context.Context, received func()) {
+	s.subscribe(ctx, publishedChannel, func(string) { received() })
+}
+
+// subscribe calls received with each message of a channel, until ctx ends.
+func (s *Store) subscribe(ctx context.Context, channel Key, received func(message string)) {
+	subscription := s.conn.Client.Subscribe(ctx, string(channel))
 	defer subscription.Close()
 	messages := subscription.Channel()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case _, open := <-messages:
+		case message, open := <-messages:
 			if !open {
 				return
 			}
-			heard()
+			received(message.Payload)
 		}
 	}
 }
 
-// renewalEvery is how often everything is published again for views that do not
-// decode, at the most: if that does not help, nothing will.
-const renewalEvery = 10 * time.Minute
+// republishInterval is the minimum time between full publications that corrupt views
+// cause: if one does not help, another will not.
+const republishInterval = 10 * time.Minute
 
-// Values of the key of renewals.
+// Values of republishKey.
 const (
-	renewalAsked = "asked"
-	renewalDone  = "done"
+	republishRequested = "requested"
+	republishDone      = "done"
 )
 
-// RequestRepublish asks the worker to publish everything again, because a view does not
-// decode. It does nothing where somebody has, in the last ten minutes.
+// RequestRepublish asks the leader for a full publication because a view does not
+// decode. It does nothing within ten minutes of another request.
 func (s *Store) RequestRepublish(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return readError(s.client.SetNX(ctx, string(renewalKey), renewalAsked, renewalEvery).Err())
+	return WrapError(s.conn.Client.SetNX(ctx, string(republishKey), republishRequested, republishInterval).Err())
 }
 
-// RepublishRequested says whether somebody has asked to publish everything again.
+// RepublishRequested reports whether a full publication is requested and not done.
 func (s *Store) RepublishRequested(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	said, err := s.client.Get(ctx, string(renewalKey)).Result()
+	value, err := s.conn.Client.Get(ctx, string(republishKey)).Result()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}
-	return said == renewalAsked, readError(err)
+	return value == republishRequested, WrapError(err)
 }
 
-// CompleteRepublish says that everything was published again.
+// CompleteRepublish records that the requested full publication is done.
 func (s *Store) CompleteRepublish(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return readError(s.client.Set(ctx, string(renewalKey), renewalDone, renewalEvery).Err())
+	return WrapError(s.conn.Client.Set(ctx, string(republishKey), republishDone, republishInterval).Err())
 }

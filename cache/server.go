@@ -11,49 +11,55 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ServerRunIDs names the present lives of all primaries. It changes when one was
-// restarted, when its replica took over, and when one joined a Cluster. Replication
-// is asynchronous, and so is writing to disk: whatever was written shortly before
-// may be gone then, and nothing else tells of it. A Redis that does not say who it
-// is, as the embedded one, has the identity of one that never fails over.
+// ServerRunIDs returns the run ids of all primaries. The result changes when a primary
+// restarts, when a replica replaces it and when a node joins a Cluster. Replication and
+// persistence are asynchronous, so the last writes before such a change may be lost,
+// and nothing else reveals it. A Redis that does not report a run id, such as the
+// embedded one, has the same result for good.
 func (s *Store) ServerRunIDs(ctx context.Context) (string, error) {
-	var lives []string
-	err := s.ask(ctx, "server", func(said map[string]string) {
-		lives = append(lives, said["run_id"])
+	var ids []string
+	err := s.serverInfo(ctx, "server", func(info map[string]string) {
+		ids = append(ids, info["run_id"])
 	})
 	if err != nil {
 		return "", err
 	}
-	slices.Sort(lives)
-	return strings.Join(lives, " "), nil
+	slices.Sort(ids)
+	return strings.Join(ids, " "), nil
 }
 
-// ask has every primary tell a section of what it knows of itself, one after the
-// other. What a server does not tell is empty.
-func (s *Store) ask(ctx context.Context, section string, tell func(said map[string]string)) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+// serverInfo calls visit with a section of INFO of every primary, one at a time. Fields
+// that a server does not report are missing.
+func (s *Store) serverInfo(ctx context.Context, section string, visit func(info map[string]string)) error {
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var mu sync.Mutex
-	askOne := func(ctx context.Context, server redis.Cmdable) error {
-		said, err := server.Info(ctx, section).Result()
+	return s.eachPrimary(ctx, func(ctx context.Context, server *redis.Client) error {
+		text, err := server.Info(ctx, section).Result()
 		if err != nil && !deniesInfo(err) {
-			return fmt.Errorf("%w: ask a server for its %s: %w", ErrUnavailable, section, err)
+			return fmt.Errorf("%w: INFO %s: %w", ErrUnavailable, section, err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		tell(parseInfo(said))
+		visit(parseInfo(text))
 		return nil
-	}
-	if cluster, is := s.client.(*redis.ClusterClient); is {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, server *redis.Client) error {
-			return askOne(ctx, server)
-		})
-	}
-	return askOne(ctx, s.client)
+	})
 }
 
-// deniesInfo says whether a server refused to tell for good: the embedded one knows
-// few sections, and users may lack the right.
+// eachPrimary calls visit for the server, or concurrently for every primary of a
+// Cluster.
+func (s *Store) eachPrimary(ctx context.Context, visit func(context.Context, *redis.Client) error) error {
+	switch client := s.conn.Client.(type) {
+	case *redis.ClusterClient:
+		return client.ForEachMaster(ctx, visit)
+	case *redis.Client:
+		return visit(ctx, client)
+	}
+	return nil
+}
+
+// deniesInfo reports whether a server refuses INFO permanently: the embedded server
+// supports few sections, and the user may lack the permission.
 func deniesInfo(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) &&
@@ -61,57 +67,58 @@ func deniesInfo(err error) bool {
 }
 
 func parseInfo(text string) map[string]string {
-	said := map[string]string{}
+	info := map[string]string{}
 	for line := range strings.Lines(text) {
-		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
-			said[name] = value
+		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			info[name] = value
 		}
 	}
-	return said
+	return info
 }
 
-// Errors of what Redis servers are set up as.
+// ErrServerConfig means that a Redis server is configured in a way that makes responses
+// wrong.
+var ErrServerConfig = errors.New("redis is not configured for Pnyx")
+
+// Causes of ErrServerConfig. Each says what to change.
 var (
-	errIsCluster  = errors.New("it is a node of a Redis Cluster: write redis+cluster:// in REDIS_URL")
-	errIsSentinel = errors.New("it is a Sentinel: write redis+sentinel://…?master=name in REDIS_URL")
-	errIsReplica  = errors.New("it is a replica: name its primary, or the Sentinels that know it, in REDIS_URL")
-	errNoCluster  = errors.New("it is no Redis Cluster: write redis:// in REDIS_URL")
-	errEvicts     = errors.New("set its maxmemory-policy to volatile-lru or noeviction: it may evict any key now, " +
-		"and without its keys a proposal, a revoked token or a used payment would look as if there were none")
+	errIsCluster  = errors.New("REDIS_URL names a node of a Redis Cluster as a single server; use redis+cluster://")
+	errIsSentinel = errors.New("REDIS_URL names a Sentinel as a server; use redis+sentinel://…?master=name")
+	errIsReplica  = errors.New("REDIS_URL names a replica; name its primary or the Sentinels that know it")
+	errNoCluster  = errors.New("REDIS_URL names a single server as a Redis Cluster; use redis://")
+	errEvicts     = errors.New("maxmemory-policy allkeys-* evicts data that must stay: a proposal, a revoked token " +
+		"or a used payment would seem not to exist; use noeviction or volatile-lru")
 )
 
-// CheckServers says which server is set up so that answers could be wrong: it is
-// another kind of Redis than the URL says, or evicts what has no expiry. The error
-// is ErrServerConfig, with what to do about it, or ErrUnavailable.
+// CheckServers reports servers whose configuration makes responses wrong: they are of
+// another kind than the URL says, or evict keys without a TTL. The error is
+// ErrServerConfig with the change to make, or ErrUnavailable.
 func (s *Store) CheckServers(ctx context.Context) error {
 	var problems []error
-	_, cluster := s.client.(*redis.ClusterClient)
-	note := func(said map[string]string) {
-		if err := misfit(said, cluster); err != nil {
-			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrServerConfig, said["tcp_port"], err))
+	_, cluster := s.conn.Client.(*redis.ClusterClient)
+	check := func(info map[string]string) {
+		if err := checkServer(info, cluster); err != nil {
+			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrServerConfig, info["tcp_port"], err))
 		}
 	}
-	if err := s.ask(ctx, "default", note); err != nil {
+	if err := s.serverInfo(ctx, "default", check); err != nil {
 		return err
 	}
 	return errors.Join(problems...)
 }
 
-// ErrServerConfig is a Redis that is set up so that answers could be wrong.
-var ErrServerConfig = errors.New("redis is not set up for Pnyx")
-
-func misfit(said map[string]string, cluster bool) error {
-	limited := said["maxmemory"] != "" && said["maxmemory"] != "0"
-	switch mode := said["redis_mode"]; {
+func checkServer(info map[string]string, cluster bool) error {
+	limited := info["maxmemory"] != "" && info["maxmemory"] != "0"
+	switch mode := info["redis_mode"]; {
 	case mode == "sentinel":
 		return errIsSentinel
 	case mode == "cluster" && !cluster:
 		return errIsCluster
 	case mode == "standalone" && cluster:
 		return errNoCluster
-	case said["role"] == "slave":
+	case info["role"] == "slave":
 		return errIsReplica
-	case limited && strings.HasPrefix(said["maxmemory_policy"], "allkeys-"):
+	case limited && strings.HasPrefix(info["maxmemory_policy"], "allkeys-"):
 		return errEvicts
 	}
 	return nil

@@ -53,7 +53,7 @@ func TestARedisThatEvictsAnyKeyIsNoneForPnyx(t *testing.T) {
 			}
 			continue
 		}
-		wantMisfit(t, server.URL, "maxmemory-policy to volatile-lru")
+		wantMisfit(t, server.URL, "use noeviction or volatile-lru")
 	}
 	host := strings.TrimPrefix(server.URL, "redis://")
 	if err := check(t, "redis+cluster://"+host); err == nil {
@@ -77,7 +77,7 @@ func TestAURLThatNamesAnotherKindOfRedisIsFoundOut(t *testing.T) {
 	if err := check(t, sentinels.URL); err != nil {
 		t.Errorf("Sentinels: %v", err)
 	}
-	wantMisfit(t, sentinels.Replica().URL, "is a replica")
+	wantMisfit(t, sentinels.Replica().URL, "names a replica")
 	first, _, _ = strings.Cut(strings.TrimPrefix(sentinels.URL, "redis+sentinel://"), ",")
 	wantMisfit(t, "redis://"+first, "redis+sentinel://")
 }

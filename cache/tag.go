@@ -11,29 +11,28 @@ import (
 	"pnyx/governance"
 )
 
-// Tag names what an answer is made from, for caches outside to be told that it has
-// changed. Tags go by the names of views and marks: what is written to Redis says
-// which answers it outdates.
+// Tag is a surrogate key: it names what a response is made from, so that caches in
+// front of API nodes can be told to purge it. Tags follow the keys of views and
+// versions, and each write to Redis therefore says which responses it invalidates.
 type Tag string
 
-// Tags that are nobody's.
+// Tags without a subject.
 const (
-	// EverythingTag is on every answer.
+	// EverythingTag is on every response.
 	EverythingTag Tag = "all"
-	// DAOIndexTag is on every page of the directory of DAOs.
+	// DAOIndexTag is on every page of the DAO index.
 	DAOIndexTag Tag = "daos"
-	// StatusTag is on the data status of all DAOs together.
+	// StatusTag is on the global data status.
 	StatusTag Tag = "data-status"
-	// PricingTag is on what every route costs.
+	// PricingTag is on the prices of all routes.
 	PricingTag Tag = "pricing"
 )
 
-// longestName bounds what of an id is in a tag: caches take 1,024 bytes, and all
-// tags of an answer should fit a line.
-const longestName = 96
+// maxTagName bounds the id in a tag: caches accept 1,024 bytes per tag, and all tags of
+// a response must fit one header line.
+const maxTagName = 96
 
-// DAOTag is on what is worked out for a DAO by itself: detail, status, timelines,
-// ranking.
+// DAOTag is on what is computed for one DAO: detail, status, timelines, ranking.
 func DAOTag(id string) Tag { return tagOf("dao", id) }
 
 // ProposalTag is on everything about a proposal: detail, result, ballots, evidence.
@@ -42,35 +41,36 @@ func ProposalTag(key governance.ProposalKey) Tag { return tagOf("proposal", stri
 // TopicTag is on the detail of a forum topic.
 func TopicTag(key governance.TopicKey) Tag { return tagOf("topic", string(key)) }
 
-// VoterTag is on everything about a voter. No publication names it: it touches
-// thousands of them.
+// VoterTag is on everything about a voter. No publication invalidates it, because each
+// changes thousands of voters.
 func VoterTag(identity string) Tag { return tagOf("voter", identity) }
 
-// ListTag is on the pages of a list: of one DAO, or with "" of all together.
+// ListTag is on the pages of a list: of one DAO, or with "" of all DAOs.
 func ListTag(kind PageKind, daoID string) Tag { return tagOf(string(kind), daoID) }
 
-// tagOf keeps ids printable, free of spaces and commas, and short: a long one goes
+// tagOf keeps ids printable, short and free of spaces and commas: a long id is replaced
 // by 128 bits of its hash.
 func tagOf(kind, id string) Tag {
 	if id == "" {
 		return Tag(kind)
 	}
 	name := url.QueryEscape(id)
-	if len(name) > longestName {
+	if len(name) > maxTagName {
 		sum := sha256.Sum256([]byte(id))
 		name = base64.RawURLEncoding.EncodeToString(sum[:16])
 	}
 	return Tag(kind + ":" + name)
 }
 
-// tag is the tag of the answers that a view is for; "" for one that no cache keeps.
+// tag returns the tag of the responses made from a view, or "" for one that no cache
+// keeps.
 func (k Key) tag() Tag {
-	text, isView := strings.CutPrefix(string(k), namespace+"view:")
+	text, isView := strings.CutPrefix(string(k), Namespace+"view:")
 	parts := strings.Split(text, ":")
 	if !isView || len(parts) < 2 {
 		return ""
 	}
-	id, _ := url.QueryUnescape(parts[1]) // as viewKey escaped it
+	id, _ := url.QueryUnescape(parts[1]) // viewKey has escaped it
 	switch view := parts[0]; {
 	case view == "data-status" && id == "":
 		return StatusTag
@@ -84,7 +84,7 @@ func (k Key) tag() Tag {
 	return ""
 }
 
-// versionTag is the tag of the pages that a mark is for.
+// versionTag returns the tag of the pages that have a version.
 func versionTag(kind PageKind, subject string) Tag {
 	switch kind {
 	case BallotPage:
@@ -98,26 +98,26 @@ func versionTag(kind PageKind, subject string) Tag {
 	return ""
 }
 
-// mostChanges is how many tags are told apart: of more, purging everything costs
-// less than naming them.
-const mostChanges = 200
+// maxTags is the number of tags up to which a tagSet lists them: beyond it, purging
+// everything costs less.
+const maxTags = 200
 
-// changes is a set of tags. The zero value is empty.
-type changes map[Tag]struct{}
+// tagSet is a set of tags, or EverythingTag alone. The zero value is empty.
+type tagSet map[Tag]struct{}
 
-func (c *changes) add(tag Tag) {
-	if _, all := (*c)[EverythingTag]; all || tag == "" {
+func (s *tagSet) add(tag Tag) {
+	if _, all := (*s)[EverythingTag]; all || tag == "" {
 		return
 	}
-	if *c == nil {
-		*c = changes{}
+	if *s == nil {
+		*s = tagSet{}
 	}
-	(*c)[tag] = struct{}{}
-	if len(*c) > mostChanges {
-		*c = changes{EverythingTag: {}}
+	(*s)[tag] = struct{}{}
+	if len(*s) > maxTags {
+		*s = tagSet{EverythingTag: {}}
 	}
 }
 
-func (c changes) list() []Tag {
-	return slices.Sorted(maps.Keys(c))
+func (s tagSet) list() []Tag {
+	return slices.Sorted(maps.Keys(s))
 }

@@ -10,97 +10,101 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Version says at which revision the pages of a proposal or DAO were last changed,
-// and what they are read from. A page of an earlier revision is stale. There is a
-// mark for every proposal and DAO that is published.
+// Version is the revision at which the pages of a proposal, DAO or list last changed,
+// and the sorted copy they are read from. Pages with an older revision are stale. Every
+// published proposal and DAO has a version.
 type Version struct {
+	// Revision is the publication that last changed the pages.
 	Revision uint64
-	// Generation is the ordered copy in the warehouse; zero for none.
+	// Generation is the sorted copy in the warehouse; zero for none.
 	Generation uint64
 }
 
-// SetVersion moves the mark of a proposal's ballots or a DAO's voters to the
-// publication's revision, unless it is further.
+// SetVersion sets the version of pages to the writer's revision, unless a newer one is
+// stored.
 func (w *Writer) SetVersion(ctx context.Context, kind PageKind, subject string, generation uint64) error {
 	w.changed.add(versionTag(kind, subject))
 	return w.run(ctx, setNewer, []string{string(versionKey(kind, subject))},
 		w.revision, Version{w.revision, generation}.encode())
 }
 
-// InitVersion sets the mark of pages that are made whatever the revision, where there
-// is none yet.
+// InitVersion sets the lowest version of pages that have none, for pages that did not
+// change with this publication.
 func (w *Writer) InitVersion(ctx context.Context, kind PageKind, subject string) error {
 	return w.run(ctx, initVersion, []string{string(versionKey(kind, subject))}, Version{Revision: 1}.encode())
 }
 
-// initVersion writes a mark where there is none, or was one.
+// initVersion writes a version where there is none, or only the revision of a removal.
+//
+// KEYS: version. ARGV: value.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var initVersion = redis.NewScript(`
-if redis.call('STRLEN', KEYS[1]) > ` + strconv.Itoa(revisionDigits) + ` then return 0 end
+if redis.call('STRLEN', KEYS[1]) > ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
-// RemoveVersion removes the mark of what is published no longer.
+// RemoveVersion removes the version of pages whose subject is no longer published.
 func (w *Writer) RemoveVersion(ctx context.Context, kind PageKind, subject string) error {
 	w.changed.add(versionTag(kind, subject))
 	return w.remove(ctx, versionKey(kind, subject))
 }
 
-// Version reads a mark. The error is ErrMiss or ErrUnavailable.
+// Version returns the version of pages. The error is ErrMiss or ErrUnavailable.
 func (s *Store) Version(ctx context.Context, kind PageKind, subject string) (Version, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	text, err := s.client.Get(ctx, string(versionKey(kind, subject))).Result()
+	text, err := s.conn.Client.Get(ctx, string(versionKey(kind, subject))).Result()
 	if err != nil {
-		return Version{}, readError(err)
+		return Version{}, WrapError(err)
 	}
 	return decodeVersion(text)
 }
 
-// encode begins with the revision as every value does.
-func (m Version) encode() []byte {
-	return fmt.Appendf(revisionText(m.Revision), ":%d", m.Generation)
+// encode starts with the revision, as every value does.
+func (v Version) encode() []byte {
+	return fmt.Appendf(EncodeRevision(v.Revision), ":%d", v.Generation)
 }
 
 func decodeVersion(text string) (Version, error) {
 	revision, generation, _ := strings.Cut(text, ":")
-	var m Version
+	var v Version
 	var errs [2]error
-	m.Revision, errs[0] = strconv.ParseUint(revision, 10, 64)
-	m.Generation, errs[1] = strconv.ParseUint(generation, 10, 64)
+	v.Revision, errs[0] = strconv.ParseUint(revision, 10, 64)
+	v.Generation, errs[1] = strconv.ParseUint(generation, 10, 64)
 	if err := errors.Join(errs[:]...); err != nil {
-		return Version{}, fmt.Errorf("%w: mark does not decode: %w", ErrMiss, err)
+		return Version{}, fmt.Errorf("%w: decode a version: %w", ErrMiss, err)
 	}
-	return m, nil
+	return v, nil
 }
 
-// Page reads the view of a page and its mark in one conversation. The view's error
-// is ErrMiss or ErrUnavailable; marked is zero where there is no mark.
-func (s *Store) Page(ctx context.Context, r PageRequest) (v View, marked uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+// Page returns the view of a page together with the revision of its version, zero
+// without one, in one round trip. The error is that of the view: ErrMiss or
+// ErrUnavailable.
+func (s *Store) Page(ctx context.Context, r PageRequest) (v View, revision uint64, err error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	var page, mark *redis.StringCmd
-	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	var page, version *redis.StringCmd
+	_, err = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		page = pipe.Get(ctx, string(r.Key()))
 		if key := r.VersionKey(); key != "" {
-			mark = pipe.Get(ctx, string(key))
+			version = pipe.Get(ctx, string(key))
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return View{}, 0, readError(err)
+		return View{}, 0, WrapError(err)
 	}
-	if mark != nil {
-		if text, err := mark.Result(); err == nil {
-			m, _ := decodeVersion(text) // one that does not decode is none
-			marked = m.Revision
+	if version != nil {
+		if text, err := version.Result(); err == nil {
+			current, _ := decodeVersion(text) // zero for one that does not decode
+			revision = current.Revision
 		}
 	}
 	value, err := page.Bytes()
 	if err != nil {
-		return View{}, marked, readError(err)
+		return View{}, revision, WrapError(err)
 	}
 	v, err = decodeView(value)
-	return v, marked, err
+	return v, revision, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,28 +12,23 @@ import (
 	"pnyx/governance"
 )
 
-// revisionDigits is the width of the revision that begins every value, as decimal
-// text: scripts compare it without decoding the rest, and a microsecond clock fits
-// it until the year 2286.
-const revisionDigits = 16
-
-// View is one precomputed answer.
+// View is one precomputed response.
 type View struct {
-	// Revision is the publication that wrote it, a count of microseconds.
+	// Revision is the publication that wrote the view, in microseconds since 1970.
 	Revision uint64 `msgpack:"-"`
-	// DataAsOf is when the data it was worked out from was seen upstream.
+	// DataAsOf is when the data of the view was read from its source.
 	DataAsOf governance.Timestamp `msgpack:"a"`
-	// Readiness is governance.Ready, or why not.
+	// Readiness is governance.Ready, or the reason why the data is incomplete.
 	Readiness governance.Readiness `msgpack:"r"`
-	// FreshUntil is when time alone makes it wrong; nil for never.
+	// FreshUntil is when the passing of time makes the view wrong; nil for never.
 	FreshUntil *governance.Timestamp `msgpack:"f"`
-	// Absent says that there is nothing of this name; it has no payload.
+	// Absent means that the subject does not exist. The view has no payload then.
 	Absent bool `msgpack:"n,omitempty"`
-	// Payload is the answer itself, encoded.
+	// Payload is the encoded resource.
 	Payload msgpack.RawMessage `msgpack:"p"`
 }
 
-// NewView encodes a payload.
+// NewView returns v with an encoded payload.
 func NewView(v View, payload any) (View, error) {
 	encoded, err := msgpack.Marshal(payload)
 	if err != nil {
@@ -44,19 +38,20 @@ func NewView(v View, payload any) (View, error) {
 	return v, nil
 }
 
-// ErrWithheld is a view of something that is there, and of which nothing can be told
-// yet.
-var ErrWithheld = errors.New("the numbers do not agree yet")
+// ErrWithheld means that the subject exists, but its numbers are inconsistent and
+// therefore not published yet.
+var ErrWithheld = errors.New("the numbers are not consistent yet")
 
-// withheld is the payload of such a view, from which no resource shape is decoded.
+// withheld is the payload of a withheld view. It is text, which no resource decodes from.
 const withheld = "withheld"
 
-// Withheld returns a view that says ErrWithheld to whoever decodes it.
+// Withheld returns a view for which Decode returns ErrWithheld.
 func Withheld(v View) (View, error) {
 	return NewView(v, withheld)
 }
 
-// Decode reads the payload into a resource shape.
+// Decode decodes the payload into a resource. The error is ErrMiss, together with
+// ErrWithheld for a withheld view.
 func (v View) Decode(payload any) error {
 	var text string
 	if msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld {
@@ -68,32 +63,25 @@ func (v View) Decode(payload any) error {
 	return nil
 }
 
-// encode returns the value as Redis keeps it.
+// encode returns the value as stored: the revision, then the view, possibly compressed.
 func (v View) encode() ([]byte, error) {
 	content, err := msgpack.Marshal(&v)
 	if err != nil {
 		return nil, fmt.Errorf("encode a view: %w", err)
 	}
-	return append(revisionText(v.Revision), compress(content)...), nil
+	return append(EncodeRevision(v.Revision), compress(content)...), nil
 }
 
-func revisionText(revision uint64) []byte {
-	return fmt.Appendf(nil, "%0*d", revisionDigits, revision)
-}
-
-// decodeView is the reverse of encode. A value it cannot read is a miss.
+// decodeView decodes a stored value. A value that does not decode is a miss.
 func decodeView(value []byte) (View, error) {
-	if len(value) < revisionDigits {
-		return View{}, fmt.Errorf("%w: %w: %d bytes", ErrMiss, ErrCorrupt, len(value))
-	}
-	revision, err := strconv.ParseUint(string(value[:revisionDigits]), 10, 64)
+	revision, err := DecodeRevision(value)
 	if err != nil {
-		return View{}, fmt.Errorf("%w: %w: no revision", ErrMiss, ErrCorrupt)
+		return View{}, err
 	}
 	if isTombstone(value) {
-		return View{}, fmt.Errorf("%w: it was removed at %d", ErrMiss, revision)
+		return View{}, fmt.Errorf("%w: removed at revision %d", ErrMiss, revision)
 	}
-	content, err := decompress(value[revisionDigits:])
+	content, err := decompress(value[RevisionDigits:])
 	if err != nil {
 		return View{}, fmt.Errorf("%w: %w", ErrMiss, err)
 	}
@@ -105,34 +93,41 @@ func decodeView(value []byte) (View, error) {
 	return v, nil
 }
 
-// View reads a view. The error is ErrMiss or ErrUnavailable.
+// View returns a view. The error is ErrMiss or ErrUnavailable.
 func (s *Store) View(ctx context.Context, key Key) (View, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := s.client.Get(ctx, string(key)).Bytes()
+	value, err := s.conn.Client.Get(ctx, string(key)).Bytes()
 	if err != nil {
-		return View{}, readError(err)
+		return View{}, WrapError(err)
 	}
 	return decodeView(value)
 }
 
-// setNewer writes a value unless a newer revision stands there. A value without a
-// revision is broken, and older than any.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
-var setNewer = redis.NewScript(`
-local held = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(revisionDigits-1) + `))
-if not held or held <= tonumber(ARGV[1]) then
-	redis.call('SET', KEYS[1], ARGV[2])
-	return 1
-end
-return 0`)
-
-// tombstoneTTL is how long it is remembered that something was removed: longer than
-// a worker that was paused, and has lost its lease, may be late.
+// tombstoneTTL is how long the revision of a removal is kept: longer than a paused
+// worker that has lost its lease may take to send its last writes.
 const tombstoneTTL = time.Hour
 
-// isTombstone says whether a value is the revision alone of what was removed.
+// isTombstone reports whether a value is only the revision of a removal.
 func isTombstone(value []byte) bool {
-	return len(value) == revisionDigits
+	return len(value) == RevisionDigits
 }
+
+// setNewer stores a value unless a newer revision is stored. A stored value without a
+// revision is corrupt and always replaced.
+//
+// KEYS: any. ARGV: revision, value.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var setNewer = redis.NewScript(revisionGuard + `
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`)
+
+// setNewerTTL is setNewer for a value that expires.
+//
+// KEYS: any. ARGV: revision, value, TTL.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var setNewerTTL = redis.NewScript(revisionGuard + `
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`)

@@ -199,7 +199,7 @@ func brokenViewIsReplaced(t *bench) {
 }
 
 func writerFlushes(t *bench) {
-	const values = 2*cache.FlushEvery + 10
+	const values = 2*cache.FlushSize + 10
 	view, err := cache.NewView(cache.View{}, "text")
 	if err != nil {
 		t.Fatal(err)
@@ -217,13 +217,13 @@ func writerFlushes(t *bench) {
 			t.Fatal(err)
 		}
 		switch i {
-		case cache.FlushEvery - 2:
+		case cache.FlushSize - 2:
 			if written(0) {
 				t.Error("the first value was sent by itself")
 			}
-		case cache.FlushEvery - 1:
+		case cache.FlushSize - 1:
 			if !written(0) || !written(i) {
-				t.Errorf("%d values wait in memory", cache.FlushEvery)
+				t.Errorf("%d values wait in memory", cache.FlushSize)
 			}
 		}
 	}

@@ -7,40 +7,39 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// flushEvery is how many writes go to Redis in one conversation: enough to hide
-// the round trip, few enough to bound what waits in memory.
-const flushEvery = 256
+// flushSize is how many writes are sent in one round trip: enough to hide its latency,
+// few enough to bound what is held in memory.
+const flushSize = 256
 
-// Writer writes the values of one publication in bulk. It is for one goroutine;
-// Flush ends it.
+// Writer writes the values of one publication in bulk. It is for one goroutine, and
+// writes are complete only after Flush.
 type Writer struct {
 	store    *Store
 	revision uint64
 	pipe     redis.Pipeliner
 	written  int
-	changed  changes
+	changed  tagSet
 }
 
-// NewWriter starts the writes of a publication.
+// NewWriter returns a writer of the publication with a revision.
 func (s *Store) NewWriter(revision uint64) *Writer {
-	return &Writer{store: s, revision: revision, pipe: s.client.Pipeline()}
+	return &Writer{store: s, revision: revision, pipe: s.conn.Client.Pipeline()}
 }
 
-// Written is how many values were handed to the writer.
+// Written returns how many values were passed to the writer.
 func (w *Writer) Written() int {
 	return w.written
 }
 
-// Changed returns the tags of all answers that what was written, or removed, since it
-// was last called outdates; EverythingTag alone where there are too many to name.
+// Changed returns the tags of all responses that the writes and removals since the last
+// call invalidate. It returns EverythingTag alone when there are too many to list.
 func (w *Writer) Changed() []Tag {
 	tags := w.changed.list()
 	w.changed = nil
 	return tags
 }
 
-// SetView writes a view at the publication's revision, unless a newer one is
-// there.
+// SetView writes a view at the writer's revision, unless a newer one is stored.
 func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
 	v.Revision = w.revision
 	value, err := v.encode()
@@ -51,41 +50,42 @@ func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
 	return w.run(ctx, setNewer, []string{string(key)}, w.revision, value)
 }
 
-// SetPage writes the view of a page at the publication's revision, unless a newer
-// one is there.
+// SetPage writes the view of a page at the writer's revision, unless a newer one is
+// stored.
 func (w *Writer) SetPage(ctx context.Context, r PageRequest, v View) error {
 	v.Revision = w.revision
 	value, err := v.encode()
 	if err != nil {
 		return err
 	}
-	return w.run(ctx, setPage, []string{string(r.Key())}, w.revision, value, pageTTL.Milliseconds())
+	return w.run(ctx, setNewerTTL, []string{string(r.Key())}, w.revision, value, pageTTL.Milliseconds())
 }
 
-// RemoveView removes a view, unless a newer one is there.
+// RemoveView removes a view, unless a newer one is stored.
 func (w *Writer) RemoveView(ctx context.Context, key Key) error {
 	w.changed.add(key.tag())
 	return w.remove(ctx, key)
 }
 
-// remove leaves the revision alone in place of a value, for a while: a write of an
-// earlier one that comes late finds it, and stays away.
+// remove replaces a value by a tombstone: the revision alone, kept for a while, so that
+// a late write of an earlier revision does not bring the value back.
 func (w *Writer) remove(ctx context.Context, key Key) error {
-	return w.run(ctx, setPage, []string{string(key)}, w.revision, revisionText(w.revision), tombstoneTTL.Milliseconds())
+	return w.run(ctx, setNewerTTL, []string{string(key)},
+		w.revision, EncodeRevision(w.revision), tombstoneTTL.Milliseconds())
 }
 
-// run queues a script. Scripts go by their text: a server that was restarted in
-// between does not know their hash, and a pipeline cannot fall back.
+// run queues a script. It sends the text of the script: a pipeline cannot fall back to
+// the text when a restarted server does not know the hash.
 func (w *Writer) run(ctx context.Context, script *redis.Script, keys []string, args ...any) error {
 	script.Eval(ctx, w.pipe, keys, args...)
 	w.written++
-	if w.pipe.Len() < flushEvery {
+	if w.pipe.Len() < flushSize {
 		return nil
 	}
 	return w.Flush(ctx)
 }
 
-// Flush sends what is queued and reports the first write that went wrong.
+// Flush sends the queued writes and returns the first error.
 func (w *Writer) Flush(ctx context.Context) error {
 	queued := w.pipe.Len()
 	if queued == 0 {

@@ -12,6 +12,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/ratelimit"
 )
@@ -55,7 +56,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		RequestTimeout: n.cfg.API.RequestTimeout,
 		StaleAfter:     n.cfg.Worker.StaleAfter,
 		LocalBytes:     uint64(n.cfg.Cache.Local), //nolint:gosec // validated to be positive
-		Tokens:         access.NewTokenCache(store, settings.V2Launch.Time()),
+		Tokens:         access.NewTokenCache(accounts.New(store), settings.V2Launch.Time()),
 		Internal:       access.NewInternalTokens(settings.Internal.All()),
 		Limiter: ratelimit.New(ratelimit.Options{
 			Pipeline:   pipeline,
@@ -64,7 +65,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 			Metrics:    n.registry,
 		}),
 		Addresses:    ratelimit.NewIPLimiter(settings.FreeRate, settings.TrustedProxies.Prefixes(), n.registry),
-		Meter:        access.NewMeter(store, n.logger),
+		Meter:        access.NewMeter(accounts.New(store), n.logger),
 		Payments:     gate,
 		Prices:       prices,
 		Documents:    doc.Documents(prices),

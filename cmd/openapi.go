@@ -10,6 +10,7 @@ import (
 
 	"pnyx/api/doc"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/governance/rules"
 )
@@ -75,7 +76,7 @@ func renewDocs(dir string) error {
 	}
 	for name, text := range map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
-		"caching.md": caching, "keys.md": cache.KeyTable(),
+		"caching.md": caching, "keys.md": cache.KeyTable(cache.Keys(), accounts.Keys()),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
 			return err

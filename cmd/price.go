@@ -11,6 +11,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/governance"
 )
@@ -35,7 +36,7 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 			},
 			PayTo: settings.PayTo, Prices: prices, Window: settings.Window, PublicURL: cfg.API.PublicURL,
 		},
-		Store:          store,
+		Store:          accounts.New(store),
 		FacilitatorURL: string(settings.FacilitatorURL),
 		RPCURL:         string(settings.RPCURL),
 		VerifyTimeout:  settings.VerifyTimeout,

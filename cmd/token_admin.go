@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pnyx/access"
+	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/governance"
 	"pnyx/ratelimit"
@@ -78,7 +79,7 @@ func (a tokenAdmin) publish(ctx context.Context) {
 	var undo cleanups
 	store, err := openCache(string(a.cfg.Cache.URL), workerRedisTimeout, &undo)
 	if err == nil {
-		err = account.PublishTokens(ctx, a.warehouse, store)
+		err = account.PublishTokens(ctx, a.warehouse, accounts.New(store))
 	}
 	if err := errors.Join(err, undo.run()); err != nil {
 		a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published to Redis, the worker publishes them", slog.Any("error", err))

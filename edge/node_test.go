@@ -23,6 +23,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
@@ -72,12 +73,12 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
 		Documents: doc.Documents(prices()),
-		Tokens:    access.NewTokenCache(store, time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
+		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
-		Addresses: ratelimit.NewIPLimiter(0, nil, n.registry), Meter: access.NewMeter(store, logger),
+		Addresses: ratelimit.NewIPLimiter(0, nil, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
 	}
 	if ledger != nil {
-		options.Payments = x402test.NewGate(tb, ledger, store, n.registry, maps.Keys(options.Prices.Paid))
+		options.Payments = x402test.NewGate(tb, ledger, accounts.New(store), n.registry, maps.Keys(options.Prices.Paid))
 	}
 	served := api.New(options)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -196,7 +197,7 @@ func (n *node) publishTokens(valid func(access.Token) bool) {
 	}
 	encoded, err := access.EncodeTokens(published)
 	n.edition++
-	if err = errors.Join(err, n.store.SetTokens(context.Background(), n.edition, encoded)); err != nil {
+	if err = errors.Join(err, accounts.New(n.store).SetTokens(context.Background(), n.edition, encoded)); err != nil {
 		n.Fatal(err)
 	}
 }
@@ -229,7 +230,7 @@ func (n *node) waitFor(p partner, status int) {
 // used is how much of a month is gone.
 func (n *node) used(p partner) int64 {
 	n.Helper()
-	used, err := n.store.QuotaUsed(context.Background(), p.id, ratelimit.MonthOf(time.Now()).String())
+	used, err := accounts.New(n.store).QuotaUsed(context.Background(), p.id, ratelimit.MonthOf(time.Now()).String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		n.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 )
 
 // restAfterError is how long Redis is left alone after it did not answer. Then one
@@ -98,7 +99,7 @@ func (l *Limiter) Refund(ctx context.Context, g *Grant) {
 		l.tallies.giveBack(g.Request.Caller, g.Quota.Month)
 		return
 	}
-	used, err := returnShared(ctx, l.pipeline, cache.QuotaKey(g.Request.Caller, g.Quota.Month.String()))
+	used, err := returnShared(ctx, l.pipeline, accounts.QuotaKey(g.Request.Caller, g.Quota.Month.String()))
 	if err != nil {
 		l.rest(ctx, err)
 		return
@@ -143,7 +144,7 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 		grant.Decision, err = l.takeBucket(ctx, r, nil, now)
 		return grant, err
 	}
-	key := cache.QuotaKey(r.Caller, grant.Quota.Month.String())
+	key := accounts.QuotaKey(r.Caller, grant.Quota.Month.String())
 	reservation := reserveCommand(ctx, key)
 	var err error
 	if grant.Decision, err = l.takeBucket(ctx, r, reservation, now); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 )
@@ -155,7 +156,7 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	env.FlushRedis(t, env.RedisClient(t, url))
 	raise := func(used int64) {
 		t.Helper()
-		if err := store.RaiseQuotas(t.Context(), "2026-03", map[string]int64{"a": used}); err != nil {
+		if err := accounts.New(store).RaiseQuotas(t.Context(), "2026-03", map[string]int64{"a": used}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -259,7 +260,7 @@ func TestNoRequestWaitsForARedisThatIsAway(t *testing.T) {
 			client := env.RedisClient(t, server.URL)
 			env.Until(t, func() error {
 				limiter.Take(t.Context(), fresh, noon)
-				if n, err := client.Exists(t.Context(), "rate:"+cache.BucketKey("b", "detail")).Result(); err != nil || n == 0 {
+				if n, err := client.Exists(t.Context(), "rate:"+accounts.BucketKey("b", "detail")).Result(); err != nil || n == 0 {
 					return fmt.Errorf("limits are not shared again: %w", err)
 				}
 				return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 )
 
 // conversation lets redis_rate speak through a pipeline, and sends another command
@@ -81,7 +82,7 @@ func reserveCommand(ctx context.Context, key cache.Key) *redis.IntCmd {
 
 // keep gives the count of a month its end.
 func keep(ctx context.Context, p *cache.Pipeline, key cache.Key) error {
-	return p.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(cache.QuotaTTL.Seconds())))
+	return p.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
 }
 
 // clockTolerance is how much later than its window allows a bucket may be full. One that
@@ -94,7 +95,7 @@ const clockTolerance = time.Second
 // tokens, it says where the bucket stands.
 func takeShared(ctx context.Context, p *cache.Pipeline, r Request, tokens int, along redis.Cmder) (Decision, error) {
 	limiter := redis_rate.NewLimiter(&conversation{Cmdable: p.Commands(), pipeline: p, along: along})
-	key, rate := cache.BucketKey(r.Caller, string(r.Bucket)), r.Limits.Rate(r.Bucket)
+	key, rate := accounts.BucketKey(r.Caller, string(r.Bucket)), r.Limits.Rate(r.Bucket)
 	limit := redis_rate.Limit{Rate: rate.PerMinute, Burst: rate.Burst, Period: time.Minute}
 	result, err := limiter.AllowN(ctx, key, limit, tokens)
 	if err == nil && result.ResetAfter > rate.Window()+clockTolerance {

@@ -7,7 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 )
@@ -135,7 +135,7 @@ func realStage(t *testing.T) *stage {
 	leads := map[string]time.Duration{} // how far ahead of the clock each bucket is full
 	return &stage{
 		take: func(r ratelimit.Request) ratelimit.Decision {
-			key := "rate:" + cache.BucketKey(r.Caller, string(r.Bucket))
+			key := "rate:" + accounts.BucketKey(r.Caller, string(r.Bucket))
 			for range 100 {
 				before := serverTime(t, client)
 				put(t, client, key, before, leads[key])

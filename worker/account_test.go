@@ -15,6 +15,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 	"pnyx/warehouse"
@@ -50,7 +51,7 @@ func (h *harness) putToken(name string) (t warehouse.Token, raw string) {
 // startTokenCache runs an API node's copy of the tokens until the end of the test.
 func (h *harness) startTokenCache() *access.TokenCache {
 	h.t.Helper()
-	tokens := access.NewTokenCache(h.store, time.Time{})
+	tokens := access.NewTokenCache(accounts.New(h.store), time.Time{})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { tokens.Run(ctx) })
@@ -106,7 +107,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	now := time.Now()
 	// Two nodes count requests, and send their counters when they stop.
 	for _, answers := range []int{3, 4} {
-		meter := access.NewMeter(h.store, slog.New(slog.DiscardHandler))
+		meter := access.NewMeter(accounts.New(h.store), slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		for range answers {
 			meter.Count(access.Response{TokenID: token.ID, Route: "a", Status: http.StatusOK, Bytes: 10, Charged: true}, now)
@@ -117,7 +118,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 		cancel()
 		meter.Run(ctx)
 	}
-	counts, err := h.store.Counters(t.Context(), 100)
+	counts, err := accounts.New(h.store).Counters(t.Context(), 100)
 	if err != nil || len(counts) == 0 {
 		t.Fatalf("got %v, %v, want counters", counts, err)
 	}
@@ -129,11 +130,11 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	}
 	env.Until(h.t, func() error { return h.checkUsage(day, want) })
 	// The counters that a worker leaves which dies before it deletes them.
-	if err := h.store.WriteCounters(t.Context(), counts); err != nil {
+	if err := accounts.New(h.store).WriteCounters(t.Context(), counts); err != nil {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
-		left, err := h.store.Counters(t.Context(), 100)
+		left, err := accounts.New(h.store).Counters(t.Context(), 100)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("got %d counters left, want none", len(left))
 		}
@@ -143,7 +144,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	if err := h.checkUsage(day, want); err != nil {
 		t.Error(err)
 	}
-	if used, err := h.store.QuotaUsed(t.Context(), token.ID, ratelimit.MonthOf(now).String()); err != nil || used != 7 {
+	if used, err := accounts.New(h.store).QuotaUsed(t.Context(), token.ID, ratelimit.MonthOf(now).String()); err != nil || used != 7 {
 		t.Errorf("quota: got %d, %v, want 7 used", used, err)
 	}
 	h.checkUsageView(token.ID, now)

@@ -16,6 +16,10 @@ import (
 	"pnyx/worker/publish"
 )
 
+// previousFormatInterval is the time between two attempts to expire values of an earlier
+// cache format.
+const previousFormatInterval = time.Minute
+
 // releaseTimeout bounds the release of the lease at the end.
 const releaseTimeout = time.Second
 
@@ -95,6 +99,7 @@ func (l *Leader) lead(ctx context.Context) error {
 	concurrent.Go(func() { cancel(l.renewLease(ctx)) })
 	concurrent.Go(func() { l.publisher.MaintainSortedCopies(ctx) })
 	concurrent.Go(func() { l.feed.Run(ctx) })
+	concurrent.Go(func() { l.expirePreviousFormat(ctx) })
 	err := l.publisher.Run(ctx)
 	cancel(err)
 	concurrent.Wait()
@@ -123,6 +128,22 @@ func (l *Leader) renewLease(ctx context.Context) error {
 		case errors.Is(err, cache.ErrNotLeader), time.Since(renewed) > l.leaseTTL/2:
 			return err
 		}
+	}
+}
+
+// expirePreviousFormat sets a lifetime on what a version with an earlier cache format has
+// left in Redis, once no worker of that version leads.
+func (l *Leader) expirePreviousFormat(ctx context.Context) {
+	for ctx.Err() == nil {
+		done, err := l.store.ExpirePreviousFormat(ctx)
+		if done {
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			l.logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not expired, retrying",
+				slog.Any("error", err))
+		}
+		backoff.Wait(ctx, previousFormatInterval)
 	}
 }
 

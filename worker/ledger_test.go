@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
@@ -59,10 +60,10 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 	h := newHarness(t)
 	h.startLedger()
 	ctx := t.Context()
-	lease := cache.PaymentLease{Owner: "test", TTL: time.Minute}
+	lease := accounts.PaymentLease{Owner: "test", TTL: time.Minute}
 	settled, open, refused := paid("0x1", governance.PaymentSettled), paid("0x2", governance.PaymentSettling), paid("0x3", governance.PaymentRefused)
 	for _, p := range []governance.Payment{settled, open, refused} {
-		if err := h.store.SavePayment(ctx, cache.PaymentUpdate{Payment: p, Lease: lease}); err != nil {
+		if err := accounts.New(h.store).SavePayment(ctx, accounts.PaymentUpdate{Payment: p, Lease: lease}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 		return payments
 	}
 	env.Until(h.t, func() error {
-		queued, err := h.store.QueuedPayments(ctx, 10)
+		queued, err := accounts.New(h.store).QueuedPayments(ctx, 10)
 		if err == nil && len(ledger()) == 3 && len(queued) == 0 {
 			return nil
 		}
@@ -88,22 +89,22 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
-		restored, err := h.store.PaymentsRestored(ctx)
+		restored, err := accounts.New(h.store).PaymentsRestored(ctx)
 		if err == nil && !restored {
 			err = errors.New("payments are not restored yet")
 		}
 		return err
 	})
 	for _, p := range []governance.Payment{settled, open} {
-		got, err := h.store.Payment(ctx, p.ID)
+		got, err := accounts.New(h.store).Payment(ctx, p.ID)
 		if diff := cmp.Diff(p, got); diff != "" || err != nil {
 			t.Errorf("restored: %v (-want +got):\n%s", err, diff)
 		}
 	}
-	if _, err := h.store.Payment(ctx, refused.ID); !errors.Is(err, cache.ErrMiss) {
+	if _, err := accounts.New(h.store).Payment(ctx, refused.ID); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("got %v for a refused payment, want a miss", err)
 	}
-	due, err := h.store.DuePayments(ctx, time.Now(), 10)
+	due, err := accounts.New(h.store).DuePayments(ctx, time.Now(), 10)
 	if diff := cmp.Diff([]string{open.ID}, due); diff != "" || err != nil {
 		t.Errorf("due: %v (-want +got):\n%s", err, diff)
 	}

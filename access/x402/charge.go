@@ -10,6 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 )
 
@@ -24,7 +25,7 @@ type Charge struct {
 	gate    *Gate
 	request Request
 	payment governance.Payment
-	lease   cache.PaymentLease
+	lease   accounts.PaymentLease
 	first   *Response
 	// ended says that there is nothing left to let go of.
 	ended bool
@@ -101,7 +102,7 @@ func (c *Charge) late(ctx context.Context, id, fingerprint, reason string) (*Cha
 	switch {
 	case err == nil:
 		return c.enter(ctx, taken, true, fingerprint)
-	case errors.Is(err, cache.ErrPaymentLeased):
+	case errors.Is(err, accounts.ErrPaymentLeased):
 		return nil, inProgress()
 	}
 	return nil, unavailable(err)
@@ -197,9 +198,9 @@ func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Respo
 	due := now.Add(c.gate.lease)
 	p.Revision++
 	p.ChangedAt, p.Unanswered = governance.TimestampOf(now), true
-	err = c.gate.save(ctx, cache.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: &due, Response: kept})
+	err = c.gate.save(ctx, accounts.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: &due, Response: kept})
 	switch {
-	case errors.Is(err, cache.ErrPaymentLeased):
+	case errors.Is(err, accounts.ErrPaymentLeased):
 		return inProgress()
 	case err != nil:
 		return unavailable(err)

@@ -13,13 +13,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 )
 
 // Options says how payments are taken.
 type Options struct {
 	Terms Terms
-	Store *cache.Store
+	Store *accounts.Store
 	// FacilitatorURL is who checks and submits payments.
 	FacilitatorURL string
 	// RPCURL is an endpoint of the network, to find out what became of payments
@@ -35,7 +35,7 @@ type Options struct {
 // Gate takes payments. It is safe for concurrent use.
 type Gate struct {
 	tariff      *tariff
-	store       *cache.Store
+	store       *accounts.Store
 	facilitator *facilitator
 	chain       *chain
 	lease       time.Duration
@@ -118,7 +118,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, header string) (*Charge, er
 	}
 	now := g.now()
 	offered := g.tariff.byRoute[r.RouteID]
-	c := &Charge{gate: g, request: r, lease: cache.PaymentLease{Owner: rand.Text(), TTL: g.lease}}
+	c := &Charge{gate: g, request: r, lease: accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease}}
 	if reason := p.match(offered, now); reason != "" {
 		return c.late(ctx, p.id(offered), p.fingerprint, reason)
 	}

@@ -17,6 +17,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/access/x402/x402test"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -48,7 +49,7 @@ type fixture struct {
 	*x402.Gate
 	tb     testing.TB
 	redis  string
-	store  *cache.Store
+	store  *accounts.Store
 	ledger *x402test.Ledger
 	wallet *x402test.Wallet
 }
@@ -68,11 +69,12 @@ func newFixture(t *testing.T, settings ...setting) *fixture {
 // newFixtureAt is another node beside the first.
 func newFixtureAt(t *testing.T, redis string, ledger *x402test.Ledger, settings ...setting) *fixture {
 	t.Helper()
-	store, err := cache.Open(redis, patience)
+	opened, err := cache.Open(redis, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = store.Close() })
+	t.Cleanup(func() { _ = opened.Close() })
+	store := accounts.New(opened)
 	if err := store.RestorePayments(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

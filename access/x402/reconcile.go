@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 )
 
@@ -88,7 +88,7 @@ func (g *Gate) Reconcile(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		lease := cache.PaymentLease{Owner: rand.Text(), TTL: g.lease}
+		lease := accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease}
 		p, err := g.store.LeasePayment(ctx, id, lease)
 		if err != nil {
 			continue // settled meanwhile, or somebody else is at it
@@ -102,8 +102,8 @@ func (g *Gate) Reconcile(ctx context.Context) {
 
 // record writes what became of a payment. An error leaves it open: it is looked
 // into again.
-func (g *Gate) record(ctx context.Context, p governance.Payment, lease cache.PaymentLease) {
-	step := cache.PaymentUpdate{Payment: p, Lease: lease}
+func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.PaymentLease) {
+	step := accounts.PaymentUpdate{Payment: p, Lease: lease}
 	var err error
 	switch p.State {
 	case governance.PaymentRefused:
@@ -131,7 +131,7 @@ func levelOf(p governance.Payment, err error) slog.Level {
 	return slog.LevelInfo
 }
 
-func (g *Gate) save(ctx context.Context, step cache.PaymentUpdate) error {
+func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return g.store.SavePayment(ctx, step)

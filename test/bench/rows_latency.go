@@ -157,7 +157,7 @@ func (w *World) touch(ctx context.Context) error {
 
 // publishedPattern finds the mark of publication, without which a worker publishes
 // everything. What is published already stays and is served meanwhile.
-const publishedPattern = "pnyx:*:{worker}:published"
+const publishedPattern = "pnyx:*:{worker}:publication"
 
 // republish has everything published once.
 func (w *World) republish(ctx context.Context) error {

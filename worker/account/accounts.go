@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
@@ -47,8 +48,10 @@ type Options struct {
 // Any number of workers may run it at once.
 type Accounts struct {
 	warehouse *warehouse.Warehouse
-	store     *cache.Store
-	logger    *slog.Logger
+	// views stores the usage that callers read, store everything else.
+	views  *cache.Store
+	store  *accounts.Store
+	logger *slog.Logger
 	// moved counts the usage counters that were moved, and errors the failed attempts.
 	moved, errors prometheus.Counter
 	// tokens are the published ones as this worker last read them, at revision.
@@ -63,7 +66,7 @@ func New(o Options) *Accounts {
 		return telemetry.Register(o.Metrics, prometheus.NewCounter(opts))
 	}
 	return &Accounts{
-		warehouse: o.Warehouse, store: o.Store, logger: o.Logger,
+		warehouse: o.Warehouse, views: o.Store, store: accounts.New(o.Store), logger: o.Logger,
 		moved: counter("pnyx_usage_counts_total", "Usage counters moved to the warehouse."),
 		errors: counter("pnyx_accounts_errors_total",
 			"Failed attempts to publish tokens or to move usage to the warehouse."),

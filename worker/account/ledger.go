@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
@@ -29,7 +29,7 @@ const (
 // Redis that has lost them. Any number of workers may run it at once.
 type Ledger struct {
 	warehouse *warehouse.Warehouse
-	store     *cache.Store
+	store     *accounts.Store
 	logger    *slog.Logger
 	written   prometheus.Counter
 }
@@ -37,7 +37,7 @@ type Ledger struct {
 // NewLedger returns a Ledger that does nothing until Run.
 func NewLedger(o Options) *Ledger {
 	return &Ledger{
-		warehouse: o.Warehouse, store: o.Store, logger: o.Logger,
+		warehouse: o.Warehouse, store: accounts.New(o.Store), logger: o.Logger,
 		written: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_ledger_entries_total", Help: "States of payments written to the ledger.",
 		})),

@@ -8,13 +8,14 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
 )
 
 // PublishTokens publishes the warehouse's tokens in place of the published ones. It
 // publishes nothing to a Redis that was flushed: the worker restores usage there first.
-func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *cache.Store) error {
+func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.Store) error {
 	now, err := w.Now(ctx)
 	if err != nil {
 		return err

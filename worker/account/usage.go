@@ -9,6 +9,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
@@ -42,7 +43,7 @@ func (a *Accounts) moveUsage(ctx context.Context) error {
 // decode decodes counters, and returns the tokens that they belong to. A counter that
 // does not decode is reported and dropped: kept, it would fill the queue for ever.
 func (a *Accounts) decode(
-	ctx context.Context, counters []cache.UsageCounter,
+	ctx context.Context, counters []accounts.UsageCounter,
 ) (usage []warehouse.Usage, tokenIDs []string) {
 	seen := map[string]bool{"": true}
 	for _, counter := range counters {
@@ -90,7 +91,7 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 	if err := a.store.RaiseQuotas(ctx, month.String(), used); err != nil {
 		return err
 	}
-	writer := a.store.NewWriter(uint64(now.UnixMicro()))
+	writer := a.views.NewWriter(uint64(now.UnixMicro()))
 	for tokenID, usage := range views {
 		head := cache.View{DataAsOf: governance.TimestampOf(now), Readiness: governance.Ready}
 		view, err := cache.NewView(head, usage)

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -112,7 +113,7 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs str
 	}
 	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
 		"publishing everything again: Redis failed over or restarted and may have lost the last writes")
-	if err := t.publisher.store.RequirePaymentRestore(ctx); err != nil {
+	if err := accounts.New(t.publisher.store).RequirePaymentRestore(ctx); err != nil {
 		return err
 	}
 	return t.publishAll(ctx, now, runIDs)

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/crypto/sha3"
 
 	"pnyx/access/x402"
-	"pnyx/cache"
+	"pnyx/cache/accounts"
 )
 
 // patience bounds what a gate waits for. Nothing takes as long when all is well.
@@ -46,7 +46,7 @@ func Terms(prices map[string]string) x402.Terms {
 }
 
 // NewGate opens a gate before a ledger, for half a cent on each of the routes.
-func NewGate(tb testing.TB, ledger *Ledger, store *cache.Store, metrics prometheus.Registerer, routes iter.Seq[string]) *x402.Gate {
+func NewGate(tb testing.TB, ledger *Ledger, store *accounts.Store, metrics prometheus.Registerer, routes iter.Seq[string]) *x402.Gate {
 	tb.Helper()
 	prices := map[string]string{}
 	for route := range routes {

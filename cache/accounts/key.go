@@ -1,0 +1,56 @@
+package accounts
+
+import "pnyx/cache"
+
+// formatVersion names the layout of the keys and values that outlive an upgrade. It is
+// independent of the version that views have. Raising it requires a migration: usage
+// that is not drained and payments that are only claimed exist nowhere else.
+const formatVersion = "3"
+
+// namespace starts every key that outlives an upgrade.
+const namespace = "pnyx:" + formatVersion + ":"
+
+// Keys that a script or transaction uses together share a {tag}, which puts them into
+// one slot of a Redis Cluster.
+const (
+	// tokensKey holds the published tokens. They are rebuilt from the warehouse, and
+	// with them the usage views, so this key changes with the format of views.
+	tokensKey cache.Key = cache.Namespace + "{tokens}:all"
+	// usageKey is the hash of usage counters that are not in the warehouse yet.
+	usageKey cache.Key = namespace + "{usage}:journal"
+
+	paymentTag = namespace + "{payments}:"
+	// paymentQueueKey is the stream of payment states on their way to the ledger.
+	paymentQueueKey cache.Key = paymentTag + "journal"
+	// paymentDueKey orders unresolved payments by the time of their next check.
+	paymentDueKey cache.Key = paymentTag + "due"
+	// paymentExpiryKey orders payments by the time at which they are deleted.
+	paymentExpiryKey cache.Key = paymentTag + "ends"
+	// paymentRestoredKey exists while Redis holds all payments of the ledger.
+	paymentRestoredKey cache.Key = paymentTag + "restored"
+)
+
+// BucketKey names a token bucket of a caller. redis_rate adds a prefix of its own.
+func BucketKey(caller, bucket string) string {
+	return namespace + "{limit:" + caller + "}:" + bucket
+}
+
+// QuotaKey names the count of responses that a caller has used in a month (YYYY-MM).
+func QuotaKey(caller, month string) cache.Key {
+	return cache.Key(namespace + "{limit:" + caller + "}:month:" + month)
+}
+
+// paymentKey names the state of a payment.
+func paymentKey(id string) cache.Key {
+	return cache.Key(paymentTag + "claim:" + id)
+}
+
+// paymentLeaseKey names the lease of a payment.
+func paymentLeaseKey(id string) cache.Key {
+	return cache.Key(paymentTag + "lease:" + id)
+}
+
+// paidResponseKey names the stored response that a payment paid for.
+func paidResponseKey(id string) cache.Key {
+	return cache.Key(paymentTag + "answer:" + id)
+}

@@ -1,0 +1,101 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// The ledger queue holds payment states until a worker has written them to the
+// warehouse. Any number of workers may read it concurrently: an entry is removed by its
+// own id, and the ledger keeps one row per payment.
+
+// LedgerEntry is a payment state on its way to the ledger.
+type LedgerEntry struct {
+	// ID names the entry in the queue.
+	ID string
+	// Payment is the state; the zero value for an entry that does not decode.
+	Payment governance.Payment
+}
+
+// QueuedPayments returns up to limit entries of the ledger queue, oldest first.
+func (s *Store) QueuedPayments(ctx context.Context, limit int) ([]LedgerEntry, error) {
+	messages, err := s.conn.Client.XRangeN(ctx, string(paymentQueueKey), "-", "+", int64(limit)).Result()
+	if err != nil {
+		return nil, cache.WrapError(err)
+	}
+	entries := make([]LedgerEntry, len(messages))
+	for i, message := range messages {
+		value, _ := message.Values["p"].(string)
+		p, _ := decodePayment([]byte(value)) // zero for an entry that does not decode
+		entries[i] = LedgerEntry{ID: message.ID, Payment: p}
+	}
+	return entries, nil
+}
+
+// DequeuePayments removes entries that the ledger holds from the queue.
+func (s *Store) DequeuePayments(ctx context.Context, entries []LedgerEntry) error {
+	ids := make([]string, len(entries))
+	for i, entry := range entries {
+		ids[i] = entry.ID
+	}
+	return cache.WrapError(s.conn.Client.XDel(ctx, string(paymentQueueKey), ids...).Err())
+}
+
+// PaymentsRestored reports whether Redis holds all payments of the ledger.
+func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
+	count, err := s.conn.Client.Exists(ctx, string(paymentRestoredKey)).Result()
+	return count == 1, cache.WrapError(err)
+}
+
+// RequirePaymentRestore records that Redis may lack payments of the ledger.
+// ClaimPayment returns ErrNotRestored until RestorePayments has run.
+func (s *Store) RequirePaymentRestore(ctx context.Context) error {
+	return cache.WrapError(s.conn.Client.Del(ctx, string(paymentRestoredKey)).Err())
+}
+
+// restorePayment writes a payment unless its stored state is at least as far: claimed
+// (c), then in progress (p), then final (e).
+//
+// KEYS: payment, due, expiry. ARGV: value, time of expiry, id, now.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var restorePayment = redis.NewScript(`
+local order = {c = 1, p = 2, e = 3}
+local stored, new = redis.call('GETRANGE', KEYS[1], 0, 0), string.sub(ARGV[1], 1, 1)
+if (order[stored] or 0) >= order[new] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[3])
+if new == 'p' then
+	redis.call('ZADD', KEYS[2], 'NX', ARGV[4], ARGV[3])
+else
+	redis.call('ZREM', KEYS[2], ARGV[3])
+end
+return 1`)
+
+// RestorePayments writes the payments of the ledger that Redis lacks or holds in an
+// earlier state, and records that all are restored. Unresolved payments are due for a
+// check at once.
+func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payment) error {
+	_, err := s.conn.Client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, p := range payments {
+			value, err := encodePayment(p)
+			if err != nil {
+				return err
+			}
+			keys := []string{string(paymentKey(p.ID)), string(paymentDueKey), string(paymentExpiryKey)}
+			restorePayment.Eval(ctx, pipe, keys, value, expiryOf(p), p.ID, time.Now().UnixMilli())
+		}
+		pipe.Set(ctx, string(paymentRestoredKey), "1", 0)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("restore %d payments: %w", len(payments), cache.WrapError(err))
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package accounts_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"pnyx/cache"
+	"pnyx/cache/accounts"
+	"pnyx/test/env"
+)
+
+// timeout bounds every operation. Tests that pass do not wait for it.
+const timeout = time.Minute
+
+func TestMain(m *testing.M) {
+	env.QuietRedis()
+	goleak.VerifyTestMain(m, env.RedisLeftover())
+}
+
+// fixture is a store on an empty Redis.
+type fixture struct {
+	*testing.T
+
+	store *accounts.Store
+	// cache is the cache whose connections the store shares.
+	cache *cache.Store
+	// raw reads and writes the same Redis without the store.
+	raw redis.UniversalClient
+}
+
+func newFixture(t *testing.T, url string) *fixture {
+	t.Helper()
+	opened, err := cache.Open(url, timeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	return &fixture{T: t, store: accounts.New(opened), cache: opened, raw: env.RedisClient(t, url)}
+}
+
+// claim is what must hold on every kind of Redis.
+type claim struct {
+	name  string
+	check func(t *fixture)
+}
+
+func claims() []claim {
+	return slices.Concat(paymentClaims(), tokenClaims(), usageClaims(), upgradeClaims())
+}
+
+func TestClaimsHoldOnTheEmbeddedRedis(t *testing.T) {
+	t.Parallel()
+	for _, claim := range claims() {
+		t.Run(claim.name, func(t *testing.T) {
+			t.Parallel()
+			claim.check(newFixture(t, env.EmbeddedRedis(t)))
+		})
+	}
+}
+
+//nolint:tparallel // the claims share one server
+func TestClaimsHoldOnARedisServer(t *testing.T) {
+	t.Parallel()
+	server := env.Redis(t)
+	for _, claim := range claims() {
+		t.Run(claim.name, func(t *testing.T) {
+			f := newFixture(t, server.URL)
+			env.FlushRedis(t, f.raw)
+			claim.check(f)
+		})
+	}
+}
+
+//nolint:tparallel // a cluster takes seconds to start: the claims share one
+func TestClaimsHoldOnARedisCluster(t *testing.T) {
+	t.Parallel()
+	cluster := env.RedisCluster(t)
+	for _, claim := range claims() {
+		t.Run(claim.name, func(t *testing.T) {
+			f := newFixture(t, cluster.URL)
+			env.FlushRedis(t, f.raw)
+			claim.check(f)
+		})
+	}
+}

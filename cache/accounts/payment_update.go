@@ -1,0 +1,117 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// Every state from settling on is queued for the ledger by the script that stores it.
+
+// PaymentUpdate is a new state of a payment, written by the holder of its lease.
+type PaymentUpdate struct {
+	// Payment is the new state.
+	Payment governance.Payment
+	// Lease is the caller's lease.
+	Lease PaymentLease
+	// KeepLease renews the lease instead of releasing it.
+	KeepLease bool
+	// Due is when an unresolved settlement is checked; nil for never.
+	Due *time.Time
+	// Response is what the payment pays for, set once; nil leaves it unchanged.
+	Response []byte
+}
+
+// savePayment stores a state if the caller holds the lease, or if a flush of Redis lost
+// the payment; otherwise it returns 0.
+//
+// KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or
+// 0 to release it, value, time of expiry, time of the next check or "", id, response or
+// "", TTL of the response.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var savePayment = redis.NewScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] and redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[3])
+redis.call('ZADD', KEYS[6], ARGV[4], ARGV[6])
+if ARGV[2] == '0' then
+	redis.call('DEL', KEYS[2])
+else
+	redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+end
+if ARGV[5] == '' then
+	redis.call('ZREM', KEYS[3], ARGV[6])
+else
+	redis.call('ZADD', KEYS[3], ARGV[5], ARGV[6])
+end
+if ARGV[7] ~= '' then redis.call('SET', KEYS[5], ARGV[7], 'PX', ARGV[8]) end
+redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
+return 1`)
+
+// SavePayment stores a new state of a payment and queues it for the ledger. The error
+// is ErrPaymentLeased when the lease has passed to another, or cache.ErrUnavailable.
+func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
+	p := u.Payment
+	value, err := encodePayment(p)
+	if err != nil {
+		return err
+	}
+	var due, leaseTTL any = "", int64(0)
+	if u.Due != nil {
+		due = u.Due.UnixMilli()
+	}
+	if u.KeepLease {
+		leaseTTL = u.Lease.TTL.Milliseconds()
+	}
+	keys := []string{
+		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
+		string(paymentQueueKey), string(paidResponseKey(p.ID)), string(paymentExpiryKey),
+	}
+	saved, err := savePayment.Run(ctx, s.conn.Client, keys, u.Lease.Owner, leaseTTL, value,
+		expiryOf(p), due, p.ID, u.Response, paidResponseTTL.Milliseconds()).Int()
+	return leaseError(saved, err)
+}
+
+// deleteRefused deletes a payment that was refused and queues that for the ledger.
+//
+// KEYS: payment, lease, due, queue, response. ARGV: owner, id, value.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var deleteRefused = redis.NewScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1], KEYS[2], KEYS[5])
+redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
+return 1`)
+
+// DeleteRefusedPayment deletes a payment whose settlement was refused and queues the
+// refusal for the ledger. Nothing was charged, so the payer may use the authorization
+// again. The error is ErrPaymentLeased or cache.ErrUnavailable.
+func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, lease PaymentLease) error {
+	value, err := encodePayment(p)
+	if err != nil {
+		return err
+	}
+	keys := []string{
+		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
+		string(paymentQueueKey), string(paidResponseKey(p.ID)),
+	}
+	deleted, err := deleteRefused.Run(ctx, s.conn.Client, keys, lease.Owner, p.ID, value).Int()
+	return leaseError(deleted, err)
+}
+
+// leaseError returns the error of a script that returns 0 when the caller does not hold
+// the lease.
+func leaseError(done int, err error) error {
+	if err != nil {
+		return cache.WrapError(err)
+	}
+	if done == 0 {
+		return ErrPaymentLeased
+	}
+	return nil
+}

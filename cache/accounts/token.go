@@ -1,0 +1,83 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+)
+
+// setTokens writes tokens unless a newer revision is stored. With ARGV[3] = "existing"
+// it also leaves a missing key missing.
+//
+// KEYS: tokens. ARGV: revision, value, "existing" or "".
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var setTokens = redis.NewScript(`
+local stored = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(cache.RevisionDigits-1) + `))
+if not stored and ARGV[3] == 'existing' then return 0 end
+if stored and stored > tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`)
+
+// SetTokens publishes the encoded tokens at a revision, unless a newer revision is
+// stored. All tokens are one value, so an API node has all of them or none.
+func (s *Store) SetTokens(ctx context.Context, revision uint64, tokens []byte) error {
+	return s.setTokens(ctx, revision, tokens, "")
+}
+
+// ReplaceTokens is SetTokens that does nothing while no tokens are stored. It is for
+// callers that do not restore quotas first: after a flush of Redis the worker does
+// that before it publishes tokens.
+func (s *Store) ReplaceTokens(ctx context.Context, revision uint64, tokens []byte) error {
+	return s.setTokens(ctx, revision, tokens, "existing")
+}
+
+func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, condition string) error {
+	value := append(cache.EncodeRevision(revision), tokens...)
+	err := setTokens.Run(ctx, s.conn.Client, []string{string(tokensKey)}, revision, value, condition).Err()
+	if err != nil {
+		return fmt.Errorf("%w: publish tokens: %w", cache.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// TokensRevision returns the revision of the published tokens. The error is
+// cache.ErrMiss or cache.ErrUnavailable.
+func (s *Store) TokensRevision(ctx context.Context) (uint64, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	text, err := s.conn.Client.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1).Result()
+	if err != nil {
+		return 0, cache.WrapError(err)
+	}
+	return decodeTokensRevision(text)
+}
+
+// Tokens returns the published tokens, encoded, and their revision. The error is
+// cache.ErrMiss or cache.ErrUnavailable.
+func (s *Store) Tokens(ctx context.Context) (revision uint64, tokens []byte, err error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	value, err := s.conn.Client.Get(ctx, string(tokensKey)).Bytes()
+	if err != nil {
+		return 0, nil, cache.WrapError(err)
+	}
+	revision, err = decodeTokensRevision(string(value))
+	if err != nil {
+		return 0, nil, err
+	}
+	return revision, value[cache.RevisionDigits:], nil
+}
+
+// decodeTokensRevision reads the revision at the start of a value. GETRANGE returns ""
+// for a missing key, which is a plain miss.
+func decodeTokensRevision(value string) (uint64, error) {
+	if value == "" {
+		return 0, cache.ErrMiss
+	}
+	return cache.DecodeRevision([]byte(value))
+}

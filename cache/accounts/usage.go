@@ -1,0 +1,66 @@
+package accounts
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+)
+
+// UsageCounter is the running total of one meter for one token, day and route.
+type UsageCounter struct {
+	// Field names meter, token, day and route.
+	Field string
+	// Value is the encoded total, opaque to this package.
+	Value string
+}
+
+// WriteCounters stores counters; each replaces the earlier value of its field.
+func (s *Store) WriteCounters(ctx context.Context, counters []UsageCounter) error {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	return cache.WrapError(s.conn.Client.HSet(ctx, string(usageKey), arguments(counters)...).Err())
+}
+
+// Counters returns about limit counters that are not drained yet, in no order.
+func (s *Store) Counters(ctx context.Context, limit int64) ([]UsageCounter, error) {
+	pairs, _, err := s.conn.Client.HScan(ctx, string(usageKey), 0, "", limit).Result()
+	if err != nil {
+		return nil, cache.WrapError(err)
+	}
+	counters := make([]UsageCounter, 0, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		counters = append(counters, UsageCounter{Field: pairs[i], Value: pairs[i+1]})
+	}
+	return counters, nil
+}
+
+// deleteCounters deletes counters whose value is still the one given.
+//
+// KEYS: usage. ARGV: field, value, field, value, …
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var deleteCounters = redis.NewScript(`
+for i = 1, #ARGV, 2 do
+	if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
+		redis.call('HDEL', KEYS[1], ARGV[i])
+	end
+end
+return 0`)
+
+// DeleteCounters deletes counters that the warehouse holds. A counter that changed
+// since it was read stays, because the warehouse lacks its new value.
+func (s *Store) DeleteCounters(ctx context.Context, counters []UsageCounter) error {
+	err := deleteCounters.Run(ctx, s.conn.Client, []string{string(usageKey)}, arguments(counters)...).Err()
+	return cache.WrapError(err)
+}
+
+// arguments returns field, value, field, value, … of the counters.
+func arguments(counters []UsageCounter) []any {
+	args := make([]any, 0, 2*len(counters))
+	for _, counter := range counters {
+		args = append(args, counter.Field, counter.Value)
+	}
+	return args
+}

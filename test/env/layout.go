@@ -1,0 +1,68 @@
+package env
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// WantLayout compares the msgpack layout of types with the file that records it, for
+// values that processes of two versions read from each other. The file holds a line for
+// each field: type, name and type of the field. A field that is missing or different
+// fails the test; so does a new one, which older versions ignore, until update rewrites
+// the file.
+func WantLayout(t *testing.T, path string, update *bool, types ...reflect.Type) {
+	t.Helper()
+	lines := map[string]bool{}
+	for _, shape := range types {
+		describeLayout(shape, lines)
+	}
+	present := slices.Sorted(maps.Keys(lines))
+	if *update {
+		if err := os.WriteFile(filepath.Clean(path), []byte(strings.Join(present, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	recorded, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		t.Fatalf("%v: after raising formatVersion, run this test with -update-layout", err)
+	}
+	for line := range strings.Lines(string(recorded)) {
+		if !lines[strings.TrimSpace(line)] {
+			t.Errorf("%s: the field is gone or different, and the version before misreads it: raise formatVersion",
+				strings.TrimSpace(line))
+		}
+	}
+	if len(present) != strings.Count(string(recorded), "\n") && !t.Failed() {
+		t.Error("a field was added, which older versions ignore: run this test with -update-layout")
+	}
+}
+
+// LayoutFlag defines the flag that makes WantLayout rewrite its files.
+func LayoutFlag() *bool {
+	return flag.Bool("update-layout", false, "record the present layout of stored values")
+}
+
+func describeLayout(shape reflect.Type, lines map[string]bool) {
+	switch shape.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		describeLayout(shape.Elem(), lines)
+	case reflect.Struct:
+		for field := range shape.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("msgpack"), ",")
+			line := fmt.Sprintf("%s %s %s", shape, name, field.Type)
+			if !field.IsExported() || name == "-" || lines[line] {
+				continue
+			}
+			lines[line] = true
+			describeLayout(field.Type, lines)
+		}
+	default:
+	}
+}
