@@ -25,17 +25,17 @@ func TestAnalystReadsTheDatabase(t *testing.T) {
 	if err != nil || got != "30" {
 		t.Errorf("time limit: got %q, %v, want 30 seconds", got, err)
 	}
-	// A deadline makes the client send a limit of its own with the query.
+	// With a deadline the client sends a time limit as a setting of the query.
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_threads": 1}))
 	if _, err := count(ctx, conn, "SELECT count() FROM vote"); err != nil {
-		t.Errorf("with settings of its own: %v", err)
+		t.Errorf("query with settings: got %v, want no error", err)
 	}
 }
 
-// TestAnalystHasNoOtherPermission tries what would write, leave the database, or lift
-// a limit.
+// TestAnalystHasNoOtherPermission runs statements that write, read outside the database,
+// or raise a limit.
 func TestAnalystHasNoOtherPermission(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t)
@@ -117,17 +117,17 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: the error has the secret: %v", statement, err)
+			t.Errorf("%s: got the secret in the error: %v", statement, err)
 		}
 		if strings.Contains(err.Error(), "SYNTAX_ERROR") || strings.Contains(err.Error(), "(UNKNOWN_") {
-			t.Errorf("%s: refused for the wrong reason: %v", statement, err)
+			t.Errorf("%s: got another error than a missing permission: %v", statement, err)
 		}
 	}
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 }
 
-// TestInternalUserCannotSignIn tries to sign in as the engine does to itself,
-// without a password.
+// TestInternalUserCannotSignIn signs in as the user of the engine's own session, which
+// has no password.
 func TestInternalUserCannotSignIn(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t)

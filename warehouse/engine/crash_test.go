@@ -38,14 +38,14 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 			if err := owner.Process.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			began := time.Now()
+			stopped := time.Now()
 			next := start(t, options)
-			if took := time.Since(began); took > engine.ChildGrace+5*time.Second {
-				t.Errorf("the next start took %v", took)
+			if took := time.Since(stopped); took > engine.ChildGrace+5*time.Second {
+				t.Errorf("next start: got %v, want at most %v", took, engine.ChildGrace+5*time.Second)
 			}
 			wantCount(t, open(t, next.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
 			if err := answers(instance.TCPAddr); err == nil {
-				t.Error("the orphaned engine still listens")
+				t.Error("orphaned engine: got an answer, want none")
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestKilledEngineRestartsOnTheSamePorts(t *testing.T) {
 			}
 			return err
 		})
-		env.Until(t, func() error { // a pooled connection may be a dead one
+		env.Until(t, func() error { // a pooled connection may be broken
 			_, err := count(t.Context(), conn, "SELECT count() FROM vote")
 			return err
 		})
@@ -94,7 +94,7 @@ func TestStopDuringRestart(t *testing.T) {
 	}
 	stop(t, e)
 	if err := answers(e.Instance().TCPAddr); err == nil {
-		t.Error("the engine listens after stop")
+		t.Error("engine after stop: got an answer, want none")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestEngineIgnoresSignalsToTheProcessGroup(t *testing.T) {
 	}
 }
 
-// TestHangingEngineIsKilled uses a program that does not care about its input.
+// TestHangingEngineIsKilled uses a program that ignores its standard input.
 func TestHangingEngineIsKilled(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "clickhouse")
@@ -133,10 +133,10 @@ func TestHangingEngineIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := child.Wait(); err == nil {
-		t.Error("the child has ended well, want killed")
+		t.Error("child: got exit status 0, want killed")
 	}
-	if took := time.Since(began); took > soon {
-		t.Errorf("the child ended %v after its parent had gone, want %v", took, engine.ChildGrace)
+	if took := time.Since(began); took > testTimeout {
+		t.Errorf("child after its parent ended: got %v, want about %v", took, engine.ChildGrace)
 	}
 }
 
@@ -144,16 +144,16 @@ func TestChildCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{engine.ChildCommand}, {engine.ChildCommand, "unknown", "x"}} {
 		child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, args...)
-		if said, err := child.CombinedOutput(); err == nil || len(said) == 0 {
-			t.Errorf("%v: got %q, %v, want an error", args, said, err)
+		if output, err := child.CombinedOutput(); err == nil || len(output) == 0 {
+			t.Errorf("%v: got %q, %v, want an error", args, output, err)
 		}
 	}
 }
 
-// startOwner runs a process that owns an engine and returns when that is ready.
+// startOwner starts a process that runs an engine, and waits until the engine is ready.
 func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
 	t.Helper()
-	owner := exec.CommandContext(t.Context(), os.Args[0], ownCommand, options.DataDir, options.Program.Library, options.Executable)
+	owner := exec.CommandContext(t.Context(), os.Args[0], ownerCommand, options.DataDir, options.Program.Library, options.Executable)
 	owner.Stderr = os.Stderr
 	out, err := owner.StdoutPipe()
 	if err != nil {
@@ -164,7 +164,7 @@ func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		if err := owner.Wait(); err == nil {
-			t.Error("the owner ended unexpectedly")
+			t.Error("owner: got exit status 0, want killed")
 		}
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {

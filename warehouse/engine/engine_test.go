@@ -28,7 +28,7 @@ func TestAnswersOverBothProtocols(t *testing.T) {
 		t.Errorf("current user over HTTP: got %q, %v, want %q", got, err, instance.User)
 	}
 	if _, err := overHTTP(t, instance, instance.User, "wrong", "SELECT 1"); err == nil {
-		t.Error("a wrong password is accepted")
+		t.Error("wrong password: got access, want an error")
 	}
 }
 
@@ -61,7 +61,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	options := env.EngineOptions(t)
 	options.MaxMemory = 400_000_000
 	conn := open(t, start(t, options).Instance().URL("default"))
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	err := conn.Exec(ctx, "SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_bytes_before_external_group_by = 0 FORMAT Null")
 	if err == nil || !strings.Contains(err.Error(), "MEMORY_LIMIT_EXCEEDED") && !strings.Contains(err.Error(), "memory limit exceeded") {
@@ -118,7 +118,7 @@ func TestStopUnlocksTheFolder(t *testing.T) {
 		t.Errorf("find after stop: got %v, want ErrNotRunning", err)
 	}
 	if err := answers(first.Instance().TCPAddr); err == nil {
-		t.Error("the engine still listens after stop")
+		t.Error("engine after stop: got an answer, want none")
 	}
 	second := start(t, options)
 	wantCount(t, open(t, second.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
@@ -130,12 +130,12 @@ func TestStopKillsLongQueries(t *testing.T) {
 	busy(t, e.Instance())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	start := time.Now()
 	if err := e.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > engine.ChildGrace {
-		t.Errorf("stop with 300 ms to go took %v", took)
+	if took := time.Since(start); took > engine.ChildGrace {
+		t.Errorf("stop within 300 ms: got %v, want at most %v", took, engine.ChildGrace)
 	}
 }
 
@@ -172,13 +172,13 @@ func TestUnusableLibraryIsExplained(t *testing.T) {
 			t.Parallel()
 			options := env.EngineOptions(t)
 			options.Program = engine.Program{Library: path}
-			began := time.Now()
+			before := time.Now()
 			_, err := engine.Start(t.Context(), options)
 			if err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("start: got %v, want it to name %s", err, path)
 			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("start took %v, want less than 10s", took)
+			if took := time.Since(before); took > 10*time.Second {
+				t.Errorf("start: got %v, want less than 10s", took)
 			}
 		})
 	}
@@ -191,7 +191,7 @@ func TestShardsFormACluster(t *testing.T) {
 	var first engine.Instance
 	for i, port := range ports {
 		options := env.EngineOptions(t)
-		options.TCPPort, options.Shards, options.Password = port, shards, "of <both> & all"
+		options.TCPPort, options.Shards, options.Password = port, shards, "<shared> & escaped"
 		instance := start(t, options).Instance()
 		run(t, open(t, instance.URL("default")),
 			"CREATE DATABASE pnyx",
@@ -207,7 +207,7 @@ func TestShardsFormACluster(t *testing.T) {
 	wantCount(t, conn, "SELECT count() FROM part", 50)
 }
 
-// busy starts a query that takes for ever and returns when it runs.
+// busy starts a query that does not end, and returns when it runs.
 func busy(t *testing.T, instance engine.Instance) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -216,7 +216,7 @@ func busy(t *testing.T, instance engine.Instance) {
 		got, err := overHTTP(t, instance, instance.User, instance.Password,
 			"SELECT count() FROM numbers(1000000000000000) SETTINGS max_threads = 1, log_comment = 'long'")
 		if err == nil {
-			t.Errorf("the long query has ended: %q", got)
+			t.Errorf("long query: got %q, want an error", got)
 		}
 	}()
 	t.Cleanup(func() { <-ended })
@@ -230,7 +230,7 @@ func busy(t *testing.T, instance engine.Instance) {
 	})
 }
 
-// answers reports whether somebody listens on addr.
+// answers returns nil if a server listens on addr.
 func answers(addr string) error {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -239,7 +239,7 @@ func answers(addr string) error {
 	return conn.Close()
 }
 
-// freePort is a port at which nobody listens.
+// freePort returns a port that nobody listens on.
 func freePort(t *testing.T) int {
 	t.Helper()
 	port, err := strconv.Atoi(env.Free(t))

@@ -5,35 +5,35 @@ import (
 	"log/slog"
 )
 
-// FetchPackage is Fetch of a package of one's own.
+// FetchPackage is Fetch for a given package.
 func FetchPackage(ctx context.Context, name, version, integrity string, options FetchOptions) (string, error) {
 	return fetch(ctx, npmPackage{name, version, integrity}, options)
 }
 
-// Tail is what is repeated of an engine that wrote all these.
+// Tail returns the tail of an output that received the given writes.
 func Tail(logger *slog.Logger, writes ...string) string {
 	o := &output{logger: logger}
 	for _, text := range writes {
 		if n, err := o.Write([]byte(text)); n != len(text) || err != nil {
-			panic("an engine must not stand still because of its output")
+			panic("output.Write must not fail or write partially")
 		}
 	}
 	return o.tail()
 }
 
-// ServerConfig is the configuration for options.
+// ServerConfig returns the server configuration for options.
 func ServerConfig(options Options) (string, error) {
 	text, err := serverConfig(layoutOf(options.DataDir), options)
 	return string(text), err
 }
 
-// Unexported names that tests call as they are.
+// Unexported functions for tests.
 var (
 	Backoff      = backoff
 	ParseVersion = parseVersion
 )
 
-// Limits that tests compare with.
+// Unexported limits for tests.
 const (
 	MaxBackoff = maxBackoff
 	ChildGrace = childGracePeriod

@@ -21,15 +21,15 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// registry is an npm that has one package, and counts how often it was asked.
-// Since it is found on the PATH, its tests cannot be parallel.
+// registry is a fake npm with one package, which counts its calls. It is on the PATH, so
+// tests that use it cannot be parallel.
 type registry struct {
-	dir       string // what it needs
-	cache     string // where the tests fetch to
+	dir       string // files of the fake
+	cache     string // FetchOptions.CacheDir
 	integrity string // the hash of the tarball
 }
 
-// newRegistry makes a registry whose tarball holds these files.
+// newRegistry returns a registry whose tarball contains the given files.
 func newRegistry(t *testing.T, files map[string]string) registry {
 	t.Helper()
 	dir := onPath(t)
@@ -48,7 +48,7 @@ func newRegistry(t *testing.T, files map[string]string) registry {
 	return r
 }
 
-// calls is how often npm was run.
+// calls returns how often npm was called.
 func (r registry) calls(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.dir, "calls"))
@@ -75,7 +75,7 @@ func TestFetchUnpacksTheLibraryOnce(t *testing.T) {
 					t.Errorf("path: got %s, want %s", got, want)
 				}
 				if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
-					t.Errorf("library: got %q, %v", content, err)
+					t.Errorf("library: got %q, %v, want its content", content, err)
 				}
 			}
 			if got, want := r.calls(t), 1; got != want {
@@ -99,7 +99,7 @@ func TestFetchReplacesADamagedLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
-		t.Errorf("library: got %q, %v", content, err)
+		t.Errorf("library: got %q, %v, want its content", content, err)
 	}
 }
 
@@ -137,16 +137,16 @@ func TestPlatformPackageIsPinned(t *testing.T) {
 
 func TestFetchRequiresTheRecordedHash(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
-	var told []string
+	var lines []string
 	path, err := engine.FetchPackage(t.Context(), "@pnyx/lib", "1.0.0", "", engine.FetchOptions{
 		CacheDir: r.cache,
-		Progress: func(line string) { told = append(told, line) },
+		Progress: func(line string) { lines = append(lines, line) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(told, "\n"); !strings.Contains(all, "none is pinned") || !strings.Contains(all, "unpacking") {
-		t.Errorf("progress: got %s", all)
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, "none is pinned") || !strings.Contains(all, "unpacking") {
+		t.Errorf("progress: got %s, want the source of the hash and the unpacking", all)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestFetchExplainsFailures(t *testing.T) {
 	}{
 		"no npm":           {"", "PNYX_ENGINE_LIB"},
 		"npm fails":        {"echo 'npm error 404 Not Found' >&2; exit 1", "404 Not Found"},
-		"npm talks":        {"echo hello", "decode output of npm pack"},
+		"npm prints text":  {"echo hello", "decode output of npm pack"},
 		"npm does nothing": {"echo '[]'", "0 files"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,17 +198,17 @@ func TestFetchStopsWhenCanceled(t *testing.T) {
 	script(t, filepath.Join(dir, "npm"), "exec sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	start := time.Now()
 	_, err := engine.FetchPackage(ctx, "@pnyx/lib", "1.0.0", "", engine.FetchOptions{CacheDir: t.TempDir()})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("it took %v to stop", took)
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("canceled fetch: got %v, want less than 10s", took)
 	}
 }
 
-// wantFiles checks what is in a folder.
+// wantFiles checks the names of the files in a folder.
 func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -224,7 +224,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// tarballOf is what npm would publish of these files.
+// tarballOf returns an npm tarball of the given files.
 func tarballOf(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer

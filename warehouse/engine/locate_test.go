@@ -46,9 +46,9 @@ func TestLocateRejectsAnOldProgram(t *testing.T) {
 	}
 }
 
-// TestProgramInPlaceOfLibrary uses a script that behaves like a clickhouse program:
-// it is the library again, behind the program's command line.
-func TestProgramInPlaceOfLibrary(t *testing.T) {
+// TestStartRunsAClickHouseProgram uses a script that behaves like a clickhouse program.
+// It runs the library.
+func TestStartRunsAClickHouseProgram(t *testing.T) {
 	options := env.EngineOptions(t)
 	dir := onPath(t)
 	program := filepath.Join(dir, "clickhouse")
@@ -68,26 +68,29 @@ func TestProgramInPlaceOfLibrary(t *testing.T) {
 	wantCount(t, open(t, e.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
 	stop(t, e)
 	if err := answers(e.Instance().TCPAddr); err == nil {
-		t.Error("the program still listens after stop")
+		t.Error("program after stop: got an answer, want none")
 	}
 }
 
 func TestParseVersion(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]string{
+	for output, want := range map[string]string{
 		"ClickHouse local version 26.7.2.1 (official build).": "26.7 <nil>",
 		"ClickHouse server version 25.12.1.1.":                "25.12 <nil>",
 		"clickhouse 1":                                        `0.0 no version in "clickhouse 1"`,
 		"":                                                    `0.0 no version in ""`,
 	} {
-		year, month, err := engine.ParseVersion(said)
-		if got := fmt.Sprintf("%d.%d %v", year, month, err); got != want {
-			t.Errorf("%q: got %s, want %s", said, got, want)
-		}
+		t.Run(output, func(t *testing.T) {
+			t.Parallel()
+			year, month, err := engine.ParseVersion(output)
+			if got := fmt.Sprintf("%d.%d %v", year, month, err); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }
 
-// onPath is a folder in front of the PATH.
+// onPath returns a folder that is first on the PATH.
 func onPath(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +98,7 @@ func onPath(t *testing.T) string {
 	return dir
 }
 
-// script writes a program.
+// script writes an executable shell script.
 func script(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {

@@ -19,21 +19,21 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// ownCommand makes this test program own an engine until it is killed.
-const ownCommand = "own-engine"
+// ownerCommand makes this test program run an engine until it is killed.
+const ownerCommand = "run-engine-owner"
 
-// soon is how long anything in these tests may take. It is long, for a machine
-// that does other things besides; nothing waits for it when all is well.
-const soon = 30 * time.Second
+// testTimeout bounds each step of these tests. It is generous for a loaded machine; no
+// test waits for it unless it fails.
+const testTimeout = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 5 && os.Args[1] == ownCommand {
+	if len(os.Args) == 5 && os.Args[1] == ownerCommand {
 		os.Exit(runOwner(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// lockFolder starts an engine, says so, and waits to be killed.
+// runOwner starts an engine, prints "ready", and waits to be killed.
 func runOwner(dir, library, executable string) int {
 	_, err := engine.Start(context.Background(), engine.Options{
 		DataDir:    dir,
@@ -61,14 +61,14 @@ func start(t *testing.T, options engine.Options) *engine.Engine {
 
 func stop(t *testing.T, e *engine.Engine) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := e.Stop(ctx); err != nil {
 		t.Errorf("stop: %v", err)
 	}
 }
 
-// startFirst connects to a URL of an instance.
+// open connects to an instance.
 func open(t *testing.T, dsn string) clickhouse.Conn {
 	t.Helper()
 	options, err := clickhouse.ParseDSN(dsn)
@@ -83,10 +83,10 @@ func open(t *testing.T, dsn string) clickhouse.Conn {
 	return conn
 }
 
-// childArgs executes statements one after the other.
+// run executes statements in order.
 func run(t *testing.T, conn clickhouse.Conn, statements ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	for _, statement := range statements {
 		if err := conn.Exec(ctx, statement); err != nil {
@@ -95,16 +95,16 @@ func run(t *testing.T, conn clickhouse.Conn, statements ...string) {
 	}
 }
 
-// count is the number that a query answers.
+// count returns the number that a query returns.
 func count(ctx context.Context, conn clickhouse.Conn, query string) (n uint64, err error) {
-	// The client sends its deadline along, and an analyst may not ask for more than the
+	// The client sends its deadline as a setting, and an analyst may not exceed the
 	// engine's limit.
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return n, conn.QueryRow(ctx, query).Scan(&n)
 }
 
-// wantCount checks the number that a query answers.
+// wantCount checks the number that a query returns.
 func wantCount(t *testing.T, conn clickhouse.Conn, query string, want uint64) {
 	t.Helper()
 	if got, err := count(t.Context(), conn, query); err != nil || got != want {
@@ -112,7 +112,7 @@ func wantCount(t *testing.T, conn clickhouse.Conn, query string, want uint64) {
 	}
 }
 
-// overHTTP asks an engine by its other protocol.
+// overHTTP runs a query over HTTP.
 func overHTTP(t *testing.T, instance engine.Instance, user, password, query string) (string, error) {
 	t.Helper()
 	values := url.Values{"user": {user}, "password": {password}, "query": {query}}
@@ -121,7 +121,7 @@ func overHTTP(t *testing.T, instance engine.Instance, user, password, query stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: soon}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: testTimeout}
 	response, err := client.Do(request)
 	if err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func overHTTP(t *testing.T, instance engine.Instance, user, password, query stri
 	return strings.TrimSpace(string(body)), err
 }
 
-// table fills a table of three rows.
+// table creates a table with three rows.
 func table(t *testing.T, instance engine.Instance) {
 	t.Helper()
 	run(t, open(t, instance.URL("default")),
@@ -143,7 +143,7 @@ func table(t *testing.T, instance engine.Instance) {
 		"INSERT INTO pnyx.vote SELECT number FROM numbers(3)")
 }
 
-// library is the real one; without it the test is skipped.
+// library returns the path of the library. It skips the test if there is none.
 func library(t *testing.T) string {
 	t.Helper()
 	program := env.EngineOptions(t).Program

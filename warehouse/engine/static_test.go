@@ -15,7 +15,7 @@ func TestStaticProgramCannotLoadLibraries(t *testing.T) {
 			t.Fatalf("%s: %v", list, err)
 		}
 		if got := strings.Contains(string(out), "github.com/ebitengine/purego"); got != loads {
-			t.Errorf("tags %q: got the loader %t, want %t", tags, got, loads)
+			t.Errorf("tags %q: got purego linked %t, want %t", tags, got, loads)
 		}
 	}
 }

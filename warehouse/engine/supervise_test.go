@@ -24,7 +24,7 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 			t.Errorf("after %d failures: got %v, want %v", failures, got, want)
 		}
 		if got := engine.Backoff(failures, 1); got != want/2 {
-			t.Errorf("after %d failures, with all the luck: got %v, want %v", failures, got, want/2)
+			t.Errorf("after %d failures, with full jitter: got %v, want %v", failures, got, want/2)
 		}
 	}
 	if got, want := engine.Backoff(1_000_000, 0), engine.MaxBackoff; got != want {
@@ -44,7 +44,7 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 		t.Errorf("tail: got %q, want %q", got, want)
 	}
 	if got := engine.Tail(slog.New(slog.DiscardHandler)); got != "" {
-		t.Errorf("tail of nothing: got %q, want nothing", got)
+		t.Errorf("tail without output: got %q, want an empty string", got)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestEngineErrorsAreLogged(t *testing.T) {
 	engine.Tail(slog.New(slog.NewTextHandler(&out, nil)),
 		"2026.11.21 03:30:14.41 [ 1 ] {} <Error> MergeTask: no space left\n", "all is well\n", strings.Repeat("long", 1<<20)+" <Error>\n")
 	if got := out.String(); !strings.Contains(got, "no space left") || strings.Contains(got, "well") || len(got) > 4<<10 {
-		t.Errorf("logged: got %.4096s", got)
+		t.Errorf("logged: got %.4096s, want the error and nothing else, at most 4 KiB", got)
 	}
 }
 
@@ -73,9 +73,9 @@ func TestConfigurationIsWellFormed(t *testing.T) {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		t.Errorf("configuration: %v in\n%s", err, text)
+		t.Errorf("configuration: got %v, want well-formed XML in\n%s", err, text)
 	}
 	if _, err := engine.ServerConfig(engine.Options{Shards: []string{"no port"}}); err == nil {
-		t.Error("a shard without a port is accepted")
+		t.Error("shard without a port: got no error, want one")
 	}
 }
