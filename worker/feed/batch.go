@@ -29,7 +29,7 @@ type batch struct {
 	storedEvents, storedSignals []warehouse.StoredFeedRow
 }
 
-// newBatch returns a batch with the stored rows of some items.
+// newBatch returns a batch with the stored rows of some items, and without derived ones.
 func (b *Builder) newBatch(
 	ctx context.Context, items []warehouse.FeedItem,
 ) (rows batch, err error) {
@@ -64,6 +64,7 @@ func (r batch) subjects() []warehouse.ProposalSize {
 	for _, stored := range slices.Concat(r.storedEvents, r.storedSignals) {
 		refs[stored.Ref] = true
 	}
+	// Rows that are about no proposal have the zero reference.
 	delete(refs, record.RefHash{})
 	var subjects []warehouse.ProposalSize
 	for ref := range refs {
@@ -76,6 +77,8 @@ func (r batch) subjects() []warehouse.ProposalSize {
 // lists that differ. The items are still pending afterwards.
 func (b *Builder) write(ctx context.Context, rows batch) error {
 	changes := map[string]warehouse.DAOChanges{}
+	// Both write the difference only: equal rows keep their revision, and rows that are not
+	// derived any more get a tombstone.
 	events, err := b.warehouse.ReplaceFeedEvents(ctx, b.revision, rows.storedEvents, rows.events)
 	if err != nil {
 		return err

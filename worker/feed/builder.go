@@ -96,6 +96,7 @@ func (b *Builder) Run(ctx context.Context) {
 	b.progress = progress{rulesVersion: rules.FeedRulesVersion(), daoNames: map[string]string{}}
 	ticker := time.NewTicker(visibleInterval)
 	defer ticker.Stop()
+	// checked is when pending items were last processed.
 	var checked, pausedUntil time.Time
 	for pending := true; ctx.Err() == nil; {
 		err := b.showVisible(ctx)
@@ -130,6 +131,7 @@ func (b *Builder) processPending(ctx context.Context) error {
 	if err := b.showRenamed(ctx, catalog); err != nil {
 		return err
 	}
+	// Recorded items come before proposals, whose derived rows they suppress.
 	if err := b.processRecorded(ctx); err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (b *Builder) processPending(ctx context.Context) error {
 }
 
 // nextRevision reads the warehouse's clock, and sets revision to it, or to a later one
-// than the revision before.
+// than the revision before if the clock was set back.
 func (b *Builder) nextRevision(ctx context.Context) (now governance.Timestamp, err error) {
 	at, err := b.warehouse.Now(ctx)
 	if err != nil {

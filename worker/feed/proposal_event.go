@@ -27,6 +27,7 @@ func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
 		"canceled": rules.ProposalCanceled, "cancelled": rules.ProposalCanceled,
 		"expired": rules.ProposalExpired,
 	}
+	// Upstream can state a milestone several times, as when a vote is extended twice.
 	first := map[string]*governance.Timestamp{}
 	for _, milestone := range p.Milestones {
 		eventType, known := types[milestone.Type]

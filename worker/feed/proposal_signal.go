@@ -72,7 +72,7 @@ func (p proposal) facts() rules.VoteFacts {
 		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
 		Single: p.isSingleChoice(), EarlierVotes: p.earlierTurnouts, Before: map[time.Duration]rules.Result{},
 	}
-	// Rules compare times by the hour: a time of which only the day is known is left out.
+	// Rules need exact times: one of which only the day is known is left out.
 	if !p.record.StartDayOnly {
 		f.StartAt = p.record.StartAt
 	}
@@ -83,6 +83,7 @@ func (p proposal) facts() rules.VoteFacts {
 	f.Final = rules.Result{
 		Votes: p.state.Votes, Power: p.state.Power, Counted: p.quorumPower(scores, p.state.Power), Scores: scores,
 	}
+	// A result is complete when all ballots are stored and sum up.
 	complete := p.state.VoteReady && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
 	f.Closed = complete && p.state.Lifecycle == governance.Closed && f.EndAt != nil && *f.EndAt <= p.now
 	if complete && !p.hasFlag(rules.BallotsUndated) && !p.hasFlag(rules.BallotsDayOnly) {
@@ -94,7 +95,8 @@ func (p proposal) facts() rules.VoteFacts {
 	return f
 }
 
-// isSingleChoice reports whether each ballot gives its power to one choice.
+// isSingleChoice reports whether each ballot gives its power to one choice, by the vote
+// type and by the scores.
 func (p proposal) isSingleChoice() bool {
 	types := []governance.VoteType{governance.SingleChoice, governance.Basic, ""}
 	return slices.Contains(types, p.record.VoteType) && len(p.state.Scores) > 0 &&
@@ -133,7 +135,8 @@ func (p proposal) finalScores() []decimal.Decimal {
 	return scores
 }
 
-// interimResult returns the result at the beginning of the i-th of windows.
+// interimResult returns the result at the beginning of the i-th of windows. It counts the
+// final ballots that were cast by then, and none that a voter replaced later.
 func (p proposal) interimResult(i int) rules.Result {
 	result := rules.Result{Scores: make([]decimal.Decimal, len(p.state.Choices))}
 	for _, tally := range p.interim {

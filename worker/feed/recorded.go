@@ -92,6 +92,7 @@ func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
 		},
 		DiscoveredAt: max(recorded.DiscoveredAt, e.At),
 	}}
+	// By the subject, this row suppresses the derived one of the same type.
 	row.Ref, row.ProposalKey = subjectOf(e.DAOID, e.Proposal)
 	return row
 }

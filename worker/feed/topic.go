@@ -11,6 +11,7 @@ import (
 // processTopics processes the forum topics that have changed or belong to another DAO
 // now, batch by batch.
 func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
+	// A forum that changes hands makes its topics pending, by the host's owner.
 	owners := map[string]string{}
 	for source, daoID := range catalog.Owner {
 		if source.Provider.IsForum() {

@@ -17,6 +17,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The version of the list of all DAOs is missing only after a flush.
 	_, err = b.store.Version(ctx, cache.EventPage, "")
 	if errors.Is(err, cache.ErrMiss) {
 		b.visibleThrough, err = 0, nil
@@ -92,6 +93,7 @@ func (b *Builder) setVersions(
 		return nil
 	}
 	writer := b.store.NewWriter(b.revision)
+	// The caller's map stays as it is.
 	changes = maps.Clone(changes)
 	all := changes[""]
 	for _, change := range changes {

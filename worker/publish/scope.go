@@ -21,7 +21,7 @@ type workload struct {
 	everything bool
 	// catalog is read after the records that name its sources, so that it has them all.
 	catalog warehouse.Catalog
-	// proposals are ordered by reference, so that queries of one chunk read close rows.
+	// proposals are ordered by reference.
 	proposals []record.RefHash
 	// counterparts are the same proposals at other providers.
 	counterparts map[record.RefHash][]record.RefHash
