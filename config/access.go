@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// leastSecret is how long a secret has to be, at 6 bits a character or so.
-const leastSecret = 32
+// minSecretBytes is the shortest secret accepted: some 190 bits in base64.
+const minSecretBytes = 32
 
-// mostSecrets is how many may hold at once: the old and the new while they rotate.
-const mostSecrets = 2
+// maxSecrets is how many may be valid at once: the old and the new one of a rotation.
+const maxSecrets = 2
 
-// Access is who may ask, and how much.
+// Access configures authentication and rate limits.
 type Access struct {
-	Internal       Secrets       `env:"PNYX_INTERNAL_TOKEN" unit:"token[,token]" doc:"Token of internal callers, who are neither limited nor metered; two while it rotates; empty: there are none."`
+	Internal       Secrets       `env:"PNYX_INTERNAL_TOKEN" unit:"token[,token]" doc:"Token of internal callers, which are neither limited nor metered; two during a rotation; empty: there are none."`
 	V2Launch       Moment        `env:"PNYX_V2_LAUNCHED_AT" unit:"timestamp" doc:"When v2 was launched: from then on tokens of v1 issued before carry v2:paid:*; empty: not yet."`
-	LimitScope     string        `env:"RATELIMIT_SCOPE" envDefault:"global" unit:"global|process" doc:"Whether a bucket holds over all API nodes, or each has its own. Monthly quotas hold over all."`
-	LimitTimeout   time.Duration `env:"PNYX_LIMIT_TIMEOUT" envDefault:"40ms" unit:"duration" doc:"Longest time to wait for Redis to say whether a request is within its limits; then the node decides for itself."`
-	FreeRate       int           `env:"PNYX_FREE_RATE" envDefault:"600" unit:"requests a minute" doc:"What one address may ask of free routes, a third of it at once, of each API node; 0: any number."`
-	TrustedProxies Networks      `env:"PNYX_TRUSTED_PROXIES" unit:"addresses" doc:"Addresses and networks whose X-Forwarded-For is believed, joined by commas; empty: nobody's."`
+	LimitScope     string        `env:"RATELIMIT_SCOPE" envDefault:"global" unit:"global|process" doc:"Whether API nodes share rate limit buckets, or each has its own. They always share monthly quotas."`
+	LimitTimeout   time.Duration `env:"PNYX_LIMIT_TIMEOUT" envDefault:"40ms" unit:"duration" doc:"Maximum time to wait for Redis to check a rate limit; after that the node uses its own buckets."`
+	FreeRate       int           `env:"PNYX_FREE_RATE" envDefault:"600" unit:"requests a minute" doc:"Free requests that one address may send to each API node, a third of them in a burst; 0: any number."`
+	TrustedProxies Networks      `env:"PNYX_TRUSTED_PROXIES" unit:"addresses" doc:"Addresses and networks whose X-Forwarded-For is trusted, separated by commas; empty: none."`
 }
 
-// Secrets are tokens, joined by a comma. They are never printed.
+// Secrets are tokens, separated by commas. They are never printed.
 type Secrets string
 
-// String is the mask.
+// String returns the mask.
 func (s Secrets) String() string {
 	if s == "" {
 		return ""
@@ -38,7 +38,7 @@ func (s Secrets) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// All returns the tokens themselves.
+// All returns the tokens in plain text.
 func (s Secrets) All() []string {
 	if s == "" {
 		return nil
@@ -46,39 +46,43 @@ func (s Secrets) All() []string {
 	return strings.Split(string(s), ",")
 }
 
-func (s Secrets) acceptable() bool {
+// Validate reports whether there are at most maxSecrets tokens, each long enough and of
+// visible ASCII characters.
+func (s Secrets) Validate() bool {
 	for _, secret := range s.All() {
-		if len(secret) < leastSecret || strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if len(secret) < minSecretBytes || strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return false
 		}
 	}
-	return len(s.All()) <= mostSecrets
+	return len(s.All()) <= maxSecrets
 }
 
 // Moment is an RFC 3339 time.
 type Moment string
 
-// Time is the moment, or the zero time for none.
+// Time returns the time, or the zero time for an empty Moment.
 func (m Moment) Time() time.Time {
 	moment, _ := time.Parse(time.RFC3339, string(m)) // validated
 	return moment
 }
 
-func (m Moment) acceptable() bool {
+// Validate reports whether the text is empty or an RFC 3339 time.
+func (m Moment) Validate() bool {
 	_, err := time.Parse(time.RFC3339, string(m))
 	return m == "" || err == nil
 }
 
-// Networks are IP addresses and networks, joined by commas.
+// Networks are IP addresses and networks, separated by commas.
 type Networks string
 
-// Prefixes returns the networks; an address is a network of one.
+// Prefixes returns the networks. An address becomes a network of one address.
 func (n Networks) Prefixes() []netip.Prefix {
 	prefixes, _ := n.parse() // validated
 	return prefixes
 }
 
-func (n Networks) acceptable() bool {
+// Validate reports whether every part is an address or a network.
+func (n Networks) Validate() bool {
 	_, err := n.parse()
 	return err == nil
 }

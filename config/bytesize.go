@@ -10,7 +10,7 @@ import (
 
 // ByteSize is a number of bytes, written as a whole number with a binary unit:
 // 512B, 64KiB, 8MiB, 4GiB or 1TiB. Without a unit it counts bytes. Decimal units
-// (MB, GB) are refused, for half of their readers take them for the binary ones.
+// (MB, GB) are rejected, because many readers take them for binary ones.
 type ByteSize int64
 
 func byteUnits() []string {

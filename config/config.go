@@ -1,11 +1,12 @@
 // Package config turns the environment into one validated Config.
 //
-// A setting is a field of one of the groups below, and all there is to say
-// about it stands in that field: its tags hold the variable's name, default,
-// unit and meaning, and its type says whether it is a secret. What is accepted,
-// what `pnyx config` prints, and the table in the README are derived from there.
+// A setting is a field of one of the groups below. The field is its only description: its
+// tags hold the variable's name, default, unit and documentation, and its type says
+// whether it is a secret. Validation, the output of `pnyx config` and the table in the
+// README are derived from it.
 //
-// A variable that is set but empty counts as not set.
+// A variable that is set but empty counts as not set. Load reads the environment; Settings
+// lists all settings.
 package config
 
 import (
@@ -32,51 +33,52 @@ type Config struct {
 	Log       Log
 	Trace     Trace
 
-	given map[string]bool // the variables that the environment holds; the others are defaults
+	// given names the variables that the environment sets; the others have defaults.
+	given map[string]bool
 }
 
-// API is what the HTTP listeners need to know.
+// API configures the HTTP listeners.
 type API struct {
 	Listen          string        `env:"PNYX_LISTEN" envDefault:"127.0.0.1:8080" unit:"host:port" doc:"Where the API listens."`
 	AdminListen     string        `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:9090" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
-	PublicURL       string        `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Where callers reach the API; payments name it as what is paid for."`
-	RequestTimeout  time.Duration `env:"PNYX_REQUEST_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Longest time a request may take, waiting for a fill included."`
-	DrainDelay      time.Duration `env:"PNYX_DRAIN_DELAY" envDefault:"0s" unit:"duration or 0" doc:"How long an API node that got SIGTERM, and says so in /readyz, goes on answering before it takes no more; give load balancers the time to notice."`
-	ShutdownTimeout time.Duration `env:"PNYX_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Longest time to let work under way finish after SIGTERM."`
+	PublicURL       string        `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Public address of the API, which payments name as the resource that is paid for."`
+	RequestTimeout  time.Duration `env:"PNYX_REQUEST_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum duration of a request, including the wait for a page to be built."`
+	DrainDelay      time.Duration `env:"PNYX_DRAIN_DELAY" envDefault:"0s" unit:"duration or 0" doc:"How long an API node keeps serving after SIGTERM, while /readyz already fails; gives load balancers time to notice."`
+	ShutdownTimeout time.Duration `env:"PNYX_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Maximum time for requests in progress to finish after SIGTERM."`
 }
 
-// Warehouse is where ClickHouse is, and what one query may cost.
+// Warehouse configures ClickHouse, and the limits of one query.
 type Warehouse struct {
-	Data           string        `env:"PNYX_DATA" envDefault:"./data" unit:"path" doc:"Folder that holds the embedded warehouse."`
-	EngineLib      string        `env:"PNYX_ENGINE_LIB" unit:"path" doc:"Library of the embedded ClickHouse; empty: the one that make engine brought."`
+	Data           string        `env:"PNYX_DATA" envDefault:"./data" unit:"path" doc:"Folder of the embedded warehouse."`
+	EngineLib      string        `env:"PNYX_ENGINE_LIB" unit:"path" doc:"Library of the embedded ClickHouse; empty: the one that make engine downloads."`
 	URL            SecretURL     `env:"CLICKHOUSE_URL" unit:"clickhouse:// tcp:// http:// https://" doc:"ClickHouse server to use; empty: the embedded one."`
 	Cluster        string        `env:"CLICKHOUSE_CLUSTER" unit:"name" doc:"Cluster of that server to shard the tables over; empty: no sharding."`
-	QueryTimeout   time.Duration `env:"PNYX_QUERY_TIMEOUT" envDefault:"30s" unit:"duration" doc:"Longest time a warehouse query may take."`
-	QueryMaxMemory ByteSize      `env:"PNYX_QUERY_MAX_MEMORY" envDefault:"4GiB" unit:"bytes" doc:"Most memory a warehouse query may use."`
-	QueryMaxRows   uint64        `env:"PNYX_QUERY_MAX_ROWS" envDefault:"2000000000" unit:"rows" doc:"Most rows a warehouse query may read; 0: no bound."`
+	QueryTimeout   time.Duration `env:"PNYX_QUERY_TIMEOUT" envDefault:"30s" unit:"duration" doc:"Maximum duration of a warehouse query."`
+	QueryMaxMemory ByteSize      `env:"PNYX_QUERY_MAX_MEMORY" envDefault:"4GiB" unit:"bytes" doc:"Maximum memory of a warehouse query."`
+	QueryMaxRows   uint64        `env:"PNYX_QUERY_MAX_ROWS" envDefault:"2000000000" unit:"rows" doc:"Maximum rows that a warehouse query may read; 0: no limit."`
 }
 
-// Cache is where Redis is, and how long an API node waits for it.
+// Cache configures Redis, and the copies that an API node keeps of it.
 type Cache struct {
-	URL     SecretURL     `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the one that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); with rediss over TLS; empty: one inside the process."`
-	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Longest time one conversation of the API with Redis may take."`
-	Local   ByteSize      `env:"PNYX_CACHE_LOCAL" envDefault:"32MiB" unit:"bytes" doc:"Most memory an API node uses for its own copies of hot answers."`
+	URL     SecretURL     `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); rediss uses TLS; empty: one inside the process."`
+	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Maximum duration of one Redis round trip of the API."`
+	Local   ByteSize      `env:"PNYX_CACHE_LOCAL" envDefault:"32MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers."`
 }
 
-// Worker is the rhythm of the worker, and of those that watch it.
+// Worker configures the intervals of the worker, and when its data counts as stale.
 type Worker struct {
-	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker looks for sealed batches to publish."`
-	LeaseTTL        time.Duration `env:"PNYX_LEASE_TTL" envDefault:"10s" unit:"duration" doc:"How long the leading worker stays the leader without renewing its lease."`
-	StaleAfter      time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Without a sign of life from the worker for this long, answers are marked stale."`
+	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker checks for committed batches to publish."`
+	LeaseTTL        time.Duration `env:"PNYX_LEASE_TTL" envDefault:"10s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it."`
+	StaleAfter      time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Answers are marked stale when the worker's last heartbeat is older than this."`
 }
 
-// Payment is what paid routes cost, and who takes payments for single requests.
+// Payment configures prices, and payments for single requests.
 type Payment struct {
-	PayTo          string        `env:"X402_PAY_TO" unit:"address" doc:"Who gets the money, in EIP-55 spelling; empty: no payments per request, and paid routes open for tokens alone."`
+	PayTo          string        `env:"X402_PAY_TO" unit:"address" doc:"Address that receives payments, in EIP-55 spelling; empty: no payments per request, so that paid routes need a token."`
 	FacilitatorURL SecretURL     `env:"X402_FACILITATOR_URL" unit:"http:// https://" doc:"The x402 facilitator that checks payments and submits them; user and password in it are sent as basic authentication."`
-	RPCURL         SecretURL     `env:"X402_RPC_URL" unit:"http:// https://" doc:"JSON-RPC endpoint of the network, to find out what became of a payment that the facilitator gave no answer about; empty: its retries alone tell."`
-	Network        string        `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"The network on which is paid."`
-	Asset          string        `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the token that is paid with, in EIP-55 spelling; it must know EIP-3009."`
+	RPCURL         SecretURL     `env:"X402_RPC_URL" unit:"http:// https://" doc:"JSON-RPC endpoint of the network, to check a payment whose outcome the facilitator did not report; empty: only retries at the facilitator determine it."`
+	Network        string        `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"Network of payments."`
+	Asset          string        `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the payment token, in EIP-55 spelling; it must support EIP-3009."`
 	AssetName      string        `env:"X402_ASSET_NAME" envDefault:"USD Coin" unit:"text" doc:"The token's EIP-712 name; on Base Sepolia it is USDC."`
 	AssetVersion   string        `env:"X402_ASSET_VERSION" envDefault:"2" unit:"text" doc:"The token's EIP-712 version."`
 	AssetDecimals  int           `env:"X402_ASSET_DECIMALS" envDefault:"6" unit:"places" doc:"The token's decimals."`
@@ -85,40 +87,40 @@ type Payment struct {
 	PricePlus      string        `env:"X402_PRICE_PLUS" envDefault:"0.005" unit:"amount" doc:"Price of an answer of tier plus, in the token."`
 	PriceOverrides string        `env:"X402_PRICE_OVERRIDES" unit:"route=amount,…" doc:"Prices of single routes, by their ids."`
 	Window         time.Duration `env:"X402_WINDOW" envDefault:"2m" unit:"duration" doc:"How long a payment that is signed now should stay valid."`
-	VerifyTimeout  time.Duration `env:"X402_VERIFY_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Longest time the facilitator may take to check a payment."`
-	SettleTimeout  time.Duration `env:"X402_SETTLE_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Longest time a caller waits for a settlement; after that it is looked into in the background."`
+	VerifyTimeout  time.Duration `env:"X402_VERIFY_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum time for the facilitator to verify a payment."`
+	SettleTimeout  time.Duration `env:"X402_SETTLE_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Maximum time that a caller waits for a settlement; after that it is resolved in the background."`
 }
 
-// Edge is the cache before the API nodes.
+// Edge configures the cache in front of the API nodes.
 type Edge struct {
 	Listen      string   `env:"PNYX_EDGE_LISTEN" envDefault:"127.0.0.1:8000" unit:"host:port" doc:"Where the edge listens."`
 	AdminListen string   `env:"PNYX_EDGE_ADMIN_LISTEN" envDefault:"127.0.0.1:9091" unit:"host:port" doc:"Where health and status of the edge are served; keep it private."`
-	Origin      string   `env:"PNYX_EDGE_ORIGIN" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Where the edge finds the API nodes. They trust its word on addresses if it is in PNYX_TRUSTED_PROXIES."`
-	Dir         string   `env:"PNYX_EDGE_DIR" envDefault:"./data/edge" unit:"path" doc:"Folder that holds the edge's cache and temporary files."`
-	CacheSize   ByteSize `env:"PNYX_EDGE_CACHE_SIZE" envDefault:"1GiB" unit:"bytes" doc:"Most space the edge's cache takes."`
-	Modules     string   `env:"PNYX_EDGE_MODULES" envDefault:"/usr/lib/nginx/modules" unit:"path" doc:"Folder that holds nginx's modules; the one of Lua is needed."`
+	Origin      string   `env:"PNYX_EDGE_ORIGIN" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Address of the API nodes. They trust the edge's X-Forwarded-For if PNYX_TRUSTED_PROXIES contains it."`
+	Dir         string   `env:"PNYX_EDGE_DIR" envDefault:"./data/edge" unit:"path" doc:"Folder of the edge's cache and temporary files."`
+	CacheSize   ByteSize `env:"PNYX_EDGE_CACHE_SIZE" envDefault:"1GiB" unit:"bytes" doc:"Maximum size of the edge's cache."`
+	Modules     string   `env:"PNYX_EDGE_MODULES" envDefault:"/usr/lib/nginx/modules" unit:"path" doc:"Folder of nginx's modules; the Lua module is required."`
 }
 
-// Import is how pnyx import reads files.
+// Import configures how pnyx import reads files.
 type Import struct {
-	Batch   int      `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records that are written to the warehouse at once."`
-	MaxLine ByteSize `env:"PNYX_IMPORT_MAX_LINE" envDefault:"8MiB" unit:"bytes" doc:"Longest line that is read; a longer one is rejected."`
+	Batch   int      `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records per batch written to the warehouse."`
+	MaxLine ByteSize `env:"PNYX_IMPORT_MAX_LINE" envDefault:"8MiB" unit:"bytes" doc:"Maximum length of a line; longer lines are rejected."`
 }
 
-// Log is what is logged, and how it looks.
+// Log configures what is logged, and in which format.
 type Log struct {
-	Level  slog.Level    `env:"PNYX_LOG_LEVEL" envDefault:"info" unit:"debug|info|warn|error" doc:"Least severity that is logged."`
-	Format string        `env:"PNYX_LOG_FORMAT" envDefault:"text" unit:"text|json" doc:"Form of the log's lines."`
-	Sample uint64        `env:"PNYX_LOG_SAMPLE" envDefault:"100" unit:"requests" doc:"One in so many requests is logged that neither failed nor was slow; 0: none."`
-	Slow   time.Duration `env:"PNYX_LOG_SLOW" envDefault:"1s" unit:"duration" doc:"A request that takes this long is always logged."`
+	Level  slog.Level    `env:"PNYX_LOG_LEVEL" envDefault:"info" unit:"debug|info|warn|error" doc:"Minimum severity that is logged."`
+	Format string        `env:"PNYX_LOG_FORMAT" envDefault:"text" unit:"text|json" doc:"Format of log lines."`
+	Sample uint64        `env:"PNYX_LOG_SAMPLE" envDefault:"100" unit:"requests" doc:"One in this many requests is logged if it neither failed nor was slow; 0: none."`
+	Slow   time.Duration `env:"PNYX_LOG_SLOW" envDefault:"1s" unit:"duration" doc:"Requests that take this long are always logged."`
 }
 
-// Trace is where traces go. The names are those of OpenTelemetry.
+// Trace configures tracing. The variable names are those of OpenTelemetry.
 type Trace struct {
-	Endpoint SecretURL `env:"OTEL_EXPORTER_OTLP_ENDPOINT" unit:"http:// https://" doc:"Collector that traces are sent to, as OTLP over HTTP, at v1/traces below it; empty: none are made."`
-	Headers  Pairs     `env:"OTEL_EXPORTER_OTLP_HEADERS" unit:"name=value,…" doc:"Headers to send along, such as those of the collector's credentials."`
-	Ratio    Ratio     `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"0.01" unit:"ratio" doc:"Share of requests that are traced, unless an internal caller or a trusted proxy has decided."`
-	Service  string    `env:"OTEL_SERVICE_NAME" envDefault:"pnyx" unit:"name" doc:"What traces call the service."`
+	Endpoint SecretURL `env:"OTEL_EXPORTER_OTLP_ENDPOINT" unit:"http:// https://" doc:"Trace collector, for OTLP over HTTP at v1/traces below this address; empty: tracing is off."`
+	Headers  Pairs     `env:"OTEL_EXPORTER_OTLP_HEADERS" unit:"name=value,…" doc:"Headers of requests to the collector, such as its credentials."`
+	Ratio    Ratio     `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"0.01" unit:"ratio" doc:"Share of requests that are traced, unless an internal caller or a trusted proxy decides."`
+	Service  string    `env:"OTEL_SERVICE_NAME" envDefault:"pnyx" unit:"name" doc:"Name of the service in traces."`
 }
 
 // Load reads the configuration from the environment of the process; see Parse.
@@ -126,8 +128,8 @@ func Load() (Config, error) {
 	return Parse(env.ToMap(os.Environ()))
 }
 
-// Parse reads the configuration from environ. When anything is wrong with it,
-// the error is a RefusedError that names every problem at once.
+// Parse reads the configuration from environ. If anything is wrong with it, the error is
+// a RefusedError that lists all problems.
 func Parse(environ map[string]string) (Config, error) {
 	c := Config{given: make(map[string]bool)}
 	unreadable, err := c.read(environ)
@@ -135,15 +137,15 @@ func Parse(environ map[string]string) (Config, error) {
 		return Config{}, err
 	}
 	var refused RefusedError
-	sound := make(map[any]field)
+	valid := make(map[any]field)
 	for _, f := range fields(&c) {
-		if unreadable[f.Name] || !f.acceptable() {
+		if unreadable[f.Name] || !f.Validate() {
 			refused = append(refused, Problem{f.Name, f.masked(environ[f.Name]), "want " + f.allowed()})
 			continue
 		}
-		sound[f.pointer()] = f
+		valid[f.pointer()] = f
 	}
-	refused = append(refused, c.contradictions(sound)...)
+	refused = append(refused, c.crossChecks(valid)...)
 	refused = append(refused, unknown(environ)...)
 	if len(refused) > 0 {
 		return Config{}, refused
@@ -170,7 +172,7 @@ func (c *Config) read(environ map[string]string) (map[string]bool, error) {
 		errors.As(env.ParseWithOptions(group.value.Addr().Interface(), options), &all)
 		for _, err := range all.Errors {
 			var wrong env.ParseError
-			if !errors.As(err, &wrong) { // a mistake in the struct, not in the environment
+			if !errors.As(err, &wrong) { // the struct is wrong, not the environment
 				return nil, fmt.Errorf("read the %s settings: %w", group.name, err)
 			}
 			member, _ := group.value.Type().FieldByName(wrong.Name)

@@ -417,7 +417,7 @@ func TestProblemsHaveOneOrder(t *testing.T) {
 		"PNYX_LISTEN", "PNYX_LOG_FORMAT", "PNYX_STALE_AFTER", "PNYX_A", "PNYX_B", "PNYX_C", "PNYX_D", "PNYX_E",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("wrong values, contradictions, strangers (-want +got):\n%s", diff)
+		t.Errorf("wrong values, crossChecks, strangers (-want +got):\n%s", diff)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the effective settings, group by group, each with where its
-// value comes from. Secrets are masked.
+// Print writes the effective settings, group by group, each with the source of its value.
+// Secrets are masked.
 func (c Config) Print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	group := ""
@@ -29,7 +29,7 @@ func (c Config) Print(w io.Writer) error {
 	return nil
 }
 
-// Markdown is the table of all settings for the README.
+// Markdown returns the table of all settings for the README.
 func Markdown() string {
 	var table strings.Builder
 	table.WriteString("| Setting | Default | Unit | Meaning |\n| --- | --- | --- | --- |\n")

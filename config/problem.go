@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// RefusedError is everything that is wrong with an environment.
+// RefusedError lists everything that is wrong with an environment.
 type RefusedError []Problem
 
 // Error lists the problems, one to a line.
@@ -22,14 +22,17 @@ func (e RefusedError) Error() string {
 	return text.String()
 }
 
-// Problem is one setting that was refused.
+// Problem is one setting that was rejected.
 type Problem struct {
-	Name   string // the environment variable
-	Value  string // what it was given, masked if it is a secret; empty if the variable is unknown
-	Reason string // what is allowed instead
+	// Name is the environment variable.
+	Name string
+	// Value is its value, masked if it is a secret; empty if the variable is unknown.
+	Value string
+	// Reason says what is allowed.
+	Reason string
 }
 
-// String is the problem in one line.
+// String returns the problem in one line.
 func (p Problem) String() string {
 	if p.Value == "" {
 		return p.Name + ": " + p.Reason
@@ -37,18 +40,21 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s=%q: %s", p.Name, p.Value, p.Reason)
 }
 
-// contradiction is two settings that are possible each, but perhaps not together.
-type contradiction struct {
-	setting, other any // pointers to their fields
-	holds          bool
-	reason         string // what setting must be or do; other follows
+// crossCheck is a rule about two settings that are each valid.
+type crossCheck struct {
+	// setting and other are pointers to their fields.
+	setting, other any
+	// fails says that the rule is broken.
+	fails bool
+	// reason says what setting must be or do; the name of other follows it.
+	reason string
 }
 
-// contradictions returns the problems between two settings of which sound, by
-// pointer, says that each is right in itself.
-func (c *Config) contradictions(sound map[any]field) []Problem {
+// crossChecks returns the problems between two settings. valid holds, by pointer, the
+// settings that are valid by themselves; rules about others are skipped.
+func (c *Config) crossChecks(valid map[any]field) []Problem {
 	api, store, cache, worker, purge, payment := &c.API, &c.Warehouse, &c.Cache, &c.Worker, &c.Purge, &c.Payment
-	pairs := []contradiction{
+	pairs := []crossCheck{
 		{&api.AdminListen, &api.Listen, overlap(api.AdminListen, api.Listen), "must not share a port with"},
 		{&c.Edge.AdminListen, &c.Edge.Listen, overlap(c.Edge.AdminListen, c.Edge.Listen), "must not share a port with"},
 		{&store.Cluster, &store.URL, store.Cluster != "" && store.URL == "", "needs a server in"},
@@ -63,9 +69,9 @@ func (c *Config) contradictions(sound map[any]field) []Problem {
 	}
 	var problems []Problem
 	for _, pair := range pairs {
-		setting, ok := sound[pair.setting]
-		other, both := sound[pair.other]
-		if pair.holds && ok && both {
+		setting, ok := valid[pair.setting]
+		other, both := valid[pair.other]
+		if pair.fails && ok && both {
 			reason := fmt.Sprintf("%s %s=%s", pair.reason, other.Name, other.text())
 			problems = append(problems, Problem{setting.Name, setting.text(), reason})
 		}
@@ -73,10 +79,10 @@ func (c *Config) contradictions(sound map[any]field) []Problem {
 	return problems
 }
 
-// overlap reports whether two listeners would ask for the same port of the same
-// interface. Port 0 is a different port each time.
+// overlap reports whether two listeners would use the same port of the same interface.
+// Port 0 is a different port each time.
 func overlap(a, b string) bool {
-	hostA, portA, _ := net.SplitHostPort(a) // judged only where both are addresses
+	hostA, portA, _ := net.SplitHostPort(a) // both are validated
 	hostB, portB, _ := net.SplitHostPort(b)
 	if portA != portB || portA == "0" {
 		return false
@@ -88,8 +94,8 @@ func isEverywhere(host string) bool {
 	return host == "" || net.ParseIP(host).IsUnspecified()
 }
 
-// unknown refuses the variables that look like settings and are none: most are
-// misspelt. Their values are not shown, for nobody knows what they hold.
+// unknown returns a problem for each variable that looks like a setting and is none; most
+// of them are misspelt. It does not show their values, which may be secrets.
 func unknown(environ map[string]string) []Problem {
 	var known []string
 	for _, s := range Settings() {
@@ -107,17 +113,16 @@ func unknown(environ map[string]string) []Problem {
 	return problems
 }
 
-// isForeign reports whether a PNYX_ variable is somebody else's. PNYX_TEST_ is
-// for tests and scripts, and Kubernetes puts the address of every service
-// named pnyx or pnyx-… into every pod beside it (PNYX_PORT=tcp://10.0.0.1:80).
+// isForeign reports whether a PNYX_ variable belongs to something else. PNYX_TEST_ is for
+// tests and scripts, and Kubernetes puts the address of every service named pnyx or pnyx-…
+// into the pods of its namespace (PNYX_PORT=tcp://10.0.0.1:80).
 func isForeign(name, value string) bool {
 	serviceLink := regexp.MustCompile(
 		`^PNYX_(\w+_)?(SERVICE_HOST=|SERVICE_PORT(_\w+)?=|PORT=\w+://|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?=)`)
 	return value == "" || strings.HasPrefix(name, "PNYX_TEST_") || serviceLink.MatchString(name+"="+value)
 }
 
-// unlike is how far a name is from a known one: not at all where only a prefix is
-// wrong.
+// unlike returns the distance of a name from a known one, 0 where only a prefix differs.
 func unlike(name, known string) int {
 	if strings.HasSuffix(name, known) {
 		return 0
@@ -125,7 +130,7 @@ func unlike(name, known string) int {
 	return distance(name, known)
 }
 
-// distance is the number of characters to insert, delete or replace between a and b.
+// distance returns the Levenshtein distance of two texts, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

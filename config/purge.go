@@ -2,18 +2,18 @@ package config
 
 import "strings"
 
-// Purge is the caches in front of the API that are told what is outdated.
+// Purge configures the caches in front of the API that the worker purges.
 type Purge struct {
-	Kind  string     `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"How caches in front of the API are told what a publication outdates; empty: they are not, and keep nothing for more than a second or two. To be set for API and worker alike."`
+	Kind  string     `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front of the API that the worker purges after a publication; empty: none, and responses may be cached for a second or two only. Set it for API and worker alike."`
 	URLs  SecretURLs `env:"PNYX_PURGE_URL" unit:"address[,address]" doc:"Where the worker sends purges: https://api.fastly.com/service/ID/purge, https://api.cloudflare.com/client/v4/zones/ID/purge_cache, or each Varnish."`
-	Token Secret     `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"What purges are allowed by at Fastly or Cloudflare; Varnish goes by addresses."`
+	Token Secret     `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"Token that authorizes purges at Fastly or Cloudflare; Varnish checks addresses instead."`
 }
 
-// SecretURLs are addresses, joined by commas, that may hold passwords. They are
-// masked like a SecretURL.
+// SecretURLs are URLs, separated by commas, that may contain passwords. They are masked
+// like a SecretURL.
 type SecretURLs string
 
-// All returns the addresses themselves.
+// All returns the URLs with their passwords.
 func (u SecretURLs) All() []string {
 	if u == "" {
 		return nil
@@ -21,7 +21,7 @@ func (u SecretURLs) All() []string {
 	return strings.Split(string(u), ",")
 }
 
-// String is the addresses with their passwords masked.
+// String returns the URLs with their passwords masked.
 func (u SecretURLs) String() string {
 	masked := u.All()
 	for i, address := range masked {
@@ -35,7 +35,8 @@ func (u SecretURLs) MarshalText() ([]byte, error) {
 	return []byte(u.String()), nil
 }
 
-func (u SecretURLs) acceptable() bool {
+// Validate reports whether each is a well-formed http or https URL.
+func (u SecretURLs) Validate() bool {
 	for _, address := range u.All() {
 		if !SecretURL(address).startsWith([]string{"http://", "https://"}) {
 			return false
@@ -47,7 +48,7 @@ func (u SecretURLs) acceptable() bool {
 // Secret is a token that is never printed.
 type Secret string
 
-// String is the mask.
+// String returns the mask.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -60,6 +61,7 @@ func (s Secret) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-func (s Secret) acceptable() bool {
+// Validate reports whether the token is of visible ASCII characters.
+func (s Secret) Validate() bool {
 	return !strings.ContainsFunc(string(s), func(r rune) bool { return r <= ' ' || r > '~' })
 }

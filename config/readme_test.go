@@ -48,9 +48,9 @@ func TestMarkdownHasARowForEverySetting(t *testing.T) {
 	rows := strings.Split(config.Markdown(), "\n")
 	for _, want := range []string{
 		"| **Warehouse** | | | |",
-		"| `PNYX_DATA` | `./data` | `path` | Folder that holds the embedded warehouse. |",
+		"| `PNYX_DATA` | `./data` | `path` | Folder of the embedded warehouse. |",
 		"| `CLICKHOUSE_URL` (secret) |  | `clickhouse:// tcp:// http:// https://` | ClickHouse server to use; empty: the embedded one. |",
-		"| `PNYX_LOG_FORMAT` | `text` | `text\\|json` | Form of the log's lines. |",
+		"| `PNYX_LOG_FORMAT` | `text` | `text\\|json` | Format of log lines. |",
 	} {
 		if !strings.Contains(config.Markdown(), want+"\n") {
 			t.Errorf("got %s\nwant the row %s", config.Markdown(), want)

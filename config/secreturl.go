@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// SecretURL is the address of a store, and may hold its password. Printed, logged
-// or encoded it is masked; the conversion string(u) is the only way to the password.
-// It may name several hosts, separated by commas, as ClickHouse has it.
+// SecretURL is the address of a server, which may contain its password. It is masked when
+// printed, logged or encoded; only the conversion string(u) returns the password. It may
+// name several hosts, separated by commas, as ClickHouse addresses do.
 type SecretURL string
 
 const mask = "***"
 
-// String is the URL with its passwords masked, or the mask alone when u is not
-// well-formed: where a password would stand is anybody's guess then.
+// String returns the URL with its passwords masked, or the mask alone when u is not
+// well-formed, because the place of a password is unknown then.
 func (u SecretURL) String() string {
 	if u == "" {
 		return ""

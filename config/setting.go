@@ -12,14 +12,20 @@ import (
 	"time"
 )
 
-// Setting is what there is to know about one variable.
+// Setting describes one environment variable.
 type Setting struct {
-	Group   string // the part of pnyx that reads it
-	Name    string // the environment variable
-	Default string // the text that stands in when the variable is not set
-	Unit    string // what the value counts, or the forms it may have
-	Doc     string // one sentence
-	Secret  bool   // whether the value may hold a password
+	// Group names the part of pnyx that reads it.
+	Group string
+	// Name is the environment variable.
+	Name string
+	// Default is the text used when the variable is not set.
+	Default string
+	// Unit is what the value counts, or the forms it may have.
+	Unit string
+	// Doc is one sentence for the README.
+	Doc string
+	// Secret says that the value may contain a password.
+	Secret bool
 }
 
 // Settings lists every setting, group by group, in the order of declaration.
@@ -77,13 +83,12 @@ func isSecret(kind reflect.Type) bool {
 	}, kind)
 }
 
-// pointer identifies the field: it equals the address of the same field
-// written out, such as &c.API.Listen.
+// pointer identifies the field: it equals the field's address, such as &c.API.Listen.
 func (f field) pointer() any {
 	return f.value.Addr().Interface()
 }
 
-// text is the value as one would write it in the environment, secrets masked.
+// text returns the value as it is written in the environment, secrets masked.
 func (f field) text() string {
 	if level, ok := reflect.TypeAssert[slog.Level](f.value); ok {
 		return strings.ToLower(level.String())
@@ -91,7 +96,7 @@ func (f field) text() string {
 	return fmt.Sprint(f.value.Interface())
 }
 
-// masked is raw, the text that the environment holds for f, fit to be shown.
+// masked returns raw, the text of f in the environment, with secrets masked.
 func (f field) masked(raw string) string {
 	switch f.value.Interface().(type) {
 	case SecretURL:
@@ -108,9 +113,9 @@ func (f field) masked(raw string) string {
 	return raw
 }
 
-// acceptable reports whether a value that could be read is also allowed. Empty
-// text always is: only a setting without a default can still be empty here.
-func (f field) acceptable() bool {
+// Validate reports whether a value that could be read is also allowed. Empty text always
+// is: only a setting without a default can be empty here.
+func (f field) Validate() bool {
 	switch v := f.value.Interface().(type) {
 	case time.Duration:
 		return v > 0 || v == 0 && f.Unit == "duration or 0"
@@ -118,8 +123,8 @@ func (f field) acceptable() bool {
 		return v > 0
 	case int:
 		return v > 0 || v == 0 && f.Unit == "requests a minute"
-	case interface{ acceptable() bool }:
-		return v.acceptable()
+	case interface{ Validate() bool }:
+		return v.Validate()
 	case SecretURL:
 		return v == "" || v.startsWith(strings.Fields(f.Unit))
 	}
@@ -146,7 +151,7 @@ func (f field) acceptable() bool {
 	return true
 }
 
-// allowed says in words what acceptable and the type's parser ask for.
+// allowed describes the values that Validate and the type's parser accept.
 func (f field) allowed() string {
 	switch f.Unit {
 	case "host:port":

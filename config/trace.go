@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Pairs are names with values, joined by commas; values are escaped as in a URL. They
-// may hold credentials, and are never printed.
+// Pairs are name=value pairs, separated by commas, with values escaped as in a URL. They
+// may contain credentials, and are never printed.
 type Pairs string
 
-// String is the mask.
+// String returns the mask.
 func (p Pairs) String() string {
 	if p == "" {
 		return ""
@@ -36,7 +36,8 @@ func (p Pairs) Map() map[string]string {
 	return values
 }
 
-func (p Pairs) acceptable() bool {
+// Validate reports whether every pair is well-formed.
+func (p Pairs) Validate() bool {
 	form := regexp.MustCompile(`^\s*[\w.-]+=([^,%\s]|%[0-9A-Fa-f]{2})+\s*$`)
 	for pair := range strings.SplitSeq(string(p), ",") {
 		if p != "" && !form.MatchString(pair) {
@@ -46,15 +47,16 @@ func (p Pairs) acceptable() bool {
 	return true
 }
 
-// Ratio is a share, 0 to 1.
+// Ratio is a decimal number from 0 to 1, as text.
 type Ratio string
 
-// Share is the number.
+// Share returns the number.
 func (r Ratio) Share() float64 {
 	share, _ := strconv.ParseFloat(string(r), 64) // validated
 	return share
 }
 
-func (r Ratio) acceptable() bool {
+// Validate reports whether the text is a number from 0 to 1.
+func (r Ratio) Validate() bool {
 	return regexp.MustCompile(`^(0|1|[01]\.0+|0?\.\d+)$`).MatchString(string(r))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// progressPlaces is where QuorumProgress is cut.
+// progressPlaces is the number of decimal places of QuorumProgress.
 const progressPlaces = 6
 
 // atomsPerUnit is 10^PowerScale: voting power as an integer of smallest parts.
@@ -16,8 +16,8 @@ const progressPlaces = 6
 //nolint:gochecknoglobals // a constant that Go cannot write as one
 var atomsPerUnit = new(big.Int).Exp(big.NewInt(10), big.NewInt(PowerScale), nil)
 
-// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places,
-// and whether counted reaches needed. A quorum of zero is always reached.
+// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places, and
+// whether counted reaches needed. A quorum of zero is always reached.
 func QuorumProgress(counted, needed decimal.Decimal) (Decimal, bool) {
 	if needed.IsZero() {
 		return "1", true
@@ -63,9 +63,9 @@ func SquareRoot(number decimal.Decimal) decimal.Decimal {
 	return decimal.NewFromBigInt(root, -PowerScale)
 }
 
-// QuadraticScores turns the sums of the square roots of what each ballot gave to
-// each choice into scores, as Snapshot does: each sum is squared, and the power
-// that was cast is divided in proportion to the squares.
+// QuadraticScores returns the scores of quadratic voting, as Snapshot computes them. Each
+// of rootSums is the sum of the square roots of what ballots gave to a choice; the sums are
+// squared, and power is divided in proportion to the squares.
 func QuadraticScores(power decimal.Decimal, rootSums []decimal.Decimal) []decimal.Decimal {
 	squares := make([]decimal.Decimal, len(rootSums))
 	for i, sum := range rootSums {
@@ -81,40 +81,45 @@ func QuadraticScores(power decimal.Decimal, rootSums []decimal.Decimal) []decima
 type Ranking struct {
 	// Choices holds choice keys, the first preference first, none twice.
 	Choices []string
-	Votes   uint64
-	Power   decimal.Decimal
-}
-
-// Score is what a choice received.
-type Score struct {
+	// Votes is the number of ballots, Power the sum of their power.
 	Votes uint64
 	Power decimal.Decimal
 }
 
-// InstantRunoff counts ranked ballots by instant run-off as Snapshot does, and returns
-// the scores of the last round by choice key. Round by round the choice with the
-// least power (of equals, the one that compare orders first) is struck out, until one
-// choice holds more than half of the power still counting, or only two choices
-// are left. A choice that some ballot still ranks stands in the round even with
-// no first preferences; ballots whose choices are all struck out stop counting.
+// Score is the result of one choice.
+type Score struct {
+	// Votes is the number of ballots that support the choice.
+	Votes uint64
+	// Power is the voting power that they give it.
+	Power decimal.Decimal
+}
+
+// InstantRunoff counts ranked ballots by instant-runoff voting as Snapshot does, and
+// returns the scores of the last round by choice key. Each round eliminates the choice
+// with the least power (of equals, the first by compare), until one choice has more than
+// half of the power still counting, or only two choices remain. A choice that any ballot
+// still ranks takes part in a round even without first preferences; a ballot whose choices
+// are all eliminated stops counting.
 func InstantRunoff(ballots []Ranking, compare func(a, b string) int) map[string]Score {
-	struck := map[string]bool{}
+	eliminated := map[string]bool{}
 	for {
-		round, total := countRound(ballots, struck)
+		round, total := countRound(ballots, eliminated)
 		if len(round) < 3 || hasMajority(round, total) {
 			return round
 		}
-		struck[weakest(round, compare)] = true
+		eliminated[weakest(round, compare)] = true
 	}
 }
 
-// countRound gives each ballot to its first choice that is not struck out.
-func countRound(ballots []Ranking, struck map[string]bool) (round map[string]Score, total decimal.Decimal) {
+// countRound gives each ballot to its first choice that is not eliminated.
+func countRound(
+	ballots []Ranking, eliminated map[string]bool,
+) (round map[string]Score, total decimal.Decimal) {
 	round = map[string]Score{}
 	for _, ballot := range ballots {
 		counted := false
 		for _, choice := range ballot.Choices {
-			if struck[choice] {
+			if eliminated[choice] {
 				continue
 			}
 			score := round[choice]

@@ -12,9 +12,8 @@ import (
 // PowerScale is the number of decimal places that voting power keeps.
 const PowerScale = 18
 
-// maxPowerDigits is how many digits stand before the decimal point at the most. A
-// Decimal(76,18) holds 58; the rest is room for sums over 10^18 ballots, which the
-// engine would let overflow without a word.
+// maxPowerDigits bounds the digits before the decimal point. A Decimal(76,18) holds 58;
+// the rest is room for sums over 10^18 ballots, which ClickHouse lets overflow silently.
 const maxPowerDigits = 40
 
 // maxNumberText bounds the text of one number, exponent included. The longest
@@ -107,7 +106,7 @@ func parseNumber(text string) (decimal.Decimal, error) {
 		mantissa = text[:at]
 		exponent, err = strconv.Atoi(text[at+1:])
 	}
-	// What is out of an int's range, Atoi returns as the nearest that is not.
+	// Atoi returns the nearest int for exponents out of range.
 	if err != nil && !errors.Is(err, strconv.ErrRange) || len(text) > maxNumberText {
 		return decimal.Zero, fmt.Errorf("%w: %q", ErrNotANumber, clip(text))
 	}
@@ -126,9 +125,9 @@ func parseNumber(text string) (decimal.Decimal, error) {
 
 // clip shortens a text that goes into an error message.
 func clip(text string) string {
-	const most = 80
-	if len(text) <= most {
+	const maxBytes = 80
+	if len(text) <= maxBytes {
 		return text
 	}
-	return text[:most] + "…"
+	return text[:maxBytes] + "…"
 }

@@ -10,18 +10,18 @@ const (
 	DAOItem      ItemType = "dao"
 )
 
-// Confidence says how an event's time is known.
+// Confidence says how reliable an event's time is.
 type Confidence string
 
 // The degrees of confidence.
 const (
 	// ExactTime is stated upstream.
 	ExactTime Confidence = "exact"
-	// DayTime is midnight UTC of the day, of which alone is known.
+	// DayTime is midnight UTC, because only the day is known.
 	DayTime Confidence = "day"
-	// DerivedTime is worked out from other times.
+	// DerivedTime is computed from other times.
 	DerivedTime Confidence = "derived"
-	// DiscoveredTime is when the event was first seen here, as nothing else is known.
+	// DiscoveredTime is when this service first saw the event; no other time is known.
 	DiscoveredTime Confidence = "discovered"
 )
 

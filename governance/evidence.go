@@ -11,7 +11,7 @@ type Evidence struct {
 	Warnings     []Warning        `json:"warnings" msgpack:"warnings"`
 }
 
-// EvidenceProposal names the proposal that evidence is about.
+// EvidenceProposal identifies the proposal that evidence is about.
 type EvidenceProposal struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	Title       *string     `json:"title" msgpack:"title"`

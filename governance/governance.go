@@ -1,5 +1,11 @@
-// Package governance holds the nouns of DAO governance as the API publishes
-// them: resource shapes with their JSON and msgpack names, identifiers, decimals,
-// timestamps, the closed sets of states, and the rules by which ballots are
-// counted. It knows nothing of storage or transport.
+// Package governance holds the nouns of DAO governance as the API publishes them:
+// resource shapes with their JSON and msgpack names, keys, decimals, timestamps, the
+// closed sets of states, and how ballots are counted. It knows nothing of storage or
+// transport, and imports nothing of this module. Every function is pure and safe for
+// concurrent use.
+//
+// Entry points: Identity and its keys, ParsePower, InstantRunoff, Decide, ParsePost,
+// CanonicalURL. Provider is the only place that knows what upstream systems differ in.
+// Derived data (events, signals, relevance, quality flags, warnings) is defined in
+// package rules.
 package governance

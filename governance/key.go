@@ -19,7 +19,7 @@ const (
 // keyBytes is the length of the hash inside a key: 128 bits, 22 characters.
 const keyBytes = 16
 
-// ErrMalformedKey is what a text that cannot be a key is refused with.
+// ErrMalformedKey is returned for a text that is not a well-formed key.
 var ErrMalformedKey = errors.New("malformed key")
 
 // ProposalKey is the public, opaque name of a proposal: "p1_" and 22 base64url
@@ -55,26 +55,27 @@ func (i Identity) hash() string {
 	return hashOf(i.DAOID, string(i.Provider), i.ExternalID)
 }
 
-// EventID returns the id of what befell an item (named by its key) of a DAO once.
+// EventID returns the id of the one event of a type about an item, named by its key, of a
+// DAO.
 func EventID(daoID, eventType, itemKey string) string {
 	return eventIDPrefix + hashOf(daoID, eventType, itemKey)
 }
 
-// SignalID returns the id of the one signal of a type about an item (named by its
-// key) of a DAO.
+// SignalID returns the id of the one signal of a type about an item, named by its key, of
+// a DAO.
 func SignalID(daoID, signalType, itemKey string) string {
 	return signalIDPrefix + hashOf(daoID, signalType, itemKey)
 }
 
-// hashOf separates the parts with a zero byte, which none of them may contain, so
-// that no two lists run together.
+// hashOf hashes the parts, separated by a zero byte, which none of them may contain, so
+// that different lists of parts give different input.
 func hashOf(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return base64.RawURLEncoding.EncodeToString(sum[:keyBytes])
 }
 
-// ParseProposalKey checks that text is well-formed; whether such a proposal
-// exists only a look-up tells. The error is ErrMalformedKey.
+// ParseProposalKey checks that text is well-formed, not that such a proposal exists. The
+// error is ErrMalformedKey.
 func ParseProposalKey(text string) (ProposalKey, error) {
 	if err := checkKey(text, proposalKeyPrefix); err != nil {
 		return "", err
@@ -93,7 +94,7 @@ func ParseTopicKey(text string) (TopicKey, error) {
 func checkKey(text, prefix string) error {
 	hash, found := strings.CutPrefix(text, prefix)
 	if found && len(hash) == base64.RawURLEncoding.EncodedLen(keyBytes) {
-		// Decoding skips line ends: what holds some has fewer bytes.
+		// Decoding skips line ends, so a text with some decodes to fewer bytes.
 		decoded, err := base64.RawURLEncoding.Strict().DecodeString(hash)
 		if err == nil && len(decoded) == keyBytes {
 			return nil
@@ -102,8 +103,8 @@ func checkKey(text, prefix string) error {
 	return fmt.Errorf("%w: want %q and 22 base64url characters", ErrMalformedKey, prefix)
 }
 
-// VoterIdentity returns the one spelling under which a voter is known:
-// hexadecimal addresses in lower case, anything else as it came.
+// VoterIdentity returns the canonical spelling of a voter: hexadecimal addresses in lower
+// case, any other text unchanged.
 func VoterIdentity(text string) string {
 	if len(text) >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		return strings.ToLower(text)

@@ -8,16 +8,15 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Labels by which a choice is known to approve, to reject or to abstain. A label
-// counts when it is one of these words, or begins with one that punctuation
-// ends ("Yes, approve the budget").
+// Labels of choices that approve, reject or abstain. A label matches when it is one of
+// these words, or begins with one that punctuation ends ("Yes, approve the budget").
 const (
 	approvingLabels  = "for|yes|yae|yay|yea|aye|approve|approved|accept|accepted|in favor|in favour|favor|support|agree|pass"
 	rejectingLabels  = "against|no|nay|nae|noe|reject|rejected|oppose|opposed|disagree|disapprove|decline|deny"
 	abstainingLabels = "abstain|abstention|abstained"
 )
 
-// Verdict is what a choice says of a proposal.
+// Verdict is the meaning of a choice for the outcome.
 type Verdict int
 
 // The verdicts.
@@ -28,7 +27,7 @@ const (
 	Abstains
 )
 
-// VerdictOf reads the verdict off a choice's label.
+// VerdictOf returns the verdict of a choice by its label.
 func VerdictOf(label string) Verdict {
 	words := strings.Join(strings.Fields(strings.ToLower(strings.TrimFunc(label, isOrnament))), " ")
 	switch {

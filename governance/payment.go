@@ -1,32 +1,32 @@
 package governance
 
-// PaymentState is how far a payment for one answer has come.
+// PaymentState is the state of a payment for one response.
 type PaymentState string
 
 // The states of a payment. Before it settles a payment is claimed for one request;
 // from settling on it may have been charged, and is in the ledger.
 const (
-	// PaymentClaimed is a payment whose request is being worked on.
+	// PaymentClaimed is a payment whose request is being handled.
 	PaymentClaimed PaymentState = "claimed"
-	// PaymentSettling is a payment that was handed over for settlement, with an
-	// outcome that is not known yet.
+	// PaymentSettling is a payment that was submitted for settlement, with an outcome
+	// that is not known yet.
 	PaymentSettling PaymentState = "settling"
 	// PaymentSettled is a payment that was charged.
 	PaymentSettled PaymentState = "settled"
 	// PaymentRefused is a payment that was not charged, and can no longer be for
 	// this request.
 	PaymentRefused PaymentState = "refused"
-	// PaymentUnknown is a payment whose outcome could not be found out while it was
-	// valid: a case for whoever keeps the books.
+	// PaymentUnknown is a payment whose outcome could not be determined while it was
+	// valid, and which an operator has to reconcile.
 	PaymentUnknown PaymentState = "unknown"
 )
 
-// PaymentStates lists the states that the ledger knows.
+// PaymentStates lists the states that the ledger stores.
 func PaymentStates() []PaymentState {
 	return []PaymentState{PaymentSettling, PaymentSettled, PaymentRefused, PaymentUnknown}
 }
 
-// Payment is one payment for one answer.
+// Payment is one payment for one response.
 type Payment struct {
 	// ID is the authorization that can be charged once: network, token, payer and
 	// nonce in lower case.

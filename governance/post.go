@@ -11,21 +11,22 @@ import (
 const (
 	// maxPostBytes bounds the text of a post, several times what forums allow.
 	maxPostBytes = 1 << 20
-	// maxSummaryRunes is the length of a summary at the most, and minSummaryRunes what
-	// whole sentences have to fill of it to be preferred to a cut one.
+	// maxSummaryRunes bounds a summary. minSummaryRunes is the length from which whole
+	// sentences are preferred to a cut one.
 	maxSummaryRunes = 280
 	minSummaryRunes = 100
-	// maxIndent is the depth of lists and quotes beyond which text is not set in further.
+	// maxIndent is the depth of lists and quotes beyond which text is not indented
+	// further.
 	maxIndent = 6
 )
 
 // Post is the first post of a forum topic as plain text.
 type Post struct {
-	// Text is all of it: paragraphs, lists, quotes with "> ", pictures by their
+	// Text is the whole post: paragraphs, lists, quotes with "> ", pictures by their
 	// description.
 	Text string
-	// Summary is its first sentences, leaving out headings, code, pictures, tables
-	// and what others are quoted with.
+	// Summary is its first sentences, without headings, code, pictures, tables and
+	// quotes of others.
 	Summary string
 	// Links names the proposals that it links, sorted; see LinkedProposal.
 	Links []string
@@ -37,7 +38,7 @@ func ParsePost(cooked string) Post {
 	cooked = strings.ToValidUTF8(cooked, "\uFFFD")
 	whole := newPostReader(cooked, maxPostBytes)
 	whole.read()
-	// What is left out can be what a post is all about.
+	// A post may consist of what a summary leaves out.
 	brief := newPostReader(cooked, 8*maxSummaryRunes)
 	brief.brief = true
 	brief.read()
@@ -58,8 +59,8 @@ type postReader struct {
 	links []string
 
 	text strings.Builder
-	// gap is how many line ends, and space and marker what else, is owed before the
-	// next text.
+	// gap is the number of line ends to write before the next text; space and marker
+	// follow them.
 	gap    int
 	space  bool
 	marker string
@@ -75,12 +76,12 @@ func newPostReader(cooked string, most int) *postReader {
 	return &postReader{tokens: html.NewTokenizer(strings.NewReader(cooked)), most: most}
 }
 
-// activeTag matches what a browser would take for an element that runs or loads
-// something. Text may hold such: somebody wrote about it.
+// activeTag matches elements that run or load something in a browser. Plain text may
+// contain them, because posts write about HTML.
 var activeTag = regexp.MustCompile(`(?i)<(/?(?:script|style|iframe|object|embed|svg|math|link|meta|base|form|img|template|noscript))`)
 
-// String returns what was collected. A space takes the life out of what would be
-// a tag, should anybody show the text as HTML.
+// String returns the collected text. A space after "<" disables what a browser would
+// take for an active tag, in case the text is shown as HTML.
 func (p *postReader) String() string {
 	text := p.text.String()
 	if len(text) > p.most {

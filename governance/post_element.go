@@ -58,7 +58,7 @@ func (p *postReader) end(name string) {
 	p.breakLine(name)
 }
 
-// leavesOut says whether an element is no part of the text.
+// leavesOut reports whether an element is not part of the text.
 func (p *postReader) leavesOut(tag html.Token) bool {
 	switch tag.Data {
 	case "script", "style", "noscript", "template", "iframe", "noembed", "noframes", "xmp", "plaintext",
@@ -71,14 +71,14 @@ func (p *postReader) leavesOut(tag html.Token) bool {
 	case "aside":
 		return hasClass(tag, "onebox") || p.brief && hasClass(tag, "quote")
 	case "div":
-		// What is written below a picture: its file's name and size.
+		// The caption of a picture holds the name and size of its file.
 		return hasClass(tag, "meta")
 	}
 	return false
 }
 
-// skip passes over an element with all that is in it. The preview of another page
-// stands for the page's address.
+// skip skips an element with its content. The preview of another page is replaced by the
+// page's address.
 func (p *postReader) skip(tag html.Token) {
 	if address := attribute(tag, "data-onebox-src"); address != "" && !p.brief {
 		p.link(address)
@@ -127,7 +127,7 @@ func (p *postReader) link(address string) {
 	}
 }
 
-// item begins an item of a list with its mark.
+// item begins an item of a list with its marker.
 func (p *postReader) item() {
 	if p.brief || len(p.lists) == 0 {
 		return
@@ -142,8 +142,8 @@ func (p *postReader) item() {
 	p.marker += strconv.Itoa(*last) + ". "
 }
 
-// breakLine owes the line ends that stand before and after an element: a blank line
-// around most, none within lists.
+// breakLine requests the line ends before and after an element: a blank line around most
+// elements, none within lists.
 func (p *postReader) breakLine(name string) {
 	ends := 0
 	switch name {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// write adds text, with one space for any white space unless it is kept.
+// write adds text, with white space collapsed to one space unless it is verbatim.
 func (p *postReader) write(text string) {
 	for _, r := range text {
 		switch {
@@ -27,7 +27,7 @@ func (p *postReader) write(text string) {
 	}
 }
 
-// begin writes what is owed before the next character.
+// begin writes the pending line ends, quote marks, space and marker.
 func (p *postReader) begin() {
 	first := p.text.Len() == 0
 	switch {
@@ -43,8 +43,8 @@ func (p *postReader) begin() {
 	p.gap, p.space, p.marker = 0, false, ""
 }
 
-// isInvisible says whether a character shows nothing, or changes the direction in
-// which others are read. White space is not meant, nor is what joins emoji.
+// isInvisible reports whether a character is invisible or changes the direction of
+// writing. White space does not count, nor does the joiner of emoji.
 func isInvisible(r rune) bool {
 	switch {
 	case r == '\u200d' || unicode.IsSpace(r):
@@ -55,14 +55,14 @@ func isInvisible(r rune) bool {
 	return unicode.IsControl(r)
 }
 
-// summarize returns the first sentences of a text: as many as fit, or, where these
-// are next to nothing, as many words.
+// summarize returns the first sentences of a text, as many as fit; where these are
+// shorter than minSummaryRunes, as many words as fit.
 func summarize(text string) string {
 	joined := []rune(strings.Join(strings.Fields(text), " "))
 	if len(joined) <= maxSummaryRunes {
 		return string(joined)
 	}
-	// Where the last sentence, or line, ends that fits as a whole.
+	// whole is the end of the last sentence or line that fits as a whole.
 	whole, at := 0, -1
 	for line := range strings.Lines(text) {
 		for word := range strings.FieldsSeq(line) {
@@ -78,14 +78,14 @@ func summarize(text string) string {
 	return cutSummary(joined, whole)
 }
 
-// endsSentence says whether a word has a full stop or the like behind it.
+// endsSentence reports whether a word ends with a full stop or the like.
 func endsSentence(word string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, "\"')]*”’"))
 	return strings.ContainsRune(".!?…。！？", last)
 }
 
-// cutSummary cuts a text that is too long: behind its whole sentences, or else
-// between two words, if there are two.
+// cutSummary cuts a text that is too long: after its whole sentences, or else between two
+// words, if there are two.
 func cutSummary(text []rune, whole int) string {
 	if whole >= minSummaryRunes {
 		return string(text[:whole])

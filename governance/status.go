@@ -10,8 +10,8 @@ const (
 	Closed  Lifecycle = "closed"
 )
 
-// Outcome is what became of a proposal; Unknown until it is decided, and
-// afterwards where neither upstream nor a known rule tells.
+// Outcome is the result of a proposal. It is Unknown until the proposal is decided, and
+// afterwards where neither upstream nor a known rule determines it.
 type Outcome string
 
 // The outcomes of a proposal.
@@ -23,7 +23,7 @@ const (
 	Unknown  Outcome = "unknown"
 )
 
-// Coverage says how much of what upstream has is held.
+// Coverage says how much of the upstream data is stored.
 type Coverage string
 
 // The degrees of coverage.
@@ -39,7 +39,7 @@ func Coverages() []Coverage {
 	return []Coverage{Complete, Partial, Backfilling, CoverageUnavailable}
 }
 
-// VoteCoverage says how much of the ballots upstream has is held.
+// VoteCoverage says how many of the upstream ballots are stored.
 type VoteCoverage string
 
 // The degrees of vote coverage.
@@ -59,7 +59,7 @@ const (
 	Ready Readiness = "ready"
 	// ReadinessBackfilling is an answer while its data is still being imported.
 	ReadinessBackfilling Readiness = "backfilling"
-	// Stale is the last good answer, while nothing newer can be worked out.
+	// Stale is the last good answer, while newer data cannot be published.
 	Stale Readiness = "stale"
 	// ReadinessUnavailable is an answer about data that is not held.
 	ReadinessUnavailable Readiness = "unavailable"

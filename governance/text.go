@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// OptionalText returns text, or nil when it is empty: upstream does not state it.
+// OptionalText returns text, or nil when it is empty because upstream does not state it.
 func OptionalText(text string) *string {
 	if text == "" {
 		return nil
@@ -15,16 +15,17 @@ func OptionalText(text string) *string {
 	return &text
 }
 
-// NormalizeTitle returns a title as it is compared with others: without regard to case,
-// to how characters are composed, and to the amount of white space.
+// NormalizeTitle returns a title in the form in which titles are compared: without regard
+// to case, character composition and the amount of white space.
 func NormalizeTitle(title string) string {
-	// Folding may take apart what was composed.
+	// Case folding may decompose characters.
 	folded := norm.NFKC.String(cases.Fold().String(norm.NFKC.String(title)))
 	return strings.Join(strings.Fields(folded), " ")
 }
 
-// NormalizeExternalID returns an id as it is compared with others: hexadecimal ones in
-// lower case; in others (Snapshot's older ones are base58) the case matters.
+// NormalizeExternalID returns an id in the form in which ids are compared: hexadecimal ones
+// in lower case. In others, such as the base58 ids of older Snapshot proposals, the case
+// matters.
 func NormalizeExternalID(id string) string {
 	return VoterIdentity(strings.TrimSpace(id))
 }

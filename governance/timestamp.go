@@ -62,7 +62,8 @@ func (t Timestamp) String() string {
 	return string(t.Append(nil))
 }
 
-// Append adds the ISO 8601 form to a text. A layout would be read anew each time.
+// Append appends the ISO 8601 form to a text. It is faster than time.Format, which parses
+// its layout each time.
 func (t Timestamp) Append(text []byte) []byte {
 	moment := t.Time()
 	year, month, day := moment.Date()
@@ -117,7 +118,7 @@ func FirstKnown(stamps ...*Timestamp) *Timestamp {
 	return nil
 }
 
-// Later returns the later of two moments, an unknown one being earlier than any.
+// Later returns the later of two moments. An unknown moment is earlier than any.
 func Later(a, b *Timestamp) *Timestamp {
 	if a == nil || b != nil && *b > *a {
 		return b

@@ -3,20 +3,21 @@ package rules
 import (
 	"cmp"
 	"fmt"
-	"pnyx/governance"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
 )
 
-// points turns a decimal number of points into whole ones, cut.
+// points cuts a number of points to a whole one.
 func points(of decimal.Decimal) int {
 	return int(of.IntPart())
 }
 
-// tenths is a factor of so many tenths.
+// tenths returns n ÷ 10.
 func tenths(n int64) decimal.Decimal {
 	return decimal.New(n, -1)
 }
@@ -106,7 +107,8 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// closeRace says whether the two choices ahead are close, over enough ballots.
+// closeRace returns the two leading choices, and whether they are close over enough
+// ballots.
 func closeRace(s Result) (leadingChoices, bool) {
 	ahead, found := leadingPair(s)
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
@@ -215,7 +217,7 @@ func detectSwing(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// leader is the one choice with the most power; two that are level lead nobody.
+// leader returns the choice with the most power; there is none when several are equal.
 func leader(s Result) (choice int, found bool) {
 	first := governance.LargestIndex(s.Scores)
 	if first < 0 || !s.Scores[first].IsPositive() {
@@ -247,7 +249,8 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// turnout holds the ballots against the median of the votes before.
+// turnout compares the number of ballots with the median of the earlier votes. It is
+// unknown where there are too few of them.
 func (f VoteFacts) turnout() (median, percent decimal.Decimal, known bool) {
 	if !f.ended() || f.Final.Votes == 0 || len(f.EarlierVotes) < minEarlierVotes {
 		return decimal.Zero, decimal.Zero, false

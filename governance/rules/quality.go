@@ -2,7 +2,7 @@ package rules
 
 import "pnyx/governance"
 
-// The quality flags of a proposal; QualityFlags says what they mean.
+// The quality flags of a proposal; QualityFlags describes them.
 const (
 	TitleMissing         governance.QualityFlag = "title_missing"
 	BodyMissing          governance.QualityFlag = "body_missing"
@@ -22,9 +22,11 @@ const (
 	TotalsDisagree       governance.QualityFlag = "totals_disagree"
 )
 
-// QualityRule says when a flag is raised.
+// QualityRule describes when a flag is set.
 type QualityRule struct {
-	Flag    governance.QualityFlag
+	// Flag is the value in qualityFlags.
+	Flag governance.QualityFlag
+	// Meaning is one sentence for readers.
 	Meaning string
 }
 
@@ -35,17 +37,18 @@ func QualityFlags() []QualityRule {
 		{BodyMissing, "Upstream states no text."},
 		{TimesMissing, "Neither start nor end is known."},
 		{TimesDayOnly, "Of start or end only the day is known."},
-		{LifecycleAssumed, "Neither times nor state are known: the proposal is taken to be closed."},
+		{LifecycleAssumed, "Neither times nor state are known: the proposal counts as closed."},
 		{ChoicesDerived, "Ballots support choices that upstream does not state."},
 		{ScoresUnavailable, "The vote type cannot be counted here, and upstream states no scores."},
 		{OutcomeDerived, "The outcome follows from scores and quorum; upstream states none."},
-		{BallotsMissing, "No ballot is held, and upstream does not state that there are none."},
-		{BallotsPartial, "Ballots are held, but upstream states more."},
+		{BallotsMissing, "No ballot is stored, and upstream does not state that there are none."},
+		{BallotsPartial, "Ballots are stored, but upstream states more."},
 		{BallotsUndated, "Some ballots that count have no time."},
 		{BallotsDayOnly, "Of some ballots that count only the day is known."},
 		{RecastsPresent, "Some voters voted more than once: their latest ballots count."},
 		{PowerRounded, "Some ballots that count had more than 18 decimal places upstream, and were rounded."},
-		{TotalsDifferUpstream, "All ballots that upstream states are held, but there are more of them, or they come to another total or to other scores, than upstream states."},
-		{TotalsDisagree, "The parts do not sum to the whole: the last good numbers are shown, or none."},
+		{TotalsDifferUpstream, "All ballots that upstream states are stored, but their number, total or scores differ from what " +
+			"upstream states."},
+		{TotalsDisagree, "The scores do not sum to the ballots: the last consistent numbers are shown, or none."},
 	}
 }

@@ -3,74 +3,80 @@ package rules
 import (
 	"fmt"
 	"hash/fnv"
+
 	"pnyx/governance"
 )
 
-// Figures that the rules are set by.
+// Thresholds of the rules.
 const (
-	// minBallots is how many ballots a vote has that is worth a word on its result.
+	// minBallots is the number of ballots from which rules evaluate a result.
 	minBallots = 5
-	// closeMarginPercent is the lead, in percent of all power, up to which a race is close.
+	// closeMarginPercent is the lead, in percent of all power, up to which a race is
+	// close.
 	closeMarginPercent = 5
-	// whalePercent is the part of all power, in percent, from which on one ballot is a
+	// whalePercent is the share of all power, in percent, from which one ballot is a
 	// whale's.
 	whalePercent = 40
-	// minQuorumPercent is the part of the quorum, in percent, below which nobody is surprised
-	// that it was missed.
+	// minQuorumPercent is the share of the quorum, in percent, below which missing it is
+	// not reported.
 	minQuorumPercent = 10
-	// minEarlierVotes is how many votes a turnout is held against at least.
+	// minEarlierVotes is the number of earlier votes that a turnout comparison needs.
 	minEarlierVotes = 5
-	// overdueDays is how long after its vote a decision should have been executed.
+	// overdueDays is how long after its vote an executable proposal may wait.
 	overdueDays = 3
-	// burstPosts within burstDays make a discussion lively.
+	// burstPosts posts within burstDays days make a burst of activity.
 	burstPosts = 20
 	burstDays  = 3
 )
 
-// SignalRule is one type of signal: what it says, when, and how loud.
+// SignalRule is one type of signal with the rule that derives it.
 type SignalRule struct {
+	// Type is the value of the field signalType.
 	Type string
 	// Version changes with the rule, and is part of the evidence.
 	Version string
-	Item    governance.ItemType
-	// Condition, DetectedAt and Scoring say in words what the rule does.
+	// Item is the type of item that the rule applies to.
+	Item governance.ItemType
+	// Condition, DetectedAt and Scoring describe the rule in words.
 	Condition, DetectedAt, Scoring string
-	// Actionability says what there is to do about it.
+	// Actionability says what a reader can do about it.
 	Actionability string
-	// Evidence names the figures kept beside "rule" and "ruleVersion".
+	// Evidence names the figures in the evidence, besides "rule" and "ruleVersion".
 	Evidence []string
 
 	onVote  func(VoteFacts) (RuleHit, bool)
 	onTopic func(TopicActivity) (RuleHit, bool)
 }
 
-// OnVote applies the rule to a vote.
+// OnVote applies the rule to a vote, and reports whether it hits. Rules for other items
+// never do.
 func (r SignalRule) OnVote(f VoteFacts) (RuleHit, bool) {
 	if r.onVote == nil {
 		return RuleHit{}, false
 	}
-	finding, found := r.onVote(f)
-	return r.sign(finding), found
+	hit, found := r.onVote(f)
+	return r.sign(hit), found
 }
 
-// OnTopic applies the rule to a forum topic.
+// OnTopic applies the rule to a forum topic, as OnVote does to a vote.
 func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) {
 	if r.onTopic == nil {
 		return RuleHit{}, false
 	}
-	finding, found := r.onTopic(f)
-	return r.sign(finding), found
+	hit, found := r.onTopic(f)
+	return r.sign(hit), found
 }
 
-func (r SignalRule) sign(f RuleHit) RuleHit {
-	if f.Evidence != nil {
-		f.Evidence["rule"], f.Evidence["ruleVersion"] = r.Type, r.Version
+// sign adds the rule and its version to the evidence.
+func (r SignalRule) sign(hit RuleHit) RuleHit {
+	if hit.Evidence != nil {
+		hit.Evidence["rule"], hit.Evidence["ruleVersion"] = r.Type, r.Version
 	}
-	return f
+	return hit
 }
 
-// FeedRulesVersion changes with the types of events and with the rules of signals:
-// what was worked out by another edition has to be worked out again.
+// FeedRulesVersion is a hash of the event types and the signal rules. Events and signals
+// that were derived under another version have to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintln(hash, EventTypes())
@@ -89,12 +95,12 @@ func SignalTypeNames() []string {
 	return names
 }
 
-// SignalRules is the closed set of signal types with the rules that find them.
+// SignalRules is the closed set of signal types with their rules.
 func SignalRules() []SignalRule {
 	return append(rulesBeforeTheEnd(), rulesAfterTheEnd()...)
 }
 
-// rulesBeforeTheEnd are about what can still be changed.
+// rulesBeforeTheEnd apply while readers can still act.
 func rulesBeforeTheEnd() []SignalRule {
 	return []SignalRule{
 		{
@@ -125,14 +131,14 @@ func rulesBeforeTheEnd() []SignalRule {
 			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,
 			Condition:  "A topic got at least 20 posts, all within 3 days.",
 			DetectedAt: "the last post",
-			Scoring:    "35, and 5 for each further 10 posts, 75 at the most",
+			Scoring:    "35, and 5 for each further 10 posts, at most 75",
 			Evidence:   []string{"posts", "hours"},
 			onTopic:    detectBurst,
 		},
 	}
 }
 
-// rulesAfterTheEnd are about results.
+// rulesAfterTheEnd apply to results.
 func rulesAfterTheEnd() []SignalRule {
 	return []SignalRule{
 		{
@@ -172,7 +178,8 @@ func rulesAfterTheEnd() []SignalRule {
 		},
 		{
 			Type: "participation_drop", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
-			Condition:  "Fewer than half as many voted as usual: the median of the up to 10 votes of the same source before, at least 5, of at least 10 ballots.",
+			Condition: "Fewer than half as many voted as usual. The usual number is the median of the last 5 to 10 " +
+				"votes of the same source, if it is at least 10.",
 			DetectedAt: "the end", Scoring: "30, and 0.4 for each percent below the half",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
 			onVote:   detectDrop,
@@ -180,7 +187,7 @@ func rulesAfterTheEnd() []SignalRule {
 		{
 			Type: "participation_surge", Version: "1", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "At least three times as many voted as usual, and at least 20 did.",
-			DetectedAt: "the end", Scoring: "45, and 5 for each further time the median, 80 at the most",
+			DetectedAt: "the end", Scoring: "45, and 5 for each further multiple of the median, at most 80",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
 			onVote:   detectSurge,
 		},

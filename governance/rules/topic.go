@@ -7,25 +7,29 @@ import (
 	"unicode"
 )
 
-// RelevantFrom is the score from which a topic that is linked to no proposal is
-// taken to be about governance.
+// RelevantFrom is the score from which a topic counts as about governance. A topic that
+// is linked to a proposal always does.
 const RelevantFrom = 30
 
-// TopicFacts is what the relevance of a forum topic is judged by.
+// TopicFacts is the input of the relevance of a forum topic.
 type TopicFacts struct {
-	Title    string
+	// Title is the topic's title.
+	Title string
+	// Category is the name of its category, empty for none.
 	Category string
-	Tags     []string
+	// Tags are its tags, as upstream spells them.
+	Tags []string
 	// Body is the first post as plain text.
-	Body    string
+	Body string
+	// Replies counts the posts after the first.
 	Replies uint64
-	// Proposals counts the proposals that the topic is linked to, either way.
+	// Proposals counts the proposals that the topic links to or that link to it.
 	Proposals int
 }
 
-// TopicRule is one reason for which a topic is more or less relevant to
-// governance.
+// TopicRule is one reason for which a topic is more or less relevant to governance.
 type TopicRule struct {
+	// Name is the name of the rule in documents.
 	Name string
 	// Meaning says in words when the rule applies.
 	Meaning string
@@ -35,7 +39,7 @@ type TopicRule struct {
 	applies func(topicWords) bool
 }
 
-// topicWords is a topic as the rules see it: its texts as words in lower case.
+// topicWords is the input of a rule: the topic's texts as words in lower case.
 type topicWords struct {
 	TopicFacts
 
@@ -43,8 +47,8 @@ type topicWords struct {
 	title, marks, category, tags, body []string
 }
 
-// The words by which rules know what a topic is about. A list is one fact: the
-// rules' meanings are made from it.
+// The words that the rules search for. The rules' meanings are generated from the same
+// lists.
 const (
 	categoryTerms = "accountability citizens committee committees constitution council councils delegate delegates delegation elected " +
 		"election elections governance grant grants intents metagovernance missions policies policy proposal proposals " +
@@ -63,14 +67,14 @@ const (
 
 // Thresholds of the rules that count.
 const (
-	bodyTermsWanted = 4
-	longBody        = 1500
-	someReplies     = 10
-	manyReplies     = 50
+	minBodyTerms = 4
+	longBody     = 1500
+	someReplies  = 10
+	manyReplies  = 50
 )
 
-// TopicRules is the table of everything that makes a topic more or less relevant to
-// governance. The score is the sum of the points, at least 0 and at most 100.
+// TopicRules lists all rules. The score is the sum of the points of those that apply, at
+// least 0 and at most 100.
 func TopicRules() []TopicRule {
 	return []TopicRule{
 		{
@@ -104,8 +108,8 @@ func TopicRules() []TopicRule {
 			},
 		},
 		{
-			"body", fmt.Sprintf("The first post has at least %d of the words %s.", bodyTermsWanted, listed(bodyTerms)), 15,
-			func(t topicWords) bool { return countOf(t.body, bodyTerms) >= bodyTermsWanted },
+			"body", fmt.Sprintf("The first post has at least %d of the words %s.", minBodyTerms, listed(bodyTerms)), 15,
+			func(t topicWords) bool { return countOf(t.body, bodyTerms) >= minBodyTerms },
 		},
 		{
 			"long_post", fmt.Sprintf("The first post has at least %d characters.", longBody), 5,
@@ -159,7 +163,7 @@ func TopicRulesMarkdown() string {
 	return table.String()
 }
 
-// isPeriod says whether a tag names a season or a voting cycle.
+// isPeriod reports whether a tag names a season or a voting cycle.
 func isPeriod(tag string) bool {
 	return strings.HasPrefix(tag, "cycle-") || strings.HasPrefix(tag, "season-")
 }
@@ -171,7 +175,7 @@ func wordsOf(text string) []string {
 	})
 }
 
-// bracketed returns what stands in square brackets.
+// bracketed returns the text inside of square brackets.
 func bracketed(title string) string {
 	var marks strings.Builder
 	for part := range strings.SplitSeq(title, "[") {

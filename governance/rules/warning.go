@@ -2,7 +2,7 @@ package rules
 
 import "pnyx/governance"
 
-// The codes of warnings; WarningRules says what they mean.
+// The codes of warnings; WarningRules describes them.
 const (
 	VotesDiffer             governance.WarningCode = "votes_differ"
 	TotalDiffers            governance.WarningCode = "total_differs"
@@ -14,34 +14,61 @@ const (
 	OutcomeDiffers          governance.WarningCode = "outcome_differs"
 )
 
-// WarningRule says when a warning is given.
+// WarningRule describes one kind of warning.
 type WarningRule struct {
-	Code    governance.WarningCode
-	Field   string
+	// Code is the value of the field code.
+	Code governance.WarningCode
+	// Field is the field of a proposal's detail or vote summary that is in doubt.
+	Field string
+	// Meaning is the message that is sent.
 	Meaning string
-	// Details names the details that come with it.
+	// Details names the keys of the details.
 	Details []string
 }
 
-// WarningRules lists every kind of warning. Amounts differ when they are further
-// apart than one part in 10^9 of the larger, or than 10^-9 where both are below 1:
-// upstream's went through floating point.
+// WarningRules lists every kind of warning. Amounts differ when they are further apart
+// than one part in 10^9 of the larger, or than 10^-9 where both are below 1, because
+// upstream computes in floating point.
 func WarningRules() []WarningRule {
 	figures := []string{"upstream", "held"}
 	pair := []string{"proposalKey", "provider", "here", "there"}
 	return []WarningRule{
-		{VotesDiffer, "totals.votes", "Upstream states another number of votes than there are ballots held.", figures},
-		{TotalDiffers, "totals.votingPower", "All ballots are held, but upstream states another total of voting power.", figures},
-		{ScoresDiffer, "choices", "All ballots are held, but upstream states another score of this choice.", append([]string{"choiceKey"}, figures...)},
-		{StatusDiffers, "lifecycleStatus", "By the voting system's state the vote is over, by the DAO's own status it is not, or the other way round.", []string{"state", "status"}},
-		{StateOutdated, "lifecycleStatus", "Upstream's state was still that of an open vote when it was seen after the stated end.", []string{"state", "endAt", "observedAt"}},
-		{OutcomeDiffersFromVotes, "outcome", "The outcome that upstream states is not the one that scores and quorum come to.", []string{"stated", "counted"}},
+		{
+			VotesDiffer, "totals.votes",
+			"Upstream states another number of votes than there are ballots held.",
+			figures,
+		},
+		{
+			TotalDiffers, "totals.votingPower",
+			"All ballots are held, but upstream states another total of voting power.",
+			figures,
+		},
+		{
+			ScoresDiffer, "choices",
+			"All ballots are held, but upstream states another score of this choice.",
+			append([]string{"choiceKey"}, figures...),
+		},
+		{
+			StatusDiffers, "lifecycleStatus",
+			"By the voting system's state the vote is over, by the DAO's own status it is not, or the other way round.",
+			[]string{"state", "status"},
+		},
+		{
+			StateOutdated, "lifecycleStatus",
+			"Upstream's state was still that of an open vote when it was seen after the stated end.",
+			[]string{"state", "endAt", "observedAt"},
+		},
+		{
+			OutcomeDiffersFromVotes, "outcome",
+			"The outcome that upstream states is not the one that scores and quorum come to.",
+			[]string{"stated", "counted"},
+		},
 		{TitleDiffers, "title", "The same proposal at another provider has another title.", pair},
 		{OutcomeDiffers, "outcome", "The same proposal at another provider has another outcome.", pair},
 	}
 }
 
-// NewWarning returns a warning by the rule of its code.
+// NewWarning returns a warning with the message and the field of its rule.
 func NewWarning(code governance.WarningCode, details map[string]string) governance.Warning {
 	w := governance.Warning{Code: code, Details: details}
 	for _, rule := range WarningRules() {
