@@ -13,21 +13,22 @@ import (
 	"pnyx/governance"
 )
 
-// patience is how long a caller waits, well beyond what a request may take.
+// patience bounds a request, well above every timeout of the service.
 const patience = 15 * time.Second
 
-// callers keeps as many connections as there are requests under way.
+// callers keeps as many connections as there are concurrent requests.
 var callers = &http.Client{
 	Timeout:   patience,
 	Transport: &http.Transport{MaxIdleConnsPerHost: 500, IdleConnTimeout: 5 * time.Second},
 }
 
-// reply is what came back, if anything did.
+// reply is the response to a request, if there was one.
 type reply struct {
 	status int
 	header http.Header
 	text   string
-	// transport is why no whole reply came, err what is wrong with its form.
+	// transport is the error of a request without a complete response, err what is wrong
+	// with the form of the response.
 	transport, err error
 
 	Data  json.RawMessage `json:"data"`
@@ -73,7 +74,7 @@ func ask(url string, headers map[string]string) (r reply) {
 	return r
 }
 
-// dishonest says what an answer or an error lacks in form.
+// dishonest reports what the form of an answer or error lacks.
 func (r *reply) dishonest(clockIsWrong bool) error {
 	switch {
 	case r.err != nil:

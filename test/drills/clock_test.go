@@ -13,39 +13,39 @@ import (
 
 const hour = time.Hour
 
-// clockDrills set clocks of single machines wrong, and right again. Monotonic clocks
-// go on, as they do when an operator or NTP sets a clock.
+// clockDrills set the clocks of single machines wrong, and right again. Monotonic clocks
+// are not affected, as when an operator or NTP sets a clock.
 func clockDrills() []drill {
-	jump := func(name, who string, by time.Duration, clock func(*stage) *clock) drill {
+	jump := func(name, who string, by time.Duration, clock func(*deployment) *clock) drill {
 		word := " ahead"
 		if by < 0 {
 			word = " behind"
 		}
 		return drill{
 			name: name + word, fault: who + " jumps an hour" + word + ", and back after 12 s", lasts: 12 * time.Second,
-			stage: stageOptions{clocks: true}, clockIsWrong: true,
-			breaks: func(s *stage) func() {
+			deployment: deploymentOptions{clocks: true}, clockIsWrong: true,
+			breaks: func(s *deployment) func() {
 				clock(s).jump(by)
 				return func() { clock(s).jump(0) }
 			},
 		}
 	}
-	api := func(s *stage) *clock { return s.apis[0].clock }
-	worker := func(s *stage) *clock { return s.workers[0].clock }
+	api := func(s *deployment) *clock { return s.apis[0].clock }
+	worker := func(s *deployment) *clock { return s.workers[0].clock }
 	return []drill{
 		jump("API's clock", "the clock of the API node", hour, api),
 		jump("API's clock", "the clock of the API node", -hour, api),
 		jump("Worker's clock", "the clock of the worker", hour, worker),
 		jump("Worker's clock", "the clock of the worker", -hour, worker),
-		jump("Redis' clock", "the clock of Redis", hour, func(s *stage) *clock { return s.redisClock }),
-		jump("Redis' clock", "the clock of Redis", -hour, func(s *stage) *clock { return s.redisClock }),
-		jump("ClickHouse's clock", "the clock of the engine", hour, func(s *stage) *clock { return s.engineClock }),
-		jump("ClickHouse's clock", "the clock of the engine", -hour, func(s *stage) *clock { return s.engineClock }),
+		jump("Redis' clock", "the clock of Redis", hour, func(s *deployment) *clock { return s.redisClock }),
+		jump("Redis' clock", "the clock of Redis", -hour, func(s *deployment) *clock { return s.redisClock }),
+		jump("ClickHouse's clock", "the clock of the engine", hour, func(s *deployment) *clock { return s.engineClock }),
+		jump("ClickHouse's clock", "the clock of the engine", -hour, func(s *deployment) *clock { return s.engineClock }),
 	}
 }
 
-// clock is how far the clock of one process is off, in seconds, in a file that the
-// process has mapped.
+// clock is the offset of the clock of one process, in seconds, in a file that the process
+// has mapped.
 type clock struct {
 	tb   testing.TB
 	path string
@@ -87,8 +87,8 @@ func (c *clock) jump(by time.Duration) {
 	}
 }
 
-// libraryIsOff answers for the C library. Nothing in it allocates: an allocator may be
-// among those that ask.
+// libraryIsOff replaces the clock functions of the C library. It does not allocate, because
+// an allocator may call it.
 const libraryIsOff = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -130,8 +130,8 @@ time_t time(time_t *now) {
 }
 `
 
-// buildLibraryClock builds what answers for the C library. It skips the test where
-// there is no compiler.
+// buildLibraryClock builds the library that replaces the clock of the C library. It skips
+// the test where there is no compiler.
 func buildLibraryClock(tb testing.TB, dir string) string {
 	tb.Helper()
 	compiler, err := exec.LookPath("cc")
@@ -147,8 +147,8 @@ func buildLibraryClock(tb testing.TB, dir string) string {
 	return path
 }
 
-// nowIsOff is what the standard library's time.Now becomes: everything else of the
-// program, and the source it is built from, stays as it is.
+// nowIsOff replaces time.Now of the standard library. Everything else of the program is
+// built from its own source.
 const nowIsOff = `package time
 
 import (

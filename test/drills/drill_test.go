@@ -16,34 +16,33 @@ import (
 const (
 	drillRate = 40 // requests a second
 	drillCold = 20 // percent of them, for pages made on demand
-	// importEvery is how often a ballot is imported.
-	importEvery = time.Second
-	// calm is how long a drill goes on before the fault, and after the recovery.
-	calm = 4 * time.Second
-	// recoversWithin bounds the recovery.
-	recoversWithin = 2 * time.Minute
+	// importInterval is how often a ballot is imported.
+	importInterval = time.Second
+	// calmPeriod is how long a drill goes on before the fault, and after the recovery.
+	calmPeriod = 4 * time.Second
+	// recoveryTimeout bounds the recovery.
+	recoveryTimeout = 2 * time.Minute
 )
 
-// drill is one thing that goes wrong.
+// drill is one fault.
 type drill struct {
 	name string
-	// fault says in a sentence what is done.
-	fault string
-	stage stageOptions
-	// lasts is how long the fault is there before it is mended; one that mends itself
-	// is not there at all.
+	// fault describes the fault in a sentence.
+	fault      string
+	deployment deploymentOptions
+	// lasts is the time until the fault is repaired; 0 for a fault that repairs itself.
 	lasts time.Duration
-	// breaks does it, and returns how it is undone: nil if it mends itself.
-	breaks func(s *stage) (mend func())
-	// endsConnections allows requests without any answer: the process that they reach is
-	// ended, with nothing in front of it.
+	// breaks causes the fault, and returns its repair: nil if it repairs itself.
+	breaks func(s *deployment) (mend func())
+	// endsConnections allows requests without any response: the process ends, with no load
+	// balancer in front of it.
 	endsConnections bool
-	// mustNotFail allows no refused request either.
+	// mustNotFail allows no refused requests.
 	mustNotFail bool
 	// clockIsWrong turns off the checks that compare the clocks of two machines.
 	clockIsWrong bool
-	// after looks at what is particular to the drill, and may return a remark.
-	after func(s *stage) (remark string)
+	// after makes checks of the one drill, and may return a remark.
+	after func(s *deployment) (remark string)
 }
 
 // result is a line of the table.
@@ -53,15 +52,15 @@ type result struct {
 	bought   int
 	recovery time.Duration
 	remark   string
-	// failed says that the drill did not show what it should.
+	// failed is true for a drill whose test failed.
 	failed bool
 }
 
-// TestDrills plays every drill and writes the table to the file that
+// TestDrills runs every drill and writes the table to the file that
 // PNYX_TEST_DRILLS names; "-" for no file.
 func TestDrills(t *testing.T) {
 	file := gate(t, "PNYX_TEST_DRILLS", "make test-drills")
-	w := makeWorld(t)
+	w := loadDataset(t)
 	t.Logf("%s questions", w)
 	var results []result
 	for _, d := range drills() {
@@ -93,10 +92,10 @@ func drills() []drill {
 	return all
 }
 
-// play puts a stage under load, breaks it, mends it, and waits for its recovery.
-func (d *drill) play(t *testing.T, w *world) result {
+// play puts a deployment under load, causes the fault, repairs it, and waits for recovery.
+func (d *drill) play(t *testing.T, w *dataset) result {
 	t.Helper()
-	s := newStage(t, w, d.stage)
+	s := newDeployment(t, w, d.deployment)
 	s.open()
 	r := s.underLoad(d)
 	r.drill = d
@@ -107,11 +106,11 @@ func (d *drill) play(t *testing.T, w *world) result {
 }
 
 // underLoad is the part of a drill in which requests are sent.
-func (s *stage) underLoad(d *drill) (r result) {
+func (s *deployment) underLoad(d *drill) (r result) {
 	t := s.tb
-	s.poll = s.world.poll.begin()
+	s.poll = s.dataset.poll.begin()
 	s.poll.clockIsWrong = d.clockIsWrong
-	load := newLoad(t, s.world, s.poll, drillRate, drillCold, s.bases()...)
+	load := newLoad(t, s.dataset, s.poll, drillRate, drillCold, s.bases()...)
 	load.clockIsWrong = d.clockIsWrong
 	s.load = load
 	load.start()
@@ -119,7 +118,7 @@ func (s *stage) underLoad(d *drill) (r result) {
 	stop := s.busy(payer)
 	defer stop()
 
-	wait(t.Context(), calm)
+	wait(t.Context(), calmPeriod)
 	before := load.tally()
 	broken := time.Now()
 	mend := d.breaks(s)
@@ -129,7 +128,7 @@ func (s *stage) underLoad(d *drill) (r result) {
 		broken = time.Now()
 	}
 	recovered := s.recovered(broken)
-	wait(t.Context(), calm)
+	wait(t.Context(), calmPeriod)
 	stop()
 	load.stop()
 	payer.settle(s.apis[0].base)
@@ -149,11 +148,11 @@ func (s *stage) underLoad(d *drill) (r result) {
 	return r
 }
 
-// busy imports and pays until it is stopped.
-func (s *stage) busy(p *payer) (stop func()) {
+// busy imports ballots and makes payments until it is stopped.
+func (s *deployment) busy(p *payer) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var busy sync.WaitGroup
-	busy.Go(func() { s.importing(ctx, s.poll, importEvery) })
+	busy.Go(func() { s.importing(ctx, s.poll, importInterval) })
 	busy.Go(func() { p.run(ctx) })
 	stop = func() {
 		cancel()
@@ -163,8 +162,8 @@ func (s *stage) busy(p *payer) (stop func()) {
 	return stop
 }
 
-// bases are where the API nodes listen.
-func (s *stage) bases() (all []string) {
+// bases are the addresses of the API nodes.
+func (s *deployment) bases() (all []string) {
 	if s.front != "" {
 		return []string{s.front}
 	}
@@ -174,11 +173,11 @@ func (s *stage) bases() (all []string) {
 	return all
 }
 
-// recovered waits until every API node is ready and shows a ballot that was imported
-// after the fault was mended, and says when that was.
-func (s *stage) recovered(mended time.Time) (at time.Time) {
+// recovered waits until every API node is ready and shows a ballot that was imported after
+// the repair, and returns when that was.
+func (s *deployment) recovered(mended time.Time) (at time.Time) {
 	s.tb.Helper()
-	env.Within(s.tb, recoversWithin, func() error {
+	env.Within(s.tb, recoveryTimeout, func() error {
 		if !s.poll.importedSince(mended) {
 			return errors.New("nothing was imported since")
 		}
@@ -186,15 +185,15 @@ func (s *stage) recovered(mended time.Time) (at time.Time) {
 	})
 	casts := s.poll.casts()
 	for _, n := range s.apis {
-		env.Within(s.tb, recoversWithin, func() error { return errors.Join(n.isReady(), s.shows(n, casts)) })
+		env.Within(s.tb, recoveryTimeout, func() error { return errors.Join(n.isReady(), s.shows(n, casts)) })
 	}
 	return time.Now()
 }
 
-// shows says whether a node has everything about the poll, and says it is ready.
-func (s *stage) shows(n *node, casts int) error {
+// shows reports whether a node has everything about the poll, and is ready.
+func (s *deployment) shows(n *node, casts int) error {
 	for _, q := range s.poll.questions() {
-		r := ask(n.base+q.path, s.world.headers())
+		r := ask(n.base+q.path, s.dataset.headers())
 		if r.transport != nil || r.status != http.StatusOK {
 			return fmt.Errorf("GET %s: %d %w %s", q.path, r.status, r.transport, r.text)
 		}

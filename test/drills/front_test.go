@@ -12,17 +12,17 @@ import (
 
 // processDrills end API nodes.
 func processDrills() []drill {
-	front := stageOptions{apis: 2, front: true}
+	front := deploymentOptions{apis: 2, front: true}
 	return []drill{
 		{
 			name: "API node ends", fault: "SIGTERM of the only API node, with nothing in front of it; started again when it has ended",
 			endsConnections: true,
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				s.apis[0].Stop()
 				s.apis[0].Start()
 				return nil
 			},
-			after: func(s *stage) string {
+			after: func(s *deployment) string {
 				sum := s.load.tally()
 				if cut := sum.broken - sum.notConnected; cut > 0 {
 					s.tb.Errorf("%d requests were cut off", cut)
@@ -31,14 +31,14 @@ func processDrills() []drill {
 			},
 		},
 		{
-			name: "API node killed behind nginx", stage: front, fault: "SIGKILL of one of two; started again after 5 s",
+			name: "API node killed behind nginx", deployment: front, fault: "SIGKILL of one of two; started again after 5 s",
 			lasts:  5 * time.Second,
-			breaks: func(s *stage) func() { s.apis[0].Kill(); return s.apis[0].Start },
+			breaks: func(s *deployment) func() { s.apis[0].Kill(); return s.apis[0].Start },
 		},
 		{
-			name: "Rolling restart behind nginx", stage: front, mustNotFail: true,
+			name: "Rolling restart behind nginx", deployment: front, mustNotFail: true,
 			fault: "for 60 s, SIGTERM of one of two API nodes after the other, each started again and waited for",
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				restarts := 0
 				for began := time.Now(); time.Since(began) < time.Minute; restarts++ {
 					n := s.apis[restarts%len(s.apis)]
@@ -49,13 +49,13 @@ func processDrills() []drill {
 				s.remark = fmt.Sprint(restarts, " restarts")
 				return nil
 			},
-			after: func(s *stage) string { return s.remark },
+			after: func(s *deployment) string { return s.remark },
 		},
 	}
 }
 
-// nginxConf is a load balancer and no more. It asks the other node when one does not
-// take a connection or breaks it, which is what it does by itself for a GET.
+// nginxConf is a load balancer. It asks the other node when one does not accept a
+// connection or breaks it, which is the default for a GET.
 const nginxConf = `
 daemon off;
 worker_processes 1;
@@ -84,7 +84,7 @@ http {
 `
 
 // startFront runs nginx in front of the API nodes.
-func (s *stage) startFront() {
+func (s *deployment) startFront() {
 	s.tb.Helper()
 	dir := filepath.Join(s.dir, "nginx")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

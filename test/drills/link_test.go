@@ -10,13 +10,13 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// link is a network between two processes, which can be spoilt.
+// link is a network between two processes, which tests disturb.
 type link struct {
 	tb    testing.TB
 	proxy *toxiproxy.Proxy
 }
 
-// newLink leads to an address.
+// newLink creates a link to an address.
 func newLink(tb testing.TB, to string) *link {
 	tb.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
@@ -26,7 +26,7 @@ func newLink(tb testing.TB, to string) *link {
 	return l
 }
 
-// Addr is where the link begins.
+// addr is the address of the near end.
 func (l *link) addr() string { return l.proxy.Listen }
 
 // open accepts connections again after close, at the same address.
@@ -40,18 +40,18 @@ func (l *link) open() {
 // close breaks all connections, and refuses new ones.
 func (l *link) close() { l.proxy.Stop() }
 
-// delay holds back what comes from the other end.
+// delay delays what comes from the far end.
 func (l *link) delay(by time.Duration) {
 	l.spoil(fmt.Sprintf(`{"type":"latency","attributes":{"latency":%d,"jitter":%d}}`, by.Milliseconds(), by.Milliseconds()/5))
 }
 
-// swallow lets nothing through in either direction, and tells nobody.
+// swallow drops everything in both directions, and keeps connections open.
 func (l *link) swallow() {
 	l.spoil(`{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)
 	l.spoil(`{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
 }
 
-// mend takes all toxics away.
+// mend removes all toxics.
 func (l *link) mend() { l.proxy.Toxics.ResetToxics(l.tb.Context()) }
 
 func (l *link) spoil(toxic string) {

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// mostAtOnce bounds the requests under way: what does not fit is not sent, and counts
+// maxConcurrency bounds the requests under way: what does not fit is not sent, and counts
 // as broken, so that a hanging service shows.
-const mostAtOnce = 1000
+const maxConcurrency = 1000
 
-// verdict is what became of a request.
+// verdict is the outcome of a request.
 type verdict int
 
 const (
-	// right answers are true.
+	// right is an answer with the right data.
 	right verdict = iota
-	// refused requests got an honest error.
+	// refused is a documented error with its Retry-After.
 	refused
-	// broken ones got none.
+	// broken is a request without a response.
 	broken
-	// wrong is anything else: an answer that is not true, or an error that is not honest.
+	// wrong is anything else: an answer with wrong data, or an error in a wrong form.
 	wrong
 )
 
@@ -39,26 +39,26 @@ type outcome struct {
 	took    time.Duration
 	verdict verdict
 	stale   bool
-	// notConnected is a broken request that reached nobody.
+	// notConnected is a broken request that opened no connection.
 	notConnected bool
 	// metered says that it was sent with the load's token, status how it was answered.
 	metered bool
 	status  int
 }
 
-// load asks, at a steady rate, until it is stopped, and checks everything.
+// load sends requests at a steady rate until it is stopped, and checks every response.
 type load struct {
 	tb    testing.TB
-	world *world
+	world *dataset
 	poll  *poll
 	rate  int // requests a second
 	cold  int // percent of them that are for cold pages
 	asked int // cold pages
 	// bases are the addresses of API nodes, asked in turn.
 	bases []string
-	// clockIsWrong turns off what compares times.
+	// clockIsWrong turns off checks that compare times.
 	clockIsWrong bool
-	// token is the one that is sent.
+	// token is the token of its requests.
 	token string
 	// onward wants no node to show fewer casts than it has shown before.
 	onward bool
@@ -71,17 +71,17 @@ type load struct {
 	outcomes []outcome
 	// shown holds the most casts that each address has shown.
 	shown map[string]int
-	// problems are the first of what is wrong.
+	// problems are the first wrong responses.
 	problems []string
 }
 
-// newLoad prepares so many requests a second.
-func newLoad(tb testing.TB, w *world, p *poll, rate, cold int, bases ...string) *load {
+// newLoad prepares a load of a number of requests a second.
+func newLoad(tb testing.TB, w *dataset, p *poll, rate, cold int, bases ...string) *load {
 	tb.Helper()
 	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases, token: w.token, shown: map[string]int{}}
 }
 
-// Start begins to ask, until the end of the test or stop.
+// start starts the load, which ends with the test or with stop.
 func (l *load) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel = cancel
@@ -89,13 +89,13 @@ func (l *load) start() {
 	l.tb.Cleanup(l.stop)
 }
 
-// Stop ends the load and waits for what is under way.
+// stop ends the load and waits for its open requests.
 func (l *load) stop() {
 	l.cancel()
 	l.running.Wait()
 }
 
-// run sends requests when they are due, whatever became of those before.
+// run sends requests when they are due, whether or not earlier ones are complete.
 func (l *load) run(ctx context.Context) {
 	ticker := time.NewTicker(time.Second / time.Duration(l.rate))
 	defer ticker.Stop()
@@ -107,7 +107,7 @@ func (l *load) run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		check := l.pick(n, chance)
-		if l.underWay.Add(1) > mostAtOnce {
+		if l.underWay.Add(1) > maxConcurrency {
 			l.underWay.Add(-1)
 			l.note(outcome{at: time.Now(), verdict: broken}, "too many requests under way")
 			continue
@@ -139,7 +139,7 @@ func (l *load) pick(n int, chance *rand.Rand) func(base string) {
 	}
 }
 
-// fixed asks what has one right answer.
+// fixed sends a question with one right answer.
 func (l *load) fixed(q question, headers map[string]string) func(string) {
 	return func(base string) {
 		l.judge(base+q.path, headers, func(r *reply) error { return q.check(r) })
@@ -160,7 +160,7 @@ func (q question) check(r *reply) error {
 	return nil
 }
 
-// moving asks about the poll.
+// moving sends a question about the poll.
 func (l *load) moving(q pollQuestion) func(string) {
 	var with map[string]string
 	if !q.free {
@@ -168,13 +168,13 @@ func (l *load) moving(q pollQuestion) func(string) {
 	}
 	return func(base string) {
 		url := base + q.path
-		before := l.mostShown(url, 0)
+		before := l.maxShown(url, 0)
 		l.judge(url, with, func(r *reply) error {
 			casts, err := q.read(r.Data)
 			if err != nil {
 				return err
 			}
-			if l.mostShown(url, casts); l.onward && casts < before {
+			if l.maxShown(url, casts); l.onward && casts < before {
 				return fmt.Errorf("it shows %d casts, and has shown %d before", casts, before)
 			}
 			return l.poll.plausible(casts, r)
@@ -182,18 +182,18 @@ func (l *load) moving(q pollQuestion) func(string) {
 	}
 }
 
-// mostShown returns the most casts that an address has shown, which now shows so many.
-func (l *load) mostShown(url string, casts int) int {
+// maxShown returns the maximum of casts that an address has shown, which now shows so many.
+func (l *load) maxShown(url string, casts int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shown[url] = max(l.shown[url], casts)
 	return l.shown[url]
 }
 
-// errRefused is what a check says of an error that is as good as an answer.
+// errRefused is the result of a check for an error that counts as a right answer.
 var errRefused = errors.New("refused")
 
-// judge sends a request and takes down what became of it. Check looks at an answer,
+// judge sends a request and records its outcome. Check looks at an answer,
 // and at errors of the statuses given; of the others, only 503 is honest.
 func (l *load) judge(url string, headers map[string]string, check func(*reply) error, statuses ...int) {
 	began := time.Now()
@@ -237,7 +237,7 @@ func (l *load) note(o outcome, problem string) {
 	}
 }
 
-// tally sums up what became of the requests.
+// tally sums up the outcomes of the requests.
 type tally struct {
 	requests, refused, broken, notConnected, wrong, stale int
 	slowest                                               time.Duration
@@ -326,7 +326,7 @@ func (l *load) askUntilAnswered(q question) {
 
 // importing casts ballots, one every so often, until ctx ends. An import that fails is
 // repeated until it does not.
-func (s *stage) importing(ctx context.Context, p *poll, every time.Duration) {
+func (s *deployment) importing(ctx context.Context, p *poll, every time.Duration) {
 	for ctx.Err() == nil {
 		line := p.next()
 		for s.importLine(line) != nil {

@@ -7,13 +7,13 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if theWorld.dir != "" {
-		os.RemoveAll(theWorld.dir)
+	if sharedDataset.dir != "" {
+		os.RemoveAll(sharedDataset.dir)
 	}
 	os.Exit(code)
 }
 
-// gate skips a test that takes minutes, unless it is asked for.
+// gate skips a test that takes minutes, unless its variable is set.
 func gate(t *testing.T, variable, target string) string {
 	t.Helper()
 	value := os.Getenv(variable)

@@ -20,9 +20,10 @@ const (
 	crowdSlots = 2000
 )
 
-// crowd is a stage with several of each process, under load, while ballots are imported.
+// crowd is a deployment with several of each process, under load, while ballots are
+// imported.
 type crowd struct {
-	*stage
+	*deployment
 
 	// tokenID names the token that all of the load is sent with.
 	tokenID string
@@ -36,7 +37,7 @@ func TestOverAClusterTwoWorkersAndFourNodesAgree(t *testing.T) {
 	gate(t, "PNYX_TEST_CLUSTER", "make test-cluster")
 	c := openCrowd(t)
 	var second *node
-	c.play("nothing is broken", func() { wait(t.Context(), 2*calm) })
+	c.play("nothing is broken", func() { wait(t.Context(), 2*calmPeriod) })
 	c.play("the leading worker is killed", func() { second = c.killLeader() })
 	c.play("it is started again", func() { c.joins(second) })
 	c.play(fmt.Sprintf("%d slots of the Cluster move there and back", crowdSlots), func() { c.cluster.MoveSlots(crowdSlots) })
@@ -63,14 +64,14 @@ func TestOverAClusterTwoWorkersAndFourNodesAgree(t *testing.T) {
 // openCrowd starts everything, and the load.
 func openCrowd(t *testing.T) *crowd {
 	t.Helper()
-	w := makeWorld(t)
-	c := &crowd{stage: newStage(t, w, stageOptions{
+	w := loadDataset(t)
+	c := &crowd{deployment: newDeployment(t, w, deploymentOptions{
 		workers: 2, apis: 4, cluster: true, environ: []string{"PNYX_CACHE_TIMEOUT=1s", "PNYX_LIMIT_TIMEOUT=1s"}, // fourteen processes share the machine
 	})}
 	id, token := c.issue()
 	c.tokenID = id
 	c.open()
-	env.Within(t, readyWithin, func() error { return c.knows(token) })
+	env.Within(t, readyTimeout, func() error { return c.knows(token) })
 	c.poll = w.poll.begin()
 	c.load = newLoad(t, w, c.poll, crowdRate, drillCold, c.bases()...)
 	c.load.token, c.load.onward = token, true
@@ -79,7 +80,7 @@ func openCrowd(t *testing.T) *crowd {
 	imported := make(chan struct{})
 	go func() {
 		defer close(imported)
-		c.importing(ctx, c.poll, importEvery)
+		c.importing(ctx, c.poll, importInterval)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -88,7 +89,7 @@ func openCrowd(t *testing.T) *crowd {
 	return c
 }
 
-// knows says whether every node lets a token in.
+// knows reports whether every node accepts a token.
 func (c *crowd) knows(token string) error {
 	for _, n := range c.apis {
 		if r := ask(n.base+"/v2/meta/usage", withToken(token)); r.transport != nil || r.status != http.StatusOK {
@@ -106,7 +107,7 @@ func (c *crowd) play(what string, happen func()) {
 	happen()
 	happened := time.Now()
 	recovered := c.recovered(happened)
-	wait(c.tb.Context(), calm)
+	wait(c.tb.Context(), calmPeriod)
 	after := c.load.tally()
 	c.tb.Logf("%s, in %.1f s: %d requests, %d wrong, %d refused, %d without an answer, %d marked stale; all four show what was imported since after %.1f s",
 		what, happened.Sub(began).Seconds(), after.requests-before.requests, after.wrong-before.wrong, after.refused-before.refused,
@@ -124,7 +125,7 @@ func (c *crowd) killLeader() *node {
 	c.publishedNothing(others[0])
 	leading.Kill()
 	began := time.Now()
-	env.Within(c.tb, readyWithin, func() error {
+	env.Within(c.tb, readyTimeout, func() error {
 		if leads, err := others[0].metric("pnyx_worker_leading"); err != nil || leads != 1 {
 			return fmt.Errorf("the other does not lead yet: %w", err)
 		}
@@ -140,7 +141,7 @@ func (c *crowd) joins(killed *node) {
 	c.tb.Helper()
 	killed.Start()
 	killed.ready()
-	wait(c.tb.Context(), 2*calm)
+	wait(c.tb.Context(), 2*calmPeriod)
 	if leading, _ := c.leader(); leading == killed {
 		c.tb.Error("a worker that has come back leads beside, or instead of, the one that did")
 	}
@@ -164,7 +165,7 @@ func (c *crowd) metered() (charged int) {
 	want := fmt.Sprint([]int{requests, answers, requests - answers, answers})
 	const sums = `
 SELECT sum(requests), sum(ok), sum(failed), sum(charged) FROM usage_by_day WHERE route != 'meta.usage' AND token_id = '`
-	env.Within(c.tb, readyWithin, func() error {
+	env.Within(c.tb, readyTimeout, func() error {
 		out, err := tryRun(c.tb, c.environ, "sql", "--format", "csv", sums+c.tokenID+"'")
 		if err != nil {
 			return err
@@ -207,10 +208,10 @@ func (c *crowd) agree() {
 		c.load.askEverything()
 	}
 	for _, q := range c.poll.questions() {
-		env.Within(c.tb, readyWithin, func() error {
+		env.Within(c.tb, readyTimeout, func() error {
 			var first string
 			for _, n := range c.apis {
-				r := ask(n.base+q.path, c.world.headers())
+				r := ask(n.base+q.path, c.dataset.headers())
 				if r.transport != nil || r.status != http.StatusOK {
 					return fmt.Errorf("GET %s: %d %w %s", q.path, r.status, r.transport, r.text)
 				}

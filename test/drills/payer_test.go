@@ -12,7 +12,7 @@ import (
 	"pnyx/access/x402/x402test"
 )
 
-// payEvery stays below what one payer may ask.
+// payEvery keeps the rate below the limit of one payer.
 const payEvery = 1500 * time.Millisecond
 
 // payer buys answers, one after the other, and sends a payment again until it is
@@ -105,7 +105,7 @@ func (p *payer) send(base string, bought *purchase) (answered bool) {
 	return answered
 }
 
-// charged says whether the money of a payment has moved.
+// charged reports whether the money of a payment has moved.
 func (p *payer) charged(bought *purchase) bool {
 	for _, t := range p.ledger.Transfers() {
 		if t.Authorization.Nonce == bought.nonce {

@@ -37,7 +37,7 @@ const readyMeans = 25 * time.Second
 // poll is what is known of the proposal on which the ballots are cast.
 type poll struct {
 	key string
-	// clockIsWrong turns off what compares times.
+	// clockIsWrong turns off checks that compare times.
 	clockIsWrong bool
 
 	mu sync.Mutex
@@ -46,8 +46,8 @@ type poll struct {
 	imported []time.Time
 }
 
-// learn finds the poll's proposal.
-func (p *poll) learn(l *learner) {
+// record finds the poll's proposal.
+func (p *poll) learn(l *recorder) {
 	l.tb.Helper()
 	var proposals []struct{ ProposalKey string }
 	l.list("/v2/proposals?daoId="+pollDAO, &proposals)

@@ -12,37 +12,37 @@ func redisDrills() []drill {
 	return []drill{
 		{
 			name: "Redis killed", fault: "SIGKILL; started again, empty, after 5 s", lasts: 5 * time.Second,
-			breaks: func(s *stage) func() { s.redis.Kill(); return s.redis.Restart },
+			breaks: func(s *deployment) func() { s.redis.Kill(); return s.redis.Restart },
 		},
 		{
 			name: "Redis flushed", fault: "FLUSHALL",
-			breaks: func(s *stage) func() { s.redis.do("FLUSHALL"); return nil },
+			breaks: func(s *deployment) func() { s.redis.do("FLUSHALL"); return nil },
 		},
 		{
 			name: "Redis paused", fault: "SIGSTOP for 8 s: connections stay, nothing is answered", lasts: 8 * time.Second,
-			breaks: func(s *stage) func() { s.redis.Pause(); return s.redis.Resume },
+			breaks: func(s *deployment) func() { s.redis.Pause(); return s.redis.Resume },
 		},
 		{
 			name: "Redis full, noeviction", fault: "maxmemory 64 KiB below what is used for 20 s: every write is refused", lasts: 20 * time.Second,
-			breaks: func(s *stage) func() { return s.redis.full("noeviction", -1<<16) },
+			breaks: func(s *deployment) func() { return s.redis.full("noeviction", -1<<16) },
 		},
 		{
 			name: "Redis full, volatile-lru", fault: "100 KiB left for 20 s: whatever has an expiry is evicted", lasts: 20 * time.Second,
-			breaks: func(s *stage) func() { return s.redis.full("volatile-lru", 100<<10) },
+			breaks: func(s *deployment) func() { return s.redis.full("volatile-lru", 100<<10) },
 		},
 		{
 			name: "Redis full, volatile-ttl", fault: "maxmemory 64 KiB below what is used for 20 s: what has an expiry is evicted", lasts: 20 * time.Second,
-			breaks: func(s *stage) func() { return s.redis.full("volatile-ttl", -1<<16) },
+			breaks: func(s *deployment) func() { return s.redis.full("volatile-ttl", -1<<16) },
 		},
 		{
-			name: "Redis failed over", stage: stageOptions{sentinels: true, workers: 2},
+			name: "Redis failed over", deployment: deploymentOptions{sentinels: true, workers: 2},
 			fault:  "SIGKILL of the primary; three Sentinels make its replica the primary",
-			breaks: func(s *stage) func() { s.sentinels.Primary().Kill(); return nil },
+			breaks: func(s *deployment) func() { s.sentinels.Primary().Kill(); return nil },
 		},
 		{
-			name: "Redis failed over, the former primary hangs", stage: stageOptions{sentinels: true, workers: 2},
+			name: "Redis failed over, the former primary hangs", deployment: deploymentOptions{sentinels: true, workers: 2},
 			fault: "SIGSTOP of the primary for 20 s, which the Sentinels replace meanwhile", lasts: 20 * time.Second,
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				former := s.sentinels.Primary()
 				former.Pause()
 				return former.Resume
@@ -51,7 +51,7 @@ func redisDrills() []drill {
 	}
 }
 
-// client is a connection of the drill's own.
+// client is a connection to the server.
 func (r *redisServer) client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: r.Addr})
 }
@@ -66,7 +66,7 @@ func (r *redisServer) do(args ...any) {
 	}
 }
 
-// full leaves so many bytes of memory, until it is undone.
+// full limits the memory to what is used and left bytes more, until mend is called.
 func (r *redisServer) full(policy string, left int64) (mend func()) {
 	r.tb.Helper()
 	used, err := r.used()

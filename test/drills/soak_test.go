@@ -24,7 +24,7 @@ const (
 	soakSkip    = 6               // the first sixth is for warming up
 )
 
-// gauge is something that must not grow.
+// gauge is a quantity that must not grow.
 type gauge struct {
 	name, unit string
 	// scale makes the unit of what is read.
@@ -48,8 +48,8 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := makeWorld(t)
-	s := newStage(t, w, stageOptions{})
+	w := loadDataset(t)
+	s := newDeployment(t, w, deploymentOptions{})
 	s.open()
 	poll := w.poll.begin()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,8 +86,8 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// gauges are those of the stage's processes.
-func (s *stage) gauges() []gauge {
+// gauges are those of the processes of a deployment.
+func (s *deployment) gauges() []gauge {
 	const mib = 1 << 20
 	var all []gauge
 	for _, n := range []*node{s.apis[0], s.workers[0]} {
@@ -114,7 +114,7 @@ func (s *stage) gauges() []gauge {
 	)
 }
 
-// used is the memory that Redis has in use.
+// used is the memory that Redis uses, in bytes.
 func (r *redisServer) used() (float64, error) {
 	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *redisServer) used() (float64, error) {
 	return 0, fmt.Errorf("no used_memory: %w", lines.Err())
 }
 
-// watch looks every few seconds, and returns a row a minute, in the gauges' units.
+// watch reads the gauges every few seconds, and returns a row a minute, in their units.
 func watch(t *testing.T, gauges []gauge, lasts time.Duration) (minutes [][]float64) {
 	t.Helper()
 	ticker := time.NewTicker(soakSamples)

@@ -19,31 +19,31 @@ func warehouseDrills() []drill {
 	return []drill{
 		{
 			name: "ClickHouse killed", fault: "SIGKILL of the embedded engine, which is supervised",
-			breaks: func(s *stage) func() { s.signalEngine(syscall.SIGKILL); return nil },
+			breaks: func(s *deployment) func() { s.signalEngine(syscall.SIGKILL); return nil },
 		},
 		{
 			name: "ClickHouse paused", fault: "SIGSTOP for 20 s", lasts: 20 * time.Second,
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				s.signalEngine(syscall.SIGSTOP)
 				return func() { s.signalEngine(syscall.SIGCONT) }
 			},
 		},
 		{
 			name: "ClickHouse slow", fault: "every answer 1 s later, for 20 s", lasts: 20 * time.Second,
-			breaks: func(s *stage) func() { s.workerToEngine.delay(time.Second); return s.workerToEngine.mend },
+			breaks: func(s *deployment) func() { s.workerToEngine.delay(time.Second); return s.workerToEngine.mend },
 		},
 		{
 			name: "ClickHouse read-only", fault: "its file system is mounted read-only for 15 s", lasts: 15 * time.Second,
-			breaks: func(s *stage) func() { return readOnly(s.tb, s.data) },
+			breaks: func(s *deployment) func() { return readOnly(s.tb, s.data) },
 		},
 		{
 			name: "ClickHouse's disk full", fault: "not a byte is left for 15 s", lasts: 15 * time.Second,
-			stage: stageOptions{disk: small}, breaks: func(s *stage) func() { return fillDisk(s.tb, s.data) },
+			deployment: deploymentOptions{disk: small}, breaks: func(s *deployment) func() { return fillDisk(s.tb, s.data) },
 		},
 	}
 }
 
-func (s *stage) signalEngine(signal syscall.Signal) {
+func (s *deployment) signalEngine(signal syscall.Signal) {
 	if err := syscall.Kill(s.engine.Instance().EnginePID, signal); err != nil {
 		s.tb.Error(err)
 	}

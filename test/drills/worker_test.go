@@ -11,40 +11,40 @@ import (
 	"pnyx/test/env"
 )
 
-// longPublication is how much later Redis answers workers, so that a publication
-// lasts long enough to be caught in its middle.
+// longPublication delays the answers of Redis to workers, so that a publication takes long
+// enough to be interrupted.
 const longPublication = 150 * time.Millisecond
 
 // workerDrills break the worker that leads.
 func workerDrills() []drill {
-	two := stageOptions{workers: 2}
+	two := deploymentOptions{workers: 2}
 	return []drill{
 		{
-			name: "Worker killed in the middle of a publication", stage: two,
+			name: "Worker killed in the middle of a publication", deployment: two,
 			fault: "SIGKILL of the leader when part of a revision is in Redis; another one is there",
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				s.catchPublishing().Kill()
 				s.workerToRedis.mend()
 				return nil
 			},
 		},
 		{
-			name: "Leader paused past its lease", stage: two, lasts: 15 * time.Second,
+			name: "Leader paused past its lease", deployment: two, lasts: 15 * time.Second,
 			fault: "SIGSTOP for 15 s in the middle of a publication, then two lead",
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				paused := s.catchPublishing()
 				s.workerToRedis.mend()
 				return paused.Resume
 			},
-			after: func(s *stage) string {
+			after: func(s *deployment) string {
 				leading, _ := s.leader()
 				return "the other one led on: " + fmt.Sprint(leading != s.caught)
 			},
 		},
 		{
-			name: "Leader ends", stage: stageOptions{workers: 2, environ: []string{"PNYX_LEASE_TTL=60s", "PNYX_STALE_AFTER=90s"}},
+			name: "Leader ends", deployment: deploymentOptions{workers: 2, environ: []string{"PNYX_LEASE_TTL=60s", "PNYX_STALE_AFTER=90s"}},
 			fault: "SIGTERM of the leader, whose lease of 60 s has just begun",
-			breaks: func(s *stage) func() {
+			breaks: func(s *deployment) func() {
 				leading, others := s.leader()
 				began := time.Now()
 				go leading.Stop()
@@ -57,18 +57,17 @@ func workerDrills() []drill {
 				s.remark = fmt.Sprintf("the other leads after %.1f s", time.Since(began).Seconds())
 				return nil
 			},
-			after: func(s *stage) string { return s.remark },
+			after: func(s *deployment) string { return s.remark },
 		},
 		{
 			name: "No worker at all", fault: "SIGKILL of the only worker; started again after 30 s", lasts: 30 * time.Second,
-			breaks: func(s *stage) func() { s.workers[0].Kill(); return s.workers[0].Start },
+			breaks: func(s *deployment) func() { s.workers[0].Kill(); return s.workers[0].Start },
 		},
 	}
 }
 
-// catchPublishing stops the leader when part of a publication is written and its end
-// is not, and returns it paused.
-func (s *stage) catchPublishing() *node {
+// catchPublishing pauses the leader in the middle of a publication, and returns it.
+func (s *deployment) catchPublishing() *node {
 	s.tb.Helper()
 	leading, _ := s.leader()
 	store, err := cache.Open("redis://"+s.redis.Addr, time.Second)
@@ -90,8 +89,8 @@ func (s *stage) catchPublishing() *node {
 	return leading
 }
 
-// halfPublished says whether the poll is of a later revision than is published.
-func (s *stage) halfPublished(store *cache.Store) (bool, error) {
+// halfPublished reports whether the poll is at a later revision than is published.
+func (s *deployment) halfPublished(store *cache.Store) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	published, err := store.PublicationState(ctx)

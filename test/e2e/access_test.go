@@ -61,16 +61,16 @@ func (a *twoNodes) pnyx(args ...string) string {
 	return out
 }
 
-// made is a token as it is printed, once.
-type made struct {
+// issuedToken is a token as it is printed, once.
+type issuedToken struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
 }
 
 // make runs a token command that prints a new token.
-func (a *twoNodes) make(args ...string) made {
+func (a *twoNodes) make(args ...string) issuedToken {
 	a.Helper()
-	var m made
+	var m issuedToken
 	out := a.pnyx(append(append([]string{"token"}, args...), "--json")...)
 	if err := json.Unmarshal([]byte(out), &m); err != nil || m.ID == "" || !strings.HasPrefix(m.Token, "pnyx_"+m.ID+"_") {
 		a.Fatalf("pnyx token %v: %v in %s", args, err, out)
@@ -80,7 +80,7 @@ func (a *twoNodes) make(args ...string) made {
 }
 
 // issue makes a token of the plan custom, with a monthly quota.
-func (a *twoNodes) issue(scopes string, month int) made {
+func (a *twoNodes) issue(scopes string, month int) issuedToken {
 	a.Helper()
 	return a.make("issue", "--name", "ACME", "--plan", "custom", "--scopes", scopes,
 		"--limits", fmt.Sprintf("%d,60000,10000,60000,10000", month))
@@ -161,7 +161,7 @@ func TestTokens(t *testing.T) {
 func checkTokenLife(t *testing.T, a *twoNodes) {
 	t.Helper()
 	kept, gone, flushed := a.issue("v2:paid:plus", 1000), a.issue("v2:paid:*", 1000), a.issue("v2:paid:*", 1000)
-	for _, m := range []made{kept, gone, flushed} {
+	for _, m := range []issuedToken{kept, gone, flushed} {
 		a.wantSoon(m.Token, http.StatusOK)
 	}
 	small := a.issue("v1:paid:*,v2:paid:standard", 1000)

@@ -29,7 +29,7 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("the OpenAPI document: %d, %v", status, err)
 	}
-	s := &surface{instance: i, contract: openapitest.New(t, document), known: map[string][]string{}, answered: map[string]map[int]int{}}
+	s := &apiSurface{instance: i, contract: openapitest.New(t, document), known: map[string][]string{}, answered: map[string]map[int]int{}}
 	// The ids in the answers of one route are what others are asked for.
 	for range 3 {
 		for _, route := range api.Routes() {
@@ -46,8 +46,8 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// surface is a running instance, and what its answers have told.
-type surface struct {
+// apiSurface is a running instance, and what its answers have told.
+type apiSurface struct {
 	*instance
 	contract *openapitest.Contract
 	known    map[string][]string // values of parameters
@@ -55,7 +55,7 @@ type surface struct {
 }
 
 // askRightly asks with what is required alone, and with each other parameter.
-func (s *surface) askRightly(t *testing.T, route api.Route) {
+func (s *apiSurface) askRightly(t *testing.T, route api.Route) {
 	t.Helper()
 	for _, path := range s.paths(route) {
 		required := s.required(route)
@@ -76,7 +76,7 @@ func (s *surface) askRightly(t *testing.T, route api.Route) {
 	}
 }
 
-func (s *surface) askWrongly(t *testing.T, route api.Route) {
+func (s *apiSurface) askWrongly(t *testing.T, route api.Route) {
 	t.Helper()
 	for _, path := range s.paths(route) {
 		s.ask(t, route, path, url.Values{"includeVotes": {"true"}})
@@ -95,7 +95,7 @@ func (s *surface) askWrongly(t *testing.T, route api.Route) {
 
 // paths are the addresses of a route, with values that are known for what stands
 // in it.
-func (s *surface) paths(route api.Route) []string {
+func (s *apiSurface) paths(route api.Route) []string {
 	paths := []string{route.Path}
 	for _, param := range route.Params {
 		if param.In != api.InPath {
@@ -112,7 +112,7 @@ func (s *surface) paths(route api.Route) []string {
 	return paths
 }
 
-func (s *surface) required(route api.Route) url.Values {
+func (s *apiSurface) required(route api.Route) url.Values {
 	query := url.Values{}
 	for _, param := range route.Params {
 		if param.Required && param.In != api.InPath {
@@ -123,7 +123,7 @@ func (s *surface) required(route api.Route) url.Values {
 }
 
 // values are those that a parameter may have, one after the other.
-func (s *surface) values(param api.Param) []string {
+func (s *apiSurface) values(param api.Param) []string {
 	switch {
 	case len(param.Enum) > 0:
 		return param.Enum
@@ -139,7 +139,7 @@ func (s *surface) values(param api.Param) []string {
 	return nil
 }
 
-func (s *surface) ask(t *testing.T, route api.Route, path string, query url.Values) {
+func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.Values) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path+"?"+query.Encode(), http.NoBody)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *surface) ask(t *testing.T, route api.Route, path string, query url.Valu
 }
 
 // learn keeps the ids in an answer.
-func (s *surface) learn(node any) {
+func (s *apiSurface) learn(node any) {
 	switch node := node.(type) {
 	case map[string]any:
 		for name, value := range node {

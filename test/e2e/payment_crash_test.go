@@ -14,9 +14,9 @@ import (
 	"pnyx/test/env"
 )
 
-// shop is a pnyx that takes payments, in processes that may be killed: the Redis
+// paidService is a pnyx that takes payments, in processes that may be killed: the Redis
 // and the facilitator outlive them.
-type shop struct {
+type paidService struct {
 	*instance
 
 	ledger *x402test.Ledger
@@ -26,7 +26,7 @@ type shop struct {
 	path     string
 }
 
-func openShop(t *testing.T) *shop {
+func startPaidService(t *testing.T) *paidService {
 	t.Helper()
 	env.RequireEngine(t)
 	redis, ledger := env.Redis(t), x402test.NewLedger(t)
@@ -39,7 +39,7 @@ func openShop(t *testing.T) *shop {
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
 		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=1s",
 	}
-	s := &shop{
+	s := &paidService{
 		instance: start(t, t.TempDir(), environ, "serve", "--demo").ready(),
 		ledger:   ledger, wallet: x402test.NewWallet(t), settings: environ,
 	}
@@ -49,15 +49,15 @@ func openShop(t *testing.T) *shop {
 	return s
 }
 
-// reopen starts a new process where one was killed.
-func (s *shop) reopen() {
+// restart starts a new process where one was killed.
+func (s *paidService) restart() {
 	s.TB.Helper()
 	s.Kill()
 	s.instance = start(s.TB, s.DataDir, s.settings, "serve").ready()
 }
 
 // pay asks with a payment.
-func (s *shop) pay(header string) (status int, body, receipt string, err error) {
+func (s *paidService) pay(header string) (status int, body, receipt string, err error) {
 	request, err := http.NewRequestWithContext(s.TB.Context(), http.MethodGet, s.URL+s.path, http.NoBody)
 	if err != nil {
 		return 0, "", "", err
@@ -78,7 +78,7 @@ func (s *shop) pay(header string) (status int, body, receipt string, err error) 
 }
 
 // sign pays for the path, without sending it.
-func (s *shop) sign() string {
+func (s *paidService) sign() string {
 	s.TB.Helper()
 	_, _, challenge, err := s.pay("")
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *shop) sign() string {
 	return s.wallet.Pay(challenge).Header()
 }
 
-// wantAnswerInTheEnd sends a payment again until it is answered.
-func (s *shop) wantAnswerInTheEnd(header string) {
+// wantAnsweredOnce sends a payment again until it is answered.
+func (s *paidService) wantAnsweredOnce(header string) {
 	s.TB.Helper()
 	env.Until(s.TB, func() error {
 		status, body, receipt, err := s.pay(header)
@@ -114,7 +114,7 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 	for name, charged := range map[string]bool{"before it is charged": false, "after it is charged": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
+			s := startPaidService(t)
 			header := s.sign()
 			reached := make(chan struct{})
 			s.ledger.Behave("settle", func(_ http.ResponseWriter, r *http.Request, honest func() any) {
@@ -131,11 +131,11 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 				over <- errors.Join(err, errors.New(body))
 			}()
 			<-reached
-			s.reopen()
+			s.restart()
 			if err := <-over; strings.Contains(err.Error(), `"data"`) {
 				t.Fatalf("the killed process has answered: %v", err)
 			}
-			s.wantAnswerInTheEnd(header)
+			s.wantAnsweredOnce(header)
 			s.wantLedger()
 		})
 	}
@@ -143,7 +143,7 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 
 func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := startPaidService(t)
 	header := s.sign()
 	reached := make(chan struct{})
 	s.ledger.Behave("verify", func(_ http.ResponseWriter, r *http.Request, _ func() any) {
@@ -157,16 +157,16 @@ func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 		_, _, _, _ = s.pay(header) // it is killed
 	}()
 	<-reached
-	s.reopen()
+	s.restart()
 	<-over
 	if got := len(s.ledger.Transfers()); got != 0 {
 		t.Fatalf("charged %d times for nothing", got)
 	}
-	s.wantAnswerInTheEnd(header)
+	s.wantAnsweredOnce(header)
 }
 
 // wantLedger looks into the books.
-func (s *shop) wantLedger() {
+func (s *paidService) wantLedger() {
 	s.TB.Helper()
 	hash := s.ledger.Transfers()[0].Hash
 	env.Until(s.TB, func() error {

@@ -192,8 +192,8 @@ func TestRecordUpgradeFixture(t *testing.T) {
 // payOnce pays for a request and returns the hash of the transaction.
 func payOnce(t *testing.T, i *instance, ledger *x402test.Ledger) string {
 	t.Helper()
-	s := &shop{instance: i, ledger: ledger, wallet: x402test.NewWallet(t), path: firstPaidPath(i)}
-	s.wantAnswerInTheEnd(s.sign())
+	s := &paidService{instance: i, ledger: ledger, wallet: x402test.NewWallet(t), path: firstPaidPath(i)}
+	s.wantAnsweredOnce(s.sign())
 	s.wantLedger()
 	return ledger.Transfers()[0].Hash
 }
@@ -204,7 +204,7 @@ func (u *recordedUpgrade) issueTokens(t *testing.T, i *instance) {
 	t.Helper()
 	path := firstPaidPath(i)
 	for name, scopes := range map[string]string{"partner": "v2:paid:*", "narrow": "v2:paid:plus", "first version": "v1:paid:*", "revoked": "v2:paid:*"} {
-		var m made
+		var m issuedToken
 		out := env.MustRun(t, i.Environ, "token", "issue", "--name", name, "--plan", "custom", "--scopes", scopes,
 			"--limits", "1000,60000,10000,60000,10000", "--json")
 		if err := json.Unmarshal([]byte(out), &m); err != nil {

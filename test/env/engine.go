@@ -97,12 +97,12 @@ func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 // located is the engine to run; without one, tb ends here.
 func located(tb testing.TB) engine.Program {
 	tb.Helper()
-	set := os.Getenv("PNYX_ENGINE_LIB") //nolint:forbidigo // it says where this machine has the library
+	set := os.Getenv("PNYX_ENGINE_LIB")
 	program, err := engine.Locate(tb.Context(), engine.LocateOptions{Library: set})
 	if err == nil {
 		return program
 	}
-	required := os.Getenv("PNYX_TEST_REQUIRE_ENGINE") == "1" //nolint:forbidigo // it is for tests alone
+	required := os.Getenv("PNYX_TEST_REQUIRE_ENGINE") == "1"
 	if required || !errors.Is(err, engine.ErrNoEngine) {
 		tb.Fatal(err)
 	}

@@ -27,7 +27,7 @@ const pnyxPackage = "pnyx"
 //
 //nolint:gochecknoglobals // one for the process is what it is for
 var builtPnyx = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("PNYX_TEST_BINARY"); path != "" { //nolint:forbidigo // it is for tests alone
+	if path := os.Getenv("PNYX_TEST_BINARY"); path != "" {
 		return path, nil
 	}
 	return buildProgram(context.Background(), "pnyx", pnyxPackage)
@@ -57,7 +57,7 @@ func Long(tb testing.TB) {
 
 // IsLong reports whether PNYX_TEST_LONG is set, for tests whose sizes depend on it.
 func IsLong() bool {
-	return os.Getenv("PNYX_TEST_LONG") != "" //nolint:forbidigo // it is for tests alone
+	return os.Getenv("PNYX_TEST_LONG") != ""
 }
 
 // Run runs a pnyx command to its end, and returns what it printed and its exit status.

@@ -149,7 +149,7 @@ func Program(tb testing.TB, name, required string) string {
 	if err == nil {
 		return path
 	}
-	if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) || os.Getenv(required) != "" { //nolint:forbidigo // it is for tests alone
+	if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) || os.Getenv(required) != "" {
 		tb.Fatal(err)
 	}
 	tb.Skip(err)

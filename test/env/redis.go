@@ -35,7 +35,7 @@ func redisServerPath(tb testing.TB) string {
 	if err == nil {
 		return path
 	}
-	if os.Getenv("PNYX_TEST_REQUIRE_REDIS") != "" { //nolint:forbidigo // it is for tests alone
+	if os.Getenv("PNYX_TEST_REQUIRE_REDIS") != "" {
 		tb.Fatal(err)
 	}
 	tb.Skip(err)

@@ -16,20 +16,20 @@ import (
 	"pnyx/test/env"
 )
 
-// room is a small proposal whose ballots the test makes up.
-type room struct {
+// smallProposal is a small proposal whose ballots the test makes up.
+type smallProposal struct {
 	*poll
 }
 
-func newRoom() room {
-	return room{&poll{
+func newSmallProposal() smallProposal {
+	return smallProposal{&poll{
 		daoID: "a.eth", provider: "snapshot", externalID: "0xp", kind: "single-choice",
 		keys: []string{"1", "2"}, labels: []string{"For", "Against"},
 	}}
 }
 
-// enter adds a ballot and returns it as upstream publishes it.
-func (r room) enter(id, voter string, at *time.Time, tokens int64) string {
+// addBallot adds a ballot and returns it as upstream publishes it.
+func (r smallProposal) addBallot(id, voter string, at *time.Time, tokens int64) string {
 	power := powerOf(exact(strconv.FormatInt(tokens, 10)))
 	r.casts = append(r.casts, cast{id: id, voter: voter, at: at, choice: json.RawMessage("1"), power: power})
 	r.ballots = latest(r.casts)
@@ -42,7 +42,7 @@ func (r room) enter(id, voter string, at *time.Time, tokens int64) string {
 }
 
 // Rows are the ballots that come after one, all for nil.
-func (r room) rows(compare func(a, b cast) int, after *cast) (rows []json.RawMessage) {
+func (r smallProposal) rows(compare func(a, b cast) int, after *cast) (rows []json.RawMessage) {
 	for _, b := range slices.SortedFunc(slices.Values(r.ballots), compare) {
 		if after == nil || compare(*after, b) < 0 {
 			rows = append(rows, (&walks{}).ballotRow(r.poll, b))
@@ -54,7 +54,7 @@ func (r room) rows(compare func(a, b cast) int, after *cast) (rows []json.RawMes
 func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	t.Parallel()
 	i := startShared(t)
-	r := newRoom()
+	r := newSmallProposal()
 	i.ImportLines(goodSpace)
 	i.ImportLines(goodProposal)
 	var lines []string
@@ -66,7 +66,7 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 		return new(began.Add(time.Duration(n/3) * time.Hour))
 	}
 	for n := range 60 { // every power and every time is that of several voters
-		lines = append(lines, r.enter(fmt.Sprint("first-", n), fmt.Sprintf("0x%02d", n), moment(n*37%60), int64(1+n*17%60/4)))
+		lines = append(lines, r.addBallot(fmt.Sprint("first-", n), fmt.Sprintf("0x%02d", n), moment(n*37%60), int64(1+n*17%60/4)))
 	}
 	i.ImportLines(lines...)
 	i.AwaitPublished()
@@ -91,10 +91,10 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 
 	var more []string
 	for n := range 40 { // above, below, and beside where the walks are
-		more = append(more, r.enter(fmt.Sprint("second-", n), fmt.Sprintf("0x%02da", n*3%70), moment(n*2), int64(n/2)))
+		more = append(more, r.addBallot(fmt.Sprint("second-", n), fmt.Sprintf("0x%02da", n*3%70), moment(n*2), int64(n/2)))
 	}
 	for n := range 10 { // and recasts, which may move a voter to the other side
-		more = append(more, r.enter(fmt.Sprint("recast-", n), fmt.Sprintf("0x%02d", n*6), new(began.Add(1000*time.Hour)), int64(3*n)))
+		more = append(more, r.addBallot(fmt.Sprint("recast-", n), fmt.Sprintf("0x%02d", n*6), new(began.Add(1000*time.Hour)), int64(3*n)))
 	}
 	i.ImportLines(more...)
 	i.AwaitPublished()

@@ -44,7 +44,7 @@ func TestGeneratedTopicsEqualTheFiles(t *testing.T) {
 func checkTopics(t *testing.T, dir string, parts ...string) {
 	t.Helper()
 	env.RequireEngine(t)
-	talks, err := readTalks(dir)
+	talks, err := readForumTopics(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,21 +142,21 @@ type forumTopic struct {
 	score   int
 }
 
-// talks are all topics, by key.
-type talks map[string]*forumTopic
+// forumTopics are all topics, by key.
+type forumTopics map[string]*forumTopic
 
 func topicKeyOf(dao string, id int) string {
 	sum := sha256.Sum256([]byte(dao + "\x00discourse\x00" + strconv.Itoa(id)))
 	return "t1_" + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// readTalks reads the forums of a data set, and what links their topics to proposals.
-func readTalks(dir string) (talks, error) {
+// readForumTopics reads the forums of a data set, and what links their topics to proposals.
+func readForumTopics(dir string) (forumTopics, error) {
 	daos, err := readLines[upstreamDAO](dir, "daos.ndjson*")
 	if err != nil {
 		return nil, err
 	}
-	all, owner := talks{}, map[upstreamSource]string{}
+	all, owner := forumTopics{}, map[upstreamSource]string{}
 	for _, dao := range daos {
 		for _, source := range dao.Sources {
 			owner[source] = dao.DAOID
@@ -168,7 +168,7 @@ func readTalks(dir string) (talks, error) {
 	return all, errors.Join(err, all.link(dir, owner))
 }
 
-func (all talks) readForum(dir, host, dao string) error {
+func (all forumTopics) readForum(dir, host, dao string) error {
 	type category struct {
 		ID   int    `json:"id"`
 		Name string `json:"name"`
@@ -194,7 +194,7 @@ var (
 )
 
 // link notes which proposals name a topic, or are linked from it.
-func (all talks) link(dir string, owner map[upstreamSource]string) error {
+func (all forumTopics) link(dir string, owner map[upstreamSource]string) error {
 	byName, linkedBy := map[string]*forumTopic{}, map[string][]*forumTopic{}
 	for _, topic := range all {
 		byName[topic.host+"/"+strconv.Itoa(topic.ID)] = topic
@@ -297,7 +297,7 @@ func (f *forumTopic) row() object {
 }
 
 // checkDetails compares every topic's detail, and keeps what only details tell.
-func (all talks) checkDetails(t *testing.T, i *env.Pnyx) {
+func (all forumTopics) checkDetails(t *testing.T, i *env.Pnyx) {
 	t.Helper()
 	keys := slices.Sorted(maps.Keys(all))
 	env.Concurrently(t, env.FillConcurrency, len(keys), func(n int) error {
@@ -360,7 +360,7 @@ func (f *forumTopic) compareDetail(got object) error {
 func (f *forumTopic) about() bool { return f.score >= 30 || len(f.related) > 0 }
 
 // checkRelated reads the topics that are about governance, and those that are not.
-func (all talks) checkRelated(i *env.Pnyx) error {
+func (all forumTopics) checkRelated(i *env.Pnyx) error {
 	counts := map[bool]int{}
 	for _, related := range []bool{true, false} {
 		rows, err := i.Walk(fmt.Sprintf("/v2/forum-topics?governanceRelated=%t", related), 100)
@@ -399,7 +399,7 @@ func (c *choice) add(name, value string, passes func(*forumTopic) bool) {
 }
 
 // draw combines filters at random.
-func (all talks) draw(dice *rand.Rand) *choice {
+func (all forumTopics) draw(dice *rand.Rand) *choice {
 	keys := slices.Sorted(maps.Keys(all))
 	anyOf := func() *forumTopic { return all[keys[dice.IntN(len(keys))]] }
 	c := &choice{query: url.Values{}}
@@ -426,7 +426,7 @@ func (all talks) draw(dice *rand.Rand) *choice {
 	return c
 }
 
-func (all talks) drawTimes(c *choice, dice *rand.Rand, from, to *time.Time) {
+func (all forumTopics) drawTimes(c *choice, dice *rand.Rand, from, to *time.Time) {
 	if from == nil || to == nil {
 		return
 	}
@@ -446,7 +446,7 @@ func (all talks) drawTimes(c *choice, dice *rand.Rand, from, to *time.Time) {
 }
 
 // randomWalk walks a list to its end and compares it with the files.
-func (all talks) randomWalk(i *env.Pnyx, dice *rand.Rand) func() error {
+func (all forumTopics) randomWalk(i *env.Pnyx, dice *rand.Rand) func() error {
 	c := all.draw(dice)
 	order := []string{"", "updatedDesc", "createdDesc", "repliesDesc"}[dice.IntN(4)]
 	if order != "" {

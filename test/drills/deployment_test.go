@@ -18,37 +18,37 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// readyWithin bounds how long a stage may take until everything is published.
-const readyWithin = 60 * time.Second
+// readyTimeout bounds the time until a new deployment has published everything.
+const readyTimeout = 60 * time.Second
 
-// stageOptions says what a stage is made of; the zero value is one worker and one API
-// node.
-type stageOptions struct {
+// deploymentOptions says what a deployment is made of; the zero value is one worker and one
+// API node.
+type deploymentOptions struct {
 	workers, apis int
 	// environ are further settings of every pnyx.
 	environ []string
 	// clocks gives every process a clock that can be set.
 	clocks bool
-	// disk bounds the warehouse's file system, in bytes; 0 leaves it where all else is.
+	// disk bounds the file system of the warehouse, in bytes; 0 sets no bound.
 	disk int
-	// sentinels has Redis be a pair watched by Sentinels, cluster one of six nodes; both
-	// are reached without networks that can be spoilt.
+	// sentinels makes Redis a pair watched by Sentinels, cluster a Cluster of six nodes. No
+	// link lies between them and pnyx.
 	sentinels, cluster bool
 	// front puts nginx before the API nodes.
 	front bool
 }
 
-// stage is what a drill is played on: a Redis, an engine with the world's data, a
-// facilitator, workers and API nodes, each in a process of its own.
-type stage struct {
-	tb    testing.TB
-	world *world
-	// dir holds the stage's files, data the warehouse.
+// deployment is what a drill breaks: a Redis, an engine with the data set, a facilitator,
+// workers and API nodes, each in a process of its own.
+type deployment struct {
+	tb      testing.TB
+	dataset *dataset
+	// dir is the folder of the deployment, data that of the warehouse.
 	dir, data string
 	redis     *redisServer
 	engine    *engine.Engine
 	ledger    *x402test.Ledger
-	// The networks between them.
+	// The links between them.
 	apiToRedis, workerToRedis, workerToEngine, apiToFacilitator *link
 	sentinels                                                   *env.RedisSentinelServers
 	cluster                                                     *env.RedisClusterServers
@@ -56,12 +56,12 @@ type stage struct {
 	// environ are the settings that every pnyx shares.
 	environ       []string
 	workers, apis []*node
-	// front is where both API nodes are reached, if there is anything in front of them.
+	// front is the address of the load balancer before the API nodes, if there is one.
 	front   string
 	poll    *poll
 	load    *load
 	imports int
-	// caught is the worker that was paused, remark what a drill has found out.
+	// caught is the worker that was paused, remark the text of a drill for the report.
 	caught *node
 	remark string
 }
@@ -77,11 +77,11 @@ type node struct {
 	clock       *clock
 }
 
-// newStage starts what pnyx depends on, and no pnyx yet; see open.
-func newStage(tb testing.TB, w *world, o stageOptions) *stage {
+// newDeployment starts what pnyx depends on; open starts pnyx.
+func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 	tb.Helper()
 	dir := tb.TempDir()
-	s := &stage{tb: tb, world: w, dir: dir, data: filepath.Join(dir, "warehouse"), ledger: x402test.NewLedger(tb)}
+	s := &deployment{tb: tb, dataset: w, dir: dir, data: filepath.Join(dir, "warehouse"), ledger: x402test.NewLedger(tb)}
 	if o.disk > 0 {
 		mount(tb, s.data, o.disk)
 	}
@@ -118,35 +118,35 @@ func newStage(tb testing.TB, w *world, o stageOptions) *stage {
 }
 
 // setClocks gives every pnyx a clock of its own.
-func (s *stage) setClocks() {
+func (s *deployment) setClocks() {
 	s.tb.Helper()
 	for i, n := range append(s.workers, s.apis...) {
 		n.clock = newGoClock(s.tb, filepath.Join(s.dir, n.role+strconv.Itoa(i)+".clock"))
 		n.environ = append(n.environ, n.clock.environ...)
-		n.Process = env.NewProcess(s.tb, s.world.binaryWithClock(s.tb), n.environ, n.role)
+		n.Process = env.NewProcess(s.tb, s.dataset.binaryWithClock(s.tb), n.environ, n.role)
 	}
 }
 
-func (s *stage) startRedis(o stageOptions) {
+func (s *deployment) startRedis(o deploymentOptions) {
 	s.tb.Helper()
 	var environ []string
 	if o.clocks {
-		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"), s.world.libraryClock(s.tb))
+		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"), s.dataset.libraryClock(s.tb))
 		environ = s.redisClock.environ
 	}
 	s.redis = &redisServer{RedisServer: env.RedisWith(s.tb, environ), tb: s.tb}
 }
 
-// connect lays the networks.
-func (s *stage) connect() {
+// connect creates the links.
+func (s *deployment) connect() {
 	s.tb.Helper()
 	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.Addr), newLink(s.tb, s.redis.Addr)
 	s.workerToEngine = newLink(s.tb, s.engine.Instance().TCPAddr)
 	s.apiToFacilitator = newLink(s.tb, strings.TrimPrefix(s.ledger.Facilitator, "http://"))
 }
 
-// settings are those of every pnyx: without networks in between.
-func (s *stage) settings() []string {
+// settings are the settings of every pnyx, without links in between.
+func (s *deployment) settings() []string {
 	terms := x402test.Terms(nil)
 	return []string{
 		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
@@ -159,11 +159,11 @@ func (s *stage) settings() []string {
 }
 
 // startEngine runs the warehouse's engine, which is supervised as in the product.
-func (s *stage) startEngine(o stageOptions) {
+func (s *deployment) startEngine(o deploymentOptions) {
 	s.tb.Helper()
 	ctx := context.Background()
 	if o.clocks { // it inherits the environment, also when it is started again
-		s.engineClock = newLibraryClock(s.tb, filepath.Join(s.dir, "engine.clock"), s.world.libraryClock(s.tb))
+		s.engineClock = newLibraryClock(s.tb, filepath.Join(s.dir, "engine.clock"), s.dataset.libraryClock(s.tb))
 		for _, setting := range s.engineClock.environ {
 			name, value, _ := strings.Cut(setting, "=")
 			s.tb.Setenv(name, value)
@@ -181,7 +181,7 @@ func (s *stage) startEngine(o stageOptions) {
 	s.tb.Cleanup(s.stopEngine)
 }
 
-func (s *stage) stopEngine() {
+func (s *deployment) stopEngine() {
 	if s.engine == nil {
 		return
 	}
@@ -193,15 +193,15 @@ func (s *stage) stopEngine() {
 	s.engine = nil
 }
 
-// warehouseURL is how the engine is reached by way of an address.
-func (s *stage) warehouseURL(addr string) string {
+// warehouseURL is the URL of the engine at an address.
+func (s *deployment) warehouseURL(addr string) string {
 	instance := s.engine.Instance()
 	instance.TCPAddr = addr
 	return instance.URL(warehouse.DefaultDatabase)
 }
 
 // node prepares a pnyx with a role.
-func (s *stage) node(role string, environ ...string) *node {
+func (s *deployment) node(role string, environ ...string) *node {
 	s.tb.Helper()
 	listen, admin := env.FreeAddress(s.tb), env.FreeAddress(s.tb)
 	environ = append(append([]string{"PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin}, s.environ...), environ...)
@@ -214,8 +214,8 @@ func (s *stage) node(role string, environ ...string) *node {
 	}
 }
 
-// open starts every pnyx and waits until they can do their work.
-func (s *stage) open() {
+// open starts every pnyx and waits until all are ready.
+func (s *deployment) open() {
 	s.tb.Helper()
 	for _, n := range append(s.workers, s.apis...) {
 		n.Start()
@@ -226,7 +226,7 @@ func (s *stage) open() {
 }
 
 // close ends everything, in the order of an orderly shutdown.
-func (s *stage) close() {
+func (s *deployment) close() {
 	s.tb.Helper()
 	for _, n := range append(s.apis, s.workers...) {
 		n.Stop()
@@ -235,10 +235,10 @@ func (s *stage) close() {
 	s.stopEngine()
 }
 
-// ready waits until the node says so.
+// ready waits until the node reports that it is ready.
 func (n *node) ready() {
 	n.tb.Helper()
-	env.Within(n.tb, readyWithin, func() error {
+	env.Within(n.tb, readyTimeout, func() error {
 		if err := n.Err(); err != nil {
 			n.tb.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func (n *node) metric(name string) (float64, error) {
 }
 
 // leader returns the worker that leads, and the others.
-func (s *stage) leader() (leading *node, others []*node) {
+func (s *deployment) leader() (leading *node, others []*node) {
 	s.tb.Helper()
 	env.Within(s.tb, 30*time.Second, func() error {
 		leading, others = nil, nil
@@ -289,13 +289,13 @@ func (s *stage) leader() (leading *node, others []*node) {
 }
 
 // importFiles imports a folder, which must succeed.
-func (s *stage) importFiles(path string) {
+func (s *deployment) importFiles(path string) {
 	s.tb.Helper()
 	env.MustRun(s.tb, s.environ, "import", path)
 }
 
-// importLines imports lines of upstream's.
-func (s *stage) importLines(lines ...string) {
+// importLines imports lines of a source file.
+func (s *deployment) importLines(lines ...string) {
 	s.tb.Helper()
 	for _, line := range lines {
 		if err := s.importLine(line); err != nil {
@@ -305,7 +305,7 @@ func (s *stage) importLines(lines ...string) {
 }
 
 // importLine imports one line, and may be called by any one goroutine.
-func (s *stage) importLine(line string) error {
+func (s *deployment) importLine(line string) error {
 	s.imports++
 	path := filepath.Join(s.dir, fmt.Sprintf("line-%d.ndjson", s.imports))
 	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
@@ -315,8 +315,8 @@ func (s *stage) importLine(line string) error {
 	return errors.Join(err, os.Remove(path))
 }
 
-// chronicled waits until events and signals have caught up with publication.
-func (s *stage) chronicled() {
+// awaitFeed waits until events and signals follow from everything that is published.
+func (s *deployment) awaitFeed() {
 	s.tb.Helper()
 	const behind = `
 SELECT countIf(done.revision < item.revision)
@@ -327,7 +327,7 @@ FROM
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
 LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
-	env.Within(s.tb, readyWithin, func() error {
+	env.Within(s.tb, readyTimeout, func() error {
 		out, err := tryRun(s.tb, s.environ, "sql", "--format", "csv", behind)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
 			err = fmt.Errorf("%s items are still to be chronicled", lines[len(lines)-1])

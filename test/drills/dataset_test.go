@@ -16,16 +16,16 @@ import (
 	"pnyx/test/env"
 )
 
-// world is the data that all drills begin with, and what is true of it.
-type world struct {
+// dataset is the data that all drills begin with, and the right answers about it.
+type dataset struct {
 	// withClock and clockLibrary are built by the first drill that needs them.
 	withClock, clockLibrary string
 	// data is a warehouse's folder, copied for each drill.
 	data string
-	// token opens everything.
+	// token has all scopes.
 	token string
-	// free, paid and cold are questions whose answers do not change: of nobody's
-	// concern, for a token, and of pages that are made when they are asked for.
+	// free, paid and cold are questions whose answers do not change: of free routes, of
+	// routes that need a token, and of pages that are made on demand.
 	free, paid, cold []question
 	// priced are questions of the tier that payers ask.
 	priced []question
@@ -40,33 +40,33 @@ type question struct {
 	next string
 }
 
-// theWorld is made once, by the first test that needs it.
-var theWorld struct {
+// sharedDataset is made once, by the first test that needs it.
+var sharedDataset struct {
 	once sync.Once
-	made *world
+	made *dataset
 	dir  string
 }
 
-func makeWorld(tb testing.TB) *world {
+func loadDataset(tb testing.TB) *dataset {
 	tb.Helper()
-	theWorld.once.Do(func() {
+	sharedDataset.once.Do(func() {
 		dir, err := os.MkdirTemp("", "pnyx-drills-") //nolint:usetesting // it outlives the test that is first
 		if err != nil {
 			tb.Fatal(err)
 		}
-		theWorld.dir = dir
-		w := &world{data: filepath.Join(dir, "warehouse")}
+		sharedDataset.dir = dir
+		w := &dataset{data: filepath.Join(dir, "warehouse")}
 		w.fill(tb, dir)
-		theWorld.made = w
+		sharedDataset.made = w
 	})
-	if theWorld.made == nil {
+	if sharedDataset.made == nil {
 		tb.Fatal("there is no data to drill with, see the first test")
 	}
-	return theWorld.made
+	return sharedDataset.made
 }
 
 // binaryWithClock is a pnyx whose clock can be set.
-func (w *world) binaryWithClock(tb testing.TB) string {
+func (w *dataset) binaryWithClock(tb testing.TB) string {
 	tb.Helper()
 	if w.withClock == "" {
 		w.withClock = buildWithClock(tb, filepath.Dir(w.data))
@@ -75,7 +75,7 @@ func (w *world) binaryWithClock(tb testing.TB) string {
 }
 
 // libraryClock is what gives other programs a clock that can be set.
-func (w *world) libraryClock(tb testing.TB) string {
+func (w *dataset) libraryClock(tb testing.TB) string {
 	tb.Helper()
 	if w.clockLibrary == "" {
 		w.clockLibrary = buildLibraryClock(tb, filepath.Dir(w.data))
@@ -83,28 +83,28 @@ func (w *world) libraryClock(tb testing.TB) string {
 	return w.clockLibrary
 }
 
-// fill imports an invented data set and the poll, and takes down what a node says of
-// it while nothing disturbs it.
-func (w *world) fill(tb testing.TB, dir string) {
+// fill imports a generated data set and the poll, and records the answers of a node that
+// nothing disturbs.
+func (w *dataset) fill(tb testing.TB, dir string) {
 	tb.Helper()
 	set := filepath.Join(dir, "set")
 	env.MustRun(tb, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "8", "--proposals", "100",
 		"--ballots", "8000", "--largest", "3000", set)
-	s := newStage(tb, w, stageOptions{})
+	s := newDeployment(tb, w, deploymentOptions{})
 	s.importFiles(set)
 	s.importLines(pollLines...)
 	_, w.token = s.issue()
 	s.open()
-	s.chronicled()
-	w.learn(tb, s.apis[0])
+	s.awaitFeed()
+	w.record(tb, s.apis[0])
 	s.close()
 	if err := os.CopyFS(w.data, os.DirFS(s.data)); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// issue makes a token that opens everything.
-func (s *stage) issue() (id, token string) {
+// issue makes a token with all scopes.
+func (s *deployment) issue() (id, token string) {
 	s.tb.Helper()
 	var issued struct{ ID, Token string }
 	out := env.MustRun(s.tb, s.environ, "token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
@@ -115,11 +115,11 @@ func (s *stage) issue() (id, token string) {
 	return issued.ID, issued.Token
 }
 
-// learn asks everything that drills will ask. The DAO of the poll is left out, as
-// what is said of it changes.
-func (w *world) learn(tb testing.TB, api *node) {
+// record records the answers to everything that drills will ask, except about the DAO of
+// the poll, which change.
+func (w *dataset) record(tb testing.TB, api *node) {
 	tb.Helper()
-	l := learner{tb: tb, world: w, api: api}
+	l := recorder{tb: tb, dataset: w, api: api}
 	l.ask(&w.free, "/v2/daos?hasForumData=true&limit=100")
 	l.ask(&w.free, "/v2/meta/pricing")
 	var daos []struct{ DAOID string }
@@ -132,20 +132,20 @@ func (w *world) learn(tb testing.TB, api *node) {
 	w.poll.learn(&l)
 }
 
-// learner takes down the right answers.
-type learner struct {
-	tb    testing.TB
-	world *world
-	api   *node
-	seen  map[string]bool
+// recorder records the right answers.
+type recorder struct {
+	tb      testing.TB
+	dataset *dataset
+	api     *node
+	seen    map[string]bool
 }
 
-// ask takes down the answer to a path, and returns it.
-func (l *learner) ask(among *[]question, path string) question {
+// ask records the answer to a path, and returns it.
+func (l *recorder) ask(among *[]question, path string) question {
 	l.tb.Helper()
 	var q question
 	env.Within(l.tb, 30*time.Second, func() error {
-		r := ask(l.api.base+path, l.world.headers())
+		r := ask(l.api.base+path, l.dataset.headers())
 		if r.transport != nil || r.status != http.StatusOK || r.Meta.Readiness.Status == "stale" {
 			return fmt.Errorf("GET %s: %d %w %s", path, r.status, r.transport, r.text)
 		}
@@ -162,17 +162,17 @@ func (l *learner) ask(among *[]question, path string) question {
 }
 
 // list decodes what a path answers.
-func (l *learner) list(path string, rows any) {
+func (l *recorder) list(path string, rows any) {
 	l.tb.Helper()
 	if err := json.Unmarshal(l.ask(nil, path).data, rows); err != nil {
 		l.tb.Fatal(err)
 	}
 }
 
-// dao takes down everything about a DAO.
-func (l *learner) dao(id string) {
+// dao records everything about a DAO.
+func (l *recorder) dao(id string) {
 	l.tb.Helper()
-	w, of := l.world, "daoId="+url.QueryEscape(id)
+	w, of := l.dataset, "daoId="+url.QueryEscape(id)
 	l.ask(&w.free, "/v2/daos/"+id)
 	l.ask(&w.free, "/v2/meta/data-status?"+of)
 	for _, metric := range []string{"proposals_created", "votes_cast"} {
@@ -194,10 +194,10 @@ func (l *learner) dao(id string) {
 	}
 }
 
-// proposal takes down everything about a proposal, and some of its voters.
-func (l *learner) proposal(path string) {
+// proposal records everything about a proposal, and some of its voters.
+func (l *recorder) proposal(path string) {
 	l.tb.Helper()
-	w := l.world
+	w := l.dataset
 	for _, part := range []string{"", "/votes/summary", "/votes", "/evidence"} {
 		l.ask(&w.paid, path+part)
 	}
@@ -210,9 +210,8 @@ func (l *learner) proposal(path string) {
 	}
 }
 
-// voter takes down what is known of a voter, once. The pages of voters are made when
-// they are asked for.
-func (l *learner) voter(path string) {
+// voter records the pages of a voter, once. They are made on demand.
+func (l *recorder) voter(path string) {
 	l.tb.Helper()
 	if l.seen[path] {
 		return
@@ -221,15 +220,15 @@ func (l *learner) voter(path string) {
 		l.seen = map[string]bool{}
 	}
 	l.seen[path] = true
-	l.ask(&l.world.cold, path)
-	l.ask(&l.world.cold, path+"/votes?limit=20")
+	l.ask(&l.dataset.cold, path)
+	l.ask(&l.dataset.cold, path+"/votes?limit=20")
 }
 
-// walk takes down the pages of a list, up to a number of them.
-func (l *learner) walk(path string, pages int) {
+// walk records up to a number of pages of a list.
+func (l *recorder) walk(path string, pages int) {
 	l.tb.Helper()
 	for at := path; pages > 0; pages-- {
-		q := l.ask(&l.world.cold, at)
+		q := l.ask(&l.dataset.cold, at)
 		if q.next == "" {
 			return
 		}
@@ -237,8 +236,8 @@ func (l *learner) walk(path string, pages int) {
 	}
 }
 
-// String says how many questions there are.
-func (w *world) String() string {
+// String counts the questions of each kind.
+func (w *dataset) String() string {
 	return strings.Join([]string{
 		strconv.Itoa(len(w.free)) + " free", strconv.Itoa(len(w.paid)) + " with a token",
 		strconv.Itoa(len(w.cold)) + " cold",
@@ -249,6 +248,6 @@ func (w *world) String() string {
 const tokenHeader = "X-Service-Api-Token"
 
 // headers are those of a caller with the token.
-func (w *world) headers() map[string]string { return withToken(w.token) }
+func (w *dataset) headers() map[string]string { return withToken(w.token) }
 
 func withToken(token string) map[string]string { return map[string]string{tokenHeader: token} }
