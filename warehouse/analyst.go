@@ -14,16 +14,17 @@ import (
 
 // Rows is the result of an analyst's query.
 type Rows struct {
+	// Columns are the names of the columns.
 	Columns []string
-	// Next moves to the next row and returns its values, nil ones for NULL. It
-	// returns nil after the last.
+	// Next returns the values of the next row, nil for NULL, and a nil slice after the
+	// last row.
 	Next func() ([]any, error)
 	// Close ends the query.
 	Close func() error
 }
 
-// OpenReadOnly connects for reading only: the server itself refuses to write, to
-// change settings and to read files or other addresses. The schema is left alone.
+// OpenReadOnly connects for reading alone: the server itself refuses to write, to change
+// settings and to read files or other addresses. It does not touch the schema.
 func OpenReadOnly(ctx context.Context, o Options) (*Warehouse, error) {
 	options, err := connectOptions(o)
 	if err != nil {
@@ -34,10 +35,10 @@ func OpenReadOnly(ctx context.Context, o Options) (*Warehouse, error) {
 	if err := w.reconnect(ctx); err != nil {
 		return nil, err
 	}
-	// A user who may only read may not change settings either, not even this one.
+	// A user who may only read cannot set readonly either.
 	var readOnly uint64
 	if err := w.conn.QueryRow(ctx, "SELECT toUInt64(getSetting('readonly'))").Scan(&readOnly); err != nil {
-		return nil, errors.Join(fmt.Errorf("look up the user's rights: %w", err), w.conn.Close())
+		return nil, errors.Join(fmt.Errorf("read the user's rights: %w", err), w.conn.Close())
 	}
 	if readOnly != 0 {
 		return w, nil
@@ -46,7 +47,7 @@ func OpenReadOnly(ctx context.Context, o Options) (*Warehouse, error) {
 	return w, errors.Join(w.conn.Close(), w.reconnect(ctx))
 }
 
-// Query runs an analyst's own SQL. It is for a Warehouse of OpenReadOnly.
+// Query runs SQL of an analyst. Call it on a Warehouse from OpenReadOnly alone.
 func (w *Warehouse) Query(ctx context.Context, sql string) (*Rows, error) {
 	rows, err := w.conn.Query(ctx, sql)
 	if err != nil {
@@ -72,11 +73,11 @@ func (w *Warehouse) Query(ctx context.Context, sql string) (*Rows, error) {
 	return &Rows{Columns: rows.Columns(), Next: next, Close: rows.Close}, nil
 }
 
-// namedTuple matches the type of a tuple whose elements have names.
+// namedTuple matches the type of a tuple with named elements.
 var namedTuple = regexp.MustCompile(`^Tuple\(\w+ \w`)
 
-// newTarget returns what a value of the column can be scanned into. The driver
-// knows no Go type of its own for tuples.
+// newTarget returns a pointer that a value of the column can be scanned into. The
+// driver has no Go type for tuples.
 func newTarget(column driver.ColumnType) any {
 	switch kind := strings.TrimPrefix(column.DatabaseTypeName(), "Nullable("); {
 	case namedTuple.MatchString(kind):

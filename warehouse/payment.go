@@ -7,14 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 )
 
-// WritePayments appends states of payments to the ledger. It may be called again
-// with the same ones.
+// WritePayments writes states of payments to the ledger. Writing a state again changes
+// nothing.
 func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Payment) error {
 	insert, err := w.conn.PrepareBatch(ctx, sqlText("payment_insert"))
 	if err != nil {
@@ -41,60 +40,46 @@ func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Pay
 	return nil
 }
 
-// PaymentFilter says which payments are asked for; its zero value means all.
+// PaymentFilter selects payments; its zero value selects all.
 type PaymentFilter struct {
-	// ValidAfter leaves out those that had run out by then, Since those that were
-	// claimed before.
+	// ValidAfter selects authorizations that expire after it, Since payments that were
+	// claimed at or after it.
 	ValidAfter, Since time.Time
-	State             governance.PaymentState
-	Payer             string
-	// Limit bounds how many are returned, the newest; 0 for no bound.
+	// State and Payer select payments in one state and of one payer; empty for any.
+	State governance.PaymentState
+	Payer string
+	// Limit bounds the number of payments, newest first; 0 for no bound.
 	Limit uint64
 }
 
-// Payments reads the ledger, newest first.
+// Payments returns the payments that the filter selects, newest first.
 func (w *Warehouse) Payments(ctx context.Context, f PaymentFilter) ([]governance.Payment, error) {
+	type row struct {
+		governance.Payment
+		Amount   decimal.Decimal
+		Attempts uint32
+	}
 	if f.Limit == 0 {
 		f.Limit = math.MaxInt64
 	}
 	payer := strings.ToLower(f.Payer)
-	rows, err := w.conn.Query(ctx, sqlText("payment_list"), unixMilliseconds(f.ValidAfter), unixMilliseconds(f.Since),
-		string(f.State), string(f.State), payer, payer, f.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("read payments: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var payments []governance.Payment
-	for rows.Next() {
-		p, err := scanPayment(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read a payment: %w", err)
+	result, err := w.conn.Query(ctx, sqlText("payment_list"), unixMilliseconds(f.ValidAfter),
+		unixMilliseconds(f.Since), string(f.State), string(f.State), payer, payer, f.Limit)
+	rows, err := selectRows[row](result, err, "read payments")
+	payments := make([]governance.Payment, len(rows))
+	for i, r := range rows {
+		p := r.Payment
+		p.Amount, p.Attempts = r.Amount.String(), int(r.Attempts)
+		if len(p.Settlement) == 0 {
+			p.Settlement = nil
 		}
-		payments = append(payments, p)
+		payments[i] = p
 	}
-	return payments, rows.Err()
+	return payments, err
 }
 
-// unixMilliseconds is a time as queries take it; the zero time is before all others.
+// unixMilliseconds returns the milliseconds of a time; 0 for the zero time, which is
+// before all others.
 func unixMilliseconds(t time.Time) int64 {
 	return max(t.UnixMilli(), 0)
-}
-
-func scanPayment(rows driver.Rows) (governance.Payment, error) {
-	var p governance.Payment
-	var state, settlement string
-	var amount decimal.Decimal
-	var validBefore, claimedAt, changedAt time.Time
-	var settledAt *time.Time
-	var attempts uint32
-	err := rows.Scan(&p.ID, &state, &p.RouteID, &p.Request, &p.Header, &p.Payer, &p.PayTo, &p.Nonce,
-		&p.Network, &p.Asset, &p.Symbol, &amount, &p.Units, &validBefore, &claimedAt, &changedAt, &settledAt,
-		&p.Transaction, &p.Reason, &attempts, &p.Unanswered, &settlement, &p.Revision)
-	p.State, p.Amount, p.Attempts = governance.PaymentState(state), amount.String(), int(attempts)
-	p.ValidBefore, p.ClaimedAt = governance.TimestampOf(validBefore), governance.TimestampOf(claimedAt)
-	p.ChangedAt, p.SettledAt = governance.TimestampOf(changedAt), timestampOf(settledAt)
-	if settlement != "" {
-		p.Settlement = []byte(settlement)
-	}
-	return p, err
 }

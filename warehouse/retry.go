@@ -12,19 +12,18 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Pauses between tries to reach a server that is away.
+// Bounds of the pause between two attempts to reach a server.
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = 5 * time.Second
 )
 
-// unreachableCodes are the codes with which a server that is going down, or cannot reach
-// another one, answers instead of not answering: SOCKET_TIMEOUT, NETWORK_ERROR,
-// ABORTED.
+// unreachableCodes are the error codes of a server that is stopping or cannot reach
+// another one: SOCKET_TIMEOUT, NETWORK_ERROR, ABORTED.
 func unreachableCodes() []int32 { return []int32{209, 210, 236} }
 
-// classifyError sorts an error of the driver: what the server itself did not say is a
-// connection that failed, ErrUnreachable, and worth another try.
+// classifyError wraps an error of the driver in ErrUnreachable when the connection failed:
+// when the server did not state the error itself. Such a call is worth another attempt.
 func classifyError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
 		return err
@@ -36,18 +35,20 @@ func classifyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// Retry does something again and again while it fails with ErrUnreachable, or for want
-// of a schema that somebody else makes, with growing pauses, for as long as limit says.
+// Retry calls do until it succeeds, ctx ends or limit has passed, as long as it fails with
+// ErrUnreachable or because another user has yet to create the schema. Pauses double up to
+// maxPause, with jitter.
 func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do func() error) error {
 	began, pause := time.Now(), firstPause
 	for {
 		err := do()
-		if !errors.Is(err, ErrUnreachable) && !errors.Is(err, errSchemaOutdated) || time.Since(began) >= limit {
+		retryable := errors.Is(err, ErrUnreachable) || errors.Is(err, errSchemaOutdated)
+		if !retryable || time.Since(began) >= limit {
 			return err
 		}
-		logger.LogAttrs(ctx, slog.LevelWarn, "the warehouse is not ready, trying again",
+		logger.LogAttrs(ctx, slog.LevelWarn, "warehouse not ready, retrying",
 			slog.Duration("pause", pause), slog.Any("error", err))
-		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // no secret
+		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // jitter is no secret
 		select {
 		case <-ctx.Done():
 			timer.Stop()

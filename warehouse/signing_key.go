@@ -7,18 +7,18 @@ import (
 	"fmt"
 )
 
-// signingKeyBytes is the length of a signing key.
+// signingKeyBytes is the length of a signing key in bytes.
 const signingKeyBytes = 32
 
-// SigningKey returns the key of that name, which is made at the first request
-// and stays the same. Two processes that ask at once get the same one.
+// SigningKey returns the key with this name. The first call creates it; concurrent calls
+// of several processes return the same key.
 func (w *Warehouse) SigningKey(ctx context.Context, name string) ([]byte, error) {
 	fresh := make([]byte, signingKeyBytes)
 	if _, err := rand.Read(fresh); err != nil {
-		return nil, fmt.Errorf("make signing key %s: %w", name, err)
+		return nil, fmt.Errorf("create signing key %s: %w", name, err)
 	}
 	if err := w.conn.Exec(ctx, sqlText("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
-		return nil, fmt.Errorf("make signing key %s: %w", name, err)
+		return nil, fmt.Errorf("create signing key %s: %w", name, err)
 	}
 	var text string
 	if err := w.conn.QueryRow(ctx, sqlText("signing_key"), name).Scan(&text); err != nil {

@@ -11,132 +11,102 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// SortedCopyKind says what an ordered copy holds.
+// SortedCopyKind is what a sorted copy contains.
 type SortedCopyKind string
 
-// The kinds of ordered copies.
+// The kinds of sorted copies.
 const (
-	// BallotCopy holds the latest ballots of a proposal, by power and by time.
+	// BallotCopy has the latest ballots of a proposal, by power and by time.
 	BallotCopy SortedCopyKind = "ballots"
-	// VoterCopy holds the ranking of a DAO's voters.
+	// VoterCopy has the ranking of a DAO's voters.
 	VoterCopy SortedCopyKind = "voters"
 )
 
-// SortedCopyThreshold is how many ballots a proposal or DAO has that is worth a copy. Up
-// to there a page is sorted when it is asked for, within 30 ms.
+// SortedCopyThreshold is the number of ballots from which a proposal or DAO has a sorted
+// copy. Pages of smaller ones are sorted on request, within 30 ms.
 const SortedCopyThreshold = 20_000
 
-// SortedCopy names the current copy of a subject.
+// SortedCopy is the sorted copy of a subject: a proposal or a DAO.
 type SortedCopy struct {
+	// Kind is what the copy contains.
 	Kind SortedCopyKind
-	// Subject is a proposal's key or a DAO's id.
+	// Subject is the key of a proposal or the id of a DAO.
 	Subject string
-	// Ref is the proposal behind Subject; zero for a DAO.
-	Ref record.RefHash
-	// Generation is zero for a subject without a copy.
+	// Ref is the proposal; zero for a DAO.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// Generation is the current build; zero for a subject without a copy.
 	Generation uint64
-	// Revision is the publication whose numbers the copy agrees with, and Votes how
-	// many ballots that counted.
+	// Revision is the publication whose numbers the copy matches, and Votes is the number
+	// of ballots in it.
 	Revision uint64
 	Votes    uint64
 }
 
-// StaleSortedCopies returns the copies that are missing or behind what is published, the
-// smallest first: they are done soonest.
+// StaleSortedCopies returns the copies that are missing or older than the published
+// numbers, the smallest first, as these are built soonest.
 func (w *Warehouse) StaleSortedCopies(ctx context.Context) ([]SortedCopy, error) {
-	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_stale"), uint64(SortedCopyThreshold), uint64(SortedCopyThreshold))
-	if err != nil {
-		return nil, fmt.Errorf("list stale orders: %w", err)
-	}
-	defer rows.Close()
-	var orders []SortedCopy
-	for rows.Next() {
-		var o SortedCopy
-		var kind, ref string
-		if err := rows.Scan(&kind, &o.Subject, &ref, &o.Generation, &o.Revision, &o.Votes); err != nil {
-			return nil, fmt.Errorf("list stale orders: %w", err)
-		}
-		o.Kind, o.Ref = SortedCopyKind(kind), record.RefHash([]byte(ref))
-		orders = append(orders, o)
-	}
-	return orders, rows.Err()
+	threshold := uint64(SortedCopyThreshold)
+	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_stale"), threshold, threshold)
+	return selectRows[SortedCopy](rows, err, "list stale sorted copies")
 }
 
-// BuildSortedCopy writes a new generation of a copy. Nobody sees it before SwitchSortedCopy.
-func (w *Warehouse) BuildSortedCopy(ctx context.Context, o SortedCopy, generation uint64) error {
+// BuildSortedCopy writes a new generation of a copy. No page reads it before
+// SwitchSortedCopy.
+func (w *Warehouse) BuildSortedCopy(ctx context.Context, c SortedCopy, generation uint64) error {
 	var err error
-	switch o.Kind {
+	switch c.Kind {
 	case BallotCopy:
-		err = w.conn.Exec(ctx, sqlText("sorted_copy_build_ballots"), clickhouse.Named("generation", generation),
-			clickhouse.Named("ref", hex.EncodeToString(o.Ref[:])), bindUnknownTime())
+		err = w.conn.Exec(ctx, sqlText("sorted_copy_build_ballots"),
+			clickhouse.Named("generation", generation),
+			clickhouse.Named("ref", hex.EncodeToString(c.Ref[:])), bindUnknownTime())
 	case VoterCopy:
-		err = w.conn.Exec(ctx, fmt.Sprintf(sqlText("sorted_copy_build_voters"), sqlText("voter_ranking")),
-			clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
+		sql := fmt.Sprintf(sqlText("sorted_copy_build_voters"), sqlText("voter_ranking"))
+		err = w.conn.Exec(ctx, sql,
+			clickhouse.Named("generation", generation), clickhouse.Named("dao", c.Subject))
 	}
 	if err != nil {
-		return fmt.Errorf("build the order of %s %s: %w", o.Kind, o.Subject, err)
+		return fmt.Errorf("build the sorted %s of %s: %w", c.Kind, c.Subject, err)
 	}
 	return nil
 }
 
-// MatchesPublished says whether a built copy agrees with what is published: a ranking with
-// the votes and powers of the DAO's proposals.
-func (w *Warehouse) MatchesPublished(ctx context.Context, o SortedCopy, generation uint64) (bool, error) {
-	if o.Kind != VoterCopy {
+// MatchesPublished reports whether a built copy agrees with the published numbers: a
+// ranking with the votes and powers of the DAO's proposals. Ballots always agree.
+func (w *Warehouse) MatchesPublished(ctx context.Context, c SortedCopy, generation uint64) (bool, error) {
+	if c.Kind != VoterCopy {
 		return true, nil
 	}
-	var balanced bool
+	var matches bool
 	row := w.conn.QueryRow(ctx, sqlText("sorted_copy_matches_published"),
-		clickhouse.Named("generation", generation), clickhouse.Named("dao", o.Subject))
-	if err := row.Scan(&balanced); err != nil {
-		return false, fmt.Errorf("check the order of %s: %w", o.Subject, err)
+		clickhouse.Named("generation", generation), clickhouse.Named("dao", c.Subject))
+	if err := row.Scan(&matches); err != nil {
+		return false, fmt.Errorf("check the sorted copy of %s: %w", c.Subject, err)
 	}
-	return balanced, nil
+	return matches, nil
 }
 
 // SwitchSortedCopy makes a generation the current one.
-func (w *Warehouse) SwitchSortedCopy(ctx context.Context, o SortedCopy) error {
-	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO sorted_copies (kind, subject, generation, revision)")
+func (w *Warehouse) SwitchSortedCopy(ctx context.Context, c SortedCopy) error {
+	err := w.conn.Exec(ctx, sqlText("sorted_copy_switch"), string(c.Kind), c.Subject, c.Generation, c.Revision)
 	if err != nil {
-		return fmt.Errorf("switch the order of %s: %w", o.Subject, err)
-	}
-	defer insert.Close()
-	if err := insert.Append(string(o.Kind), o.Subject, o.Generation, o.Revision); err != nil {
-		return fmt.Errorf("switch the order of %s: %w", o.Subject, err)
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("switch the order of %s: %w", o.Subject, err)
+		return fmt.Errorf("switch the sorted copy of %s: %w", c.Subject, err)
 	}
 	return nil
 }
 
-// CurrentSortedCopies returns the current copy of every subject that has one.
+// CurrentSortedCopies returns the current copy of every subject that has one, without
+// Ref and Votes.
 func (w *Warehouse) CurrentSortedCopies(ctx context.Context) ([]SortedCopy, error) {
 	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_current"))
-	if err != nil {
-		return nil, fmt.Errorf("list current orders: %w", err)
-	}
-	defer rows.Close()
-	var orders []SortedCopy
-	for rows.Next() {
-		var o SortedCopy
-		var kind string
-		if err := rows.Scan(&kind, &o.Subject, &o.Generation, &o.Revision); err != nil {
-			return nil, fmt.Errorf("list current orders: %w", err)
-		}
-		o.Kind = SortedCopyKind(kind)
-		orders = append(orders, o)
-	}
-	return orders, rows.Err()
+	return selectRows[SortedCopy](rows, err, "list current sorted copies")
 }
 
 // DropOldSortedCopies removes the generations that are not among the current ones and
-// were begun before a time: those that were replaced, and those whose build was
-// cut off.
+// began before a time: replaced ones and interrupted builds.
 func (w *Warehouse) DropOldSortedCopies(ctx context.Context, current []SortedCopy, before time.Time) error {
 	generations := make([]uint64, len(current))
-	for i, order := range current {
-		generations[i] = order.Generation
+	for i, c := range current {
+		generations[i] = c.Generation
 	}
 	nodes, err := w.nodes(ctx)
 	if err != nil {
@@ -144,13 +114,13 @@ func (w *Warehouse) DropOldSortedCopies(ctx context.Context, current []SortedCop
 	}
 	for _, node := range nodes {
 		if err := w.dropOldSortedCopies(ctx, node, generations, before); err != nil {
-			return fmt.Errorf("drop old orders: %w", err)
+			return fmt.Errorf("drop old sorted copies: %w", err)
 		}
 	}
 	return nil
 }
 
-// dropOldSortedCopies drops partitions on one node: a distributed table has none.
+// dropOldSortedCopies drops partitions on one node. A distributed table has none.
 func (w *Warehouse) dropOldSortedCopies(ctx context.Context, node []string, current []uint64, before time.Time) error {
 	conn, err := w.connect(ctx, node, w.options.Auth.Database)
 	if err != nil {

@@ -6,48 +6,37 @@ import (
 	"time"
 )
 
-// Token is the record of a partner token.
+// Token is a partner token as stored: never the token itself.
 type Token struct {
-	ID   string
+	// ID identifies the token and is part of it.
+	ID string `ch:"token_id"`
+	// Name is the partner's, and Plan the plan whose limits apply.
 	Name string
 	Plan string
-	// Limits are those that replace the plan's: a month's, then requests a minute and
+	// Limits replace those of the plan: requests a month, then requests a minute and
 	// burst of the standard and of the detail bucket. Empty for those of the plan.
 	Limits []uint32
+	// Scopes are the scopes that the token grants.
 	Scopes []string
-	// Hash is the SHA-256 of the token. Previous is that of the one before its
-	// rotation, which is good until PreviousUntil.
-	Hash          [32]byte
-	PreviousHash  [32]byte
+	// Hash is the SHA-256 of the token. PreviousHash is that of the token before its
+	// rotation, which stays valid until PreviousUntil.
+	Hash          [32]byte `ch:"verifier"`
+	PreviousHash  [32]byte `ch:"previous_verifier"`
 	PreviousUntil time.Time
-	CreatedAt     time.Time
-	ExpiresAt     *time.Time
-	// RevokedAt is not written with the rest; see RevokeToken.
+	// CreatedAt is when the token was issued, and ExpiresAt when it ends; nil for never.
+	CreatedAt time.Time
+	ExpiresAt *time.Time
+	// RevokedAt is nil for a valid token. PutToken does not write it; see RevokeToken.
 	RevokedAt *time.Time
 }
 
-// Tokens returns every token, revoked ones too, the oldest first.
+// Tokens returns every token, revoked ones included, oldest first.
 func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
 	rows, err := w.conn.Query(ctx, sqlText("token_list"))
-	if err != nil {
-		return nil, fmt.Errorf("read tokens: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var tokens []Token
-	for rows.Next() {
-		var t Token
-		var verifier, previous string
-		if err := rows.Scan(&t.ID, &t.Name, &t.Plan, &t.Scopes, &verifier, &previous, &t.PreviousUntil, &t.Limits,
-			&t.CreatedAt, &t.ExpiresAt, &t.RevokedAt); err != nil {
-			return nil, fmt.Errorf("read tokens: %w", err)
-		}
-		t.Hash, t.PreviousHash = [32]byte([]byte(verifier)), [32]byte([]byte(previous))
-		tokens = append(tokens, t)
-	}
-	return tokens, classifyError(rows.Err())
+	return selectRows[Token](rows, err, "read tokens")
 }
 
-// PutToken writes a token, or a new version of it.
+// PutToken writes a token or a new version of it.
 func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
 		previous_verifier, previous_until, limits, created_at, expires_at)`)
@@ -72,7 +61,7 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 	return nil
 }
 
-// RevokeToken revokes a token for good.
+// RevokeToken revokes a token. No later PutToken undoes it.
 func (w *Warehouse) RevokeToken(ctx context.Context, id string) error {
 	if err := w.conn.Exec(ctx, sqlText("token_revoke"), id); err != nil {
 		return fmt.Errorf("revoke token %s: %w", id, classifyError(err))

@@ -6,22 +6,26 @@ import (
 	"time"
 )
 
-// Usage is what a token was used for on one route in one day.
+// Usage counts the requests of a token on one route on one day.
 type Usage struct {
+	// TokenID is empty for payments without a token.
 	TokenID string
 	// Day is midnight UTC.
-	Day   time.Time
+	Day time.Time
+	// Route is the id of the route.
 	Route string
-	// Session is the API node that counted; empty for a sum over all.
+	// Session is the run of the API node that counted; empty for a sum over all.
 	Session string
-
+	// Requests counts all requests; OK, NotModified, Refused and Failed count them by kind
+	// of answer.
 	Requests, OK, NotModified, Refused, Failed uint64
-	// Charged counts the answers of the month's quota, Bytes those of bodies.
+	// Charged counts the answers that count towards the monthly quota, Bytes those of
+	// response bodies, and Payments the paid requests.
 	Charged, Bytes, Payments uint64
 }
 
-// PutUsage writes what sessions have counted so far. Writing the same again, or an
-// earlier count, changes nothing.
+// PutUsage writes the counts of sessions since their start. Writing equal or earlier
+// counts again changes nothing.
 func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO usage_counts (token_id, day, route, session,
 		requests, ok, not_modified, refused, failed, charged, bytes, payments)`)
@@ -41,23 +45,11 @@ func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 	return nil
 }
 
-// UsageBetween returns the use by some tokens, or by all when none are named, from
-// one day to another, both included.
+// UsageBetween returns the usage of the tokens, or of all when none are named, summed over
+// sessions, from the day first to the day last inclusive.
 func (w *Warehouse) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
+	ids := nonNilTexts(tokenIDs)
 	rows, err := w.conn.Query(ctx, sqlText("usage_between"),
-		first.Format(time.DateOnly), last.Format(time.DateOnly), nonNilTexts(tokenIDs), nonNilTexts(tokenIDs))
-	if err != nil {
-		return nil, fmt.Errorf("read usage: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var all []Usage
-	for rows.Next() {
-		var u Usage
-		if err := rows.Scan(&u.TokenID, &u.Day, &u.Route,
-			&u.Requests, &u.OK, &u.NotModified, &u.Refused, &u.Failed, &u.Charged, &u.Bytes, &u.Payments); err != nil {
-			return nil, fmt.Errorf("read usage: %w", err)
-		}
-		all = append(all, u)
-	}
-	return all, classifyError(rows.Err())
+		first.Format(time.DateOnly), last.Format(time.DateOnly), ids, ids)
+	return selectRows[Usage](rows, err, "read usage")
 }

@@ -1,0 +1,2 @@
+INSERT INTO sorted_copies (kind, subject, generation, revision)
+VALUES (?, ?, ?, ?)
