@@ -1,5 +1,5 @@
--- Reads nothing but the front of the key. A cast that was imported in two versions
--- may count twice.
+-- Reads the prefix of the sorting key alone. A ballot with two stored versions may count
+-- twice.
 SELECT
     proposal_ref,
     count() AS casts

@@ -1,5 +1,5 @@
--- As ballot_page_all, of some voters: picked from their rows alone, without merging
--- those of all others.
+-- The rows of ballot_page_all for some voters, from their rows alone: the rows of other
+-- voters are not merged.
 SELECT
     voter,
     vote_id,

@@ -1,5 +1,5 @@
--- Whose rows come first, superseded ones included: nothing is merged, and nothing but
--- the order is read.
+-- The voters of the first rows, superseded ballots included. Reads the columns of the
+-- order alone and merges nothing.
 SELECT
     voter,
     toString(%[2]s) AS position

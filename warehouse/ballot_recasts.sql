@@ -1,4 +1,4 @@
--- Who voted more than once does not depend on versions: nothing is merged.
+-- Voting more than once does not depend on versions, so nothing is merged.
 SELECT DISTINCT proposal_ref
 FROM
 (

@@ -1,5 +1,5 @@
--- Few wait: the projection by_proposal tells which, and only their ballots are read. A
--- cast in two versions is one.
+-- Few ballots wait. The projection by_proposal finds their proposals, and only their
+-- ballots are read. A ballot with two stored versions counts once.
 SELECT uniqExact(proposal_ref, voter, vote_id) AS waiting
 FROM ballots
 PREWHERE proposal_ref GLOBAL IN

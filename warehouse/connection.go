@@ -9,19 +9,19 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// connection is a pool whose statements are ended by the server alone: those that
-// are under way when their context ends come to their end, in the time that it or
-// the server's own bound allows. The driver breaks them off by closing the
-// connection in mid-answer, and the embedded engine aborts when it is reset.
+// connection is a pool whose running statements end on the server: when a context ends, a
+// statement continues up to the deadline of the context or the bound of the server. The
+// driver would cancel it by closing the connection during the answer, and the embedded
+// engine aborts on such a reset.
 type connection struct {
 	driver.Conn
-	// maxExecutionTime is the server's own bound on a statement; zero for none.
+	// maxExecutionTime is the bound of the server on a statement; zero for none.
 	maxExecutionTime time.Duration
-	// statementMetrics is nil where nobody looks.
+	// metrics is nil without Instrument.
 	metrics *statementMetrics
 }
 
-// Query begins a query unless ctx has ended.
+// Query starts a query unless ctx has ended.
 func (c connection) Query(ctx context.Context, query string, args ...any) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -35,13 +35,13 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 	return measuredRows{rows, s}, nil
 }
 
-// QueryRow begins a query for one row.
+// QueryRow starts a query for one row.
 func (c connection) QueryRow(ctx context.Context, query string, args ...any) driver.Row {
 	ctx, s := c.metrics.begin(ctx, opSelect, query)
 	return measuredRow{c.Conn.QueryRow(c.withoutCancel(ctx), query, args...), s}
 }
 
-// Exec runs a statement unless ctx has ended.
+// Exec runs a statement to its end, unless ctx has ended before.
 func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -52,14 +52,14 @@ func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// PrepareBatch begins an insert unless ctx has ended.
+// PrepareBatch starts an insert unless ctx has ended.
 func (c connection) PrepareBatch(
 	ctx context.Context, query string, options ...driver.PrepareBatchOption,
 ) (driver.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	batch, err := c.Conn.PrepareBatch(c.withoutCancel(ctx), query, options...) //nolint:clickhouselint // whoever began it closes it
+	batch, err := c.Conn.PrepareBatch(c.withoutCancel(ctx), query, options...) //nolint:clickhouselint // the caller closes it
 	if err != nil {
 		_, s := c.metrics.begin(ctx, opInsert, query)
 		s.end(err)
@@ -68,12 +68,12 @@ func (c connection) PrepareBatch(
 	return measuredBatch{batch, ctx, c.metrics, query}, nil
 }
 
-// withoutCancel has the server keep the deadline of a context that the driver does not
-// see any more, where it comes before the server's own bound.
+// withoutCancel returns a context that never ends, with the deadline of ctx as a setting
+// for the server where it comes before the bound of the server.
 func (c connection) withoutCancel(ctx context.Context) context.Context {
 	detached := context.WithoutCancel(ctx)
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
-		// The server's own log of spans continues the trace.
+		// The span log of the server continues the trace.
 		detached = clickhouse.Context(detached, clickhouse.WithSpan(span))
 	}
 	deadline, bounded := ctx.Deadline()

@@ -1,6 +1,6 @@
 (
-    -- The states of some DAOs. One that was published under another DAO since is of a
-    -- later revision there.
+    -- The states of some DAOs. A proposal published under another DAO since then has a
+    -- later revision there and is left out.
     SELECT *
     FROM proposal_states
     WHERE dao_id IN (SELECT dao_id FROM wanted_daos)

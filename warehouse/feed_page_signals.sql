@@ -1,5 +1,5 @@
--- The two numbers of the order, the least first; then the id, downwards but where
--- the order goes upwards.
+-- Two numbers rank the rows, ascending. Equal ranks are in descending order of ids, or
+-- ascending when the list is ordered by deadline.
 WITH
     multiIf(
         {order:String} = 'priorityDesc', -toInt64(score),

@@ -26,27 +26,27 @@ const (
 
 func operations() []operation { return []operation{opSelect, opInsert, opCommand} }
 
-// errorClass is a kind of error of ClickHouse.
+// errorClass is the label by which failed statements are counted.
 type errorClass string
 
 const (
 	errorTimeout     errorClass = "timeout"
 	errorMemory      errorClass = "memory"
 	errorUnreachable errorClass = "unreachable"
-	errorServer      errorClass = "server" // any other that it states
+	errorServer      errorClass = "server" // every other error that the server states
 )
 
 func errorClasses() []errorClass {
 	return []errorClass{errorTimeout, errorMemory, errorUnreachable, errorServer}
 }
 
-// Codes with which the server ends what takes too long (TIMEOUT_EXCEEDED, TOO_SLOW) or
-// too much (MEMORY_LIMIT_EXCEEDED).
+// timeoutCodes are the error codes TIMEOUT_EXCEEDED and TOO_SLOW.
 func timeoutCodes() []int32 { return []int32{159, 160} }
 
+// memoryCode is the error code MEMORY_LIMIT_EXCEEDED.
 const memoryCode = 241
 
-// errorClassOf sorts errors; empty for what is none. Who gives up has not been failed.
+// errorClassOf returns the class of an error; empty for none. A canceled context is no error.
 func errorClassOf(err error) errorClass {
 	var exception *clickhouse.Exception
 	switch {
@@ -62,8 +62,8 @@ func errorClassOf(err error) errorClass {
 	return errorServer
 }
 
-// Instrument measures every statement from now on. It is called once, before the
-// warehouse is shared.
+// Instrument registers metrics and traces every statement from then on. Call it once,
+// before the warehouse is shared between goroutines.
 func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.Tracer) {
 	w.conn.metrics = newStatementMetrics(metrics, tracer)
 	for state, count := range map[string]func(driver.Stats) int{
@@ -104,7 +104,7 @@ func newStatementMetrics(metrics prometheus.Registerer, tracer *telemetry.Tracer
 	return m
 }
 
-// runningStatement is a statement that is under way.
+// runningStatement is a statement that has not ended.
 type runningStatement struct {
 	measure   *statementMetrics
 	operation operation
@@ -112,8 +112,8 @@ type runningStatement struct {
 	span      telemetry.Span
 }
 
-// begin begins a statement. Its text is told to a trace: values are bound, and no
-// part of it.
+// begin starts a statement. The trace has its text, which contains no values: they are
+// bound.
 func (m *statementMetrics) begin(ctx context.Context, op operation, sql string) (context.Context, runningStatement) {
 	s := runningStatement{measure: m, operation: op, began: time.Now()}
 	if m == nil || m.tracer == nil {
@@ -125,7 +125,7 @@ func (m *statementMetrics) begin(ctx context.Context, op operation, sql string) 
 	return ctx, s
 }
 
-// end notes that the statement is over.
+// end records the duration and the error of the statement.
 func (s runningStatement) end(err error) {
 	if s.measure == nil {
 		return
@@ -138,7 +138,7 @@ func (s runningStatement) end(err error) {
 	s.span.End()
 }
 
-// measuredRows end their statement when they are closed.
+// measuredRows end their statement on Close.
 type measuredRows struct {
 	driver.Rows
 
@@ -152,7 +152,7 @@ func (r measuredRows) Close() error {
 	return err
 }
 
-// measuredRow ends its statement when it is read.
+// measuredRow ends its statement on Scan.
 type measuredRow struct {
 	driver.Row
 
@@ -166,11 +166,11 @@ func (r measuredRow) Scan(into ...any) error {
 	return err
 }
 
-// measuredBatch is an insert, of which the sending is measured.
+// measuredBatch is an insert whose Send is measured.
 type measuredBatch struct {
 	driver.Batch
 
-	ctx     context.Context //nolint:containedctx // the one that the insert was begun in
+	ctx     context.Context //nolint:containedctx // the context of PrepareBatch
 	measure *statementMetrics
 	sql     string
 }

@@ -1,4 +1,4 @@
--- Without FINAL, which takes twice as long for rows from anywhere: some may be of an
+-- Without FINAL, which takes twice as long for scattered rows: some rows may be of an
 -- earlier version.
 SELECT
     proposal_ref,

@@ -1,4 +1,4 @@
--- Without FINAL, which would read the texts of all proposals that lie beside.
+-- Without FINAL, which would read the texts of neighbouring proposals too.
 SELECT
     proposal_ref,
     provider,

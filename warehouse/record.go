@@ -17,14 +17,14 @@ import (
 // Import identifies one run of an import.
 type Import struct {
 	ID uuid.UUID
-	// ObservedAt is when it began: the time at which its records were seen.
+	// ObservedAt is its start: the time at which its records were read upstream.
 	ObservedAt time.Time
 }
 
-// Counts says what became of the records of an Append.
+// Counts counts the records of an Append by result.
 type Counts struct {
-	// New had no earlier version; Changed replaced one; Unchanged said the same as
-	// the latest version and were not written.
+	// New records had no earlier version, Changed ones replaced one, and Unchanged ones
+	// equalled the latest version and were not written.
 	New, Changed, Unchanged uint64
 }
 
@@ -35,10 +35,9 @@ func (c *Counts) Add(other Counts) {
 	c.Unchanged += other.Unchanged
 }
 
-// Append writes records of one kind that the warehouse does not hold yet, as one
-// sealed batch. It may be called again with the same records, in part or in whole,
-// after an error or a crash, and ends in the same state. Of records with the same
-// key the last one counts.
+// Append writes the new and changed ones of some records of one kind, as one committed
+// batch. It is idempotent: after an error or a crash, call it again with the same records
+// or a part of them. Of records with the same key the last one counts.
 func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Record) (Counts, error) {
 	if len(records) == 0 {
 		return Counts{}, nil
@@ -73,24 +72,24 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	return c.counts, w.commitBatch(ctx, batch)
 }
 
-// row is a record that is to be written.
+// row is a record to be written.
 type row struct {
 	record     record.Record
 	key        []string
 	provenance provenance
 }
 
-// storedVersion is what the warehouse knows under a key.
+// storedVersion is the latest version under a key.
 type storedVersion struct {
 	fingerprint  uint64
 	version      uint64
 	discoveredAt time.Time
 	importID     uuid.UUID
-	// row is the place from 1 among the rows to be written, if it is one of those.
+	// row is the position, from 1, among the rows to be written; 0 for a stored version.
 	row int
 }
 
-// recordKey is a key as one value; a shorter one ends in empty texts.
+// recordKey is a record key as a comparable value, padded with empty strings.
 type recordKey [3]string
 
 func recordKeyOf(key []string) (w recordKey) {
@@ -98,7 +97,7 @@ func recordKeyOf(key []string) (w recordKey) {
 	return w
 }
 
-// storedVersions looks up what is held under keys.
+// storedVersions returns the latest stored version under each key that has one.
 func (w *Warehouse) storedVersions(ctx context.Context, t table, keys [][]string) (map[recordKey]storedVersion, error) {
 	known := make(map[recordKey]storedVersion, len(keys))
 	keys, err := w.filterKnown(ctx, t, keys)
@@ -129,8 +128,8 @@ func (w *Warehouse) storedVersions(ctx context.Context, t table, keys [][]string
 	return known, rows.Err()
 }
 
-// filterKnown leaves out the keys of which not even the first value is held: to find
-// these costs little, and new ballots are most often on new proposals.
+// filterKnown removes the keys whose first value no stored key has. This query is cheap,
+// and most new ballots are on new proposals.
 func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string) ([][]string, error) {
 	if len(t.keys) == 1 {
 		return keys, nil
@@ -148,20 +147,19 @@ func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string) (
 		return nil, err
 	}
 	defer rows.Close()
-	held := map[string]bool{}
+	known := map[string]bool{}
 	for rows.Next() {
 		var first string
 		if err := rows.Scan(&first); err != nil {
 			return nil, err
 		}
-		held[first] = true
+		known[first] = true
 	}
-	keys = slices.DeleteFunc(slices.Clone(keys), func(key []string) bool { return !held[key[0]] })
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key []string) bool { return !known[key[0]] })
 	return keys, rows.Err()
 }
 
-// keyTable is the external table that queries take keys, or the beginnings of keys,
-// from.
+// keyTable returns the external table "batch_keys" with keys or prefixes of keys.
 func keyTable(of []column, keys [][]string) (*ext.Table, error) {
 	columns := make([]func(*ext.Table) error, len(of))
 	for i, key := range of {
@@ -189,17 +187,16 @@ func appendKey(into []any, key []string) []any {
 	return into
 }
 
-// comparison is what records say beyond what is held.
+// comparison is the difference between records and their stored versions.
 type comparison struct {
 	rows    []row
 	changes ChangeSet
 	counts  Counts
 }
 
-// compare sorts out which records say something new, and gives each of those the
-// version after the one it replaces. A record that is unchanged but was written by
-// an import that has not sealed all it wrote is touched too: that import may be
-// dead.
+// compare selects the new and changed records and gives each a version later than the one
+// that it replaces. An unchanged record of an import with an open batch is part of the
+// changes too: that import may have died before its commit.
 func compare(
 	records []record.Record, keys [][]string, known map[recordKey]storedVersion, open map[uuid.UUID]bool, run Import,
 ) (comparison, error) {
@@ -211,10 +208,10 @@ func compare(
 			return comparison{}, err
 		}
 		key := recordKeyOf(keys[i])
-		held, exists := known[key]
-		if exists && held.fingerprint == fingerprint {
+		stored, exists := known[key]
+		if exists && stored.fingerprint == fingerprint {
 			c.counts.Unchanged++
-			if open[held.importID] {
+			if open[stored.importID] {
 				c.changes.add(r, keys[i])
 			}
 			continue
@@ -223,35 +220,35 @@ func compare(
 			c.counts.Changed++
 		} else {
 			c.counts.New++
-			held.discoveredAt = run.ObservedAt
+			stored.discoveredAt = run.ObservedAt
 		}
 		c.changes.add(r, keys[i])
 		p := provenance{
-			fingerprint: fingerprint, version: max(now, held.version+1),
-			discoveredAt: held.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
+			fingerprint: fingerprint, version: max(now, stored.version+1),
+			discoveredAt: stored.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
 		}
 		if c.rows == nil {
 			c.rows = make([]row, 0, len(records)-i)
 		}
-		c.put(row{r, keys[i], p}, &held)
-		held.fingerprint, held.version, held.importID = fingerprint, p.version, run.ID
-		known[key] = held
+		c.put(row{r, keys[i], p}, &stored)
+		stored.fingerprint, stored.version, stored.importID = fingerprint, p.version, run.ID
+		known[key] = stored
 	}
 	return c, nil
 }
 
-// put adds a row, in place of one before it with the same key.
-func (c *comparison) put(r row, held *storedVersion) {
-	if held.row > 0 {
-		c.rows[held.row-1] = r
+// put adds a row, or replaces the earlier row with the same key.
+func (c *comparison) put(r row, stored *storedVersion) {
+	if stored.row > 0 {
+		c.rows[stored.row-1] = r
 		return
 	}
 	c.rows = append(c.rows, r)
-	held.row = len(c.rows)
+	stored.row = len(c.rows)
 }
 
-// insert sends the rows as one block, which the server takes whole or not at all. It
-// need not look for keys that are there twice: there are none.
+// insert sends the rows as one block, which the server writes as a whole or not at all.
+// optimize_on_insert is off because no key appears twice.
 func (w *Warehouse) insert(ctx context.Context, t table, rows []row) error {
 	if len(rows) == 0 {
 		return nil

@@ -13,28 +13,29 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// table says how the records of one kind are written.
+// table describes how the records of one kind are stored.
 type table struct {
 	kind record.Kind
-	// keys are the columns of the sorting key with their types; they come first
-	// among the columns, and record.Record.Key returns their values.
+	// keys are the columns of the sorting key with their types. They precede the other
+	// columns; record.Record.Key returns their values.
 	keys []column
-	// columns are the others, without the provenance columns.
+	// columns are the other columns, without those of the provenance.
 	columns []string
-	// values appends a record's values for columns.
+	// values appends the values of columns for a record.
 	values func(into []any, r record.Record) ([]any, error)
 }
 
-// column is a column's name and type.
+// column is the name and the type of a column.
 type column struct {
 	name string
 	kind chcolumn.Type
 }
 
-// provenanceColumns end every table of records; see migrations/0001_sources.sql.
+// provenanceColumns are the last columns of every table of records; see
+// migrations/0001_sources.sql.
 const provenanceColumns = "fingerprint, version, discovered_at, observed_at, import_id"
 
-// tableOf returns the table that holds a kind of record.
+// tableOf returns the table of a kind of record.
 func tableOf(kind record.Kind) (table, error) {
 	switch kind {
 	case record.KindDAO:
@@ -56,7 +57,7 @@ func tableOf(kind record.Kind) (table, error) {
 	case record.KindEvidence:
 		return evidenceTable(), nil
 	}
-	return table{}, fmt.Errorf("no table holds records of kind %q", kind)
+	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }
 
 // insertSQL returns the statement that appends rows.
@@ -65,20 +66,21 @@ func (t table) insertSQL() string {
 	return fmt.Sprintf("INSERT INTO %s (%s, %s)", t.kind, strings.Join(columns, ", "), provenanceColumns)
 }
 
-// storedVersionsSQL returns the query for what is held under the keys of the external
-// table "batch_keys".
+// storedVersionsSQL returns the query for the latest versions under the keys of the
+// external table "batch_keys".
 func (t table) storedVersionsSQL() string {
 	keys := strings.Join(t.keyNames(), ", ")
 	return fmt.Sprintf(sqlText("record_versions"), keys, t.kind, keys, keys, keys)
 }
 
-// knownKeysSQL returns the query for which of the first values of keys, in the external
-// table "batch_keys", begin a key that is held.
+// knownKeysSQL returns the query for the values in the external table "batch_keys" that
+// are the first value of a stored key.
 func (t table) knownKeysSQL() string {
 	first := t.keys[0].name
 	return fmt.Sprintf(sqlText("record_known_keys"), first, t.kind, first, first)
 }
 
+// keyNames returns the names of the key columns.
 func (t table) keyNames() []string {
 	names := make([]string, len(t.keys))
 	for i, key := range t.keys {
@@ -87,7 +89,7 @@ func (t table) keyNames() []string {
 	return names
 }
 
-// provenance is what every row says about where it came from.
+// provenance describes the origin of a row.
 type provenance struct {
 	fingerprint  uint64
 	version      uint64
@@ -96,12 +98,13 @@ type provenance struct {
 	importID     uuid.UUID
 }
 
-// values appends the values of the columns. Pointers spare a copy on the heap each.
+// values appends the values of the provenance columns. Pointers avoid a heap allocation
+// for each.
 func (p *provenance) values(into []any) []any {
 	return append(into, &p.fingerprint, &p.version, &p.discoveredAt, &p.observedAt, &p.importID)
 }
 
-// timeOrNull is the column value of a moment that may be unknown.
+// timeOrNull returns the value of a nullable time column.
 func timeOrNull(stamp *governance.Timestamp) *time.Time {
 	if stamp == nil {
 		return nil
@@ -119,7 +122,7 @@ func timestampOf(moment *time.Time) *governance.Timestamp {
 	return &stamp
 }
 
-// nonNilDecimals is an array column's value: never nil, which the driver refuses.
+// nonNilDecimals returns the value of an array column. The driver rejects a nil slice.
 func nonNilDecimals(numbers []decimal.Decimal) any {
 	if numbers == nil {
 		return noDecimals
@@ -127,10 +130,10 @@ func nonNilDecimals(numbers []decimal.Decimal) any {
 	return numbers
 }
 
-// noDecimals is made once: nearly every ballot has two.
+// noDecimals is shared because nearly every ballot has two empty arrays.
 var noDecimals any = []decimal.Decimal{} //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// nonNilTexts is an array column's value: never nil, which the driver refuses.
+// nonNilTexts returns the value of an array column. The driver rejects a nil slice.
 func nonNilTexts(values []string) []string {
 	if values == nil {
 		return []string{}
@@ -146,8 +149,8 @@ func textOrEmpty[Text ~string](text *Text) string {
 	return string(*text)
 }
 
-// recordAs returns a record's own type; a record under a wrong kind is a programming
-// error that Append reports.
+// recordAs returns a record as its own type. A record of another type is a programming
+// error, which Append returns.
 func recordAs[T record.Record](r record.Record) (T, error) {
 	typed, ok := r.(T)
 	if !ok {

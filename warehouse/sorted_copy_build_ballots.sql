@@ -1,4 +1,4 @@
--- On one thread: nobody waits for it.
+-- One thread: no caller waits for this statement.
 INSERT INTO sorted_ballots (generation, voter, vote_id, choice_key, raw_choice, power, voted_at, tx_hash)
 SELECT
     {generation:UInt64},

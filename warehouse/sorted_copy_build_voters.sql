@@ -1,4 +1,4 @@
--- On one thread: nobody waits for it.
+-- One thread: no caller waits for this statement.
 INSERT INTO sorted_voters (generation, descending, voter, rank, votes)
 SELECT
     {generation:UInt64},

@@ -1,4 +1,4 @@
--- The rows are chosen by what is narrow, and what is wide read of these alone.
+-- The inner query selects rows by narrow columns; wide ones are read for these alone.
 SELECT
     topic_key,
     dao_id,

@@ -8,8 +8,8 @@ SELECT
     cast.tx_hash AS tx_hash
 FROM
 (
-    -- FINAL would pass the projection by: the latest version of each cast is
-    -- picked here, then the cast that counts, by the rule of latest_ballots.
+    -- FINAL would not use the projection. The inner query selects the latest version of
+    -- each ballot, the outer one the ballot that counts, by the rule of latest_ballots.
     SELECT
         proposal_ref,
         choice_key,

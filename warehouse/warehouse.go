@@ -1,7 +1,14 @@
-// Package warehouse keeps everything durable in ClickHouse: the records that
-// imports append, what was worked out from them, and the journal that tells a
-// publisher what changed. The same code talks to the embedded engine, to a server
-// and to a sharded cluster.
+// Package warehouse stores all durable data in ClickHouse: the records that imports
+// append, the states computed from them, the journal that tells a publisher what changed,
+// and the accounts of tokens, usage and payments. The same code runs against the embedded
+// engine, a server and a sharded cluster.
+//
+// [Open] connects and migrates the schema. Imports call [Warehouse.Append], which writes a
+// record once however often it is repeated. A publisher reads [Warehouse.CommittedBatches]
+// and writes states back. Voting power is decimal throughout; no query uses floats.
+//
+// Each noun has a Go file with its SQL next to it, in files whose names begin with the
+// name of the Go file. Every value is bound; only fragments of SQL are formatted.
 package warehouse
 
 import (
@@ -16,22 +23,23 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// DefaultDatabase is the database that is used where the URL names none.
+// DefaultDatabase is the database for a URL that names none.
 const DefaultDatabase = "pnyx"
 
-// dialTimeout bounds how long one attempt to connect takes.
+// dialTimeout bounds one attempt to connect.
 const dialTimeout = 5 * time.Second
 
-// maxSendBufferBytes is how many bytes of a block are packed and sent at once, by whole
-// columns. A connection keeps the room for them.
+// maxSendBufferBytes bounds the compressed bytes of a block that are sent together, by
+// whole columns. Each connection keeps a buffer of this size.
 const maxSendBufferBytes = 1 << 20
 
-// maxConnections is what a worker has under way at the most: four fills, a publication
-// that reads a chunk in three lanes and the first pages of another in four, copies, the
-// chronicle, the books. None of them waits for another to give up a connection.
+// maxConnections is the most a worker uses concurrently: four fills, a publication that
+// runs three queries for one chunk and four for the first pages of another, sorted copies,
+// the feed and the accounts. None of them waits for a connection of another.
 const maxConnections = 16
 
-// ErrUnreachable is what Open fails with when nothing answers at the address.
+// ErrUnreachable reports that no server answers at the address, or that the connection
+// failed.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
 //go:embed *.sql
@@ -47,22 +55,23 @@ func sqlText(name string) string {
 	return string(text)
 }
 
-// Options says which warehouse to open and what its queries may cost.
+// Options names the warehouse to open and bounds its queries.
 type Options struct {
-	// URL is where ClickHouse listens: clickhouse:// or tcp:// for the native
-	// protocol, http:// or https:// for HTTP, with user, password and database.
+	// URL is the address of ClickHouse with user, password and database: clickhouse:// or
+	// tcp:// for the native protocol, http:// or https:// for HTTP.
 	URL string
-	// Cluster names the cluster over whose shards the tables are spread; empty for
-	// a single server.
+	// Cluster is the name of the cluster whose shards have the tables; empty for a single
+	// server.
 	Cluster string
-	// QueryTimeout, MaxMemory (bytes) and MaxRows (rows read) bound every query on
-	// the server's side; zero leaves the server's own bound.
+	// QueryTimeout, MaxMemory (bytes) and MaxRows (rows read) bound every query; the server
+	// enforces them. Zero leaves the bound of the server.
 	QueryTimeout time.Duration
 	MaxMemory    uint64
 	MaxRows      uint64
-	// Wait is how long Open waits for a server that is not there yet, or for a schema
-	// that this user may not bring up to date.
-	Wait   time.Duration
+	// Wait is how long Open waits for a server that does not answer yet, or for a schema
+	// that this user may not migrate.
+	Wait time.Duration
+	// Logger receives a warning for each attempt to connect that fails.
 	Logger *slog.Logger
 }
 
@@ -75,8 +84,8 @@ type Warehouse struct {
 	logger  *slog.Logger
 }
 
-// Open connects and brings the schema up to date where it is not. It fails with
-// ErrUnreachable when no server answers.
+// Open connects and migrates the schema where that is needed. It returns ErrUnreachable
+// when no server answers within o.Wait.
 func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	options, err := connectOptions(o)
 	if err != nil {
@@ -84,7 +93,8 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	}
 	w := &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}
 	w.conn.maxExecutionTime = o.QueryTimeout
-	if err := Retry(ctx, o.Wait, o.Logger, func() error { return classifyError(w.migrate(ctx, w.needsMigration)) }); err != nil {
+	migrate := func() error { return classifyError(w.migrate(ctx, w.needsMigration)) }
+	if err := Retry(ctx, o.Wait, o.Logger, migrate); err != nil {
 		return nil, err
 	}
 	if err := w.reconnect(ctx); err != nil {
@@ -93,7 +103,7 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	return w, nil
 }
 
-// reconnect opens the connection pool, in place of one that is closed.
+// reconnect opens the connection pool, or replaces a closed one.
 func (w *Warehouse) reconnect(ctx context.Context) (err error) {
 	if w.conn.Conn, err = clickhouse.Open(w.options); err != nil {
 		return fmt.Errorf("open warehouse: %w", err)
@@ -104,12 +114,12 @@ func (w *Warehouse) reconnect(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (w *Warehouse) Close() error {
 	return w.conn.Close()
 }
 
-// Ping asks the server for a sign of life.
+// Ping returns ErrUnreachable when the server does not answer.
 func (w *Warehouse) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -119,15 +129,16 @@ func (w *Warehouse) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Now returns the server's clock, by which batches and revisions are ordered.
+// Now returns the time of the server's clock, which orders batches and revisions.
 func (w *Warehouse) Now(ctx context.Context) (time.Time, error) {
 	var now time.Time
 	if err := w.conn.QueryRow(ctx, "SELECT now64(6, 'UTC')").Scan(&now); err != nil {
-		return time.Time{}, fmt.Errorf("read the warehouse's clock: %w", err)
+		return time.Time{}, fmt.Errorf("read the clock of the server: %w", err)
 	}
 	return now, nil
 }
 
+// connectOptions returns the options of the driver.
 func connectOptions(o Options) (*clickhouse.Options, error) {
 	options, err := clickhouse.ParseDSN(o.URL)
 	if err != nil {
@@ -148,9 +159,10 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	return options, nil
 }
 
+// boundingSettings returns the settings that bound every query.
 func boundingSettings(o Options) clickhouse.Settings {
 	settings := clickhouse.Settings{
-		// A row must be where the next query looks for it when its insert returns.
+		// The next query must find a row as soon as its insert returns.
 		"distributed_foreground_insert": 1,
 	}
 	if o.QueryTimeout > 0 {
@@ -158,7 +170,7 @@ func boundingSettings(o Options) clickhouse.Settings {
 	}
 	if o.MaxMemory > 0 {
 		settings["max_memory_usage"] = o.MaxMemory
-		// Group-bys and sorts go to disk before they meet the bound.
+		// Grouping and sorting use the disk before they reach the bound.
 		settings["max_bytes_before_external_group_by"] = o.MaxMemory / 2
 		settings["max_bytes_before_external_sort"] = o.MaxMemory / 2
 	}

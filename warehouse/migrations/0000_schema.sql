@@ -1,5 +1,5 @@
--- Which migrations were run on this node. A process that finds its own here needs
--- no right to change the schema.
+-- The migrations that ran on this node. A process that finds its own fingerprint here
+-- needs no right to change the schema.
 CREATE TABLE IF NOT EXISTS schema_migrations
 (
     fingerprint String,

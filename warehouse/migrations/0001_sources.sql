@@ -1,10 +1,10 @@
--- What makes up a DAO, and what upstream says about its sources. Every table of
--- records has the same five last columns:
---   fingerprint    hash of the content, by which an unchanged record is known
---   version        the later one wins; microseconds since 1970 when it was written
---   discovered_at  when any version of the record was first seen here
---   observed_at    when this version was seen upstream: the start of its import
---   import_id      the import that brought it
+-- DAOs with their sources, and the upstream description of each source. Every table of
+-- records ends in the same five columns:
+--   fingerprint    hash of the content; an equal one means an unchanged record
+--   version        the latest wins; microseconds since 1970 at which it was written
+--   discovered_at  when the warehouse first had any version of the record
+--   observed_at    start of the import that read this version upstream
+--   import_id      the import that wrote it
 
 -- shard by: cityHash64(dao_id)
 CREATE TABLE IF NOT EXISTS daos
@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS categories
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (host, category_id);
 
--- When a source's records of one kind were last read to their end.
+-- When an import last read all records of one kind of a source.
 -- shard by: cityHash64(source_id)
 CREATE TABLE IF NOT EXISTS syncs
 (

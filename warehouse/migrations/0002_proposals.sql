@@ -1,8 +1,8 @@
 -- shard by: cityHash64(proposal_ref)
 CREATE TABLE IF NOT EXISTS proposals
 (
-    -- First 128 bits of SHA-256 of provider and external id: the name under which
-    -- ballots know a proposal before its DAO is known.
+    -- First 128 bits of SHA-256 of provider and external id. Ballots refer to a proposal
+    -- by it before its DAO is known.
     proposal_ref     FixedString(16),
     provider         LowCardinality(String),
     source_id        LowCardinality(String),

@@ -1,4 +1,4 @@
--- Every cast, recasts included. latest_ballots has those that count.
+-- Every ballot cast, superseded ones included. latest_ballots has those that count.
 -- shard by: cityHash64(proposal_ref)
 CREATE TABLE IF NOT EXISTS ballots
 (
@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS ballots
     voter          String,
     vote_id        String,
     provider       LowCardinality(String),
-    -- The proposal's external id, to find a ballot whose proposal never arrives.
+    -- External id of the proposal, to identify a ballot whose proposal never arrives.
     external_id    String CODEC(ZSTD(1)),
     power          Decimal(76, 18),
     power_rounded  Bool,
@@ -24,8 +24,8 @@ CREATE TABLE IF NOT EXISTS ballots
     discovered_at  DateTime64(3, 'UTC'),
     observed_at    DateTime64(3, 'UTC'),
     import_id      UUID,
-    -- One voter's casts side by side: a profile or a history reads a few granules
-    -- instead of the table. Part of the same parts, so it can never lack a row.
+    -- The ballots of one voter are adjacent: a profile or a history reads a few granules
+    -- instead of the table. A projection is in the same parts and never lacks a row.
     PROJECTION by_voter
     (
         SELECT
@@ -46,10 +46,10 @@ ENGINE = ReplacingMergeTree(version)
 ORDER BY (proposal_ref, voter, vote_id)
 SETTINGS deduplicate_merge_projection_mode = 'rebuild';
 
--- The one ballot of each voter on each proposal that counts: a dated cast before
--- an undated one, then the later one, then the greater id. A condition on
--- proposal_ref or voter is pushed below the LIMIT BY, and reading in the table's
--- order makes it five times faster than argMax or a window.
+-- The ballot of each voter on each proposal that counts: a dated one before an undated
+-- one, then the later one, then the greater id. Conditions on proposal_ref and voter are
+-- pushed below the LIMIT BY; reading in the order of the table makes this five times
+-- faster than argMax or a window.
 CREATE VIEW IF NOT EXISTS latest_ballots AS
 SELECT *
 FROM ballots FINAL

@@ -1,4 +1,4 @@
--- What people or programs upstream recorded beyond votes and forums.
+-- Records of people or programs upstream beyond votes and forums.
 
 -- shard by: cityHash64(event_id)
 CREATE TABLE IF NOT EXISTS events

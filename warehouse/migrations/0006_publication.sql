@@ -1,6 +1,6 @@
--- The journal by which a publisher learns what changed. A batch is opened before
--- its records are written and sealed after, so that records never land unseen:
--- what a killed import leaves open is sealed for it later.
+-- The journal that tells a publisher what changed. A batch is opened before its records
+-- are written and committed after (sealed = 1), so that no record stays unpublished: the
+-- open batches of a killed import are committed later.
 -- shard by: cityHash64(batch_id)
 CREATE TABLE IF NOT EXISTS batches
 (
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS batches
     import_id        UUID,
     sealed           UInt8,
     changed_at       DateTime64(6, 'UTC') DEFAULT now64(6, 'UTC'),
-    -- What the batch touches: proposals by reference, sources by provider and id.
+    -- What the batch changes: proposals by reference, sources by provider and id.
     proposals        Array(FixedString(16)),
     source_providers Array(String),
     source_ids       Array(String)
@@ -17,8 +17,8 @@ ENGINE = ReplacingMergeTree(sealed)
 ORDER BY batch_id
 TTL toDateTime(changed_at) + INTERVAL 30 DAY WHERE sealed = 1;
 
--- What was worked out for each proposal at its last publication: the states and
--- totals that its DAO's numbers are sums of.
+-- What the last publication of each proposal computed: the states and totals that the
+-- numbers of its DAO are sums of.
 -- shard by: cityHash64(proposal_ref)
 CREATE TABLE IF NOT EXISTS proposal_states
 (
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS proposal_states
     start_at       Nullable(DateTime64(3, 'UTC')),
     end_at         Nullable(DateTime64(3, 'UTC')),
     last_voted_at  Nullable(DateTime64(3, 'UTC')),
-    -- When the passing of time alone will change the lifecycle.
+    -- When the passing of time alone changes the lifecycle.
     next_change_at Nullable(DateTime64(3, 'UTC')),
     quality_flags  Array(LowCardinality(String)),
     revision       UInt64
@@ -54,8 +54,7 @@ CREATE TABLE IF NOT EXISTS proposal_states
 ENGINE = ReplacingMergeTree(revision)
 ORDER BY proposal_ref;
 
--- Keys that must outlive Redis and be the same for every process: today, the key
--- that signs cursors.
+-- Keys that outlive Redis and are the same for every process: the key that signs cursors.
 -- shard by: cityHash64(name)
 CREATE TABLE IF NOT EXISTS signing_keys
 (

@@ -1,4 +1,4 @@
--- What the API answers, for those who ask in SQL, under the API's names.
+-- The answers of the API as views, under the names of the API.
 
 -- As /v2/proposals/:proposalKey/votes/summary.
 CREATE VIEW IF NOT EXISTS vote_summaries AS
@@ -47,7 +47,7 @@ GLOBAL INNER JOIN
     FROM proposal_states FINAL
 ) AS state ON ballot.proposal_ref = state.proposal_ref;
 
--- The casts that a later one of the same voter replaced. No answer shows them.
+-- The ballots that a later one of the same voter replaced. No answer shows them.
 CREATE VIEW IF NOT EXISTS superseded_ballots AS
 SELECT
     proposal_ref,
@@ -113,7 +113,7 @@ GROUP BY
     voter_identity,
     dao_id;
 
--- As /v2/daos/:daoId/timeline, without the months in which nothing happened.
+-- As /v2/daos/:daoId/timeline, without empty months.
 CREATE VIEW IF NOT EXISTS dao_timelines AS
 SELECT
     dao_id,

@@ -1,9 +1,9 @@
--- Proposals as lists show them and look-ups find them: a row is written when what
--- it says has changed, at the end of a publication.
+-- Proposals as lists show them and searches find them. A publication writes a row when
+-- its content has changed.
 
--- Reading goes without FINAL where a condition may let many through, because it is
--- twice as fast: what is found is then held against the current rows by their
--- key. For that the blocks are small: a page is a hundred rows from anywhere.
+-- Queries with conditions that match many rows run without FINAL, which is twice as fast,
+-- and compare what they find with the current rows by key. Blocks are small because a
+-- page is a hundred scattered rows.
 -- shard by: cityHash64(proposal_ref)
 CREATE TABLE IF NOT EXISTS listed_proposals
 (
@@ -20,12 +20,12 @@ CREATE TABLE IF NOT EXISTS listed_proposals
     lifecycle      LowCardinality(String),
     outcome        LowCardinality(String),
     coverage       LowCardinality(String),
-    -- 1900-01-01 where no time is known: before any that is.
+    -- 1900-01-01 for an unknown time, which sorts it before every known one.
     created_at     DateTime64(3, 'UTC'),
     updated_at     DateTime64(3, 'UTC'),
     start_at       DateTime64(3, 'UTC'),
     end_at         DateTime64(3, 'UTC'),
-    -- Of everything but the revision.
+    -- Hash of everything but the revision.
     fingerprint    UInt64,
     revision       UInt64
 )
@@ -33,13 +33,14 @@ ENGINE = ReplacingMergeTree(revision)
 ORDER BY proposal_ref
 SETTINGS index_granularity = 256, min_compress_block_size = 4096, max_compress_block_size = 8192;
 
--- What a proposal is found by exactly: hashes of its addresses, id and title. An
--- entry may be out of date: the row of the proposal says whether it holds.
+-- Hashes of the URLs, id and title by which a proposal is found exactly. An entry may be
+-- outdated: the row of the proposal decides.
 -- shard by: cityHash64(proposal_ref)
 CREATE TABLE IF NOT EXISTS proposal_names
 (
     name         UInt64,
-    -- Milliseconds since 1970, negative: the newest first, those without a time last.
+    -- Negated milliseconds since 1970: ascending order puts the newest first and unknown
+    -- times last.
     descending   Int64,
     proposal_key String,
     proposal_ref FixedString(16),
@@ -50,9 +51,8 @@ ENGINE = ReplacingMergeTree
 ORDER BY (name, descending, proposal_key)
 SETTINGS index_granularity = 256;
 
--- Titles in the order in which those that contain a text are shown, so that reading
--- ends with the first few: compared without regard to case, as Go folds it.
--- Entries may be out of date as those of proposal_names may.
+-- Normalized titles in the order in which a search by text returns them, so that reading
+-- ends with the first matches. Entries may be outdated as those of proposal_names.
 -- shard by: cityHash64(proposal_ref)
 CREATE TABLE IF NOT EXISTS proposal_titles
 (

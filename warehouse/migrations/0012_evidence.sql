@@ -1,16 +1,16 @@
--- The page on Snapshot that a Governor's proposal states beside its forum topic.
+-- The page on Snapshot that a proposal of a Governor states in addition to its topic.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposals ADD COLUMN IF NOT EXISTS snapshot_url String;
 
--- The proposal's own page, as pages of other providers name it. A default, so that
--- proposals held already have it too.
+-- The proposal's own page, in the form in which proposals of other providers link it. A
+-- default, so that existing proposals have it too.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposals ADD COLUMN IF NOT EXISTS page String DEFAULT
     if(provider = 'snapshot',
         concat('snapshot/', external_id),
         concat('tally/', source_id, '/', extract(source_url, '/proposal/([^/?#]+)')));
 
--- The page of a proposal that it names as another form of itself; empty for none.
+-- The page of the same proposal at another provider; empty for none.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposals ADD COLUMN IF NOT EXISTS linked_page String DEFAULT
     multiIf(

@@ -1,5 +1,5 @@
--- Partner tokens: what is needed to know one again, never the token itself. Each
--- change is a version of the whole row.
+-- Partner tokens: a hash that recognizes each token, never the token itself. Each change is
+-- a version of the whole row.
 -- shard by: cityHash64(token_id)
 CREATE TABLE IF NOT EXISTS tokens
 (
@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS tokens
     verifier          FixedString(32),
     previous_verifier FixedString(32),
     previous_until    DateTime64(3, 'UTC'),
-    -- Limits other than the plan's: a month's, then requests a minute and burst of
+    -- Limits in place of the plan's: requests a month, then requests a minute and burst of
     -- the standard and of the detail bucket; empty for those of the plan.
     limits            Array(UInt32),
     created_at        DateTime64(3, 'UTC'),
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS tokens
 ENGINE = ReplacingMergeTree(changed_at)
 ORDER BY token_id;
 
--- Revocations stand apart, so that no version of a token can undo one.
+-- Revocations have a table of their own, so that no version of a token can undo one.
 -- shard by: cityHash64(token_id)
 CREATE TABLE IF NOT EXISTS token_revocations
 (
@@ -31,10 +31,9 @@ CREATE TABLE IF NOT EXISTS token_revocations
 ENGINE = MergeTree
 ORDER BY (token_id, revoked_at);
 
--- Use of the API by token, day and route. Each API node counts for itself from its
--- start (its session) and writes what it has counted so far, so that what is written
--- twice counts once, and what is lost on the way comes with the next writing.
--- Token is empty for those who pay for each request.
+-- Requests by token, day and route. Each API node counts from its start (its session) and
+-- writes its totals so far: writing twice counts once, and the next write repairs a lost
+-- one. The token is empty for clients that pay for each request.
 -- shard by: cityHash64(token_id)
 CREATE TABLE IF NOT EXISTS usage_counts
 (

@@ -1,5 +1,5 @@
--- The ledger of payments: one row a payment that was handed over for settlement, its
--- latest state. Amounts are of the token, units of its smallest part.
+-- The ledger: the latest state of each payment submitted for settlement. amount is in
+-- tokens, units in the smallest unit of the token.
 -- shard by: cityHash64(payment_id)
 CREATE TABLE IF NOT EXISTS payments
 (
@@ -24,15 +24,14 @@ CREATE TABLE IF NOT EXISTS payments
     reason       String,
     attempts     UInt32,
     unanswered   Bool,
-    -- What may have to be handed over again; empty once the outcome is known.
+    -- The request to submit again if necessary; empty once the outcome is known.
     settlement   String,
     revision     UInt64
 )
 ENGINE = ReplacingMergeTree(revision)
 ORDER BY payment_id;
 
--- What came in, for those who keep the books: settled payments, and those of which
--- nobody knows whether they were.
+-- Income for accounting: settled payments, and those with an unknown outcome.
 CREATE VIEW IF NOT EXISTS payment_ledger AS
 SELECT
     coalesce(settled_at, changed_at) AS booked_at,

@@ -1,11 +1,11 @@
--- What is asked for in one order, or of a few proposals or DAOs, is read in projections:
--- parts of the same parts, so that they lack nothing after a crash. Rows that were there
--- before get theirs in the background, and are read as before until then.
+-- Queries in one order, or about few proposals or DAOs, read projections. These are in the
+-- same parts as the rows, so none is missing after a crash. Existing rows get theirs in
+-- the background; until then they are read without.
 
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE listed_proposals MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
 
--- Lists end with the first rows that a filter lets through, however many there are.
+-- A page ends with the first rows that match its filter, however many rows there are.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE listed_proposals
     ADD PROJECTION IF NOT EXISTS by_update (SELECT * ORDER BY updated_at, proposal_key, revision),
@@ -20,7 +20,7 @@ ALTER TABLE listed_proposals
     MATERIALIZE PROJECTION IF EXISTS by_end,
     MATERIALIZE PROJECTION IF EXISTS by_dao;
 
--- Which proposals have ballots, without a look at the ballots.
+-- Which proposals have ballots, without reading the ballots.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE ballots
     ADD PROJECTION IF NOT EXISTS by_proposal (SELECT proposal_ref, count() GROUP BY proposal_ref);
@@ -31,7 +31,7 @@ ALTER TABLE ballots MATERIALIZE PROJECTION IF EXISTS by_proposal;
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposals MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
 
--- Which proposals have a page, or name one, without a look at the others.
+-- Which proposals have a page or link one, without reading the others.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposals
     ADD PROJECTION IF NOT EXISTS by_page (SELECT proposal_ref, page ORDER BY page),
@@ -45,7 +45,7 @@ ALTER TABLE proposals
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposal_states MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
 
--- A DAO is summed up from its own states, and time alone moves few on.
+-- The totals of a DAO read its own states; the passing of time changes few proposals.
 -- shard by: cityHash64(proposal_ref)
 ALTER TABLE proposal_states
     ADD PROJECTION IF NOT EXISTS by_dao (SELECT * ORDER BY dao_id, proposal_ref),
