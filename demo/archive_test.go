@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestProductionStopsWhenStoringFails(t *testing.T) {
+func TestGenerationStopsWhenStoringFails(t *testing.T) {
 	t.Parallel()
 	notAFolder := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(notAFolder, nil, 0o600); err != nil {
@@ -17,7 +17,7 @@ func TestProductionStopsWhenStoringFails(t *testing.T) {
 	}
 	a := newArchive(notAFolder)
 	f := a.create("lines.ndjson.gz")
-	// One chunk more than there are has to wait until the first one was stored.
+	// The last chunk waits until the archive has tried to store the first one.
 	for range cap(a.freeChunks) + 1 {
 		f.text = append(f.text, "{}\n"...)
 		f.submit(false)
@@ -56,7 +56,7 @@ func TestFileWithoutLinesIsNotCreated(t *testing.T) {
 	}
 }
 
-func TestFilesOfSeveralChunksAreWhole(t *testing.T) {
+func TestFilesOfSeveralChunksAreComplete(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a := newArchive(dir)
@@ -77,12 +77,12 @@ func TestFilesOfSeveralChunksAreWhole(t *testing.T) {
 	if err != nil || info.Size() != 16*lines {
 		t.Errorf("got %v (%v), want %d bytes", info, err, 16*lines)
 	}
-	if got := unpackedSize(t, filepath.Join(dir, "packed.ndjson.gz")); got != 16*lines {
-		t.Errorf("got %d bytes unpacked, want %d", got, 16*lines)
+	if got := decompressedSize(t, filepath.Join(dir, "packed.ndjson.gz")); got != 16*lines {
+		t.Errorf("got %d bytes decompressed, want %d", got, 16*lines)
 	}
 }
 
-func unpackedSize(t *testing.T, path string) int64 {
+func decompressedSize(t *testing.T, path string) int64 {
 	t.Helper()
 	packed, err := os.Open(path)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"pnyx/governance"
 )
 
-// TestDataIsConsistent checks one data set, large enough for every rhythm of
-// oddities to come round, from several sides.
+// TestDataIsConsistent checks the invariants of a data set that is large enough to have
+// every defect.
 func TestDataIsConsistent(t *testing.T) {
 	t.Parallel()
 	dir, summary := write(t, demo.Options{Seed: 11, DAOs: 20, Proposals: 500, Ballots: 20_000, Largest: 2_000, Now: now})
@@ -71,45 +71,47 @@ func checkBallotsBelongToProposals(t *testing.T, d data, summary demo.Summary) {
 	}
 }
 
-// cast is a ballot in the terms of the rule that says which one counts.
-type cast struct {
-	at    int64
-	id    string
-	power decimal.Decimal
-	picks []int
+// ballot is a ballot with the fields that decide which ballot of a voter counts.
+type ballot struct {
+	at      int64
+	id      string
+	power   decimal.Decimal
+	choices []int
 }
 
-func (c cast) supersedes(other cast) bool {
-	if c.at != other.at {
-		return c.at > other.at
+// supersedes reports whether b counts, and not other, if one voter cast both.
+func (b ballot) supersedes(other ballot) bool {
+	if b.at != other.at {
+		return b.at > other.at
 	}
-	return c.id > other.id
+	return b.id > other.id
 }
 
-// latest returns the ballots that count, by proposal and voter.
-func latest(t *testing.T, d data) map[string]map[string]cast {
+// countedBallots returns the ballots that count, by proposal and voter.
+func countedBallots(t *testing.T, d data) map[string]map[string]ballot {
 	t.Helper()
-	counting := map[string]map[string]cast{}
+	counted := map[string]map[string]ballot{}
 	for _, vote := range d.votes {
 		power, _, err := governance.ParsePower(string(vote.VP))
 		if err != nil {
 			t.Fatal(err)
 		}
-		voters := counting[vote.Proposal.ID]
+		voters := counted[vote.Proposal.ID]
 		if voters == nil {
-			voters = map[string]cast{}
-			counting[vote.Proposal.ID] = voters
+			voters = map[string]ballot{}
+			counted[vote.Proposal.ID] = voters
 		}
-		c := cast{castAt(t, vote), vote.ID, power, picksOf(t, vote.Choice)}
+		b := ballot{votedAt(t, vote), vote.ID, power, choicesOf(t, vote.Choice)}
 		voter := strings.ToLower(vote.Voter)
-		if before, again := voters[voter]; !again || c.supersedes(before) {
-			voters[voter] = c
+		if before, again := voters[voter]; !again || b.supersedes(before) {
+			voters[voter] = b
 		}
 	}
-	return counting
+	return counted
 }
 
-func castAt(t *testing.T, vote snapshotVote) int64 {
+// votedAt returns the time of a ballot in Unix seconds; 0 if it states none.
+func votedAt(t *testing.T, vote snapshotVote) int64 {
 	t.Helper()
 	if vote.CreatedDay == nil {
 		if vote.Created == nil {
@@ -124,8 +126,8 @@ func castAt(t *testing.T, vote snapshotVote) int64 {
 	return at.Unix()
 }
 
-// picksOf returns the choices of a ballot, whatever its type.
-func picksOf(t *testing.T, choice json.RawMessage) []int {
+// choicesOf returns the choices of a ballot of any vote type.
+func choicesOf(t *testing.T, choice json.RawMessage) []int {
 	t.Helper()
 	var one int
 	if json.Unmarshal(choice, &one) == nil {
@@ -144,10 +146,10 @@ func picksOf(t *testing.T, choice json.RawMessage) []int {
 
 func checkStatedTotalsAreTheSumsOfTheBallotsThatCount(t *testing.T, d data, _ demo.Summary) {
 	t.Helper()
-	counting := latest(t, d)
+	counted := countedBallots(t, d)
 	checked := map[string]int{}
 	for _, p := range d.proposals {
-		ballots := counting[p.ID]
+		ballots := counted[p.ID]
 		if p.Votes == nil || *p.Votes != len(ballots) || len(ballots) == 0 {
 			continue
 		}
@@ -159,8 +161,8 @@ func checkStatedTotalsAreTheSumsOfTheBallotsThatCount(t *testing.T, d data, _ de
 			if p.Scores == nil || p.Type == "copeland" {
 				continue
 			}
-			for _, pick := range ballot.picks {
-				scores[pick-1] = scores[pick-1].Add(ballot.power)
+			for _, choice := range ballot.choices {
+				scores[choice-1] = scores[choice-1].Add(ballot.power)
 			}
 		}
 		if got := string(*p.ScoresTotal); got != total.String() {
@@ -172,9 +174,9 @@ func checkStatedTotalsAreTheSumsOfTheBallotsThatCount(t *testing.T, d data, _ de
 			}
 		}
 	}
-	for kind, least := range map[string]int{"single-choice": 50, "basic": 50, "approval": 5, "weighted": 3, "quadratic": 3, "ranked-choice": 3, "copeland": 1} {
-		if checked[kind] < least {
-			t.Errorf("got %d %s proposals with stated totals, want at least %d", checked[kind], kind, least)
+	for kind, minimum := range map[string]int{"single-choice": 50, "basic": 50, "approval": 5, "weighted": 3, "quadratic": 3, "ranked-choice": 3, "copeland": 1} {
+		if checked[kind] < minimum {
+			t.Errorf("got %d %s proposals with stated totals, want at least %d", checked[kind], kind, minimum)
 		}
 	}
 }
@@ -208,8 +210,8 @@ func checkStatedTotalsOnChainAreTheSumsOfTheVotes(t *testing.T, d data, _ demo.S
 	}
 }
 
-// checkStatus checks that the votes say what became of a proposal, and that what
-// happened to it is among its events.
+// checkStatus checks that the status of a proposal agrees with its votes and its last
+// event.
 func checkStatus(t *testing.T, p tallyProposal) {
 	t.Helper()
 	if p.VoteStats != nil && p.Quorum != nil {
@@ -234,8 +236,7 @@ func checkStatus(t *testing.T, p tallyProposal) {
 	}
 }
 
-// statusPasses says which final statuses need a majority and a quorum, and which
-// exclude it.
+// statusPasses maps final statuses to whether the proposal has a majority and a quorum.
 func statusPasses() map[string]bool {
 	return map[string]bool{"succeeded": true, "queued": true, "executed": true, "expired": true, "defeated": false}
 }
@@ -346,7 +347,7 @@ func checkChoicesExist(t *testing.T, d data, _ demo.Summary) {
 	}
 	for _, vote := range d.votes {
 		p := proposals[vote.Proposal.ID]
-		picks := picksOf(t, vote.Choice)
+		picks := choicesOf(t, vote.Choice)
 		slices.Sort(picks)
 		if len(slices.Compact(picks)) != len(picks) {
 			t.Errorf("got choice %s, want nothing in it twice", vote.Choice)
@@ -434,7 +435,7 @@ func checkLinks(t *testing.T, topic topic, ids map[string]bool) {
 	}
 }
 
-func TestNamesAndTextsAreNotCopies(t *testing.T) {
+func TestNamesAndTextsAreDistinct(t *testing.T) {
 	t.Parallel()
 	checkNamesAndTexts(t, 300, 500)
 }
@@ -473,7 +474,7 @@ func checkNamesAndTexts(t *testing.T, daos, proposals int) {
 		title, body := valueOr(p.Title, p.ID), valueOr(p.Body, p.ID)
 		titles[title], bodies[body] = true, true
 		if strings.ContainsAny(title+body, "{}") || strings.Contains(title+body, "  ") || strings.HasPrefix(title, " ") {
-			t.Errorf("got a text with something missing: %s\n%s", title, body)
+			t.Errorf("got a text with a missing word: %s\n%s", title, body)
 		}
 	}
 	if got := float64(len(titles)) / float64(len(d.proposals)); got < 0.9 {
@@ -499,7 +500,7 @@ func checkSizes(t *testing.T, o demo.Options) {
 	dir, summary := write(t, o)
 	d := read(t, dir)
 	var sizes []int
-	for _, n := range ballotsHeld(d) {
+	for _, n := range ballotsPerProposal(d) {
 		sizes = append(sizes, n)
 	}
 	slices.Sort(sizes)
@@ -513,7 +514,7 @@ func checkSizes(t *testing.T, o demo.Options) {
 	checkActiveVoter(t, d, summary.ActiveVoter)
 }
 
-// checkActiveVoter checks that one voter has voted most by far, in 40 DAOs.
+// checkActiveVoter checks that the most active voter has the most ballots, in 40 DAOs.
 func checkActiveVoter(t *testing.T, d data, active string) {
 	t.Helper()
 	ballots, voted, daos := map[string]int{}, map[string]bool{}, map[string]int{}

@@ -16,9 +16,8 @@ import (
 	"pnyx/governance"
 )
 
-// TestDemoShowsEverything looks for everything that a first look at the service
-// should find, however late the demo is run.
-func TestDemoShowsEverything(t *testing.T) {
+// TestDemoHasEveryFeature counts the features of the demo data set at several end times.
+func TestDemoHasEveryFeature(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{now, now.AddDate(0, 7, 11), time.Date(2031, time.January, 2, 3, 4, 5, 6, time.UTC)} {
 		t.Run(at.Format(time.DateOnly), func(t *testing.T) {
@@ -31,21 +30,21 @@ func TestDemoShowsEverything(t *testing.T) {
 			d.countBallots(found)
 			d.countOnChain(found)
 			d.countTopics(found, at)
-			for feature, least := range demoFeatures() {
-				if found[feature] < least {
-					t.Errorf("got %d × %s, want at least %d", found[feature], feature, least)
+			for feature, minimum := range demoFeatures() {
+				if found[feature] < minimum {
+					t.Errorf("got %d × %s, want at least %d", found[feature], feature, minimum)
 				}
 			}
 			for feature := range found {
 				if _, listed := demoFeatures()[feature]; !listed {
-					t.Errorf("got %d × %s, which is not listed", found[feature], feature)
+					t.Errorf("got %d × %s, want it in demoFeatures", found[feature], feature)
 				}
 			}
 		})
 	}
 }
 
-// demoFeatures lists what there has to be, and at least how much of it.
+// demoFeatures returns the minimum count of each feature of the demo data set.
 func demoFeatures() map[string]int {
 	return map[string]int{
 		"DAO with a space only": 2, "DAO with a space and a forum": 2, "DAO with a space, an organization and a forum": 1,
@@ -56,7 +55,7 @@ func demoFeatures() map[string]int {
 		"passed": 10, "failed": 5, "unknown outcome": 10,
 		"no quorum": 5, "quorum of 0": 5, "quorum": 20, "no title": 1, "no body": 1, "no choices": 1, "no author": 1, "flagged": 1,
 		"updated": 3, "updated absent": 5, "flagged absent": 5, "day only": 1, "discussion": 10,
-		"stated result": 30, "no stated result": 10, "stated votes above those held": 3, "stated 0 votes and none held": 3, "stated votes and none held": 1,
+		"stated result": 30, "no stated result": 10, "stated votes above ballots": 3, "stated 0 votes and no ballots": 3, "stated votes and no ballots": 1,
 
 		"power, integer": 100, "power with .0": 10, "power with decimals": 100, "power with 18 decimals": 10, "power with more than 18 decimals": 10,
 		"power, scientific": 3, "power, zero": 3, "ballot without time": 10, "ballot with day only": 10, "empty vote": 1,
@@ -68,7 +67,7 @@ func demoFeatures() map[string]int {
 		"on-chain discussion": 3, "no vote stats": 1, "no events": 1, "no times": 1, "no description": 1,
 
 		"topic": 60, "invisible topic": 1, "topic without details": 1, "topic without posts": 1, "closed topic": 1, "archived topic": 1, "topic with one post": 5,
-		"topic with 30 posts": 5, "link to snapshot.org": 5, "link to snapshot.box": 5, "link to tally.xyz": 3, "topic on a proposal": 30, "topic on its own": 20,
+		"topic with 30 posts": 5, "link to snapshot.org": 5, "link to snapshot.box": 5, "link to tally.xyz": 3, "topic on a proposal": 30, "topic without a proposal": 20,
 		"blockquote": 3, "image": 3, "mention": 3, "list": 30, "table": 5, "[RFC]": 3, "[Temperature check]": 3, "recent topic": 3,
 	}
 }
@@ -107,7 +106,7 @@ func (d data) countSources(found map[string]int) {
 }
 
 func (d data) countProposals(found map[string]int, at time.Time) {
-	held := voters(d)
+	voters := voters(d)
 	for _, p := range d.proposals {
 		count := func(feature string, is bool) {
 			if is {
@@ -139,9 +138,9 @@ func (d data) countProposals(found map[string]int, at time.Time) {
 		count("no stated result", p.Votes == nil && p.Scores == nil && p.ScoresTotal == nil)
 		if p.Votes != nil {
 			count("stated result", true)
-			count("stated votes above those held", held[p.ID] > 0 && *p.Votes > held[p.ID])
-			count("stated 0 votes and none held", held[p.ID] == 0 && *p.Votes == 0)
-			count("stated votes and none held", held[p.ID] == 0 && *p.Votes > 0)
+			count("stated votes above ballots", voters[p.ID] > 0 && *p.Votes > voters[p.ID])
+			count("stated 0 votes and no ballots", voters[p.ID] == 0 && *p.Votes == 0)
+			count("stated votes and no ballots", voters[p.ID] == 0 && *p.Votes > 0)
 		}
 		if valueOr(p.State, "") == "closed" && p.Scores != nil {
 			found[outcome(p)]++
@@ -149,7 +148,7 @@ func (d data) countProposals(found map[string]int, at time.Time) {
 	}
 }
 
-// outcome tells who won a closed vote that states its scores.
+// outcome returns the outcome of a closed vote that states its scores.
 func outcome(p snapshotProposal) string {
 	if p.Type != "single-choice" && p.Type != "basic" || p.Choices == nil {
 		return "unknown outcome"
@@ -245,7 +244,7 @@ func countChoice(found map[string]int, voteType string, choice json.RawMessage, 
 	}
 }
 
-// powerForm tells how a number is written.
+// powerForm returns the notation of a voting power.
 func powerForm(text string) string {
 	_, fraction, found := strings.Cut(text, ".")
 	switch {
@@ -309,7 +308,7 @@ func (d data) countTopics(found map[string]int, at time.Time) {
 			"link to snapshot.org": strings.Contains(cooked, `href="https://snapshot.org/#/`),
 			"link to snapshot.box": strings.Contains(cooked, `href="https://snapshot.box/#/s:`),
 			"link to tally.xyz":    strings.Contains(cooked, `href="https://www.tally.xyz/gov/`),
-			"topic on a proposal":  about, "topic on its own": !about,
+			"topic on a proposal":  about, "topic without a proposal": !about,
 			"blockquote": strings.Contains(cooked, "<blockquote>"), "image": strings.Contains(cooked, "<img"), "mention": strings.Contains(cooked, `class="mention"`),
 			"list": strings.Contains(cooked, "<li>"), "table": strings.Contains(cooked, "<td>"),
 			"[RFC]": strings.HasPrefix(topic.Title, "[RFC]"), "[Temperature check]": strings.HasPrefix(topic.Title, "[Temperature check]"),
@@ -333,7 +332,7 @@ func flatten[T any](lists func(func([]T) bool)) func(func(T) bool) {
 	}
 }
 
-// voters counts the voters of every proposal.
+// voters returns the number of voters per proposal.
 func voters(d data) map[string]int {
 	seen, count := map[string]bool{}, map[string]int{}
 	for _, vote := range d.votes {
@@ -345,9 +344,9 @@ func voters(d data) map[string]int {
 	return count
 }
 
-func valueOr(text *string, otherwise string) string {
+func valueOr(text *string, fallback string) string {
 	if text == nil {
-		return otherwise
+		return fallback
 	}
 	return *text
 }

@@ -2,7 +2,7 @@ package demo
 
 import "testing"
 
-func TestNobodyHoldsTwoRanks(t *testing.T) {
+func TestVotersHaveOneRank(t *testing.T) {
 	t.Parallel()
 	dao := &dao{index: 3, key: 99, minPoolStep: 2}
 	held := map[voterID]uint64{}

@@ -15,11 +15,11 @@ import (
 	"pnyx/demo"
 )
 
-// now is when generated histories end in these tests.
+// now is Options.Now in these tests.
 var now = time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC)
 
-// data is a generated data set, read back with nothing but what the format's
-// description says: a field that it does not name is an error.
+// data is a generated data set, decoded by the published formats. Unknown fields are
+// errors.
 type data struct {
 	dir           string
 	daos          []dao
@@ -228,7 +228,7 @@ func lines(t *testing.T, dir, path string) [][]byte {
 	return all
 }
 
-// content returns the text of a file, unpacked.
+// content returns the decompressed content of a file.
 func content(t *testing.T, path string) []byte {
 	t.Helper()
 	packed, err := os.ReadFile(path)

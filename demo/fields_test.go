@@ -11,8 +11,8 @@ import (
 	"pnyx/demo"
 )
 
-// documented lists the fields of each kind of file, nested ones with their path,
-// as their publishers name them.
+// documented returns the fields of each kind of file, as their publishers name them.
+// Nested fields have their path.
 func documented() map[string]string {
 	return map[string]string{
 		"daos.ndjson":               "daoId name sources sources.provider sources.id",
@@ -41,7 +41,7 @@ func checkFields(t *testing.T, d data, _ demo.Summary) {
 				if err := json.Unmarshal(line, &value); err != nil {
 					t.Fatal(err)
 				}
-				delete(value, "choice") // Its fields are choices.
+				delete(value, "choice") // Its keys are choices.
 				collect(found, "", value)
 			}
 		}
@@ -60,7 +60,7 @@ func checkFields(t *testing.T, d data, _ demo.Summary) {
 	}
 }
 
-// collect notes the paths of all fields of a value.
+// collect adds the paths of all fields of a value to found.
 func collect(found map[string]bool, path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:

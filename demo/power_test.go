@@ -8,7 +8,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestPowerIsCountedAsItIsWritten(t *testing.T) {
+func TestPowerIsCountedAsPublished(t *testing.T) {
 	t.Parallel()
 	const exact, half = 123_456_789_012_345_678, 5_000
 	for _, test := range []struct {
@@ -29,16 +29,19 @@ func TestPowerIsCountedAsItIsWritten(t *testing.T) {
 		{power{amount: amount{baseUnits: 20}, form: scientific}, "2e-17", "0.00000000000000002"},
 		{power{amount: amount{baseUnits: 20}, form: scientific, tail: 7001}, "2.07001e-17", "0.000000000000000021"},
 	} {
-		if got := string(test.power.append(nil)); got != test.text {
-			t.Errorf("got %s, want %s", got, test.text)
-		}
-		if got := string(test.power.rounded().append(nil)); got != test.counted {
-			t.Errorf("got %s counted for %s, want %s", got, test.text, test.counted)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			t.Parallel()
+			if got := string(test.power.append(nil)); got != test.text {
+				t.Errorf("got %s, want %s", got, test.text)
+			}
+			if got := string(test.power.rounded().append(nil)); got != test.counted {
+				t.Errorf("counted: got %s, want %s", got, test.counted)
+			}
+		})
 	}
 }
 
-func TestDrawnPowersAddUpExactly(t *testing.T) {
+func TestDrawnPowersSumExactly(t *testing.T) {
 	t.Parallel()
 	rng := newRandom()
 	var sum amount
@@ -59,6 +62,6 @@ func TestDrawnPowersAddUpExactly(t *testing.T) {
 		t.Errorf("got a sum of %s, want %s", got, want)
 	}
 	if got := sum.baseUnitsText(); got != want.Shift(18).String() {
-		t.Errorf("got a sum of %s smallest parts, want %s", got, want.Shift(18))
+		t.Errorf("got a sum of %s base units, want %s", got, want.Shift(18))
 	}
 }

@@ -21,9 +21,8 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// golden is the hash of what small makes, unpacked. It changes when the generator
-// does; it must not differ between machines, nor with the version of the
-// compressor.
+// golden is the hash of the decompressed files of the options small. It changes with the
+// generator; it must not depend on the machine or the compressor.
 const golden = "b35819c8d823acbacb68677e617844e4ee084634098488d8d165cec3d8cf7336"
 
 func small() demo.Options {
@@ -82,7 +81,7 @@ func hashes(t *testing.T, dir string, read func(string) ([]byte, error)) []strin
 	return all
 }
 
-func TestNumbersAreThoseAskedFor(t *testing.T) {
+func TestDataHasTheNumbersOfItsOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]demo.Options{
 		"a small set":                   {Seed: 1, DAOs: 9, Proposals: 60, Ballots: 2_500, Largest: 600},
@@ -119,15 +118,15 @@ func checkNumbers(t *testing.T, o demo.Options, d data, summary demo.Summary) {
 	expect("ballots", len(d.votes)+len(d.onChainVotes), o.Ballots)
 	expect("DAOs", len(daoOfSources(d)), o.DAOs)
 
-	held := ballotsHeld(d)
-	sizes := make([]int, 0, len(held))
-	for _, n := range held {
+	ballots := ballotsPerProposal(d)
+	sizes := make([]int, 0, len(ballots))
+	for _, n := range ballots {
 		sizes = append(sizes, n)
 	}
 	slices.Sort(sizes)
 	if n := len(sizes); n > 0 {
 		expect("ballots of the largest proposal", sizes[n-1], o.Largest)
-		expect("ballots of the proposal named as the largest", held[summary.LargestProposal], o.Largest)
+		expect("ballots of the proposal named as the largest", ballots[summary.LargestProposal], o.Largest)
 	}
 	if n := len(sizes); n > 1 && sizes[n-2] == o.Largest {
 		t.Error("got two largest proposals, want one")
@@ -141,16 +140,16 @@ func checkNumbers(t *testing.T, o demo.Options, d data, summary demo.Summary) {
 	expect("topics in the summary", summary.Topics, countTopics(d))
 }
 
-// ballotsHeld counts the lines of ballots by proposal.
-func ballotsHeld(d data) map[string]int {
-	held := map[string]int{}
+// ballotsPerProposal counts ballot lines by proposal.
+func ballotsPerProposal(d data) map[string]int {
+	count := map[string]int{}
 	for _, vote := range d.votes {
-		held[vote.Proposal.ID]++
+		count[vote.Proposal.ID]++
 	}
 	for _, vote := range d.onChainVotes {
-		held[vote.Proposal.ID]++
+		count[vote.Proposal.ID]++
 	}
-	return held
+	return count
 }
 
 func countTopics(d data) int {
@@ -161,8 +160,8 @@ func countTopics(d data) int {
 	return n
 }
 
-// daoOfSources returns the sources of every DAO, those included that are a DAO of
-// their own because nobody claims them.
+// daoOfSources returns the sources of every DAO. A source that daos.ndjson does not list
+// is a DAO of its own.
 func daoOfSources(d data) map[string][]string {
 	owner := map[string]string{}
 	for _, dao := range d.daos {
@@ -172,8 +171,8 @@ func daoOfSources(d data) map[string][]string {
 	}
 	all := map[string][]string{}
 	add := func(provider, id string) {
-		dao, claimed := owner[provider+" "+id]
-		if !claimed {
+		dao, listed := owner[provider+" "+id]
+		if !listed {
 			dao = id
 		}
 		all[dao] = append(all[dao], provider+" "+id)
@@ -228,11 +227,11 @@ func readAll(t *testing.T, file source.File) int {
 	}
 }
 
-func TestOptionsThatNoDataCanMeetAreRefused(t *testing.T) {
+func TestInvalidOptionsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		spoil func(*demo.Options)
-		want  string
+		change func(*demo.Options)
+		want   string
 	}{
 		"no DAOs":                 {func(o *demo.Options) { o.DAOs = 0 }, "--daos is 0"},
 		"more DAOs than names":    {func(o *demo.Options) { o.DAOs, o.Proposals = 1_000_000, 1_000_000 }, "--daos is 1000000"},
@@ -249,19 +248,19 @@ func TestOptionsThatNoDataCanMeetAreRefused(t *testing.T) {
 			t.Parallel()
 			o := small()
 			o.Dir = filepath.Join(t.TempDir(), "data")
-			test.spoil(&o)
+			test.change(&o)
 			_, err := demo.Write(t.Context(), o, nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error that says %q", err, test.want)
 			}
 			if _, err := os.Stat(o.Dir); o.Dir != "" && !os.IsNotExist(err) {
-				t.Errorf("got %v for the folder, want it not to be created", err)
+				t.Errorf("got %v for the folder, want it not to exist", err)
 			}
 		})
 	}
 }
 
-func TestFolderWithFilesIsRefused(t *testing.T) {
+func TestFolderWithFilesIsRejected(t *testing.T) {
 	t.Parallel()
 	o := small()
 	o.Dir = t.TempDir()
@@ -277,22 +276,26 @@ func TestFolderWithFilesIsRefused(t *testing.T) {
 	}
 }
 
-func TestFolderThatCannotBeIsRefused(t *testing.T) {
+func TestInvalidFolderIsRejected(t *testing.T) {
 	t.Parallel()
 	o := small()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{file, filepath.Join(file, "below")} {
-		o.Dir = dir
-		if _, err := demo.Write(t.Context(), o, nil); err == nil {
-			t.Errorf("got no error writing to %s, want one", dir)
-		}
+	for name, dir := range map[string]string{"a file": file, "below a file": filepath.Join(file, "below")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := o
+			o.Dir = dir
+			if _, err := demo.Write(t.Context(), o, nil); err == nil {
+				t.Errorf("got no error writing to %s, want one", dir)
+			}
+		})
 	}
 }
 
-func TestErrorWhileStoringIsReported(t *testing.T) {
+func TestStorageErrorIsReported(t *testing.T) {
 	t.Parallel()
 	o := small()
 	o.Ballots, o.Dir = 60_000, t.TempDir()
@@ -308,7 +311,7 @@ func TestErrorWhileStoringIsReported(t *testing.T) {
 	}
 }
 
-func TestWriteStopsWhenTold(t *testing.T) {
+func TestWriteStopsWhenCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	o := demo.Options{Seed: 1, DAOs: 5, Proposals: 50, Ballots: 400_000, Largest: 200_000, Now: now, Dir: t.TempDir()}
@@ -343,8 +346,7 @@ func TestProgressRisesToTheTotal(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite measures ballots a second, and shows that memory does not grow
-// with their number.
+// BenchmarkWrite measures ballots per second. Memory must not grow with their number.
 func BenchmarkWrite(b *testing.B) {
 	for _, ballots := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(ballots), func(b *testing.B) {

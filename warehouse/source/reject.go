@@ -31,7 +31,7 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("%s: line %d: %s", e.File, e.Line, e.Reason)
 }
 
-// clip truncates text to at limit limit bytes of valid UTF-8.
+// clip truncates text to at most limit bytes of valid UTF-8.
 func clip(text string, limit int) string {
 	cut := strings.ToValidUTF8(text[:min(len(text), limit+utf8.UTFMax)], "\uFFFD")
 	if len(cut) <= limit {
