@@ -26,13 +26,15 @@ const releaseTimeout = time.Second
 // Leader competes for the lease. While it holds it, it publishes, maintains the sorted
 // copies of large lists and derives events and signals.
 type Leader struct {
-	store     *cache.Store
-	lease     *cache.Lease
-	leaseTTL  time.Duration
-	interval  time.Duration
-	purge     func([]cache.Tag)
-	logger    *slog.Logger
-	leading   prometheus.Gauge
+	store    *cache.Store
+	lease    *cache.Lease
+	leaseTTL time.Duration
+	// interval is the pause before the lease is tried again.
+	interval time.Duration
+	purge    func([]cache.Tag)
+	logger   *slog.Logger
+	leading  prometheus.Gauge
+	// errors is shared with publisher and feed.
 	errors    prometheus.Counter
 	publisher *publish.Publisher
 	feed      *feed.Builder
@@ -151,7 +153,8 @@ func (l *Leader) expirePreviousFormat(ctx context.Context) {
 // message only delays them: nodes poll as well, and no cache entry lives long.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
 	if err := l.store.Notify(ctx); err != nil && ctx.Err() == nil {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "API nodes not notified of a publication, they poll for it", slog.Any("error", err))
+		l.logger.LogAttrs(ctx, slog.LevelWarn,
+			"API nodes not notified of a publication, they poll for it", slog.Any("error", err))
 	}
 	if l.purge != nil {
 		l.purge(written.Changed())

@@ -48,7 +48,8 @@ type Options struct {
 // Any number of workers may run it at once.
 type Accounts struct {
 	warehouse *warehouse.Warehouse
-	// views stores the usage that callers read, store everything else.
+	// views holds the usage that callers read. store holds tokens, quotas and counters,
+	// which are never evicted.
 	views  *cache.Store
 	store  *accounts.Store
 	logger *slog.Logger

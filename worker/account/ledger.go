@@ -31,7 +31,8 @@ type Ledger struct {
 	warehouse *warehouse.Warehouse
 	store     *accounts.Store
 	logger    *slog.Logger
-	written   prometheus.Counter
+	// written counts the entries that were written, repetitions included.
+	written prometheus.Counter
 }
 
 // NewLedger returns a Ledger that does nothing until Run.
@@ -60,6 +61,7 @@ func (l *Ledger) Run(ctx context.Context) {
 		}
 		backoff.Wait(ctx, backoff.Jitter(pause))
 	}
+	// API nodes of this process have queued their last payments.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := l.moveQueue(last); err != nil {

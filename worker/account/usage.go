@@ -45,6 +45,7 @@ func (a *Accounts) moveUsage(ctx context.Context) error {
 func (a *Accounts) decode(
 	ctx context.Context, counters []accounts.UsageCounter,
 ) (usage []warehouse.Usage, tokenIDs []string) {
+	// The empty id is that of callers without a token.
 	seen := map[string]bool{"": true}
 	for _, counter := range counters {
 		u, err := access.DecodeUsage(counter.Value)
@@ -77,8 +78,10 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 	if err != nil {
 		return err
 	}
+	// used and views are by token id: charged requests, and what the owner reads.
 	used, views := map[string]int64{}, map[string]*access.MonthUsage{}
 	for _, u := range rows {
+		// Callers without a token have no quota by the month, and no usage to read.
 		if u.TokenID == "" {
 			continue
 		}

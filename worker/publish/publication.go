@@ -115,11 +115,14 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if err := topics.publish(ctx, work.topics); err != nil {
 		return Result{}, err
 	}
+	if err := r.writer.Flush(ctx); err != nil {
+		return Result{}, err
+	}
 	return Result{
 		Proposals: proposals.published, DAOs: daos.published, Topics: topics.published,
 		Lagging: daos.lagging, Classes: daos.classes, VoteCoverage: daos.voteCoverage,
 		Written: r.writer, Took: time.Since(began),
-	}, r.writer.Flush(ctx)
+	}, nil
 }
 
 // countTogether publishes the proposals, and concurrently counts the ballots of the DAOs
