@@ -12,30 +12,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressMinBytes is the size of a body from which compressing saves more than it
-// costs: below, everything fits one packet anyway.
+// compressMinBytes is the size of the smallest body that is compressed. Smaller answers
+// fit one packet uncompressed.
 const compressMinBytes = 1200
 
-// compressWindow is how far back an encoder looks: most bodies are shorter, and
-// every encoder keeps as much.
+// compressWindow is the window of zstd, in bytes. Most bodies are shorter, and every
+// encoder holds as much memory.
 const compressWindow = 128 << 10
 
-// brotliLevel costs about as much as the fastest levels of the others.
+// brotliLevel takes about as long as the fastest levels of gzip and zstd.
 const brotliLevel = 1
 
-// encoder compresses one body after the other.
+// encoder compresses bodies, one at a time.
 type encoder interface {
 	io.WriteCloser
 	Reset(w io.Writer)
 }
 
-// compressor compresses answers for those who can read them.
+// compressor compresses answers in an encoding that the caller accepts.
 type compressor struct {
 	encoders map[string]*sync.Pool // by content encoding
 }
 
-// newCompressor knows every encoding at the level that costs least. Only options
-// that contradict each other would be refused.
+// newCompressor returns a compressor that uses the fastest level of each encoding. The
+// constructors of encoders fail for invalid options only.
 func newCompressor() *compressor {
 	return &compressor{encoders: map[string]*sync.Pool{
 		"gzip": {New: func() any {
@@ -51,7 +51,7 @@ func newCompressor() *compressor {
 	}}
 }
 
-// compress is the last thing that is done to an answer.
+// compress is the middleware that compresses answers of at least compressMinBytes.
 func (p *compressor) compress(c *fiber.Ctx) error {
 	if err := c.Next(); err != nil {
 		return err
@@ -77,6 +77,7 @@ func (p *compressor) compress(c *fiber.Ctx) error {
 	return nil
 }
 
+// encode compresses a text.
 func encode(e encoder, text []byte) ([]byte, error) {
 	var body bytes.Buffer
 	body.Grow(len(text) / 4)
@@ -90,8 +91,8 @@ func encode(e encoder, text []byte) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// negotiateEncoding is the encoding that the caller likes best. Without a wish, nothing is
-// encoded.
+// negotiateEncoding returns the encoding that the caller prefers; empty for a request
+// without Accept-Encoding.
 func negotiateEncoding(c *fiber.Ctx) string {
 	if c.Get(fiber.HeaderAcceptEncoding) == "" {
 		return ""

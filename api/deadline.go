@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lazyListener gives its connections lazy deadlines.
+// lazyListener wraps its connections in lazyConn.
 type lazyListener struct{ net.Listener }
 
 // Accept implements net.Listener.
@@ -19,18 +19,19 @@ func (l lazyListener) Accept() (net.Conn, error) {
 	return &lazyConn{Conn: conn}, nil
 }
 
-// lazyConn sets a timer only where the one that is set would ring too late. The server
-// moves its deadlines three times a request, nearly always to a later moment, and each
-// time would cost what a fifth of a hit does. What rings too early is set again. Like
-// the server itself, it reads from one goroutine and writes from one.
+// lazyConn is a connection that moves the timer of a deadline only when the deadline
+// becomes earlier; a timer that fires before the deadline is set again. fasthttp moves
+// its deadlines three times a request, nearly always to a later time, and moving a timer
+// each time takes a fifth of the time of a cache hit. Like fasthttp, it supports one
+// concurrent reader and one concurrent writer.
 type lazyConn struct {
 	net.Conn
 
 	reading, writing lazyDeadline
 }
 
-// lazyDeadline is when something is due, and when the timer rings: not later.
-type lazyDeadline struct{ due, rings time.Time }
+// lazyDeadline is a deadline, and the time at which its timer fires: never later than due.
+type lazyDeadline struct{ due, fires time.Time }
 
 // SetReadDeadline implements net.Conn.
 func (c *lazyConn) SetReadDeadline(due time.Time) error {
@@ -51,7 +52,7 @@ func (c *lazyConn) SetDeadline(due time.Time) error {
 func (c *lazyConn) Read(b []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(b)
-		if n > 0 || !c.reading.rangEarly(err, c.Conn.SetReadDeadline) {
+		if n > 0 || !c.reading.firedEarly(err, c.Conn.SetReadDeadline) {
 			return n, err
 		}
 	}
@@ -62,28 +63,28 @@ func (c *lazyConn) Write(b []byte) (written int, err error) {
 	for {
 		n, err := c.Conn.Write(b[written:])
 		written += n
-		if !c.writing.rangEarly(err, c.Conn.SetWriteDeadline) {
+		if !c.writing.firedEarly(err, c.Conn.SetWriteDeadline) {
 			return written, err
 		}
 	}
 }
 
-// move has the deadline be at another moment; the zero time is never.
+// move moves the deadline; the zero time is no deadline.
 func (d *lazyDeadline) move(due time.Time, set func(time.Time) error) error {
 	d.due = due
-	if !d.rings.IsZero() && !due.IsZero() && !due.Before(d.rings) {
+	if !d.fires.IsZero() && !due.IsZero() && !due.Before(d.fires) {
 		return nil
 	}
-	d.rings = due
+	d.fires = due
 	return set(due)
 }
 
-// rangEarly says whether an error is that of a timer which rang before anything was
-// due, and sets it again.
-func (d *lazyDeadline) rangEarly(err error, set func(time.Time) error) bool {
+// firedEarly reports whether err is that of a timer that fired before the deadline. It
+// sets the timer again.
+func (d *lazyDeadline) firedEarly(err error, set func(time.Time) error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(d.due) {
 		return false
 	}
-	d.rings = d.due
+	d.fires = d.due
 	return set(d.due) == nil
 }

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// lookAgainEvery is how often those who wait for a fill look for it themselves:
-	// the message that it is done may have been lost, and so may the worker.
-	lookAgainEvery = time.Second
-	// refreshWait is how long a caller waits for the renewal of a stale page before
-	// getting it as it is.
+	// fillPollInterval is how often a request that waits for a page reads it, in case the
+	// message that it is made was lost, or the worker was.
+	fillPollInterval = time.Second
+	// refreshWait is how long a request for a stale page waits for a new one before it
+	// gets the stale one.
 	refreshWait = 200 * time.Millisecond
 )
 
-// errFillFailed is a page that no worker could make.
+// errFillFailed is the error of a page that the worker failed to make.
 var errFillFailed = errors.New("no worker could make the page")
 
-// pages reads pages that are made on demand. However many callers ask for one, the
-// node asks once, and the workers of all nodes together make it once.
+// pages reads pages that workers make on demand. Concurrent requests for a page enqueue
+// one fill a node, and the workers make the page once for all nodes.
 type pages struct {
 	store       *cache.Store
 	publication *publicationWatcher
@@ -37,9 +37,10 @@ type pages struct {
 	metrics     pageMetrics
 
 	mu      sync.Mutex
-	waiting map[cache.Key]chan bool
+	waiting map[cache.Key]chan bool // receives whether the fill failed
 }
 
+// newPages registers the metrics of pages.
 func newPages(o Options, publication *publicationWatcher) *pages {
 	return &pages{
 		store: o.Store, publication: publication, timeout: o.RequestTimeout, tracer: o.Tracer,
@@ -47,7 +48,7 @@ func newPages(o Options, publication *publicationWatcher) *pages {
 	}
 }
 
-// run listens for fills that are done, until ctx ends.
+// run wakes the requests that wait for a page once it is made, until ctx ends.
 func (p *pages) run(ctx context.Context) {
 	p.store.SubscribeFills(ctx, func(key cache.Key, failed bool) {
 		p.mu.Lock()
@@ -63,17 +64,17 @@ func (p *pages) run(ctx context.Context) {
 	})
 }
 
-// page returns a page, and where it was found. A stale one is renewed first, if that
-// is done in no time.
+// page returns a page and where it was found. A stale page is made anew first, if that
+// takes less than refreshWait.
 func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
-	v, marked, err := p.store.Page(ctx, r)
+	v, version, err := p.store.Page(ctx, r)
 	switch {
-	case err == nil && p.fresh(v, marked):
+	case err == nil && p.fresh(v, version):
 		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
-		// However old it is, nothing was published since that it does not show.
+		// Nothing was published since that changes it, so it does not expire.
 		v.FreshUntil = nil
 		return v, sourceRedis, nil
-	case err == nil && !v.Absent: // what did not exist a moment ago may do so by now
+	case err == nil && !v.Absent: // what did not exist before may exist now
 		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
 		v, found := p.renew(ctx, r, v)
 		return v, found, nil
@@ -85,15 +86,16 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, sour
 	return v, sourceFilled, err
 }
 
-// fresh says whether nothing is known that the page does not show.
-func (p *pages) fresh(v cache.View, marked uint64) bool {
-	if marked != 0 || v.FreshUntil == nil {
-		return v.Revision >= marked
+// fresh reports whether the page shows everything published up to its version.
+func (p *pages) fresh(v cache.View, version uint64) bool {
+	if version != 0 || v.FreshUntil == nil {
+		return v.Revision >= version
 	}
 	return time.Now().Before(v.FreshUntil.Time()) || v.Revision >= p.publication.revision()
 }
 
-// renew has a page made anew, and returns the old one when that takes too long.
+// renew has a page made anew, and returns the old one version stale when that fails or
+// takes too long.
 func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
@@ -105,12 +107,12 @@ func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) 
 	return v, sourceRefilled
 }
 
-// make has a page made and waits for it.
+// make has a page made, and waits for it. Concurrent calls share one fill.
 func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	p.metrics.waiters.Inc()
 	defer p.metrics.waiters.Dec()
 	flight := p.flights.DoChan(string(r.Key()), func() (any, error) {
-		// The flight goes on for others when the caller who began it gives up.
+		// The fill goes on for the others when the request that started it gives up.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 		defer cancel()
 		return p.fill(ctx, r)
@@ -127,7 +129,7 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 	}
 }
 
-// fill asks for a page until it is there, and says how long that took.
+// fill has a page made, and records how long that took.
 func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	began := time.Now()
 	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(r.Kind), trace.SpanKindProducer)
@@ -141,7 +143,8 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 	return v, err
 }
 
-// await asks for a page until it is there.
+// await enqueues the fill of a page, and waits until the page is fresh or ctx ends. It
+// enqueues the fill again when the page is still missing at a poll.
 func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	done := p.register(r.Key())
 	defer p.unregister(r.Key())
@@ -151,7 +154,7 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 	if err := p.store.EnqueueFill(ctx, wanted); err != nil {
 		return cache.View{}, unavailable(err)
 	}
-	ticker := time.NewTicker(lookAgainEvery)
+	ticker := time.NewTicker(fillPollInterval)
 	defer ticker.Stop()
 	for {
 		var failed bool
@@ -161,20 +164,22 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 		case failed = <-done:
 		case <-ticker.C:
 		}
-		// What was asked for is on its way, also while Redis has no time for us: to give
-		// up then would be to have it made for nobody.
-		v, marked, err := p.store.Page(ctx, r)
+		// An error of Redis does not end the wait: the page is being made, and giving up
+		// would waste it.
+		v, version, err := p.store.Page(ctx, r)
 		switch {
-		case err == nil && p.fresh(v, marked):
+		case err == nil && p.fresh(v, version):
 			return v, nil
 		case failed:
 			return cache.View{}, unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
-			_ = p.store.EnqueueFill(ctx, wanted) // if it cannot be asked for again, it was once
+			_ = p.store.EnqueueFill(ctx, wanted) // the first request stands
 		}
 	}
 }
 
+// register returns a channel that run sends to once the page is made. There is one
+// registration a key, since fills are shared.
 func (p *pages) register(key cache.Key) chan bool {
 	done := make(chan bool, 1)
 	p.mu.Lock()
@@ -183,6 +188,7 @@ func (p *pages) register(key cache.Key) chan bool {
 	return done
 }
 
+// unregister ends a registration.
 func (p *pages) unregister(key cache.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

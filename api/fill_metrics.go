@@ -10,25 +10,29 @@ import (
 	"pnyx/telemetry"
 )
 
-// outcome is what became of a fill that a node has asked for.
+// outcome is the outcome of a fill that a node enqueued.
 type outcome string
 
 // The outcomes.
 const (
+	// outcomeMade is a fill whose page is there.
 	outcomeMade outcome = "made"
-	// outcomeShed is a fill that the queue had no room for.
+	// outcomeShed is a fill that was refused because the queue is full.
 	outcomeShed outcome = "shed"
-	// outcomeUnreachable is one that could not be asked for.
+	// outcomeUnreachable is a fill that could not be enqueued, because of Redis.
 	outcomeUnreachable outcome = "unreachable"
-	outcomeFailed      outcome = "failed"
-	// outcomeLate is one that nobody could wait for any longer.
+	// outcomeFailed is a fill that the worker failed at.
+	outcomeFailed outcome = "failed"
+	// outcomeLate is a fill that took longer than the request may.
 	outcomeLate outcome = "late"
 )
 
+// outcomes lists every outcome.
 func outcomes() []outcome {
 	return []outcome{outcomeMade, outcomeShed, outcomeUnreachable, outcomeFailed, outcomeLate}
 }
 
+// fillOutcome returns the outcome that an error of pages.await stands for.
 func fillOutcome(err error) outcome {
 	switch {
 	case err == nil:
@@ -43,28 +47,29 @@ func fillOutcome(err error) outcome {
 	return outcomeUnreachable
 }
 
-// pageRead is a page that was looked for, and what was found: fresh, stale or miss.
+// pageRead is a kind of page, and the result of reading one: fresh, stale or miss.
 type pageRead struct {
 	kind  cache.PageKind
 	found string
 }
 
-// pageMetrics is what an operator sees of pages that are made on demand.
+// pageMetrics are the metrics of pages that workers make on demand.
 type pageMetrics struct {
 	reads   map[pageRead]prometheus.Counter
 	waiters prometheus.Gauge
 	waits   map[outcome]prometheus.Observer
 }
 
+// newPageMetrics registers the metrics.
 func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 	m := pageMetrics{
 		reads: map[pageRead]prometheus.Counter{}, waits: map[outcome]prometheus.Observer{},
 		waiters: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_fill_waiters", Help: "Requests to this node that wait for a fill.",
+			Name: "pnyx_fill_waiters", Help: "Requests on this node that wait for a fill.",
 		})),
 	}
 	reads := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_page_reads_total", Help: "Pages read, by kind and by what was found: fresh, stale or a miss.",
+		Name: "pnyx_page_reads_total", Help: "Pages read, by kind and result: fresh, stale or miss.",
 	}, []string{"kind", "found"}))
 	for _, kind := range cache.PageKinds() {
 		for _, found := range []string{"fresh", "stale", "miss"} {
@@ -72,7 +77,7 @@ func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 		}
 	}
 	waits := telemetry.Register(registerer, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_fill_wait_seconds", "How long this node waited for fills, by outcome: made, shed, unreachable, failed, late."),
+		telemetry.Latency("pnyx_fill_wait_seconds", "Time that this node waited for fills, by outcome: made, shed, unreachable, failed, late."),
 		[]string{"outcome"}))
 	for _, outcome := range outcomes() {
 		m.waits[outcome] = waits.WithLabelValues(string(outcome))

@@ -6,8 +6,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// nearest returns the candidate that a text was probably meant to be, or "" when
-// none is close: at most a third of its letters may differ, case aside.
+// nearest returns the candidate most similar to a text, or "" when none is similar: at
+// most a third of its letters may differ, ignoring case.
 func nearest(text string, candidates []string) string {
 	if len(text) > MaxTextBytes {
 		return ""
@@ -22,8 +22,8 @@ func nearest(text string, candidates []string) string {
 	return best
 }
 
-// nearestPath returns the path of the table that a request was probably meant for,
-// or "". A parameter of a path may be anything.
+// nearestPath returns the path most similar to that of a request, or "" when none is
+// similar. Parameters in a path match anything.
 func nearestPath(path string) string {
 	if len(path) > MaxTextBytes {
 		return ""
@@ -39,8 +39,8 @@ func nearestPath(path string) string {
 	return best
 }
 
-// pathDistance is the number of letters in which the fixed parts of two paths
-// differ, and how many there are; negative for paths of different lengths.
+// pathDistance returns the edit distance of the fixed parts of two paths, and the number
+// of letters in them. The distance is negative for paths with different numbers of parts.
 func pathDistance(given, want []string) (distance, letters int) {
 	if len(given) != len(want) {
 		return -1, 0
@@ -55,7 +55,7 @@ func pathDistance(given, want []string) (distance, letters int) {
 	return distance, letters
 }
 
-// paths lists every path that is answered.
+// paths lists the paths of routes and documents.
 func paths() []string {
 	all := []string{PathOpenAPI, PathDocs, PathLLMs, PathCatalog}
 	for _, route := range Routes() {
