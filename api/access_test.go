@@ -65,7 +65,7 @@ func (t *node) askWith(method, path, token string) answer {
 	return t.askAs(method, path, http.Header{access.HeaderToken: {token}})
 }
 
-func TestPaidRoutesWantCredentials(t *testing.T) {
+func TestPaidRoutesRequireCredentials(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Business, access.V2Plus)
@@ -83,11 +83,13 @@ func TestPaidRoutesWantCredentials(t *testing.T) {
 		"internal":       {access.HeaderInternal: {"internal-token-of-nobody-whatsoever-at-all"}},
 		"wrong internal": {access.HeaderInternal: {"x"}, access.HeaderToken: {token}},
 	} {
-		got := n.askAs(http.MethodGet, detailPath, header)
-		n.wantFailure(got, http.StatusUnauthorized, api.CodeUnauthorized)
-		if got.header.Get("Www-Authenticate") == "" || strings.Contains(got.body, "internal") {
-			t.Errorf("%s: got %v %s, want a challenge, and no word of internal callers", name, got.header, got.body)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := n.askAs(http.MethodGet, detailPath, header)
+			n.wantFailure(got, http.StatusUnauthorized, api.CodeUnauthorized)
+			if got.header.Get("Www-Authenticate") == "" || strings.Contains(got.body, "internal") {
+				t.Errorf("%s: got %v %s, want a challenge, and no word of internal callers", name, got.header, got.body)
+			}
+		})
 	}
 	failed = n.wantFailure(n.askWith(http.MethodGet, detailPath, smallToken), http.StatusForbidden, api.CodeForbidden)
 	if !strings.Contains(failed.Error.Message, "v2:paid:plus") || !strings.Contains(string(failed.Error.Details), `"scopeNeeded":"v2:paid:plus"`) {
@@ -111,7 +113,7 @@ func TestParametersAreCheckedBeforeAccess(t *testing.T) {
 	n.wantFailure(n.askAs(http.MethodGet, "/v2/nowhere", nil), http.StatusNotFound, api.CodeNotFound)
 }
 
-func TestABadTokenOnAFreeRouteIsIgnored(t *testing.T) {
+func TestInvalidTokenOnFreeRouteIsIgnored(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, header := range []http.Header{
@@ -163,7 +165,7 @@ func (t *node) wantLimited(got answer, code api.Code) limitDetails {
 	return details
 }
 
-func TestTheLimitsAreTold(t *testing.T) {
+func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Developer, access.V2All)
@@ -187,7 +189,7 @@ func TestTheLimitsAreTold(t *testing.T) {
 	}
 }
 
-func TestOnlyAnswersWithDataCountTowardsTheMonth(t *testing.T) {
+func TestOnlyAnswersWithDataCountTowardsTheQuota(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Custom, access.V2All)
@@ -224,7 +226,7 @@ func TestOnlyAnswersWithDataCountTowardsTheMonth(t *testing.T) {
 	}
 }
 
-func TestUsageIsOfTheTokenThatAsks(t *testing.T) {
+func TestUsageDescribesTheTokenOfTheRequest(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Business, access.V1All)
@@ -233,17 +235,19 @@ func TestUsageIsOfTheTokenThatAsks(t *testing.T) {
 	n.wantFailure(n.askAs(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
 	n.wantFailure(n.ask(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
 	for token, want := range map[string]access.Token{token: record, otherToken: other} {
-		for range 2 {
-			got := n.askWith(http.MethodGet, "/v2/meta/usage", token)
-			if got.status != http.StatusOK || !strings.Contains(got.body, `"tokenId":"`+want.ID+`","plan":"`+string(want.Plan)+`"`) ||
-				got.header.Get("Cache-Control") != "private, no-store" {
-				t.Errorf("usage of %s: got %d %s", want.ID, got.status, got.body)
+		t.Run(string(want.Plan), func(t *testing.T) {
+			for range 2 {
+				got := n.askWith(http.MethodGet, "/v2/meta/usage", token)
+				if got.status != http.StatusOK || !strings.Contains(got.body, `"tokenId":"`+want.ID+`","plan":"`+string(want.Plan)+`"`) ||
+					got.header.Get("Cache-Control") != "private, no-store" {
+					t.Errorf("usage of %s: got %d %s", want.ID, got.status, got.body)
+				}
 			}
-		}
+		})
 	}
 }
 
-func TestAnAddressMayAskSoMuch(t *testing.T) {
+func TestIPAddressIsRateLimitedOnFreeRoutes(t *testing.T) {
 	t.Parallel()
 	var clock atomic.Int64
 	n := startNode(t, settings{
@@ -277,7 +281,7 @@ func TestAnAddressMayAskSoMuch(t *testing.T) {
 	}
 }
 
-func TestNobodyIsBelievedWhereHeComesFrom(t *testing.T) {
+func TestForwardedForIsIgnoredFromUntrustedPeers(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{freeRate: 3})
 	first := n.askAs(http.MethodGet, "/v2/daos", http.Header{"X-Forwarded-For": {"192.0.2.1"}})

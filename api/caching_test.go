@@ -109,7 +109,7 @@ func kept(header http.Header) map[string]string {
 	return all
 }
 
-func TestEveryRouteIsSentOnceUntilItsDataChanges(t *testing.T) {
+func TestEveryRouteAnswers304UntilItsDataChanges(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.publishEverything(2)
@@ -169,7 +169,7 @@ func TestEveryRouteIsSentOnceUntilItsDataChanges(t *testing.T) {
 	}
 }
 
-func TestAStaleAnswerIsNotTakenForAFreshOne(t *testing.T) {
+func TestStaleAnswerHasAnotherETag(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	ready := n.get("/v2/daos/uniswap").header.Get("Etag")
@@ -197,7 +197,7 @@ func tabled(t *testing.T, id string) (control, purged, missing string) {
 	return "", "", ""
 }
 
-func TestAnswersSayWhatTheTableSays(t *testing.T) {
+func TestCacheControlMatchesTheCachingTable(t *testing.T) {
 	t.Parallel()
 	plain, told := newNode(t), startNode(t, settings{purged: true})
 	plain.publishEverything(2)
@@ -216,15 +216,17 @@ func TestAnswersSayWhatTheTableSays(t *testing.T) {
 		"proposals.detail": "/v2/proposals/" + string(unknownKey), "proposals.vote-summary": summaryPath(unknownKey),
 		"proposals.evidence": "/v2/proposals/" + string(unknownKey) + "/evidence", "forum-topics.detail": "/v2/forum-topics/" + string(unknownTopicKey),
 	} {
-		_, _, missing := tabled(t, id)
-		got := plain.get(path)
-		if got.status != http.StatusNotFound || got.header.Get("Cache-Control") != missing || got.header.Get("Surrogate-Key") == "" {
-			t.Errorf("GET %s: got %d %v, want 404, %q and what ends it", path, got.status, got.header, missing)
-		}
+		t.Run(id, func(t *testing.T) {
+			_, _, missing := tabled(t, id)
+			got := plain.get(path)
+			if got.status != http.StatusNotFound || got.header.Get("Cache-Control") != missing || got.header.Get("Surrogate-Key") == "" {
+				t.Errorf("GET %s: got %d %v, want 404, %q and what ends it", path, got.status, got.header, missing)
+			}
+		})
 	}
 }
 
-func TestWhatIsNotAsItShouldBeIsKeptShortly(t *testing.T) {
+func TestAnswersThatAreNotReadyAreCachedBriefly(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{purged: true})
 	soon := governance.TimestampOf(noon.Add(20_500_000_000))
@@ -233,15 +235,17 @@ func TestWhatIsNotAsItShouldBeIsKeptShortly(t *testing.T) {
 		"s-maxage=20,": {Readiness: governance.Ready, FreshUntil: &soon}, // a vote ends then
 		"s-maxage=1,":  {Readiness: governance.ReadinessBackfilling},
 	} {
-		n.write(2, head, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
-		n.api.ForgetCopies()
-		if got := n.get("/v2/daos/uniswap").header.Get("Cache-Control"); !strings.Contains(got, want) {
-			t.Errorf("got %q, want %s", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			n.write(2, head, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+			n.api.ForgetCopies()
+			if got := n.get("/v2/daos/uniswap").header.Get("Cache-Control"); !strings.Contains(got, want) {
+				t.Errorf("got %q, want %s", got, want)
+			}
+		})
 	}
 }
 
-func TestAnswersNameTheLayersThatWereAsked(t *testing.T) {
+func TestCacheStatusNamesTheLayers(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, want := range []string{"pnyx-redis; hit, pnyx-node; fwd=uri-miss; stored", "pnyx-node; hit"} {
@@ -299,7 +303,7 @@ func readByRFC9111(request http.Header, got answer) cached {
 	return c
 }
 
-func TestNoSharedCacheMayKeepWhatWasPaidFor(t *testing.T) {
+func TestSharedCachesMayNotKeepPaidAnswers(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	record, token := partner(ratelimit.Developer, access.V2All)
@@ -331,8 +335,10 @@ func TestNoSharedCacheMayKeepWhatWasPaidFor(t *testing.T) {
 		"usage":                             {"/v2/meta/usage", withToken, 200, false},
 		"usage of nobody":                   {"/v2/meta/usage", nil, 401, false},
 	} {
-		got := n.askAs(http.MethodGet, c.path, c.header)
-		n.wantKept(name, c.header, got, c.status, c.shared)
+		t.Run(name, func(t *testing.T) {
+			got := n.askAs(http.MethodGet, c.path, c.header)
+			n.wantKept(name, c.header, got, c.status, c.shared)
+		})
 	}
 	n.wantKept("a payment", payment, n.askAs(http.MethodGet, paidPath, payment), 200, false)
 	n.wantKept("its replay", payment, n.askAs(http.MethodGet, paidPath, payment), 200, false)

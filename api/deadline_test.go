@@ -30,7 +30,7 @@ func lazyPair(tb testing.TB) (lazy, other net.Conn) {
 	return lazy, other
 }
 
-func TestADeadlineThatMovedOnLetsWhatComesInTimeThrough(t *testing.T) {
+func TestMovedDeadlineLetsTimelyDataThrough(t *testing.T) {
 	t.Parallel()
 	lazy, other := lazyPair(t)
 	// The timer is set for the first one, and has rung when the byte comes.
@@ -63,24 +63,26 @@ func TestADeadlineThatMovedOnLetsWhatComesInTimeThrough(t *testing.T) {
 	}
 }
 
-func TestADeadlineEndsAWait(t *testing.T) {
+func TestDeadlineEndsAWait(t *testing.T) {
 	t.Parallel()
 	for name, deadlines := range map[string][]time.Duration{
 		"the only one": {20 * time.Millisecond}, "one that moved back": {time.Hour, 20 * time.Millisecond},
 		"one that moved on": {10 * time.Millisecond, 30 * time.Millisecond}, "one after none": {time.Millisecond, 0, 20 * time.Millisecond},
 	} {
-		lazy, _ := lazyPair(t)
-		for _, within := range deadlines {
-			due := time.Time{}
-			if within > 0 {
-				due = time.Now().Add(within)
+		t.Run(name, func(t *testing.T) {
+			lazy, _ := lazyPair(t)
+			for _, within := range deadlines {
+				due := time.Time{}
+				if within > 0 {
+					due = time.Now().Add(within)
+				}
+				if err := lazy.SetReadDeadline(due); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if err := lazy.SetReadDeadline(due); err != nil {
-				t.Fatal(err)
+			if _, err := lazy.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s: got %v, want the end of the wait", name, err)
 			}
-		}
-		if _, err := lazy.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: got %v, want the end of the wait", name, err)
-		}
+		})
 	}
 }

@@ -26,7 +26,7 @@ func (t *node) askAsEdge(method, path string, header http.Header) answer {
 	return t.askAs(method, api.PathAuthorize+path, header)
 }
 
-func TestAPermissionIsTheAnswerButForTheBody(t *testing.T) {
+func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Custom, access.V2All)
@@ -39,10 +39,12 @@ func TestAPermissionIsTheAnswerButForTheBody(t *testing.T) {
 		t.Fatalf("got %d %v %s, want a permission", permitted.status, permitted.header, permitted.body)
 	}
 	for wanted, keep := range map[string]string{name: "3600", "another": "0", "": ""} {
-		got := n.ask(http.MethodGet, detailPath, http.Header{api.HeaderFill: {wanted}})
-		if got.status != http.StatusOK || got.body == "" || got.header.Get("X-Accel-Expires") != keep || got.header.Get("Etag") != permitted.header.Get("Etag") {
-			t.Errorf("body %q: got %d %v, want X-Accel-Expires %q", wanted, got.status, got.header, keep)
-		}
+		t.Run(wanted, func(t *testing.T) {
+			got := n.ask(http.MethodGet, detailPath, http.Header{api.HeaderFill: {wanted}})
+			if got.status != http.StatusOK || got.body == "" || got.header.Get("X-Accel-Expires") != keep || got.header.Get("Etag") != permitted.header.Get("Etag") {
+				t.Errorf("body %q: got %d %v, want X-Accel-Expires %q", wanted, got.status, got.header, keep)
+			}
+		})
 	}
 	if got := n.askAs(http.MethodGet, detailPath, http.Header{access.HeaderToken: {token}, api.HeaderFill: {name}}); got.header.Get("X-Accel-Expires") != "" {
 		t.Errorf("a partner may keep for others: got %v", got.header)
@@ -54,9 +56,11 @@ func TestAPermissionIsTheAnswerButForTheBody(t *testing.T) {
 	for path, want := range map[string]int{
 		detailPath + "?x=1": http.StatusBadRequest, "/v2/proposals/" + string(unknownKey): http.StatusNotFound, "/nowhere": http.StatusNotFound,
 	} {
-		if got := n.askAsEdge(http.MethodGet, path, caller); got.status != want || got.header.Get("X-Accel-Redirect") != "" || strings.Contains(got.body, "internal") {
-			t.Errorf("%s: got %d %v %s, want %d", path, got.status, got.header, got.body, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := n.askAsEdge(http.MethodGet, path, caller); got.status != want || got.header.Get("X-Accel-Redirect") != "" || strings.Contains(got.body, "internal") {
+				t.Errorf("%s: got %d %v %s, want %d", path, got.status, got.header, got.body, want)
+			}
+		})
 	}
 	held := http.Header{access.HeaderToken: {token}, "If-None-Match": permitted.header["Etag"]}
 	if got := n.askAsEdge(http.MethodGet, detailPath, held); got.status != http.StatusNotModified {
@@ -71,7 +75,7 @@ func TestAPermissionIsTheAnswerButForTheBody(t *testing.T) {
 	n.wantFailure(n.askAsEdge(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
 }
 
-func TestOnlyAnEdgeMayAskForPermission(t *testing.T) {
+func TestPermissionRequiresAnInternalToken(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Custom, access.V2All)
@@ -82,10 +86,12 @@ func TestOnlyAnEdgeMayAskForPermission(t *testing.T) {
 		"nobody":          {},
 		"an empty secret": {access.HeaderInternal: {""}},
 	} {
-		got := n.askAs(http.MethodGet, api.PathAuthorize+detailPath, header)
-		if got.status != http.StatusNotFound || got.header.Get("X-Accel-Redirect") != "" {
-			t.Errorf("%s: got %d %v, want that there is no such path", name, got.status, got.header)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := n.askAs(http.MethodGet, api.PathAuthorize+detailPath, header)
+			if got.status != http.StatusNotFound || got.header.Get("X-Accel-Redirect") != "" {
+				t.Errorf("%s: got %d %v, want that there is no such path", name, got.status, got.header)
+			}
+		})
 	}
 	for _, document := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/.well-known/api-catalog"} {
 		if got := n.get(document); strings.Contains(got.body, api.PathAuthorize) {
@@ -94,7 +100,7 @@ func TestOnlyAnEdgeMayAskForPermission(t *testing.T) {
 	}
 }
 
-func TestAnAnswerForAllEndsByTheClockOfTheEdge(t *testing.T) {
+func TestAccelExpiresFollowsTheClockOfTheEdge(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	got := n.askAs(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {"1700000000.123"}})
@@ -116,7 +122,7 @@ func TestAnAnswerForAllEndsByTheClockOfTheEdge(t *testing.T) {
 	}
 }
 
-func TestEveryDocumentIsListed(t *testing.T) {
+func TestPathsListsEveryDocument(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, path := range doc.Paths() {

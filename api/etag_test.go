@@ -21,7 +21,7 @@ func (t *node) wantUnchanged(got answer, etag string) {
 	}
 }
 
-func TestWhatACallerHasIsNotSentAgain(t *testing.T) {
+func TestMatchingETagAnswers304(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, path := range []string{"/v2/daos", "/v2/daos/uniswap", detailPath} {
@@ -38,7 +38,7 @@ func TestWhatACallerHasIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHasOneNameInEverySpellingOfTheRequest(t *testing.T) {
+func TestETagIsTheSameForEquivalentRequests(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	name := func(path string) string { return n.ask(http.MethodGet, path, nil).header.Get("Etag") }
@@ -50,7 +50,7 @@ func TestAnAnswerHasOneNameInEverySpellingOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestANewRevisionHasANewName(t *testing.T) {
+func TestNewRevisionHasANewETag(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	etag := n.ask(http.MethodGet, detailPath, nil).header.Get("Etag")
@@ -64,7 +64,7 @@ func TestANewRevisionHasANewName(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotSentAgainCostsNothing(t *testing.T) {
+func Test304CostsNoQuota(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	record, token := partner(ratelimit.Custom, access.V2All)

@@ -8,7 +8,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestAnAnalysisIsSentToTheLastDigit(t *testing.T) {
+func TestAnalysisKeepsEveryDigit(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	// The second answer is the node's own copy.
@@ -21,7 +21,7 @@ func TestAnAnalysisIsSentToTheLastDigit(t *testing.T) {
 	}
 }
 
-func TestADetailLeadsToItsEvidence(t *testing.T) {
+func TestProposalDetailLinksToItsEvidence(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	var detail governance.ProposalDetail

@@ -54,35 +54,37 @@ func goldens() map[string]string {
 	}
 }
 
-func TestAnswersAreTheRecordedOnes(t *testing.T) {
+func TestAnswersMatchGoldenFiles(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for name, path := range goldens() {
-		got := n.ask(http.MethodGet, path, http.Header{"X-Request-Id": {"golden"}})
-		var text bytes.Buffer
-		if err := json.Indent(&text, []byte(got.body), "", "  "); err != nil {
-			t.Errorf("%s: %v in %s", path, err, got.body)
-			continue
-		}
-		file := filepath.Join("testdata", name+".json")
-		if *update {
-			if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			got := n.ask(http.MethodGet, path, http.Header{"X-Request-Id": {"golden"}})
+			var text bytes.Buffer
+			if err := json.Indent(&text, []byte(got.body), "", "  "); err != nil {
+				t.Errorf("%s: %v in %s", path, err, got.body)
+				return
 			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		if diff := cmp.Diff(string(want), text.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", path, diff)
-		}
+			file := filepath.Join("testdata", name+".json")
+			if *update {
+				if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return
+			}
+			if diff := cmp.Diff(string(want), text.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", path, diff)
+			}
+		})
 	}
 }
 
-func TestEveryRecordedAnswerIsAskedFor(t *testing.T) {
+func TestEveryGoldenFileIsUsed(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	if err != nil {
@@ -97,21 +99,23 @@ func TestHEADIsGETWithoutTheBody(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for name, path := range goldens() {
-		id := http.Header{"X-Request-Id": {"same"}}
-		get, head := n.ask(http.MethodGet, path, id), n.ask(http.MethodHead, path, id)
-		if head.status != get.status || head.body != "" {
-			t.Errorf("HEAD %s: got %d with %d bytes, want %d with none", path, head.status, len(head.body), get.status)
-		}
-		if got, want := head.header.Get("Content-Length"), strconv.Itoa(len(get.body)); got != want {
-			t.Errorf("HEAD %s: got a length of %s, want %s (%s)", path, got, want, name)
-		}
-		for _, differs := range []string{"Date", "Server-Timing", "Cache-Status"} {
-			get.header.Del(differs)
-			head.header.Del(differs)
-		}
-		if diff := cmp.Diff(get.header, head.header); diff != "" {
-			t.Errorf("HEAD %s (-GET +HEAD):\n%s", path, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			id := http.Header{"X-Request-Id": {"same"}}
+			get, head := n.ask(http.MethodGet, path, id), n.ask(http.MethodHead, path, id)
+			if head.status != get.status || head.body != "" {
+				t.Errorf("HEAD %s: got %d with %d bytes, want %d with none", path, head.status, len(head.body), get.status)
+			}
+			if got, want := head.header.Get("Content-Length"), strconv.Itoa(len(get.body)); got != want {
+				t.Errorf("HEAD %s: got a length of %s, want %s (%s)", path, got, want, name)
+			}
+			for _, differs := range []string{"Date", "Server-Timing", "Cache-Status"} {
+				get.header.Del(differs)
+				head.header.Del(differs)
+			}
+			if diff := cmp.Diff(get.header, head.header); diff != "" {
+				t.Errorf("HEAD %s (-GET +HEAD):\n%s", path, diff)
+			}
+		})
 	}
 }
 
@@ -126,7 +130,7 @@ func documented(path string) string {
 	return strings.Join(parts, "/")
 }
 
-func TestRecordedAnswersKeepTheContract(t *testing.T) {
+func TestGoldenFilesMatchTheOpenAPIDocument(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	contract := openapitest.New(t, []byte(n.get("/openapi/agent-v2.json").body))

@@ -26,7 +26,7 @@ func (t *node) logged(route string) []map[string]any {
 	return lines
 }
 
-func TestOneInSoManyHealthyRequestsIsLoggedAndEveryError(t *testing.T) {
+func TestLogSamplesSuccessesAndKeepsErrors(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{log: api.LogOptions{SampleRate: 5}})
 	for range 20 {
@@ -59,7 +59,7 @@ func TestOneInSoManyHealthyRequestsIsLoggedAndEveryError(t *testing.T) {
 	}
 }
 
-func TestASlowRequestIsLogged(t *testing.T) {
+func TestSlowRequestIsLogged(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{log: api.LogOptions{SlowThreshold: time.Nanosecond}})
 	n.wantSuccess("/v2/daos")
@@ -68,7 +68,7 @@ func TestASlowRequestIsLogged(t *testing.T) {
 	}
 }
 
-func TestAFloodOfErrorsIsNoFloodOfLines(t *testing.T) {
+func TestLogLinesPerSecondAreBounded(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for range 2000 {
@@ -81,7 +81,7 @@ func TestAFloodOfErrorsIsNoFloodOfLines(t *testing.T) {
 	}
 }
 
-func TestTheLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
+func TestLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{unpublished: true})
 	const token = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
@@ -100,9 +100,9 @@ func TestTheLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
 	}
 }
 
-// TestAHealthyAnswerIsCountedWithoutAllocating is not parallel: what others allocate
+// TestRecordingASuccessDoesNotAllocate is not parallel: what others allocate
 // would be counted.
-func TestAHealthyAnswerIsCountedWithoutAllocating(t *testing.T) {
+func TestRecordingASuccessDoesNotAllocate(t *testing.T) {
 	if got := newNode(t).api.AllocationsOfNoting("/v2/daos"); got != 0 {
 		t.Errorf("got %g allocations, want none", got)
 	}

@@ -23,7 +23,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestScriptsOfAnyOriginMayAsk(t *testing.T) {
+func TestCrossOriginRequestsAreAllowed(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, path := range []string{"/v2/daos", "/v2/daos/nobody", "/v2/daos?limit=0", "/nowhere", "/llms.txt"} {
@@ -31,7 +31,7 @@ func TestScriptsOfAnyOriginMayAsk(t *testing.T) {
 		if origin := got.header.Get("Access-Control-Allow-Origin"); origin != "*" {
 			t.Errorf("GET %s: got the origin %q, want any", path, origin)
 		}
-		// SampleRate header, of a request that cannot have brought a cookie.
+		// Every header, of a request that cannot have brought a cookie.
 		exposed, credentials := got.header.Get("Access-Control-Expose-Headers"), got.header.Get("Access-Control-Allow-Credentials")
 		if exposed != "*" || credentials != "" {
 			t.Errorf("GET %s: got the headers %q exposed, and credentials %q; want all, and none", path, exposed, credentials)
@@ -39,7 +39,7 @@ func TestScriptsOfAnyOriginMayAsk(t *testing.T) {
 	}
 }
 
-func TestNoCallerWritesHeaders(t *testing.T) {
+func TestCallerInputCannotInjectHeaders(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	const line = "%0D%0ASet-Cookie:%20a=b%0D%0A"
@@ -54,7 +54,7 @@ func TestNoCallerWritesHeaders(t *testing.T) {
 	}
 }
 
-func TestOPTIONSSaysWhatIsAllowed(t *testing.T) {
+func TestOPTIONSListsMethodsAndHeaders(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, path := range []string{"/v2/daos", summaryPath(countedKey), "/openapi/agent-v2.json", "/docs"} {
@@ -79,7 +79,7 @@ func TestOPTIONSSaysWhatIsAllowed(t *testing.T) {
 	n.wantFailure(n.ask(http.MethodOptions, "/v2/brief", nil), http.StatusNotFound, api.CodeNotFound)
 }
 
-func TestAddressesAreBounded(t *testing.T) {
+func TestLongURLsAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	base := "/v2/daos?cursor="
@@ -90,7 +90,7 @@ func TestAddressesAreBounded(t *testing.T) {
 	n.wantFailure(n.get(base+strings.Repeat("x", 8192-len(base))), http.StatusBadRequest, api.CodeValidation)
 }
 
-func TestAMethodIsNotShownWhole(t *testing.T) {
+func TestLongMethodIsTruncated(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	got := n.wantFailure(n.ask(strings.Repeat("A", 500), "/v2/daos", nil), http.StatusMethodNotAllowed, api.CodeMethodNotAllowed)
@@ -99,7 +99,7 @@ func TestAMethodIsNotShownWhole(t *testing.T) {
 	}
 }
 
-func TestAnswersAreCompressedForThoseWhoReadIt(t *testing.T) {
+func TestAnswersAreCompressedInAnAcceptedEncoding(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.writeDAOs(2, daos(strings.Split(strings.Repeat("a long name of a DAO,", 40)+"z", ",")...)...)
@@ -121,21 +121,23 @@ func TestAnswersAreCompressedForThoseWhoReadIt(t *testing.T) {
 		"deflate":                     "",
 		"br;q=0.1, gzip;q=0.2, *;q=0": "gzip",
 	} {
-		header := http.Header{"X-Request-Id": {"same"}}
-		if accept != "" {
-			header.Set("Accept-Encoding", accept)
-		}
-		got := n.ask(http.MethodGet, "/v2/daos?limit=60", header)
-		if encoding := got.header.Get("Content-Encoding"); encoding != want || got.header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%q: got %q (Vary %q), want %q", accept, encoding, got.header.Get("Vary"), want)
-		}
-		body := unpacked(t, want, got.body)
-		if dataOf(t, body) != dataOf(t, plain.body) {
-			t.Errorf("%q: got %s, want the same data", accept, body)
-		}
-		if want != "" && len(got.body)*3 > len(body) {
-			t.Errorf("%q: got %d bytes for %d", accept, len(got.body), len(body))
-		}
+		t.Run(accept, func(t *testing.T) {
+			header := http.Header{"X-Request-Id": {"same"}}
+			if accept != "" {
+				header.Set("Accept-Encoding", accept)
+			}
+			got := n.ask(http.MethodGet, "/v2/daos?limit=60", header)
+			if encoding := got.header.Get("Content-Encoding"); encoding != want || got.header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%q: got %q (Vary %q), want %q", accept, encoding, got.header.Get("Vary"), want)
+			}
+			body := unpacked(t, want, got.body)
+			if dataOf(t, body) != dataOf(t, plain.body) {
+				t.Errorf("%q: got %s, want the same data", accept, body)
+			}
+			if want != "" && len(got.body)*3 > len(body) {
+				t.Errorf("%q: got %d bytes for %d", accept, len(got.body), len(body))
+			}
+		})
 	}
 	small := n.ask(http.MethodGet, "/v2/daos?limit=1", http.Header{"Accept-Encoding": {"gzip"}})
 	if encoding := small.header.Get("Content-Encoding"); encoding != "" {
@@ -179,7 +181,7 @@ func dataOf(t *testing.T, body string) string {
 	return string(envelope.Data)
 }
 
-func TestAnswersTellHowLongTheyTook(t *testing.T) {
+func TestAnswersCarryServerTiming(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, path := range []string{"/v2/daos", "/v2/daos/nobody", "/docs"} {
@@ -189,7 +191,7 @@ func TestAnswersTellHowLongTheyTook(t *testing.T) {
 	}
 }
 
-func TestHomeLeadsPeopleToTheReference(t *testing.T) {
+func TestHomeRedirectsBrowsersToTheReference(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -205,7 +207,7 @@ func TestHomeLeadsPeopleToTheReference(t *testing.T) {
 	}
 }
 
-func TestDocumentsForAgents(t *testing.T) {
+func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{timeout: 100 * time.Millisecond})
 	guide := n.get("/llms.txt")
@@ -247,7 +249,7 @@ func TestDocumentsForAgents(t *testing.T) {
 	}
 }
 
-func TestDocumentsAreNotSentTwice(t *testing.T) {
+func TestDocumentsAnswer304(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, path := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/docs/swagger-ui-bundle.js"} {

@@ -82,7 +82,7 @@ func (t *till) wantUnsold(got answer, status int, code api.Code) failure {
 	return refusal
 }
 
-func TestAPaidRouteAsksForAPayment(t *testing.T) {
+func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	got := n.askAs(http.MethodGet, paidPath, nil)
@@ -108,7 +108,7 @@ func TestAPaidRouteAsksForAPayment(t *testing.T) {
 	}
 }
 
-func TestHeadIsChallengedAndNeverCharged(t *testing.T) {
+func TestHEADIsChallengedAndNeverCharged(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	got := n.askAs(http.MethodHead, paidPath, http.Header{x402.HeaderPayment: {n.sign(paidPath)}})
@@ -118,7 +118,7 @@ func TestHeadIsChallengedAndNeverCharged(t *testing.T) {
 	n.wantCharged(0)
 }
 
-func TestNobodyPaysForATypo(t *testing.T) {
+func TestInvalidParametersAreNotCharged(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	payment := n.sign(paidPath)
@@ -128,7 +128,7 @@ func TestNobodyPaysForATypo(t *testing.T) {
 	}
 }
 
-func TestAPaymentOpensARouteOnce(t *testing.T) {
+func TestPaymentBuysOneAnswer(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	payment := n.sign(paidPath)
@@ -186,7 +186,7 @@ func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 	nodes[0].wantCharged(1)
 }
 
-func TestWhatDoesNotExistIsNotCharged(t *testing.T) {
+func TestNotFoundIsNotCharged(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	missing := "/v2/proposals/" + string(unknownKey)
@@ -198,7 +198,7 @@ func TestWhatDoesNotExistIsNotCharged(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatFailsChargesNothing(t *testing.T) {
+func TestFailingHandlerChargesNothing(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): "no detail"})
@@ -211,7 +211,7 @@ func TestAHandlerThatFailsChargesNothing(t *testing.T) {
 	}
 }
 
-func TestPaymentsThatAreNotTakenSayWhy(t *testing.T) {
+func TestRefusedPaymentsStateTheReason(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	for name, c := range map[string]struct {
@@ -239,15 +239,17 @@ func TestPaymentsThatAreNotTakenSayWhy(t *testing.T) {
 			http.StatusPaymentRequired, api.CodePaymentRequired, "not valid yet",
 		},
 	} {
-		refusal := n.wantUnsold(n.with(c.payment, paidPath), c.status, c.code)
-		if !strings.Contains(refusal.Error.Message, c.says) {
-			t.Errorf("%s: got %q, want it to say %q", name, refusal.Error.Message, c.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			refusal := n.wantUnsold(n.with(c.payment, paidPath), c.status, c.code)
+			if !strings.Contains(refusal.Error.Message, c.says) {
+				t.Errorf("%s: got %q, want it to say %q", name, refusal.Error.Message, c.says)
+			}
+		})
 	}
 	n.wantCharged(0)
 }
 
-func TestNothingIsSoldWhileTheFacilitatorIsAway(t *testing.T) {
+func TestNothingIsChargedWithoutTheFacilitator(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	n.ledger.Behave("verify", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
@@ -260,7 +262,7 @@ func TestNothingIsSoldWhileTheFacilitatorIsAway(t *testing.T) {
 	}
 }
 
-func TestASettlementThatIsRefusedLeaksNothing(t *testing.T) {
+func TestRefusedSettlementSendsNoData(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
@@ -274,7 +276,7 @@ func TestASettlementThatIsRefusedLeaksNothing(t *testing.T) {
 	}
 }
 
-func TestAnUnknownOutcomeIsPendingAndTheRetryGetsTheAnswer(t *testing.T) {
+func TestPendingSettlementIsAnsweredOnRetry(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
@@ -294,7 +296,7 @@ func TestAnUnknownOutcomeIsPendingAndTheRetryGetsTheAnswer(t *testing.T) {
 	n.wantCharged(1)
 }
 
-func TestPayersAreHeldToTheirRate(t *testing.T) {
+func TestPayersAreRateLimited(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	// A slow machine gives the bucket time to fill.
@@ -310,7 +312,7 @@ func TestPayersAreHeldToTheirRate(t *testing.T) {
 	n.wantCharged(sold)
 }
 
-func TestWithoutARecipientPaidRoutesStayClosed(t *testing.T) {
+func TestPaidRoutesRequireATokenWithoutARecipient(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	got := n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {"anything"}})

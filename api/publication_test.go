@@ -32,7 +32,7 @@ func (t *node) wantReadiness(path string, want governance.Readiness) {
 	}
 }
 
-func TestAnswersAreStaleWhenTheWorkerIsSilent(t *testing.T) {
+func TestAnswersAreStaleWithoutAHeartbeat(t *testing.T) {
 	t.Parallel()
 	var clock atomic.Int64
 	n := startNode(t, settings{clock: func() time.Time { return noon.Add(time.Duration(clock.Load())) }})
@@ -44,17 +44,19 @@ func TestAnswersAreStaleWhenTheWorkerIsSilent(t *testing.T) {
 		-time.Hour:                        governance.Ready, // clocks of two machines differ
 		staleAfter - 100*time.Millisecond: governance.Ready,
 	} {
-		clock.Store(int64(silence - time.Second)) // the samples' worker was heard a second before noon
-		for _, path := range everyPath() {
-			n.wantReadiness(path, want)
-			if got := n.wantSuccess(path).Meta.DataAsOf; got != dataAsOf {
-				t.Errorf("GET %s after %s: got data as of %s, want %s", path, silence, got, dataAsOf)
+		t.Run(silence.String(), func(t *testing.T) {
+			clock.Store(int64(silence - time.Second)) // the samples' worker was heard a second before noon
+			for _, path := range everyPath() {
+				n.wantReadiness(path, want)
+				if got := n.wantSuccess(path).Meta.DataAsOf; got != dataAsOf {
+					t.Errorf("GET %s after %s: got data as of %s, want %s", path, silence, got, dataAsOf)
+				}
 			}
-		}
+		})
 	}
 }
 
-func TestAViewIsStaleWhenItsTimeHasLongRunOut(t *testing.T) {
+func TestViewIsStaleLongAfterFreshUntil(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for over, want := range map[time.Duration]governance.Readiness{
@@ -63,13 +65,15 @@ func TestAViewIsStaleWhenItsTimeHasLongRunOut(t *testing.T) {
 		staleAfter:                    governance.Ready, // the worker is about to write it anew
 		staleAfter + time.Millisecond: governance.Stale,
 	} {
-		until := governance.TimestampOf(noon.Add(-over))
-		n.write(2, cache.View{Readiness: governance.Ready, FreshUntil: &until}, map[cache.Key]any{
-			cache.DAODetailKey("uniswap"): uniswapDetail(),
+		t.Run(over.String(), func(t *testing.T) {
+			until := governance.TimestampOf(noon.Add(-over))
+			n.write(2, cache.View{Readiness: governance.Ready, FreshUntil: &until}, map[cache.Key]any{
+				cache.DAODetailKey("uniswap"): uniswapDetail(),
+			})
+			n.api.ForgetCopies()
+			n.wantReadiness("/v2/daos/uniswap", want)
+			n.wantReadiness("/v2/daos", governance.Ready)
 		})
-		n.api.ForgetCopies()
-		n.wantReadiness("/v2/daos/uniswap", want)
-		n.wantReadiness("/v2/daos", governance.Ready)
 	}
 }
 
@@ -136,7 +140,7 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 
 // Only when everything is published does a missing key say that there is no such
 // thing.
-func TestWhatIsMissingIsNotFoundOnlyWhenEverythingIsPublished(t *testing.T) {
+func TestMissingViewIs404OnlyAfterAFullPublication(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	unknown := []string{
@@ -155,7 +159,7 @@ func TestWhatIsMissingIsNotFoundOnlyWhenEverythingIsPublished(t *testing.T) {
 	n.wantUnavailable("/v2/daos/nobody")
 }
 
-func TestAWarehouseWithoutDAOsHasAnEmptyList(t *testing.T) {
+func TestWarehouseWithoutDAOsHasAnEmptyList(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{unpublished: true})
 	n.setPublished(cache.PublicationState{
@@ -198,7 +202,7 @@ func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
 	}
 }
 
-func TestAPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
+func TestPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "no detail"})
@@ -208,7 +212,7 @@ func TestAPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAViewThatIsWithheldIsUnavailableAndNotAskedForAgain(t *testing.T) {
+func TestWithheldViewIsUnavailableWithoutRepublication(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "withheld"})
@@ -218,7 +222,7 @@ func TestAViewThatIsWithheldIsUnavailableAndNotAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestAListThatLostARowIsUnavailable(t *testing.T) {
+func TestListThatLostARowIsUnavailable(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	client := env.RedisClient(t, n.redisURL)
@@ -233,7 +237,7 @@ func TestAListThatLostARowIsUnavailable(t *testing.T) {
 	n.wantSuccess("/v2/daos?hasVoteData=false") // a page without it is whole
 }
 
-func TestAPanicIsAnErrorLikeAnyOther(t *testing.T) {
+func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{broken: true})
 	for _, path := range everyPath() {

@@ -104,8 +104,9 @@ func (b *tab) picture(t *testing.T, name string) {
 	}
 }
 
-// The reference is used as a person would: a route is opened, tried, and answers.
-func TestARouteIsTriedInTheReference(t *testing.T) {
+// TestReferenceSendsRequests opens a route in a browser, sends a request and reads the
+// answer.
+func TestReferenceSendsRequests(t *testing.T) {
 	t.Parallel()
 	for name, width := range map[string]int{"desktop": 1280, "phone": 390} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestARouteIsTriedInTheReference(t *testing.T) {
 	}
 }
 
-func TestATokenIsSentFromTheReference(t *testing.T) {
+func TestReferenceSendsTheToken(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openTab(t, 1280, 900)

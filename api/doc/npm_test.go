@@ -12,7 +12,7 @@ import (
 const npmTime = 3 * time.Minute
 
 // The published document is linted, with what `make npm` brings.
-func TestTheDocumentPassesItsLinter(t *testing.T) {
+func TestDocumentPassesTheLinter(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
