@@ -28,7 +28,7 @@ type twoNodes struct {
 	environ       []string
 	first, second *instance
 	redis         redis.UniversalClient
-	// paid is a paid path.
+	// paid is the path of a paid route.
 	paid string
 	// secrets are the raw tokens that were made.
 	secrets []string
@@ -38,7 +38,7 @@ func startTwoNodes(t *testing.T, environ ...string) *twoNodes {
 	t.Helper()
 	env.RequireEngine(t)
 	server := env.Redis(t)
-	// What is exact is so while Redis answers in time, which a busy machine may not.
+	// Quotas are exact while Redis answers in time; on a busy machine it needs longer limits.
 	environ = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, environ...)
 	a := &twoNodes{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
 	a.first = startShared(t, environ, "serve", "--demo").ready()
@@ -51,7 +51,7 @@ func startTwoNodes(t *testing.T, environ ...string) *twoNodes {
 	return a
 }
 
-// pnyx runs a command that has to succeed, and returns what it printed.
+// pnyx runs a command that must succeed, and returns what it printed.
 func (a *twoNodes) pnyx(args ...string) string {
 	a.Helper()
 	out, status := env.Run(a, a.first.Environ, args...)
@@ -61,7 +61,7 @@ func (a *twoNodes) pnyx(args ...string) string {
 	return out
 }
 
-// issuedToken is a token as it is printed, once.
+// issuedToken is a token as a command prints it, once.
 type issuedToken struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -86,7 +86,7 @@ func (a *twoNodes) issue(scopes string, month int) issuedToken {
 		"--limits", fmt.Sprintf("%d,60000,10000,60000,10000", month))
 }
 
-// statusOf asks an instance with a token.
+// statusOf sends a GET request with a token.
 func (i *instance) statusOf(path, token string) (status int, body string) {
 	i.TB.Helper()
 	request, err := http.NewRequest(http.MethodGet, i.URL+path, http.NoBody)
@@ -124,7 +124,7 @@ func (a *twoNodes) wantSoon(token string, want int) {
 	a.Logf("%d on both nodes after %s", want, time.Since(began))
 }
 
-// usage is what a token has used.
+// usage is the answer about the usage of a token.
 type usage struct {
 	Month struct{ Used, Remaining string }
 	Days  []struct{ RouteID, Requests, OK, Refused, Charged string }
@@ -179,7 +179,7 @@ func checkTokenLife(t *testing.T, a *twoNodes) {
 	a.pnyx("token", "revoke", flushed.ID)
 	env.FlushRedis(t, a.redis)
 	a.wantSoon(flushed.Token, http.StatusUnauthorized)
-	// What it opens has to be published again first.
+	// The views it reads have to be published again first.
 	a.wantSoon(kept.Token, http.StatusOK)
 	if out, status := env.Run(t, a.first.Environ, "token", "rotate", gone.ID); status == 0 {
 		t.Errorf("a revoked token is rotated: %s", out)
@@ -229,7 +229,7 @@ func checkMonth(t *testing.T, a *twoNodes) {
 		}
 		return err
 	})
-	// The views that answer have to be back, too: a 503 is not counted.
+	// The views have to be published again, too: a 503 is not counted.
 	a.first.ready()
 	var allowed, refused atomic.Int64
 	env.Concurrently(t, 50, 200, func(n int) error {

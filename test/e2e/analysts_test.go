@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// question is a query of ANALYSTS.md with the answer that stands below it.
+// question is a query of ANALYSTS.md with the answer below it.
 var question = regexp.MustCompile("(?s)```sql\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
 
 func TestAnalystsReadWhatTheAPIServes(t *testing.T) {

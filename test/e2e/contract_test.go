@@ -15,12 +15,12 @@ import (
 	"pnyx/test/env"
 )
 
-// harvest is as many values of one parameter as are tried.
+// harvest bounds the values that are tried of one parameter.
 const harvest = 4
 
-// TestAnswersMatchTheOpenAPIDocument asks a running instance with demonstration data for
-// every route of the table, rightly and wrongly, with ids from its own answers, and
-// holds each answer against the OpenAPI document that it serves.
+// TestAnswersMatchTheOpenAPIDocument requests every route with demonstration data, with
+// valid and invalid parameters and with ids from earlier answers, and checks each response
+// against the OpenAPI document that the instance serves.
 func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -30,7 +30,7 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 		t.Fatalf("the OpenAPI document: %d, %v", status, err)
 	}
 	s := &apiSurface{instance: i, contract: openapitest.New(t, document), known: map[string][]string{}, answered: map[string]map[int]int{}}
-	// The ids in the answers of one route are what others are asked for.
+	// Ids in the answers of one route are parameters of others.
 	for range 3 {
 		for _, route := range api.Routes() {
 			s.askRightly(t, route)
@@ -46,7 +46,7 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// apiSurface is a running instance, and what its answers have told.
+// apiSurface is a running instance, with the ids and statuses of its answers so far.
 type apiSurface struct {
 	*instance
 	contract *openapitest.Contract
@@ -54,7 +54,7 @@ type apiSurface struct {
 	answered map[string]map[int]int
 }
 
-// askRightly asks with what is required alone, and with each other parameter.
+// askRightly requests a route with its required parameters alone, and with each other one.
 func (s *apiSurface) askRightly(t *testing.T, route api.Route) {
 	t.Helper()
 	for _, path := range s.paths(route) {
@@ -93,8 +93,7 @@ func (s *apiSurface) askWrongly(t *testing.T, route api.Route) {
 	}
 }
 
-// paths are the addresses of a route, with values that are known for what stands
-// in it.
+// paths are the paths of a route with the known values of its path parameters.
 func (s *apiSurface) paths(route api.Route) []string {
 	paths := []string{route.Path}
 	for _, param := range route.Params {
@@ -122,7 +121,7 @@ func (s *apiSurface) required(route api.Route) url.Values {
 	return query
 }
 
-// values are those that a parameter may have, one after the other.
+// values are valid values of a parameter.
 func (s *apiSurface) values(param api.Param) []string {
 	switch {
 	case len(param.Enum) > 0:
@@ -168,7 +167,7 @@ func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.V
 	}
 }
 
-// learn keeps the ids in an answer.
+// learn records the ids in an answer.
 func (s *apiSurface) learn(node any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -187,7 +186,7 @@ func (s *apiSurface) learn(node any) {
 	}
 }
 
-// templated is a route's path as OpenAPI writes it.
+// templated is the path of a route in the notation of OpenAPI.
 func templated(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {

@@ -20,11 +20,11 @@ import (
 	"pnyx/test/env"
 )
 
-// container is one of ours in a manifest.
+// container is a container of a manifest that runs pnyx.
 type container struct {
 	file string
 	args []string
-	// settings are those it is given by name, ports and probes those it declares.
+	// settings are its environment variables; ports and probes are those it declares.
 	settings map[string]string
 	ports    map[string]string
 	probes   []string
@@ -80,7 +80,7 @@ func walk(node any, visit func(map[string]any)) {
 	}
 }
 
-// containers returns every container of an image of ours.
+// containers returns every container with an image of pnyx.
 func containers(t *testing.T) []container {
 	t.Helper()
 	var all []container
@@ -138,7 +138,7 @@ func written(node any, key string) string {
 	return fmt.Sprint(fields[key])
 }
 
-// generated settings are those of the ConfigMaps that kustomizations make.
+// generatedSettings are the settings of the ConfigMaps that kustomizations generate.
 func generatedSettings(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -202,7 +202,7 @@ func TestDeploymentCommandsExist(t *testing.T) {
 	}
 }
 
-// listens are the settings that say where a port of a manifest listens, by role.
+// listens are the settings with the address of a port of a manifest, by role.
 func listens(role string) map[string]string {
 	if role == "edge" {
 		return map[string]string{"http": "PNYX_EDGE_LISTEN", "admin": "PNYX_EDGE_ADMIN_LISTEN"}

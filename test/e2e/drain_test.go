@@ -38,8 +38,8 @@ func TestStoppingNodeReportsDrainingAndKeepsAnswering(t *testing.T) {
 	}
 }
 
-// closesBehind fetches a path, which must succeed, over a connection that could be
-// kept, and reports whether the node closes it all the same.
+// closesBehind fetches a path, which must succeed, over a keep-alive connection, and reports
+// whether the node closes it.
 func (i *instance) closesBehind(t *testing.T, path string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -97,7 +97,7 @@ func publishers(t *testing.T) []string {
 	}
 }
 
-// leads waits until a worker publishes.
+// leads waits until a worker is the leader.
 func (i *instance) leads() {
 	i.TB.Helper()
 	env.Until(i.TB, func() error {

@@ -47,7 +47,7 @@ func TestEdgeServesWhatIsImported(t *testing.T) {
 	}
 	want("/v2/daos", http.StatusOK)
 	want("/v2/daos/a.eth", http.StatusNotFound)
-	// An internal caller at a node is nobody at the edge.
+	// The edge does not accept the internal token of a node.
 	want("/v2/proposals", http.StatusPaymentRequired)
 	env.WriteLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
 	if out, status := env.Run(t, origin.Environ, "import", filepath.Join(dir, "in")); status != 0 {

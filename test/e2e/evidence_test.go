@@ -27,7 +27,7 @@ func TestImportedEvidenceIsServedUnchanged(t *testing.T) {
 			return err
 		})
 	}
-	// Before its proposal is known, and again once it is.
+	// The evidence arrives before its proposal, and again after it.
 	i.ImportLines(fmt.Sprintf(line, 1, `{"total":1234567890.123456789012345678,"name":"<Åland>"}`))
 	i.ImportLines(goodProposal)
 	served(1, `{"total":1234567890.123456789012345678,"name":"<Åland>"}`)

@@ -12,10 +12,10 @@ import (
 	"pnyx/test/env"
 )
 
-// clientFolder is where a client is made of the description; see its client.ts.
+// clientFolder is where a client is generated from the OpenAPI document; see client.ts.
 const clientFolder = "../../api/doc/npm"
 
-// clientTime is how long making and running the client may take.
+// clientTime bounds the build and the run of the client.
 const clientTime = 3 * time.Minute
 
 // TestGeneratedClientReadsEveryList compiles a client from the published

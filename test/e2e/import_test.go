@@ -63,7 +63,7 @@ func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 	}
 }
 
-// checkRejects looks for the refused lines with their reasons.
+// checkRejects checks that rejected lines are kept with their reasons.
 func checkRejects(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.ndjson"))
@@ -98,7 +98,7 @@ func checkRejects(t *testing.T, dir string) {
 func gzipped(t *testing.T, text string) []byte {
 	t.Helper()
 	var zipped bytes.Buffer
-	// Without compression, so that half of the bytes are half of the lines.
+	// No compression: half of the bytes are half of the lines.
 	writer, err := gzip.NewWriterLevel(&zipped, gzip.NoCompression)
 	if err == nil {
 		_, err = writer.Write([]byte(text))
@@ -134,7 +134,7 @@ func TestImportPublishesOnlyWhatChanged(t *testing.T) {
 	if got := i.Metric("pnyx_publish_proposals_total") - before; got != 1 {
 		t.Errorf("got %v proposals published, want 1", got)
 	}
-	// The same file again touches nothing.
+	// The same file again changes nothing.
 	published := i.Metric("pnyx_publish_values_total")
 	out, status := env.Run(t, i.Environ, "import", data)
 	if status != 0 || !strings.Contains(out, "unchanged") {
@@ -166,7 +166,7 @@ func checkFullDisk(t *testing.T, ballots int) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }) // it goes with the test
 	environ := []string{"PNYX_DATA=" + dir}
-	// Something that was there before must survive.
+	// Earlier data must survive.
 	before := filepath.Join(t.TempDir(), "spaces.ndjson")
 	env.WriteLines(t, before, goodSpace)
 	if out, status := env.Run(t, environ, "import", before); status != 0 {

@@ -20,7 +20,7 @@ import (
 	"pnyx/test/env"
 )
 
-// metrics reads what the instance tells Prometheus, by name.
+// metrics reads the metrics of the instance, by name.
 func (i *instance) metrics() map[string]*dto.MetricFamily {
 	i.TB.Helper()
 	_, text, err := env.Fetch(i.AdminURL + "/metrics")
@@ -47,8 +47,8 @@ func seriesOf(families map[string]*dto.MetricFamily) []string {
 	return series
 }
 
-// visitOddly asks for everything that a metric must not be named by: each of the
-// texts in paths, parameters, methods, tokens and headers.
+// visitOddly sends requests with each text in paths, parameters, methods, tokens and
+// headers, none of which may become a label.
 func (i *instance) visitOddly(texts ...string) {
 	i.TB.Helper()
 	for _, text := range texts {
@@ -66,7 +66,7 @@ func (i *instance) visitOddly(texts ...string) {
 	}
 }
 
-// knock sends a request and looks at nothing.
+// knock sends a request and ignores the response.
 func (i *instance) knock(method, path, token, text string) {
 	i.TB.Helper()
 	request, err := http.NewRequestWithContext(i.TB.Context(), method, i.URL+path, http.NoBody)
@@ -129,10 +129,10 @@ func lint(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-// knowsItsMetrics holds dashboard, alerts and documents against what there is.
+// knowsItsMetrics checks that dashboard, alerts and documents name metrics that exist.
 func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
-	// Those of payments are there where payments are taken.
+	// Metrics of payments exist only where payments are accepted.
 	elsewhere := []string{"pnyx_payments_total", "pnyx_payment_replays_total", "pnyx_facilitator_duration_seconds"}
 	name := regexp.MustCompile(`\b(pnyx|go|process)_[a-z0-9_]+\b`)
 	for _, file := range []string{"../../observe/rules.yml", "../../observe/rules_test.yml", "../../observe/dashboard.json", "../../docs/runbook.md"} {
@@ -227,7 +227,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		}
 	}
 	i.Stop()
-	// What the demonstration prints for people to try is no part of the log.
+	// What the demonstration prints for people to try is not part of the log.
 	var lines, logged []string
 	for line := range strings.SplitSeq(i.Output.String(), "\n") {
 		if strings.HasPrefix(line, "{") {

@@ -40,11 +40,11 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	}
 }
 
-// tries is how many pages of a kind are asked for at the most: a publication that comes
-// in between outdates what was made.
+// tries bounds the pages of a kind that are requested: a publication in between invalidates
+// a page.
 const tries = 5
 
-// wantOneQuery asks two nodes for one page 200 times at once, and wants one query.
+// wantOneQuery sends 200 concurrent requests for one page to two nodes, and wants one query.
 func (i *instance) wantOneQuery(other *instance, query string, path func(n int) string) {
 	i.TB.Helper()
 	for n := range tries {
@@ -68,8 +68,8 @@ func (i *instance) wantOneQuery(other *instance, query string, path func(n int) 
 	i.TB.Errorf("each time that %s was asked for, something was published", path(0))
 }
 
-// askTogether sends requests all at once, to several nodes in turn, and wants one
-// answer to all of them.
+// askTogether sends concurrent requests to several nodes in turn, and wants one answer to
+// all of them.
 func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 	tb.Helper()
 	answers := make([]json.RawMessage, requests)
@@ -85,8 +85,8 @@ func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 	}
 }
 
-// queriesWith counts the queries that the engine has finished with a text in them, as
-// its log spells it: on one line.
+// queriesWith counts the completed queries of the database that contain a text. The log
+// has each query on one line.
 func (i *instance) queriesWith(part string) (finished uint64) {
 	i.TB.Helper()
 	conn := i.Warehouse()
@@ -152,8 +152,8 @@ func checkRush(t *testing.T, rush, callers, ballots int) {
 	})
 }
 
-// coldPaths are so many different pages that nobody has asked for: of profiles, of
-// histories, and of ballots after any position.
+// coldPaths are n different pages without a fill: of profiles, of histories, and of ballots
+// after any position.
 func (i *instance) coldPaths(n int) (paths []string) {
 	i.TB.Helper()
 	voters := i.BusiestVoters(n / 5 * 2)
@@ -184,7 +184,7 @@ func (i *instance) coldPaths(n int) (paths []string) {
 	return paths
 }
 
-// peakMemory is the most that the process has ever had in memory, in bytes.
+// peakMemory is the maximum resident memory of the process so far, in bytes.
 func (i *instance) peakMemory() int {
 	i.TB.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.PID()))
@@ -238,7 +238,7 @@ func checkFlushes(t *testing.T, daos, flushes int) {
 	})
 }
 
-// mixedPaths are a few of every kind of answer, pages in the middle among them.
+// mixedPaths are a few paths of every kind of answer, with pages in the middle of lists.
 func (i *instance) mixedPaths() (paths []string) {
 	i.TB.Helper()
 	paths = append(paths, "/v2/daos?limit=100", "/v2/daos?limit=100&hasVoteData=true")
@@ -317,8 +317,8 @@ func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	})
 }
 
-// stillAnswers waits until all answers have a readiness. Each must all the while be
-// what it was before, as of the same time.
+// stillAnswers waits until all answers have a readiness. Meanwhile their data and dataAsOf
+// must not change.
 func (i *instance) stillAnswers(paths []string, before []env.Response, readiness string) {
 	i.TB.Helper()
 	for n, path := range paths {

@@ -15,27 +15,26 @@ import (
 	"pnyx/test/env"
 )
 
-// cdn is three caches in front of the API, that a worker tells what to purge: one does
-// so, one fails at first, and one never answers.
+// cdn is three caches that a worker purges: one succeeds, one fails at first, and one never
+// answers.
 type cdn struct {
 	*httptest.Server
 
 	mu sync.Mutex
-	// purges are the tags of each purge that was done, by cache.
+	// purges are the tags of each completed purge, by cache.
 	purges map[string][][]string
-	// failures are when the requests that failed began and ended.
+	// failures are the times at which the failed requests began and ended.
 	failures []span
-	// unanswered counts the requests that were never answered, strangers those without the
-	// token.
+	// unanswered counts the requests without an answer, strangers those without the token.
 	unanswered, strangers int
 }
 
-// span is a time from one moment to another.
+// span is an interval of time.
 type span struct{ began, ended time.Time }
 
 const (
 	purgeToken = "purge-token-of-the-tests-of-pnyx"
-	// failing is how many purges the second cache refuses.
+	// failing is the number of purges that the second cache refuses.
 	failing = 3
 )
 
@@ -79,7 +78,7 @@ func (c *cdn) fail(w http.ResponseWriter, r *http.Request) {
 	c.purge(w, r)
 }
 
-// hang waits until the worker has given the request up.
+// hang waits until the worker cancels the request.
 func (c *cdn) hang(_ http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.unanswered++
@@ -87,20 +86,20 @@ func (c *cdn) hang(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// done is the tags of each purge that a cache has done, but for the first ones.
+// done returns the tags of the completed purges of a cache, without the first ones.
 func (c *cdn) done(cache string, but int) [][]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.purges[cache][but:])
 }
 
-// kept is an answer as a cache might keep it.
+// kept is an answer as a cache keeps it.
 type kept struct {
 	tags []string
 	data string
 }
 
-// keep asks for answers as a cache does that keeps paid ones too.
+// keep reads answers as a cache that keeps paid ones, too.
 func (i *instance) keep(paths []string) map[string]kept {
 	i.TB.Helper()
 	all := map[string]kept{}
@@ -119,7 +118,7 @@ func (i *instance) keep(paths []string) map[string]kept {
 	return all
 }
 
-// outdated is whose data is another than before.
+// outdated returns the paths whose data has changed.
 func outdated(before, after map[string]kept) (paths []string) {
 	for path, answer := range after {
 		if answer.data != before[path].data {
@@ -144,8 +143,8 @@ func (c *cdn) wantPurged(t *testing.T, cache string, but int, answers map[string
 	})
 }
 
-// about are the addresses of everything that is said of a DAO and its one proposal. A
-// voter is not purged.
+// about are the paths of all answers about a DAO and its one proposal. Pages of voters are
+// not purged.
 func about(daoID, proposalID string) []string {
 	dao, of, proposal := "/v2/daos/"+daoID, "daoId="+daoID, "/v2/proposals/"+proposalKey(daoID, proposalID)
 	return []string{
@@ -155,15 +154,15 @@ func about(daoID, proposalID string) []string {
 	}
 }
 
-// proposalLine is a proposal as upstream publishes it.
+// proposalLine is a proposal in the format of Snapshot.
 func proposalLine(daoID, proposalID string) string {
 	return fmt.Sprintf(`{"id":%q,"space":{"id":%q},"author":"0xA","type":"single-choice","title":"T","choices":["For","Against"],`+
 		`"state":"closed","created":1699000000,"start":1699000000,"end":1701000000}`, proposalID, daoID)
 }
 
-// TestPublicationPurgesWhatItChanges runs everything with caches in front: whatever an
-// import changes of what the API says is purged by the tags that the API has put on it, and
-// on no other, while one of the caches fails and another hangs.
+// TestPublicationPurgesWhatItChanges checks that an import purges every answer that it
+// changes, by a tag of that answer, and no others, while one of the caches fails and another
+// hangs.
 func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -188,8 +187,8 @@ func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	}
 	caches.wantPurged(t, "/works", 0, before, outdated(nothing, before))
 
-	// What was published before is purged once more, and may come along with the first
-	// ballots: there are several, each of which may have been outdated since the one before.
+	// Earlier publications are purged once more, possibly along with the first ballots, so that
+	// several ballots may be needed until a purge is of the last one alone.
 	var ballots, since, seen int
 	env.Until(t, func() error {
 		since, seen = seen, len(caches.done("/works", 0))
@@ -215,8 +214,8 @@ func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	caches.wantRetries(t)
 }
 
-// compareChanged wants what a ballot changes to be among what has changed, and nothing of
-// another DAO's.
+// compareChanged wants the answers that a ballot changes among the changed ones, and none
+// about another DAO.
 func compareChanged(changed, touched, others []string) error {
 	missed := slices.DeleteFunc(slices.Clone(touched), func(path string) bool { return slices.Contains(changed, path) })
 	strayed := slices.DeleteFunc(slices.Clone(others), func(path string) bool { return !slices.Contains(changed, path) })
@@ -226,7 +225,7 @@ func compareChanged(changed, touched, others []string) error {
 	return nil
 }
 
-// sparing looks for a purge of what was touched that leaves others alone.
+// sparing looks for a purge of touched answers that purges no others.
 func (c *cdn) sparing(but int, answers map[string]kept, touched, others []string) error {
 	purges := c.done("/works", but)
 	for _, tags := range purges {
@@ -240,7 +239,7 @@ func (c *cdn) sparing(but int, answers map[string]kept, touched, others []string
 	return fmt.Errorf("each of the purges %q is one of answers that have not changed", purges)
 }
 
-// wantRetries wants caches that are in trouble to be asked again, after pauses that grow.
+// wantRetries wants failing caches to be retried after growing intervals.
 func (c *cdn) wantRetries(t *testing.T) {
 	t.Helper()
 	env.Until(t, func() error {

@@ -12,10 +12,10 @@ import (
 	"pnyx/test/env"
 )
 
-// These tests run the service over each kind of Redis, and do to it under load what
-// happens to it in production. They take minutes, so `make test-cluster` asks for them.
+// These tests run the service over each kind of Redis, and cause under load the faults of
+// production. They take minutes; `make test-cluster` runs them.
 
-// requireCluster skips a test that was not asked for.
+// requireCluster skips a test unless PNYX_TEST_CLUSTER is set.
 func requireCluster(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PNYX_TEST_CLUSTER") == "" {
@@ -31,8 +31,7 @@ type recordedAnswers struct {
 	want  []json.RawMessage
 }
 
-// patient leaves a loaded machine its time: what is asked is whether answers are
-// right, and how they are refused.
+// patient sets limits for a busy machine.
 func patient(redisURL string) []string {
 	return []string{"REDIS_URL=" + redisURL, "PNYX_LEASE_TTL=2s", "PNYX_CACHE_TIMEOUT=1s"}
 }
@@ -66,7 +65,7 @@ func (k *recordedAnswers) record(t *testing.T, i *instance) {
 	}
 }
 
-// holds waits until everything is answered, and as by the single server.
+// holds waits until all answers equal the recorded ones.
 func (k recordedAnswers) holds(t *testing.T, i *instance) {
 	t.Helper()
 	for n, path := range k.paths {
@@ -165,7 +164,7 @@ func TestOverClusterSlotsMoveAndPrimariesDie(t *testing.T) {
 			cluster.KillPrimary().Restart()
 			cluster.AwaitReplicas()
 		})
-		i.saysAgain("publishing everything again: Redis has failed over", round+1)
+		i.saysAgain("publishing everything again: Redis failed over", round+1)
 	}
 }
 
@@ -184,11 +183,11 @@ func TestOverSentinelsPrimaryDies(t *testing.T) {
 			former.Restart()
 			sentinels.AwaitReplica()
 		})
-		i.saysAgain("publishing everything again: Redis has failed over", round+1)
+		i.saysAgain("publishing everything again: Redis failed over", round+1)
 	}
 }
 
-// saysAgain waits until the instance has logged a text so many times.
+// saysAgain waits until the instance has logged a text a number of times.
 func (i *instance) saysAgain(text string, times int) {
 	i.TB.Helper()
 	env.Until(i.TB, func() error {
@@ -240,7 +239,7 @@ func TestOverFullRedisEvictsColdPagesFirst(t *testing.T) {
 	if evicted := infoNumber(t, server.URL, "evicted_keys"); evicted == 0 {
 		t.Error("nothing was evicted: the limit was not reached")
 	}
-	// Below what must stay, nothing can be written any more: what is there is served.
+	// Below the size of what must stay, writes fail and existing answers are served.
 	limit("noeviction", used/2)
 	for n, path := range k.paths {
 		if _, problem := i.compareAnswer(path, k.want[n]); problem != "" {
@@ -250,7 +249,7 @@ func TestOverFullRedisEvictsColdPagesFirst(t *testing.T) {
 	k.during(t, i, "memory again", func(*outcomes) { limit("noeviction", 0) })
 }
 
-// infoNumber reads a number that a server tells of itself.
+// infoNumber reads a number of the INFO of a server.
 func infoNumber(t *testing.T, url, name string) (number int) {
 	t.Helper()
 	said, err := env.RedisClient(t, url).Info(t.Context(), "everything").Result()

@@ -19,7 +19,7 @@ import (
 	"pnyx/test/env"
 )
 
-// collector takes traces, as OTLP over HTTP.
+// collector receives traces, as OTLP over HTTP.
 type collector struct {
 	*httptest.Server
 
@@ -74,7 +74,7 @@ func (c *collector) trace(id string) map[string]*tracepb.Span {
 	return spans
 }
 
-// The trace and the span that the caller of the tests is in.
+// The trace and the span of the caller.
 const (
 	callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	callersSpan  = "00f067aa0ba902b7"
@@ -158,7 +158,7 @@ func namesOf(spans map[string]*tracepb.Span) []string {
 	return names
 }
 
-// chains are the spans, each with those around it up to the caller's.
+// chains are the spans, each with its ancestors up to the span of the caller.
 func chains(spans map[string]*tracepb.Span) []string {
 	var all []string
 	for _, span := range spans {

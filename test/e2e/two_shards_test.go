@@ -48,7 +48,7 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 		return
 	}
 
-	// A shard is away, and Redis has lost what it had: half of the truth is never published.
+	// While a shard is away and Redis is empty, no partial data is published.
 	k := recordedAnswers{paths: two.mixedPaths()}
 	k.record(t, two)
 	k.during(t, two, "a shard is away and Redis empty", func(*outcomes) {
@@ -60,13 +60,13 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	said.viewsEqual(t, single, two)
 }
 
-// everything is what there is to ask.
+// everything is the paths of all answers about a data set.
 type everything struct {
 	views []string
 	lists []string
 }
 
-// everything collects all addresses of an instance's data.
+// everything collects the paths of all data of an instance.
 func (i *instance) everything() (all everything) {
 	i.TB.Helper()
 	for _, sort := range []string{"updatedDesc", "createdDesc", "endingSoon"} {
@@ -107,7 +107,7 @@ func (i *instance) everything() (all everything) {
 	return all
 }
 
-// ids walks a list for the ids in its rows.
+// ids walks a list and returns a field of each row.
 func (i *instance) ids(list, field string) (ids []string) {
 	i.TB.Helper()
 	rows, err := i.Walk(list, 100)
@@ -125,7 +125,7 @@ func (i *instance) ids(list, field string) (ids []string) {
 	return ids
 }
 
-// viewsEqual asks two instances for all views, and wants the same of both.
+// viewsEqual reads all views from two instances, and wants equal data.
 func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
 	env.Concurrently(t, env.FillConcurrency, len(all.views), func(n int) error {
@@ -142,7 +142,7 @@ func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	})
 }
 
-// listsEqual walks all lists of two instances, and wants the same rows.
+// listsEqual walks all lists of two instances, and wants equal rows.
 func (all everything) listsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
 	env.Concurrently(t, env.FillConcurrency, len(all.lists), func(n int) error {
