@@ -1,8 +1,9 @@
-// Package edge is the cache between callers and API nodes, as a configuration of
-// nginx. It answers free requests from its cache, and paid ones too, once a node
-// has permitted each of them. What it may cache, and for how long, is for the nodes
-// to say: nothing here knows a duration of freshness, and all that it knows about
-// routes it has from the table of routes.
+// Package edge is the cache between callers and API nodes: an nginx configuration that is
+// rendered from the table of routes. The edge answers free requests from its cache, and
+// paid ones after a node has authorized each of them. Nodes decide what may be cached and
+// for how long; this package contains no freshness lifetimes.
+//
+// Write renders the configuration, Run runs nginx with it.
 package edge
 
 import (
@@ -23,25 +24,25 @@ import (
 	"pnyx/api/doc"
 )
 
-// Options says where an edge stands.
+// Options configures an edge.
 type Options struct {
-	// Listen and AdminListen are host:port of callers, and of health and status; without
-	// a host, every address of the machine.
+	// Listen is the host:port for callers, AdminListen the one for health and status.
+	// Without a host it is every address of the machine.
 	Listen, AdminListen string
 	// Origin is the base URL of the nodes.
 	Origin string
-	// Dir is a folder of the edge's own: the cache and temporary files.
+	// Dir is the folder for the cache and temporary files.
 	Dir string
 	// CacheBytes bounds the cache.
 	CacheBytes uint64
-	// Token is an internal token, with which the edge proves to be one. Without one
-	// paid answers are not cached.
+	// Token is an internal token, by which nodes recognise the edge. Without one, paid
+	// responses are not cached.
 	Token string
-	// AnswerTimeout is how long an answer may take, PaymentTimeout one that is paid for.
+	// AnswerTimeout bounds a response, PaymentTimeout one with a payment.
 	AnswerTimeout, PaymentTimeout time.Duration
 	// Modules is the folder of nginx's modules.
 	Modules string
-	// User is the account of the workers, which nginx asks for when it runs as root.
+	// User is the account of nginx's worker processes, needed when it runs as root.
 	User string
 }
 
@@ -51,7 +52,7 @@ var configuration string
 //go:embed edge.lua
 var program string
 
-// Write writes the configuration of nginx. It contains the token.
+// Write renders the configuration of nginx. It contains the token.
 func Write(w io.Writer, o Options) error {
 	facts, err := o.facts()
 	if err != nil {
@@ -61,22 +62,22 @@ func Write(w io.Writer, o Options) error {
 		"quote": quote, "sockets": sockets, "milliseconds": milliseconds, "inSeconds": time.Duration.Seconds,
 	}).Parse(configuration)
 	if err != nil {
-		return fmt.Errorf("read the template of nginx.conf: %w", err)
+		return fmt.Errorf("parse the template of nginx.conf: %w", err)
 	}
 	if err := parsed.Execute(w, facts); err != nil {
-		return fmt.Errorf("write nginx.conf: %w", err)
+		return fmt.Errorf("render nginx.conf: %w", err)
 	}
 	return nil
 }
 
-// facts is what the configuration is made of.
+// facts is the data of the template.
 type facts struct {
 	Options
 
 	Scheme, Host, ServerName string
 	Lua                      string
 	Free, Paid               string
-	Spellings                []spelling
+	URLPatterns              []urlPattern
 	Parameters               []parameter
 	PathAuthorize, PathBody  string
 	HeaderInternal           string
@@ -91,14 +92,14 @@ type facts struct {
 func (o Options) facts() (facts, error) {
 	origin, err := url.Parse(o.Origin)
 	if err != nil || origin.Host == "" || strings.Trim(origin.Path, "/") != "" {
-		return facts{}, fmt.Errorf("the origin %q: want http:// or https:// and host:port", o.Origin)
+		return facts{}, fmt.Errorf("origin %q: want http:// or https:// and host:port", o.Origin)
 	}
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return facts{}, fmt.Errorf("the folder of the edge: %w", err)
+		return facts{}, fmt.Errorf("folder of the edge: %w", err)
 	}
-	// What nginx is told stands for itself: nginx would look below its own folder.
+	// nginx resolves relative paths below its own folder.
 	if o.Modules, err = filepath.Abs(o.Modules); err != nil {
-		return facts{}, fmt.Errorf("the folder of nginx's modules: %w", err)
+		return facts{}, fmt.Errorf("folder of nginx's modules: %w", err)
 	}
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
@@ -109,8 +110,8 @@ func (o Options) facts() (facts, error) {
 		VariablePayment: "$http_" + strings.ReplaceAll(strings.ToLower(x402.HeaderPayment), "-", "_"),
 		RequestID:       api.RequestIDPattern(),
 	}
-	f.Spellings, f.Parameters = spellings(api.Routes(), doc.Paths())
-	f.Free = freePattern(f.Spellings)
+	f.URLPatterns, f.Parameters = urlPatterns(api.Routes(), doc.Paths())
+	f.Free = freePattern(f.URLPatterns)
 	f.Failures, err = failures()
 	return f, err
 }
@@ -125,19 +126,20 @@ func hostPort(origin *url.URL) string {
 	return origin.Host + ":80"
 }
 
-// failure is an answer of the edge's own, in the envelope of the API.
+// failure is an error that the edge itself sends, in the envelope of the API.
 type failure struct {
 	api.EdgeFailure
 
-	// Status is what the caller gets, From which of nginx's own it stands for.
+	// Status is the status that callers get.
 	Status int
-	From   string
-	// Place is the location that gives it.
+	// From lists the statuses of nginx that it replaces.
+	From string
+	// Place is the nginx location that sends it.
 	Place string
 }
 
-// failures are the answers of the edge's own: the origin cannot be reached, or what
-// was sent is no request that could be passed on.
+// failures returns the errors that the edge itself sends: the origin is unreachable, or
+// the request cannot be passed on.
 func failures() ([]failure, error) {
 	all := []failure{
 		{Status: http.StatusServiceUnavailable, From: "500 502 503 504"},
@@ -151,7 +153,7 @@ func failures() ([]failure, error) {
 	for i := range all {
 		all[i].Place = fmt.Sprintf("/edge/failure/%d", all[i].Status)
 		if all[i].Status == http.StatusMethodNotAllowed {
-			all[i].Place = "@failure_405" // a named one still knows the method
+			all[i].Place = "@failure_405" // a named location keeps the method
 		}
 		var err error
 		if all[i].EdgeFailure, err = api.NewEdgeFailure(all[i].Status, "$request_method", "$own_id"); err != nil {
@@ -161,14 +163,14 @@ func failures() ([]failure, error) {
 	return all, nil
 }
 
-// quote makes a text one word of nginx's configuration. A dollar sign stays what it
-// is there: the beginning of a variable, or the end of a line in a pattern.
+// quote makes a text one token of nginx's configuration. A dollar sign keeps its meaning:
+// the beginning of a variable, or the end of a line in a pattern.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// sockets are what nginx calls an address to listen on. Where there is no host, it wants
-// to be told of both kinds of addresses, and fails where the machine has but one.
+// sockets returns the parameters of nginx's listen directive for an address. Without a
+// host nginx needs one for IPv4 and one for IPv6, and fails where the machine has no IPv6.
 func sockets(address string) []string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host != "" {
@@ -176,13 +178,13 @@ func sockets(address string) []string {
 	}
 	all := []string{"*:" + port}
 	if probe, err := net.Listen("tcp6", "[::]:0"); err == nil { //nolint:noctx // closed at once
-		_ = probe.Close() // nothing came in
+		_ = probe.Close() // nothing to lose
 		all = append(all, "[::]:"+port)
 	}
 	return all
 }
 
-// milliseconds is a duration as nginx reads it.
+// milliseconds writes a duration in nginx's syntax.
 func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%dms", d.Milliseconds())
 }

@@ -1,18 +1,18 @@
--- What nginx cannot do by itself: one request at the origin for an answer that is
--- out of date, however many ask (its own lock is for answers that are not there at
--- all), and the header Age.
+-- What nginx lacks: one request to the origin for an expired response, however many
+-- callers wait (nginx's own lock covers only responses that are not cached at all), and
+-- the header Age.
 local known = ngx.shared.pnyx_answers
 local edge = {}
 
--- For how long, in seconds, nobody has to wait for an answer: while it is fresh, or
--- is renewed in the background, which nginx does once.
+-- usable returns for how long, in seconds, no caller has to wait for a response: while it
+-- is fresh, or is revalidated in the background, which nginx does once.
 local function usable()
     local var = ngx.var
     local kept = tonumber(var.upstream_http_x_accel_expires)
     if kept then
         return math.max(1, kept)
     end
-    -- nginx counts whole seconds: what it serves now it does until this one is over.
+    -- nginx counts whole seconds: a hit stays one until the current second ends.
     local now = ngx.now()
     if var.upstream_cache_status == "HIT" then
         return math.max(0.001, math.floor(now) + 1 - now)
@@ -23,17 +23,17 @@ local function usable()
     if last then
         return math.max(0.001, last + renewing + 1 - now)
     end
-    -- Nobody waits in vain for an answer that may not be kept.
+    -- At least a second, so that no caller waits for a response that may not be stored.
     local fresh = control:match("s%-maxage=(%d+)") or control:match("max%-age=(%d+)") or 0
     return math.max(1, fresh + renewing)
 end
 
--- enter lets one request for an answer pass that is not known to be usable, and the
--- others once it is, or after `patience` seconds.
-function edge.enter(name, patience)
-    local deadline = ngx.now() + patience
+-- enter passes one request for a response that is not known to be usable, and the others
+-- once it is, or after timeout seconds.
+function edge.enter(name, timeout)
+    local deadline = ngx.now() + timeout
     while not known:get(name) do
-        if known:add("lock " .. name, true, patience) then
+        if known:add("lock " .. name, true, timeout) then
             ngx.var.holds = name
             return
         end
@@ -44,7 +44,7 @@ function edge.enter(name, patience)
     end
 end
 
--- leave lets those go on who wait for an answer. By now it is in the cache.
+-- leave releases the requests that wait for a response, which is in the cache by now.
 function edge.leave()
     local name = ngx.var.holds
     if name ~= "" then
@@ -53,16 +53,15 @@ function edge.leave()
     end
 end
 
--- bound is how old, in seconds, an answer may become while the origin fails.
+-- bound returns the maximum age, in seconds, of a response while the origin fails.
 local function bound()
     local control = ngx.var.upstream_http_cache_control or ""
     local fresh = control:match("s%-maxage=(%d+)") or control:match("max%-age=(%d+)") or 0
     return fresh + (control:match("stale%-if%-error=(%d+)") or 0)
 end
 
--- answered tells how old an answer from the cache is, and takes note of one that
--- was renewed in the background. One that is too old even while the origin fails is
--- not sent.
+-- answered sets the Age of a response from the cache, and records one that was
+-- revalidated in the background. It replaces a response that is older than bound by 503.
 function edge.answered(name)
     if ngx.is_subrequest then
         known:set(name, true, usable())

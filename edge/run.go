@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// nginx is its name in PATH, where only root finds it on Debian.
+// nginx is the name of the program in PATH; on Debian only root has its folder there.
 const nginx = "nginx"
 
 // sbin is where Debian keeps nginx.
 const sbin = "/usr/sbin/nginx"
 
-// stopTimeout is how long answers under way may take when the edge ends. nginx cuts
-// them off a little earlier itself.
+// stopTimeout bounds responses in progress when the edge stops. nginx itself ends them a
+// little earlier.
 const stopTimeout = 25 * time.Second
 
-// ErrMissing says what is not installed.
+// ErrMissing is returned when nginx or its Lua module is not installed.
 var ErrMissing = errors.New("the edge needs nginx and its Lua module: apt-get install nginx libnginx-mod-http-lua")
 
 // Locate returns the path of nginx, or ErrMissing.
@@ -42,7 +42,7 @@ func Locate(modules string) (string, error) {
 	return sbin, nil
 }
 
-// Run runs nginx until ctx ends, then lets it finish what is under way.
+// Run runs nginx until ctx ends, then lets it finish the responses in progress.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	path, err := Locate(o.Modules)
 	if err != nil {
@@ -52,10 +52,10 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // ended by hand, gently
+	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // stopped by wait
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// Ctrl-C in a terminal goes to all of its group: nginx is told to end by us. It
-	// does not outlive us either, which the kernel takes for the thread that began it.
+	// A process group of its own keeps Ctrl-C in a terminal from nginx, which wait stops.
+	// Pdeathsig stops it if this process dies; the kernel ties that to the starting thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
@@ -65,37 +65,37 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	return wait(ctx, cmd)
 }
 
-// wait ends nginx with ctx, first gently.
+// wait stops nginx when ctx ends, by SIGQUIT and, after stopTimeout, by SIGKILL.
 func wait(ctx context.Context, cmd *exec.Cmd) error {
 	ended := make(chan struct{})
-	var err error // of an nginx that has ended
+	var err error // valid once ended is closed
 	go func() {
 		defer close(ended)
 		err = cmd.Wait()
 	}()
 	select {
 	case <-ended:
-		return fmt.Errorf("nginx ended by itself: %w", err)
+		return fmt.Errorf("nginx exited: %w", err)
 	case <-ctx.Done():
 	}
-	_ = cmd.Process.Signal(syscall.SIGQUIT) // it may have ended just now
+	_ = cmd.Process.Signal(syscall.SIGQUIT) // it may have exited already
 	select {
 	case <-ended:
 		return nil
 	case <-time.After(stopTimeout):
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its workers as well
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its worker processes too
 		<-ended
-		return fmt.Errorf("nginx did not end within %s", stopTimeout)
+		return fmt.Errorf("nginx did not stop within %s", stopTimeout)
 	}
 }
 
-// prepare writes the configuration into the edge's folder, for its owner alone.
+// prepare writes the configuration into the edge's folder, readable by its owner only.
 func (o *Options) prepare() (file string, err error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return "", fmt.Errorf("the folder of the edge: %w", err)
+		return "", fmt.Errorf("folder of the edge: %w", err)
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder of the edge: %w", err)
+		return "", fmt.Errorf("create the folder of the edge: %w", err)
 	}
 	var text bytes.Buffer
 	if err := Write(&text, *o); err != nil {

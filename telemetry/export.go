@@ -16,8 +16,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// Bounds of the export. What does not fit the queue is dropped: no request waits for
-// a collector.
+// Limits of the export. Spans that do not fit the queue are dropped, so that no request
+// waits for a collector.
 const (
 	maxQueuedSpans  = 4096
 	exportBatchSize = 512
@@ -25,17 +25,18 @@ const (
 	exportTimeout   = 10 * time.Second
 )
 
-// ExportOptions says where spans go.
+// ExportOptions configures the export of spans.
 type ExportOptions struct {
 	// Endpoint is the OTLP/HTTP collector, without the path of the signal.
 	Endpoint string
-	// Headers go with every export; they may hold credentials.
+	// Headers are sent with every export; they may contain credentials.
 	Headers map[string]string
-	// Ratio is the share of traces begun here that are recorded, 0 to 1.
+	// Ratio is the share of traces started here that are recorded, from 0 to 1.
 	Ratio float64
-	// Service is what traces call this process, Role the command that it runs.
+	// Service names this process in traces, Role is the command that it runs.
 	Service, Role string
-	Logger        *slog.Logger
+	// Logger gets failed exports.
+	Logger *slog.Logger
 }
 
 // NewTracer returns a tracer whose spans are sent to the collector in the background.
@@ -48,11 +49,11 @@ func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
 		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(o.Headers),
 		otlptracehttp.WithTimeout(exportTimeout), otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
 	if err != nil {
-		return nil, fmt.Errorf("export traces: %w", err)
+		return nil, fmt.Errorf("create the trace exporter: %w", err)
 	}
 	always := context.WithoutCancel(ctx)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		o.Logger.LogAttrs(always, slog.LevelWarn, "traces are not exported", slog.Any("error", err))
+		o.Logger.LogAttrs(always, slog.LevelWarn, "exporting traces failed", slog.Any("error", err))
 	}))
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),
@@ -66,10 +67,10 @@ func NewTracer(ctx context.Context, o ExportOptions) (*Tracer, error) {
 	return &Tracer{tracer: provider.Tracer("pnyx"), shutdown: provider.Shutdown}, nil
 }
 
-// Shutdown sends the spans that wait, until ctx ends. No span is made after it.
+// Shutdown exports the queued spans, until ctx ends. The tracer records nothing after it.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	if err := t.shutdown(ctx); err != nil {
-		return fmt.Errorf("send the last traces: %w", err)
+		return fmt.Errorf("export the last traces: %w", err)
 	}
 	return nil
 }

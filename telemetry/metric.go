@@ -1,5 +1,6 @@
-// Package telemetry is what the measuring parts have in common: the shapes of
-// histograms, and traces. Metrics themselves are declared beside what they measure.
+// Package telemetry holds what all measured code shares: histogram buckets (Latency,
+// Work), registration (Register) and traces (Tracer, Span). Metrics are declared next to
+// the code that they measure.
 package telemetry
 
 import (
@@ -8,25 +9,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Latency is a histogram of how long somebody waits: 100 µs to 10 s. All of them have
-// these buckets, so that one can be held against another.
+// Latency returns the options of a histogram of durations that a caller waits for, with
+// buckets from 100 µs to 10 s. All such histograms share the buckets, so that they can be
+// compared.
 func Latency(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{
 		0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 	}}
 }
 
-// Work is a histogram of how long work takes that nobody waits for: 10 ms to 10
-// minutes.
+// Work returns the options of a histogram of background work, with buckets from 10 ms to
+// 10 minutes.
 func Work(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{
 		0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150, 300, 600,
 	}}
 }
 
-// Register registers a metric, or returns the one of that name that is registered
-// already: parts that exist twice in a process count together. Nil measures for
-// nobody.
+// Register registers a metric, or returns the registered one of the same name, so that
+// parts that exist twice in a process share their metrics. A nil registerer registers
+// nothing. It panics if another kind of metric has the name.
 func Register[M prometheus.Collector](registerer prometheus.Registerer, metric M) M {
 	if registerer == nil {
 		return metric
@@ -38,7 +40,7 @@ func Register[M prometheus.Collector](registerer prometheus.Registerer, metric M
 		}
 	}
 	if err != nil {
-		panic(err) // two metrics of one name: a mistake in the program
+		panic(err) // two metrics of one name: a programming error
 	}
 	return metric
 }

@@ -9,15 +9,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer makes spans. A nil Tracer makes none, and costs nothing.
+// Tracer creates spans. A nil Tracer creates none, at no cost. It is safe for concurrent
+// use.
 type Tracer struct {
 	tracer   trace.Tracer
 	wire     propagation.TraceContext
 	shutdown func(context.Context) error
 }
 
-// Start begins a span within the one of ctx. Without one there it makes none: work
-// in the background is traced only where somebody began a trace with Begin.
+// Start starts a child of the span in ctx. Without a recorded span in ctx it creates
+// none, so background work is traced only below StartRoot.
 func (t *Tracer) Start(ctx context.Context, name string, kind trace.SpanKind, about ...attribute.KeyValue) (context.Context, Span) {
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, Span{}
@@ -25,7 +26,7 @@ func (t *Tracer) Start(ctx context.Context, name string, kind trace.SpanKind, ab
 	return t.StartRoot(ctx, name, kind, about...)
 }
 
-// Begin begins a span, and a trace where ctx is in none.
+// StartRoot starts a span, and a new trace if ctx has none.
 func (t *Tracer) StartRoot(ctx context.Context, name string, kind trace.SpanKind, about ...attribute.KeyValue) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -34,9 +35,9 @@ func (t *Tracer) StartRoot(ctx context.Context, name string, kind trace.SpanKind
 	return ctx, Span{span}
 }
 
-// Answer begins the span of a request from outside, which says in traceparent and
-// tracestate (of carrier) which trace it belongs to. A caller who is trusted decides
-// whether it is traced; the trace of any other is only linked to.
+// StartServer starts the span of an incoming request. carrier holds the headers
+// traceparent and tracestate of the caller: the span joins the trace of a trusted caller,
+// which also decides whether it is recorded, and only links to that of any other.
 func (t *Tracer) StartServer(ctx context.Context, carrier propagation.TextMapCarrier, trusted bool) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -52,8 +53,8 @@ func (t *Tracer) StartServer(ctx context.Context, carrier propagation.TextMapCar
 	return ctx, Span{span}
 }
 
-// Parcel is where a trace stands, as a text that may be kept in a queue; empty
-// outside a trace that is recorded.
+// Inject returns the position in the trace of ctx as text that can be queued, in the form
+// of a traceparent header; empty unless the trace is recorded.
 func (t *Tracer) Inject(ctx context.Context) string {
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
@@ -63,25 +64,25 @@ func (t *Tracer) Inject(ctx context.Context) string {
 	return carrier.Get("traceparent")
 }
 
-// Unpack continues in ctx the trace of a Parcel.
-func (t *Tracer) Extract(ctx context.Context, parcel string) context.Context {
-	if t == nil || parcel == "" {
+// Extract returns ctx within the trace of a text that Inject returned.
+func (t *Tracer) Extract(ctx context.Context, traceparent string) context.Context {
+	if t == nil || traceparent == "" {
 		return ctx
 	}
-	return t.wire.Extract(ctx, propagation.MapCarrier{"traceparent": parcel})
+	return t.wire.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
 }
 
-// Span is one step of a trace. The zero Span is none.
+// Span is one step of a trace. The zero Span records nothing.
 type Span struct {
 	span trace.Span
 }
 
-// Recorded says whether there is anybody to be told about the step.
+// Recorded reports whether the span is recorded.
 func (s Span) Recorded() bool {
 	return s.span != nil && s.span.IsRecording()
 }
 
-// TraceID names the trace, in hexadecimal; empty for none that is recorded.
+// TraceID returns the id of the trace in hexadecimal, empty unless it is recorded.
 func (s Span) TraceID() string {
 	if !s.Recorded() {
 		return ""
@@ -89,7 +90,7 @@ func (s Span) TraceID() string {
 	return s.span.SpanContext().TraceID().String()
 }
 
-// Describe says what the step turned out to be.
+// Describe sets the name and attributes of the span, when they are known only afterwards.
 func (s Span) Describe(name string, about ...attribute.KeyValue) {
 	if s.Recorded() {
 		s.span.SetName(name)
@@ -97,22 +98,22 @@ func (s Span) Describe(name string, about ...attribute.KeyValue) {
 	}
 }
 
-// Count says how many things the step is about.
+// Count sets an integer attribute.
 func (s Span) Count(what string, n int) {
 	if s.Recorded() {
 		s.span.SetAttributes(attribute.Int(what, n))
 	}
 }
 
-// Fail marks the step as one that went wrong; reason is from a closed set, and holds
-// nothing that a caller has sent.
+// SetError marks the span as failed. reason comes from a closed set, and contains nothing
+// that a caller sent.
 func (s Span) SetError(reason string) {
 	if s.Recorded() {
 		s.span.SetStatus(codes.Error, reason)
 	}
 }
 
-// End ends the step.
+// End ends the span.
 func (s Span) End() {
 	if s.span != nil {
 		s.span.End()

@@ -14,42 +14,42 @@ import (
 	"time"
 )
 
-// Kind is how a cache is spoken to.
+// Kind is the purge protocol of a cache.
 type Kind string
 
 // The kinds of caches.
 const (
-	// Fastly takes POST with the tags in Surrogate-Key, and marks what has them as
-	// stale. So may anything else that is told by such a request.
+	// Fastly takes POST with the tags in Surrogate-Key, and marks tagged responses as
+	// stale. Any cache with the same protocol works too.
 	Fastly Kind = "fastly"
 	// Cloudflare takes POST with the tags in JSON.
 	Cloudflare Kind = "cloudflare"
-	// Varnish takes PURGE with the tags in xkey, as the documentation of its xkey
-	// module has it: whether softly is said in its own configuration.
+	// Varnish takes PURGE with the tags in xkey, as documented for its xkey module. Its own
+	// configuration decides between soft and hard purges.
 	Varnish Kind = "varnish"
 )
 
-// Bounds of one request. Headers of 8 KB are the most that Varnish reads.
+// Limits of one request. Varnish reads headers of 8 KB at most.
 const (
-	mostAtFastly  = 256
-	mostElsewhere = 100
-	mostBytes     = 6 << 10
+	maxFastlyTags = 256
+	maxTags       = 100
+	maxTagBytes   = 6 << 10
 )
 
-// longestVerdict bounds what is read of an answer.
-const longestVerdict = 64 << 10
+// maxResponseBytes bounds what is read of a response.
+const maxResponseBytes = 64 << 10
 
-// portions cuts tags into what one request may hold.
-func (k Kind) portions(tags []string) [][]string {
-	most := mostElsewhere
+// batches splits tags into what one request may contain.
+func (k Kind) batches(tags []string) [][]string {
+	limit := maxTags
 	if k == Fastly {
-		most = mostAtFastly
+		limit = maxFastlyTags
 	}
 	var all [][]string
 	size := 0
 	for _, tag := range tags {
 		last := len(all) - 1
-		if last < 0 || len(all[last]) == most || size+len(tag) >= mostBytes {
+		if last < 0 || len(all[last]) == limit || size+len(tag) >= maxTagBytes {
 			all, size, last = append(all, nil), 0, last+1
 		}
 		all[last] = append(all[last], tag)
@@ -58,7 +58,7 @@ func (k Kind) portions(tags []string) [][]string {
 	return all
 }
 
-// request asks a cache to forget what has any of the tags.
+// request returns the request that purges all responses with any of the tags.
 func (k Kind) request(ctx context.Context, address, token string, tags []string) (*http.Request, error) {
 	method, body := http.MethodPost, io.Reader(http.NoBody)
 	switch k {
@@ -95,42 +95,42 @@ func (k Kind) request(ctx context.Context, address, token string, tags []string)
 	return request, nil
 }
 
-// busyError is a cache that wants to be left alone for a while.
+// busyError is a 429 response of a cache.
 type busyError struct{ retryAfter time.Duration }
 
-// Error says so.
-func (e *busyError) Error() string { return "it wants to be asked less often" }
+// Error implements error.
+func (e *busyError) Error() string { return "the cache limits the rate of purges" }
 
-// errRefused is a cache that answers, but does not purge.
-var errRefused = errors.New("the cache refused")
+// errRejected is a response other than success.
+var errRejected = errors.New("the cache rejected the purge")
 
-// verdict reads whether a purge was done. What else is in an answer stays unread: it
-// may show the token.
-func (k Kind) verdict(response *http.Response) error {
+// checkResponse returns an error unless the purge succeeded. The error contains nothing of
+// the body, which may show the token.
+func (k Kind) checkResponse(response *http.Response) error {
 	if response.StatusCode == http.StatusTooManyRequests {
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is as good as nothing
+		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // dates are not supported
 		return &busyError{retryAfter: time.Duration(max(seconds, 0)) * time.Second}
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, longestVerdict))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return fmt.Errorf("%w: status %d", errRefused, response.StatusCode)
+		return fmt.Errorf("%w: status %d", errRejected, response.StatusCode)
 	}
 	if err != nil {
-		return fmt.Errorf("read what the cache said: %w", err)
+		return fmt.Errorf("read the response: %w", err)
 	}
 	if k != Cloudflare {
 		return nil
 	}
-	var said struct {
+	var result struct {
 		Success bool `json:"success"`
 	}
-	if err := json.Unmarshal(body, &said); err != nil || !said.Success {
-		return fmt.Errorf("%w: no success", errRefused)
+	if err := json.Unmarshal(body, &result); err != nil || !result.Success {
+		return fmt.Errorf("%w: no success", errRejected)
 	}
 	return nil
 }
 
-// outcome is the label of a request in the metrics.
+// outcome returns the metric label of a request.
 func outcome(err error) string {
 	if _, busy := errors.AsType[*busyError](err); busy {
 		return "busy"
@@ -141,7 +141,7 @@ func outcome(err error) string {
 	return "done"
 }
 
-// withoutURL takes the address out of an error: it may hold a password.
+// withoutURL removes the URL from an error, because it may contain a password.
 func withoutURL(err error) error {
 	if wrapped, is := errors.AsType[*url.Error](err); is {
 		return wrapped.Err

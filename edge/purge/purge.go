@@ -1,6 +1,6 @@
-// Package purge tells caches in front of the API which answers a publication has
-// outdated, by the tags that answers carry. Nobody waits for it, and a purge that
-// is lost costs no more than the time for which caches keep answers anyway.
+// Package purge removes outdated responses from the caches in front of the API, by the
+// tags that responses carry. Purges run in the background; a purge that is lost leaves a
+// response outdated no longer than caches keep it anyway.
 package purge
 
 import (
@@ -17,32 +17,35 @@ import (
 )
 
 const (
-	// patience bounds one request to a cache.
-	patience = 5 * time.Second
-	// firstRetry doubles with each failure up to longestRetry, which also bounds what a
-	// cache may ask for in Retry-After.
-	firstRetry, longestRetry = 500 * time.Millisecond, 15 * time.Second
-	// goodbye bounds the last purge of a process that ends.
-	goodbye = 2 * time.Second
+	// requestTimeout bounds one request to a cache.
+	requestTimeout = 5 * time.Second
+	// minRetryDelay doubles with each failure up to maxRetryDelay, which also bounds the
+	// Retry-After of a cache.
+	minRetryDelay, maxRetryDelay = 500 * time.Millisecond, 15 * time.Second
+	// lastPurgeTimeout bounds the last purge of a process that stops.
+	lastPurgeTimeout = 2 * time.Second
 )
 
-// Options says which caches to purge, and how they are spoken to.
+// Options configures a Purger.
 type Options struct {
+	// Kind is the purge protocol of all caches.
 	Kind Kind
-	// URLs are the addresses that purges are sent to, each a cache of its own.
+	// URLs are the addresses that purges are sent to, one for each cache.
 	URLs []string
-	// Token is what the caches want to see; empty for nothing.
+	// Token authenticates to the caches; empty for none.
 	Token string
-	// Everything is the tag that every answer carries, for when there are too many.
+	// Everything is the tag that every response carries. It replaces the others when
+	// there are too many.
 	Everything string
-	// Settle is how long after a publication API nodes may still answer as before it,
-	// and a cache may so be filled with what it outdated: what is purged is purged once
-	// more after that.
+	// Settle is how long after a publication API nodes may still send outdated responses,
+	// which a cache may store again. Each tag is therefore purged once more after that.
 	Settle time.Duration
-	// Keeps is how long caches keep answers. A purge that was not possible for as long
-	// is given up: there is nothing left to purge.
-	Keeps   time.Duration
-	Logger  *slog.Logger
+	// Keeps is how long caches keep responses. A purge that fails for as long is dropped,
+	// because there is nothing left to purge.
+	Keeps time.Duration
+	// Logger gets failures; URLs and tokens are never logged.
+	Logger *slog.Logger
+	// Metrics registers the counters of this package.
 	Metrics prometheus.Registerer
 }
 
@@ -54,11 +57,11 @@ type Purger struct {
 
 // New returns a purger that does nothing until Run.
 func New(o Options) *Purger {
-	// A cache that leads elsewhere would be shown the token there.
+	// Following a redirect would send the token to another host.
 	client := &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       patience,
+		Timeout:       requestTimeout,
 	}
 	m := newMetrics(o.Metrics)
 	p := &Purger{client: client}
@@ -71,7 +74,7 @@ func New(o Options) *Purger {
 	return p
 }
 
-// Purge notes that answers with these tags are outdated, and returns at once.
+// Purge queues tags whose responses are outdated, and returns at once.
 func (p *Purger) Purge(tags []string) {
 	now := time.Now()
 	for _, t := range p.targets {
@@ -79,7 +82,7 @@ func (p *Purger) Purge(tags []string) {
 	}
 }
 
-// Run sends purges until ctx ends, then once more what is waiting.
+// Run sends purges until ctx ends, then once more what is queued.
 func (p *Purger) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, t := range p.targets {
@@ -89,7 +92,7 @@ func (p *Purger) Run(ctx context.Context) {
 	p.client.CloseIdleConnections()
 }
 
-// target is one cache. Each has a queue of its own: one that hangs holds up no other.
+// target is one cache. Each has its own queue, so that a cache that hangs delays no other.
 type target struct {
 	number  int
 	url     string
@@ -103,28 +106,28 @@ type target struct {
 }
 
 func (t *target) run(ctx context.Context) {
-	retry := firstRetry
+	retry := minRetryDelay
 	for t.wait(ctx) {
 		pause := t.settle
 		if err := t.round(ctx); err != nil && ctx.Err() == nil {
 			pause = jittered(retry)
 			if asked, is := errors.AsType[*busyError](err); is {
-				pause = max(pause, min(asked.retryAfter, longestRetry))
+				pause = max(pause, min(asked.retryAfter, maxRetryDelay))
 			}
-			retry = min(2*retry, longestRetry)
-			t.logger.LogAttrs(ctx, slog.LevelWarn, "cache could not be purged, trying again",
+			retry = min(2*retry, maxRetryDelay)
+			t.logger.LogAttrs(ctx, slog.LevelWarn, "purging a cache failed, retrying",
 				slog.Int("cache", t.number), slog.Duration("in", pause), slog.Any("error", err))
 		} else {
-			retry = firstRetry
+			retry = minRetryDelay
 		}
-		rest(ctx, pause)
+		sleep(ctx, pause)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastPurgeTimeout)
 	defer cancel()
-	_ = t.round(last) // what is lost ends by itself
+	_ = t.round(last) // caches expire responses by themselves
 }
 
-// wait returns when there is something to purge, or false when ctx ends.
+// wait returns true when a tag is queued, and false when ctx ends.
 func (t *target) wait(ctx context.Context) bool {
 	for t.queue.empty() {
 		select {
@@ -136,13 +139,12 @@ func (t *target) wait(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// round purges everything that is waiting. However many publications that is, it
-// takes one request, or a few where there are many tags.
+// round purges all queued tags, in one request, or several if there are many tags.
 func (t *target) round(ctx context.Context) error {
 	began := time.Now()
-	tags, givenUp := t.queue.take(began)
-	t.metrics.givenUp.Add(float64(givenUp))
-	for _, some := range t.kind.portions(tags) {
+	tags, dropped := t.queue.take(began)
+	t.metrics.givenUp.Add(float64(dropped))
+	for _, some := range t.kind.batches(tags) {
 		err := t.send(ctx, some)
 		t.metrics.requests.WithLabelValues(outcome(err)).Inc()
 		if err != nil {
@@ -155,28 +157,29 @@ func (t *target) round(ctx context.Context) error {
 }
 
 func (t *target) send(ctx context.Context, tags []string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := t.kind.request(ctx, t.url, t.token, tags)
 	if err != nil {
-		return fmt.Errorf("ask for a purge: %w", err)
+		return fmt.Errorf("purge request: %w", err)
 	}
 	response, err := t.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask for a purge: %w", withoutURL(err))
+		return fmt.Errorf("purge request: %w", withoutURL(err))
 	}
 	defer response.Body.Close()
-	return t.kind.verdict(response)
+	return t.kind.checkResponse(response)
 }
 
-// jittered spreads retries of several workers over half the pause.
+// jittered returns a random duration from half of pause to pause, to spread the retries
+// of several workers.
 func jittered(pause time.Duration) time.Duration {
-	return pause/2 + rand.N(pause/2+1) //nolint:gosec // no secret
+	return pause/2 + rand.N(pause/2+1) //nolint:gosec // not security relevant
 }
 
-// rest returns after a while, or when ctx ends.
-func rest(ctx context.Context, while time.Duration) {
-	timer := time.NewTimer(while)
+// sleep returns after a duration, or when ctx ends.
+func sleep(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -195,10 +198,10 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 			Name: "pnyx_purge_requests_total", Help: "Requests to purge caches, by outcome: done, busy (429) or failed.",
 		}, []string{"outcome"}),
 		tags: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_purge_tags_total", Help: "Tags that were purged, once for each cache and round.",
+			Name: "pnyx_purge_tags_total", Help: "Tags purged, counted once per cache and round.",
 		}),
 		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_purge_given_up_total", Help: "Tags that could not be purged for as long as caches keep answers.",
+			Name: "pnyx_purge_given_up_total", Help: "Tags dropped because purging failed for as long as caches keep responses.",
 		}),
 	}
 	registerer.MustRegister(m.requests, m.tags, m.givenUp)

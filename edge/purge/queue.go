@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// mostWaiting is how many tags are told apart: beyond it everything is purged, in
-// one tag.
-const mostWaiting = 400
+// maxQueued is the number of tags beyond which the queue collapses to the one tag of all
+// responses.
+const maxQueued = 400
 
-// queue is what one cache is to be told. Tags that come again while they wait are
-// not told twice.
+// queue holds the tags to purge from one cache, each once.
 type queue struct {
 	everything    string
 	settle, keeps time.Duration
-	// filled gets a hint when something was added.
+	// filled receives a value after tags were added.
 	filled chan struct{}
 
 	mu      sync.Mutex
 	waiting map[string]published
 }
 
-// published is the times of the first publication that waits for a purge of a tag,
-// and of the last.
+// published holds the times of the first and the last publication that a queued tag stands
+// for.
 type published struct{ first, last time.Time }
 
 func newQueue(everything string, settle, keeps time.Duration) *queue {
@@ -48,7 +47,7 @@ func (q *queue) add(tags []string, now time.Time) {
 		times.last = now
 		q.waiting[tag] = times
 	}
-	if _, all := q.waiting[q.everything]; all || len(q.waiting) > mostWaiting {
+	if _, all := q.waiting[q.everything]; all || len(q.waiting) > maxQueued {
 		q.collapse(now)
 	}
 	select {
@@ -57,7 +56,7 @@ func (q *queue) add(tags []string, now time.Time) {
 	}
 }
 
-// collapse puts the tag of everything in the place of all others.
+// collapse replaces all tags by the tag of all responses.
 func (q *queue) collapse(now time.Time) {
 	first := now
 	for _, times := range q.waiting {
@@ -74,9 +73,9 @@ func (q *queue) empty() bool {
 	return len(q.waiting) == 0
 }
 
-// take returns what is to be purged, in order, and how many tags are waited for no
-// longer: what they outdated has ended by itself.
-func (q *queue) take(now time.Time) (tags []string, givenUp int) {
+// take returns the tags to purge, sorted, and the number of tags that it drops because the
+// caches have expired their responses.
+func (q *queue) take(now time.Time) (tags []string, dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before := len(q.waiting)
@@ -86,8 +85,8 @@ func (q *queue) take(now time.Time) (tags []string, givenUp int) {
 	return slices.Sorted(maps.Keys(q.waiting)), before - len(q.waiting)
 }
 
-// done notes that what was taken at a time was purged. What had been published too
-// shortly before stays, to be purged once more.
+// done removes the tags that were taken at a time and purged. Tags that were published
+// less than settle before stay, to be purged once more.
 func (q *queue) done(taken time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,40 +9,48 @@ import (
 	"pnyx/api"
 )
 
-// spelling is how the addresses of one free answer are recognised, whatever the
-// order of their parameters, and what they share: the key under which the answer is
-// kept. An address that is not recognised, be it wrong or only escaped in some odd
-// way, is passed on and its answer is not kept.
-type spelling struct {
-	// Path matches the path, Pattern the whole address as it was sent.
+// urlPattern recognises the URLs of one free response, in any order of their parameters,
+// and gives them one cache key. A URL that no pattern matches, because it is wrong or
+// escaped in an unusual way, is passed to a node, and the response is not cached.
+type urlPattern struct {
+	// Path matches the path, Pattern the whole URL as it was sent; both are regular
+	// expressions.
 	Path, Pattern string
-	Key           string
+	// Key is the cache key, of nginx variables.
+	Key string
 }
 
-// parameter is a parameter of a free route in a key: nothing when its default was
-// given, or nothing was.
+// parameter maps a query parameter of a free route to its part of a cache key.
 type parameter struct {
-	Variable, Argument, Default, Text string
+	// Variable is the nginx variable that holds the part, Argument the one that holds the
+	// value.
+	Variable, Argument string
+	// Default is the value for which the part is empty; a missing parameter has none
+	// either.
+	Default string
+	// Text is the part for any other value.
+	Text string
 }
 
-// spellings are those of all that is free and the same for everyone.
-func spellings(routes []api.Route, documents []string) (all []spelling, parameters []parameter) {
+// urlPatterns returns the patterns of all free responses that are the same for every
+// caller, and the parameters in their keys.
+func urlPatterns(routes []api.Route, documents []string) (all []urlPattern, parameters []parameter) {
 	for _, path := range documents {
-		all = append(all, spellingOf(api.Route{Path: path}))
+		all = append(all, urlPatternOf(api.Route{Path: path}))
 	}
 	for i := range routes {
 		if routes[i].Paid() || routes[i].TokenOnly {
 			continue
 		}
-		all = append(all, spellingOf(routes[i]))
+		all = append(all, urlPatternOf(routes[i]))
 		parameters = append(parameters, parametersOf(routes[i])...)
 	}
 	return all, parameters
 }
 
-func spellingOf(route api.Route) spelling {
+func urlPatternOf(route api.Route) urlPattern {
 	path := pathPattern(route, plain)
-	one := spelling{Path: path, Key: "$path?"}
+	one := urlPattern{Path: path, Key: "$path?"}
 	for _, parameter := range parametersOf(route) {
 		one.Key += parameter.Variable
 	}
@@ -50,11 +58,11 @@ func spellingOf(route api.Route) spelling {
 	return one
 }
 
-// plain is a text without escapes, of which there is only one spelling.
+// plain matches text that has one spelling, because it contains no escapes.
 const plain = `[A-Za-z0-9._~-]+`
 
-// pathPattern matches the path of a route, with some pattern for what a parameter
-// may be.
+// pathPattern returns a pattern for the path of a route, with parameter as the pattern of
+// its path parameters.
 func pathPattern(route api.Route, parameter string) string {
 	parts := strings.Split(route.Path, "/")
 	for i, part := range parts {
@@ -67,8 +75,8 @@ func pathPattern(route api.Route, parameter string) string {
 	return strings.Join(parts, "/")
 }
 
-// queryPattern matches a query of known parameters, each given once at most, in any
-// order.
+// queryPattern returns a pattern for a query of known parameters in any order, each at
+// most once.
 func queryPattern(route api.Route) string {
 	var known []string
 	for _, param := range route.Params {
@@ -97,7 +105,7 @@ func valuePattern(param api.Param) string {
 	}
 }
 
-// parametersOf are the parameters in the query of a route, in its order.
+// parametersOf returns the query parameters of a route, in its order.
 func parametersOf(route api.Route) []parameter {
 	var all []parameter
 	for _, param := range route.Params {
@@ -113,8 +121,8 @@ func parametersOf(route api.Route) []parameter {
 	return all
 }
 
-// freePattern matches the paths of all that is free and the same for everyone.
-func freePattern(all []spelling) string {
+// freePattern returns a pattern for the paths of all free responses.
+func freePattern(all []urlPattern) string {
 	var paths []string
 	for _, one := range all {
 		paths = append(paths, one.Path)
@@ -122,7 +130,7 @@ func freePattern(all []spelling) string {
 	return fmt.Sprintf("^(?:%s)$", strings.Join(paths, "|"))
 }
 
-// paidPattern matches the paths of all paid routes.
+// paidPattern returns a pattern for the paths of all paid routes.
 func paidPattern(routes []api.Route) string {
 	var paths []string
 	for _, route := range routes {
