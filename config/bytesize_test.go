@@ -22,10 +22,13 @@ func TestByteSizeReadsWholeNumbersWithBinaryUnits(t *testing.T) {
 		"8388607TiB":          8388607 << 40,
 		"9223372036854775807": math.MaxInt64,
 	} {
-		var got config.ByteSize
-		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
-			t.Errorf("%s: got %d, %v; want %d", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			var got config.ByteSize
+			if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+				t.Errorf("got %d, %v; want %d", got, err, want)
+			}
+		})
 	}
 }
 

@@ -52,13 +52,16 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 		Trace:  config.Trace{Ratio: "0.01", Service: "pnyx"},
 	}
 	for name, environ := range map[string]map[string]string{"nil": nil, "empty": {}, "empty values": emptyValues()} {
-		got, err := config.Parse(environ)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := config.Parse(environ)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -357,9 +360,12 @@ func TestContradictionsAreRefusedByBothNames(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		if got, want := refused(t, test.environ).Error(), "settings refused:\n  "+test.want; got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, want := refused(t, test.environ).Error(), "settings refused:\n  "+test.want; got != want {
+				t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
+			}
+		})
 	}
 }
 
@@ -371,9 +377,12 @@ func TestNeighboursOfContradictionsAreAccepted(t *testing.T) {
 		"a cluster of a server":      {"CLICKHOUSE_CLUSTER": "two", "CLICKHOUSE_URL": "tcp://a:9000"},
 		"stale just after the lease": {"PNYX_STALE_AFTER": "10001ms"},
 	} {
-		if _, err := config.Parse(environ); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := config.Parse(environ); err != nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -396,11 +405,14 @@ func TestUnknownVariablesAreRefusedWithTheNearestName(t *testing.T) {
 		"PNYX_PORT":           "PNYX_DATA", // nothing is near, something is said
 		"PNYX_TESTS":          "PNYX_LISTEN",
 	} {
-		got := refused(t, map[string]string{name: "hunter2"}).Error()
-		want := "settings refused:\n  " + name + ": is not a setting; did you mean " + nearest + "?"
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := refused(t, map[string]string{name: "hunter2"}).Error()
+			want := "settings refused:\n  " + name + ": is not a setting; did you mean " + nearest + "?"
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -42,9 +42,12 @@ func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
 		"redis://u:hunter2@a b":   "***",
 		"redis://u:hunter2@a:1:2": "***",
 	} {
-		if got := config.SecretURL(url).String(); got != want {
-			t.Errorf("%s: got %s, want %s", url, got, want)
-		}
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			if got := config.SecretURL(url).String(); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }
 

@@ -146,13 +146,16 @@ func TestSquareRootIsCutAtEighteenPlaces(t *testing.T) {
 		"15241578753238836750495351562536198787501905199875019052100": "123456789012345678901234567890",
 		"0.999999999999999999": "0.999999999999999999",
 	} {
-		number := num(text)
-		if got := governance.SquareRoot(number); !got.Equal(num(want)) {
-			t.Errorf("%s: got %s, want %s", text, got, want)
-		}
-		if !number.Equal(num(text)) {
-			t.Errorf("%s: became %s", text, number)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			number := num(text)
+			if got := governance.SquareRoot(number); !got.Equal(num(want)) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			if !number.Equal(num(text)) {
+				t.Errorf("became %s", number)
+			}
+		})
 	}
 }
 

@@ -47,10 +47,13 @@ func TestParsePowerReadsEveryFormOfNumber(t *testing.T) {
 		"0e99999999999999999999":                  "0",
 		"0.000e-99999999999999999999":             "0",
 	} {
-		got, rounded, err := governance.ParsePower(text)
-		if err != nil || rounded || governance.DecimalOf(got) != want {
-			t.Errorf("%q: got %s, rounded %t, %v, want %s, not rounded", text, got, rounded, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			got, rounded, err := governance.ParsePower(text)
+			if err != nil || rounded || governance.DecimalOf(got) != want {
+				t.Errorf("got %s, rounded %t, %v, want %s, not rounded", got, rounded, err, want)
+			}
+		})
 	}
 }
 
@@ -68,10 +71,13 @@ func TestParsePowerRoundsHalfUpAtEighteenPlaces(t *testing.T) {
 		"1e-99999999999999999999":  "0",
 		"123e-9223372036854775808": "0",
 	} {
-		got, rounded, err := governance.ParsePower(text)
-		if err != nil || !rounded || governance.DecimalOf(got) != want {
-			t.Errorf("%q: got %s, rounded %t, %v, want %s, rounded", text, got, rounded, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			got, rounded, err := governance.ParsePower(text)
+			if err != nil || !rounded || governance.DecimalOf(got) != want {
+				t.Errorf("got %s, rounded %t, %v, want %s, rounded", got, rounded, err, want)
+			}
+		})
 	}
 }
 
@@ -121,13 +127,16 @@ func TestParsePowerRefuses(t *testing.T) {
 		"\x00":                   governance.ErrNotANumber,
 		strings.Repeat("0", 257): governance.ErrNotANumber,
 	} {
-		got, rounded, err := governance.ParsePower(text)
-		if !errors.Is(err, want) {
-			t.Errorf("%q: got error %v, want %v", text, err, want)
-		}
-		if want != nil && (!got.IsZero() || rounded) {
-			t.Errorf("%q: got %s, rounded %t beside the error, want nothing", text, got, rounded)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			got, rounded, err := governance.ParsePower(text)
+			if !errors.Is(err, want) {
+				t.Errorf("got error %v, want %v", err, want)
+			}
+			if want != nil && (!got.IsZero() || rounded) {
+				t.Errorf("got %s, rounded %t beside the error, want nothing", got, rounded)
+			}
+		})
 	}
 }
 
@@ -171,10 +180,13 @@ func TestParseUnitsReadsSmallestUnits(t *testing.T) {
 		"-0":                        "0",
 		"340282366920938463463.e-0": "340.282366920938463463",
 	} {
-		got, err := governance.ParseUnits(text)
-		if err != nil || governance.DecimalOf(got) != want {
-			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			got, err := governance.ParseUnits(text)
+			if err != nil || governance.DecimalOf(got) != want {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		})
 	}
 }
 
@@ -192,9 +204,12 @@ func TestParseUnitsRefuses(t *testing.T) {
 		"1e99999999999":               governance.ErrTooLarge,
 		"1" + strings.Repeat("0", 58): governance.ErrTooLarge,
 	} {
-		if got, err := governance.ParseUnits(text); !errors.Is(err, want) || !got.IsZero() {
-			t.Errorf("%q: got %s, %v, want error %v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if got, err := governance.ParseUnits(text); !errors.Is(err, want) || !got.IsZero() {
+				t.Errorf("got %s, %v, want error %v", got, err, want)
+			}
+		})
 	}
 }
 

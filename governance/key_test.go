@@ -21,12 +21,15 @@ func TestKeysAreTheOnesOnceGivenOut(t *testing.T) {
 		"vo6YSj8ek_QLkk016RijdQ": {DAOID: "ethereum-name-service", Provider: governance.Tally, ExternalID: "42"},
 		"zOpbNMU7MVo6UJ_JMNsKBw": {DAOID: "ελλάς", Provider: governance.Discourse, ExternalID: "1"},
 	} {
-		if got, want := identity.ProposalKey(), governance.ProposalKey("p1_"+hash); got != want {
-			t.Errorf("proposal key of %+v: got %s, want %s", identity, got, want)
-		}
-		if got, want := identity.TopicKey(), governance.TopicKey("t1_"+hash); got != want {
-			t.Errorf("topic key of %+v: got %s, want %s", identity, got, want)
-		}
+		t.Run(hash, func(t *testing.T) {
+			t.Parallel()
+			if got, want := identity.ProposalKey(), governance.ProposalKey("p1_"+hash); got != want {
+				t.Errorf("proposal key of %+v: got %s, want %s", identity, got, want)
+			}
+			if got, want := identity.TopicKey(), governance.TopicKey("t1_"+hash); got != want {
+				t.Errorf("topic key of %+v: got %s, want %s", identity, got, want)
+			}
+		})
 	}
 }
 
@@ -87,10 +90,13 @@ func TestParseProposalKeyRefuses(t *testing.T) {
 		"standard base64":      "p1_" + strings.Replace(hash, "_", "/", 1),
 		"a character too high": "p1_" + hash[:21] + "é"[:1],
 	} {
-		got, err := governance.ParseProposalKey(text)
-		if !errors.Is(err, governance.ErrMalformedKey) || got != "" {
-			t.Errorf("%s: got %q, %v, want %v", name, got, err, governance.ErrMalformedKey)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := governance.ParseProposalKey(text)
+			if !errors.Is(err, governance.ErrMalformedKey) || got != "" {
+				t.Errorf("got %q, %v, want %v", got, err, governance.ErrMalformedKey)
+			}
+		})
 	}
 }
 
@@ -132,12 +138,15 @@ func TestVoterIdentityIsOneSpelling(t *testing.T) {
 		" 0xAB":          " 0xAB",
 		"starknet:0xABC": "starknet:0xABC",
 	} {
-		if got := governance.VoterIdentity(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-		if again := governance.VoterIdentity(want); again != want {
-			t.Errorf("%q: got %q the second time, want no change", want, again)
-		}
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if got := governance.VoterIdentity(text); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if again := governance.VoterIdentity(want); again != want {
+				t.Errorf("%q: got %q the second time, want no change", want, again)
+			}
+		})
 	}
 }
 

@@ -85,13 +85,16 @@ func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
 		"nothing but a heading":      {"<h1>Title</h1>", "Title"},
 		"nothing but a quotation":    {`<aside class="quote"><blockquote>Theirs.</blockquote></aside>`, "> Theirs."},
 	} {
-		got := governance.ParsePost(c.post).Summary
-		if got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
-		if n := utf8.RuneCountInString(got); n > 280 {
-			t.Errorf("%s: got %d characters, want at most 280", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := governance.ParsePost(c.post).Summary
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if n := utf8.RuneCountInString(got); n > 280 {
+				t.Errorf("got %d characters, want at most 280", n)
+			}
+		})
 	}
 }
 

@@ -53,11 +53,14 @@ func TestAddressesOfOnePageHaveOneForm(t *testing.T) {
 		"ipfs://qm/a":                    {"ipfs://Qm/a", "IPFS://QM/a/"},
 		"":                               {"", " ", "https://", "/"},
 	} {
-		for _, form := range forms {
-			if got := governance.CanonicalURL(form); got != canonical {
-				t.Errorf("%s: got %q, want %q", form, got, canonical)
+		t.Run(canonical, func(t *testing.T) {
+			t.Parallel()
+			for _, form := range forms {
+				if got := governance.CanonicalURL(form); got != canonical {
+					t.Errorf("%s: got %q, want %q", form, got, canonical)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -116,17 +119,23 @@ func TestTitlesAreFoldedAsReadersCompareThem(t *testing.T) {
 		"民主 №1":                    "民主 no1",
 		"100% _under\\":            "100% _under\\",
 	} {
-		if got := governance.NormalizeTitle(title); got != want {
-			t.Errorf("%q: got %q, want %q", title, got, want)
-		}
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			if got := governance.NormalizeTitle(title); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
 func TestOnlyHexadecimalIDsAreFolded(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"0xAB": "0xab", " 0Xab ": "0xab", cidID: cidID, "uniswap-0.1": "uniswap-0.1"} {
-		if got := governance.NormalizeExternalID(id); got != want {
-			t.Errorf("%q: got %q, want %q", id, got, want)
-		}
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			if got := governance.NormalizeExternalID(id); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -26,9 +26,12 @@ func TestImportanceFollowsTypeAttentionAndConfidence(t *testing.T) {
 		"only discovered":       {rules.ProposalExecuted, governance.DiscoveredTime, 5000, 10},
 		"of no known type":      {"paused", governance.ExactTime, 5000, 0},
 	} {
-		if got := rules.ImportanceOf(c.eventType, c.confidence, c.attention); got != c.want {
-			t.Errorf("%s: got %d, want %d", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := rules.ImportanceOf(c.eventType, c.confidence, c.attention); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
 	}
 }
 

@@ -198,10 +198,13 @@ func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
 		"a hundred at once":          {rules.TopicActivity{Posts: 100, CreatedAt: &created, LastPostAt: &created}, true, 75},
 		"times unknown":              {rules.TopicActivity{Posts: 100}, false, 0},
 	} {
-		got, found := topicFinding(c.facts)
-		if found != c.found || got.Score != c.score {
-			t.Errorf("%s: got %t with score %d, want %t with %d", name, found, got.Score, c.found, c.score)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, found := topicFinding(c.facts)
+			if found != c.found || got.Score != c.score {
+				t.Errorf("got %t with score %d, want %t with %d", found, got.Score, c.found, c.score)
+			}
+		})
 	}
 }
 
@@ -283,8 +286,11 @@ func TestSummariesReadAsSentences(t *testing.T) {
 		"contested_result": {"Decided by a narrow margin: “Renew the budget”", "“For” is ahead of “Against” by 1.4% of all power: 1,234,567 against 1,200,000."},
 		"quorum_missed":    {"Quorum missed: “Renew the budget”", "At the end the quorum was 48.6% full: 2,434,568 of 5,000,000 in voting power."},
 	} {
-		if got := [2]string{found[kind].Title, found[kind].Summary}; got != want {
-			t.Errorf("%s: got %q, want %q", kind, got, want)
-		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			if got := [2]string{found[kind].Title, found[kind].Summary}; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -66,10 +66,13 @@ func TestRelevanceIsAScoreOfAHundred(t *testing.T) {
 		"just below":        {rules.TopicFacts{Category: "Grants"}, 25, false},
 		"just enough":       {rules.TopicFacts{Category: "Grants", Replies: 10}, rules.RelevantFrom, true},
 	} {
-		score, related := rules.TopicRelevance(c.facts)
-		if score != c.score || related != c.related {
-			t.Errorf("%s: got %d, %t, want %d, %t", name, score, related, c.score, c.related)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			score, related := rules.TopicRelevance(c.facts)
+			if score != c.score || related != c.related {
+				t.Errorf("got %d, %t, want %d, %t", score, related, c.score, c.related)
+			}
+		})
 	}
 }
 
