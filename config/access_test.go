@@ -52,7 +52,7 @@ func TestTrustedProxiesAreAddressesAndNetworks(t *testing.T) {
 	}
 }
 
-func TestTheLaunchIsATime(t *testing.T) {
+func TestV2LaunchIsATime(t *testing.T) {
 	t.Parallel()
 	c, err := config.Parse(map[string]string{"PNYX_V2_LAUNCHED_AT": "2026-01-01T00:00:00+01:00"})
 	if got, want := c.Access.V2Launch.Time().UTC().String(), "2025-12-31 23:00:00 +0000 UTC"; err != nil || got != want {

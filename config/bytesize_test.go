@@ -32,7 +32,7 @@ func TestByteSizeReadsWholeNumbersWithBinaryUnits(t *testing.T) {
 	}
 }
 
-func TestByteSizeRefusesEverythingElse(t *testing.T) {
+func TestByteSizeRejectsOtherText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "B", "GiB", "-1", "+1", "1.5GiB", "1e3", "1_000", "0x10", "4 GiB", " 4GiB", "4GiB ", "4GB", "4Gi", "4gib",

@@ -232,7 +232,7 @@ func refused(t *testing.T, environ map[string]string) config.RefusedError {
 	return problems
 }
 
-func TestWrongValuesAreRefusedByNameAndRule(t *testing.T) {
+func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, want, values string }{
 		{"PNYX_LISTEN", "host:port", "8080 127.0.0.1 127.0.0.1: 127.0.0.1:http a:65536 a:-1 ::1:80"},
@@ -287,7 +287,7 @@ func TestWrongValuesAreRefusedByNameAndRule(t *testing.T) {
 	}
 }
 
-func TestEveryProblemIsNamedAtOnce(t *testing.T) {
+func TestParseReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	environ := make(map[string]string)
 	for _, s := range config.Settings() {
@@ -316,7 +316,7 @@ func TestEveryProblemIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestContradictionsAreRefusedByBothNames(t *testing.T) {
+func TestCrossChecksNameBothSettings(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		environ map[string]string
@@ -369,7 +369,7 @@ func TestContradictionsAreRefusedByBothNames(t *testing.T) {
 	}
 }
 
-func TestNeighboursOfContradictionsAreAccepted(t *testing.T) {
+func TestCrossChecksAcceptBoundaryValues(t *testing.T) {
 	t.Parallel()
 	for name, environ := range map[string]map[string]string{
 		"port 0 twice":               {"PNYX_LISTEN": "127.0.0.1:0", "PNYX_ADMIN_LISTEN": "127.0.0.1:0"},
@@ -386,7 +386,7 @@ func TestNeighboursOfContradictionsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestARefusedValueContradictsNothing(t *testing.T) {
+func TestInvalidValuesSkipCrossChecks(t *testing.T) {
 	t.Parallel()
 	problems := refused(t, map[string]string{"PNYX_STALE_AFTER": "0s", "CLICKHOUSE_CLUSTER": "two", "CLICKHOUSE_URL": "x"})
 	if len(problems) != 2 {
@@ -394,7 +394,7 @@ func TestARefusedValueContradictsNothing(t *testing.T) {
 	}
 }
 
-func TestUnknownVariablesAreRefusedWithTheNearestName(t *testing.T) {
+func TestUnknownVariablesSuggestTheNearestName(t *testing.T) {
 	t.Parallel()
 	for name, nearest := range map[string]string{
 		"PNYX_LISTN":          "PNYX_LISTEN",
@@ -433,7 +433,7 @@ func TestProblemsHaveOneOrder(t *testing.T) {
 	}
 }
 
-func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
+func TestForeignVariablesAreIgnored(t *testing.T) {
 	t.Parallel()
 	environ := map[string]string{
 		"PATH":               "/bin",

@@ -29,7 +29,7 @@ func TestSettingsOfTracesAreReadAndTheirHeadersHidden(t *testing.T) {
 	}
 }
 
-func TestWrongSettingsOfTracesAreRefused(t *testing.T) {
+func TestInvalidTraceSettingsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": {"collector:4318", "grpc://collector", "http://"},

@@ -11,7 +11,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestAnAnalysisComesOutAsItWentIn(t *testing.T) {
+func TestIntelligenceRoundTripsUnchanged(t *testing.T) {
 	t.Parallel()
 	dossier := `{"b":1234567890.123456789012345678,"a":1.10e2,"b":"<&>\u2028","é":[]}`
 	stored, err := msgpack.Marshal(governance.Intelligence{Dossier: json.RawMessage(dossier), SourceRefs: json.RawMessage("[0.10]")})
@@ -35,7 +35,7 @@ func TestAnAnalysisComesOutAsItWentIn(t *testing.T) {
 	}
 }
 
-func TestWhereThereIsNoAnalysisNoneIsInvented(t *testing.T) {
+func TestNoIntelligenceIsUnavailable(t *testing.T) {
 	t.Parallel()
 	got, err := json.Marshal(governance.NoIntelligence())
 	want := `{"status":"unavailable","artifactVersion":null,"generatedAt":null,"dossier":null,"sourceRefs":[],"warnings":[]}`

@@ -14,7 +14,7 @@ import (
 
 // The keys that were published can never change. They are the first 16 bytes of
 // SHA-256 over the parts joined by zero bytes, in base64url.
-func TestKeysAreTheOnesOnceGivenOut(t *testing.T) {
+func TestKeysAreStable(t *testing.T) {
 	t.Parallel()
 	for hash, identity := range map[string]governance.Identity{
 		"f_XfJz_6yGy1gCgoSU2qbg": {DAOID: "uniswap", Provider: governance.Snapshot, ExternalID: "0x8b8f"},
@@ -33,7 +33,7 @@ func TestKeysAreTheOnesOnceGivenOut(t *testing.T) {
 	}
 }
 
-func TestPartsOfAnIdentityDoNotRunTogether(t *testing.T) {
+func TestIdentitiesWithShiftedPartsHaveDifferentKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[governance.ProposalKey]governance.Identity{}
 	for _, identity := range []governance.Identity{
@@ -123,7 +123,7 @@ func TestParseTopicKeyRefusesProposals(t *testing.T) {
 	}
 }
 
-func TestVoterIdentityIsOneSpelling(t *testing.T) {
+func TestVoterIdentityIsCanonical(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045",

@@ -9,7 +9,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestEveryFormOfATopicsAddressNamesIt(t *testing.T) {
+func TestLinkedTopicKnowsEveryForm(t *testing.T) {
 	t.Parallel()
 	want := governance.TopicName("gov.optimism.io", "1234")
 	for _, address := range []string{
@@ -29,7 +29,7 @@ func TestEveryFormOfATopicsAddressNamesIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTopicsAddressNamesNone(t *testing.T) {
+func TestLinkedTopicRejectsOtherURLs(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"", " ", "none", "https://gov.optimism.io", "https://gov.optimism.io/c/grants/69", "https://gov.optimism.io/t/slug",
@@ -43,7 +43,7 @@ func TestWhatIsNoTopicsAddressNamesNone(t *testing.T) {
 	}
 }
 
-func TestEveryFormOfAProposalsAddressNamesIt(t *testing.T) {
+func TestLinkedProposalKnowsEveryForm(t *testing.T) {
 	t.Parallel()
 	snapshot := governance.Snapshot.LinkNames("opcollective.eth", "0xAB12", "")
 	tally := governance.Tally.LinkNames("uniswap", "2207450143689540900", "https://www.tally.xyz/gov/uniswap/proposal/93")
@@ -67,7 +67,7 @@ func TestEveryFormOfAProposalsAddressNamesIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoProposalsAddressNamesNone(t *testing.T) {
+func TestLinkedProposalRejectsOtherURLs(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"", "https://snapshot.org/#/profile/0xab", "https://snapshot.org/#/opcollective.eth", "https://snapshot.org/a/proposal/b",
@@ -80,7 +80,7 @@ func TestWhatIsNoProposalsAddressNamesNone(t *testing.T) {
 	}
 }
 
-func TestAProposalIsNamedBySystemAndID(t *testing.T) {
+func TestLinkNamesDependOnProviderAndID(t *testing.T) {
 	t.Parallel()
 	names := [][]string{
 		governance.Snapshot.LinkNames("a.eth", "QmX", ""),

@@ -61,7 +61,7 @@ Last word < script>alert(1)< /script>`
 
 const nastySummary = `First sentence here <3 . Second, with a < b and a vote! A new line. one two three four Last word < script>alert(1)< /script>`
 
-func TestAPostBecomesReadableText(t *testing.T) {
+func TestParsePostReturnsPlainText(t *testing.T) {
 	t.Parallel()
 	got := governance.ParsePost(nasty)
 	want := governance.Post{Text: nastyText, Summary: nastySummary, Links: []string{"snapshot:0xab", "tally:dao:9"}}
@@ -98,7 +98,7 @@ func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
 	}
 }
 
-func TestAPostIsBoundedInSizeAndDepth(t *testing.T) {
+func TestParsePostBoundsSizeAndDepth(t *testing.T) {
 	t.Parallel()
 	deep := governance.ParsePost(strings.Repeat("<blockquote><ul><li>", 100_000) + "x" + strings.Repeat("</li></ul></blockquote>", 100_000) + "<p>y")
 	if want := strings.Repeat("> ", 6) + strings.Repeat("  ", 6) + "- x\n\ny"; deep.Text != want {

@@ -21,7 +21,7 @@ func ranked(choices string, power int64) governance.Ranking {
 	return ranking
 }
 
-func TestRunOff(t *testing.T) {
+func TestInstantRunoff(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
@@ -96,7 +96,7 @@ func TestRunOff(t *testing.T) {
 	}
 }
 
-func TestRunOffCountsVotesApartFromPower(t *testing.T) {
+func TestInstantRunoffCountsVotesAndPower(t *testing.T) {
 	t.Parallel()
 	got := governance.InstantRunoff([]governance.Ranking{
 		{Choices: []string{"1"}, Votes: 1, Power: num("10")},
@@ -109,7 +109,7 @@ func TestRunOffCountsVotesApartFromPower(t *testing.T) {
 	}
 }
 
-func TestRunOffAgreesWithSnapshotsProcedure(t *testing.T) {
+func TestInstantRunoffMatchesSnapshot(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 500 {

@@ -11,7 +11,7 @@ const (
 	cidID = "QmWtnCApC6RNgzh5DYbiLr6tkNzhfJ3xqSDUhMC5oCRTzQ"
 )
 
-func TestAddressesOfOnePageHaveOneForm(t *testing.T) {
+func TestCanonicalURLIsTheSameForOnePage(t *testing.T) {
 	t.Parallel()
 	for canonical, forms := range map[string][]string{
 		"snapshot.org#/uniswap/proposal/" + hexID: {
@@ -64,7 +64,7 @@ func TestAddressesOfOnePageHaveOneForm(t *testing.T) {
 	}
 }
 
-func TestAddressesOfOtherPagesStayApart(t *testing.T) {
+func TestCanonicalURLKeepsPagesApart(t *testing.T) {
 	t.Parallel()
 	forms := []string{
 		"https://snapshot.org/#/uniswap/proposal/" + hexID,
@@ -108,7 +108,7 @@ func FuzzACanonicalURLIsItsOwn(f *testing.F) {
 	})
 }
 
-func TestTitlesAreFoldedAsReadersCompareThem(t *testing.T) {
+func TestNormalizeTitleIgnoresCaseCompositionAndSpace(t *testing.T) {
 	t.Parallel()
 	for title, want := range map[string]string{
 		"  Deploy\tUniswap \n v3 ": "deploy uniswap v3",
@@ -128,7 +128,7 @@ func TestTitlesAreFoldedAsReadersCompareThem(t *testing.T) {
 	}
 }
 
-func TestOnlyHexadecimalIDsAreFolded(t *testing.T) {
+func TestNormalizeExternalIDLowersHexadecimalOnly(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{"0xAB": "0xab", " 0Xab ": "0xab", cidID: cidID, "uniswap-0.1": "uniswap-0.1"} {
 		t.Run(id, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestImportanceFollowsTypeAttentionAndConfidence(t *testing.T) {
 	}
 }
 
-func TestTheSetsOfTypesAreClosedAndWithoutRepetition(t *testing.T) {
+func TestTypeNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][]string{rules.EventTypeNames(), rules.SignalTypeNames()} {
 		sorted := slices.Sorted(slices.Values(names))

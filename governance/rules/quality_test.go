@@ -7,7 +7,7 @@ import (
 	"pnyx/governance/rules"
 )
 
-func TestFlagsAndWarningsAreExplainedOnce(t *testing.T) {
+func TestFlagsAndWarningsAreDocumentedOnce(t *testing.T) {
 	t.Parallel()
 	explained := map[string]bool{}
 	explain := func(name, meaning string) {

@@ -51,20 +51,20 @@ func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
 	return f
 }
 
-// findings are what all rules find, by type.
-func findings(f rules.VoteFacts) map[string]rules.RuleHit {
+// hits are what all rules find, by type.
+func hits(f rules.VoteFacts) map[string]rules.RuleHit {
 	found := map[string]rules.RuleHit{}
 	for _, rule := range rules.SignalRules() {
-		if finding, is := rule.OnVote(f); is {
-			found[rule.Type] = finding
+		if hit, is := rule.OnVote(f); is {
+			found[rule.Type] = hit
 		}
 	}
 	return found
 }
 
-func TestACalmVoteHasNoSignalButItsReminder(t *testing.T) {
+func TestUneventfulVoteHasOnlyTheReminder(t *testing.T) {
 	t.Parallel()
-	got := findings(vote(nil))
+	got := hits(vote(nil))
 	want := map[string]rules.RuleHit{"proposal_deadline_reminder": {
 		DetectedAt: hoursBefore(24), DeadlineAt: new(voteEnd), Score: 50, Severity: rules.SeverityInfo,
 		Title:   "Last day to vote: “Renew the budget”",
@@ -170,7 +170,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 	}
 	tested := map[string]bool{}
 	for _, c := range cases {
-		got, found := findings(vote(c.change))[c.rule]
+		got, found := hits(vote(c.change))[c.rule]
 		if found != c.found || got.Score != c.score || got.DetectedAt != c.detected {
 			t.Errorf("%s, %s: got %t with score %d at %s, want %t with %d at %s", c.rule, c.name,
 				found, got.Score, got.DetectedAt, c.found, c.score, c.detected)
@@ -184,7 +184,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 	}
 }
 
-func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
+func TestActivityBurstNeedsManyPostsInThreeDays(t *testing.T) {
 	t.Parallel()
 	created := hoursBefore(72)
 	for name, c := range map[string]struct {
@@ -200,7 +200,7 @@ func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, found := topicFinding(c.facts)
+			got, found := topicHit(c.facts)
 			if found != c.found || got.Score != c.score {
 				t.Errorf("got %t with score %d, want %t with %d", found, got.Score, c.found, c.score)
 			}
@@ -208,10 +208,10 @@ func TestADiscussionIsLivelyWhenManyPostSoon(t *testing.T) {
 	}
 }
 
-func topicFinding(f rules.TopicActivity) (rules.RuleHit, bool) {
+func topicHit(f rules.TopicActivity) (rules.RuleHit, bool) {
 	for _, rule := range rules.SignalRules() {
-		if finding, found := rule.OnTopic(f); found {
-			return finding, true
+		if hit, found := rule.OnTopic(f); found {
+			return hit, true
 		}
 	}
 	return rules.RuleHit{}, false
@@ -234,13 +234,13 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 		want := slices.Sorted(slices.Values(append([]string{"rule", "ruleVersion"}, rule.Evidence...)))
 		seen := rule.Item == governance.TopicItem
 		for _, f := range facts {
-			finding, found := rule.OnVote(f)
+			hit, found := rule.OnVote(f)
 			if !found || rule.Type == "proposal_deadline_reminder" && f.Quorum == nil {
 				continue
 			}
 			seen = true
 			var got []string
-			for name := range finding.Evidence {
+			for name := range hit.Evidence {
 				got = append(got, name)
 			}
 			slices.Sort(got)
@@ -280,7 +280,7 @@ func TestSummariesReadAsSentences(t *testing.T) {
 		f.Quorum = new(num("5000000"))
 		f.LargestBallots[0] = rules.LargestBallot{Voter: "0x1234567890abcdef1234567890abcdef12345678", Power: num("999999.9")}
 	})
-	found := findings(f)
+	found := hits(f)
 	for kind, want := range map[string][2]string{
 		"decisive_ballot":  {"One ballot decided: “Renew the budget”", "0x1234…5678 cast 999,999 for “For”: more than its lead of 34,567 over “Against”."},
 		"contested_result": {"Decided by a narrow margin: “Renew the budget”", "“For” is ahead of “Against” by 1.4% of all power: 1,234,567 against 1,200,000."},

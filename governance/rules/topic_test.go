@@ -10,7 +10,7 @@ import (
 
 // Each rule is given a topic to which it alone applies, and one that only just
 // misses it.
-func TestEachRuleOfRelevanceAppliesWhereItSays(t *testing.T) {
+func TestTopicRulesApplyAsDocumented(t *testing.T) {
 	t.Parallel()
 	terms := "The council asks for a vote on the budget"
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestRelevanceIsAScoreOfAHundred(t *testing.T) {
 	}
 }
 
-func TestTheTableOfRulesHasARowForEach(t *testing.T) {
+func TestTopicTableHasARowPerRule(t *testing.T) {
 	t.Parallel()
 	table := rules.TopicRulesMarkdown()
 	names := map[string]bool{}
