@@ -18,9 +18,14 @@ func (name Format) Kind() record.Kind {
 	return name.lookup().kind
 }
 
-// FormatTable returns the table of formats in README.md.
+// SampleLine returns the example of a format.
+func SampleLine(name Format) string {
+	return name.lookup().example
+}
+
+// FormatTable returns the table of formats and the examples in README.md.
 func FormatTable() string {
-	var table strings.Builder
+	var table, examples strings.Builder
 	table.WriteString("| file of | identified by the fields | record | required |\n|---|---|---|---|\n")
 	for _, f := range formatsInImportOrder() {
 		if f.doc.files == "" {
@@ -28,8 +33,9 @@ func FormatTable() string {
 		}
 		cells := []string{f.doc.files, f.doc.identifiedBy, f.doc.record, f.doc.required}
 		table.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+		examples.WriteString(f.example + "\n")
 	}
-	return table.String()
+	return table.String() + "\nOne line of each, in the same order:\n\n```jsonl\n" + examples.String() + "```\n"
 }
 
 // FieldsOf returns the values of a JSON object's fields by name, as the scanner splits

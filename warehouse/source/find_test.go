@@ -14,22 +14,6 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// sample returns a line of each format.
-func sample(format source.Format) string {
-	return map[source.Format]string{
-		"DAO":                `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
-		"Snapshot space":     `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
-		"Tally organization": `{"id":"7","name":"Harbor","slug":"harbor"}`,
-		"Discourse category": `{"id":7,"name":"Proposals","slug":"proposals"}`,
-		"Snapshot proposal":  `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic","title":"Budget"}`,
-		"Tally proposal":     `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"Budget"}}`,
-		"Discourse topic":    `{"id":7,"title":"Budget","slug":"budget","category_id":1,"posts_count":1}`,
-		"Snapshot vote":      `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},"voter":"0x1","created":null,"choice":1,"vp":1}`,
-		"Tally vote":         `{"id":"v","proposal":{"id":"1"},"type":"for","voter":{"address":"0x1"},"amount":"1"}`,
-		"canonical record":   `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor"}`,
-	}[format]
-}
-
 // write writes a file below folder and returns its path.
 func write(tb testing.TB, folder, name, content string) string {
 	tb.Helper()
@@ -63,7 +47,7 @@ func TestFindRecognizesEachFormatByItsFirstRecord(t *testing.T) {
 	for _, format := range source.Formats() {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
-			path := write(t, t.TempDir(), forum+"/anything", sample(format)+"\n")
+			path := write(t, t.TempDir(), forum+"/anything", source.SampleLine(format)+"\n")
 			files, problems := source.Find([]string{path})
 			if len(problems) > 0 || len(files) != 1 {
 				t.Fatalf("got files %+v and problems %v, want one file", files, problems)
@@ -82,7 +66,7 @@ func TestFindListsFilesInImportOrder(t *testing.T) {
 	t.Parallel()
 
 	folder := t.TempDir()
-	line := func(name string, format source.Format) { write(t, folder, name, sample(format)) }
+	line := func(name string, format source.Format) { write(t, folder, name, source.SampleLine(format)) }
 	line("a/recorded.ndjson", "canonical record")
 	line("b/2.NDJSON", "Snapshot vote")
 	line("b/1.jsonl", "Tally vote")
@@ -90,7 +74,7 @@ func TestFindListsFilesInImportOrder(t *testing.T) {
 	line("d/"+forum+"/topics.ndjson", "Discourse topic")
 	line("d/"+forum+"/categories.ndjson", "Discourse category")
 	line("e/spaces.ndjson", "Snapshot space")
-	write(t, folder, "e/proposals.ndjson.gz", pack(t, sample("Snapshot proposal")))
+	write(t, folder, "e/proposals.ndjson.gz", pack(t, source.SampleLine("Snapshot proposal")))
 	write(t, folder, "a/empty.ndjson", "")
 	write(t, folder, "a/notes.txt", "another format")
 
@@ -119,14 +103,14 @@ func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
 	t.Parallel()
 
 	folder := t.TempDir()
-	path := write(t, folder, "votes.ndjson", sample("Snapshot vote"))
+	path := write(t, folder, "votes.ndjson", source.SampleLine("Snapshot vote"))
 	link := filepath.Join(folder, "again.ndjson")
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
 	files, problems := source.Find([]string{path, folder, folder + "/./votes.ndjson", link})
 	want := []source.File{{
-		Path: path, Kind: record.KindBallot, Format: "Snapshot vote", Size: int64(len(sample("Snapshot vote"))),
+		Path: path, Kind: record.KindBallot, Format: "Snapshot vote", Size: int64(len(source.SampleLine("Snapshot vote"))),
 	}}
 	if diff := cmp.Diff(want, files); diff != "" || len(problems) > 0 {
 		t.Errorf("problems %v, files (-want +got):\n%s", problems, diff)
@@ -136,7 +120,7 @@ func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {
 func TestFindSkipsInvalidLinesBeforeTheFirstRecord(t *testing.T) {
 	t.Parallel()
 
-	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+sample("Snapshot vote"))
+	path := write(t, t.TempDir(), "votes", "\ufeff\n \r\nnot JSON\n[1]\n{\"foreign\":1}\n"+source.SampleLine("Snapshot vote"))
 	files, problems := source.Find([]string{path})
 	if len(problems) > 0 || len(files) != 1 || files[0].Format != "Snapshot vote" {
 		t.Errorf("got %+v and %v, want a file of Snapshot votes", files, problems)
@@ -146,7 +130,7 @@ func TestFindSkipsInvalidLinesBeforeTheFirstRecord(t *testing.T) {
 func TestFindReportsProblemsAndListsTheOtherFiles(t *testing.T) {
 	t.Parallel()
 
-	good := sample("Snapshot vote")
+	good := source.SampleLine("Snapshot vote")
 	tests := []struct {
 		name, file, content, want string
 	}{
@@ -158,7 +142,7 @@ func TestFindReportsProblemsAndListsTheOtherFiles(t *testing.T) {
 		{"binary", "x.ndjson", "\x00\x01\xff", "first record is not UTF-8 at byte 3; want"},
 		{"gzip cut in its header", "x.ndjson.gz", pack(t, good)[:5], "x.ndjson.gz: file is truncated: unexpected EOF"},
 		{"gzip cut before its first record", "x.ndjson.gz", pack(t, good)[:20], "x.ndjson.gz: line 1: file is truncated: unexpected EOF"},
-		{"forum without a host", "forum/topics.ndjson", sample("Discourse topic"), `topics.ndjson: the folder of a Discourse file must be named after the forum's host (forum.example.org), and "forum" is not a host name`},
+		{"forum without a host", "forum/topics.ndjson", source.SampleLine("Discourse topic"), `topics.ndjson: the folder of a Discourse file must be named after the forum's host (forum.example.org), and "forum" is not a host name`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -202,7 +186,7 @@ func TestFindReadsTheHostFromTheFolder(t *testing.T) {
 	} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
-			path := write(t, t.TempDir(), folder+"/topics.ndjson", sample("Discourse topic"))
+			path := write(t, t.TempDir(), folder+"/topics.ndjson", source.SampleLine("Discourse topic"))
 			files, problems := source.Find([]string{path})
 			switch {
 			case want == "" && len(problems) != 1:

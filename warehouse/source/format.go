@@ -30,6 +30,8 @@ type format struct {
 	read func(object) record.Record
 	// fields lists typical fields, for error messages.
 	fields string
+	// example is a short valid line, for README.md and tests.
+	example string
 	// doc is the row of README.md; empty for canonical lines, which have a section of
 	// their own.
 	doc formatDoc
@@ -54,6 +56,9 @@ var formatTable = []format{
 	{
 		name: "canonical record", read: readCanonical, fields: "record, version",
 		matches: func(in object) bool { return in.has("record") },
+		example: `{"record":"event","version":1,"eventId":"e",` +
+			`"eventType":"dao_announcement","eventTimeMs":"2026-03-04",` +
+			`"daoId":"harbor"}`,
 	},
 	{
 		name: "Snapshot vote", kind: record.KindBallot, read: readSnapshotVote,
@@ -63,6 +68,8 @@ var formatTable = []format{
 			"Snapshot votes", "`voter` and `vp` or `choice`",
 			"ballot", "`id`, `proposal.id`, `voter`, `vp`, `choice`",
 		},
+		example: `{"id":"v","proposal":{"id":"0xAB"},"space":{"id":"harbor.eth"},` +
+			`"voter":"0x1","created":null,"choice":1,"vp":1}`,
 	},
 	{
 		name: "Tally vote", kind: record.KindBallot, read: readTallyVote,
@@ -72,6 +79,8 @@ var formatTable = []format{
 			"Tally votes", "`voter` and `type` or `amount`",
 			"ballot", "`id`, `proposal.id`, `voter.address`, `type`, `amount`",
 		},
+		example: `{"id":"v","proposal":{"id":"1"},"type":"for",` +
+			`"voter":{"address":"0x1"},"amount":"1"}`,
 	},
 	{
 		name: "Snapshot proposal", kind: record.KindProposal, read: readSnapshotProposal,
@@ -81,6 +90,8 @@ var formatTable = []format{
 			"Snapshot proposals", "`space` without `voter` or `proposal`",
 			"proposal", "`id`, `space.id`",
 		},
+		example: `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic",` +
+			`"title":"Budget"}`,
 	},
 	{
 		name: "Tally proposal", kind: record.KindProposal, read: readTallyProposal,
@@ -92,12 +103,16 @@ var formatTable = []format{
 			"Tally proposals", "`organization` and `onchainId` or `metadata`",
 			"proposal", "`id`, `organization.slug`",
 		},
+		example: `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},` +
+			`"status":"active","metadata":{"title":"Budget"}}`,
 	},
 	{
 		name: "Discourse topic", kind: record.KindTopic, read: readDiscourseTopic, needsHost: true,
 		matches: func(in object) bool { return in.hasAny("category_id", "posts_count") },
 		fields:  "id, title, category_id, posts_count",
 		doc:     formatDoc{"Discourse topics", "`category_id` or `posts_count`", "topic", "`id`"},
+		example: `{"id":7,"title":"Budget","slug":"budget","category_id":1,` +
+			`"posts_count":1}`,
 	},
 	{
 		name: "DAO", kind: record.KindDAO, read: readDAO,
@@ -107,6 +122,7 @@ var formatTable = []format{
 			"DAOs", "`daoId`, `sources`",
 			"DAO", "`daoId`, each source's `provider` and `id`",
 		},
+		example: `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
 	},
 	{
 		name: "Snapshot space", kind: record.KindSource, read: readSnapshotSpace,
@@ -118,6 +134,7 @@ var formatTable = []format{
 			"Snapshot spaces", "`name` and `network` or `symbol`, without `slug`",
 			"source", "`id`",
 		},
+		example: `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
 	},
 	{
 		name: "Tally organization", kind: record.KindSource, read: readTallyOrganization,
@@ -127,6 +144,7 @@ var formatTable = []format{
 			"Tally organizations", "`id` (a string), `name`, `slug`",
 			"source", "`slug`, which is the source's id",
 		},
+		example: `{"id":"7","name":"Harbor","slug":"harbor"}`,
 	},
 	{
 		name: "Discourse category", kind: record.KindCategory, read: readDiscourseCategory, needsHost: true,
@@ -136,6 +154,7 @@ var formatTable = []format{
 			"Discourse categories", "`id` (a number), `name`, `slug`",
 			"category", "`id`",
 		},
+		example: `{"id":7,"name":"Proposals","slug":"proposals"}`,
 	},
 }
 

@@ -15,7 +15,7 @@ import (
 // ballot is valid.
 func FuzzLine(f *testing.F) {
 	for i, format := range source.Formats() {
-		f.Add(uint8(i), sample(format))
+		f.Add(uint8(i), source.SampleLine(format))
 	}
 	votes := uint8(slices.Index(source.Formats(), "Snapshot vote"))
 	for _, choice := range []string{`[2,1,2]`, `{"1":3,"2":0.5e1}`, `{"1":1,"1":2}`, `"0x"`, `{}`, `[]`, `null`, `-0`, `1e1`} {

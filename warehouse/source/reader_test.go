@@ -207,7 +207,7 @@ func writePacked(tb testing.TB, path string, content func(io.Writer)) {
 func TestReaderAcceptsLinesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 
-	line := sample("Snapshot vote")
+	line := source.SampleLine("Snapshot vote")
 	// Lines within the reader's buffer of 64 KiB and longer ones take different paths.
 	for _, padding := range []int{0, 1, 1<<16 - len(line) - 1, 1<<16 - len(line), 1 << 17} {
 		padded := line + strings.Repeat(" ", padding)
@@ -311,7 +311,7 @@ func TestRejectedTextIsTruncatedBetweenCharacters(t *testing.T) {
 func TestOpenRejectsFilesThatFindDoesNotList(t *testing.T) {
 	t.Parallel()
 
-	topics := write(t, t.TempDir(), "topics", sample("Discourse topic"))
+	topics := write(t, t.TempDir(), "topics", source.SampleLine("Discourse topic"))
 	if _, err := source.Open(source.File{Path: topics, Format: "Discourse topic"}, source.Limits{}); err == nil {
 		t.Error("a forum without a host: got no error")
 	}
