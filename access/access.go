@@ -1,6 +1,9 @@
-// Package access knows who is asking: callers with a partner token, of which a
-// node keeps a copy of what the worker publishes, and internal callers. Nothing
-// here can be turned back into a token.
+// Package access authenticates callers and counts what they use.
+//
+// [TokenCache] holds an API node's copy of the valid partner tokens, which a worker
+// publishes, and authenticates requests against it. [InternalTokens] are the tokens of
+// internal callers. [Meter] counts responses by token, day and route. Tokens are stored
+// as SHA-256 hashes only.
 package access
 
 import (
@@ -10,49 +13,56 @@ import (
 	"pnyx/ratelimit"
 )
 
-// HeaderToken carries a partner token, and HeaderInternal an internal one.
+// HeaderToken is the header with a partner token, HeaderInternal that with an internal one.
 const (
-	HeaderToken    = "X-Service-Api-Token" //nolint:gosec // a name
+	HeaderToken    = "X-Service-Api-Token" //nolint:gosec // the name of a header
 	HeaderInternal = "X-Service-Internal-Token"
 )
 
-// Errors of identifying a caller.
+// Errors of authentication.
 var (
-	// ErrUnauthorized is a token that is malformed, unknown, expired or revoked.
+	// ErrUnauthorized means that a token is malformed, unknown, expired or revoked.
 	ErrUnauthorized = errors.New("the token is not valid")
-	// ErrTokensUnavailable is a token that may be valid, while the tokens cannot be had.
+	// ErrTokensUnavailable means that a token is unknown, but may be valid, because the
+	// copy of the valid tokens is missing or not up to date.
 	ErrTokensUnavailable = errors.New("the tokens are not available")
 )
 
-// Token is what the nodes know of a partner token.
+// Token is a partner token as API nodes know it.
 type Token struct {
-	ID   string         `msgpack:"i"`
+	// ID identifies the token; it is part of its text.
+	ID string `msgpack:"i"`
+	// Plan sets the limits.
 	Plan ratelimit.Plan `msgpack:"p"`
-	// Limits replaces those of the plan, where it is set.
+	// Limits replaces the limits of the plan; nil for none.
 	Limits *ratelimit.Limits `msgpack:"l,omitempty"`
-	Scopes []Scope           `msgpack:"s"`
-	// Hash is that of the token, and Previous that of the one before its rotation,
-	// which is good until PreviousUntil.
-	Hash          TokenHash  `msgpack:"v"`
-	PreviousHash  TokenHash  `msgpack:"o"`
-	PreviousUntil time.Time  `msgpack:"u"`
-	CreatedAt     time.Time  `msgpack:"c"`
-	ExpiresAt     *time.Time `msgpack:"e,omitempty"`
+	// Scopes are the rights that the token was issued with.
+	Scopes []Scope `msgpack:"s"`
+	// Hash is the hash of the token's text.
+	Hash TokenHash `msgpack:"v"`
+	// PreviousHash is the hash before the last rotation, valid until PreviousUntil.
+	PreviousHash TokenHash `msgpack:"o"`
+	// PreviousUntil is the end of the overlap after a rotation.
+	PreviousUntil time.Time `msgpack:"u"`
+	// CreatedAt is when the token was issued.
+	CreatedAt time.Time `msgpack:"c"`
+	// ExpiresAt is when the token expires; nil for never.
+	ExpiresAt *time.Time `msgpack:"e,omitempty"`
 }
 
-// EffectiveLimits returns the limits that hold for the token.
-func (r *Token) EffectiveLimits() ratelimit.Limits {
-	if r.Limits != nil {
-		return *r.Limits
+// EffectiveLimits returns the limits of the token: its own, or those of its plan.
+func (t *Token) EffectiveLimits() ratelimit.Limits {
+	if t.Limits != nil {
+		return *t.Limits
 	}
-	return r.Plan.Limits()
+	return t.Plan.Limits()
 }
 
-// accepts says whether a verifier is the token's at a moment. It takes the same
-// time whatever it finds.
-func (r *Token) accepts(v TokenHash, now time.Time) bool {
-	current := r.Hash.equal(v)
-	previous := r.PreviousHash.equal(v) && now.Before(r.PreviousUntil)
-	expired := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)
+// accepts reports whether a hash is that of the token at a time. It takes the same time
+// whatever the result.
+func (t *Token) accepts(hash TokenHash, now time.Time) bool {
+	current := t.Hash.equal(hash)
+	previous := t.PreviousHash.equal(hash) && now.Before(t.PreviousUntil)
+	expired := t.ExpiresAt != nil && !now.Before(*t.ExpiresAt)
 	return (current || previous) && !expired
 }

@@ -2,26 +2,26 @@ package access
 
 import "crypto/sha256"
 
-// InternalTokens holds the tokens of internal callers: one, or two while they rotate.
+// InternalTokens holds the tokens of internal callers: one, or two during a rotation.
 type InternalTokens struct {
-	verifiers []TokenHash
+	hashes []TokenHash
 }
 
-// NewInternalTokens accepts some tokens, or nobody when there are none.
+// NewInternalTokens returns the set of the given tokens. An empty set accepts no token.
 func NewInternalTokens(tokens []string) InternalTokens {
 	var i InternalTokens
 	for _, token := range tokens {
-		i.verifiers = append(i.verifiers, sha256.Sum256([]byte(token)))
+		i.hashes = append(i.hashes, sha256.Sum256([]byte(token)))
 	}
 	return i
 }
 
-// Accepts says whether a token is one of them. It compares digests, so that its
-// time tells neither a token nor its length.
+// Accepts reports whether a token is in the set. It compares hashes, so the time it takes
+// reveals neither a token nor its length.
 func (i InternalTokens) Accepts(token string) bool {
 	given, accepted := HashToken(token), false
-	for _, verifier := range i.verifiers {
-		if verifier.equal(given) {
+	for _, hash := range i.hashes {
+		if hash.equal(given) {
 			accepted = true
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // Scope is a right that a token carries.
 type Scope string
 
-// The scopes. A plus scope opens the standard routes too.
+// The scopes. A plus scope includes the standard routes.
 const (
 	V1Standard Scope = "v1:paid:standard"
 	V1Plus     Scope = "v1:paid:plus"
@@ -20,18 +20,19 @@ const (
 	V2All      Scope = "v2:paid:*"
 )
 
-// Scopes lists every scope.
+// Scopes returns every scope.
 func Scopes() []Scope {
 	return []Scope{V1Standard, V1Plus, V1All, V2Standard, V2Plus, V2All}
 }
 
-// ParseScopes reads scopes that are joined by commas.
+// ParseScopes parses a comma-separated list of scopes. The result is sorted, without
+// duplicates.
 func ParseScopes(text string) ([]Scope, error) {
 	var scopes []Scope
 	for name := range strings.SplitSeq(text, ",") {
 		scope := Scope(strings.TrimSpace(name))
 		if !slices.Contains(Scopes(), scope) {
-			return nil, fmt.Errorf("no scope is called %q: want some of %v, joined by commas", scope, Scopes())
+			return nil, fmt.Errorf("scope %q: want a comma-separated list of %v", scope, Scopes())
 		}
 		scopes = append(scopes, scope)
 	}
@@ -39,33 +40,35 @@ func ParseScopes(text string) ([]Scope, error) {
 	return slices.Compact(scopes), nil
 }
 
-// opens says whether a scope gives the right that another names.
-func (s Scope) opens(needed Scope) bool {
+// includes reports whether a scope grants another one.
+func (s Scope) includes(needed Scope) bool {
 	version, tier, _ := strings.Cut(string(s), ":paid:")
 	neededVersion, neededTier, _ := strings.Cut(string(needed), ":paid:")
-	return version == neededVersion && (tier == neededTier || tier == "*" || tier == "plus" && neededTier == "standard")
+	return version == neededVersion &&
+		(tier == neededTier || tier == "*" || tier == "plus" && neededTier == "standard")
 }
 
-// Caller is somebody with a valid token.
+// Caller is the owner of a valid token.
 type Caller struct {
 	*Token
 
-	// Scopes are those in force: of the record, and v2's for tokens from before it.
+	// Scopes are the effective scopes: those of the token, and for tokens issued before v2
+	// all of v2.
 	Scopes []Scope
 }
 
-// HasScope says whether the caller has a right.
+// HasScope reports whether the caller has a scope.
 func (c *Caller) HasScope(needed Scope) bool {
-	return slices.ContainsFunc(c.Scopes, func(s Scope) bool { return s.opens(needed) })
+	return slices.ContainsFunc(c.Scopes, func(s Scope) bool { return s.includes(needed) })
 }
 
-// scopesInForce adds all of v2 to a token of v1 that was issued before v2 was
-// launched, once it is.
-func scopesInForce(r *Token, launchedAt, now time.Time) []Scope {
+// effectiveScopes adds all of v2 to a v1 token that was issued before the launch of v2,
+// once v2 is launched.
+func effectiveScopes(t *Token, launchedAt, now time.Time) []Scope {
 	launched := !launchedAt.IsZero() && !now.Before(launchedAt)
-	ofV1 := slices.ContainsFunc(r.Scopes, func(s Scope) bool { return strings.HasPrefix(string(s), "v1:") })
-	if !launched || !ofV1 || !r.CreatedAt.Before(launchedAt) || slices.Contains(r.Scopes, V2All) {
-		return r.Scopes
+	ofV1 := slices.ContainsFunc(t.Scopes, func(s Scope) bool { return strings.HasPrefix(string(s), "v1:") })
+	if !launched || !ofV1 || !t.CreatedAt.Before(launchedAt) || slices.Contains(t.Scopes, V2All) {
+		return t.Scopes
 	}
-	return append(slices.Clone(r.Scopes), V2All)
+	return append(slices.Clone(t.Scopes), V2All)
 }

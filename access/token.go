@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// A token is "pnyx_", the id of its record, "_", 32 random bytes and a checksum.
-// The prefix lets scanners for leaked secrets find one, and the checksum lets a
-// node refuse a mistyped one without a look-up.
+// The text of a token is "pnyx_", the token's id, "_", 32 random bytes in base 62 and a
+// checksum. Secret scanners recognize the prefix, and the checksum rejects a mistyped
+// token without a lookup.
 const (
 	tokenPrefix   = "pnyx_"
 	idDigits      = 12
@@ -28,17 +28,17 @@ const (
 // away from telling it.
 type TokenHash [sha256.Size]byte
 
-// HashToken returns the verifier of a token.
+// HashToken returns the hash of a token's text.
 func HashToken(token string) TokenHash {
 	return sha256.Sum256([]byte(token))
 }
 
-// equal compares in constant time. No token has the zero verifier.
-func (v TokenHash) equal(other TokenHash) bool {
-	return subtle.ConstantTimeCompare(v[:], other[:]) == 1
+// equal compares in constant time. No token has the zero hash.
+func (h TokenHash) equal(other TokenHash) bool {
+	return subtle.ConstantTimeCompare(h[:], other[:]) == 1
 }
 
-// NewTokenID returns the id of a new record.
+// NewTokenID returns a random id.
 func NewTokenID() string {
 	var id strings.Builder
 	for range idDigits {
@@ -51,7 +51,8 @@ func NewTokenID() string {
 	return id.String()
 }
 
-// GenerateToken returns a new token for a record: the only time that it is seen.
+// GenerateToken returns the text of a new token with an id. It is stored nowhere: only its
+// hash is.
 func GenerateToken(id string) string {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
@@ -60,15 +61,16 @@ func GenerateToken(id string) string {
 	return text + string(check[:])
 }
 
-// ParseToken returns the id of the record that a well-formed token belongs to. Its
-// error does not quote the token.
+// ParseToken returns the id in the text of a token. The error is ErrUnauthorized for a
+// malformed text, and does not quote it.
 func ParseToken(token string) (id string, err error) {
 	rest, found := strings.CutPrefix(token, tokenPrefix)
 	if len(token) != tokenLength || !found || rest[idDigits] != '_' {
 		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
 	}
 	body, check := token[:tokenLength-checkDigits], token[tokenLength-checkDigits:]
-	if !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) || checksum(body) != [checkDigits]byte([]byte(check)) {
+	if !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||
+		checksum(body) != [checkDigits]byte([]byte(check)) {
 		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
 	}
 	return rest[:idDigits], nil
@@ -92,7 +94,7 @@ func checksum(text string) (check [checkDigits]byte) {
 	return check
 }
 
-// digits writes a number to base 62, in a fixed width.
+// digits formats a number in base 62, in a fixed width.
 func digits(number *big.Int, width int) string {
 	text := make([]byte, width)
 	base, digit := big.NewInt(base62Decimal), new(big.Int)

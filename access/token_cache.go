@@ -12,53 +12,54 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// lookEvery is how often a node looks for changes of tokens. With the worker's own
-// interval it stays far below the second within which a revocation has to hold.
-const lookEvery = 250 * time.Millisecond
+// pollInterval is how often a node checks for changed tokens. Together with the interval
+// of the worker it stays well below the second within which a revocation takes effect.
+const pollInterval = 250 * time.Millisecond
 
-// EncodeTokens returns records as they are published, the same for the same ones.
-func EncodeTokens(records []Token) ([]byte, error) {
-	encoded, err := msgpack.Marshal(records)
+// EncodeTokens returns tokens in their published form. Equal tokens have equal forms.
+func EncodeTokens(tokens []Token) ([]byte, error) {
+	encoded, err := msgpack.Marshal(tokens)
 	if err != nil {
 		return nil, fmt.Errorf("encode tokens: %w", err)
 	}
 	return encoded, nil
 }
 
-// TokenCache is a node's copy of the tokens that are valid.
+// TokenCache is a node's copy of the valid tokens. It is safe for concurrent use.
 type TokenCache struct {
 	store *accounts.Store
-	// launchedAt is when v2 was; zero for never.
+	// launchedAt is the launch of v2; zero for not launched.
 	launchedAt time.Time
-	held       atomic.Pointer[held]
-	// complete says that the copy was up to date when it was last looked at. While it
-	// was not, a token that is not in it may still be valid.
-	complete atomic.Bool
-	// stranger stands in for the record of a token that nobody knows.
-	stranger Token
+	current    atomic.Pointer[tokenSet]
+	// upToDate means that the last poll succeeded. Otherwise a token that is not in the
+	// copy may still be valid.
+	upToDate atomic.Bool
+	// dummyToken stands in for an unknown token, so that checking it takes as long.
+	dummyToken Token
 }
 
-// held is one state of the copy.
-type held struct {
+// tokenSet is one revision of the tokens.
+type tokenSet struct {
 	revision uint64
-	records  map[string]*Token
+	byID     map[string]*Token
 }
 
-// NewTokenCache returns a copy that is empty until Run.
+// NewTokenCache returns a copy that is empty until Run. launchedAt is the launch of v2,
+// zero for not launched.
 func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
-	d := &TokenCache{store: store, launchedAt: launchedAt}
-	d.held.Store(&held{})
-	_, _ = rand.Read(d.stranger.Hash[:]) // it never fails
-	return d
+	c := &TokenCache{store: store, launchedAt: launchedAt}
+	c.current.Store(&tokenSet{})
+	_, _ = rand.Read(c.dummyToken.Hash[:]) // it never fails
+	return c
 }
 
-// Run keeps the copy up to date until ctx ends. While Redis does not answer, or is
-// being filled anew, the last copy stays.
-func (d *TokenCache) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+// Run keeps the copy up to date until ctx ends. While Redis is unavailable or has no
+// tokens, the last copy stays.
+func (c *TokenCache) Run(ctx context.Context) {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		d.complete.Store(d.refresh(ctx) == nil)
+		c.upToDate.Store(c.refresh(ctx) == nil)
 		select {
 		case <-ctx.Done():
 			return
@@ -67,52 +68,53 @@ func (d *TokenCache) Run(ctx context.Context) {
 	}
 }
 
-// refresh takes over what is published, if it is not what is held.
-func (d *TokenCache) refresh(ctx context.Context) error {
-	revision, err := d.store.TokensRevision(ctx)
-	if err != nil || revision == d.held.Load().revision {
+// refresh reads the published tokens if their revision differs from that of the copy.
+func (c *TokenCache) refresh(ctx context.Context) error {
+	revision, err := c.store.TokensRevision(ctx)
+	if err != nil || revision == c.current.Load().revision {
 		return err
 	}
-	revision, encoded, err := d.store.Tokens(ctx)
+	revision, encoded, err := c.store.Tokens(ctx)
 	if err != nil {
 		return err
 	}
-	var records []Token
-	if err := msgpack.Unmarshal(encoded, &records); err != nil {
+	var tokens []Token
+	if err := msgpack.Unmarshal(encoded, &tokens); err != nil {
 		return fmt.Errorf("decode tokens: %w", err)
 	}
-	fresh := &held{revision: revision, records: make(map[string]*Token, len(records))}
-	for i := range records {
-		fresh.records[records[i].ID] = &records[i]
+	next := &tokenSet{revision: revision, byID: make(map[string]*Token, len(tokens))}
+	for i := range tokens {
+		next.byID[tokens[i].ID] = &tokens[i]
 	}
-	d.held.Store(fresh)
+	c.current.Store(next)
 	return nil
 }
 
-// Authenticate returns whose token it is. The error is ErrUnauthorized or
-// ErrTokensUnavailable. A well-formed token takes the same time whether it is known or not.
-func (d *TokenCache) Authenticate(token string, now time.Time) (*Caller, error) {
-	id, err := ParseToken(token)
+// Authenticate returns the caller that a token belongs to. The error is ErrUnauthorized
+// or ErrTokensUnavailable. For a well-formed token it takes the same time whether the
+// token is known or not.
+func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
+	id, err := ParseToken(text)
 	if err != nil {
 		return nil, err
 	}
-	record, known := d.held.Load().records[id]
+	token, known := c.current.Load().byID[id]
 	if !known {
-		record = &d.stranger
+		token = &c.dummyToken
 	}
-	valid := record.accepts(HashToken(token), now)
+	valid := token.accepts(HashToken(text), now)
 	switch {
 	case valid && known:
-		return &Caller{Token: record, Scopes: scopesInForce(record, d.launchedAt, now)}, nil
-	case !d.complete.Load():
+		return &Caller{Token: token, Scopes: effectiveScopes(token, c.launchedAt, now)}, nil
+	case !c.upToDate.Load():
 		return nil, ErrTokensUnavailable
 	}
 	return nil, fmt.Errorf("%w: it is unknown, expired or revoked", ErrUnauthorized)
 }
 
-// Ready says whether there is a copy, or why not.
-func (d *TokenCache) Ready() error {
-	if d.held.Load().revision == 0 {
+// Ready returns ErrTokensUnavailable until the first copy is read.
+func (c *TokenCache) Ready() error {
+	if c.current.Load().revision == 0 {
 		return ErrTokensUnavailable
 	}
 	return nil

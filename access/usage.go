@@ -15,43 +15,52 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// writeEvery is how often a node writes down what it has counted.
-const writeEvery = time.Second
+// writeInterval is how often a node writes its counters to Redis.
+const writeInterval = time.Second
 
-// writeAtOnce is how many counts go to Redis in one command.
-const writeAtOnce = 1000
+// writeBatchSize is the maximum number of counters in one command.
+const writeBatchSize = 1000
 
-// Usage is what a token was used for on one route in one day, as one session of an
-// API node has counted it so far.
+// Usage is the running total of one meter for a token, day and route.
 type Usage struct {
+	// Session identifies the meter, from the start to the end of a node.
 	Session string `msgpack:"x"`
-	// TokenID is empty for those who pay for each request.
+	// TokenID is empty for requests that are paid individually.
 	TokenID string `msgpack:"t"`
-	// Day is a date, UTC.
-	Day      string `msgpack:"d"`
-	Route    string `msgpack:"r"`
+	// Day is a date in UTC, as YYYY-MM-DD.
+	Day string `msgpack:"d"`
+	// Route is the id of the route.
+	Route string `msgpack:"r"`
+	// Counters are the totals.
 	Counters `msgpack:"n"`
 }
 
-// Counters is how often something happened.
+// Counters are totals of responses.
 type Counters struct {
-	Requests    uint64 `msgpack:"q"`
-	OK          uint64 `msgpack:"o"`
+	// Requests counts all responses.
+	Requests uint64 `msgpack:"q"`
+	// OK counts statuses below 400 other than 304.
+	OK uint64 `msgpack:"o"`
+	// NotModified counts status 304.
 	NotModified uint64 `msgpack:"m"`
-	Refused     uint64 `msgpack:"r"`
-	Failed      uint64 `msgpack:"f"`
-	// Charged counts the answers of the month's quota, Bytes those of bodies.
-	Charged  uint64 `msgpack:"c"`
-	Bytes    uint64 `msgpack:"b"`
+	// Refused counts statuses 400 to 499.
+	Refused uint64 `msgpack:"r"`
+	// Failed counts statuses from 500 on.
+	Failed uint64 `msgpack:"f"`
+	// Charged counts responses that count towards the quota of the month.
+	Charged uint64 `msgpack:"c"`
+	// Bytes is the size of all bodies.
+	Bytes uint64 `msgpack:"b"`
+	// Payments counts responses that were paid individually.
 	Payments uint64 `msgpack:"p"`
 }
 
-// field names what is counted.
+// field returns the name of the counter in Redis.
 func (u *Usage) field() string {
 	return strings.Join([]string{u.Session, u.TokenID, u.Day, u.Route}, "|")
 }
 
-// DecodeUsage reads a count.
+// DecodeUsage decodes the value of a counter.
 func DecodeUsage(value string) (Usage, error) {
 	var u Usage
 	if err := msgpack.Unmarshal([]byte(value), &u); err != nil {
@@ -60,19 +69,25 @@ func DecodeUsage(value string) (Usage, error) {
 	return u, nil
 }
 
-// Response is one answer to be counted.
+// Response is a response to count.
 type Response struct {
+	// TokenID is the caller's token; empty for a request that is paid individually.
 	TokenID string
-	Route   string
-	Status  int
-	Bytes   int
-	// Charged says that it counts towards the month, Paid that it was paid for.
-	Charged, Paid bool
+	// Route is the id of the route.
+	Route string
+	// Status is the HTTP status.
+	Status int
+	// Bytes is the size of the body.
+	Bytes int
+	// Charged means that the response counts towards the quota of the month.
+	Charged bool
+	// Paid means that the response was paid individually.
+	Paid bool
 }
 
-// Meter counts the answers of one API node from its start on. What it writes down
-// are not differences but the counts so far: writing twice does no harm, and what
-// got lost comes with the next writing.
+// Meter counts the responses of one API node from its start on. It writes totals, not
+// differences: writing a total twice changes nothing, and the next write repairs a lost
+// one. It is safe for concurrent use.
 type Meter struct {
 	store   *accounts.Store
 	session string
@@ -83,7 +98,7 @@ type Meter struct {
 	today   today
 }
 
-// NewMeter returns a meter that writes down nothing until Run.
+// NewMeter returns a meter that writes nothing until Run.
 func NewMeter(store *accounts.Store, logger *slog.Logger) *Meter {
 	return &Meter{
 		store: store, session: rand.Text(), logger: logger,
@@ -91,7 +106,7 @@ func NewMeter(store *accounts.Store, logger *slog.Logger) *Meter {
 	}
 }
 
-// Count counts an answer.
+// Count counts a response.
 func (m *Meter) Count(a Response, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,31 +115,31 @@ func (m *Meter) Count(a Response, now time.Time) {
 	m.changed[field] = true
 }
 
-// today names the counts of one day without writing their names anew each time.
+// today caches the field names of one day, which would otherwise be built per response.
 type today struct {
 	// number counts the days since 1970.
 	number int64
-	fields map[counted]string
+	fields map[counterKey]string
 }
 
-// counted is what answers of a day are told apart by.
-type counted struct{ tokenID, route string }
+// counterKey distinguishes the counters of one day.
+type counterKey struct{ tokenID, route string }
 
-const secondsADay = 24 * 60 * 60
+const secondsPerDay = 24 * 60 * 60
 
-// fieldOf returns the name of the count that an answer belongs to, and makes sure
-// that there is one.
+// fieldOf returns the field of the counter for a response, and creates the counter if
+// there is none.
 func (m *Meter) fieldOf(a Response, now time.Time) string {
-	if day := now.Unix() / secondsADay; day != m.today.number || m.today.fields == nil {
-		m.today = today{day, map[counted]string{}}
+	if day := now.Unix() / secondsPerDay; day != m.today.number || m.today.fields == nil {
+		m.today = today{day, map[counterKey]string{}}
 	}
-	field := m.today.fields[counted{a.TokenID, a.Route}]
+	field := m.today.fields[counterKey{a.TokenID, a.Route}]
 	if m.counts[field] != nil {
 		return field
 	}
 	u := &Usage{Session: m.session, TokenID: a.TokenID, Day: now.UTC().Format(time.DateOnly), Route: a.Route}
 	field = u.field()
-	m.today.fields[counted{a.TokenID, a.Route}] = field
+	m.today.fields[counterKey{a.TokenID, a.Route}] = field
 	if m.counts[field] == nil {
 		m.counts[field] = u
 	}
@@ -152,9 +167,9 @@ func (t *Counters) add(a Response) {
 	}
 }
 
-// Run writes down what was counted until ctx ends, and once more then.
+// Run writes changed counters to Redis until ctx ends, and once more at the end.
 func (m *Meter) Run(ctx context.Context) {
-	ticker := time.NewTicker(writeEvery)
+	ticker := time.NewTicker(writeInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -163,13 +178,13 @@ func (m *Meter) Run(ctx context.Context) {
 			return
 		case now := <-ticker.C:
 			m.write(ctx)
-			m.forget(now)
+			m.dropPastDays(now)
 		}
 	}
 }
 
-// RewriteAll writes everything down at the next writing: Redis may have lost what
-// was written last.
+// RewriteAll makes the next write include every counter, because Redis may have lost the
+// last writes.
 func (m *Meter) RewriteAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,49 +193,52 @@ func (m *Meter) RewriteAll() {
 	}
 }
 
-// write writes down what has changed. What Redis does not take is written later.
+// write writes the changed counters. Counters that Redis does not accept are retried with
+// the next write.
 func (m *Meter) write(ctx context.Context) {
 	for {
-		counts := m.take()
-		if len(counts) == 0 {
+		counters := m.takeChanged()
+		if len(counters) == 0 {
 			return
 		}
-		if err := m.store.WriteCounters(ctx, counts); err != nil {
-			m.putBack(counts)
-			m.logger.LogAttrs(ctx, slog.LevelWarn, "usage is written down later", slog.Any("error", err))
+		if err := m.store.WriteCounters(ctx, counters); err != nil {
+			m.markChanged(counters)
+			m.logger.LogAttrs(ctx, slog.LevelWarn, "usage not written to Redis, retrying", slog.Any("error", err))
 			return
 		}
 	}
 }
 
-func (m *Meter) take() []accounts.UsageCounter {
+// takeChanged returns up to writeBatchSize changed counters and marks them as written.
+func (m *Meter) takeChanged() []accounts.UsageCounter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var counts []accounts.UsageCounter
+	var counters []accounts.UsageCounter
 	for field := range m.changed {
 		value, err := msgpack.Marshal(m.counts[field])
 		if err != nil {
-			panic(err) // it holds numbers and texts
+			panic(err) // numbers and strings always encode
 		}
-		counts = append(counts, accounts.UsageCounter{Field: field, Value: string(value)})
+		counters = append(counters, accounts.UsageCounter{Field: field, Value: string(value)})
 		delete(m.changed, field)
-		if len(counts) == writeAtOnce {
+		if len(counters) == writeBatchSize {
 			break
 		}
 	}
-	return counts
+	return counters
 }
 
-func (m *Meter) putBack(counts []accounts.UsageCounter) {
+// markChanged marks counters to be written again.
+func (m *Meter) markChanged(counters []accounts.UsageCounter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, count := range counts {
-		m.changed[count.Field] = true
+	for _, counter := range counters {
+		m.changed[counter.Field] = true
 	}
 }
 
-// forget drops the counts of days that are over and written down.
-func (m *Meter) forget(now time.Time) {
+// dropPastDays drops written counters of days before yesterday.
+func (m *Meter) dropPastDays(now time.Time) {
 	yesterday := now.UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,15 +249,20 @@ func (m *Meter) forget(now time.Time) {
 	}
 }
 
-// MonthUsage is what a token was used for in a month, by day and route, as a view.
+// MonthUsage is the view with the use of a token in a month.
 type MonthUsage struct {
-	Month string     `msgpack:"m"`
-	Days  []DayUsage `msgpack:"d"`
+	// Month is the month as YYYY-MM.
+	Month string `msgpack:"m"`
+	// Days hold an entry for each day and route that was used.
+	Days []DayUsage `msgpack:"d"`
 }
 
-// DayUsage is what a token was used for on one route in one day.
+// DayUsage is the use of a token on one route in one day.
 type DayUsage struct {
-	Day      string `msgpack:"d"`
-	Route    string `msgpack:"r"`
+	// Day is a date in UTC, as YYYY-MM-DD.
+	Day string `msgpack:"d"`
+	// Route is the id of the route.
+	Route string `msgpack:"r"`
+	// Counters are the totals.
 	Counters `msgpack:"n"`
 }

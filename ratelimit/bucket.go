@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Decision is what a bucket says to a request.
+// Decision is the answer of a bucket to a request.
 type Decision struct {
+	// Allowed means that the bucket held a token.
 	Allowed bool
-	// Remaining is how many more are allowed at once.
+	// Remaining is how many more requests are allowed at once.
 	Remaining int
-	// RetryAfter is when the next request is allowed; zero for one that was.
+	// RetryAfter is the time until the next request is allowed; zero if this one was.
 	RetryAfter time.Duration
-	// ResetAfter is when the bucket is full again.
+	// ResetAfter is the time until the bucket is full again.
 	ResetAfter time.Duration
 }
 
-// take is the generic cell rate algorithm. Full is when the bucket will be full
-// again, which is all that it remembers.
+// take is the generic cell rate algorithm. full is when the bucket will be full again,
+// which is its whole state.
 func (r Rate) take(full, now time.Time) (time.Time, Decision) {
 	if full.Before(now) {
 		full = now
@@ -30,32 +31,32 @@ func (r Rate) take(full, now time.Time) (time.Time, Decision) {
 	return after, Decision{Allowed: true, Remaining: r.remaining(after.Sub(now)), ResetAfter: after.Sub(now)}
 }
 
-// look is what take would leave untouched.
-func (r Rate) look(full, now time.Time) Decision {
+// peek returns the state of a bucket without taking a token.
+func (r Rate) peek(full, now time.Time) Decision {
 	reset := max(0, full.Sub(now))
 	return Decision{Allowed: r.remaining(reset) > 0, Remaining: r.remaining(reset), ResetAfter: reset}
 }
 
-// remaining is how many requests a bucket allows that will be full after a while.
+// remaining returns how many requests a bucket allows that is full after reset.
 func (r Rate) remaining(reset time.Duration) int {
 	return max(0, int((r.Window()-reset)/r.interval()))
 }
 
-// mostBuckets bounds the buckets of a generation, at some 100 bytes each.
-const mostBuckets = 100_000
+// maxBuckets bounds the buckets of a generation, at about 100 bytes each.
+const maxBuckets = 100_000
 
-// generationFor is how long a generation of buckets is added to. It is longer than
-// any bucket takes to fill, so that a bucket that is forgotten was full.
-const generationFor = 2 * time.Minute
+// generationTTL is how long a generation of buckets accepts new ones. It is longer than
+// any bucket takes to fill, so a bucket that is dropped was full.
+const generationTTL = 2 * time.Minute
 
-// Buckets are token buckets of this process, by key. Those that were not used in a
-// generation or two are forgotten: they are full again, unless a flood of new ones
-// ended the generation early.
+// Buckets are token buckets of this process, by key. They are safe for concurrent use.
+// Buckets that are unused for one or two generations are dropped: they are full by then,
+// unless a flood of new keys ended a generation early.
 type Buckets[Key comparable] struct {
-	mu            sync.Mutex
-	began         time.Time
-	young, old    map[Key]time.Time
-	longestWindow time.Duration
+	mu         sync.Mutex
+	began      time.Time
+	young, old map[Key]time.Time
+	maxWindow  time.Duration
 }
 
 // NewBuckets returns buckets that are all full.
@@ -63,11 +64,11 @@ func NewBuckets[Key comparable]() *Buckets[Key] {
 	return &Buckets[Key]{young: map[Key]time.Time{}}
 }
 
-// Take takes one token out of a bucket.
+// Take takes one token from a bucket.
 func (b *Buckets[Key]) Take(key Key, rate Rate, now time.Time) Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.age(rate, now)
+	b.rotate(rate, now)
 	full, known := b.young[key]
 	if !known {
 		full = b.old[key]
@@ -77,7 +78,7 @@ func (b *Buckets[Key]) Take(key Key, rate Rate, now time.Time) Decision {
 	return decision
 }
 
-// Peek says where a bucket stands.
+// Peek returns the state of a bucket without taking a token.
 func (b *Buckets[Key]) Peek(key Key, rate Rate, now time.Time) Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,13 +86,13 @@ func (b *Buckets[Key]) Peek(key Key, rate Rate, now time.Time) Decision {
 	if !known {
 		full = b.old[key]
 	}
-	return rate.look(full, now)
+	return rate.peek(full, now)
 }
 
-// age begins a new generation when the present one is old or large.
-func (b *Buckets[Key]) age(rate Rate, now time.Time) {
-	b.longestWindow = max(b.longestWindow, rate.Window(), generationFor)
-	if now.Sub(b.began) < b.longestWindow && len(b.young) < mostBuckets {
+// rotate starts a new generation when the present one is old or large.
+func (b *Buckets[Key]) rotate(rate Rate, now time.Time) {
+	b.maxWindow = max(b.maxWindow, rate.Window(), generationTTL)
+	if now.Sub(b.began) < b.maxWindow && len(b.young) < maxBuckets {
 		return
 	}
 	b.began, b.old, b.young = now, b.young, make(map[Key]time.Time)

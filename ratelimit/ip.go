@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// IPLimiter limits what one address may ask of free routes, in this process. It
-// keeps no address, but a hash under a key that ends with the process.
+// IPLimiter limits requests per IP address on free routes, in this process. It stores no
+// address, only a hash with a seed that is lost with the process.
 type IPLimiter struct {
 	rate    Rate
 	trusted []netip.Prefix
@@ -20,9 +20,9 @@ type IPLimiter struct {
 	allowed, refused prometheus.Counter
 }
 
-// NewIPLimiter allows each address so many requests a minute, a third of them at
-// once; zero for any number. What proxies in the trusted networks say of where a
-// request came from is believed.
+// NewIPLimiter allows each address perMinute requests a minute, with a burst of a third
+// of them; zero for no limit. Only proxies in the trusted networks may name the address
+// of a client in X-Forwarded-For.
 func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
 	decisions := newDecisions(metrics)
 	return &IPLimiter{
@@ -33,12 +33,12 @@ func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Regi
 	}
 }
 
-// Rate returns the size of an address's bucket, and whether there is a bound.
+// Rate returns the size of the bucket of an address. It returns false for no limit.
 func (a *IPLimiter) Rate() (Rate, bool) {
 	return a.rate, a.rate.PerMinute > 0
 }
 
-// Take takes a token out of the bucket of whoever asks.
+// Take takes a token from the bucket of the client that sent a request.
 func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {
 	if a.rate.PerMinute == 0 {
 		return Decision{Allowed: true}
@@ -53,8 +53,8 @@ func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 	return d
 }
 
-// client is the last address on the way here that is no trusted proxy's: what
-// stands before it is what that address says, and anybody may say anything.
+// client returns the last address of the route that is not a trusted proxy. The
+// addresses before it are unverified claims of that client.
 func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	address := peer.Unmap()
 	if !a.isTrusted(address) {
@@ -71,7 +71,7 @@ func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	return address
 }
 
-// TrustsProxy says whether an address is that of a trusted proxy.
+// TrustsProxy reports whether an address is that of a trusted proxy.
 func (a *IPLimiter) TrustsProxy(address netip.Addr) bool {
 	return a.isTrusted(address.Unmap())
 }
@@ -85,8 +85,8 @@ func (a *IPLimiter) isTrusted(address netip.Addr) bool {
 	return false
 }
 
-// networkOf is what one subscriber has: an IPv4 address, or an IPv6 network of 64
-// bits.
+// networkOf returns the network of one subscriber: an IPv4 address, or an IPv6 network of
+// 64 bits.
 func networkOf(address netip.Addr) netip.Prefix {
 	bits := 64
 	if address.Is4() {

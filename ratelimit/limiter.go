@@ -14,31 +14,33 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// restAfterError is how long Redis is left alone after it did not answer. Then one
-// request tries, and the others go on without.
-const restAfterError = 250 * time.Millisecond
+// backOffInterval is how long the limiter sends nothing to Redis after an error. Then
+// one request tries again, while the others keep using local buckets.
+const backOffInterval = 250 * time.Millisecond
 
-// Options says where buckets and quotas are kept.
+// Options configures a Limiter.
 type Options struct {
-	// Pipeline leads to Redis.
+	// Pipeline sends commands to Redis.
 	Pipeline *cache.Pipeline
-	// PerProcess gives each process buckets of its own. Quotas hold for all anyway.
+	// PerProcess keeps buckets in each process instead of Redis. Quotas always hold for
+	// all processes.
 	PerProcess bool
-	Logger     *slog.Logger
-	Metrics    prometheus.Registerer
+	// Logger receives a line when the limiter falls back and when it recovers.
+	Logger *slog.Logger
+	// Metrics registers the metrics of the limiter.
+	Metrics prometheus.Registerer
 }
 
-// Limiter says which requests are within their limits.
+// Limiter enforces buckets and quotas. It is safe for concurrent use.
 type Limiter struct {
 	pipeline   *cache.Pipeline
 	perProcess bool
 	buckets    *Buckets[string]
-	tallies    tallies
-	// restUntil is when Redis is asked again, in Unix nanoseconds; zero while it
-	// answers.
-	restUntil atomic.Int64
-	logger    *slog.Logger
-	metrics   metrics
+	quotas     localQuotas
+	// retryAt is when Redis is tried again, in Unix nanoseconds; zero while it answers.
+	retryAt atomic.Int64
+	logger  *slog.Logger
+	metrics metrics
 }
 
 // New returns a limiter.
@@ -50,37 +52,42 @@ func New(o Options) *Limiter {
 	return l
 }
 
-// Request is what is to be within limits.
+// Request is a request whose limits are checked.
 type Request struct {
-	// Caller is whose buckets and quota it is.
+	// Caller identifies the owner of buckets and quota.
 	Caller string
+	// Limits are the limits of the caller.
 	Limits Limits
+	// Bucket is the bucket of the route.
 	Bucket Bucket
-	// Plan is counted, and bounds nothing: Limits do.
+	// Plan labels the metrics. It sets no limit: Limits do.
 	Plan Plan
 }
 
-// Grant is what the limiter says to a request.
+// Grant is the decision about a request.
 type Grant struct {
-	Request  Request
+	// Request is the request.
+	Request Request
+	// Decision is that of the bucket.
 	Decision Decision
-	Quota    Quota
-	// own says that it was this process alone that reserved.
-	own bool
+	// Quota is the quota after the reservation.
+	Quota Quota
+	// local means that the response is reserved in this process only.
+	local bool
 }
 
-// Allowed says whether the request is within all its limits.
+// Allowed reports whether the request is within all its limits.
 func (g Grant) Allowed() bool {
 	return g.Decision.Allowed && !g.Quota.Refused
 }
 
-// Take takes a token out of a bucket and reserves an answer of the month. What is
-// refused takes nothing from the month.
+// Take takes a token from the bucket and reserves a response of the month. A refused
+// request uses nothing of the month.
 func (l *Limiter) Take(ctx context.Context, r Request, now time.Time) Grant {
-	grant, answered := l.tryShared(ctx, r, now)
-	if !answered {
+	grant, ok := l.tryShared(ctx, r, now)
+	if !ok {
 		l.metrics.fallbacks.Inc()
-		grant = l.takeOwn(r, now)
+		grant = l.takeLocal(r, now)
 	}
 	if !grant.Decision.Allowed && r.Limits.Month > 0 && !grant.Quota.Refused {
 		l.Refund(ctx, &grant)
@@ -89,50 +96,51 @@ func (l *Limiter) Take(ctx context.Context, r Request, now time.Time) Grant {
 	return grant
 }
 
-// Refund returns the answer of the month that a grant has reserved.
+// Refund returns the response of the month that a grant has reserved.
 func (l *Limiter) Refund(ctx context.Context, g *Grant) {
 	if g.Request.Limits.Month == 0 {
 		return
 	}
 	g.Quota.Used = max(0, g.Quota.Used-1)
-	if g.own || l.restUntil.Load() != 0 {
-		l.tallies.giveBack(g.Request.Caller, g.Quota.Month)
+	if g.local || l.retryAt.Load() != 0 {
+		l.quotas.refund(g.Request.Caller, g.Quota.Month)
 		return
 	}
-	used, err := returnShared(ctx, l.pipeline, accounts.QuotaKey(g.Request.Caller, g.Quota.Month.String()))
+	used, err := refundShared(ctx, l.pipeline, accounts.QuotaKey(g.Request.Caller, g.Quota.Month.String()))
 	if err != nil {
-		l.rest(ctx, err)
+		l.backOff(ctx, err)
 		return
 	}
 	g.Quota.Used = used
-	l.tallies.note(g.Request.Caller, g.Quota)
+	l.quotas.set(g.Request.Caller, g.Quota)
 }
 
-// Peek says where a bucket stands, without taking anything.
+// Peek returns the state of a bucket without taking a token.
 func (l *Limiter) Peek(ctx context.Context, r Request, now time.Time) Decision {
-	if !l.perProcess && l.restUntil.Load() == 0 {
+	if !l.perProcess && l.retryAt.Load() == 0 {
 		decision, err := takeShared(ctx, l.pipeline, r, 0, nil)
 		if err == nil {
 			return decision
 		}
-		l.rest(ctx, err)
+		l.backOff(ctx, err)
 	}
-	return l.buckets.Peek(ownKey(r), r.Limits.Rate(r.Bucket), now)
+	return l.buckets.Peek(localKey(r), r.Limits.Rate(r.Bucket), now)
 }
 
-// tryShared asks Redis, unless it is left alone at the moment.
+// tryShared takes from Redis. It returns false when Redis does not answer, or did not
+// answer a moment ago.
 func (l *Limiter) tryShared(ctx context.Context, r Request, now time.Time) (Grant, bool) {
-	if !l.mayAsk(time.Now()) {
+	if !l.mayTry(time.Now()) {
 		return Grant{}, false
 	}
 	grant, err := l.takeShared(ctx, r, now)
 	if err != nil {
-		l.rest(ctx, err)
+		l.backOff(ctx, err)
 		return Grant{}, false
 	}
-	if l.restUntil.Load() != 0 {
-		l.restUntil.Store(0)
-		l.logger.LogAttrs(ctx, slog.LevelInfo, "limits are shared again")
+	if l.retryAt.Load() != 0 {
+		l.retryAt.Store(0)
+		l.logger.LogAttrs(ctx, slog.LevelInfo, "Redis available, rate limits are shared again")
 	}
 	return grant, true
 }
@@ -154,61 +162,64 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 		return Grant{}, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
 	if grant.Quota.Used == 1 {
-		err = keep(ctx, l.pipeline, key)
+		err = setQuotaTTL(ctx, l.pipeline, key)
 	}
 	if grant.Quota.Refused = grant.Quota.Used > grant.Quota.Limit; grant.Quota.Refused {
-		grant.Quota.Used, err = returnShared(ctx, l.pipeline, key)
+		grant.Quota.Used, err = refundShared(ctx, l.pipeline, key)
 	}
 	if err != nil {
 		return Grant{}, err
 	}
-	l.tallies.note(r.Caller, grant.Quota)
+	l.quotas.set(r.Caller, grant.Quota)
 	return grant, nil
 }
 
-// takeBucket takes a token where buckets are kept, and sends a command to Redis
-// along with that.
-func (l *Limiter) takeBucket(ctx context.Context, r Request, along redis.Cmder, now time.Time) (Decision, error) {
+// takeBucket takes a token where buckets are kept. piggyback is a command that goes to
+// Redis in the same round trip; nil for none.
+func (l *Limiter) takeBucket(
+	ctx context.Context, r Request, piggyback redis.Cmder, now time.Time,
+) (Decision, error) {
 	if !l.perProcess {
-		return takeShared(ctx, l.pipeline, r, 1, along)
+		return takeShared(ctx, l.pipeline, r, 1, piggyback)
 	}
-	if along != nil {
-		if err := l.pipeline.Send(ctx, along); err != nil {
+	if piggyback != nil {
+		if err := l.pipeline.Send(ctx, piggyback); err != nil {
 			return Decision{}, err
 		}
 	}
-	return l.buckets.Take(ownKey(r), r.Limits.Rate(r.Bucket), now), nil
+	return l.buckets.Take(localKey(r), r.Limits.Rate(r.Bucket), now), nil
 }
 
-// takeOwn is Take without Redis.
-func (l *Limiter) takeOwn(r Request, now time.Time) Grant {
+// takeLocal is Take without Redis.
+func (l *Limiter) takeLocal(r Request, now time.Time) Grant {
 	grant := Grant{
-		Request: r, own: true, Quota: Quota{Month: MonthOf(now)},
-		Decision: l.buckets.Take(ownKey(r), r.Limits.Rate(r.Bucket), now),
+		Request: r, local: true, Quota: Quota{Month: MonthOf(now)},
+		Decision: l.buckets.Take(localKey(r), r.Limits.Rate(r.Bucket), now),
 	}
 	if r.Limits.Month > 0 {
-		grant.Quota = l.tallies.reserve(r.Caller, r.Limits.Month, grant.Quota.Month)
+		grant.Quota = l.quotas.reserve(r.Caller, r.Limits.Month, grant.Quota.Month)
 	}
 	return grant
 }
 
-func ownKey(r Request) string {
+func localKey(r Request) string {
 	return r.Caller + ":" + string(r.Bucket)
 }
 
-// mayAsk says whether Redis is to be asked: always while it answers, else by one
-// request at a time.
-func (l *Limiter) mayAsk(now time.Time) bool {
-	until := l.restUntil.Load()
-	if until == 0 {
+// mayTry reports whether a request may use Redis: always while Redis answers, otherwise
+// one request per backOffInterval.
+func (l *Limiter) mayTry(now time.Time) bool {
+	at := l.retryAt.Load()
+	if at == 0 {
 		return true
 	}
-	return now.UnixNano() >= until && l.restUntil.CompareAndSwap(until, now.Add(restAfterError).UnixNano())
+	return now.UnixNano() >= at && l.retryAt.CompareAndSwap(at, now.Add(backOffInterval).UnixNano())
 }
 
-// rest leaves Redis alone for a while.
-func (l *Limiter) rest(ctx context.Context, err error) {
-	if l.restUntil.Swap(time.Now().Add(restAfterError).UnixNano()) == 0 {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "limits are kept by this process alone", slog.Any("error", err))
+// backOff stops using Redis for backOffInterval.
+func (l *Limiter) backOff(ctx context.Context, err error) {
+	if l.retryAt.Swap(time.Now().Add(backOffInterval).UnixNano()) == 0 {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "Redis unavailable, rate limits fall back to in-process buckets",
+			slog.Any("error", err))
 	}
 }

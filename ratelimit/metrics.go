@@ -6,7 +6,8 @@ import (
 	"pnyx/telemetry"
 )
 
-// decision is what was decided, in words of closed sets. Callers are no labels.
+// decision holds the labels of a decision. Callers are not labels: their number is not
+// bounded.
 type decision struct {
 	plan    Plan
 	bucket  Bucket
@@ -20,20 +21,20 @@ const (
 	outcomeQuota   = "quota_used_up"
 )
 
-// The plans, among labels, of who has none, and of a plan that only newer versions
-// know.
+// Values of the label plan for a caller without a plan, and for a plan that only newer
+// versions know.
 const (
 	planAnonymous Plan = "anonymous"
 	planOther     Plan = "other"
 )
 
-// decisions counts decisions.
+// decisions holds a counter for each combination of labels.
 type decisions map[decision]prometheus.Counter
 
 func newDecisions(registerer prometheus.Registerer) decisions {
 	counted := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_ratelimit_decisions_total",
-		Help: "Requests held to a limit, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.",
+		Help: "Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.",
 	}, []string{"plan", "bucket", "outcome"}))
 	all := decisions{}
 	add := func(plan Plan, bucket Bucket, outcomes ...string) {
@@ -50,7 +51,7 @@ func newDecisions(registerer prometheus.Registerer) decisions {
 	return all
 }
 
-// count counts a decision.
+// count increments the counter of a decision.
 func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
 	counter, known := d[decision{plan, bucket, outcome}]
 	if !known {
@@ -61,7 +62,7 @@ func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
 	}
 }
 
-// metrics is what an operator sees of the limits.
+// metrics are the metrics of a Limiter.
 type metrics struct {
 	decisions decisions
 	fallbacks prometheus.Counter
@@ -71,13 +72,13 @@ func newMetrics(registerer prometheus.Registerer, l *Limiter) metrics {
 	m := metrics{
 		decisions: newDecisions(registerer),
 		fallbacks: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_ratelimit_fallbacks_total", Help: "Requests that were limited by this process alone, since Redis did not answer.",
+			Name: "pnyx_ratelimit_fallbacks_total", Help: "Requests limited by in-process buckets because Redis was unavailable.",
 		})),
 	}
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pnyx_ratelimit_alone", Help: "1 while Redis does not answer and limits are kept by this process alone.",
+		Name: "pnyx_ratelimit_alone", Help: "1 while Redis is unavailable and this process uses in-process buckets.",
 	}, func() float64 {
-		if l.restUntil.Load() != 0 {
+		if l.retryAt.Load() != 0 {
 			return 1
 		}
 		return 0
@@ -85,7 +86,7 @@ func newMetrics(registerer prometheus.Registerer, l *Limiter) metrics {
 	return m
 }
 
-// observe counts what was decided.
+// observe counts the decision about a request.
 func (m metrics) observe(g Grant) {
 	outcome := outcomeAllowed
 	switch {

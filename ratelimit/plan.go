@@ -1,6 +1,10 @@
-// Package ratelimit says how much a caller may ask: plans, token buckets, and
-// monthly quotas. Buckets and quotas live in Redis and hold for all processes;
-// while Redis is away each process keeps buckets of the same size for itself.
+// Package ratelimit decides how much a caller may request: plans, token buckets and
+// monthly quotas.
+//
+// [Limiter] keeps buckets and quotas in Redis, where they hold for all processes. While
+// Redis is unavailable each process falls back to buckets of the same size of its own.
+// [IPLimiter] limits requests per IP address on free routes, in each process. [Plan]
+// names a row of the table of limits.
 package ratelimit
 
 import (
@@ -12,7 +16,7 @@ import (
 // Plan is the name of a set of limits.
 type Plan string
 
-// The plans.
+// The plans. A new plan needs a constant here and a row in planTable.
 const (
 	Developer     Plan = "developer"
 	Business      Plan = "business"
@@ -20,45 +24,94 @@ const (
 	PayPerRequest Plan = "pay-per-request"
 )
 
+// planTable returns the limits of every plan. The first row is also that of a plan that
+// only a newer version knows. Tokens may have any plan but PayPerRequest.
+func planTable() [4]planRow {
+	return [4]planRow{
+		{Developer, Limits{Month: 3_000, Standard: Rate{30, 10}, Detail: Rate{10, 5}}},
+		{Business, Limits{Month: 20_000, Standard: Rate{120, 40}, Detail: Rate{30, 10}}},
+		{Custom, Limits{Month: 100_000, Standard: Rate{300, 100}, Detail: Rate{75, 25}}},
+		{PayPerRequest, Limits{Standard: Rate{60, 20}, Detail: Rate{20, 8}}},
+	}
+}
+
+type planRow struct {
+	plan   Plan
+	limits Limits
+}
+
+// Plans returns every plan.
+func Plans() []Plan {
+	rows := planTable()
+	plans := make([]Plan, len(rows))
+	for i, row := range rows {
+		plans[i] = row.plan
+	}
+	return plans
+}
+
+// ParsePlan returns the plan with a name that a token may have.
+func ParsePlan(name string) (Plan, error) {
+	allowed := slices.DeleteFunc(Plans(), func(p Plan) bool { return p == PayPerRequest })
+	if !slices.Contains(allowed, Plan(name)) {
+		return "", fmt.Errorf("token plan %q: want one of %v", name, allowed)
+	}
+	return Plan(name), nil
+}
+
+// Limits returns the limits of a plan.
+func (p Plan) Limits() Limits {
+	rows := planTable()
+	for _, row := range rows {
+		if row.plan == p {
+			return row.limits
+		}
+	}
+	return rows[0].limits
+}
+
 // Bucket is the name of a token bucket.
 type Bucket string
 
-// The buckets: of standard routes, of the detail ("plus") routes, and of an
-// address on free routes.
+// The buckets: of standard routes, of detail ("plus") routes, and of an IP address on
+// free routes.
 const (
 	Standard Bucket = "standard"
 	Detail   Bucket = "detail"
 	Free     Bucket = "free"
 )
 
-// Rate is the size of a bucket: so many requests a minute, of which some may come
-// at once.
+// Rate is the size of a bucket. Both fields are positive in a rate that is enforced.
 type Rate struct {
+	// PerMinute is how many requests a minute are allowed on average.
 	PerMinute int `msgpack:"r"`
-	Burst     int `msgpack:"b"`
+	// Burst is how many requests a full bucket allows at once.
+	Burst int `msgpack:"b"`
 }
 
-// interval is how long it takes until one more request is allowed.
+// interval is the time until one more request is allowed.
 func (r Rate) interval() time.Duration {
 	return time.Minute / time.Duration(r.PerMinute)
 }
 
-// Window is how long an empty bucket takes to be full again.
+// Window returns how long an empty bucket takes to fill.
 func (r Rate) Window() time.Duration {
 	return time.Minute * time.Duration(r.Burst) / time.Duration(r.PerMinute)
 }
 
-// Limits is what a plan allows.
+// Limits is what a caller may request.
 type Limits struct {
-	// Month is how many answers a calendar month holds; zero for no bound.
-	Month    int64 `msgpack:"m"`
-	Standard Rate  `msgpack:"s"`
-	Detail   Rate  `msgpack:"d"`
+	// Month is how many responses a calendar month includes; zero for no quota.
+	Month int64 `msgpack:"m"`
+	// Standard is the bucket of standard routes.
+	Standard Rate `msgpack:"s"`
+	// Detail is the bucket of detail routes.
+	Detail Rate `msgpack:"d"`
 }
 
-// LimitsFromRow returns the limits that are written down as a row of numbers: the
-// month's, then requests a minute and burst of the standard and of the detail
-// bucket. It returns nil for none.
+// LimitsFromRow returns limits from their stored form: the quota of a month, then
+// requests a minute and burst of the standard and of the detail bucket. It returns nil
+// for a row that is not of that form.
 func LimitsFromRow(row []uint32) *Limits {
 	if len(row) != 5 || slices.Contains(row[1:], 0) {
 		return nil
@@ -76,54 +129,4 @@ func (l Limits) Rate(b Bucket) Rate {
 		return l.Detail
 	}
 	return l.Standard
-}
-
-// Plans lists every plan.
-func Plans() []Plan {
-	return []Plan{Developer, Business, Custom, PayPerRequest}
-}
-
-// ParsePlan returns the plan of that name that tokens may have.
-func ParsePlan(name string) (Plan, error) {
-	ofTokens := slices.DeleteFunc(Plans(), func(p Plan) bool { return p == PayPerRequest })
-	if !slices.Contains(ofTokens, Plan(name)) {
-		return "", fmt.Errorf("no plan of tokens is called %q: want one of %v", name, ofTokens)
-	}
-	return Plan(name), nil
-}
-
-// Limits returns what a plan allows.
-func (p Plan) Limits() Limits {
-	switch p {
-	case Business:
-		return Limits{Month: 20_000, Standard: Rate{120, 40}, Detail: Rate{30, 10}}
-	case Custom:
-		return Limits{Month: 100_000, Standard: Rate{300, 100}, Detail: Rate{75, 25}}
-	case PayPerRequest:
-		return Limits{Standard: Rate{60, 20}, Detail: Rate{20, 8}}
-	default: // Developer, which a plan that a newer version has written down is taken for
-		return Limits{Month: 3_000, Standard: Rate{30, 10}, Detail: Rate{10, 5}}
-	}
-}
-
-// Month is a calendar month, UTC.
-type Month struct {
-	// Begin is its first moment.
-	Begin time.Time
-}
-
-// MonthOf returns the month of a moment.
-func MonthOf(moment time.Time) Month {
-	utc := moment.UTC()
-	return Month{time.Date(utc.Year(), utc.Month(), 1, 0, 0, 0, 0, time.UTC)}
-}
-
-// End is the first moment of the next month.
-func (m Month) End() time.Time {
-	return m.Begin.AddDate(0, 1, 0)
-}
-
-// String is the month as YYYY-MM.
-func (m Month) String() string {
-	return m.Begin.Format("2006-01")
 }

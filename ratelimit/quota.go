@@ -1,63 +1,91 @@
 package ratelimit
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
-// Quota is where a caller stands in a month.
+// Month is a calendar month in UTC.
+type Month struct {
+	// Begin is its first moment.
+	Begin time.Time
+}
+
+// MonthOf returns the month of a time.
+func MonthOf(t time.Time) Month {
+	utc := t.UTC()
+	return Month{time.Date(utc.Year(), utc.Month(), 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// End returns the first moment of the next month.
+func (m Month) End() time.Time {
+	return m.Begin.AddDate(0, 1, 0)
+}
+
+// String returns the month as YYYY-MM.
+func (m Month) String() string {
+	return m.Begin.Format("2006-01")
+}
+
+// Quota is the use of a month by a caller.
 type Quota struct {
+	// Month is the month that the request falls into.
 	Month Month
-	// Limit is zero where there is none.
-	Limit, Used int64
-	// Refused says that the limit was reached before.
+	// Limit is how many responses the month includes; zero for no quota.
+	Limit int64
+	// Used is how many of them are used or reserved.
+	Used int64
+	// Refused means that the quota was used up before the request.
 	Refused bool
 }
 
-// Remaining is how many answers are left.
+// Remaining returns how many responses are left.
 func (q Quota) Remaining() int64 {
 	return max(0, q.Limit-q.Used)
 }
 
-// tallies is what this process last knew of the callers' months. It is counted on
-// from there while Redis is away.
-type tallies struct {
+// localQuotas holds the last known counts of the month, by caller. While Redis is
+// unavailable, this process counts on from them.
+type localQuotas struct {
 	mu    sync.Mutex
 	month Month
 	used  map[string]int64
 }
 
-// note keeps what Redis has said.
-func (t *tallies) note(caller string, q Quota) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.turn(q.Month)
-	t.used[caller] = q.Used
+// set stores a count that Redis has returned.
+func (l *localQuotas) set(caller string, q Quota) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(q.Month)
+	l.used[caller] = q.Used
 }
 
-// reserve counts one more unless the limit is reached.
-func (t *tallies) reserve(caller string, limit int64, month Month) Quota {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.turn(month)
-	q := Quota{Month: month, Limit: limit, Used: t.used[caller]}
+// reserve counts one more response unless the limit is reached.
+func (l *localQuotas) reserve(caller string, limit int64, month Month) Quota {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(month)
+	q := Quota{Month: month, Limit: limit, Used: l.used[caller]}
 	if q.Used >= limit {
 		q.Refused = true
 		return q
 	}
 	q.Used++
-	t.used[caller] = q.Used
+	l.used[caller] = q.Used
 	return q
 }
 
-// giveBack counts one less.
-func (t *tallies) giveBack(caller string, month Month) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.turn(month)
-	t.used[caller] = max(0, t.used[caller]-1)
+// refund counts one response less.
+func (l *localQuotas) refund(caller string, month Month) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(month)
+	l.used[caller] = max(0, l.used[caller]-1)
 }
 
-// turn forgets an earlier month.
-func (t *tallies) turn(month Month) {
-	if t.month != month {
-		t.month, t.used = month, map[string]int64{}
+// advance drops the counts of another month.
+func (l *localQuotas) advance(month Month) {
+	if l.month != month {
+		l.month, l.used = month, map[string]int64{}
 	}
 }
