@@ -41,7 +41,7 @@ func (a *Accounts) moveUsage(ctx context.Context) error {
 }
 
 // decode decodes counters, and returns the tokens that they belong to. A counter that
-// does not decode is reported and dropped: kept, it would fill the queue for ever.
+// does not decode is reported and dropped: kept, it would block the queue.
 func (a *Accounts) decode(
 	ctx context.Context, counters []accounts.UsageCounter,
 ) (usage []warehouse.Usage, tokenIDs []string) {

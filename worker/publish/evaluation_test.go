@@ -193,7 +193,7 @@ func TestUnstatedChoicesAreDerivedFromBallots(t *testing.T) {
 		"all stated":         {[]string{"A", "B"}, counted(map[string]string{"2": "1"}), []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "B"}}, false},
 		"none stated":        {nil, counted(map[string]string{"3": "1"}), []governance.Choice{{Key: "1", Label: "Choice 1"}, {Key: "2", Label: "Choice 2"}, {Key: "3", Label: "Choice 3"}}, true},
 		"one beyond":         {[]string{"A"}, counted(map[string]string{"10": "1", "2": "1"}), []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "Choice 2"}, {Key: "10", Label: "Choice 10"}}, true},
-		"nothing to go by":   {nil, ballots{}, []governance.Choice{}, false},
+		"no ballots either":  {nil, ballots{}, []governance.Choice{}, false},
 		"a gap of thousands": {nil, counted(map[string]string{"5000": "1"}), []governance.Choice{{Key: "5000", Label: "Choice 5000"}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
