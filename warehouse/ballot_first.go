@@ -9,14 +9,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 )
 
-// rowsPerBallot is how many rows are looked at for each ballot of a first page: most
-// voters have one, those who have voted again have more.
+// rowsPerBallot is how many rows are read for each ballot of a first page: most voters
+// have one row, repeated voters have more.
 const rowsPerBallot = 4
 
-// firstBallots reads a first page from the table itself without sorting all of it.
-// Whoever is on the page has a row among the first ones, be it superseded or not; the
-// ballots of those voters that count are what the page is made of, down to where the
-// rows that were looked at end.
+// firstBallots reads a first page from the table without sorting all of it. A voter of the
+// page has one of the first rows, superseded or not. The page has the ballots of these
+// voters that count, down to the position of the last row read.
 func (w *Warehouse) firstBallots(ctx context.Context, at BallotSource, order ballotOrder, limit int) ([]LatestBallot, error) {
 	first, err := w.firstRows(ctx, at, order, rowsPerBallot*limit)
 	if err != nil || len(first) == 0 {
@@ -32,11 +31,11 @@ func (w *Warehouse) firstBallots(ctx context.Context, at BallotSource, order bal
 	if err != nil || complete || len(page) == limit {
 		return page, err
 	}
-	// Too many of the rows are superseded to tell.
+	// Too many of the rows are superseded to fill the page.
 	return w.ballotRange(ctx, at, order, "1", limit)
 }
 
-// firstRows returns the places of the first rows, superseded ones included.
+// firstRows returns the positions of the first rows, superseded ones included.
 func (w *Warehouse) firstRows(ctx context.Context, at BallotSource, order ballotOrder, most int) ([]keyset, error) {
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("ballot_first_voters"), order.place, order.text),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindUnknownTime())
@@ -55,7 +54,7 @@ func (w *Warehouse) firstRows(ctx context.Context, at BallotSource, order ballot
 	return first, rows.Err()
 }
 
-// ballotsOfVoters is ballotRange of those who have one of some rows.
+// ballotsOfVoters is ballotRange for the voters of the rows first.
 func (w *Warehouse) ballotsOfVoters(
 	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, first []keyset, args ...any,
 ) ([]LatestBallot, error) {

@@ -71,7 +71,7 @@ func stamp(b *record.Ballot) governance.Timestamp {
 	return *b.VotedAt
 }
 
-func TestFirstPagesAreThoseOfAllBallotsSorted(t *testing.T) {
+func TestFirstPageEqualsSortedBallots(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	for _, voters := range []int{3, 40} {
@@ -133,7 +133,7 @@ func (h *history) check(t *testing.T, page []warehouse.LatestBallot, limit int, 
 	}
 }
 
-func TestAVoterWhoTookMuchBackDoesNotPushOthersOffTheFirstPage(t *testing.T) {
+func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")

@@ -23,7 +23,7 @@ func startShards(t *testing.T) [2]*env.EngineShard {
 	return env.EngineShards(t)
 }
 
-func TestTwoShardsAnswerAsOneServerDoes(t *testing.T) {
+func TestTwoShardsAnswerLikeOneServer(t *testing.T) {
 	t.Parallel()
 	shards := startShards(t)
 	sharded := openAt(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})

@@ -7,7 +7,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func TestBallotsThatLandWhileTheyAreCountedAreNoticed(t *testing.T) {
+func TestBallotsThatArriveDuringReadAreDetected(t *testing.T) {
 	t.Parallel()
 	a, b, other := record.RefHash{1}, record.RefHash{1, 0, 9}, record.RefHash{2}
 	if refBucketOf(a) != refBucketOf(b) || refBucketOf(a) == refBucketOf(other) {

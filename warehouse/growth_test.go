@@ -52,7 +52,7 @@ func rowsRead(t *testing.T, read func(context.Context) error) (rows uint64) {
 	return rows
 }
 
-func TestWhatIsAskedOfFewProposalsDoesNotReadAll(t *testing.T) {
+func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	crowded(t, url)
@@ -98,7 +98,7 @@ func TestWhatIsAskedOfFewProposalsDoesNotReadAll(t *testing.T) {
 	}
 }
 
-func TestRowsFromBeforeAProjectionGetTheirs(t *testing.T) {
+func TestExistingRowsGetNewProjections(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	if err := raw(t, url).Exec(t.Context(), "ALTER TABLE listed_proposals DROP PROJECTION by_creation"); err != nil {

@@ -13,7 +13,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ListedProposal is a proposal as lists show it and look-ups find it.
+// ListedProposal is a proposal as lists show it and searches find it.
 type ListedProposal struct {
 	Ref      record.RefHash
 	Key      governance.ProposalKey
@@ -32,8 +32,7 @@ type ListedProposal struct {
 	Revision uint64
 }
 
-// Fingerprint returns a hash of everything that the proposal says, which leaves
-// the revision out.
+// Fingerprint returns a hash of everything but the revision.
 func (p ListedProposal) Fingerprint() (uint64, error) {
 	p.Revision = 0
 	content, err := msgpack.Marshal(&p)
@@ -43,15 +42,14 @@ func (p ListedProposal) Fingerprint() (uint64, error) {
 	return xxhash.Sum64(content), nil
 }
 
-// ListedVersion says which version of a proposal is listed.
+// ListedVersion identifies the listed version of a proposal.
 type ListedVersion struct {
 	DAOID       string
 	Fingerprint uint64
 	Revision    uint64
 }
 
-// ListedVersions returns which versions of the proposals are listed; those that are
-// not are missing.
+// ListedVersions returns the listed version of each proposal. Unlisted ones are missing.
 func (w *Warehouse) ListedVersions(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
@@ -72,8 +70,8 @@ func (w *Warehouse) ListedVersions(
 	return versions, rows.Err()
 }
 
-// listed returns the current rows of the proposals that are listed. Of their times
-// and texts it has what is shown or compared.
+// listed returns the current rows of the proposals, with the times and texts that lists
+// show or searches compare. Unlisted ones are missing.
 func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[record.RefHash]ListedProposal, error) {
 	if len(refs) == 0 {
 		return map[record.RefHash]ListedProposal{}, nil
@@ -129,18 +127,19 @@ func timeOrUnknown(stamp *governance.Timestamp) time.Time {
 	return stamp.Time()
 }
 
-// WriteListed writes proposals that have changed, with what they are found by.
+// WriteListed writes changed proposals with the names by which searches find them.
 func (w *Warehouse) WriteListed(ctx context.Context, proposals []ListedProposal) error {
 	if len(proposals) == 0 {
 		return nil
 	}
-	// What leads to a row comes before it: an entry without its row leads nowhere.
+	// Entries are written before the rows that they refer to: an entry without a row is
+	// ignored.
 	for _, table := range []struct {
 		insert string
 		add    func(driver.Batch, ListedProposal) error
 	}{
-		{"proposal_name_insert", addNames},
-		{"proposal_name_insert_titles", addTitle},
+		{"listed_proposal_insert_names", addNames},
+		{"listed_proposal_insert_titles", addTitle},
 		{"listed_proposal_insert", addListed},
 	} {
 		if err := w.writeListed(ctx, table.insert, proposals, table.add); err != nil {

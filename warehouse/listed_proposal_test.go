@@ -182,12 +182,12 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 	}
 }
 
-func TestWalksOfProposalsSeeEachCurrentRowOnceInOrder(t *testing.T) {
+func TestPagesOfProposalsHaveEachCurrentRowOnceInOrder(t *testing.T) {
 	t.Parallel()
 	checkProposalWalks(t, open(t))
 }
 
-func TestTwoShardsListProposalsAsOneServerDoes(t *testing.T) {
+func TestTwoShardsListProposalsLikeOneServer(t *testing.T) {
 	t.Parallel()
 	shards := startShards(t)
 	w := openAt(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
@@ -195,7 +195,7 @@ func TestTwoShardsListProposalsAsOneServerDoes(t *testing.T) {
 	checkTitles(t, w)
 }
 
-func TestAProposalThatMovedIsListedOnce(t *testing.T) {
+func TestMovedProposalIsListedOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	writeListed(t, w, listed("old", "a", "Title", 1))
@@ -247,7 +247,7 @@ func checkTitles(t *testing.T, w *warehouse.Warehouse) {
 	}
 }
 
-func TestTitlesAreFoundByAnyPartOfThem(t *testing.T) {
+func TestTitleIsFoundByAnyPart(t *testing.T) {
 	t.Parallel()
 	checkTitles(t, open(t))
 }

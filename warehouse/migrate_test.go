@@ -32,7 +32,7 @@ func TestEveryMigrationMayRunTwice(t *testing.T) {
 	}
 }
 
-func TestASchemaThatSomebodyElseMakesIsWaitedFor(t *testing.T) {
+func TestRetryWaitsForSchemaOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	denied := &clickhouse.Exception{Code: accessDenied, Message: "not enough privileges"}
 	tries := 0
@@ -47,7 +47,7 @@ func TestASchemaThatSomebodyElseMakesIsWaitedFor(t *testing.T) {
 	}
 	err = Retry(t.Context(), 0, slog.New(slog.DiscardHandler), func() error { return classifyError(explainDenied(denied)) })
 	if err == nil || !strings.Contains(err.Error(), "run pnyx migrate") {
-		t.Errorf("without patience: got %v, want what to do", err)
+		t.Errorf("without waiting: got %v, want what to do", err)
 	}
 }
 

@@ -70,14 +70,14 @@ func (t table) insertSQL() string {
 // external table "batch_keys".
 func (t table) storedVersionsSQL() string {
 	keys := strings.Join(t.keyNames(), ", ")
-	return fmt.Sprintf(sqlText("record_versions"), keys, t.kind, keys, keys, keys)
+	return fmt.Sprintf(sqlText("record_table_versions"), keys, t.kind, keys, keys, keys)
 }
 
 // knownKeysSQL returns the query for the values in the external table "batch_keys" that
 // are the first value of a stored key.
 func (t table) knownKeysSQL() string {
 	first := t.keys[0].name
-	return fmt.Sprintf(sqlText("record_known_keys"), first, t.kind, first, first)
+	return fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first)
 }
 
 // keyNames returns the names of the key columns.

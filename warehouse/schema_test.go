@@ -41,7 +41,7 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 	}
 }
 
-func TestOnlyWhoBringsTheSchemaUpToDateNeedsTheRightToChangeIt(t *testing.T) {
+func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t)
 	if _, err := openAs(t, instance.AnalystURL(engine.AnalystDatabase)); err == nil {

@@ -13,9 +13,9 @@ import (
 // copied is how many ballots the copy has, and asked how many the page.
 const copied, asked = 20_000, 10
 
-// TestAPageInTheMiddleOfACopyReadsFewRows also where all ballots are equal but for the
+// TestPageInMiddleOfSortedCopyReadsFewRows also where all ballots are equal but for the
 // voter, in either order.
-func TestAPageInTheMiddleOfACopyReadsFewRows(t *testing.T) {
+func TestPageInMiddleOfSortedCopyReadsFewRows(t *testing.T) {
 	t.Parallel()
 	const generation = 1
 	w := open(t)

@@ -42,7 +42,7 @@ func literalsByFile(t *testing.T) map[string]map[string]bool {
 	return found
 }
 
-func TestEverySQLFileIsUsed(t *testing.T) {
+func TestEverySQLFileBelongsToAGoFile(t *testing.T) {
 	t.Parallel()
 	sources := literalsByFile(t)
 	entries, err := sqlFiles.ReadDir(".")
@@ -53,12 +53,13 @@ func TestEverySQLFileIsUsed(t *testing.T) {
 		t.Run(entry.Name(), func(t *testing.T) {
 			t.Parallel()
 			name := strings.TrimSuffix(entry.Name(), ".sql")
-			for _, literals := range sources {
-				if literals[name] {
+			for source, literals := range sources {
+				named := name == source || strings.HasPrefix(name, source+"_") || name == "proposal_title_by_ref"
+				if literals[name] && named {
 					return
 				}
 			}
-			t.Errorf("no Go file reads %s", entry.Name())
+			t.Errorf("no Go file whose name %s begins with reads it", entry.Name())
 		})
 	}
 }

@@ -65,7 +65,7 @@ func passes(f warehouse.TopicFilter, s warehouse.TopicState) bool {
 		(f.UpdatedFrom == nil || at != nil && *at >= *f.UpdatedFrom) && (f.UpdatedTo == nil || at != nil && *at < *f.UpdatedTo)
 }
 
-func TestPagesOfTopicsEqualTheFilteredAndSortedWhole(t *testing.T) {
+func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	states := topicStates(120)
@@ -195,7 +195,7 @@ func linksAgree(t *testing.T, w *warehouse.Warehouse) {
 	}
 }
 
-func TestTopicsAndTheirLinksAreFound(t *testing.T) {
+func TestTopicsAndLinksAreFound(t *testing.T) {
 	t.Parallel()
 	topicsAgree(t, open(t))
 }

@@ -13,7 +13,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func TestAnotherVersionIsNoRecastAndNeitherCountsTwice(t *testing.T) {
+func TestNewVersionIsNoRecastAndCountsOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	appendAll(t, w,
@@ -39,7 +39,7 @@ func TestAnotherVersionIsNoRecastAndNeitherCountsTwice(t *testing.T) {
 
 // Both ways of counting are one definition written twice: votes of every shape, cast
 // again, corrected, undated, of no power, over several proposals.
-func TestPickingAndMergingCountTheSame(t *testing.T) {
+func TestPickedAndMergedTotalsAreEqual(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -114,7 +114,7 @@ func tally(t *testing.T, w *warehouse.Warehouse, proposal string) warehouse.Vote
 	return tallies[hash]
 }
 
-func TestAppendingTheSameRecordsAgainChangesNothing(t *testing.T) {
+func TestAppendIsIdempotent(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	first := ballot("p", "0xa", "v1", "1", "10", nil)
@@ -141,7 +141,7 @@ func TestAppendingTheSameRecordsAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestOneBallotOfAVoterCounts(t *testing.T) {
+func TestOneBallotPerVoterCounts(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
@@ -176,7 +176,7 @@ func TestOneBallotOfAVoterCounts(t *testing.T) {
 	}
 }
 
-func TestTalliesAreExactForEveryFormOfBallot(t *testing.T) {
+func TestVoteTotalsAreExactForEveryFormOfBallot(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	approve := ballot("mixed", "0xa", "v1", "1", "0.000000000000000001", nil)
@@ -222,7 +222,7 @@ func TestTalliesAreExactForEveryFormOfBallot(t *testing.T) {
 	}
 }
 
-func TestRankedBallotsAreGroupedByOrderOfPreference(t *testing.T) {
+func TestRankedBallotsAreGroupedByPreference(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	var casts []record.Record
@@ -247,7 +247,7 @@ func TestRankedBallotsAreGroupedByOrderOfPreference(t *testing.T) {
 	}
 }
 
-func TestAProposalComesBackAsItWasAppended(t *testing.T) {
+func TestProposalIsReadAsAppended(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	votes, quorum := uint64(3), decimal.RequireFromString("0.000000000000000001")
@@ -302,7 +302,7 @@ func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
 	}
 }
 
-func TestBallotsWithoutTheirProposalWait(t *testing.T) {
+func TestBallotsWaitForTheirProposal(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	appendAll(t, w, ballot("late", "0xa", "v1", "1", "1", nil), ballot("late", "0xb", "v2", "1", "1", nil))
@@ -340,7 +340,7 @@ func TestAppendIsJournalled(t *testing.T) {
 	}
 	wantProposals := map[record.RefHash]bool{ref("a").Hash(): true, ref("b").Hash(): true}
 	if diff := cmp.Diff(wantProposals, batches[0].Changes.Proposals); diff != "" {
-		t.Errorf("touched proposals (-want +got):\n%s", diff)
+		t.Errorf("changed proposals (-want +got):\n%s", diff)
 	}
 	for _, batch := range batches[1:] {
 		if !batch.Changes.Sources[source] {
@@ -349,11 +349,11 @@ func TestAppendIsJournalled(t *testing.T) {
 	}
 	later, err := w.CommittedBatches(t.Context(), time.Now().Add(time.Minute))
 	if err != nil || len(later) != 0 {
-		t.Errorf("got %d batches sealed in the future (%v), want none", len(later), err)
+		t.Errorf("got %d batches committed in the future (%v), want none", len(later), err)
 	}
 }
 
-func TestABatchThatNobodySealedIsSealedInTheEnd(t *testing.T) {
+func TestAbandonedBatchIsCommitted(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	hash := ref("p").Hash()
@@ -372,17 +372,17 @@ func TestABatchThatNobodySealedIsSealedInTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(batches) != 1 || !batches[0].Changes.Proposals[hash] {
-		t.Errorf("got %+v, want the one batch that was left open long ago", batches)
+		t.Errorf("got %+v, want the one abandoned batch", batches)
 	}
 }
 
-func TestWhatADeadImportLeftUnsealedIsAnnouncedByTheNext(t *testing.T) {
+func TestRecordsOfDeadImportArePartOfNextBatch(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	b := ballot("p", "0xa", "v1", "1", "1", nil)
 	appendAll(t, w, b)
 	conn := raw(t, url)
-	// As if the import had died between its write and its seal.
+	// As if the import had died between its write and its commit.
 	if err := conn.Exec(t.Context(), "ALTER TABLE batches DELETE WHERE sealed = 1 SETTINGS mutations_sync = 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +394,7 @@ func TestWhatADeadImportLeftUnsealedIsAnnouncedByTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
-		t.Errorf("got %+v, want the proposal touched again", batches)
+		t.Errorf("got %+v, want the proposal changed again", batches)
 	}
 }
 
@@ -408,7 +408,7 @@ func hexOf(hash record.RefHash) string {
 	return text.String()
 }
 
-func TestTheCatalogGivesEverySourceToOneDAO(t *testing.T) {
+func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	claimed := record.SourceRef{Provider: governance.Snapshot, ID: "claimed.eth"}
@@ -441,7 +441,7 @@ func TestTheCatalogGivesEverySourceToOneDAO(t *testing.T) {
 	}
 }
 
-func TestASigningKeyIsMadeOnce(t *testing.T) {
+func TestSigningKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	first, err := w.SigningKey(t.Context(), "cursor")
@@ -461,7 +461,7 @@ func TestASigningKeyIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestProcessesMayOpenAtOnce(t *testing.T) {
+func TestConcurrentOpensMigrateOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
@@ -482,7 +482,7 @@ func TestProcessesMayOpenAtOnce(t *testing.T) {
 	opening.Wait()
 }
 
-func TestTheHTTPProtocolWorksToo(t *testing.T) {
+func TestHTTPProtocol(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
@@ -501,7 +501,7 @@ func TestTheHTTPProtocolWorksToo(t *testing.T) {
 	}
 }
 
-func TestAnUnreachableServerIsNamed(t *testing.T) {
+func TestUnreachableServerIsNamedWithoutPassword(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -537,7 +537,7 @@ func TestQueriesAreBounded(t *testing.T) {
 	}
 }
 
-func TestReadOnlyCanOnlyRead(t *testing.T) {
+func TestReadOnlyRejectsWrites(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
 	w, err := warehouse.OpenReadOnly(t.Context(), warehouse.Options{URL: url})
