@@ -8,12 +8,13 @@ import (
 	"math"
 	"net"
 	"os"
-	"pnyx/test/env"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
 const (

@@ -139,7 +139,7 @@ func usageOf(node *instance, token string) (u usage, err error) {
 	return u, nil
 }
 
-func TestTokens(t *testing.T) {
+func TestTokens(t *testing.T) { //nolint:tparallel // the subtests change one state in turn
 	t.Parallel()
 	nodes := startTwoNodes(t, "PNYX_LOG_LEVEL=debug", "PNYX_LOG_FORMAT=json")
 	for _, claim := range []struct {

@@ -3,16 +3,17 @@ package e2e_test
 import (
 	"fmt"
 	"os"
-	"pnyx/test/env"
 	"regexp"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 // question is a query of ANALYSTS.md with the answer below it.
 var question = regexp.MustCompile("(?s)```sql\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
 
-func TestAnalystsReadWhatTheAPIServes(t *testing.T) {
+func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the subtests read one instance
 	t.Parallel()
 	i := startShared(t, nil, "serve").ready()
 	i.Import(env.GeneratedDataSet(t, "--seed", "1", "--now", "2026-01-01T00:00:00Z",

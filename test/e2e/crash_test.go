@@ -81,6 +81,7 @@ func TestImportAfterACrashGivesTheRightAnswers(t *testing.T) {
 }
 
 func TestLongCrashesLeaveTheRightAnswers(t *testing.T) {
+	t.Parallel()
 	env.Long(t)
 	env.RequireEngine(t)
 	data := env.DataSet(t, 40_000)

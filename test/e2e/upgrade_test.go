@@ -58,7 +58,7 @@ type recordedToken struct {
 // TestUpgradeKeepsAnswersTokensAndQuotas restores the warehouse and the Redis of an earlier
 // version, migrates them, and runs every role on them: answers, tokens, quotas and payments
 // are those of the earlier version.
-func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) {
+func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel // usage is read before it grows
 	t.Parallel()
 	env.RequireEngine(t)
 	var want recordedUpgrade

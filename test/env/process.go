@@ -130,7 +130,7 @@ func (p *Process) Kill() {
 // ResidentMemory is the resident memory of a process, in bytes.
 func ResidentMemory(pid int) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/statm", pid)
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(path) //nolint:gosec // of a number
 	if err != nil {
 		return 0, err
 	}

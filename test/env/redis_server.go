@@ -101,14 +101,13 @@ func (s *RedisServer) launch() error {
 	if err := s.Process.start(); err != nil {
 		return err
 	}
-	var ended error
 	Until(s.tb, func() error {
-		if ended = s.Err(); ended != nil {
-			return nil
+		if s.Err() != nil {
+			return nil // launch returns it
 		}
 		return ping(context.WithoutCancel(s.tb.Context()), s.Addr)
 	})
-	return ended
+	return s.Err()
 }
 
 // ping asks for a sign of life without a client, which would log every failure.

@@ -7,11 +7,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
-	"pnyx/test/env"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
 // TestProposalListsOfRealDataEqualARecount walks the list of proposals under a

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"pnyx/test/env"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"pnyx/test/env"
 )
 
 // poll is a proposal of any provider before its ballots are counted.
