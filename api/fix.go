@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// fixEscape is what to do about a text that is not properly escaped.
+// fixEscape is the fix of a query that is not properly escaped.
 const fixEscape = "percent-encode everything but letters, digits and - . _ ~ in names and values"
 
-// fix says what to do about a value that is none of those allowed.
+// fix returns how to correct a value that is not allowed.
 func (p Param) fix(given string) string {
 	switch p.Kind {
 	case Integer:
@@ -29,7 +29,7 @@ func (p Param) fix(given string) string {
 	return "give " + p.Allowed() + p.forExample()
 }
 
-// fixEnum replaces what is not allowed by what was probably meant.
+// fixEnum suggests the most similar values of an enumeration.
 func (p Param) fixEnum(given string) string {
 	parts := []string{given}
 	if p.Kind == EnumList {
@@ -46,7 +46,7 @@ func (p Param) fixEnum(given string) string {
 	return "did you mean " + p.with(strings.Join(parts, ",")) + "?"
 }
 
-// forExample shows how a value looks.
+// forExample returns a clause with the example of the parameter; empty without one.
 func (p Param) forExample() string {
 	if p.Example == "" {
 		return ""
@@ -54,7 +54,7 @@ func (p Param) forExample() string {
 	return ", for example " + p.with(p.Example)
 }
 
-// sample shows the parameter with some right value.
+// sample returns the parameter with its example.
 func (p Param) sample() string {
 	if p.Example != "" {
 		return p.with(p.Example)
@@ -62,7 +62,7 @@ func (p Param) sample() string {
 	return p.Name
 }
 
-// with is the parameter with a value, as it stands in a request.
+// with returns the parameter with a value, as a request has it.
 func (p Param) with(value string) string {
 	if p.In == InPath {
 		return value
@@ -70,7 +70,8 @@ func (p Param) with(value string) string {
 	return p.Name + "=" + value
 }
 
-// unknownParameter points at the parameter that was probably meant.
+// unknownParameter is the problem of a parameter that the route does not have. It names
+// the most similar one.
 func unknownParameter(name, given string, known []string) *Problem {
 	problem := &Problem{
 		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",
@@ -83,7 +84,7 @@ func unknownParameter(name, given string, known []string) *Problem {
 	return problem
 }
 
-// fixRepeated says how to give several values, where that is possible.
+// fixRepeated returns how to correct a repeated parameter.
 func (r *Route) fixRepeated(name string) string {
 	for _, param := range r.Params {
 		if param.Name == name && param.Kind == EnumList {

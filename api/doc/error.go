@@ -11,8 +11,8 @@ import (
 	"pnyx/api/doc/openapi"
 )
 
-// errorResponses are the answers without data, one a status. No operation has other
-// methods, and so none has the answer to them.
+// errorResponses describes the errors, one response a status. METHOD_NOT_ALLOWED is left
+// out: OpenAPI describes methods that exist.
 func errorResponses() openapi.Members[*openapi.Response] {
 	var all openapi.Members[*openapi.Response]
 	for _, info := range api.Codes() {
@@ -38,8 +38,8 @@ func errorResponses() openapi.Members[*openapi.Response] {
 	return all
 }
 
-// errorSchema is the schema of an error; that of wrong parameters says what is wrong
-// with each.
+// errorSchema returns the schema of an error. VALIDATION_ERROR has a schema of its
+// details, too.
 func errorSchema(code api.Code) *openapi.Schema {
 	envelope := openapi.RefTo("ErrorEnvelope")
 	if code != api.CodeValidation {
@@ -54,7 +54,7 @@ func errorSchema(code api.Code) *openapi.Schema {
 	return &openapi.Schema{AllOf: []*openapi.Schema{envelope, within("error", within("details", within("problems", problems)))}}
 }
 
-// responseName is the name of the component that a status is answered with.
+// responseName returns the component name of a status.
 func responseName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }

@@ -10,7 +10,7 @@ import (
 	"pnyx/api/doc/openapi"
 )
 
-// describeHeaders says what is in the headers of answers.
+// describeHeaders describes the headers of answers.
 func describeHeaders() openapi.Members[*openapi.Header] {
 	text := func(description string, example any) *openapi.Header {
 		return &openapi.Header{Description: description, Schema: &openapi.Schema{Type: "string"}, Example: example, XAddition: true}
@@ -37,6 +37,7 @@ func describeHeaders() openapi.Members[*openapi.Header] {
 	}
 }
 
+// headers refers to the descriptions of headers.
 func headers(names ...string) openapi.Members[*openapi.Header] {
 	var all openapi.Members[*openapi.Header]
 	for _, name := range names {
@@ -45,7 +46,7 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 	return all
 }
 
-// keptHeaders are those of a 304, and of the answer that it stands for.
+// keptHeaders lists the headers that a 304 has like the answer that it stands for.
 func keptHeaders(route api.Route) []string {
 	names := []string{api.HeaderRequestID, fiber.HeaderCacheControl, fiber.HeaderVary}
 	if route.TokenOnly {
@@ -55,7 +56,7 @@ func keptHeaders(route api.Route) []string {
 		api.HeaderCacheStatus, api.HeaderSurrogateKey, api.HeaderCacheTag)
 }
 
-// answerHeaders are those of an answer with data.
+// answerHeaders refers to the headers of a route's answers with data.
 func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 	names := append(keptHeaders(route), api.HeaderServerTiming, api.HeaderRateLimit, api.HeaderRateLimitPolicy)
 	if route.Paged() {
@@ -67,7 +68,7 @@ func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 	return headers(names...)
 }
 
-// errorHeaders are those of an answer without data.
+// errorHeaders refers to the headers of errors with a status.
 func errorHeaders(status int) openapi.Members[*openapi.Header] {
 	names := []string{api.HeaderRequestID, fiber.HeaderCacheControl, api.HeaderServerTiming, api.HeaderRateLimit, api.HeaderRateLimitPolicy}
 	switch status {

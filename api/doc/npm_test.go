@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// npmTime is how long a linter may take.
-const npmTime = 3 * time.Minute
+// npmTimeout bounds the run of the linter.
+const npmTimeout = 3 * time.Minute
 
-// The published document is linted, with what `make npm` brings.
+// TestDocumentPassesTheLinter lints the published document with the packages that
+// `make npm` installs.
 func TestDocumentPassesTheLinter(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
@@ -20,7 +21,7 @@ func TestDocumentPassesTheLinter(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("no npm")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), npmTime)
+	ctx, cancel := context.WithTimeout(t.Context(), npmTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, "npm", "run", "--silent", "lint")
 	command.Dir = "npm"

@@ -17,8 +17,7 @@ import (
 	"pnyx/api/doc/openapi"
 )
 
-// OpenAPI returns the API's description as an OpenAPI document, with what routes
-// cost at these prices.
+// OpenAPI returns the OpenAPI document of the API. The prices become part of it.
 func OpenAPI(prices api.Prices) ([]byte, error) {
 	document, err := describeAPI(prices)
 	if err != nil {
@@ -34,6 +33,7 @@ func OpenAPI(prices api.Prices) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
+// describeAPI builds the document from the tables of routes and error codes.
 func describeAPI(prices api.Prices) (*openapi.Document, error) {
 	schemas, err := newSchemas()
 	if err != nil {
@@ -69,7 +69,7 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 	return document, nil
 }
 
-// tagOf is the group that a route stands in: the first part of its id.
+// tagOf returns the tag that groups a route with others: the first part of its id.
 func tagOf(route api.Route) openapi.Tag {
 	group, _, _ := strings.Cut(route.ID, ".")
 	tag, known := map[string]openapi.Tag{
@@ -87,7 +87,7 @@ func tagOf(route api.Route) openapi.Tag {
 	return tag
 }
 
-// templated is a route's path as OpenAPI writes it.
+// templated returns a path with parameters in braces, as OpenAPI has them.
 func templated(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -98,6 +98,7 @@ func templated(path string) string {
 	return strings.Join(parts, "/")
 }
 
+// describeRoute describes GET on a route.
 func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices) *openapi.Operation {
 	operation := &openapi.Operation{
 		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Summary,
@@ -128,7 +129,7 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices)
 	return operation
 }
 
-// statuses lists the statuses of a route's errors, in order, each once.
+// statuses lists the statuses of a route's errors in ascending order.
 func statuses(route api.Route) []int {
 	var all []int
 	for _, code := range route.Codes() {
@@ -138,6 +139,7 @@ func statuses(route api.Route) []int {
 	return slices.Compact(all)
 }
 
+// describeAccess says who may read a route, and which bucket counts its requests.
 func describeAccess(route api.Route, prices api.Prices) string {
 	text := "Free: no credentials are needed."
 	if route.TokenOnly {
@@ -150,6 +152,7 @@ func describeAccess(route api.Route, prices api.Prices) string {
 	return text + fmt.Sprintf(" Requests count in the `%s` bucket.", route.Bucket())
 }
 
+// security lists the alternative credentials of a route; none for a free one.
 func security(route api.Route) []map[string][]string {
 	if route.TokenOnly {
 		return []map[string][]string{{"token": {}}}
@@ -160,6 +163,7 @@ func security(route api.Route) []map[string][]string {
 	return []map[string][]string{{"token": {}}, {"x402": {}}}
 }
 
+// securitySchemes describes tokens and payments.
 func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
 	return openapi.Members[*openapi.SecurityScheme]{
 		{Name: "token", Value: &openapi.SecurityScheme{
@@ -176,6 +180,7 @@ func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
 	}
 }
 
+// exampleAnswer returns an answer of a route with the examples of its fields.
 func exampleAnswer(schemas *openapi.Schemas, route api.Route) any {
 	if route.Returns == nil {
 		return nil

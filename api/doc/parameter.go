@@ -8,7 +8,7 @@ import (
 	"pnyx/api/doc/openapi"
 )
 
-// describeParam is a parameter as OpenAPI says it.
+// describeParam describes a parameter.
 func describeParam(param api.Param) *openapi.Parameter {
 	described := &openapi.Parameter{
 		Name: param.Name, In: "query", Required: param.Required || param.In == api.InPath,
@@ -26,13 +26,14 @@ func describeParam(param api.Param) *openapi.Parameter {
 	case described.Required:
 		described.Example = paramExample(param)
 	default:
-		// What may be left out is not filled in by those who try a route.
+		// Swagger UI fills in an example of the parameter, but not one of its schema:
+		// optional parameters stay empty.
 		described.Schema.Examples = []any{paramExample(param)}
 	}
 	return described
 }
 
-// paramExample is the example in the type that the schema has.
+// paramExample returns the example in the type of the schema.
 func paramExample(param api.Param) any {
 	switch param.Kind {
 	case api.EnumList:
@@ -48,7 +49,7 @@ func paramExample(param api.Param) any {
 	return param.Example
 }
 
-// paramSchema is what a parameter may be.
+// paramSchema returns the schema of a parameter.
 func paramSchema(param api.Param) *openapi.Schema {
 	one, longest := 1, api.MaxTextBytes
 	schema := &openapi.Schema{Type: "string"}
@@ -72,7 +73,7 @@ func paramSchema(param api.Param) *openapi.Schema {
 	case api.Month:
 		schema.Pattern = patternMonth
 	case api.Instant:
-		// A date alone is a time as well, which the format date-time is not.
+		// The format date-time would exclude dates, which are allowed.
 		schema.MinLength = &one
 	case api.Text, api.Cursor, api.Voter:
 		schema.MinLength, schema.MaxLength = &one, &longest

@@ -7,11 +7,11 @@ import (
 	"reflect"
 )
 
-// ErrSameVersion is a surface that changed while its version did not.
+// ErrSameVersion says that the surface changed and its version did not.
 var ErrSameVersion = errors.New("the surface has changed: raise api.SurfaceVersion")
 
-// CheckVersion compares two OpenAPI documents. Texts and prices may change at any
-// time; what a program could rely on only under another version.
+// CheckVersion returns ErrSameVersion when two OpenAPI documents of the same version
+// differ in what a program may rely on. Descriptions, examples and prices may differ.
 func CheckVersion(before, after []byte) error {
 	var was, is map[string]any
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
@@ -26,13 +26,14 @@ func CheckVersion(before, after []byte) error {
 	return nil
 }
 
+// versionOf returns info.version.
 func versionOf(document map[string]any) any {
 	info, _ := document["info"].(map[string]any)
 	return info["version"]
 }
 
-// surface is a document without what is only said: descriptions, examples, prices.
-// Below "properties" such names are fields.
+// surface returns a document without descriptions, examples and prices. Members of
+// "properties" are fields, whatever their names.
 func surface(node any) any {
 	switch node := node.(type) {
 	case map[string]any:
@@ -57,6 +58,7 @@ func surface(node any) any {
 	return node
 }
 
+// properties applies surface to the schemas of fields.
 func properties(node any) any {
 	fields, _ := node.(map[string]any)
 	kept := map[string]any{}

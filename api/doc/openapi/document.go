@@ -6,7 +6,8 @@ package openapi
 // Version is the version of OpenAPI that documents are written in.
 const Version = "3.1.0"
 
-// Document is an OpenAPI document.
+// Document is an OpenAPI document. The fields of the types below are the members that
+// the OpenAPI Specification 3.1 defines under the same names.
 type Document struct {
 	OpenAPI    string             `json:"openapi"`
 	Info       Info               `json:"info"`
@@ -16,7 +17,7 @@ type Document struct {
 	Components Components         `json:"components"`
 }
 
-// Info is what the document is about.
+// Info describes the API.
 type Info struct {
 	Title       string  `json:"title"`
 	Version     string  `json:"version"`
@@ -25,13 +26,13 @@ type Info struct {
 	License     License `json:"license"`
 }
 
-// License is what the described service is licensed under.
+// License is the license of the API.
 type License struct {
 	Name       string `json:"name"`
 	Identifier string `json:"identifier"`
 }
 
-// Server is where the paths are found.
+// Server is a base address of the paths.
 type Server struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitempty"`
@@ -43,13 +44,12 @@ type Tag struct {
 	Description string `json:"description,omitempty"`
 }
 
-// PathItem is what can be done at a path.
+// PathItem describes the operations on a path.
 type PathItem struct {
 	Get *Operation `json:"get,omitempty"`
 }
 
-// Operation is one request that can be made. The fields that begin with X are
-// extensions.
+// Operation describes a method of a path. Fields that begin with X are extensions.
 type Operation struct {
 	OperationID string                `json:"operationId"`
 	Tags        []string              `json:"tags"`
@@ -64,7 +64,7 @@ type Operation struct {
 	XAddition   bool                  `json:"x-addition,omitempty"`
 }
 
-// Price is what one request costs.
+// Price is the extension x-price: the price of one request.
 type Price struct {
 	Amount  string `json:"amount"`
 	Token   string `json:"token"`
@@ -84,7 +84,7 @@ type Parameter struct {
 	XAddition   bool    `json:"x-addition,omitempty"`
 }
 
-// Response is one answer to an operation, or a reference to it.
+// Response describes a response, or refers to a description.
 type Response struct {
 	Ref         string              `json:"$ref,omitempty"`
 	Description string              `json:"description,omitempty"`
@@ -92,7 +92,7 @@ type Response struct {
 	Content     Members[*MediaType] `json:"content,omitempty"`
 }
 
-// Header is a header of an answer, or a reference to it.
+// Header describes a header of a response, or refers to a description.
 type Header struct {
 	Ref         string  `json:"$ref,omitempty"`
 	Description string  `json:"description,omitempty"`
@@ -101,7 +101,7 @@ type Header struct {
 	XAddition   bool    `json:"x-addition,omitempty"`
 }
 
-// MediaType is the content of an answer in one form.
+// MediaType describes the body of a response.
 type MediaType struct {
 	Schema   *Schema           `json:"schema"`
 	Example  any               `json:"example,omitempty"`
@@ -114,7 +114,7 @@ type Example struct {
 	Value   any    `json:"value"`
 }
 
-// Components are the parts that others refer to.
+// Components are the parts that references refer to.
 type Components struct {
 	Schemas         Members[*Schema]         `json:"schemas"`
 	Responses       Members[*Response]       `json:"responses"`
@@ -122,7 +122,7 @@ type Components struct {
 	SecuritySchemes Members[*SecurityScheme] `json:"securitySchemes"`
 }
 
-// SecurityScheme is a way to be let in.
+// SecurityScheme describes a kind of credentials.
 type SecurityScheme struct {
 	Type        string `json:"type"`
 	In          string `json:"in"`

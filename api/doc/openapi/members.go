@@ -12,8 +12,7 @@ type Member[T any] struct {
 	Value T
 }
 
-// Members is a JSON object that keeps its order: a reader meets fields in the
-// order in which they were declared.
+// Members is a JSON object that keeps the order in which its members were added.
 type Members[T any] []Member[T]
 
 // Add appends a member.
@@ -51,7 +50,7 @@ func (m Members[T]) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// encode leaves < and & as they are: the document is read by people, too.
+// encode appends the JSON of a value. <, > and & are not escaped, for human readers.
 func encode(text *bytes.Buffer, value any) error {
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)

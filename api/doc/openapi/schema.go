@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Schema is a JSON Schema (2020-12), or a reference to one with what is said of it
-// in its place.
+// Schema is a JSON Schema (2020-12), or a reference to one with a description of its own.
+// The fields are keywords of JSON Schema.
 type Schema struct {
 	Ref                  string           `json:"$ref,omitempty"`
 	Type                 any              `json:"type,omitempty"` // a name, or a list of names
@@ -116,7 +116,7 @@ func (s *Schemas) Of(t reflect.Type) *Schema {
 	return &Schema{Type: "integer", Minimum: new(int)}
 }
 
-// orNull allows null beside what a schema allows.
+// orNull returns a schema that allows null, too.
 func orNull(schema *Schema) *Schema {
 	if name, plain := schema.Type.(string); plain && schema.Ref == "" {
 		schema.Type = []string{name, "null"}
@@ -125,7 +125,7 @@ func orNull(schema *Schema) *Schema {
 	return &Schema{AnyOf: []*Schema{schema, {Type: "null"}}}
 }
 
-// component makes the schema of a type once, and refers to it.
+// component adds the schema of a type once, and returns a reference to it.
 func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema) *Schema {
 	name, known := s.seen[t]
 	if !known {
@@ -138,12 +138,14 @@ func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema)
 	return RefTo(name)
 }
 
+// componentName returns the component name of a type: its Go name, capitalized.
 func componentName(t reflect.Type) string {
 	runes := []rune(t.Name())
 	runes[0] = unicode.ToUpper(runes[0])
 	return string(runes)
 }
 
+// text returns the schema of a scalar or an enumeration.
 func (s *Schemas) text(t reflect.Type) *Schema {
 	schema := Schema{Type: "string", Enum: s.Enums[t]}
 	if scalar := s.Scalars[t]; scalar != nil {
@@ -155,6 +157,7 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 	return &schema
 }
 
+// object returns the schema of a struct.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	object := &Schema{Type: "object", Description: s.Descriptions.Types[componentName(t)], AdditionalProperties: new(bool)}
 	for field := range t.Fields() {

@@ -1,5 +1,5 @@
-// Package openapitest holds answers against the OpenAPI document that promises
-// them.
+// Package openapitest checks answers against the OpenAPI document that describes them.
+// New reads a document, and Contract.Check checks an answer.
 package openapitest
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// address is where the document stands while it is read: nothing is fetched.
+// address is the base URI of the document; nothing is fetched from it.
 const address = "mem:///openapi.json"
 
-// Contract is what a document promises.
+// Contract checks answers against one document. It is safe for concurrent use.
 type Contract struct {
 	document struct {
 		Paths      map[string]map[string]operation `json:"paths"`
@@ -60,8 +60,8 @@ func New(tb testing.TB, document []byte) *Contract {
 	return c
 }
 
-// Check says in how far an answer to a GET is not what is promised for a path, as
-// the document writes it.
+// Check returns an error when an answer to GET differs from the description. path is the
+// path in the document, with parameters in braces.
 func (c *Contract) Check(path string, status int, header http.Header, body []byte) error {
 	answer, pointer, err := c.promised(path, status)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 	return nil
 }
 
-// promised finds the answer that stands in the document for a status, and where.
+// promised returns the described response to a status, and its JSON pointer.
 func (c *Contract) promised(path string, status int) (response, string, error) {
 	asked, known := c.document.Paths[path]["get"]
 	if !known {
@@ -105,7 +105,7 @@ func (c *Contract) promised(path string, status int) (response, string, error) {
 	return answer, "#/paths/" + escaped(path) + "/get/responses/" + code, nil
 }
 
-// escaped writes a name into a JSON pointer that stands in an address.
+// escaped escapes a name for a JSON pointer in a URI.
 func escaped(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
 }
