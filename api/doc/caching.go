@@ -50,8 +50,11 @@ func CachingTable() ([]byte, error) {
 	reasons = addReason(reasons, "`404` of an id", missing)
 	for _, r := range reasons {
 		r.What, r.Reason = strings.Join(r.names, ", "), r.fresh.Reason
-		r.MaxAge, r.SMaxAge, r.Purged = formatDuration(r.fresh.MaxAge), formatDuration(r.fresh.SMaxAge), formatDuration(r.fresh.PurgedSMaxAge)
-		r.StaleWhileRevalidate, r.StaleIfError = formatDuration(r.fresh.StaleWhileRevalidate), formatDuration(r.fresh.StaleIfError)
+		r.MaxAge = formatDuration(r.fresh.MaxAge)
+		r.SMaxAge = formatDuration(r.fresh.SMaxAge)
+		r.Purged = formatDuration(r.fresh.PurgedSMaxAge)
+		r.StaleWhileRevalidate = formatDuration(r.fresh.StaleWhileRevalidate)
+		r.StaleIfError = formatDuration(r.fresh.StaleIfError)
 	}
 	return render("caching.md", map[string]any{"Rows": rows, "Reasons": reasons, "Paid": api.PrivateNoStore})
 }

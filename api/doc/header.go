@@ -1,6 +1,9 @@
 package doc
 
 import (
+	_ "embed" // headers.json
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/gofiber/fiber/v2"
@@ -10,31 +13,31 @@ import (
 	"pnyx/api/doc/openapi"
 )
 
+// headersJSON describes the headers of answers, for callers.
+//
+//go:embed headers.json
+var headersJSON []byte
+
 // describeHeaders describes the headers of answers.
-func describeHeaders() openapi.Members[*openapi.Header] {
-	text := func(description string, example any) *openapi.Header {
-		return &openapi.Header{Description: description, Schema: &openapi.Schema{Type: "string"}, Example: example, XAddition: true}
+func describeHeaders() (openapi.Members[*openapi.Header], error) {
+	var rows []struct {
+		Name, Description, Type string
+		Example                 any
 	}
-	return openapi.Members[*openapi.Header]{
-		{Name: api.HeaderRequestID, Value: text("The request's id: the caller's own where it has up to 64 letters, digits, dots, dashes or underscores, or a fresh one.", "4bf92f35-77b3-4da6-a3ce-929d0e0e4736")},
-		{Name: fiber.HeaderCacheControl, Value: text("Who may keep the answer, and for how long.", "private, max-age=1")},
-		{Name: fiber.HeaderVary, Value: text("By which headers of the request the answer was chosen.", "Accept-Encoding")},
-		{Name: fiber.HeaderLastModified, Value: text("When the data was computed, to the second.", "Sat, 31 Jan 2026 12:00:00 GMT")},
-		{Name: fiber.HeaderContentLocation, Value: text("The one spelling of what was asked; absent when it was asked so.", "/v2/daos?hasVoteData=true")},
-		{Name: api.HeaderCacheStatus, Value: text("Which caches were asked for the answer (RFC 9211), the one nearest to the caller last.", "pnyx-node; hit")},
-		{Name: api.HeaderSurrogateKey, Value: text("What the answer is made from, for caches that are told when it changes.", "all dao:uniswap")},
-		{Name: api.HeaderCacheTag, Value: text("Surrogate-Key, joined by commas.", "all,dao:uniswap")},
-		{Name: fiber.HeaderETag, Value: text("Names the answer; sent back as If-None-Match it saves the body while nothing changed.", `"1f2e3d"`)},
-		{Name: fiber.HeaderLink, Value: text(`The next page, with rel="next"; absent on the last one.`, `</v2/daos?cursor=EDuh5eTB9Cmn>; rel="next"`)},
-		{Name: api.HeaderServerTiming, Value: text("How long the answer took, in milliseconds.", "app;dur=0.412")},
-		{Name: api.HeaderRateLimit, Value: text("What is left of the caller's bucket.", `"standard";r=29;t=2`)},
-		{Name: api.HeaderRateLimitPolicy, Value: text("The size of the caller's bucket.", `"standard";q=30;w=60`)},
-		{Name: fiber.HeaderRetryAfter, Value: &openapi.Header{
-			Description: "How many seconds to wait.", Schema: &openapi.Schema{Type: "integer", Minimum: new(int)}, Example: 2, XAddition: true,
-		}},
-		{Name: x402.HeaderRequired, Value: text("The terms of payment: base64 of x402's PaymentRequired.", "eyJ4NDAyVmVyc2lvbiI6Mn0=")},
-		{Name: x402.HeaderReceipt, Value: text("The receipt of a payment: base64 of x402's SettleResponse, with the hash of the transaction.", "eyJzdWNjZXNzIjp0cnVlfQ==")},
+	if err := json.Unmarshal(headersJSON, &rows); err != nil {
+		return nil, fmt.Errorf("decode headers.json: %w", err)
 	}
+	var all openapi.Members[*openapi.Header]
+	for _, row := range rows {
+		schema := &openapi.Schema{Type: row.Type}
+		if row.Type == "integer" {
+			schema.Minimum = new(int)
+		}
+		all.Add(row.Name, &openapi.Header{
+			Description: row.Description, Schema: schema, Example: row.Example, XAddition: true,
+		})
+	}
+	return all, nil
 }
 
 // headers refers to the descriptions of headers.

@@ -60,10 +60,14 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 		}
 		document.Paths.Add(templated(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, prices)})
 	}
+	headers, err := describeHeaders()
+	if err != nil {
+		return nil, err
+	}
 	document.Components = openapi.Components{
 		Schemas:         metaSchemas(schemas.Components()),
 		Responses:       errorResponses(),
-		Headers:         describeHeaders(),
+		Headers:         headers,
 		SecuritySchemes: securitySchemes(),
 	}
 	return document, nil
@@ -124,7 +128,8 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices)
 		})
 	}
 	for _, status := range statuses(route) {
-		operation.Responses.Add(strconv.Itoa(status), &openapi.Response{Ref: "#/components/responses/" + responseName(status)})
+		response := &openapi.Response{Ref: "#/components/responses/" + responseName(status)}
+		operation.Responses.Add(strconv.Itoa(status), response)
 	}
 	return operation
 }
