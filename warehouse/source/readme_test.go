@@ -12,9 +12,9 @@ import (
 //nolint:gochecknoglobals // flags are global
 var update = flag.Bool("update", false, "write the table of formats into README.md")
 
+// TestReadmeListsTheFormats is not parallel: with -update it writes a file that other
+// tests read.
 func TestReadmeListsTheFormats(t *testing.T) {
-	t.Parallel()
-
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
