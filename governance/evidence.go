@@ -4,18 +4,26 @@ import "encoding/json"
 
 // Evidence is the payload that lets a caller cite and audit a proposal.
 type Evidence struct {
-	Proposal     EvidenceProposal `json:"proposal" msgpack:"proposal"`
-	Provenance   []Provenance     `json:"provenance" msgpack:"provenance"`
-	Intelligence Intelligence     `json:"intelligence" msgpack:"intelligence"`
-	QualityFlags []QualityFlag    `json:"qualityFlags" msgpack:"qualityFlags"`
-	Warnings     []Warning        `json:"warnings" msgpack:"warnings"`
+	// Proposal identifies the proposal.
+	Proposal EvidenceProposal `json:"proposal" msgpack:"proposal"`
+	// Provenance says where each field comes from.
+	Provenance []Provenance `json:"provenance" msgpack:"provenance"`
+	// Intelligence is the imported analysis.
+	Intelligence Intelligence `json:"intelligence" msgpack:"intelligence"`
+	// QualityFlags lists known limits of the data.
+	QualityFlags []QualityFlag `json:"qualityFlags" msgpack:"qualityFlags"`
+	// Warnings lists conflicts between sources.
+	Warnings []Warning `json:"warnings" msgpack:"warnings"`
 }
 
 // EvidenceProposal identifies the proposal that evidence is about.
 type EvidenceProposal struct {
+	// ProposalKey is the key of the proposal.
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Title       *string     `json:"title" msgpack:"title"`
-	SourceURL   *string     `json:"sourceUrl" msgpack:"sourceUrl"`
+	// Title is the title; null where upstream states none.
+	Title *string `json:"title" msgpack:"title"`
+	// SourceURL is the address of the page upstream; null where unknown.
+	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
 }
 
 // Provenance says where one field came from, and when it was seen there.
@@ -26,7 +34,8 @@ type Provenance struct {
 	// Source names the upstream record: "source/proposals/id" for what the proposal
 	// itself states, with "/votes" behind it for what follows from its ballots, or
 	// "#" and the statement that decided where several could.
-	Source   string   `json:"source" msgpack:"source"`
+	Source string `json:"source" msgpack:"source"`
+	// Provider is the upstream system.
 	Provider Provider `json:"provider" msgpack:"provider"`
 	// ObservedAt is when the version of the record that counts was first seen; of
 	// ballots, when the newest was.
@@ -36,13 +45,17 @@ type Provenance struct {
 // Intelligence is an imported analysis of a proposal, where there is one. What
 // was imported is kept as it came: no number in it is read.
 type Intelligence struct {
-	Status          IntelligenceStatus `json:"status" msgpack:"status"`
-	ArtifactVersion *string            `json:"artifactVersion" msgpack:"artifactVersion"`
-	GeneratedAt     *Timestamp         `json:"generatedAt" msgpack:"generatedAt"`
+	// Status says whether there is an analysis.
+	Status IntelligenceStatus `json:"status" msgpack:"status"`
+	// ArtifactVersion is the version of the analysis; null for none.
+	ArtifactVersion *string `json:"artifactVersion" msgpack:"artifactVersion"`
+	// GeneratedAt is when the analysis was made; null for none.
+	GeneratedAt *Timestamp `json:"generatedAt" msgpack:"generatedAt"`
 	// Dossier is an object, or null; SourceRefs and Warnings are arrays.
 	Dossier    json.RawMessage `json:"dossier" msgpack:"dossier"`
 	SourceRefs json.RawMessage `json:"sourceRefs" msgpack:"sourceRefs"`
-	Warnings   json.RawMessage `json:"warnings" msgpack:"warnings"`
+	// Warnings lists conflicts between sources.
+	Warnings json.RawMessage `json:"warnings" msgpack:"warnings"`
 }
 
 // IntelligenceStatus says whether there is an analysis.

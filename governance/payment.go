@@ -30,29 +30,41 @@ func PaymentStates() []PaymentState {
 type Payment struct {
 	// ID is the authorization that can be charged once: network, token, payer and
 	// nonce in lower case.
-	ID    string       `msgpack:"id"`
+	ID string `msgpack:"id"`
+	// State is the state of the payment.
 	State PaymentState `msgpack:"state"`
 	// Revision grows with every change of the payment, and with every claim.
 	Revision uint64 `msgpack:"revision"`
-	RouteID  string `msgpack:"routeId"`
+	// RouteID is the id of the route.
+	RouteID string `msgpack:"routeId"`
 	// Request is the hash of the request that is paid for, Header that of the
 	// header it was paid with.
 	Request string `msgpack:"request"`
 	Header  string `msgpack:"header"`
-	Payer   string `msgpack:"payer"`
-	PayTo   string `msgpack:"payTo"`
-	Nonce   string `msgpack:"nonce"`
+	// Payer is the address that pays.
+	Payer string `msgpack:"payer"`
+	// PayTo is the address that is paid.
+	PayTo string `msgpack:"payTo"`
+	// Nonce is the nonce of the authorization.
+	Nonce string `msgpack:"nonce"`
+	// Network is the chain, as eip155:<chain id>.
 	Network string `msgpack:"network"`
-	Asset   string `msgpack:"asset"`
-	Symbol  string `msgpack:"symbol"`
+	// Asset is the contract of the token.
+	Asset string `msgpack:"asset"`
+	// Symbol is the symbol of the token.
+	Symbol string `msgpack:"symbol"`
 	// Amount is in the token's units, a decimal; Units the same in its smallest.
 	Amount string `msgpack:"amount"`
 	Units  string `msgpack:"units"`
 
-	ValidBefore Timestamp  `msgpack:"validBefore"`
-	ClaimedAt   Timestamp  `msgpack:"claimedAt"`
-	ChangedAt   Timestamp  `msgpack:"changedAt"`
-	SettledAt   *Timestamp `msgpack:"settledAt"`
+	// ValidBefore is when the authorization expires.
+	ValidBefore Timestamp `msgpack:"validBefore"`
+	// ClaimedAt is when a request claimed the payment.
+	ClaimedAt Timestamp `msgpack:"claimedAt"`
+	// ChangedAt is when the state last changed.
+	ChangedAt Timestamp `msgpack:"changedAt"`
+	// SettledAt is when it was charged; nil until then.
+	SettledAt *Timestamp `msgpack:"settledAt"`
 
 	// Transaction is the hash of the transfer, once known.
 	Transaction string `msgpack:"transaction"`

@@ -2,61 +2,92 @@ package governance
 
 // ProposalListItem is one row of the proposal list.
 type ProposalListItem struct {
-	ProposalKey     ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Identity        Identity    `json:"identity" msgpack:"identity"`
-	Title           *string     `json:"title" msgpack:"title"`
-	SourceURL       *string     `json:"sourceUrl" msgpack:"sourceUrl"`
-	LifecycleStatus Lifecycle   `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
-	Outcome         Outcome     `json:"outcome" msgpack:"outcome"`
-	EndAt           *Timestamp  `json:"endAt" msgpack:"endAt"`
-	CoverageStatus  Coverage    `json:"coverageStatus" msgpack:"coverageStatus"`
+	// ProposalKey is the key of the proposal.
+	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	// Identity says where it comes from.
+	Identity Identity `json:"identity" msgpack:"identity"`
+	// Title is the title; null where upstream states none.
+	Title *string `json:"title" msgpack:"title"`
+	// SourceURL is the address of the page upstream; null where unknown.
+	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
+	// LifecycleStatus is the state of the voting.
+	LifecycleStatus Lifecycle `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
+	// Outcome is the result of the proposal.
+	Outcome Outcome `json:"outcome" msgpack:"outcome"`
+	// EndAt is when the voting ends; null where unknown.
+	EndAt *Timestamp `json:"endAt" msgpack:"endAt"`
+	// CoverageStatus says how much of the upstream data is stored.
+	CoverageStatus Coverage `json:"coverageStatus" msgpack:"coverageStatus"`
 }
 
 // ProposalCandidate is a proposal that a resolve request may mean.
 type ProposalCandidate struct {
+	// ProposalKey is the key of the proposal.
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Identity    Identity    `json:"identity" msgpack:"identity"`
-	Title       *string     `json:"title" msgpack:"title"`
-	Match       Match       `json:"match" msgpack:"match"`
+	// Identity says where it comes from.
+	Identity Identity `json:"identity" msgpack:"identity"`
+	// Title is the title; null where upstream states none.
+	Title *string `json:"title" msgpack:"title"`
+	// Match says why the proposal is a candidate.
+	Match Match `json:"match" msgpack:"match"`
 }
 
 // Match says why a proposal is a candidate. There is no score: it would be made up.
 type Match struct {
-	Type          string   `json:"type" msgpack:"type"`
+	// Type is the kind of match.
+	Type string `json:"type" msgpack:"type"`
+	// MatchedFields names the fields that match.
 	MatchedFields []string `json:"matchedFields" msgpack:"matchedFields"`
 }
 
 // ProposalDetail is the payload of one proposal. What upstream does not state
 // is null.
 type ProposalDetail struct {
-	ProposalKey     ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
-	Identity        Identity    `json:"identity" msgpack:"identity"`
-	Title           *string     `json:"title" msgpack:"title"`
-	BodyText        *string     `json:"bodyText" msgpack:"bodyText"`
-	ProposerID      *string     `json:"proposerId" msgpack:"proposerId"`
-	SourceURL       *string     `json:"sourceUrl" msgpack:"sourceUrl"`
-	DiscussionURL   *string     `json:"discussionUrl" msgpack:"discussionUrl"`
-	LifecycleStatus Lifecycle   `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
-	Outcome         Outcome     `json:"outcome" msgpack:"outcome"`
-	Choices         []Choice    `json:"choices" msgpack:"choices"`
+	// ProposalKey is the key of the proposal.
+	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	// Identity says where it comes from.
+	Identity Identity `json:"identity" msgpack:"identity"`
+	// Title is the title; null where upstream states none.
+	Title *string `json:"title" msgpack:"title"`
+	// BodyText is the text of the proposal; null where upstream states none.
+	BodyText *string `json:"bodyText" msgpack:"bodyText"`
+	// ProposerID identifies the proposer; null where unknown.
+	ProposerID *string `json:"proposerId" msgpack:"proposerId"`
+	// SourceURL is the address of the page upstream; null where unknown.
+	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
+	// DiscussionURL is the address of the discussion; null where upstream states none.
+	DiscussionURL *string `json:"discussionUrl" msgpack:"discussionUrl"`
+	// LifecycleStatus is the state of the voting.
+	LifecycleStatus Lifecycle `json:"lifecycleStatus" msgpack:"lifecycleStatus"`
+	// Outcome is the result of the proposal.
+	Outcome Outcome `json:"outcome" msgpack:"outcome"`
+	// Choices holds the choices, in order.
+	Choices []Choice `json:"choices" msgpack:"choices"`
 	// QuorumRaw is the quorum as upstream publishes it, in upstream's unit.
-	QuorumRaw *string          `json:"quorumRaw" msgpack:"quorumRaw"`
-	StartAt   *Timestamp       `json:"startAt" msgpack:"startAt"`
-	EndAt     *Timestamp       `json:"endAt" msgpack:"endAt"`
-	Related   RelatedEndpoints `json:"related" msgpack:"related"`
+	QuorumRaw *string `json:"quorumRaw" msgpack:"quorumRaw"`
+	// StartAt is when the voting starts; null where unknown.
+	StartAt *Timestamp `json:"startAt" msgpack:"startAt"`
+	// EndAt is when the voting ends; null where unknown.
+	EndAt *Timestamp `json:"endAt" msgpack:"endAt"`
+	// Related holds the paths of the proposal's other endpoints.
+	Related RelatedEndpoints `json:"related" msgpack:"related"`
 }
 
 // Choice is what a ballot can support.
 type Choice struct {
 	// Key is "1", "2", … by position on Snapshot; "for", "against", "abstain" on
 	// a Governor.
-	Key   string `json:"key" msgpack:"key"`
+	Key string `json:"key" msgpack:"key"`
+	// Label is the text of the choice.
 	Label string `json:"label" msgpack:"label"`
 }
 
 // RelatedEndpoints holds the paths of a proposal's other endpoints.
 type RelatedEndpoints struct {
+	// VoteSummary is the path of the vote summary.
 	VoteSummary string `json:"voteSummary" msgpack:"voteSummary"`
-	Votes       string `json:"votes" msgpack:"votes"`
-	Evidence    string `json:"evidence" msgpack:"evidence"`
+	// Votes is the number of ballots.
+	Votes string `json:"votes" msgpack:"votes"`
+	// Evidence is the path of the evidence.
+	Evidence string `json:"evidence" msgpack:"evidence"`
 }

@@ -62,5 +62,6 @@ const (
 
 // Resolution is the payload of a resolve request: empty where nothing matches.
 type Resolution struct {
+	// Candidates holds the proposals that match, the best first.
 	Candidates []ProposalCandidate `json:"candidates" msgpack:"candidates"`
 }

@@ -61,7 +61,7 @@ const (
 	ReadinessBackfilling Readiness = "backfilling"
 	// Stale is the last good answer, while newer data cannot be published.
 	Stale Readiness = "stale"
-	// ReadinessUnavailable is an answer about data that is not held.
+	// ReadinessUnavailable is an answer about data that is not stored.
 	ReadinessUnavailable Readiness = "unavailable"
 )
 

@@ -78,7 +78,7 @@ func (t Timestamp) Append(text []byte) []byte {
 	return append(text, 'Z')
 }
 
-// appendDigits adds the last few digits of a number, four at the most.
+// appendDigits appends the last width digits of a number; width is at most 4.
 func appendDigits(text []byte, number, width int) []byte {
 	text = append(text, "0000"[:width]...)
 	for i := range width {

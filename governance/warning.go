@@ -2,6 +2,7 @@ package governance
 
 // Warning is a conflict between what sources say of one proposal.
 type Warning struct {
+	// Code names the kind of conflict.
 	Code WarningCode `json:"code" msgpack:"code"`
 	// Message is the meaning of the code.
 	Message string `json:"message" msgpack:"message"`
