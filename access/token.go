@@ -24,8 +24,7 @@ const (
 	base62Decimal = 62
 )
 
-// Hash is the SHA-256 of a token: enough to know it again, and 256 random bits
-// away from telling it.
+// TokenHash is the SHA-256 of a token. It identifies a token and does not reveal it.
 type TokenHash [sha256.Size]byte
 
 // HashToken returns the hash of a token's text.

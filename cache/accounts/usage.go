@@ -45,7 +45,7 @@ var deleteCounters = redis.NewScript(`
 for i = 1, #ARGV, 2 do
 	if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
 		redis.call('HDEL', KEYS[1], ARGV[i])
-	end
+	end -- if
 end
 return 0`)
 

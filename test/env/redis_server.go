@@ -103,7 +103,7 @@ func (s *RedisServer) launch() error {
 	}
 	Until(s.tb, func() error {
 		if s.Err() != nil {
-			return nil // launch returns it
+			return nil //nolint:nilerr // the process has ended: there is nothing to wait for, and start returns its error
 		}
 		return ping(context.WithoutCancel(s.tb.Context()), s.Addr)
 	})

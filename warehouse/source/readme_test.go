@@ -9,7 +9,6 @@ import (
 	"pnyx/warehouse/source"
 )
 
-//nolint:gochecknoglobals // flags are global
 var update = flag.Bool("update", false, "write the table of formats into README.md")
 
 // TestReadmeListsTheFormats is not parallel: with -update it writes a file that other
