@@ -21,15 +21,15 @@ const (
 	sentinelPort = "26379"
 )
 
-// endpoint is where a Redis is, and of which kind: one of its fields is set.
+// endpoint holds the options of one kind of Redis: exactly one field is set.
 type endpoint struct {
 	server    *redis.Options
 	sentinels *redis.FailoverOptions
 	cluster   *redis.ClusterOptions
 }
 
-// CheckURL says what is wrong with a Redis URL, without connecting and without
-// showing the password.
+// CheckURL returns what is wrong with a Redis URL. It does not connect, and the error does
+// not show the password.
 func CheckURL(redisURL string) error {
 	_, err := parseURL(redisURL)
 	return err
@@ -44,8 +44,8 @@ func NewClient(redisURL string) (redis.UniversalClient, error) {
 	return e.client(), nil
 }
 
-// client connects. Without ContextTimeoutEnabled a Redis that hangs would hold a
-// request for seconds, whatever deadline its context has.
+// client returns a client. Without ContextTimeoutEnabled a Redis that hangs would delay a
+// request for seconds, whatever the deadline of its context.
 func (e endpoint) client() redis.UniversalClient {
 	switch {
 	case e.sentinels != nil:
@@ -59,8 +59,7 @@ func (e endpoint) client() redis.UniversalClient {
 	return redis.NewClient(e.server)
 }
 
-// bound limits how long a command may hold those that go with it, and sends it
-// once.
+// bound limits the time of a command, and disables retries.
 func (e endpoint) bound(dial, timeout time.Duration) {
 	const once = -1
 	switch {
@@ -76,19 +75,19 @@ func (e endpoint) bound(dial, timeout time.Duration) {
 	}
 }
 
-// Errors of Redis URLs. None quotes the URL: where a password stands in a malformed
-// one is anybody's guess.
+// Errors of Redis URLs. None quotes the URL: in a malformed one the password may be
+// anywhere.
 var (
 	errMalformedURL = errors.New("is malformed: want redis://host:6379, rediss:// for TLS, unix:///path, " +
 		"redis+sentinel://host:26379,host:26379?master=name or redis+cluster://host:6379,host:6379, with " +
 		"user:password@ before the first host")
-	errOneHost    = errors.New("names several hosts: write redis+cluster:// or redis+sentinel:// before them")
-	errNoMaster   = errors.New("needs ?master= with the name by which Sentinels know the Redis")
-	errNoDatabase = errors.New("names a database: a Redis Cluster has only the one that needs no name")
+	errOneHost    = errors.New("names several hosts: use redis+cluster:// or redis+sentinel://")
+	errNoMaster   = errors.New("needs ?master= with the name of the primary that the Sentinels monitor")
+	errNoDatabase = errors.New("names a database: a Redis Cluster has only one")
 )
 
-// parseURL reads a Redis URL of any kind. go-redis has a form of its own for each;
-// its errors quote the URL, and with it the password.
+// parseURL parses a Redis URL of any kind. go-redis has a parser for each kind, whose
+// errors quote the URL and thus the password.
 func parseURL(redisURL string) (endpoint, error) {
 	u, hosts, err := splitURL(redisURL)
 	if err != nil {
@@ -119,19 +118,19 @@ func parseURL(redisURL string) (endpoint, error) {
 	return endpoint{}, errMalformedURL
 }
 
-// splitURL is url.Parse for several hosts, of which the URL it returns has the
-// first.
+// splitURL is url.Parse for several hosts. The returned URL has the first of them.
 func splitURL(redisURL string) (u *url.URL, hosts []string, err error) {
-	parts := regexp.MustCompile(`^([a-z+]+://(?:[^/?#]*@)?)([^/?#@]*)((?:/[^?#]*)?(?:\?[^#]*)?)$`).FindStringSubmatch(redisURL)
+	form := regexp.MustCompile(`^([a-z+]+://(?:[^/?#]*@)?)([^/?#@]*)((?:/[^?#]*)?(?:\?[^#]*)?)$`)
+	parts := form.FindStringSubmatch(redisURL)
 	if parts == nil {
 		return nil, nil, errMalformedURL
 	}
 	if parts[2] != "" {
 		hosts = strings.Split(parts[2], ",")
 	}
-	form := regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:\d{1,5})?$`)
+	hostForm := regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:\d{1,5})?$`)
 	for _, host := range hosts {
-		if !form.MatchString(host) {
+		if !hostForm.MatchString(host) {
 			return nil, nil, errMalformedURL
 		}
 	}
@@ -145,9 +144,8 @@ func splitURL(redisURL string) (u *url.URL, hosts []string, err error) {
 	return u, hosts, nil
 }
 
-// parameters are those that every kind of Redis has. Those that would weaken what
-// is relied on, reading from replicas or not verifying whom one talks to, are not
-// among them.
+// parameters returns the accepted parameters of a kind of Redis. Parameters that would
+// read from replicas or skip the verification of certificates are not accepted.
 func parameters(kind string) []string {
 	all := []string{
 		"client_name", "conn_max_idle_time", "conn_max_lifetime", "dial_timeout", "max_active_conns", "max_idle_conns",
@@ -163,13 +161,12 @@ func parameters(kind string) []string {
 	return all
 }
 
-// misplaced says what to write in place of parameters that go-redis, or people, may
-// think of.
+// misplaced maps parameters that go-redis or users know to what to use instead.
 func misplaced() map[string]string {
 	const primaries = "is not possible: answers are read from primaries, because a replica lags behind"
 	return map[string]string{
 		"addr":             "is not possible: further hosts follow the first one, joined by commas",
-		"master_name":      "is not possible: write redis+sentinel://host:26379,host:26379?master=",
+		"master_name":      "is not possible: use redis+sentinel://host:26379,host:26379?master=",
 		"master":           "is for redis+sentinel:// alone",
 		"username":         "is not possible: user:password@ goes before the hosts",
 		"password":         "is not possible: user:password@ goes before the hosts",
@@ -182,8 +179,7 @@ func misplaced() map[string]string {
 	}
 }
 
-// checkParameters quotes no name that it does not know: that may be the tail of a
-// password.
+// checkParameters quotes no unknown name, which may be the end of a password.
 func checkParameters(query url.Values, kind string) error {
 	known := parameters(kind)
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -209,10 +205,10 @@ func parseServer(u *url.URL) (endpoint, error) {
 	return endpoint{server: options}, nil
 }
 
-// errValues stands for what go-redis says about values, which it quotes.
-var errValues = errors.New("has a value that does not read: want a number as database, durations such as 500ms, and whole numbers")
+// errValues replaces the errors of go-redis about values, which quote them.
+var errValues = errors.New("has a malformed value: want a number as database, durations such as 500ms, and whole numbers")
 
-// parseSentinels translates into the form of go-redis, in which user and password
+// parseSentinels translates a URL into the form of go-redis, in which user and password
 // are those of the Sentinels.
 func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
 	query := u.Query()
@@ -252,7 +248,7 @@ func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
 	return endpoint{cluster: options}, nil
 }
 
-// setHosts names the hosts as go-redis has it, the first as host and the others as
+// setHosts writes the hosts in the form of go-redis: the first as host, the others as
 // parameters.
 func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	for i, host := range hosts {
@@ -264,8 +260,8 @@ func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	u.RawQuery = query.Encode()
 }
 
-// ownNames has each server prove its own name: go-redis would ask all of them for
-// that of the first host.
+// ownNames makes TLS verify each server by its own name: go-redis would verify all of them
+// by that of the first host.
 func ownNames(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil

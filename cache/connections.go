@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// connections tells an operator about the connections to Redis, when asked.
+// connections collects the state of the connection pools.
 type connections struct {
 	open, timeouts *prometheus.Desc
 	mu             sync.Mutex
@@ -17,9 +17,9 @@ type connections struct {
 func newConnections() *connections {
 	return &connections{
 		open: prometheus.NewDesc("pnyx_redis_connections",
-			"Connections to Redis, by what the client is for and state: idle or busy.", []string{"client", "state"}, nil),
+			"Connections to Redis, by purpose of the client and state: idle or busy.", []string{"client", "state"}, nil),
 		timeouts: prometheus.NewDesc("pnyx_redis_pool_timeouts_total",
-			"Times that no connection came free.", []string{"client"}, nil),
+			"Commands that got no connection from the pool in time.", []string{"client"}, nil),
 		clients: map[string]redis.UniversalClient{},
 	}
 }

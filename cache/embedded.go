@@ -8,16 +8,16 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// embeddedTick is how often the embedded Redis is told that time has passed: it
-// has no clock of its own, and without one no lease would ever end.
+// embeddedTick is how often the clock of the embedded Redis is advanced: it has none of
+// its own, and without one no key would expire.
 const embeddedTick = 100 * time.Millisecond
 
-// StartEmbedded runs a Redis inside this process until ctx ends, and returns its
-// URL. Its content is gone with it.
+// StartEmbedded runs a Redis inside this process until ctx ends, and returns its URL. It
+// persists nothing.
 func StartEmbedded(ctx context.Context) (string, error) {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {
-		return "", fmt.Errorf("start the embedded Redis: %w", err)
+		return "", fmt.Errorf("start the embedded redis: %w", err)
 	}
 	go func() {
 		defer server.Close()

@@ -14,24 +14,25 @@ import (
 	"pnyx/telemetry"
 )
 
-// Instruments are what conversations with Redis are measured by.
+// Instruments configure the metrics and traces of a client.
 type Instruments struct {
-	// Client is what the connections are for: one of few names.
-	Client  string
+	// Client labels the metrics with the purpose of the connections.
+	Client string
+	// Metrics registers the metrics.
 	Metrics prometheus.Registerer
-	// Tracer is nil when no traces are made.
+	// Tracer is nil when tracing is off.
 	Tracer *telemetry.Tracer
 }
 
-// operation is a kind of conversation with Redis.
+// operation classifies commands in the metrics.
 type operation string
 
 const (
 	opRead     operation = "read"
 	opWrite    operation = "write"
 	opScript   operation = "script"
-	opPipeline operation = "pipeline" // many commands at once
-	opWait     operation = "wait"     // for a fill: how long it lasts says nothing of Redis
+	opPipeline operation = "pipeline" // several commands in one round trip
+	opWait     operation = "wait"     // for a fill: its duration says nothing about Redis
 	opConnect  operation = "connect"
 	opOther    operation = "other"
 )
@@ -40,7 +41,7 @@ func operations() []operation {
 	return []operation{opRead, opWrite, opScript, opPipeline, opWait, opConnect, opOther}
 }
 
-// operationOf sorts commands.
+// operationOf classifies a command.
 func operationOf(command string) operation {
 	switch command {
 	case "get", "getrange", "mget", "exists", "llen", "hget", "hmget", "hscan", "zrange", "xrange", "ping", "time":
@@ -57,50 +58,50 @@ func operationOf(command string) operation {
 	return opOther
 }
 
-// errorClass is a kind of error of Redis.
+// errorClass classifies errors in the metrics.
 type errorClass string
 
 const (
-	troubleTimeout errorClass = "timeout"
-	troublePool    errorClass = "pool" // every connection is in use
-	troubleNetwork errorClass = "network"
-	troubleServer  errorClass = "server" // it answers, with an error
+	errorTimeout errorClass = "timeout"
+	errorPool    errorClass = "pool" // every connection is in use
+	errorNetwork errorClass = "network"
+	errorServer  errorClass = "server" // Redis returned an error
 )
 
-func troubles() []errorClass {
-	return []errorClass{troubleTimeout, troublePool, troubleNetwork, troubleServer}
+func errorClasses() []errorClass {
+	return []errorClass{errorTimeout, errorPool, errorNetwork, errorServer}
 }
 
-// troubleOf sorts errors; empty for what is none. A key without a value is an answer,
-// and who gives up has not been failed by Redis.
-func troubleOf(err error) errorClass {
+// classOf classifies an error; empty for none. A missing key and a cancelled context are
+// not errors of Redis.
+func classOf(err error) errorClass {
 	var timeout net.Error
 	var answered redis.Error
 	switch {
 	case err == nil, errors.Is(err, redis.Nil), errors.Is(err, context.Canceled):
 		return ""
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
-		return troublePool
+		return errorPool
 	case errors.As(err, &answered):
-		// A script that is not there yet is sent: a step on the way.
+		// The client sends the text of the script next.
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
 			return ""
 		}
-		return troubleServer
+		return errorServer
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return troubleTimeout
+		return errorTimeout
 	}
-	return troubleNetwork
+	return errorNetwork
 }
 
-// Instrument measures every conversation of the store from now on. It is called once,
-// before the store is shared.
+// Instrument measures every command of the store from now on. Call it once, before the
+// store is shared.
 func (s *Store) Instrument(i Instruments) {
 	instrument(s.conn.Client, i)
 }
 
-// Instrument measures every conversation of the pipeline from now on. It is called
-// once, before the pipeline is shared.
+// Instrument measures every command of the pipeline from now on. Call it once, before the
+// pipeline is shared.
 func (p *Pipeline) Instrument(i Instruments) {
 	instrument(p.client, i)
 }
@@ -111,7 +112,7 @@ func instrument(client redis.UniversalClient, i Instruments) {
 	connections.add(i.Client, client)
 }
 
-// measure is a hook of the client that measures.
+// measure is a hook of the client that records metrics and traces.
 type measure struct {
 	tracer   *telemetry.Tracer
 	duration map[operation]prometheus.Observer
@@ -120,10 +121,11 @@ type measure struct {
 
 func newMeasure(i Instruments) *measure {
 	duration := telemetry.Register(i.Metrics, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_redis_duration_seconds", "How long conversations with Redis take, by what the client is for and kind of operation."),
+		telemetry.Latency("pnyx_redis_duration_seconds", "Duration of Redis commands, by purpose of the client and operation."),
 		[]string{"client", "operation"}))
 	failures := telemetry.Register(i.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_redis_errors_total", Help: "Conversations with Redis that failed, by client, operation and reason: timeout, pool, network, server.",
+		Name: "pnyx_redis_errors_total",
+		Help: "Redis commands that failed, by client, operation and reason: timeout, pool, network, server.",
 	}, []string{"client", "operation", "reason"}))
 	m := &measure{
 		tracer: i.Tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
@@ -131,18 +133,18 @@ func newMeasure(i Instruments) *measure {
 	for _, op := range operations() {
 		m.duration[op] = duration.WithLabelValues(i.Client, string(op))
 		m.errors[op] = map[errorClass]prometheus.Counter{}
-		for _, reason := range troubles() {
+		for _, reason := range errorClasses() {
 			m.errors[op][reason] = failures.WithLabelValues(i.Client, string(op), string(reason))
 		}
 	}
 	return m
 }
 
-// note notes a conversation that is over.
-func (m *measure) note(op operation, began time.Time, span telemetry.Span, err error) {
+// record records a finished command.
+func (m *measure) record(op operation, began time.Time, span telemetry.Span, err error) {
 	m.duration[op].Observe(time.Since(began).Seconds())
-	// A server need not know all that the client introduces itself with.
-	if reason := troubleOf(err); reason != "" && (op != opConnect || reason != troubleServer) {
+	// Older servers do not know every command of the handshake.
+	if reason := classOf(err); reason != "" && (op != opConnect || reason != errorServer) {
 		m.errors[op][reason].Inc()
 		span.SetError(string(reason))
 	}
@@ -153,7 +155,7 @@ func (m *measure) begin(ctx context.Context, name string) (context.Context, tele
 	if m.tracer == nil {
 		return ctx, telemetry.Span{}
 	}
-	// Keys name DAOs and voters, and values hold what was asked: neither is told.
+	// Keys and values stay out of traces: they identify voters and requests.
 	return m.tracer.Start(ctx, "redis "+name, trace.SpanKindClient,
 		attribute.String("db.system.name", "redis"), attribute.String("db.operation.name", name))
 }
@@ -163,7 +165,7 @@ func (m *measure) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		began := time.Now()
 		conn, err := next(ctx, network, address)
-		m.note(opConnect, began, telemetry.Span{}, err)
+		m.record(opConnect, began, telemetry.Span{}, err)
 		return conn, err
 	}
 }
@@ -174,7 +176,7 @@ func (m *measure) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		began := time.Now()
 		ctx, span := m.begin(ctx, command.Name())
 		err := next(ctx, command)
-		m.note(operationOf(command.Name()), began, span, err)
+		m.record(operationOf(command.Name()), began, span, err)
 		return err
 	}
 }
@@ -188,9 +190,9 @@ func (m *measure) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 		err := next(ctx, commands)
 		op := opPipeline
 		if len(commands) > 0 && operationOf(commands[0].Name()) == opConnect {
-			op = opConnect // the client's own introduction
+			op = opConnect // the handshake of the client
 		}
-		m.note(op, began, span, err)
+		m.record(op, began, span, err)
 		return err
 	}
 }

@@ -9,26 +9,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxQueuedCommands bounds what waits for a Redis that hangs.
+// maxQueuedCommands bounds the commands that wait for a Redis that hangs.
 const maxQueuedCommands = 10_000
 
-// pipelineDialTimeout bounds how long a try to connect keeps others waiting.
+// pipelineDialTimeout bounds how long a connection attempt delays other commands.
 const pipelineDialTimeout = time.Second
 
-// Pipeline sends the commands of many goroutines together. A command waits for no
-// longer than the timeout and an eighth of it, and is sent once: what may have been
-// counted is not counted again.
+// Pipeline sends the commands of many goroutines in shared round trips. A command waits
+// for at most the timeout and an eighth of it. It is never retried, because a command that
+// counts must not count twice. It is safe for concurrent use.
 type Pipeline struct {
 	client  redis.UniversalClient
 	auto    *redis.AutoPipeliner
 	timeout time.Duration
-	// deadline is that of everything sent in the same moment.
+	// deadline is shared by commands that are sent at about the same time.
 	deadline sharedDeadline
 }
 
-// OpenPipeline connects to the Redis at a URL, as Open does. The bounds are those of
-// the connection: the pipeline itself does not look at the deadline of a command
-// once it is queued.
+// OpenPipeline connects to the Redis at a URL, as Open does. The timeout is set on the
+// connection, because the pipeline ignores the deadline of a command that is queued.
 func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
 	e, err := parseURL(redisURL)
 	if err != nil {
@@ -45,9 +44,9 @@ func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
 	return &Pipeline{client: client, auto: auto, timeout: timeout}, nil
 }
 
-// Send queues commands, which go to Redis together, and waits for them all. The
-// error is that of waiting: after one the commands must not be looked at. Each has
-// its own error besides.
+// Send queues commands for one round trip and waits for all of them. After an error,
+// which is ErrUnavailable, the commands must not be read. Otherwise each command has a
+// result or an error of its own.
 func (p *Pipeline) Send(ctx context.Context, commands ...redis.Cmder) error {
 	var room [2]redis.AutoFuture
 	waiting := room[:0]
@@ -56,15 +55,15 @@ func (p *Pipeline) Send(ctx context.Context, commands ...redis.Cmder) error {
 	}
 	until := p.deadline.within(p.timeout)
 	for _, future := range waiting {
-		if err := future.WaitContext(until); err != nil && until.Err() != nil { //nolint:contextcheck // one deadline for all who wait
+		if err := future.WaitContext(until); err != nil && until.Err() != nil { //nolint:contextcheck // a shared deadline
 			return fmt.Errorf("%w: %w", ErrUnavailable, until.Err())
 		}
 	}
 	return nil
 }
 
-// sharedDeadline is a context that ends at about the same time for all who wait. A
-// timer for each of them would cost more than sending their commands does.
+// sharedDeadline is a context that many callers share. A timer for each caller would cost
+// more than sending its commands.
 type sharedDeadline struct {
 	current atomic.Pointer[deadlineContext]
 }
@@ -75,25 +74,25 @@ type deadlineContext struct {
 	made time.Time
 }
 
-// within returns a context that ends after a while, or up to an eighth of it later.
-func (s *sharedDeadline) within(while time.Duration) context.Context {
+// within returns a context that ends after timeout, or up to an eighth of it later.
+func (s *sharedDeadline) within(timeout time.Duration) context.Context {
 	now := time.Now()
-	if held := s.current.Load(); held != nil && now.Sub(held.made) < while/8 {
+	if held := s.current.Load(); held != nil && now.Sub(held.made) < timeout/8 {
 		return held
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), while+while/8)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout+timeout/8)
 	fresh := &deadlineContext{Context: ctx, made: now}
 	context.AfterFunc(ctx, cancel)
 	s.current.Store(fresh)
 	return fresh
 }
 
-// Commands is the client behind the pipeline, for what needs no bound.
+// Commands returns the client of the pipeline, for commands without a time limit.
 func (p *Pipeline) Commands() redis.Cmdable {
 	return p.client
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (p *Pipeline) Close() error {
 	if err := p.auto.Close(); err != nil {
 		return fmt.Errorf("close a pipeline: %w", err)

@@ -27,27 +27,26 @@ const (
 )
 
 const (
-	// lookBack is how many blocks are searched for a transfer: hours on the networks
-	// where payments of a fraction of a cent make sense, against minutes for which
-	// an authorization holds.
-	lookBack = 10_000
-	// chainTimeout bounds one look at the chain.
+	// searchBlocks is how many blocks are searched for a transfer: hours on networks with
+	// low fees, while an authorization is valid for minutes.
+	searchBlocks = 10_000
+	// chainTimeout bounds one check of a payment on the chain.
 	chainTimeout = 3 * time.Second
 	maxRPCBytes  = 8 << 20
 )
 
-// sighting is what the chain shows of a payment.
-type sighting string
+// chainStatus is the status of a payment on the chain.
+type chainStatus string
 
 const (
-	// unseen is a chain that was not asked, or did not answer.
-	unseen sighting = ""
-	// unused is an authorization that was not submitted up to now.
-	unused sighting = "unused"
-	// paid is a transfer to us.
-	paid sighting = "paid"
-	// spent is an authorization that was used up without a transfer to us.
-	spent sighting = "spent"
+	// statusUnknown means that the chain was not queried, or did not answer.
+	statusUnknown chainStatus = ""
+	// statusUnused means that the authorization was not submitted so far.
+	statusUnused chainStatus = "unused"
+	// statusPaid means that the tokens were transferred to the payee.
+	statusPaid chainStatus = "paid"
+	// statusSpent means that the authorization was used without such a transfer.
+	statusSpent chainStatus = "spent"
 )
 
 // chain is an RPC endpoint of the network.
@@ -60,7 +59,7 @@ func newChain(address string) *chain {
 	return &chain{url: address, client: &http.Client{Timeout: chainTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
 }
 
-// log is an event of a transaction.
+// log is an event in the receipt of a transaction.
 type log struct {
 	Address     string   `json:"address"`
 	Topics      []string `json:"topics"`
@@ -69,24 +68,24 @@ type log struct {
 	Transaction string   `json:"transactionHash"`
 }
 
-// look returns what the chain shows of a payment, and the transaction where it
-// was paid. Without an endpoint it is unseen.
-func (c *chain) look(ctx context.Context, p governance.Payment) (sighting, string, error) {
+// status returns the status of a payment and the transaction that paid it. Without an
+// endpoint the status is unknown.
+func (c *chain) status(ctx context.Context, p governance.Payment) (chainStatus, string, error) {
 	if c == nil {
-		return unseen, "", nil
+		return statusUnknown, "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, chainTimeout)
 	defer cancel()
 	used, err := c.used(ctx, p)
 	if err != nil || !used {
-		return unusedUnless(err), "", err
+		return statusUnusedUnless(err), "", err
 	}
 	uses, err := c.uses(ctx, p)
 	if err != nil {
-		return unseen, "", err
+		return statusUnknown, "", err
 	}
 	if len(uses) == 0 {
-		return unseen, "", errNoResult // the index of events is behind the state
+		return statusUnknown, "", errNoResult // the index of events lags behind the state
 	}
 	for _, use := range uses {
 		if len(use.Topics) == 0 || use.Topics[0] != topicAuthorizationUsed {
@@ -94,26 +93,26 @@ func (c *chain) look(ctx context.Context, p governance.Payment) (sighting, strin
 		}
 		transferred, err := c.transferred(ctx, use, p)
 		if err != nil {
-			return unseen, "", err
+			return statusUnknown, "", err
 		}
 		if transferred {
-			return paid, use.Transaction, nil
+			return statusPaid, use.Transaction, nil
 		}
 	}
-	return spent, "", nil
+	return statusSpent, "", nil
 }
 
-func unusedUnless(err error) sighting {
+func statusUnusedUnless(err error) chainStatus {
 	if err != nil {
-		return unseen
+		return statusUnknown
 	}
-	return unused
+	return statusUnused
 }
 
-// used says whether the authorization was used up.
+// used reports whether the authorization is used.
 func (c *chain) used(ctx context.Context, p governance.Payment) (bool, error) {
 	var word string
-	call := map[string]string{"to": p.Asset, "data": callAuthorizationState + wordOf(p.Payer)[2:] + p.Nonce[2:]}
+	call := map[string]string{"to": p.Asset, "data": callAuthorizationState + padAddress(p.Payer)[2:] + p.Nonce[2:]}
 	if err := c.call(ctx, "eth_call", []any{call, "latest"}, &word); err != nil {
 		return false, err
 	}
@@ -124,7 +123,7 @@ func (c *chain) used(ctx context.Context, p governance.Payment) (bool, error) {
 	return value.Sign() != 0, nil
 }
 
-// uses returns the events of an authorization's use, or of its cancellation.
+// uses returns the events of the use or cancellation of an authorization.
 func (c *chain) uses(ctx context.Context, p governance.Payment) ([]log, error) {
 	var latest string
 	if err := c.call(ctx, "eth_blockNumber", []any{}, &latest); err != nil {
@@ -134,17 +133,17 @@ func (c *chain) uses(ctx context.Context, p governance.Payment) ([]log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the number of the latest block: %w", err)
 	}
-	from := max(height.Int64()-lookBack, 0)
+	from := max(height.Int64()-searchBlocks, 0)
 	var uses []log
 	err = c.call(ctx, "eth_getLogs", []any{map[string]any{
 		"address": p.Asset, "fromBlock": "0x" + strconv.FormatInt(from, 16), "toBlock": "latest",
-		"topics": []any{[]string{topicAuthorizationUsed, topicAuthorizationVoid}, wordOf(p.Payer), p.Nonce},
+		"topics": []any{[]string{topicAuthorizationUsed, topicAuthorizationVoid}, padAddress(p.Payer), p.Nonce},
 	}}, &uses)
 	return uses, err
 }
 
-// transferred says whether the event right after the use is the transfer to us.
-// Anywhere else in the transaction it could be that of another payment.
+// transferred reports whether the event after the use is the transfer to the payee. A
+// transfer elsewhere in the transaction could belong to another payment.
 func (c *chain) transferred(ctx context.Context, use log, p governance.Payment) (bool, error) {
 	var receipt struct {
 		Status string `json:"status"`
@@ -171,11 +170,11 @@ func isTransfer(l log, p governance.Payment) bool {
 	value, err := integer(l.Data)
 	return err == nil && len(l.Topics) == 3 && strings.EqualFold(l.Address, p.Asset) &&
 		l.Topics[0] == topicTransfer &&
-		strings.EqualFold(l.Topics[1], wordOf(p.Payer)) && strings.EqualFold(l.Topics[2], wordOf(p.PayTo)) &&
+		strings.EqualFold(l.Topics[1], padAddress(p.Payer)) && strings.EqualFold(l.Topics[2], padAddress(p.PayTo)) &&
 		value.String() == p.Units
 }
 
-// call is one JSON-RPC conversation.
+// call makes one JSON-RPC request and decodes its result.
 func (c *chain) call(ctx context.Context, method string, params []any, result any) error {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -209,7 +208,7 @@ func (c *chain) call(ctx context.Context, method string, params []any, result an
 	return json.Unmarshal(answered.Result, result)
 }
 
-// withoutURL takes the address off an error: providers put their keys into it.
+// withoutURL removes the URL from an error: it may contain the API key of a provider.
 func withoutURL(err error) error {
 	if failed, is := errors.AsType[*url.Error](err); is {
 		return failed.Err
@@ -217,16 +216,16 @@ func withoutURL(err error) error {
 	return err
 }
 
-// errNoResult is an endpoint that does not know what it was asked for, as one that
-// is behind does not.
+// errNoResult means that an endpoint does not know the requested object, for instance
+// because it lags behind the chain.
 var errNoResult = errors.New("no result")
 
-// wordOf returns an address as the chain pads it.
-func wordOf(address string) string {
+// padAddress returns an address as a 32-byte word.
+func padAddress(address string) string {
 	return "0x" + strings.Repeat("0", 24) + strings.ToLower(address[2:])
 }
 
-// integer reads a hexadecimal number of any length.
+// integer parses a hexadecimal number of any length.
 func integer(text string) (*big.Int, error) {
 	digits, found := strings.CutPrefix(text, "0x")
 	if len(digits)%2 == 1 {

@@ -14,30 +14,30 @@ import (
 	"pnyx/governance"
 )
 
-// Response is what a payment is for, as it goes over the wire.
+// Response is the HTTP response that a payment is for.
 type Response struct {
 	Header map[string]string `msgpack:"h"`
 	Body   []byte            `msgpack:"b"`
 }
 
-// Charge is the payment of one request.
+// Charge is the payment of one request. It is for one goroutine.
 type Charge struct {
 	gate    *Gate
 	request Request
 	payment governance.Payment
 	lease   accounts.PaymentLease
 	first   *Response
-	// ended says that there is nothing left to let go of.
+	// ended means that there is no lease to release.
 	ended bool
 }
 
-// Payer is who pays, in lower case.
+// Payer returns the address of the payer, in lower case.
 func (c *Charge) Payer() string {
 	return c.payment.Payer
 }
 
-// StoredResponse returns the answer that the payment was charged for already, if it is
-// still there: it is what whoever asks again gets.
+// StoredResponse returns the response that the payment was already charged for. It returns
+// false for a new payment, and when the response has expired.
 func (c *Charge) StoredResponse() (Response, bool) {
 	if c.first == nil {
 		return Response{}, false
@@ -45,14 +45,14 @@ func (c *Charge) StoredResponse() (Response, bool) {
 	return *c.first, true
 }
 
-// Receipt is the header that goes with the answer to a payment that is settled.
+// Receipt returns the value of the PAYMENT-RESPONSE header of a settled payment.
 func (c *Charge) Receipt() string {
 	return encodeHeader(receipt{
 		Success: true, Payer: c.payment.Payer, Transaction: c.payment.Transaction, Network: c.payment.Network,
 	})
 }
 
-// receipt is what became of a settlement.
+// receipt is the result of a settlement, in the form of the protocol.
 type receipt struct {
 	Success     bool   `json:"success"`
 	ErrorReason string `json:"errorReason,omitempty"`
@@ -61,7 +61,7 @@ type receipt struct {
 	Network     string `json:"network"`
 }
 
-// enter goes on with a payment by what is known of it.
+// enter continues a payment from its stored state.
 func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool, fingerprint string) (*Charge, error) {
 	c.payment = known
 	same := known.Header == fingerprint && known.Request == c.request.fingerprint()
@@ -85,9 +85,9 @@ func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool,
 	return nil, pending(nil)
 }
 
-// late looks for a payment that does not fit the terms any more, but did when it
-// was sent first.
-func (c *Charge) late(ctx context.Context, id, fingerprint, reason string) (*Charge, error) {
+// resumeExpired continues a payment that no longer matches the terms, but did when it was
+// first sent.
+func (c *Charge) resumeExpired(ctx context.Context, id, fingerprint, reason string) (*Charge, error) {
 	known, err := c.gate.store.Payment(ctx, id)
 	if errors.Is(err, cache.ErrUnavailable) {
 		return nil, unavailable(err)
@@ -108,7 +108,7 @@ func (c *Charge) late(ctx context.Context, id, fingerprint, reason string) (*Cha
 	return nil, unavailable(err)
 }
 
-// verify asks the facilitator about a payment that is new.
+// verify has the facilitator verify a new payment.
 func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	if !c.gate.facilitator.settling() {
 		c.Release(ctx)
@@ -126,13 +126,13 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	return c, nil
 }
 
-// replay answers for a payment that is settled.
+// replay loads the stored response of a settled payment.
 func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	c.gate.metrics.replays.Inc()
 	kept, err := c.gate.store.PaidResponse(ctx, c.payment.ID)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
-		return c, nil // it is worked out again
+		return c, nil // the caller builds the response again
 	case err != nil:
 		return nil, unavailable(err)
 	}
@@ -143,7 +143,7 @@ func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	return c, nil
 }
 
-// resume goes on with a payment that was handed over without a known outcome.
+// resume continues a payment whose settlement has no known outcome.
 func (c *Charge) resume(ctx context.Context) (*Charge, error) {
 	ctx = context.WithoutCancel(ctx)
 	p := c.payment
@@ -155,8 +155,8 @@ func (c *Charge) resume(ctx context.Context) (*Charge, error) {
 	return c.replay(ctx)
 }
 
-// Release ends a charge for which there is no answer to pay for: the payment may
-// be used again. After Settle it does nothing.
+// Release ends a charge without a response to pay for: the payment may be used again.
+// After Settle it does nothing.
 func (c *Charge) Release(ctx context.Context) {
 	if c.ended || c.payment.State == governance.PaymentSettled {
 		return
@@ -164,18 +164,18 @@ func (c *Charge) Release(ctx context.Context) {
 	c.ended = true
 	ctx = context.WithoutCancel(ctx)
 	if err := c.gate.store.ReleasePayment(ctx, c.payment.ID, c.lease); err != nil {
-		// It ends by itself, later.
-		c.gate.logger.LogAttrs(ctx, slog.LevelWarn, "release a payment", slog.String("payment", c.payment.ID), slog.Any("error", err))
+		// The lease expires by itself.
+		c.gate.logger.LogAttrs(ctx, slog.LevelWarn, "payment lease not released, it expires by itself", slog.String("payment", c.payment.ID), slog.Any("error", err))
 	}
 }
 
-// Settle has the payment charged for an answer, which may be sent when the error
-// is nil. The error is a RefusedError.
+// Settle charges the payment for a response, which may be sent if the error is nil. The
+// error is a RefusedError.
 func (c *Charge) Settle(ctx context.Context, answer Response) error {
 	if c.payment.State == governance.PaymentSettled {
 		return nil
 	}
-	// Whoever hangs up now has paid all the same.
+	// A client that disconnects now has paid all the same.
 	ctx = context.WithoutCancel(ctx)
 	p := c.payment
 	p.State, p.Attempts = governance.PaymentSettling, 1
@@ -185,9 +185,9 @@ func (c *Charge) Settle(ctx context.Context, answer Response) error {
 	return c.conclude(ctx, p, c.gate.ask(ctx, p))
 }
 
-// prepare makes the answer outlive this process, before anything is charged. What
-// is written says that the attempt has no answer: should the process die in it,
-// that is how it is.
+// prepare stores the response before anything is charged, so that it outlives this
+// process. The stored state says that the attempt is unanswered, which is true if the
+// process dies during the attempt.
 func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Response) error {
 	kept, err := encodeAnswer(answer)
 	if err != nil {
@@ -208,9 +208,9 @@ func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Respo
 	return nil
 }
 
-// conclude judges an attempt and says what the caller gets: nil for the answer.
+// conclude stores the outcome of an attempt. It returns nil if the response may be sent.
 func (c *Charge) conclude(ctx context.Context, p governance.Payment, e evidence) error {
-	c.payment = judge(p, e, c.gate.now())
+	c.payment = decide(p, e, c.gate.now())
 	c.gate.record(ctx, c.payment, c.lease)
 	c.ended = true
 	switch c.payment.State {
@@ -223,7 +223,7 @@ func (c *Charge) conclude(ctx context.Context, p governance.Payment, e evidence)
 	return pending(e.err)
 }
 
-// refusal is what a caller gets to know of a settlement that was refused.
+// refusal returns the error for a settlement that was refused.
 func (c *Charge) refusal(e evidence) error {
 	if c.payment.Reason == reasonUnreachable {
 		return unavailable(e.err)

@@ -19,10 +19,10 @@ import (
 const (
 	// maxVerdictBytes bounds what a facilitator may answer.
 	maxVerdictBytes = 1 << 20
-	// tripAfter is how many requests in a row go unanswered before a facilitator is
-	// taken to be down, and openFor how long it is left alone then.
-	tripAfter = 5
-	openFor   = 10 * time.Second
+	// breakerThreshold is how many consecutive requests fail before the circuit breaker
+	// opens, and breakerTimeout how long it stays open.
+	breakerThreshold = 5
+	breakerTimeout   = 10 * time.Second
 )
 
 // transactionForm is the hash of a transaction.
@@ -70,13 +70,13 @@ func newFacilitator(o Options, observe func(string, time.Time, error)) *facilita
 
 func newBreaker(name string) *gobreaker.CircuitBreaker[verdict] {
 	return gobreaker.NewCircuitBreaker[verdict](gobreaker.Settings{
-		Name: name, Timeout: openFor,
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= tripAfter },
+		Name: name, Timeout: breakerTimeout,
+		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= breakerThreshold },
 	})
 }
 
-// settling says whether settlements are tried at the moment. Work for a payment
-// that could not be settled would be work for nothing.
+// settling reports whether the breaker lets settlements through. While it does not, no
+// response is built that could not be charged.
 func (f *facilitator) settling() bool {
 	return f.settles.State() != gobreaker.StateOpen
 }

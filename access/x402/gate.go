@@ -16,25 +16,27 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// Options says how payments are taken.
+// Options configures a Gate.
 type Options struct {
+	// Terms are what payments are accepted for.
 	Terms Terms
+	// Store holds the payments.
 	Store *accounts.Store
-	// FacilitatorURL is who checks and submits payments.
+	// FacilitatorURL is the facilitator that verifies and submits payments.
 	FacilitatorURL string
-	// RPCURL is an endpoint of the network, to find out what became of payments
-	// that the facilitator gave no answer about; empty for none.
+	// RPCURL is an RPC endpoint of the network, to find the outcome of settlements that the
+	// facilitator did not answer; empty for none.
 	RPCURL string
-	// VerifyTimeout and SettleTimeout bound the facilitator, WorkTimeout the work on
-	// one answer.
+	// VerifyTimeout and SettleTimeout bound calls of the facilitator, WorkTimeout the work
+	// on one response.
 	VerifyTimeout, SettleTimeout, WorkTimeout time.Duration
 	Logger                                    *slog.Logger
 	Metrics                                   prometheus.Registerer
 }
 
-// Gate takes payments. It is safe for concurrent use.
+// Gate accepts payments. It is safe for concurrent use.
 type Gate struct {
-	tariff      *tariff
+	prices      *priceTable
 	store       *accounts.Store
 	facilitator *facilitator
 	chain       *chain
@@ -44,16 +46,16 @@ type Gate struct {
 	now         func() time.Time
 }
 
-// leaseMargin is what a lease lasts beyond all that is waited for in it.
+// leaseMargin is added to the sum of all timeouts for the TTL of a lease.
 const leaseMargin = 5 * time.Second
 
-// storeTimeout bounds a conversation with Redis about a payment that was handed
-// over: more than for an answer, since money depends on it.
+// storeTimeout bounds a write of the outcome of a settlement: longer than for a response,
+// because the write must not get lost.
 const storeTimeout = 3 * time.Second
 
-// New returns a gate, or everything that is wrong with the terms.
+// New returns a gate, or an error that lists all problems of the terms.
 func New(o Options) (*Gate, error) {
-	t, err := newTariff(o.Terms)
+	t, err := newPriceTable(o.Terms)
 	err = errors.Join(err, checkURL("X402_FACILITATOR_URL", o.FacilitatorURL))
 	if o.RPCURL != "" {
 		err = errors.Join(err, checkURL("X402_RPC_URL", o.RPCURL))
@@ -62,7 +64,7 @@ func New(o Options) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{
-		tariff: t, store: o.Store,
+		prices: t, store: o.Store,
 		lease:  o.VerifyTimeout + o.WorkTimeout + o.SettleTimeout + 2*chainTimeout + leaseMargin,
 		logger: o.Logger, metrics: newMetrics(o.Metrics), now: time.Now,
 	}
@@ -73,7 +75,7 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
-// checkURL does not quote an address: it may hold a password.
+// checkURL does not quote a URL, which may contain a password.
 func checkURL(setting, address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
@@ -82,47 +84,48 @@ func checkURL(setting, address string) error {
 	return nil
 }
 
-// Request is what somebody wants to pay for.
+// Request is a request that is paid for.
 type Request struct {
+	// RouteID is the id of the route.
 	RouteID string
 	// Path and Description name the resource in the challenge.
 	Path, Description string
-	// Canonical is the one spelling of the route and its parameters.
+	// Canonical is the canonical form of the route and its parameters.
 	Canonical string
 }
 
-// fingerprint is the hash of what is paid for.
+// fingerprint returns the hash of what is paid for.
 func (r Request) fingerprint() string {
 	hash := sha256.Sum256([]byte(r.Canonical))
 	return hex.EncodeToString(hash[:])
 }
 
-// Challenge is the refusal of a request that comes without a payment.
+// Challenge returns the refusal of a request without a payment.
 func (g *Gate) Challenge(r Request) *RefusedError {
 	return g.require(r, reasonRequired)
 }
 
-// require asks for a payment, or another one.
+// require returns the refusal that asks for a payment, or for another one.
 func (g *Gate) require(r Request, reason string) *RefusedError {
-	challenge := g.tariff.challenge(r, reason)
+	challenge := g.prices.challenge(r, reason)
 	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
 }
 
-// Begin takes the payment of a request, up to the point where the answer is to be
-// worked out. The error is a RefusedError, as a rule. A Charge has to be ended by Settle
-// or Release.
+// Begin claims and verifies the payment of a request, before its response is built. The
+// error is a RefusedError, except for internal errors. The caller must end the Charge with
+// Settle or Release.
 func (g *Gate) Begin(ctx context.Context, r Request, header string) (*Charge, error) {
 	p, refusal := parsePayment(header)
 	if refusal != nil {
 		return nil, refusal
 	}
 	now := g.now()
-	offered := g.tariff.byRoute[r.RouteID]
+	offered := g.prices.byRoute[r.RouteID]
 	c := &Charge{gate: g, request: r, lease: accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease}}
 	if reason := p.match(offered, now); reason != "" {
-		return c.late(ctx, p.id(offered), p.fingerprint, reason)
+		return c.resumeExpired(ctx, p.id(offered), p.fingerprint, reason)
 	}
-	claim, err := g.tariff.claimOf(p, r, now)
+	claim, err := g.prices.claimOf(p, r, now)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +136,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, header string) (*Charge, er
 	return c.enter(ctx, known, mine, p.fingerprint)
 }
 
-// Close ends the connections to facilitator and chain.
+// Close closes the idle connections to facilitator and chain.
 func (g *Gate) Close() {
 	g.facilitator.client.CloseIdleConnections()
 	if g.chain != nil {

@@ -10,7 +10,7 @@ import (
 	"pnyx/telemetry"
 )
 
-// metrics is what an operator sees of payments.
+// metrics are the metrics of payments.
 type metrics struct {
 	payments *prometheus.CounterVec
 	replays  prometheus.Counter
@@ -20,13 +20,13 @@ type metrics struct {
 func newMetrics(registerer prometheus.Registerer) metrics {
 	m := metrics{
 		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_payments_total", Help: "Payments that were handed over for settlement, by the state that followed.",
+			Name: "pnyx_payments_total", Help: "Payments submitted for settlement, by resulting state.",
 		}, []string{"state"}),
 		replays: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_payment_replays_total", Help: "Requests with a payment that was settled before.",
+			Name: "pnyx_payment_replays_total", Help: "Requests with a payment that was already settled.",
 		}),
 		requests: prometheus.NewHistogramVec(
-			telemetry.Latency("pnyx_facilitator_duration_seconds", "How long the facilitator takes, by call and outcome."),
+			telemetry.Latency("pnyx_facilitator_duration_seconds", "Duration of calls of the facilitator, by call and outcome."),
 			[]string{"call", "outcome"}),
 	}
 	registerer.MustRegister(m.payments, m.replays, m.requests)
@@ -36,7 +36,7 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	return m
 }
 
-// observe notes a request to the facilitator.
+// observe records a call of the facilitator.
 func (m metrics) observe(call string, began time.Time, err error) {
 	outcome := "answered"
 	switch {

@@ -117,8 +117,8 @@ func (p *payment) id(r Requirements) string {
 }
 
 const (
-	// leastValidity is how long an authorization must hold yet, to be submitted.
-	leastValidity = 6 * time.Second
+	// minValidity is how long an authorization must still be valid to be submitted.
+	minValidity = 6 * time.Second
 	// clockSlack is how far the clocks of callers may be off. Beyond it and the
 	// offered window, an authorization would have to be remembered for longer than
 	// anybody waits for an answer.
@@ -135,7 +135,7 @@ func (p *payment) match(r Requirements, now time.Time) string {
 		return reasonRecipient
 	case auth.Value != r.Amount:
 		return reasonValue
-	case p.validBefore.Before(now.Add(leastValidity)),
+	case p.validBefore.Before(now.Add(minValidity)),
 		p.validBefore.After(now.Add(time.Duration(r.MaxTimeoutSeconds)*time.Second + clockSlack)):
 		return reasonValidBefore
 	case p.validAfter.After(now):
@@ -194,7 +194,7 @@ func (p *payment) settlement(r Requirements) ([]byte, error) {
 }
 
 // claimOf returns the payment as it is remembered.
-func (t *tariff) claimOf(p payment, r Request, now time.Time) (governance.Payment, error) {
+func (t *priceTable) claimOf(p payment, r Request, now time.Time) (governance.Payment, error) {
 	offered := t.byRoute[r.RouteID]
 	settlement, err := p.settlement(offered)
 	if err != nil {

@@ -15,35 +15,35 @@ import (
 )
 
 const (
-	// reconcileEvery is how often open payments are looked for, and reconcileAtOnce
-	// how many are taken at a time.
-	reconcileEvery  = 2 * time.Second
-	reconcileAtOnce = 20
+	// reconcileInterval is the time between checks of unresolved payments, and
+	// reconcileBatchSize the maximum number of them.
+	reconcileInterval  = 2 * time.Second
+	reconcileBatchSize = 20
 )
 
-// ask hands a payment over, and looks at the chain where the facilitator's word
-// does not settle it.
+// ask requests the settlement of a payment, and checks the chain where the verdict of the
+// facilitator is not final.
 func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 	e := evidence{blind: g.chain == nil}
 	if p.Attempts > 1 {
-		g.look(ctx, p, &e)
+		g.checkChain(ctx, p, &e)
 	}
-	if e.seen == paid || e.seen == spent || !g.now().Before(p.ValidBefore.Time()) {
+	if e.seen == statusPaid || e.seen == statusSpent || !g.now().Before(p.ValidBefore.Time()) {
 		return e
 	}
 	e.asked = true
 	e.said, e.err = g.facilitator.settle(ctx, p.Settlement)
 	if errors.Is(e.err, errNoAnswer) || isUsed(e.said.reason) || e.said.reason == reasonPending {
-		g.look(ctx, p, &e)
+		g.checkChain(ctx, p, &e)
 	}
 	return e
 }
 
-// probe learns what it can about an open payment without having it charged: that
-// is for the one who wants the answer to ask for.
+// probe collects evidence about an unresolved payment without charging it: only a repeated
+// request of the payer does that.
 func (g *Gate) probe(ctx context.Context, p governance.Payment) evidence {
 	e := evidence{blind: g.chain == nil}
-	g.look(ctx, p, &e)
+	g.checkChain(ctx, p, &e)
 	if !e.blind || !g.now().Before(p.ValidBefore.Time()) {
 		return e
 	}
@@ -53,19 +53,19 @@ func (g *Gate) probe(ctx context.Context, p governance.Payment) evidence {
 	return e
 }
 
-// look adds what the chain shows.
-func (g *Gate) look(ctx context.Context, p governance.Payment, e *evidence) {
+// checkChain adds the status on the chain to the evidence.
+func (g *Gate) checkChain(ctx context.Context, p governance.Payment, e *evidence) {
 	var err error
-	e.seen, e.transaction, err = g.chain.look(ctx, p)
+	e.seen, e.transaction, err = g.chain.status(ctx, p)
 	if err != nil {
-		g.logger.LogAttrs(ctx, slog.LevelWarn, "look for a payment in the chain", slog.String("payment", p.ID), slog.Any("error", err))
+		g.logger.LogAttrs(ctx, slog.LevelWarn, "payment status not read from the chain", slog.String("payment", p.ID), slog.Any("error", err))
 	}
 }
 
-// Run looks into payments with an open outcome until ctx ends.
+// Run checks unresolved payments until ctx ends.
 func (g *Gate) Run(ctx context.Context) {
-	g.greet(ctx)
-	ticker := time.NewTicker(reconcileEvery)
+	g.checkFacilitator(ctx)
+	ticker := time.NewTicker(reconcileInterval)
 	defer ticker.Stop()
 	for {
 		g.Reconcile(ctx)
@@ -77,11 +77,11 @@ func (g *Gate) Run(ctx context.Context) {
 	}
 }
 
-// Reconcile looks once into the payments that are due.
+// Reconcile checks the unresolved payments that are due, once.
 func (g *Gate) Reconcile(ctx context.Context) {
-	ids, err := g.store.DuePayments(ctx, g.now(), reconcileAtOnce)
+	ids, err := g.store.DuePayments(ctx, g.now(), reconcileBatchSize)
 	if err != nil {
-		g.logger.LogAttrs(ctx, slog.LevelWarn, "look for open payments", slog.Any("error", err))
+		g.logger.LogAttrs(ctx, slog.LevelWarn, "unresolved payments not read", slog.Any("error", err))
 		return
 	}
 	for _, id := range ids {
@@ -91,17 +91,17 @@ func (g *Gate) Reconcile(ctx context.Context) {
 		lease := accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease}
 		p, err := g.store.LeasePayment(ctx, id, lease)
 		if err != nil {
-			continue // settled meanwhile, or somebody else is at it
+			continue // resolved, or leased by another process
 		}
 		p.Attempts++
-		// What was taken is put back, whoever shuts down meanwhile.
+		// A shutdown must not interrupt the check: the lease would stay until it expires.
 		whole := context.WithoutCancel(ctx)
-		g.record(whole, judge(p, g.probe(whole, p), g.now()), lease)
+		g.record(whole, decide(p, g.probe(whole, p), g.now()), lease)
 	}
 }
 
-// record writes what became of a payment. An error leaves it open: it is looked
-// into again.
+// record stores the new state of a payment. After an error the payment stays unresolved
+// and is checked again.
 func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.PaymentLease) {
 	step := accounts.PaymentUpdate{Payment: p, Lease: lease}
 	var err error
@@ -111,7 +111,7 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 		defer cancel()
 		err = g.store.DeleteRefusedPayment(ctx, p, lease)
 	case governance.PaymentSettling:
-		due := nextLook(p, g.now())
+		due := nextCheck(p, g.now())
 		step.Due = &due
 		err = g.save(ctx, step)
 	case governance.PaymentClaimed, governance.PaymentSettled, governance.PaymentUnknown:
@@ -137,17 +137,18 @@ func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {
 	return g.store.SavePayment(ctx, step)
 }
 
-// greet asks the facilitator whether it serves our terms, and warns if not. It is
-// no reason to refuse anybody: the facilitator may only be away.
-func (g *Gate) greet(ctx context.Context) {
+// checkFacilitator logs a warning when the facilitator does not support the terms.
+// Payments are accepted all the same: the facilitator may only be unreachable.
+func (g *Gate) checkFacilitator(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, g.facilitator.verifyTimeout)
 	defer cancel()
-	if err := g.facilitator.supports(ctx, g.tariff.terms.Token.Network); err != nil {
-		g.logger.LogAttrs(ctx, slog.LevelWarn, "the facilitator may not take our payments", slog.Any("error", err))
+	if err := g.facilitator.supports(ctx, g.prices.terms.Token.Network); err != nil {
+		g.logger.LogAttrs(ctx, slog.LevelWarn, "facilitator may not support the configured payments", slog.Any("error", err))
 	}
 }
 
-// supports says why payments on a network may not be taken.
+// supports returns why the facilitator may not support payments on a network; nil if it
+// does.
 func (f *facilitator) supports(ctx context.Context, network string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/supported", http.NoBody)
 	if err != nil {

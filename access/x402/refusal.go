@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is what a caller whose payment is not taken should do about it.
+// Kind classifies refusals by what the caller should do.
 type Kind string
 
 // The kinds of refusals.
@@ -24,8 +24,9 @@ const (
 	Unavailable Kind = "unavailable"
 )
 
-// RefusedError is why a request is not answered for its payment.
+// RefusedError says why a payment is refused.
 type RefusedError struct {
+	// Kind says what the caller should do.
 	Kind Kind
 	// Reason is the protocol's word for it, Message says what to do.
 	Reason  string
@@ -34,7 +35,7 @@ type RefusedError struct {
 	Challenge *Challenge
 	// Receipt is the header that says that a settlement was refused, or empty.
 	Receipt string
-	// RetryAfter is when to ask again.
+	// RetryAfter is the time until a retry; zero for none.
 	RetryAfter time.Duration
 	// Cause is for the log.
 	Cause error
@@ -51,7 +52,7 @@ func (r *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (r *RefusedError) Unwrap() error { return r.Cause }
 
-// When to ask again.
+// Times until a retry.
 const (
 	retryInProgress  = 2 * time.Second
 	retryPending     = 5 * time.Second
@@ -97,7 +98,7 @@ func unavailable(cause error) *RefusedError {
 	}
 }
 
-// messages says what to do about the reasons that a caller can mend.
+// messageOf returns the message for a reason, with what the caller should do.
 func messageOf(reason string) string {
 	switch reason {
 	case reasonRequired:

@@ -8,91 +8,90 @@ import (
 	"pnyx/governance"
 )
 
-// evidence is what was learned about a payment that was handed over.
+// evidence is what is known about the settlement of a payment.
 type evidence struct {
-	// asked says that the facilitator was; said is its verdict, unless err says that
-	// there is none.
+	// asked means that the facilitator was called. said is its verdict, unless err is set.
 	asked bool
 	said  verdict
 	err   error
-	// seen is what the chain shows, and transaction the transfer. Blind says that
-	// there is no chain to ask.
-	seen        sighting
+	// seen is the status on the chain, and transaction the transfer. blind means that no
+	// RPC endpoint is configured.
+	seen        chainStatus
 	transaction string
 	blind       bool
 }
 
 const (
-	// expiryMargin is how long after its end an authorization might still show up
-	// in the chain, in a block that was stamped before.
+	// expiryMargin is how long after its expiry an authorization may still appear on the
+	// chain, in a block with an earlier timestamp.
 	expiryMargin = time.Minute
-	// chainMargin is how long after that a chain that does not answer is asked.
+	// chainMargin is how long after that a chain that does not answer is still queried.
 	chainMargin = 8 * time.Minute
-	// firstLook is the pause before an open outcome is looked into, and longestLook
-	// what it grows to.
-	firstLook   = 2 * time.Second
-	longestLook = 30 * time.Second
+	// firstCheck is the time until an unresolved settlement is checked, and
+	// maxCheckInterval the maximum that it grows to.
+	firstCheck       = 2 * time.Second
+	maxCheckInterval = 30 * time.Second
 )
 
-// judge moves a payment on by what was learned. The chain is believed before the
-// facilitator, and an attempt without an answer leaves the outcome open until the
-// chain, a success or the end of its validity decides it.
-func judge(p governance.Payment, e evidence, now time.Time) governance.Payment {
+// decide returns the next state of a payment. The chain takes precedence over the
+// facilitator. An unanswered attempt leaves the outcome open until the chain, a success or
+// the expiry of the authorization decides it.
+func decide(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	p.Revision++
 	p.ChangedAt = governance.TimestampOf(now)
 	switch {
-	case e.seen == paid:
+	case e.seen == statusPaid:
 		return settled(p, e.transaction, now)
-	case e.seen == spent:
+	case e.seen == statusSpent:
 		return refused(p, reasonUsed)
 	case !e.asked:
-		return judgeExpiry(p, e, now)
+		return decideExpiry(p, e, now)
 	case e.err != nil:
-		return judgeSilence(p, e, now)
+		return decideUnanswered(p, e, now)
 	case e.said.yes:
 		return settled(p, e.said.transaction, now)
 	case isUsed(e.said.reason):
-		return judgeUsed(p, e, now)
+		return decideUsed(p, e, now)
 	case e.said.reason == reasonPending:
 		p.Unanswered, p.Transaction = true, e.said.transaction
 	case !isOpen(p):
 		return refused(p, e.said.reason)
 	}
-	return judgeExpiry(p, e, now)
+	return decideExpiry(p, e, now)
 }
 
-// judgeSilence judges an attempt without a verdict. One that never reached the
+// decideUnanswered decides an attempt without a verdict. An attempt that did not reach the
 // facilitator changed nothing.
-func judgeSilence(p governance.Payment, e evidence, now time.Time) governance.Payment {
+func decideUnanswered(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	if !errors.Is(e.err, errNotSent) && p.Reason != reasonUsed {
 		p.Unanswered = true
 	}
 	if !isOpen(p) {
 		return refused(p, reasonUnreachable)
 	}
-	return judgeExpiry(p, e, now)
+	return decideExpiry(p, e, now)
 }
 
-// judgeUsed judges an authorization that the facilitator finds used up. Where our
-// own attempt went unanswered and there is no chain to ask, that attempt is what
-// used it: the payer cannot bring the missing answer about, and cancelling costs
-// more than an answer does. Otherwise somebody else may have submitted it, or the
-// payer cancelled it: only the chain can tell.
-func judgeUsed(p governance.Payment, e evidence, now time.Time) governance.Payment {
+// decideUsed decides an authorization that the facilitator reports as used. If an earlier
+// attempt was unanswered and no chain is configured, that attempt is taken to have used
+// it: the payer cannot cause a missing answer, and cancelling costs more than a response.
+// Otherwise another party may have submitted the authorization, or the payer may have
+// cancelled it, which only the chain can tell.
+func decideUsed(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	if p.Unanswered && e.blind {
 		return settled(p, p.Transaction, now)
 	}
 	p.Reason = reasonUsed
-	return judgeExpiry(p, e, now)
+	return decideExpiry(p, e, now)
 }
 
-// judgeExpiry ends a payment that can no longer be charged.
-func judgeExpiry(p governance.Payment, e evidence, now time.Time) governance.Payment {
+// decideExpiry ends a payment whose authorization has expired.
+func decideExpiry(p governance.Payment, e evidence, now time.Time) governance.Payment {
 	over := p.ValidBefore.Time().Add(expiryMargin)
 	if now.Before(over) {
 		return p
 	}
-	if e.seen == unused {
+	if e.seen == statusUnused {
 		return refused(p, reasonValidBefore)
 	}
 	if e.blind || !now.Before(over.Add(chainMargin)) {
@@ -101,8 +100,7 @@ func judgeExpiry(p governance.Payment, e evidence, now time.Time) governance.Pay
 	return p
 }
 
-// isOpen says whether a payment may have been charged by an earlier attempt, or by
-// somebody else.
+// isOpen reports whether an earlier attempt, or another party, may have charged a payment.
 func isOpen(p governance.Payment) bool {
 	return p.Unanswered || p.Reason == reasonUsed
 }
@@ -119,13 +117,13 @@ func refused(p governance.Payment, reason string) governance.Payment {
 	return p
 }
 
-// isUsed says whether a reason means that the nonce was used up.
+// isUsed reports whether a reason means that the nonce is used.
 func isUsed(reason string) bool {
 	return strings.Contains(reason, "nonce_already_used") || reason == "duplicate_settlement"
 }
 
-// nextLook is when an open outcome is looked into again: soon at first, then ever
-// more rarely.
-func nextLook(p governance.Payment, now time.Time) time.Time {
-	return now.Add(min(firstLook<<min(p.Attempts, 8), longestLook))
+// nextCheck returns when an unresolved settlement is checked next. The interval doubles
+// with each attempt.
+func nextCheck(p governance.Payment, now time.Time) time.Time {
+	return now.Add(min(firstCheck<<min(p.Attempts, 8), maxCheckInterval))
 }

@@ -34,11 +34,11 @@ func TestJudge(t *testing.T) {
 		"used, again":                       {false, used, blind(no(used)), during, governance.PaymentSettling},
 		"used after silence, no chain":      {true, "", blind(no(used)), during, governance.PaymentSettled},
 		"used after silence, chain is away": {true, "", no(used), during, governance.PaymentSettling},
-		"paid in the chain":                 {true, "", evidence{seen: paid, transaction: "0x1"}, during, governance.PaymentSettled},
-		"paid whatever the facilitator":     {false, "", evidence{asked: true, said: verdict{reason: "x"}, seen: paid}, during, governance.PaymentSettled},
-		"spent in the chain":                {true, "", evidence{seen: spent}, during, governance.PaymentRefused},
-		"unused while valid":                {true, "", evidence{seen: unused}, during, governance.PaymentSettling},
-		"unused after its end":              {true, "", evidence{seen: unused}, after, governance.PaymentRefused},
+		"paid in the chain":                 {true, "", evidence{seen: statusPaid, transaction: "0x1"}, during, governance.PaymentSettled},
+		"paid whatever the facilitator":     {false, "", evidence{asked: true, said: verdict{reason: "x"}, seen: statusPaid}, during, governance.PaymentSettled},
+		"spent in the chain":                {true, "", evidence{seen: statusSpent}, during, governance.PaymentRefused},
+		"unused while valid":                {true, "", evidence{seen: statusUnused}, during, governance.PaymentSettling},
+		"unused after its end":              {true, "", evidence{seen: statusUnused}, after, governance.PaymentRefused},
 		"over without a chain":              {true, "", evidence{blind: true}, after, governance.PaymentUnknown},
 		"over, chain is away":               {true, "", evidence{}, after, governance.PaymentSettling},
 		"over, chain stays away":            {true, "", evidence{}, after.Add(chainMargin), governance.PaymentUnknown},
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 			State: governance.PaymentSettling, Unanswered: c.unanswered, Reason: c.reason,
 			ValidBefore: governance.TimestampOf(expiry), Settlement: []byte("x"), Revision: 7,
 		}
-		got := judge(p, c.e, c.now)
+		got := decide(p, c.e, c.now)
 		if got.State != c.want || got.Revision != 8 {
 			t.Errorf("%s: got %s at %d, want %s at 8", name, got.State, got.Revision, c.want)
 		}
@@ -68,7 +68,7 @@ func TestSilenceAfterAUsedNonceDoesNotMakeItOurs(t *testing.T) {
 		{asked: true, err: errors.Join(errNoAnswer), blind: true},
 		{asked: true, said: verdict{reason: reasonUsed}, blind: true},
 	} {
-		if p = judge(p, e, now); p.State != governance.PaymentSettling {
+		if p = decide(p, e, now); p.State != governance.PaymentSettling {
 			t.Fatalf("got %s, want it to stay open", p.State)
 		}
 	}

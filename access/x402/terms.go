@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Terms is what payments are taken for, and by whom.
+// Terms are what payments are accepted for, and in what.
 type Terms struct {
+	// Token is what payments are made in.
 	Token Token
-	// PayTo is who gets the money.
+	// PayTo is the address of the payee.
 	PayTo string
 	// Prices holds the price of each paid route by its id, a decimal number of the
 	// token.
 	Prices map[string]string
-	// Window is how long a signature that is made now should hold.
+	// Window is how long a new signature should be valid.
 	Window time.Duration
 	// PublicURL is where callers reach the service.
 	PublicURL string
 }
 
-// Requirements is one way to pay, as the protocol has it.
+// Requirements is one way to pay, in the form of the protocol.
 type Requirements struct {
 	Scheme            string `json:"scheme"`
 	Network           string `json:"network"`
@@ -58,7 +59,7 @@ type Challenge struct {
 	Accepts     []Requirements `json:"accepts"`
 }
 
-// Header returns the challenge as it travels.
+// Header returns the value of the PAYMENT-REQUIRED header.
 func (c Challenge) Header() string {
 	return encodeHeader(c)
 }
@@ -81,14 +82,14 @@ func marshalPlain(value any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(text.String(), "\n")), err
 }
 
-// tariff holds the requirements of every paid route, worked out once.
-type tariff struct {
+// priceTable holds the requirements of every paid route.
+type priceTable struct {
 	byRoute map[string]Requirements
 	terms   Terms
 }
 
-// newTariff checks the terms.
-func newTariff(terms Terms) (*tariff, error) {
+// newPriceTable checks the terms. The error lists all problems.
+func newPriceTable(terms Terms) (*priceTable, error) {
 	problems := []error{terms.Token.check()}
 	if err := checkAddress(terms.PayTo); err != nil {
 		problems = append(problems, fmt.Errorf("X402_PAY_TO: %w", err))
@@ -99,7 +100,7 @@ func newTariff(terms Terms) (*tariff, error) {
 	if base, err := url.Parse(terms.PublicURL); err != nil || base.Scheme == "" || base.Host == "" || base.RawQuery != "" {
 		problems = append(problems, fmt.Errorf("PNYX_PUBLIC_URL: %q is not the address of a service such as https://api.example.org", terms.PublicURL))
 	}
-	t := &tariff{byRoute: map[string]Requirements{}, terms: terms}
+	t := &priceTable{byRoute: map[string]Requirements{}, terms: terms}
 	for _, route := range slices.Sorted(maps.Keys(terms.Prices)) {
 		amount, err := terms.Token.units(terms.Prices[route])
 		if err != nil {
@@ -122,7 +123,7 @@ func (t Terms) requirements(amount string) Requirements {
 }
 
 // challenge asks for the payment of a route.
-func (t *tariff) challenge(r Request, reason string) Challenge {
+func (t *priceTable) challenge(r Request, reason string) Challenge {
 	return Challenge{
 		X402Version: version, Error: reason,
 		Resource: Resource{

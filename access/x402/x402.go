@@ -1,21 +1,21 @@
-// Package x402 takes payments per request by version 2 of the x402 protocol: the
-// scheme "exact" with EIP-3009 tokens on an EVM network, through a facilitator
-// that checks and submits the transfers.
+// Package x402 accepts payments per request by version 2 of the x402 protocol: the scheme
+// "exact" with EIP-3009 tokens on an EVM network, through a facilitator that verifies and
+// submits the transfers. [Gate] is its entry point; [Gate.Begin] returns a [Charge].
 //
-// A payment is claimed in Redis before any work is done for it, checked by the
-// facilitator, and charged once the answer is there and before it is sent:
+// A payment is claimed in Redis before any work is done for it, verified by the
+// facilitator, and charged after the response is built and before it is sent:
 //
 //	claimed ─verify─▶ answered ─▶ settling ─▶ settled │ refused │ unknown
 //
-// One authorization pays for one request. Who asks again with it gets the first
-// answer again. A settlement without an answer is neither a success nor a
-// failure: it is looked into until its outcome is known.
+// One authorization pays for one request. A repeated request with the same payment gets
+// the stored response. A settlement that the facilitator does not answer is neither a
+// success nor a failure: it is checked until its outcome is known.
 package x402
 
-// version is the version of the protocol that is spoken.
+// version is the version of the protocol.
 const version = 2
 
-// scheme is the way to pay that is offered.
+// scheme is the payment scheme that is offered.
 const scheme = "exact"
 
 // The headers of the protocol.
