@@ -29,7 +29,7 @@ func (a *API) authenticate(c *fiber.Ctx, s *requestState) {
 
 // authorize decides whether a request with valid parameters is answered, and applies
 // the limits of its caller.
-func (a *API) authorize(c *fiber.Ctx, s *requestState, values Values) error {
+func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 	switch {
 	case s.route.TokenOnly:
 		if err := s.requireToken(); err != nil || s.internal {
@@ -43,7 +43,7 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, values Values) error {
 	case s.credentialErr != nil:
 		return credentialError(s.credentialErr)
 	case s.caller == nil:
-		return a.authorizePayment(c, s, values)
+		return a.authorizePayment(c, s, r)
 	}
 	if needed := s.route.scope(); !s.caller.HasScope(needed) {
 		return forbidden(needed, s.caller.Scopes)

@@ -223,29 +223,29 @@ func (a *API) serve(route Route) fiber.Handler {
 		s.route, s.now = &route, a.now()
 		a.authenticate(c, s)
 		setVary(c, s)
-		values, err := a.parseCache.parse(c, &route)
+		r, err := a.parseCache.parse(c, &route)
 		if err != nil {
 			return err
 		}
 		defer s.releasePayment(c)
-		if err := a.authorize(c, s, values); err != nil {
+		if err := a.authorize(c, s, r); err != nil {
 			return err
 		}
 		if purchased, repeated := s.purchasedAnswer(); repeated {
 			return replayAnswer(c, s, purchased)
 		}
-		answer, err := a.getAnswer(c, s, values)
+		answer, err := a.getAnswer(c, s, r)
 		if err != nil {
-			setMissingKeys(c, values, err)
+			setMissingKeys(c, r, err)
 			return err
 		}
-		return a.send(c, s, values, answer)
+		return a.send(c, s, r, answer)
 	}
 }
 
 // send sends an answer: as 304 to a caller that has it, as a permission to an edge that
 // sends the body, or whole.
-func (a *API) send(c *fiber.Ctx, s *requestState, values Values, answer *rendered) error {
+func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) error {
 	s.readiness = a.readiness(answer, s.now)
 	etag := answer.etagFor(s.readiness)
 	a.setCacheControl(c, s, answer)
@@ -258,37 +258,37 @@ func (a *API) send(c *fiber.Ctx, s *requestState, values Values, answer *rendere
 		c.Status(fiber.StatusNotModified)
 		return nil
 	case s.delegatesToEdge(c):
-		return delegateToEdge(c, s, values, answer)
+		return delegateToEdge(c, s, r, answer)
 	}
-	setBodyExpiry(c, s, values, answer)
+	setBodyExpiry(c, s, r, answer)
 	writeAnswer(c, s, answer)
 	return settlePayment(c, s)
 }
 
 // getAnswer returns the answer to a request: the node's own copy, or one made of what
 // the cache holds.
-func (a *API) getAnswer(c *fiber.Ctx, s *requestState, values Values) (*rendered, error) {
+func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, error) {
 	s.queried, s.layer = true, layerLocal
-	if copied, ok := a.local.get(values.name); ok {
+	if copied, ok := a.local.get(r.name); ok {
 		return copied, nil
 	}
 	// Nothing waits before this line, so that a hit needs no deadline.
 	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
 	defer cancel()
-	answer, err := a.loadAnswer(ctx, s, values)
+	answer, err := a.loadAnswer(ctx, s, r)
 	s.now = a.now()
 	if err != nil {
 		return nil, err
 	}
 	s.layer = answer.layer
-	a.parseCache.remember(c, values)
+	a.parseCache.remember(c, r)
 	return answer, nil
 }
 
 // loadAnswer has the route's handler make the answer, and keeps a local copy of it
 // unless it is about one token.
-func (a *API) loadAnswer(ctx context.Context, s *requestState, values Values) (*rendered, error) {
-	route := values.route
+func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*rendered, error) {
+	route := r.route
 	begun := a.local.drops.Load()
 	if route.account != nil {
 		found, err := route.account(a, ctx, s.caller)
@@ -297,7 +297,7 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, values Values) (*
 		}
 		return render(found)
 	}
-	found, err := route.answer(a, ctx, values)
+	found, err := route.answer(a, ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -305,13 +305,13 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, values Values) (*
 	if err != nil {
 		return nil, err
 	}
-	answer.etag, answer.target, answer.keys = etagOf(values, answer), values.target(), surrogateKeysOf(values)
+	answer.etag, answer.target, answer.keys = etagOf(r, answer), r.target(), surrogateKeysOf(r)
 	answer.control = route.defaultCacheControl()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {
-		answer.link = "<" + values.targetAt(*answer.page.NextCursor) + `>; rel="next"`
+		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
 	answer.status = found.source.status(found.view, a.now())
-	a.local.set(values.name, *answer, begun)
+	a.local.set(r.name, *answer, begun)
 	return answer, nil
 }

@@ -3,18 +3,22 @@ package api
 import (
 	"context"
 
-	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-func (a *API) listBallots(ctx context.Context, values Values) (answer, error) {
-	key := values.text("proposalKey")
-	order := values.text("order")
-	request := cache.PageRequest{Kind: cache.BallotPage, Subject: key, Order: order}
-	return listPage(ctx, a, values, request, func(b governance.Ballot) cache.Position {
-		if order == cache.ByTime {
-			return cache.Position{At: b.VotedAt, Key: b.VoterIdentity}
-		}
-		return cache.Position{Power: b.VotingPower, Key: b.VoterIdentity}
-	}, notFound("proposalKey", key))
+// ballotRoutes are about the ballots of a proposal.
+func ballotRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "proposals.votes", Path: pathVotes, Tier: Plus,
+			Summary: "The ballots of one proposal: one a voter, the latest.",
+			Returns: []governance.Ballot{}, Fresh: publishedFreshness(),
+		}, handler[query.Ballots]{tags: pageTags[query.Ballots], answer: (*API).listBallots}),
+	}
+}
+
+// listBallots answers GET /v2/proposals/:proposalKey/votes.
+func (a *API) listBallots(ctx context.Context, r *request, q query.Ballots) (answer, error) {
+	return listPage(ctx, a, r, &q, notFound("proposalKey", string(q.Proposal)))
 }

@@ -59,9 +59,9 @@ func setSurrogateKeys(c *fiber.Ctx, keys surrogateKeys) {
 
 // setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
 // what is missing purges it.
-func setMissingKeys(c *fiber.Ctx, values Values, err error) {
+func setMissingKeys(c *fiber.Ctx, r *request, err error) {
 	if e, is := errors.AsType[*Error](err); is && e.Status == http.StatusNotFound {
-		setSurrogateKeys(c, surrogateKeysOf(values))
+		setSurrogateKeys(c, surrogateKeysOf(r))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/ratelimit"
 )
 
@@ -63,31 +64,31 @@ func (t *node) publishEverything(revision uint64) {
 	t.writeDAOs(revision, uniswapRow(), ensRow())
 	writer := t.store.NewWriter(revision)
 	for _, page := range []struct {
-		request cache.PageRequest
+		query   query.Page
 		payload any
 	}{
-		{cache.PageRequest{Kind: cache.VoterPage, Subject: "uniswap", Limit: cache.ShortPage}, []governance.DAOVoter{}},
-		{cache.PageRequest{
-			Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage,
-			Filter: cache.Filter{Lifecycles: []string{"active", "closed"}},
+		{query.Voters{DAOID: "uniswap", Paging: firstPage[query.VoterPosition]()}, []governance.DAOVoter{}},
+		{query.Proposals{
+			Lifecycles: []governance.Lifecycle{governance.Active, governance.Closed}, Order: query.ProposalsByUpdate,
+			Paging: firstPage[query.ProposalPosition](),
 		}, listedRows()},
-		{cache.PageRequest{
-			Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: cache.Filter{Title: governance.NormalizeTitle("deploy v4")},
-		}, []governance.ProposalCandidate{}},
-		{cache.PageRequest{Kind: cache.BallotPage, Subject: string(countedKey), Order: cache.ByPower, Limit: cache.ShortPage}, []governance.Ballot{}},
-		{cache.PageRequest{
-			Kind: cache.TopicPage, Order: governance.SortUpdated, Limit: cache.ShortPage, Filter: cache.Filter{Least: 3},
+		{query.Resolve{Title: "deploy v4"}.Canonical(), []governance.ProposalCandidate{}},
+		{query.Ballots{
+			Proposal: countedKey, Order: query.BallotsByPower, Paging: firstPage[query.BallotPosition](),
+		}, []governance.Ballot{}},
+		{query.Topics{
+			Order: query.TopicsByUpdate, MinReplies: 3, Paging: firstPage[query.TopicPosition](),
 		}, []governance.ForumTopic{}},
-		{cache.PageRequest{Kind: cache.ProfilePage, Subject: "0xab"}, governance.VoterProfile{VoterIdentity: "0xab"}},
-		{cache.PageRequest{Kind: cache.HistoryPage, Subject: "0xab", Limit: cache.ShortPage}, []governance.VoterVote{}},
-		{eventRequest(nil), eventRows()},
-		{signalRequest(nil), signalRows()},
+		{query.Profile{Voter: "0xab"}, governance.VoterProfile{VoterIdentity: "0xab"}},
+		{query.VoterVotes{Voter: "0xab", Paging: firstPage[query.VoterVotePosition]()}, []governance.VoterVote{}},
+		{januaryEvents(), eventRows()},
+		{januarySignals(), signalRows()},
 	} {
 		view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := writer.SetPage(t.Context(), page.request, view); err != nil {
+		if err := writer.SetPage(t.Context(), cache.NewPageRequest(page.query), view); err != nil {
 			t.Fatal(err)
 		}
 	}

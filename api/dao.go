@@ -7,52 +7,53 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-func (a *API) dataStatus(ctx context.Context, values Values) (answer, error) {
-	id := values.text("daoId")
-	var status governance.DataStatus
-	view, err := a.view(ctx, cache.DataStatusKey(id), &status, notFound("daoId", id))
-	return answer{data: status, view: view, source: sourceRedis}, err
+// daoRoutes are about DAOs.
+func daoRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "daos.list", Path: "/v2/daos", Tier: Free,
+			Summary: "The DAOs, in order of their ids.",
+			Returns: []governance.DAOListItem{}, Fresh: publishedFreshness(),
+		}, handler[query.DAOs]{
+			tags:   func(query.DAOs) []cache.Tag { return []cache.Tag{cache.DAOIndexTag} },
+			answer: (*API).listDAOs,
+		}),
+		handle(Route{
+			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: Free,
+			Summary: "One DAO: its proposals by state and outcome, and participation.",
+			Returns: governance.DAODetail{}, Fresh: publishedFreshness(),
+		}, handler[daoParams]{tags: daoParams.tags, answer: (*API).daoDetail}),
+	}
 }
 
-func (a *API) daoDetail(ctx context.Context, values Values) (answer, error) {
-	id := values.text("daoId")
+// daoParams are the parameters of routes about one DAO.
+type daoParams struct {
+	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
+}
+
+func (p daoParams) tags() []cache.Tag { return []cache.Tag{cache.DAOTag(p.DAOID)} }
+
+// daoDetail answers GET /v2/daos/:daoId.
+func (a *API) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, error) {
 	var detail governance.DAODetail
-	view, err := a.view(ctx, cache.DAODetailKey(id), &detail, notFound("daoId", id))
+	view, err := a.view(ctx, cache.DAODetailKey(p.DAOID), &detail, notFound("daoId", p.DAOID))
 	return answer{data: detail, view: view, source: sourceRedis}, err
 }
 
-func (a *API) listDAOs(ctx context.Context, values Values) (answer, error) {
-	key, err := a.publication.cursorKey(ctx)
+// listDAOs answers GET /v2/daos.
+func (a *API) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, error) {
+	key, err := a.openCursor(ctx, r, &q.After)
 	if err != nil {
 		return answer{}, err
 	}
-	var after string
-	if cursor := values.text("cursor"); cursor != "" {
-		if err := decodeCursor(key, values, cursor, &after); err != nil {
-			return answer{}, invalidCursor(values, err)
-		}
-	}
-	limit := values.integer("limit")
-	listed, err := a.daoPage(ctx, cache.DAOFilter{
-		HasVoteData:    values.boolean("hasVoteData"),
-		HasForumData:   values.boolean("hasForumData"),
-		CoverageStatus: governance.Coverage(values.text("coverageStatus")),
-	}, after, limit)
+	listed, err := a.daoPage(ctx, q)
 	if err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: listed.Items, view: listed.View, source: sourceRedis, page: &Page{Limit: limit}}
-	if len(listed.Items) > limit {
-		found.data = listed.Items[:limit]
-		next, err := encodeCursor(key, values, listed.Items[limit-1].DAOID)
-		if err != nil {
-			return answer{}, err
-		}
-		found.page.HasMore, found.page.NextCursor = true, &next
-	}
-	return found, nil
+	return cutPage(r, key, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: sourceRedis})
 }
 
 // daoPageTries is how often a page is read while publications come in between.
@@ -61,15 +62,13 @@ const daoPageTries = 3
 // daoPage reads a page of the directory as one publication left it: one that Redis
 // was flushed and filled around might lack DAOs that are not back yet. Without a
 // directory beside what is published, the warehouse holds no DAO at all.
-func (a *API) daoPage(
-	ctx context.Context, filter cache.DAOFilter, after string, limit int,
-) (cache.DAOIndexPage, error) {
+func (a *API) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
 	before, err := a.store.PublicationState(ctx)
 	for range daoPageTries {
 		if err != nil {
 			return cache.DAOIndexPage{}, err
 		}
-		listed, failed := a.store.DAOPage(ctx, filter, after, limit)
+		listed, failed := a.store.DAOPage(ctx, q)
 		var now cache.PublicationState
 		now, err = a.store.PublicationState(ctx)
 		switch {
@@ -95,12 +94,4 @@ func emptyDirectory(published cache.PublicationState) cache.DAOIndexPage {
 		},
 		Items: []governance.DAOListItem{},
 	}
-}
-
-func invalidCursor(values Values, err error) *Error {
-	param := cursorParam()
-	return validationError([]Problem{{
-		Parameter: param.Name, Given: values.text(param.Name), Message: err.Error(),
-		Allowed: param.Allowed(), Fix: param.fix(""),
-	}})
 }

@@ -68,10 +68,10 @@ func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
 
 // delegateToEdge permits the edge to send a body, and names it. The permission counts as
 // the answer; the edge's own request for the body does not.
-func delegateToEdge(c *fiber.Ctx, s *requestState, values Values, found *rendered) error {
+func delegateToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered) error {
 	s.delegatedBytes = len(found.data)
 	setCommonHeaders(c, s)
-	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(values, found, s.readiness))
+	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(r, found, s.readiness))
 	c.Status(http.StatusOK)
 	return nil
 }
@@ -79,7 +79,7 @@ func delegateToEdge(c *fiber.Ctx, s *requestState, values Values, found *rendere
 // setBodyExpiry tells an edge that asks for a body how long to keep it: not at all when
 // it is not the body of the key that it asks for, because the node knows of another
 // publication.
-func setBodyExpiry(c *fiber.Ctx, s *requestState, values Values, found *rendered) {
+func setBodyExpiry(c *fiber.Ctx, s *requestState, r *request, found *rendered) {
 	if !s.internal {
 		return
 	}
@@ -88,7 +88,7 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, values Values, found *rendered
 		return
 	}
 	ttl := 0
-	if key == edgeBodyKey(values, found, s.readiness) {
+	if key == edgeBodyKey(r, found, s.readiness) {
 		ttl = seconds(edgeBodyTTL)
 	}
 	c.Set(headerAccelExpires, strconv.Itoa(ttl))
@@ -106,8 +106,8 @@ func setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 // edgeBodyKey is a hash of everything that a body depends on, except the id and time of
 // the request. It is cryptographic because callers choose part of what is hashed, and
 // must not be able to make the key of another answer.
-func edgeBodyKey(values Values, found *rendered, readiness governance.Readiness) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", SurfaceVersion, values.canonical(),
+func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", SurfaceVersion, r.canonical(),
 		found.view.Revision, found.view.DataAsOf, readiness))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

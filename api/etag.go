@@ -13,12 +13,12 @@ import (
 // etagOf returns the ETag of an answer: its revision and the canonical request. It is
 // weak, since the id and time of the request in the body differ. A node-local answer has
 // no revision, and is identified by its content.
-func etagOf(values Values, found *rendered) string {
+func etagOf(r *request, found *rendered) string {
 	revision := found.view.Revision
 	if found.nodeLocal {
 		revision = xxhash.Sum64(found.data)
 	}
-	asked := xxhash.Sum64String(SurfaceVersion + "\x00" + values.canonical())
+	asked := xxhash.Sum64String(SurfaceVersion + "\x00" + r.canonical())
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(asked, 36) + `"`
 }
 

@@ -56,20 +56,32 @@ func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Rea
 // Parse reads one value of a parameter.
 func (p Param) Parse(text string) (any, error) { return p.parse(text) }
 
-// Cursors makes and reads cursors of one list, whose filters are texts by name.
+// Cursors makes and reads cursors of one list.
 type Cursors struct {
-	key    []byte
-	values Values
+	key     []byte
+	request *request
+}
+
+// Given is a parameter with a value in canonical form.
+type Given struct {
+	Name  string
+	Kind  Kind
+	Value string
 }
 
 // NewCursors returns the cursors of a route with filters.
-func NewCursors(key, route string, filters map[string]any) Cursors {
-	return Cursors{key: []byte(key), values: Values{route: &Route{ID: route}, parsed: filters}}
+func NewCursors(key, route string, filters ...Given) Cursors {
+	r := &request{route: &Route{ID: route}}
+	for _, filter := range filters {
+		r.route.Params = append(r.route.Params, Param{Name: filter.Name, Kind: filter.Kind})
+		r.values = append(r.values, filter.Value)
+	}
+	return Cursors{key: []byte(key), request: r}
 }
 
 // Seal makes a cursor.
 func (c Cursors) Seal(position any) string {
-	cursor, err := encodeCursor(c.key, c.values, position)
+	cursor, err := encodeCursor(c.key, c.request, position)
 	if err != nil {
 		panic(fmt.Sprintf("seal %v: %v", position, err))
 	}
@@ -78,7 +90,7 @@ func (c Cursors) Seal(position any) string {
 
 // Open reads the position in a cursor.
 func (c Cursors) Open(cursor string, position any) error {
-	return decodeCursor(c.key, c.values, cursor, position)
+	return decodeCursor(c.key, c.request, cursor, position)
 }
 
 // LazyListener gives a listener's connections lazy deadlines.

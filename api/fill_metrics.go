@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/telemetry"
 )
 
@@ -49,7 +50,7 @@ func fillOutcome(err error) outcome {
 
 // pageRead is a kind of page, and the result of reading one: fresh, stale or miss.
 type pageRead struct {
-	kind  cache.PageKind
+	kind  query.Kind
 	found string
 }
 
@@ -71,7 +72,7 @@ func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 	reads := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_page_reads_total", Help: "Pages read, by kind and result: fresh, stale or miss.",
 	}, []string{"kind", "found"}))
-	for _, kind := range cache.PageKinds() {
+	for _, kind := range pageKinds() {
 		for _, found := range []string{"fresh", "stale", "miss"} {
 			m.reads[pageRead{kind, found}] = reads.WithLabelValues(string(kind), found)
 		}

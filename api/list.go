@@ -4,31 +4,31 @@ import (
 	"context"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 )
 
-// listPage answers a request for one page of a list that is made on demand. The
-// rows are cut from a page of a standard size, and the cursor continues after the
-// last row shown.
-func listPage[Row any](
-	ctx context.Context, a *API, values Values, request cache.PageRequest,
-	positionOf func(Row) cache.Position, missing *Error,
+// listQuery is a query for a page of a list that is computed on demand.
+type listQuery[Row, Position any] interface {
+	query.Page
+	// PositionOf returns the place of a row in the query's order.
+	PositionOf(row Row) Position
+	Pages() *query.Paging[Position]
+}
+
+// listPage answers a request for one page of a list. The rows are cut from a page of a
+// standard size, and the cursor continues after the last row shown. Missing is the error
+// of a list that does not exist.
+func listPage[Row, Position any](
+	ctx context.Context, a *API, r *request, q listQuery[Row, Position], missing *Error,
 ) (answer, error) {
-	key, err := a.publication.cursorKey(ctx)
+	paging := q.Pages()
+	key, err := a.openCursor(ctx, r, &paging.After)
 	if err != nil {
 		return answer{}, err
 	}
-	if cursor := values.text("cursor"); cursor != "" {
-		request.After = &cache.Position{}
-		if err := decodeCursor(key, values, cursor, request.After); err != nil {
-			return answer{}, invalidCursor(values, err)
-		}
-	}
-	limit := values.integer("limit")
-	request.Limit = cache.ShortPage
-	if limit > cache.ShortPage {
-		request.Limit = cache.LongPage
-	}
-	view, from, err := a.page(ctx, request, missing)
+	limit := paging.Limit
+	paging.Limit = query.PageSize(limit)
+	view, from, err := a.page(ctx, cache.NewPageRequest(q), missing)
 	if err != nil {
 		return answer{}, err
 	}
@@ -36,17 +36,53 @@ func listPage[Row any](
 	if err := view.Decode(&rows); err != nil {
 		return answer{}, unavailable(err)
 	}
-	found := answer{data: rows, view: view, source: from, page: &Page{Limit: limit}}
+	return cutPage(r, key, limit, rows, q.PositionOf, answer{view: view, source: from})
+}
+
+// openCursor reads the position from the cursor that a request gives, if it gives one,
+// and returns the key that the next cursor is signed with.
+func (a *API) openCursor(ctx context.Context, r *request, after any) (key []byte, err error) {
+	key, err = a.publication.cursorKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if cursor := r.cursor(); cursor != "" {
+		if err := decodeCursor(key, r, cursor, after); err != nil {
+			return nil, invalidCursor(cursor, err)
+		}
+	}
+	return key, nil
+}
+
+// cutPage completes an answer with the first limit rows, and with the cursor of the page
+// after them if there are more.
+func cutPage[Row, Position any](
+	r *request, key []byte, limit int, rows []Row, positionOf func(Row) Position, found answer,
+) (answer, error) {
+	found.data, found.page = rows, &Page{Limit: limit}
 	if len(rows) <= limit {
 		return found, nil
 	}
 	found.data = rows[:limit]
-	next, err := encodeCursor(key, values, positionOf(rows[limit-1]))
+	next, err := encodeCursor(key, r, positionOf(rows[limit-1]))
 	if err != nil {
 		return answer{}, err
 	}
 	found.page.HasMore, found.page.NextCursor = true, &next
 	return found, nil
+}
+
+// invalidCursor is the error of a cursor that does not decode.
+func invalidCursor(cursor string, err error) *Error {
+	param := Param{Name: "cursor", Kind: Cursor}
+	return validationError([]Problem{{
+		Parameter: param.Name, Given: cursor, Message: err.Error(), Allowed: param.Allowed(), Fix: param.fix(""),
+	}})
+}
+
+// pageTags returns what a page is made from: whatever moves its version.
+func pageTags[Query query.Page](q Query) []cache.Tag {
+	return []cache.Tag{cache.ScopeTag(q.Scope())}
 }
 
 // page reads a page of something that exists, or fails with missing. A worker that

@@ -62,6 +62,14 @@ type node struct {
 	client   *http.Client
 }
 
+// with returns the node for a subtest, whose failures are its own.
+func (t *node) with(test *testing.T) *node {
+	test.Helper()
+	same := *t
+	same.T = test
+	return &same
+}
+
 // settings say in what a node differs from the usual.
 type settings struct {
 	// redisURL is another Redis than an embedded one of its own.

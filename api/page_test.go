@@ -211,35 +211,39 @@ func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
 		ID string
 	}
 	want := position{1709210096007, "p1_x"}
-	own := api.NewCursors("key", "proposals.list", map[string]any{"daoId": "a", "limit": 25, "cursor": "x"})
+	own := api.NewCursors("key", "proposals.list",
+		api.Given{"daoId", api.Text, "a"}, api.Given{"limit", api.Integer, "25"}, api.Given{"cursor", api.Cursor, "x"})
 	cursor := own.Seal(want)
 	var got position
 	if err := own.Open(cursor, &got); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
+	daoID := api.Given{"daoId", api.Text, "a"}
 	for name, other := range map[string]struct {
 		key, route string
-		filters    map[string]any
+		filters    []api.Given
 		opens      bool
 	}{
-		"another size of page":       {"key", "proposals.list", map[string]any{"daoId": "a", "limit": 50}, true},
-		"another key":                {"kez", "proposals.list", map[string]any{"daoId": "a"}, false},
-		"another route":              {"key", "topics.list", map[string]any{"daoId": "a"}, false},
-		"another filter":             {"key", "proposals.list", map[string]any{"daoId": "b"}, false},
+		"another size of page":       {"key", "proposals.list", []api.Given{daoID, {"limit", api.Integer, "50"}}, true},
+		"another key":                {"kez", "proposals.list", []api.Given{daoID}, false},
+		"another route":              {"key", "topics.list", []api.Given{daoID}, false},
+		"another filter":             {"key", "proposals.list", []api.Given{{"daoId", api.Text, "b"}}, false},
 		"no filter":                  {"key", "proposals.list", nil, false},
-		"one filter more":            {"key", "proposals.list", map[string]any{"daoId": "a", "active": true}, false},
-		"another name":               {"key", "proposals.list", map[string]any{"provider": "a"}, false},
-		"another type":               {"key", "proposals.list", map[string]any{"daoId": true}, false},
-		"a filter in another's tail": {"key", "proposals.list", map[string]any{"daoId": "a\nprovider=b"}, false},
+		"one filter more":            {"key", "proposals.list", []api.Given{daoID, {"active", api.Boolean, "true"}}, false},
+		"another name":               {"key", "proposals.list", []api.Given{{"provider", api.Text, "a"}}, false},
+		"another type":               {"key", "proposals.list", []api.Given{{"daoId", api.EnumList, "a"}}, false},
+		"a filter in another's tail": {"key", "proposals.list", []api.Given{{"daoId", api.Text, "a\nprovider=b"}}, false},
 	} {
-		err := api.NewCursors(other.key, other.route, other.filters).Open(cursor, &got)
-		if (err == nil) != other.opens {
-			t.Errorf("%s: got %v, want it opened: %t", name, err, other.opens)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := api.NewCursors(other.key, other.route, other.filters...).Open(cursor, new(position))
+			if (err == nil) != other.opens {
+				t.Errorf("got %v, want it opened: %t", err, other.opens)
+			}
+		})
 	}
 	// Two lists whose filters read alike when run together.
-	joined := api.NewCursors("key", "list", map[string]any{"a": "x\nb=y"})
-	apart := api.NewCursors("key", "list", map[string]any{"a": "x", "b": "y"})
+	joined := api.NewCursors("key", "list", api.Given{"a", api.Text, "x\nb=y"})
+	apart := api.NewCursors("key", "list", api.Given{"a", api.Text, "x"}, api.Given{"b", api.Text, "y"})
 	if err := apart.Open(joined.Seal(want), &got); err == nil {
 		t.Error("a text passes for two filters")
 	}
@@ -251,7 +255,7 @@ func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
 }
 
 func FuzzOpenCursor(f *testing.F) {
-	cursors := api.NewCursors("key", "daos.list", map[string]any{"hasVoteData": true})
+	cursors := api.NewCursors("key", "daos.list", api.Given{"hasVoteData", api.Boolean, "true"})
 	f.Add(cursors.Seal("uniswap"))
 	f.Add("")
 	f.Add("AAAA")

@@ -15,29 +15,29 @@ const maxParseCacheBytes = 4 << 20
 // bytes of their address. What an address means never changes, and callers repeat
 // themselves.
 type parseCache struct {
-	requests *otter.Cache[string, Values]
+	requests *otter.Cache[string, *request]
 }
 
 func newParseCache() *parseCache {
-	return &parseCache{requests: otter.Must(&otter.Options[string, Values]{
+	return &parseCache{requests: otter.Must(&otter.Options[string, *request]{
 		MaximumWeight: maxParseCacheBytes,
-		Weigher: func(address string, _ Values) uint32 {
+		Weigher: func(address string, _ *request) uint32 {
 			return uint32(2*len(address) + localOverhead) //nolint:gosec // bounded by the longest address
 		},
 	})}
 }
 
 // parse reads the parameters of a request, which it may have read before.
-func (u *parseCache) parse(c *fiber.Ctx, route *Route) (Values, error) {
-	if values, known := u.requests.GetIfPresent(c.OriginalURL()); known && values.route.ID == route.ID {
-		return values, nil
+func (u *parseCache) parse(c *fiber.Ctx, route *Route) (*request, error) {
+	if r, known := u.requests.GetIfPresent(c.OriginalURL()); known && r.route.ID == route.ID {
+		return r, nil
 	}
 	return route.parse(c)
 }
 
 // remember keeps what was answered: only addresses that lead somewhere are worth it.
-func (u *parseCache) remember(c *fiber.Ctx, values Values) {
-	u.requests.Set(strings.Clone(c.OriginalURL()), values)
+func (u *parseCache) remember(c *fiber.Ctx, r *request) {
+	u.requests.Set(strings.Clone(c.OriginalURL()), r)
 }
 
 // close ends what runs in the background.

@@ -16,13 +16,13 @@ import (
 
 // authorizePayment authorizes a request by its payment. HEAD gets the challenge that
 // GET would get: there is no body to pay for.
-func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, values Values) error {
+func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error {
 	if a.payments == nil {
 		return tokenRequired(*s.route)
 	}
 	request := x402.Request{
 		RouteID: s.route.ID, Path: strings.Clone(c.Path()), Description: s.route.Summary,
-		Canonical: values.canonical(),
+		Canonical: r.canonical(),
 	}
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {

@@ -2,10 +2,8 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 
-	"pnyx/cache"
 	"pnyx/governance"
 )
 
@@ -34,10 +32,4 @@ func (p Prices) List() governance.Pricing {
 		})
 	}
 	return list
-}
-
-// pricing answers with what this node asks for: nothing that could be stale.
-func (a *API) pricing(context.Context, Values) (answer, error) {
-	view := cache.View{DataAsOf: governance.TimestampOf(a.now()), Readiness: governance.Ready}
-	return answer{data: a.prices.List(), view: view, nodeLocal: true}, nil
 }

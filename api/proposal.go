@@ -2,33 +2,127 @@ package api
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-func (a *API) proposalDetail(ctx context.Context, values Values) (answer, error) {
-	key := governance.ProposalKey(values.text("proposalKey"))
+// Paths below a proposal, which its detail refers to.
+const (
+	pathProposal    = "/v2/proposals/:proposalKey"
+	pathVoteSummary = pathProposal + "/votes/summary"
+	pathVotes       = pathProposal + "/votes"
+	pathEvidence    = pathProposal + "/evidence"
+)
+
+// errNothingListed is a list that was not published yet.
+var errNothingListed = errors.New("the list of proposals is not published")
+
+// proposalRoutes are about proposals and their results. The path of a proposal's detail
+// would match that of resolve, which stands before it.
+func proposalRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
+			Summary: "Proposals of all DAOs or of one, filtered and in order.",
+			Returns: []governance.ProposalListItem{}, Fresh: publishedFreshness(),
+		}, handler[query.Proposals]{
+			tags: pageTags[query.Proposals], check: checkProposals, answer: (*API).listProposals,
+		}),
+		handle(Route{
+			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: Standard,
+			Summary: "The proposals that an address, a title or an id may mean, the best match first. " +
+				"Give exactly one of url, title and externalId.",
+			Returns: governance.Resolution{}, Fresh: publishedFreshness(),
+		}, handler[query.Resolve]{
+			tags: pageTags[query.Resolve], check: checkResolve, answer: (*API).resolveProposal,
+		}),
+		handle(Route{
+			ID: "proposals.detail", Path: pathProposal, Tier: Plus,
+			Summary: "One proposal with its full text.",
+			Returns: governance.ProposalDetail{}, Fresh: publishedFreshness(),
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).proposalDetail}),
+		handle(Route{
+			ID: "proposals.vote-summary", Path: pathVoteSummary, Tier: Plus,
+			Summary: "The result of one proposal's vote: totals, quorum and choices.",
+			Returns: governance.VoteSummary{}, Fresh: publishedFreshness(),
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).voteSummary}),
+	}
+}
+
+func checkProposals(q query.Proposals) []Problem {
+	return timeRange{"from", "to", q.From, q.To}.checkWindow(query.MaxProposalWindow)
+}
+
+// listProposals answers GET /v2/proposals.
+func (a *API) listProposals(ctx context.Context, r *request, q query.Proposals) (answer, error) {
+	q = q.Canonical()
+	found, err := listPage(ctx, a, r, &proposalList{q}, unavailable(errNothingListed))
+	if err != nil {
+		return answer{}, err
+	}
+	rows, _ := found.data.([]cache.ProposalRow)
+	items := make([]governance.ProposalListItem, len(rows))
+	for i, row := range rows {
+		items[i] = row.Item
+	}
+	found.data = items
+	return found, nil
+}
+
+// proposalList is the list of proposals as workers make it: each row comes with its
+// position, part of which no caller sees.
+type proposalList struct{ query.Proposals }
+
+// PositionOf returns the place of a row in the list.
+func (proposalList) PositionOf(row cache.ProposalRow) query.ProposalPosition { return row.Position }
+
+func checkResolve(q query.Resolve) []Problem {
+	return checkOneOf(choice{"url", q.URL}, choice{"title", q.Title}, choice{"externalId", q.ExternalID})
+}
+
+// resolveProposal answers GET /v2/proposals/resolve.
+func (a *API) resolveProposal(ctx context.Context, _ *request, q query.Resolve) (answer, error) {
+	view, from, err := a.page(ctx, cache.NewPageRequest(q.Canonical()), unavailable(errNothingListed))
+	if err != nil {
+		return answer{}, err
+	}
+	found := governance.Resolution{Candidates: []governance.ProposalCandidate{}}
+	if err := view.Decode(&found.Candidates); err != nil {
+		return answer{}, unavailable(err)
+	}
+	found.Candidates = found.Candidates[:min(q.Limit, len(found.Candidates))]
+	return answer{data: found, view: view, source: from}, nil
+}
+
+// proposalParams are the parameters of routes about one proposal.
+type proposalParams struct {
+	Key governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
+}
+
+func (p proposalParams) tags() []cache.Tag { return []cache.Tag{cache.ProposalTag(p.Key)} }
+
+// path fills the proposal's key into the path of a route.
+func (p proposalParams) path(route string) string {
+	return strings.Replace(route, ":proposalKey", string(p.Key), 1)
+}
+
+// proposalDetail answers GET /v2/proposals/:proposalKey.
+func (a *API) proposalDetail(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var detail governance.ProposalDetail
-	view, err := a.view(ctx, cache.ProposalDetailKey(key), &detail, notFound("proposalKey", string(key)))
+	view, err := a.view(ctx, cache.ProposalDetailKey(p.Key), &detail, notFound("proposalKey", string(p.Key)))
 	detail.Related = governance.RelatedEndpoints{
-		VoteSummary: pathTo(pathVoteSummary, key),
-		Votes:       pathTo(pathVotes, key),
-		Evidence:    pathTo(pathEvidence, key),
+		VoteSummary: p.path(pathVoteSummary), Votes: p.path(pathVotes), Evidence: p.path(pathEvidence),
 	}
 	return answer{data: detail, view: view, source: sourceRedis}, err
 }
 
-func (a *API) voteSummary(ctx context.Context, values Values) (answer, error) {
-	key := governance.ProposalKey(values.text("proposalKey"))
+// voteSummary answers GET /v2/proposals/:proposalKey/votes/summary.
+func (a *API) voteSummary(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var summary governance.VoteSummary
-	view, err := a.view(ctx, cache.VoteSummaryKey(key), &summary, notFound("proposalKey", string(key)))
+	view, err := a.view(ctx, cache.VoteSummaryKey(p.Key), &summary, notFound("proposalKey", string(p.Key)))
 	return answer{data: summary, view: view, source: sourceRedis}, err
-}
-
-func (a *API) evidence(ctx context.Context, values Values) (answer, error) {
-	key := governance.ProposalKey(values.text("proposalKey"))
-	var evidence governance.Evidence
-	view, err := a.view(ctx, cache.EvidenceKey(key), &evidence, notFound("proposalKey", string(key)))
-	return answer{data: evidence, view: view, source: sourceRedis}, err
 }

@@ -3,63 +3,95 @@ package api
 import (
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 )
 
-// parse reads and checks every parameter of a request, and reports all that is
-// wrong with them at once.
-func (r *Route) parse(c *fiber.Ctx) (Values, error) {
+// request is a request to a route whose parameters are parsed. It does not change, so
+// that requests for one address share it.
+type request struct {
+	route *Route
+	// params points to the struct that the route's parameters are parsed into.
+	params any
+	// values are the parameters in canonical form, in the order of the route's Params:
+	// defaults filled in, and empty where there is neither a value nor a default.
+	values []string
+	// name is the request in canonical form: equal for all spellings of one request.
+	name string
+}
+
+// parse parses and checks every parameter of a request, and reports all that is wrong
+// with them together.
+func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 	given, problems := r.given(c)
-	values := Values{route: r, parsed: map[string]any{}}
 	wrong := map[string]bool{}
 	for _, problem := range problems {
 		wrong[problem.Parameter] = true
 	}
-	together := r.check != nil
-	for _, param := range r.Params {
-		if wrong[param.Name] {
-			together = together && param.Kind != Text
-			continue
+	parsed := &request{route: r, params: r.newParams(), values: make([]string, len(r.Params))}
+	params := reflect.ValueOf(parsed.params).Elem()
+	// Ranges are checked even when other parameters are wrong. Texts are not: which of
+	// them are given is unknown while one of them cannot be read.
+	together := true
+	for i, param := range r.Params {
+		problem := (*Problem)(nil)
+		if !wrong[param.Name] {
+			problem = parsed.set(i, given, params)
 		}
-		problem := param.read(given, values)
 		if problem != nil {
 			problems = append(problems, *problem)
+		}
+		if problem != nil || wrong[param.Name] {
 			together = together && param.Kind != Text
 		}
 	}
-	// A range is judged beside what else is wrong; what a text goes with is not, while
-	// one of them cannot be read.
 	if together {
-		problems = append(problems, r.check(values)...)
+		problems = append(problems, r.check(parsed.params)...)
 	}
 	if len(problems) > 0 {
-		return Values{}, validationError(problems)
+		return nil, validationError(problems)
 	}
-	values.name = values.canonical()
-	return values, nil
+	parsed.name = parsed.canonical()
+	return parsed, nil
 }
 
-// handleGet reads one parameter into values, or says what is wrong with it.
-func (p Param) read(given map[string]string, values Values) *Problem {
-	text, found := given[p.Name]
+// set parses one parameter into its field, or returns what is wrong with it.
+func (r *request) set(i int, given map[string]string, params reflect.Value) *Problem {
+	param := r.route.Params[i]
+	text, found := given[param.Name]
 	if !found {
-		text = p.Default
+		text = param.Default
 	}
 	if text == "" && !found {
-		if !p.Required {
+		if !param.Required {
 			return nil
 		}
-		return &Problem{Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample()}
+		return &Problem{
+			Parameter: param.Name, Message: "is required", Allowed: param.Allowed(), Fix: "add " + param.sample(),
+		}
 	}
-	value, err := p.parse(text)
+	value, err := param.parse(text)
 	if err != nil {
-		return &Problem{Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.fix(text)}
+		return &Problem{
+			Parameter: param.Name, Given: text, Message: err.Error(), Allowed: param.Allowed(), Fix: param.fix(text),
+		}
 	}
-	values.parsed[p.Name] = value
+	r.values[i] = formatValue(value)
+	r.route.fields[i].set(params, value)
 	return nil
+}
+
+// cursor returns the cursor that was given, or "".
+func (r *request) cursor() string {
+	for i, param := range r.route.Params {
+		if param.Kind == Cursor {
+			return r.values[i]
+		}
+	}
+	return ""
 }
 
 // given collects the texts of the parameters by name, and what is wrong with

@@ -46,8 +46,8 @@ func (t *node) publishSamples() {
 		cache.VoteSummaryKey(uncountedKey): uncountedSummary(),
 	})
 	t.writeDAOs(1, uniswapRow(), ensRow())
-	t.writePage(eventRequest(nil), eventRows())
-	t.writePage(signalRequest(nil), signalRows())
+	t.writePage(januaryEvents(), eventRows())
+	t.writePage(januarySignals(), signalRows())
 	t.publishTokens()
 	t.setPublished(cache.PublicationState{
 		Revision: 1, CommittedThrough: noon.UnixMicro(),

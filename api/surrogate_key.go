@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"pnyx/cache"
-	"pnyx/governance"
 )
 
 // The headers in which caches look for tags: Fastly and those that follow it for the
@@ -18,38 +17,10 @@ const (
 type surrogateKeys struct{ spaced, joined string }
 
 // surrogateKeysOf returns the tags of a request's answer, one that names everything first.
-func surrogateKeysOf(values Values) surrogateKeys {
+func surrogateKeysOf(r *request) surrogateKeys {
 	names := []string{string(cache.EverythingTag)}
-	for _, tag := range values.route.tags(values) {
+	for _, tag := range r.route.tags(r.params) {
 		names = append(names, string(tag))
 	}
 	return surrogateKeys{spaced: strings.Join(names, " "), joined: strings.Join(names, ",")}
-}
-
-func pricingTags(Values) []cache.Tag { return []cache.Tag{cache.PricingTag} }
-
-func directoryTags(Values) []cache.Tag { return []cache.Tag{cache.DAOIndexTag} }
-
-func daoTags(v Values) []cache.Tag { return []cache.Tag{cache.DAOTag(v.text("daoId"))} }
-
-func statusTags(v Values) []cache.Tag {
-	if v.text("daoId") == "" {
-		return []cache.Tag{cache.StatusTag}
-	}
-	return daoTags(v)
-}
-
-func proposalTags(v Values) []cache.Tag {
-	return []cache.Tag{cache.ProposalTag(governance.ProposalKey(v.text("proposalKey")))}
-}
-
-func topicTags(v Values) []cache.Tag {
-	return []cache.Tag{cache.TopicTag(governance.TopicKey(v.text("topicKey")))}
-}
-
-func voterTags(v Values) []cache.Tag { return []cache.Tag{cache.VoterTag(v.text("voterIdentity"))} }
-
-// listTags go by the marks of a list: each DAO has one, and all together.
-func listTags(kind cache.PageKind) func(Values) []cache.Tag {
-	return func(v Values) []cache.Tag { return []cache.Tag{cache.ListTag(kind, v.text("daoId"))} }
 }

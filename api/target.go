@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,31 +8,37 @@ import (
 	"pnyx/governance"
 )
 
-// canonical names a request: the route and every parameter, in the route's order,
-// defaults filled in. Two spellings of one request have one.
-func (v Values) canonical() string {
+// canonical returns the request in canonical form: the route and every parameter, in the
+// route's order, defaults filled in. ETags, payments and the node's copies of answers go
+// by it.
+func (r *request) canonical() string {
 	var text strings.Builder
-	text.WriteString(v.route.ID)
-	for _, param := range v.route.Params {
-		if value, given := v.parsed[param.Name]; given {
-			fmt.Fprintf(&text, "\x00%s=%v", param.Name, value)
+	text.WriteString(r.route.ID)
+	for i, param := range r.route.Params {
+		value := r.values[i]
+		if value == "" {
+			continue
 		}
+		if param.Kind == EnumList {
+			value = "[" + strings.ReplaceAll(value, ",", " ") + "]"
+		}
+		text.WriteString("\x00" + param.Name + "=" + value)
 	}
 	return text.String()
 }
 
-// target is the canonical spelling of a request: parameters in the route's order,
-// defaults left out, each value in the one form that it is read to. Caches in front
-// go by it, whatever a caller has written.
-func (v Values) target() string {
-	return v.targetAt(v.text("cursor"))
+// target returns the canonical address of the request: parameters in the route's order,
+// defaults left out, each value in its one form. Caches in front go by it, whatever a
+// caller has written.
+func (r *request) target() string {
+	return r.targetAt(r.cursor())
 }
 
-// targetAt is the target of another page of the same list.
-func (v Values) targetAt(cursor string) string {
-	path, query := v.route.Path, ""
-	for _, param := range v.route.Params {
-		value := spelled(v.parsed[param.Name])
+// targetAt returns the canonical address of another page of the same list.
+func (r *request) targetAt(cursor string) string {
+	path, query := r.route.Path, ""
+	for i, param := range r.route.Params {
+		value := r.values[i]
 		if param.Kind == Cursor {
 			value = cursor
 		}
@@ -50,8 +55,8 @@ func (v Values) targetAt(cursor string) string {
 	return path + "?" + query[1:]
 }
 
-// spelled writes a parsed value; "" for none.
-func spelled(value any) string {
+// formatValue writes a parsed value in its canonical form.
+func formatValue(value any) string {
 	switch value := value.(type) {
 	case string:
 		return value

@@ -7,19 +7,35 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-// maxTimelineMonths bounds the span of a timeline that is asked for.
+// maxTimelineMonths is the maximum number of months that one request may span.
 const maxTimelineMonths = 240
 
-func (a *API) timeline(ctx context.Context, values Values) (answer, error) {
-	id := values.text("daoId")
+// timelineRoutes are about a DAO by month.
+func timelineRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
+			Summary: "A metric of one DAO by month.",
+			Returns: governance.Timeline{}, Fresh: publishedFreshness(),
+		}, handler[query.Timeline]{
+			tags:  func(q query.Timeline) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
+			check: checkMonths, answer: (*API).timeline,
+		}),
+	}
+}
+
+// timeline answers GET /v2/daos/:daoId/timeline.
+func (a *API) timeline(ctx context.Context, _ *request, q query.Timeline) (answer, error) {
 	var timeline governance.Timeline
-	view, err := a.view(ctx, cache.TimelineKey(id, values.text("metric")), &timeline, notFound("daoId", id))
+	key := cache.TimelineKey(q.DAOID, string(q.Metric))
+	view, err := a.view(ctx, key, &timeline, notFound("daoId", q.DAOID))
 	if err != nil {
 		return answer{}, err
 	}
-	timeline.Buckets = cutTimeline(timeline.Buckets, values.text("fromMonth"), values.text("toMonth"))
+	timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
 	return answer{data: timeline, view: view, source: sourceRedis}, nil
 }
 
@@ -53,9 +69,9 @@ func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governa
 	return cut
 }
 
-// checkMonths refuses months in the wrong order or too far apart.
-func checkMonths(values Values) []Problem {
-	from, to := values.text("fromMonth"), values.text("toMonth")
+// checkMonths rejects months in the wrong order or too far apart.
+func checkMonths(q query.Timeline) []Problem {
+	from, to := string(q.From), string(q.To)
 	if from == "" || to == "" {
 		return nil
 	}

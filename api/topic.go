@@ -2,43 +2,47 @@ package api
 
 import (
 	"context"
-	"strconv"
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-func (a *API) listTopics(ctx context.Context, values Values) (answer, error) {
-	order := values.text("sort")
-	request := cache.PageRequest{
-		Kind: cache.TopicPage, Order: order,
-		Filter: cache.Filter{
-			DAOID: values.text("daoId"), Provider: values.text("provider"), Related: values.boolean("governanceRelated"),
-			From: values.instant("updatedFrom"), To: values.instant("updatedTo"), Least: values.integer("minReplies"),
-		},
+// topicRoutes are about forum topics.
+func topicRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
+			Summary: "The forum topics of all DAOs, or of one.",
+			Returns: []governance.ForumTopic{}, Fresh: publishedFreshness(),
+		}, handler[query.Topics]{tags: pageTags[query.Topics], check: checkTopics, answer: (*API).listTopics}),
+		handle(Route{
+			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
+			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
+			Returns: governance.ForumTopicDetail{}, Fresh: publishedFreshness(),
+		}, handler[topicParams]{tags: topicParams.tags, answer: (*API).topicDetail}),
 	}
-	return listPage(ctx, a, values, request, func(t governance.ForumTopic) cache.Position {
-		return topicPosition(t, order)
-	}, unavailable(errFillFailed)) // there always is a list, if an empty one
 }
 
-// topicPosition is a topic's place in an order.
-func topicPosition(t governance.ForumTopic, order string) cache.Position {
-	at := cache.Position{Key: string(t.TopicKey)}
-	switch order {
-	case governance.SortCreated:
-		at.At = t.CreatedAt
-	case governance.SortReplies:
-		at.Number, _ = strconv.ParseInt(string(t.Replies), 10, 64) // a count always is a number
-	default:
-		at.At = t.UpdatedAt
-	}
-	return at
+func checkTopics(q query.Topics) []Problem {
+	return timeRange{"updatedFrom", "updatedTo", q.UpdatedFrom, q.UpdatedTo}.checkOrder()
 }
 
-func (a *API) topicDetail(ctx context.Context, values Values) (answer, error) {
-	key := values.text("topicKey")
+// listTopics answers GET /v2/forum-topics. The list always exists, even when empty.
+func (a *API) listTopics(ctx context.Context, r *request, q query.Topics) (answer, error) {
+	return listPage(ctx, a, r, &q, unavailable(errFillFailed))
+}
+
+// topicParams are the parameters of routes about one forum topic.
+type topicParams struct {
+	Key governance.TopicKey `param:"topicKey" in:"path" doc:"The topic's key." example:"t1_AAAAAAAAAAAAAAAAAAAAAA"`
+}
+
+func (p topicParams) tags() []cache.Tag { return []cache.Tag{cache.TopicTag(p.Key)} }
+
+// topicDetail answers GET /v2/forum-topics/:topicKey.
+func (a *API) topicDetail(ctx context.Context, _ *request, p topicParams) (answer, error) {
 	var detail governance.ForumTopicDetail
-	view, err := a.view(ctx, cache.TopicDetailKey(governance.TopicKey(key)), &detail, notFound("topicKey", key))
+	view, err := a.view(ctx, cache.TopicDetailKey(p.Key), &detail, notFound("topicKey", string(p.Key)))
 	return answer{data: detail, view: view, source: sourceRedis}, err
 }

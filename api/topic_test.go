@@ -8,17 +8,18 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-// writePage publishes the page that a request asks for.
-func (t *node) writePage(request cache.PageRequest, rows any) {
+// writePage publishes the page that a query selects.
+func (t *node) writePage(q query.Page, rows any) {
 	t.Helper()
 	page, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	writer := t.store.NewWriter(1)
-	if err := writer.SetPage(t.Context(), request, page); err != nil {
+	if err := writer.SetPage(t.Context(), cache.NewPageRequest(q), page); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Flush(t.Context()); err != nil {
@@ -53,93 +54,94 @@ func (t *node) wantTitles(path string, want ...string) success {
 	return envelope
 }
 
-func TestTopicFiltersAskForTheirOwnPage(t *testing.T) {
+func firstTopics(order query.TopicOrder) query.Topics {
+	return query.Topics{Order: order, Paging: firstPage[query.TopicPosition]()}
+}
+
+func TestTopicParametersSelectThePage(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	from, err := governance.ParseTimestamp("2024-01-01")
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := from + 1
-	for path, r := range map[string]cache.PageRequest{
-		"":                            {Order: governance.SortUpdated},
-		"?sort=updatedDesc":           {Order: governance.SortUpdated},
-		"?sort=createdDesc":           {Order: governance.SortCreated},
-		"?sort=repliesDesc&limit=100": {Order: governance.SortReplies},
-		"?daoId=uniswap":              {Order: governance.SortUpdated, Filter: cache.Filter{DAOID: "uniswap"}},
-		"?provider=discourse":         {Order: governance.SortUpdated, Filter: cache.Filter{Provider: "discourse"}},
-		"?governanceRelated=true":     {Order: governance.SortUpdated, Filter: cache.Filter{Related: new(true)}},
-		"?governanceRelated=false":    {Order: governance.SortUpdated, Filter: cache.Filter{Related: new(false)}},
-		"?minReplies=7":               {Order: governance.SortUpdated, Filter: cache.Filter{Least: 7}},
-		"?minReplies=0":               {Order: governance.SortUpdated},
-		"?updatedFrom=2024-01-01T01:00:00%2B01:00": {Order: governance.SortUpdated, Filter: cache.Filter{From: &from}},
-		"?updatedTo=2024-01-01T00:00:00.001Z":      {Order: governance.SortUpdated, Filter: cache.Filter{To: &to}},
-		"?updatedFrom=2024-01-01&updatedTo=2024-01-01&daoId=b&minReplies=2147483647&sort=createdDesc": {
-			Order: governance.SortCreated, Filter: cache.Filter{DAOID: "b", From: &from, To: &from, Least: 2147483647},
+	from := instant("2024-01-01")
+	to := *from + 1
+	for path, change := range map[string]func(*query.Topics){
+		"":                            func(*query.Topics) {},
+		"?sort=updatedDesc":           func(*query.Topics) {},
+		"?sort=createdDesc":           func(q *query.Topics) { q.Order = query.TopicsByCreation },
+		"?sort=repliesDesc&limit=100": func(q *query.Topics) { q.Order = query.TopicsByReplies },
+		"?daoId=uniswap":              func(q *query.Topics) { q.DAOID = "uniswap" },
+		"?provider=discourse":         func(q *query.Topics) { q.Provider = "discourse" },
+		"?governanceRelated=true":     func(q *query.Topics) { q.Related = new(true) },
+		"?governanceRelated=false":    func(q *query.Topics) { q.Related = new(false) },
+		"?minReplies=7":               func(q *query.Topics) { q.MinReplies = 7 },
+		"?minReplies=0":               func(*query.Topics) {},
+		"?updatedFrom=2024-01-01T01:00:00%2B01:00": func(q *query.Topics) { q.UpdatedFrom = from },
+		"?updatedTo=2024-01-01T00:00:00.001Z":      func(q *query.Topics) { q.UpdatedTo = &to },
+		"?updatedFrom=2024-01-01&updatedTo=2024-01-01&daoId=b&minReplies=2147483647&sort=createdDesc": func(q *query.Topics) {
+			q.Order, q.DAOID, q.UpdatedFrom, q.UpdatedTo, q.MinReplies = query.TopicsByCreation, "b", from, from, 2147483647
 		},
 	} {
-		r.Kind, r.Limit = cache.TopicPage, cache.ShortPage
-		title := string(r.Key())
-		n.writePage(r, titled(title))
-		n.wantTitles("/v2/forum-topics"+path, title)
+		q := firstTopics(query.TopicsByUpdate)
+		change(&q)
+		title := string(cache.NewPageRequest(q).Key())
+		n.writePage(q, titled(title))
+		t.Run(path, func(t *testing.T) { n.with(t).wantTitles("/v2/forum-topics"+path, title) })
 	}
 }
 
-func TestTopicCursorsGoOnByTheirOrder(t *testing.T) {
+func TestTopicCursorsContinueInTheirOrder(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	rows := titled("a", "b", "c")
 	rows[2].UpdatedAt = nil
-	for _, c := range []struct {
-		order string
-		after cache.Position
-	}{
-		{governance.SortUpdated, cache.Position{At: ago(1), Key: "t1_b"}},
-		{governance.SortCreated, cache.Position{At: ago(20), Key: "t1_b"}},
-		{governance.SortReplies, cache.Position{Number: 8, Key: "t1_b"}},
+	for order, after := range map[query.TopicOrder]query.TopicPosition{
+		query.TopicsByUpdate:   {At: ago(1), Key: "t1_b"},
+		query.TopicsByCreation: {At: ago(20), Key: "t1_b"},
+		query.TopicsByReplies:  {Replies: 8, Key: "t1_b"},
 	} {
-		r := cache.PageRequest{Kind: cache.TopicPage, Order: c.order, Limit: cache.ShortPage}
-		n.writePage(r, rows)
-		path := "/v2/forum-topics?limit=2&sort=" + c.order
-		first := n.wantTitles(path, "a", "b")
-		if !first.Meta.Page.HasMore || first.Meta.Page.NextCursor == nil {
-			t.Fatalf("%s: got %+v, want more", path, first.Meta.Page)
-		}
-		r.After = &c.after
-		n.writePage(r, rows[2:])
-		next := path + "&cursor=" + url.QueryEscape(*first.Meta.Page.NextCursor)
-		if last := n.wantTitles(next, "c"); last.Meta.Page.HasMore {
-			t.Errorf("%s: got %+v, want no more", next, last.Meta.Page)
-		}
-		if problems := n.wantProblems(next + "&minReplies=1"); len(problems) != 1 || problems[0].Parameter != "cursor" {
-			t.Errorf("the cursor with another filter: got %+v, want it refused", problems)
-		}
+		t.Run(string(order), func(t *testing.T) {
+			n, q := n.with(t), firstTopics(order)
+			n.writePage(q, rows)
+			path := "/v2/forum-topics?limit=2&sort=" + string(order)
+			first := n.wantTitles(path, "a", "b")
+			if !first.Meta.Page.HasMore || first.Meta.Page.NextCursor == nil {
+				t.Fatalf("got page %+v, want more", first.Meta.Page)
+			}
+			q.After = &after
+			n.writePage(q, rows[2:])
+			next := path + "&cursor=" + url.QueryEscape(*first.Meta.Page.NextCursor)
+			if last := n.wantTitles(next, "c"); last.Meta.Page.HasMore {
+				t.Errorf("got page %+v, want no more", last.Meta.Page)
+			}
+			if problems := n.wantProblems(next + "&minReplies=1"); len(problems) != 1 || problems[0].Parameter != "cursor" {
+				t.Errorf("the cursor with another filter: got %+v, want it rejected", problems)
+			}
+		})
 	}
 }
 
-func TestAnEmptyTopicListIsAList(t *testing.T) {
+func TestEmptyTopicListIsAnArray(t *testing.T) {
 	t.Parallel()
-	n := newNode(t)
-	n.writePage(cache.PageRequest{
-		Kind: cache.TopicPage, Order: governance.SortUpdated, Limit: cache.ShortPage, Filter: cache.Filter{DAOID: "nobody"},
-	}, titled())
-	if got := n.wantTitles("/v2/forum-topics?daoId=nobody"); string(got.Data) != "[]" || got.Meta.Page.HasMore || got.Meta.Page.Limit != 25 {
+	n, q := newNode(t), firstTopics(query.TopicsByUpdate)
+	q.DAOID = "nobody"
+	n.writePage(q, titled())
+	got := n.wantTitles("/v2/forum-topics?daoId=nobody")
+	if string(got.Data) != "[]" || got.Meta.Page.HasMore || got.Meta.Page.Limit != 25 {
 		t.Errorf("got %s and %+v, want an empty list", got.Data, got.Meta.Page)
 	}
 }
 
-func TestWrongTopicParametersAreRefused(t *testing.T) {
+func TestInvalidTopicParametersAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	for query, parameter := range map[string]string{
+	for parameters, parameter := range map[string]string{
 		"updatedFrom=2024-01-02&updatedTo=2024-01-01": "updatedFrom", "updatedFrom=yesterday": "updatedFrom", "updatedTo=2024-13-01": "updatedTo",
 		"minReplies=-1": "minReplies", "minReplies=1.5": "minReplies", "minReplies=2147483648": "minReplies", "sort=updatedAsc": "sort", "limit=0": "limit",
 		"limit=101": "limit", "governanceRelated=1": "governanceRelated", "daoId=": "daoId", "from=2024-01-01": "from", "sort=createdDesc&sort=createdDesc": "sort",
 		"provider=": "provider", "cursor=abc": "cursor",
 	} {
-		problems := n.wantProblems("/v2/forum-topics?" + query)
+		problems := n.wantProblems("/v2/forum-topics?" + parameters)
 		if len(problems) != 1 || problems[0].Parameter != parameter {
-			t.Errorf("%s: got %+v, want one problem with %s", query, problems, parameter)
+			t.Errorf("%s: got %+v, want one problem with %s", parameters, problems, parameter)
 		}
 	}
 }

@@ -5,20 +5,56 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-func (a *API) listDAOVoters(ctx context.Context, values Values) (answer, error) {
-	id := values.text("daoId")
-	request := cache.PageRequest{Kind: cache.VoterPage, Subject: id}
-	return listPage(ctx, a, values, request, func(v governance.DAOVoter) cache.Position {
-		return cache.Position{Power: v.TotalVotingPower, Key: v.VoterIdentity}
-	}, notFound("daoId", id))
+// rankingRoutes are about the voters of one DAO.
+func rankingRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "daos.voters", Path: "/v2/daos/:daoId/voters", Tier: Plus,
+			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
+			Returns: []governance.DAOVoter{}, Fresh: publishedFreshness(),
+		}, handler[query.Voters]{tags: pageTags[query.Voters], answer: (*API).listDAOVoters}),
+	}
 }
 
-func (a *API) voterProfile(ctx context.Context, values Values) (answer, error) {
-	voter := values.text("voterIdentity")
-	request := cache.PageRequest{Kind: cache.ProfilePage, Subject: voter}
-	view, from, err := a.page(ctx, request, notFound("voterIdentity", voter))
+// voterRoutes are about one voter.
+func voterRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "voters.profile", Path: "/v2/voters/:voterIdentity", Tier: Plus,
+			Summary: "One voter over all DAOs.",
+			Returns: governance.VoterProfile{}, Fresh: voterFreshness(),
+		}, handler[query.Profile]{
+			tags:   func(q query.Profile) []cache.Tag { return voterTags(q.Voter) },
+			answer: (*API).voterProfile,
+		}),
+		handle(Route{
+			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: Plus,
+			Summary: "What one voter voted, newest first.",
+			Returns: []governance.VoterVote{}, Fresh: voterFreshness(),
+		}, handler[query.VoterVotes]{
+			tags:  func(q query.VoterVotes) []cache.Tag { return voterTags(q.Voter) },
+			check: checkVoterVotes, answer: (*API).listVoterVotes,
+		}),
+	}
+}
+
+func voterTags(voter query.Voter) []cache.Tag { return []cache.Tag{cache.VoterTag(string(voter))} }
+
+func checkVoterVotes(q query.VoterVotes) []Problem {
+	return timeRange{"from", "to", q.From, q.To}.checkOrder()
+}
+
+// listDAOVoters answers GET /v2/daos/:daoId/voters.
+func (a *API) listDAOVoters(ctx context.Context, r *request, q query.Voters) (answer, error) {
+	return listPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+}
+
+// voterProfile answers GET /v2/voters/:voterIdentity.
+func (a *API) voterProfile(ctx context.Context, _ *request, q query.Profile) (answer, error) {
+	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("voterIdentity", string(q.Voter)))
 	if err != nil {
 		return answer{}, err
 	}
@@ -29,13 +65,7 @@ func (a *API) voterProfile(ctx context.Context, values Values) (answer, error) {
 	return answer{data: profile, view: view, source: from}, nil
 }
 
-func (a *API) listVoterVotes(ctx context.Context, values Values) (answer, error) {
-	voter := values.text("voterIdentity")
-	request := cache.PageRequest{
-		Kind: cache.HistoryPage, Subject: voter,
-		Filter: cache.Filter{DAOID: values.text("daoId"), From: values.instant("from"), To: values.instant("to")},
-	}
-	return listPage(ctx, a, values, request, func(v governance.VoterVote) cache.Position {
-		return cache.Position{At: v.VotedAt, Key: string(v.Proposal.ProposalKey)}
-	}, notFound("voterIdentity", voter))
+// listVoterVotes answers GET /v2/voters/:voterIdentity/votes.
+func (a *API) listVoterVotes(ctx context.Context, r *request, q query.VoterVotes) (answer, error) {
+	return listPage(ctx, a, r, &q, notFound("voterIdentity", string(q.Voter)))
 }

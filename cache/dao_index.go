@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // The DAO index lists DAOs in order of their ids under every filter. The row of each DAO
@@ -15,16 +16,6 @@ import (
 // so any page of any filter is read in one round trip without a fill. The sets change
 // in the script that changes the row: a reader finds each DAO under exactly the filters
 // that its row matches.
-
-// DAOFilter selects DAOs; a zero field selects all.
-type DAOFilter struct {
-	// HasVoteData selects DAOs with or without votes.
-	HasVoteData *bool
-	// HasForumData selects DAOs with or without forum topics.
-	HasForumData *bool
-	// CoverageStatus selects DAOs with one coverage.
-	CoverageStatus governance.Coverage
-}
 
 // putDAO writes a row unless a newer one is stored. It adds the id to the first sets
 // among the keys and removes it from the others.
@@ -107,19 +98,19 @@ type DAOIndexPage struct {
 	Items []governance.DAOListItem
 }
 
-// DAOPage returns up to limit+1 DAOs that match a filter, in order of their ids, after
-// an id or from the start for "". The error is ErrMiss for an index that was never
+// DAOPage returns up to q.Limit+1 DAOs that q selects, in order of their ids, after
+// q.After. The error is ErrMiss for an index that was never
 // written, or ErrUnavailable, also for an index that has lost a row: that must not
 // look like a list without the DAO.
-func (s *Store) DAOPage(ctx context.Context, filter DAOFilter, after string, limit int) (DAOIndexPage, error) {
+func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	from := "-"
-	if after != "" {
-		from = "(" + after
+	if q.After != nil {
+		from = "(" + string(*q.After)
 	}
-	keys := []string{string(filter.listKey()), string(daoIndexStateKey), string(daoIndexRowsKey)}
-	reply, err := readDAOs.Run(ctx, s.conn.Client, keys, from, limit+1).Slice()
+	keys := []string{string(listKey(q)), string(daoIndexStateKey), string(daoIndexRowsKey)}
+	reply, err := readDAOs.Run(ctx, s.conn.Client, keys, from, q.Limit+1).Slice()
 	if err != nil {
 		return DAOIndexPage{}, WrapError(err)
 	}
@@ -180,30 +171,30 @@ func decodeReply(value any) (View, error) {
 // not match.
 func listKeys(item governance.DAOListItem) (matching, others []string) {
 	for _, filter := range allFilters() {
-		if filter.matches(item) {
-			matching = append(matching, string(filter.listKey()))
+		if matches(filter, item) {
+			matching = append(matching, string(listKey(filter)))
 		} else {
-			others = append(others, string(filter.listKey()))
+			others = append(others, string(listKey(filter)))
 		}
 	}
 	return matching, others
 }
 
-func (f DAOFilter) matches(item governance.DAOListItem) bool {
-	return (f.HasVoteData == nil || *f.HasVoteData == item.HasVoteData) &&
-		(f.HasForumData == nil || *f.HasForumData == item.HasForumData) &&
-		(f.CoverageStatus == "" || f.CoverageStatus == item.CoverageStatus)
+func matches(q query.DAOs, item governance.DAOListItem) bool {
+	return (q.HasVoteData == nil || *q.HasVoteData == item.HasVoteData) &&
+		(q.HasForumData == nil || *q.HasForumData == item.HasForumData) &&
+		(q.Coverage == "" || q.Coverage == item.CoverageStatus)
 }
 
 // allFilters returns every possible filter.
-func allFilters() []DAOFilter {
+func allFilters() []query.DAOs {
 	yes, no := true, false
-	var filters []DAOFilter
+	var filters []query.DAOs
 	for _, votes := range []*bool{nil, &yes, &no} {
 		for _, forum := range []*bool{nil, &yes, &no} {
 			for _, coverage := range append([]governance.Coverage{""}, governance.Coverages()...) {
 				filters = append(filters,
-					DAOFilter{HasVoteData: votes, HasForumData: forum, CoverageStatus: coverage})
+					query.DAOs{HasVoteData: votes, HasForumData: forum, Coverage: coverage})
 			}
 		}
 	}
@@ -214,7 +205,7 @@ func allListKeys() []string {
 	filters := allFilters()
 	keys := make([]string, len(filters))
 	for i, filter := range filters {
-		keys[i] = string(filter.listKey())
+		keys[i] = string(listKey(filter))
 	}
 	return keys
 }

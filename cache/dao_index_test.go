@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -77,35 +78,35 @@ func (t *bench) removeDAO(revision uint64, id string) {
 
 // walk reads the ids under a filter, page by page, and checks that each page says
 // whether another follows.
-func (t *bench) walk(filter cache.DAOFilter, limit int) []governance.DAOListItem {
+func (t *bench) walk(filter query.DAOs, limit int) []governance.DAOListItem {
 	t.Helper()
 	var all []governance.DAOListItem
-	var after string
+	filter.Limit = limit
 	for {
-		page, err := t.store.DAOPage(t.Context(), filter, after, limit)
+		page, err := t.store.DAOPage(t.Context(), filter)
 		if err != nil {
-			t.Fatalf("page of %d after %q: %v", limit, after, err)
+			t.Fatalf("page of %d after %v: %v", limit, filter.After, err)
 		}
 		if len(page.Items) <= limit {
 			return append(all, page.Items...)
 		}
 		if len(page.Items) != limit+1 {
-			t.Fatalf("page of %d after %q: got %d items", limit, after, len(page.Items))
+			t.Fatalf("page of %d after %v: got %d items", limit, filter.After, len(page.Items))
 		}
 		all = append(all, page.Items[:limit]...)
-		after = page.Items[limit-1].DAOID
+		filter.After = new(filter.PositionOf(page.Items[limit-1]))
 	}
 }
 
 // wantIDs checks which DAOs a filter lets through.
-func (t *bench) wantIDs(filter cache.DAOFilter, want ...string) {
+func (t *bench) wantIDs(filter query.DAOs, want ...string) {
 	t.Helper()
 	got := []string{}
 	for _, row := range t.walk(filter, 2) {
 		got = append(got, row.DAOID)
 	}
 	if diff := gocmp.Diff(append([]string{}, want...), got); diff != "" {
-		t.Errorf("DAOs under %s (-want +got):\n%s", filter.ListKey(), diff)
+		t.Errorf("DAOs under %s (-want +got):\n%s", cache.ListKey(filter), diff)
 	}
 }
 
@@ -118,14 +119,14 @@ func pagesWalkEveryFilter(t *bench) {
 		for _, row := range rows {
 			if (filter.HasVoteData == nil || *filter.HasVoteData == row.HasVoteData) &&
 				(filter.HasForumData == nil || *filter.HasForumData == row.HasForumData) &&
-				(filter.CoverageStatus == "" || filter.CoverageStatus == row.CoverageStatus) {
+				(filter.Coverage == "" || filter.Coverage == row.CoverageStatus) {
 				want = append(want, row)
 			}
 		}
 		for _, limit := range []int{1, 3, len(want), len(rows), 100} {
 			got := append([]governance.DAOListItem{}, t.walk(filter, max(1, limit))...)
 			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Fatalf("pages of %d under %s (-want +got):\n%s", limit, filter.ListKey(), diff)
+				t.Fatalf("pages of %d under %s (-want +got):\n%s", limit, cache.ListKey(filter), diff)
 			}
 		}
 	}
@@ -133,7 +134,7 @@ func pagesWalkEveryFilter(t *bench) {
 
 func unwrittenDirectoryIsMiss(t *bench) {
 	check := func(when string) {
-		_, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+		_, err := t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}})
 		if !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrUnavailable) {
 			t.Errorf("%s: got %v, want %v", when, err, cache.ErrMiss)
 		}
@@ -148,15 +149,16 @@ func emptyPage(t *bench) {
 	t.setDAOs(1, governance.DAOListItem{DAOID: "a", HasVoteData: true, CoverageStatus: governance.Complete})
 	no := false
 	for name, page := range map[string]struct {
-		filter cache.DAOFilter
-		after  string
+		filter query.DAOs
+		after  *query.DAOPosition
 	}{
-		"nothing fits":      {filter: cache.DAOFilter{HasVoteData: &no}},
-		"no such coverage":  {filter: cache.DAOFilter{CoverageStatus: "unheard of"}},
-		"nothing follows":   {after: "a"},
-		"nothing comes yet": {after: "b"},
+		"nothing fits":      {filter: query.DAOs{HasVoteData: &no}},
+		"no such coverage":  {filter: query.DAOs{Coverage: "unheard of"}},
+		"nothing follows":   {after: new(query.DAOPosition("a"))},
+		"nothing comes yet": {after: new(query.DAOPosition("b"))},
 	} {
-		got, err := t.store.DAOPage(t.Context(), page.filter, page.after, 10)
+		page.filter.After, page.filter.Limit = page.after, 10
+		got, err := t.store.DAOPage(t.Context(), page.filter)
 		if err != nil || got.Items == nil || len(got.Items) != 0 || got.View.Revision != 1 {
 			t.Errorf("%s: got %+v, %v, want an empty list of revision 1", name, got, err)
 		}
@@ -167,26 +169,26 @@ func membershipMoves(t *bench) {
 	yes, no := true, false
 	row := governance.DAOListItem{DAOID: "b", HasVoteData: true, CoverageStatus: governance.Backfilling}
 	t.setDAOs(1, row, governance.DAOListItem{DAOID: "a", HasVoteData: true, CoverageStatus: governance.Complete})
-	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Backfilling}, "b")
-	t.wantIDs(cache.DAOFilter{HasVoteData: &yes, HasForumData: &no}, "a", "b")
+	t.wantIDs(query.DAOs{Coverage: governance.Backfilling}, "b")
+	t.wantIDs(query.DAOs{HasVoteData: &yes, HasForumData: &no}, "a", "b")
 
 	row.CoverageStatus, row.HasForumData = governance.Complete, true
 	t.setDAOs(2, row)
-	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Backfilling})
-	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Complete}, "a", "b")
-	t.wantIDs(cache.DAOFilter{HasVoteData: &yes, HasForumData: &no}, "a")
-	t.wantIDs(cache.DAOFilter{HasVoteData: &yes, HasForumData: &yes, CoverageStatus: governance.Complete}, "b")
-	t.wantIDs(cache.DAOFilter{}, "a", "b")
+	t.wantIDs(query.DAOs{Coverage: governance.Backfilling})
+	t.wantIDs(query.DAOs{Coverage: governance.Complete}, "a", "b")
+	t.wantIDs(query.DAOs{HasVoteData: &yes, HasForumData: &no}, "a")
+	t.wantIDs(query.DAOs{HasVoteData: &yes, HasForumData: &yes, Coverage: governance.Complete}, "b")
+	t.wantIDs(query.DAOs{}, "a", "b")
 
 	t.removeDAO(3, "b")
 	for _, filter := range cache.AllFilters() {
 		for _, got := range t.walk(filter, 10) {
 			if got.DAOID == "b" {
-				t.Errorf("a DAO that was removed is under %s", filter.ListKey())
+				t.Errorf("a DAO that was removed is under %s", cache.ListKey(filter))
 			}
 		}
 	}
-	t.wantIDs(cache.DAOFilter{}, "a")
+	t.wantIDs(query.DAOs{}, "a")
 }
 
 func olderNeverReplacesRow(t *bench) {
@@ -194,29 +196,29 @@ func olderNeverReplacesRow(t *bench) {
 	older := governance.DAOListItem{DAOID: "a", Name: "older", CoverageStatus: governance.Partial}
 	t.setDAOs(20, newer)
 	t.setDAOs(3, older)
-	got := t.walk(cache.DAOFilter{}, 10)
+	got := t.walk(query.DAOs{}, 10)
 	if diff := gocmp.Diff([]governance.DAOListItem{newer}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Complete}, "a")
-	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Partial})
+	t.wantIDs(query.DAOs{Coverage: governance.Complete}, "a")
+	t.wantIDs(query.DAOs{Coverage: governance.Partial})
 	t.wantState(20)
 }
 
 func olderNeverRemovesRow(t *bench) {
 	t.setDAOs(20, governance.DAOListItem{DAOID: "a", CoverageStatus: governance.Complete})
 	t.removeDAO(19, "a")
-	t.wantIDs(cache.DAOFilter{}, "a")
-	t.wantIDs(cache.DAOFilter{CoverageStatus: governance.Complete}, "a")
+	t.wantIDs(query.DAOs{}, "a")
+	t.wantIDs(query.DAOs{Coverage: governance.Complete}, "a")
 	t.wantState(20)
 	t.removeDAO(20, "a")
-	t.wantIDs(cache.DAOFilter{})
+	t.wantIDs(query.DAOs{})
 }
 
 // wantState checks how new the directory says it is.
 func (t *bench) wantState(revision uint64) {
 	t.Helper()
-	page, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 1)
+	page, err := t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,14 +233,14 @@ func directoryState(t *bench) {
 	t.wantState(20)
 	// A late row of another worker is new to the directory, which is not set back.
 	t.setDAOs(10, governance.DAOListItem{DAOID: "a"})
-	t.wantIDs(cache.DAOFilter{}, "a", "b")
+	t.wantIDs(query.DAOs{}, "a", "b")
 	t.wantState(20)
 	t.setDAOs(30, governance.DAOListItem{DAOID: "a"})
 	t.wantState(30)
 	t.removeDAO(40, "a")
 	t.wantState(40)
 	t.removeDAO(41, "b")
-	t.wantIDs(cache.DAOFilter{})
+	t.wantIDs(query.DAOs{})
 	t.wantState(41)
 }
 
@@ -247,7 +249,7 @@ func pageAfterRemoval(t *bench) {
 		t.setDAOs(1, governance.DAOListItem{DAOID: id})
 	}
 	t.removeDAO(2, "b")
-	page, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "b", 1)
+	page, err := t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{After: new(query.DAOPosition("b")), Limit: 1}})
 	if err != nil || len(page.Items) != 2 || page.Items[0].DAOID != "c" {
 		t.Errorf("page after one that is gone: got %+v, %v, want c, and that more follows", page.Items, err)
 	}
@@ -258,7 +260,7 @@ func lostRowIsUnavailable(t *bench) {
 	t.setDAOs(1, governance.DAOListItem{DAOID: "a"}, governance.DAOListItem{DAOID: "b"})
 	check := func(name string) {
 		t.Helper()
-		_, err := t.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+		_, err := t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}})
 		if !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: got %v, want %v", name, err, cache.ErrUnavailable)
 		}
@@ -278,7 +280,7 @@ func brokenRowIsReplaced(t *bench) {
 		t.setRow("a", value)
 		t.set(cache.StateKey, value)
 		t.setDAOs(2, governance.DAOListItem{DAOID: "a", Name: fmt.Sprint("after ", name)})
-		got := t.walk(cache.DAOFilter{}, 10)
+		got := t.walk(query.DAOs{}, 10)
 		if len(got) != 1 || got[0].Name != "after "+name {
 			t.Errorf("%s: got %+v, want it replaced", name, got)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/governance/query"
 )
 
 // Keys that tests look behind.
@@ -21,11 +23,11 @@ const (
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }
 
-// ListKey names the list of the DAOs that a filter lets through.
-func (f DAOFilter) ListKey() Key { return f.listKey() }
+// ListKey names the list of the DAOs that a query selects.
+func ListKey(q query.DAOs) Key { return listKey(q) }
 
 // AllFilters lists every filter.
-func AllFilters() []DAOFilter { return allFilters() }
+func AllFilters() []query.DAOs { return allFilters() }
 
 // Encode returns the value as Redis keeps it.
 func (v View) Encode() ([]byte, error) { return v.encode() }

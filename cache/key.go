@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // formatVersion names the layout of keys and values. Raising it makes processes of two
@@ -81,8 +82,8 @@ func UsageKey(tokenID string) Key {
 }
 
 // versionKey names the version of the pages of a proposal, DAO or list.
-func versionKey(kind PageKind, subject string) Key {
-	return Key(Namespace + "version:" + string(kind) + ":" + subject)
+func versionKey(scope query.Scope) Key {
+	return Key(Namespace + "version:" + string(scope.Kind) + ":" + scope.Subject)
 }
 
 // pendingKey names the claim of the worker that fills a page.
@@ -100,9 +101,9 @@ func viewKey(view string, parameters ...string) Key {
 	return Key(key.String())
 }
 
-// listKey names the ordered set of the DAOs that match a filter.
-func (f DAOFilter) listKey() Key {
-	return daoListKey(boolText(f.HasVoteData), boolText(f.HasForumData), string(f.CoverageStatus))
+// listKey names the ordered set of the DAOs that a query selects.
+func listKey(q query.DAOs) Key {
+	return daoListKey(boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage))
 }
 
 func daoListKey(hasVoteData, hasForumData, coverage string) Key {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"pnyx/governance/query"
 )
 
 // KeySection describes the keys of one package.
@@ -90,14 +92,14 @@ func viewFamilies() []KeyFamily {
 			Contents: "usage of a token in the current month", Writer: "worker", Lifetime: NeverExpires,
 		},
 		{
-			Keys: []Key{versionKey("KIND", "SUBJECT")},
+			Keys: []Key{versionKey(query.Scope{Kind: "KIND", Subject: "SUBJECT"})},
 			Contents: "revision at which pages last changed; the subject of a list is a DAO, " +
 				"or empty for the list of all DAOs",
 			Writer: worker, Lifetime: removed,
 		},
 		{
-			Keys:     []Key{viewKey("page", "KIND", "SUBJECT", "ORDER", "LIMIT", "AFTER", "FILTER")},
-			Contents: "pages built on demand; FILTER is a hash", Writer: "fillers",
+			Keys:     []Key{viewKey("page", "KIND", "SUBJECT", "HASH")},
+			Contents: "pages built on demand; HASH is that of the query", Writer: "fillers",
 			Lifetime: FormatLifetime(pageTTL) + "; " + FormatLifetime(absentTTL) + " for a subject that does not exist",
 		},
 		{

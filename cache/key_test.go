@@ -1,25 +1,29 @@
 package cache_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // namedKeys are the keys of everything that has a parameter.
 func namedKeys(parameter string) map[string]cache.Key {
 	return map[string]cache.Key{
-		"data status":  cache.DataStatusKey(parameter),
-		"DAO detail":   cache.DAODetailKey(parameter),
-		"proposal":     cache.ProposalDetailKey(governance.ProposalKey(parameter)),
-		"vote summary": cache.VoteSummaryKey(governance.ProposalKey(parameter)),
-		"timeline":     cache.TimelineKey(parameter, governance.VotesCast),
-		"ballots":      cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.Key(),
-		"ballots mark": cache.PageRequest{Kind: cache.BallotPage, Subject: parameter}.VersionKey(),
-		"voters mark":  cache.PageRequest{Kind: cache.VoterPage, Subject: parameter}.VersionKey(),
-		"pending":      cache.PendingKey(cache.Key(parameter)),
+		"data status":     cache.DataStatusKey(parameter),
+		"DAO detail":      cache.DAODetailKey(parameter),
+		"proposal":        cache.ProposalDetailKey(governance.ProposalKey(parameter)),
+		"vote summary":    cache.VoteSummaryKey(governance.ProposalKey(parameter)),
+		"timeline":        cache.TimelineKey(parameter, governance.VotesCast),
+		"ballots":         cache.NewPageRequest(query.Ballots{Proposal: governance.ProposalKey(parameter)}).Key(),
+		"ballots version": cache.NewPageRequest(query.Ballots{Proposal: governance.ProposalKey(parameter)}).VersionKey(),
+		"voters version":  cache.NewPageRequest(query.Voters{DAOID: parameter}).VersionKey(),
+		"pending":         cache.PendingKey(cache.Key(parameter)),
 	}
 }
 
@@ -29,7 +33,7 @@ func fixedKeys() map[string]cache.Key {
 		"lease": cache.LeaseKey, "published": cache.PublicationKey, "state": cache.StateKey, "rows": cache.RowsKey, "queue": cache.QueueKey,
 	}
 	for _, filter := range cache.AllFilters() {
-		keys["list "+string(filter.ListKey())] = filter.ListKey()
+		keys["list "+string(cache.ListKey(filter))] = cache.ListKey(filter)
 	}
 	return keys
 }
@@ -71,31 +75,68 @@ func TestNoTwoPagesShareAKey(t *testing.T) {
 	t.Parallel()
 	texts := []string{"", "a", "b", "a:b", "a|b", "|", "%7C", "1", ":"}
 	stamps := []*governance.Timestamp{nil, new(governance.Timestamp(0)), new(governance.Timestamp(1))}
-	var after []*cache.Position
-	for _, text := range texts {
-		for _, at := range stamps {
-			after = append(after,
-				&cache.Position{At: at, Key: text}, &cache.Position{At: at, Key: text, Power: "1"})
+	taken := map[cache.Key]string{}
+	claim := func(q query.Page) {
+		key, name := cache.NewPageRequest(q).Key(), fmt.Sprintf("%T %+v", q, q)
+		if other, is := taken[key]; is {
+			t.Errorf("%s and %s share the key %s", name, other, key)
 		}
+		taken[key] = name
 	}
-	requests := []cache.PageRequest{{}, {Limit: cache.ShortPage}, {Limit: cache.LongPage}}
-	for _, position := range after {
-		requests = append(requests, cache.PageRequest{After: position})
-	}
-	for _, text := range texts[1:] {
-		requests = append(requests,
-			cache.PageRequest{Kind: cache.PageKind(text)}, cache.PageRequest{Subject: text}, cache.PageRequest{Order: text}, cache.PageRequest{Filter: cache.Filter{DAOID: text}})
+	for _, text := range texts {
+		claim(query.Profile{Voter: query.Voter(text)})
+		claim(query.VoterVotes{Voter: query.Voter(text)})
+		claim(query.Resolve{URL: text})
+		claim(query.Proposals{DAOID: text})
+		if text != "" {
+			claim(query.Resolve{Title: text})
+			claim(query.Proposals{Provider: text})
+			claim(query.Proposals{Proposer: query.Voter(text)})
+		}
+		for _, at := range stamps {
+			ballots := query.Ballots{Proposal: "p"}
+			ballots.After = &query.BallotPosition{At: at, Voter: text}
+			claim(ballots)
+			ballots.After = &query.BallotPosition{At: at, Voter: text, Power: "1"}
+			claim(ballots)
+			ballots.Limit = query.LongPage
+			claim(ballots)
+		}
 	}
 	for _, at := range stamps[1:] {
-		requests = append(requests, cache.PageRequest{Filter: cache.Filter{From: at}}, cache.PageRequest{Filter: cache.Filter{To: at}},
-			cache.PageRequest{Filter: cache.Filter{From: at, To: at}})
+		claim(query.Proposals{From: at})
+		claim(query.Proposals{To: at})
+		claim(query.Proposals{From: at, To: at})
+		claim(query.Topics{UpdatedFrom: at})
 	}
-	taken := map[cache.Key]cache.PageRequest{}
-	for _, request := range requests {
-		if other, is := taken[request.Key()]; is {
-			t.Errorf("%+v and %+v share the key %s", request, other, request.Key())
-		}
-		taken[request.Key()] = request
+}
+
+// TestQueriesAreDecodedAsTheyWere holds for zero times too, which are not none.
+func TestQueriesAreDecodedAsTheyWere(t *testing.T) {
+	t.Parallel()
+	want := query.Proposals{
+		DAOID: "dao", Lifecycles: []governance.Lifecycle{governance.Active}, From: new(governance.Timestamp(0)),
+		Time: query.ProposalEndAt, Order: query.ProposalsEndingSoon,
+		Paging: query.Paging[query.ProposalPosition]{
+			After: &query.ProposalPosition{Band: 1, At: new(governance.Timestamp(0)), Key: "p1_a"}, Limit: query.ShortPage,
+		},
+	}
+	var got query.Proposals
+	if err := cache.NewPageRequest(want).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a query after encoding and decoding (-want +got):\n%s", diff)
+	}
+}
+
+// TestAQueryWithAnUnknownFieldIsRejected keeps a worker from making a page of a newer
+// version without the filter that it does not know.
+func TestAQueryWithAnUnknownFieldIsRejected(t *testing.T) {
+	t.Parallel()
+	var got query.Profile
+	if err := cache.NewPageRequest(query.VoterVotes{Voter: "a", DAOID: "dao"}).Decode(&got); err == nil {
+		t.Errorf("got %+v, want an error", got)
 	}
 }
 

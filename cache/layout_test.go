@@ -7,6 +7,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -16,6 +17,9 @@ func TestVersionsOfOneFormatReadEachOthersValues(t *testing.T) {
 	t.Parallel()
 	env.WantLayout(t, filepath.Join("testdata", "layout-"+cache.FormatVersion+".txt"), updateLayout,
 		reflect.TypeFor[cache.View](), reflect.TypeFor[cache.PublicationState](), reflect.TypeFor[cache.Fill](),
+		reflect.TypeFor[query.Ballots](), reflect.TypeFor[query.Voters](), reflect.TypeFor[query.Profile](),
+		reflect.TypeFor[query.VoterVotes](), reflect.TypeFor[query.Proposals](), reflect.TypeFor[query.Resolve](),
+		reflect.TypeFor[query.Topics](), reflect.TypeFor[query.Events](), reflect.TypeFor[query.Signals](),
 		reflect.TypeFor[cache.ProposalRow](),
 		reflect.TypeFor[governance.DataStatus](), reflect.TypeFor[governance.DAOListItem](),
 		reflect.TypeFor[governance.DAODetail](), reflect.TypeFor[governance.Timeline](),

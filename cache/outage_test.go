@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -43,9 +44,12 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 		return work(ctx)
 	}
 	for name, ask := range map[string]func() error{
-		"ping":      func() error { return store.Ping(t.Context()) },
-		"view":      func() error { _, err := store.View(t.Context(), cache.DAODetailKey("a")); return err },
-		"page":      func() error { _, err := store.DAOPage(t.Context(), cache.DAOFilter{}, "", 1); return err },
+		"ping": func() error { return store.Ping(t.Context()) },
+		"view": func() error { _, err := store.View(t.Context(), cache.DAODetailKey("a")); return err },
+		"page": func() error {
+			_, err := store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}})
+			return err
+		},
 		"published": func() error { _, err := store.PublicationState(t.Context()); return err },
 		"acquire":   func() error { return bounded(store.NewLease(time.Second).Acquire) },
 		"release":   func() error { return bounded(store.NewLease(time.Second).Release) },
@@ -135,7 +139,7 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 		t.wantAcquire("worker", lease, nil)
 		t.setView(1, cache.DAODetailKey("a"), "text")
 		t.setDAOs(1, governance.DAOListItem{DAOID: "a"})
-		t.wantIDs(cache.DAOFilter{}, "a")
+		t.wantIDs(query.DAOs{}, "a")
 		if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}); err != nil {
 			t.Error(err)
 		}

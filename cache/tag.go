@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // Tag is a surrogate key: it names what a response is made from, so that caches in
@@ -44,9 +45,6 @@ func TopicTag(key governance.TopicKey) Tag { return tagOf("topic", string(key)) 
 // VoterTag is on everything about a voter. No publication invalidates it, because each
 // changes thousands of voters.
 func VoterTag(identity string) Tag { return tagOf("voter", identity) }
-
-// ListTag is on the pages of a list: of one DAO, or with "" of all DAOs.
-func ListTag(kind PageKind, daoID string) Tag { return tagOf(string(kind), daoID) }
 
 // tagOf keeps ids printable, short and free of spaces and commas: a long id is replaced
 // by 128 bits of its hash.
@@ -84,18 +82,18 @@ func (k Key) tag() Tag {
 	return ""
 }
 
-// versionTag returns the tag of the pages that have a version.
-func versionTag(kind PageKind, subject string) Tag {
-	switch kind {
-	case BallotPage:
-		return ProposalTag(governance.ProposalKey(subject))
-	case VoterPage:
-		return DAOTag(subject)
-	case ProposalPage, TopicPage, EventPage, SignalPage:
-		return ListTag(kind, subject)
-	case ProfilePage, HistoryPage, ResolvePage, ProposalRows:
+// ScopeTag is on the pages of a scope; it is empty for a scope without pages.
+func ScopeTag(scope query.Scope) Tag {
+	switch scope.Kind {
+	case query.KindBallots:
+		return ProposalTag(governance.ProposalKey(scope.Subject))
+	case query.KindVoters:
+		return DAOTag(scope.Subject)
+	case proposalRows:
+		return ""
+	default:
+		return tagOf(string(scope.Kind), scope.Subject)
 	}
-	return ""
 }
 
 // maxTags is the number of tags up to which a tagSet lists them: beyond it, purging

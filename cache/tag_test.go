@@ -8,6 +8,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -39,11 +40,17 @@ func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
 		"summary":       {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.VoteSummaryKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
 		"evidence":      {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.EvidenceKey(key), view) }, []cache.Tag{cache.ProposalTag(key)}},
 		"topic":         {func(w *cache.Writer) error { return w.RemoveView(t.Context(), cache.TopicDetailKey(topic)) }, []cache.Tag{cache.TopicTag(topic)}},
-		"ballots":       {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.BallotPage, string(key), 0) }, []cache.Tag{cache.ProposalTag(key)}},
-		"ranking":       {func(w *cache.Writer) error { return w.RemoveVersion(t.Context(), cache.VoterPage, "a") }, []cache.Tag{cache.DAOTag("a")}},
-		"a list":        {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.EventPage, "a", 0) }, []cache.Tag{cache.ListTag(cache.EventPage, "a")}},
-		"rows":          {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.ProposalRows, "", 0) }, nil},
-		"usage":         {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.UsageKey("a"), view) }, nil},
+		"ballots": {func(w *cache.Writer) error {
+			return w.SetVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: string(key)}, 0)
+		}, []cache.Tag{cache.ProposalTag(key)}},
+		"ranking": {func(w *cache.Writer) error {
+			return w.RemoveVersion(t.Context(), query.Scope{Kind: query.KindVoters, Subject: "a"})
+		}, []cache.Tag{cache.DAOTag("a")}},
+		"a list": {func(w *cache.Writer) error {
+			return w.SetVersion(t.Context(), query.Scope{Kind: query.KindEvents, Subject: "a"}, 0)
+		}, []cache.Tag{cache.ScopeTag(query.Scope{Kind: query.KindEvents, Subject: "a"})}},
+		"rows":  {func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.ProposalRows(), 0) }, nil},
+		"usage": {func(w *cache.Writer) error { return w.SetView(t.Context(), cache.UsageKey("a"), view) }, nil},
 		"directory": {func(w *cache.Writer) error {
 			return w.SetDAO(t.Context(), view, governance.DAOListItem{DAOID: "a"})
 		}, []cache.Tag{cache.DAOTag("a"), cache.DAOIndexTag}},

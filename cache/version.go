@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/governance/query"
 )
 
 // Version is the revision at which the pages of a proposal, DAO or list last changed,
@@ -22,16 +24,16 @@ type Version struct {
 
 // SetVersion sets the version of pages to the writer's revision, unless a newer one is
 // stored.
-func (w *Writer) SetVersion(ctx context.Context, kind PageKind, subject string, generation uint64) error {
-	w.changed.add(versionTag(kind, subject))
-	return w.run(ctx, setNewer, []string{string(versionKey(kind, subject))},
+func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation uint64) error {
+	w.changed.add(ScopeTag(scope))
+	return w.run(ctx, setNewer, []string{string(versionKey(scope))},
 		w.revision, Version{w.revision, generation}.encode())
 }
 
 // InitVersion sets the lowest version of pages that have none, for pages that did not
 // change with this publication.
-func (w *Writer) InitVersion(ctx context.Context, kind PageKind, subject string) error {
-	return w.run(ctx, initVersion, []string{string(versionKey(kind, subject))}, Version{Revision: 1}.encode())
+func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) error {
+	return w.run(ctx, initVersion, []string{string(versionKey(scope))}, Version{Revision: 1}.encode())
 }
 
 // initVersion writes a version where there is none, or only the revision of a removal.
@@ -45,16 +47,16 @@ redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
 // RemoveVersion removes the version of pages whose subject is no longer published.
-func (w *Writer) RemoveVersion(ctx context.Context, kind PageKind, subject string) error {
-	w.changed.add(versionTag(kind, subject))
-	return w.remove(ctx, versionKey(kind, subject))
+func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) error {
+	w.changed.add(ScopeTag(scope))
+	return w.remove(ctx, versionKey(scope))
 }
 
 // Version returns the version of pages. The error is ErrMiss or ErrUnavailable.
-func (s *Store) Version(ctx context.Context, kind PageKind, subject string) (Version, error) {
+func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	text, err := s.conn.Client.Get(ctx, string(versionKey(kind, subject))).Result()
+	text, err := s.conn.Client.Get(ctx, string(versionKey(scope))).Result()
 	if err != nil {
 		return Version{}, WrapError(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -104,37 +105,45 @@ func removedStaysAway(t *bench) {
 	t.setView(3, key, "early")
 	t.setDAOs(3, dao, governance.DAOListItem{DAOID: "b"})
 	t.publish(7, func(w *cache.Writer) error {
-		return errors.Join(w.SetVersion(t.Context(), cache.BallotPage, "a", 1), w.RemoveView(t.Context(), key),
-			w.RemoveVersion(t.Context(), cache.BallotPage, "a"), w.RemoveDAO(t.Context(), cache.View{}, "a"))
+		return errors.Join(w.SetVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}, 1), w.RemoveView(t.Context(), key),
+			w.RemoveVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}), w.RemoveDAO(t.Context(), cache.View{}, "a"))
 	})
 	t.setView(5, key, "late")
 	t.setDAOs(5, dao)
-	t.publish(5, func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.BallotPage, "a", 2) })
+	t.publish(5, func(w *cache.Writer) error {
+		return w.SetVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}, 2)
+	})
 	if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrCorrupt) {
 		t.Errorf("the view: got %v, want %v", err, cache.ErrMiss)
 	}
-	if mark, err := t.store.Version(t.Context(), cache.BallotPage, "a"); !errors.Is(err, cache.ErrMiss) {
+	if mark, err := t.store.Version(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("the mark: got %+v, %v, want %v", mark, err, cache.ErrMiss)
 	}
-	t.wantIDs(cache.DAOFilter{}, "b")
+	t.wantIDs(query.DAOs{}, "b")
 
 	t.setView(8, key, "again")
 	t.setDAOs(8, dao)
 	t.wantView(key, "again", 8)
-	t.wantIDs(cache.DAOFilter{}, "a", "b")
+	t.wantIDs(query.DAOs{}, "a", "b")
 	if ttl, err := t.raw.TTL(t.Context(), string(key)).Result(); err != nil || ttl > 0 {
 		t.Errorf("what is published again ends in %s, %v, want never", ttl, err)
 	}
 }
 
 func removedMarkIsAdded(t *bench) {
-	t.publish(7, func(w *cache.Writer) error { return w.RemoveVersion(t.Context(), cache.BallotPage, "a") })
+	t.publish(7, func(w *cache.Writer) error {
+		return w.RemoveVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"})
+	})
 	for range 2 {
-		t.publish(8, func(w *cache.Writer) error { return w.InitVersion(t.Context(), cache.BallotPage, "a") })
-		if mark, err := t.store.Version(t.Context(), cache.BallotPage, "a"); err != nil || mark.Revision != 1 {
+		t.publish(8, func(w *cache.Writer) error {
+			return w.InitVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"})
+		})
+		if mark, err := t.store.Version(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}); err != nil || mark.Revision != 1 {
 			t.Errorf("got %+v, %v, want revision 1", mark, err)
 		}
-		t.publish(8, func(w *cache.Writer) error { return w.SetVersion(t.Context(), cache.BallotPage, "b", 0) })
+		t.publish(8, func(w *cache.Writer) error {
+			return w.SetVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "b"}, 0)
+		})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/config"
+	"pnyx/governance/query"
 )
 
 func serveCommand() *cobra.Command {
@@ -51,7 +52,7 @@ func (n *node) announce(
 		return
 	}
 	n.printAddresses(out)
-	page, err := store.DAOPage(ctx, cache.DAOFilter{}, "", 1)
+	page, err := store.DAOPage(ctx, query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}})
 	if err != nil || len(page.Items) == 0 {
 		fmt.Fprintf(out, "The warehouse is empty. Fill it from another terminal:\n\n  bin/pnyx import PATH\n\n")
 		return

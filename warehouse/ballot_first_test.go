@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -101,16 +102,21 @@ func (h *history) checkTally(t *testing.T, w *warehouse.Warehouse) {
 	}
 }
 
+// firstBallots selects the first ballots in an order.
+func firstBallots(order query.BallotOrder, limit int) query.Ballots {
+	return query.Ballots{Order: order, Paging: query.Paging[query.BallotPosition]{Limit: limit}}
+}
+
 // checkFirst holds the first pages against the history.
 func (h *history) checkFirst(t *testing.T, w *warehouse.Warehouse, limit int) {
 	t.Helper()
 	place := warehouse.BallotSource{Ref: ref(h.proposal).Hash()}
-	byPower, err := w.BallotsByPower(t.Context(), place, nil, limit)
+	byPower, err := w.ListBallots(t.Context(), place, firstBallots(query.BallotsByPower, limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.check(t, byPower, limit, func(a, b *record.Ballot) int { return b.Power.Cmp(a.Power) })
-	byTime, err := w.BallotsByTime(t.Context(), place, nil, limit)
+	byTime, err := w.ListBallots(t.Context(), place, firstBallots(query.BallotsByTime, limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +152,7 @@ func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
 		records = append(records, ballot("p", fmt.Sprintf("0xb%d", n), fmt.Sprintf("b%d", n), "1", fmt.Sprint(10+n), early))
 	}
 	appendAll(t, w, records...)
-	page, err := w.BallotsByPower(t.Context(), warehouse.BallotSource{Ref: ref("p").Hash()}, nil, 3)
+	page, err := w.ListBallots(t.Context(), warehouse.BallotSource{Ref: ref("p").Hash()}, firstBallots(query.BallotsByPower, 3))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
@@ -33,19 +34,6 @@ type BallotSource struct {
 	Generation uint64
 }
 
-// PowerPosition is a place in the order by power.
-type PowerPosition struct {
-	Power decimal.Decimal
-	Voter string
-}
-
-// TimePosition is a place in the order by time; VotedAt is nil among ballots
-// without a time.
-type TimePosition struct {
-	VotedAt *governance.Timestamp
-	Voter   string
-}
-
 // unknownTime stands for an unknown time in sorted_ballots, before any that is known.
 var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
@@ -56,28 +44,26 @@ func bindUnknownTime() driver.NamedValue {
 	return clickhouse.Named("no_time", unknownTime.Format(time.DateTime))
 }
 
-// BallotsByPower returns the first limit ballots after a place, or of all when it
-// is nil: the highest power first, equal powers by voter, descending.
-func (w *Warehouse) BallotsByPower(
-	ctx context.Context, at BallotSource, after *PowerPosition, limit int,
-) ([]LatestBallot, error) {
-	if after == nil {
-		return w.ballotPage(ctx, at, byPower(), limit, nil)
+// ListBallots returns the first q.Limit ballots after q.After, in the order of q.
+func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
+	order := byPower()
+	if q.Order == query.BallotsByTime {
+		order = byTime()
 	}
-	return w.ballotPage(ctx, at, byPower(), limit, &keyset{text: after.Power.String(), voter: after.Voter})
-}
-
-// BallotsByTime returns the first limit ballots after a place, or of all when it
-// is nil: the newest first, those without a time last, equal ones by voter,
-// descending.
-func (w *Warehouse) BallotsByTime(
-	ctx context.Context, at BallotSource, after *TimePosition, limit int,
-) ([]LatestBallot, error) {
-	if after == nil {
-		return w.ballotPage(ctx, at, byTime(), limit, nil)
+	if q.After == nil {
+		return w.ballotPage(ctx, at, order, q.Limit, nil)
 	}
-	moment := timeOrUnknown(after.VotedAt).UnixMilli()
-	return w.ballotPage(ctx, at, byTime(), limit, &keyset{text: strconv.FormatInt(moment, 10), voter: after.Voter})
+	after := keyset{voter: q.After.Voter}
+	if q.Order == query.BallotsByTime {
+		after.text = strconv.FormatInt(timeOrUnknown(q.After.At).UnixMilli(), 10)
+	} else {
+		power, err := decimal.NewFromString(string(q.After.Power))
+		if err != nil {
+			return nil, fmt.Errorf("read a page of ballots: position: %w", err)
+		}
+		after.text = power.String()
+	}
+	return w.ballotPage(ctx, at, order, q.Limit, &after)
 }
 
 // ballotOrder is what ballots are sorted by before they are by voter, both descending.

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
@@ -93,7 +94,7 @@ func firstPageAgrees(t *testing.T, sharded, single *warehouse.Warehouse, hash re
 	t.Helper()
 	var pages [2][]warehouse.LatestBallot
 	for i, w := range []*warehouse.Warehouse{sharded, single} {
-		page, err := w.BallotsByPower(t.Context(), warehouse.BallotSource{Ref: hash}, nil, 5)
+		page, err := w.ListBallots(t.Context(), warehouse.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5))
 		if err != nil {
 			t.Fatal(err)
 		}

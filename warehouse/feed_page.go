@@ -2,50 +2,40 @@ package warehouse
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/governance/rules"
 )
 
-// EventFilter selects events; zero fields select all.
-type EventFilter struct {
-	DAOID string
-	// Basis is the time that From, To and the order go by.
-	Basis string
-	// From is inclusive, To exclusive. Nothing later than Shown is returned: it has not
-	// happened yet.
-	From, To, Shown governance.Timestamp
-	Types           []string
-	Importance      int
-	// After is the last row of the page before.
-	After *EventPosition
-}
+// errNoWindow is a query for events or signals without the window that it needs.
+var errNoWindow = errors.New("the query has no window of time")
 
-// EventPosition is a place in the list of events.
-type EventPosition struct {
-	At governance.Timestamp
-	ID string
-}
-
-// Events returns the first limit events that a filter lets through: the newest
-// first, those at one time by id, descending.
-func (w *Warehouse) Events(ctx context.Context, f EventFilter, limit int) ([]governance.EventRow, error) {
-	last := min(f.To-1, f.Shown)
-	after := EventPosition{}
-	if f.After != nil {
-		after = *f.After
+// ListEvents returns the first q.Limit events after q.After that q selects. Events later
+// than shown have not happened yet, and are left out.
+func (w *Warehouse) ListEvents(
+	ctx context.Context, q query.Events, shown governance.Timestamp,
+) ([]governance.EventRow, error) {
+	if q.From == nil || q.To == nil {
+		return nil, errNoWindow
+	}
+	last := min(*q.To-1, shown)
+	after := query.EventPosition{}
+	if q.After != nil {
+		after = *q.After
 		last = min(last, after.At)
 	}
 	rows, err := w.conn.Query(ctx, sqlText("feed_page_events"),
-		clickhouse.Named("basis", f.Basis), clickhouse.Named("dao", f.DAOID),
-		clickhouse.Named("from", int64(f.From)), clickhouse.Named("last", int64(last)),
-		clickhouse.Named("types", nonNilTexts(f.Types)), clickhouse.Named("least", f.Importance),
+		clickhouse.Named("basis", string(q.Basis)), clickhouse.Named("dao", q.DAOID),
+		clickhouse.Named("from", int64(*q.From)), clickhouse.Named("last", int64(last)),
+		clickhouse.Named("types", nonNilTexts(q.Types)), clickhouse.Named("least", q.MinImportance),
 		clickhouse.Named("after_at", int64(after.At)), clickhouse.Named("after_id", after.ID),
-		clickhouse.Named("limit", limit))
+		clickhouse.Named("limit", q.Limit))
 	return collect(rows, err, "read a page of events", scanEvent)
 }
 
@@ -76,63 +66,49 @@ func textOrNull(text string) *string {
 	return &text
 }
 
-// SignalFilter selects signals; zero fields select all.
-type SignalFilter struct {
-	DAOID   string
-	Surface string
-	// From, To and Shown are as in EventFilter, and bound when a signal was detected.
-	From, To, Shown governance.Timestamp
-	Types           []string
-	Priority        int
-	Order           string
-	After           *SignalPosition
-}
-
-// SignalPosition is a place in an order of signals.
-type SignalPosition struct {
-	// Score is set in the order by priority. At is when the signal was detected, or in
-	// the order by deadlines its deadline; nil for none.
-	Score int64
-	At    *governance.Timestamp
-	ID    string
-}
-
 // noDeadline stands behind every deadline.
 const noDeadline = math.MaxInt64
 
-// ranks are the numbers that the order compares before the id.
-func (p SignalPosition) ranks(order string) (first, second int64) {
+// signalRanks returns the numbers that an order of signals compares before the id.
+func signalRanks(order query.SignalOrder, p query.SignalPosition) (first, second int64) {
 	at := int64(noDeadline)
 	if p.At != nil {
 		at = int64(*p.At)
 	}
 	switch order {
-	case governance.PriorityDescending:
+	case query.SignalsByPriority:
 		return -p.Score, -at
-	case governance.DetectedDescending:
+	case query.SignalsByDetection:
 		return -at, 0
+	case query.SignalsByDeadline:
 	}
 	return at, 0
 }
 
-// Signals returns the first limit signals that a filter lets through, in its order:
-// by priority and then time of detection, or by time of detection alone, the highest
-// first, then by id, descending; or by deadline and then by id, ascending, those
-// without a deadline last.
-func (w *Warehouse) Signals(ctx context.Context, f SignalFilter, limit int) ([]governance.SignalRow, error) {
+// ListSignals returns the first q.Limit signals after q.After that q selects: by priority and
+// then time of detection, or by time of detection alone, the highest first, then by id,
+// descending; or by deadline and then by id, ascending, those without a deadline last.
+// Signals detected later than shown are left out.
+func (w *Warehouse) ListSignals(
+	ctx context.Context, q query.Signals, shown governance.Timestamp,
+) ([]governance.SignalRow, error) {
+	if q.From == nil || q.To == nil {
+		return nil, errNoWindow
+	}
 	var first, second int64
 	var after string
-	if f.After != nil {
-		first, second = f.After.ranks(f.Order)
-		after = f.After.ID
+	if q.After != nil {
+		first, second = signalRanks(q.Order, *q.After)
+		after = q.After.ID
 	}
 	rows, err := w.conn.Query(ctx, sqlText("feed_page_signals"),
-		clickhouse.Named("order", f.Order), clickhouse.Named("dao", f.DAOID), clickhouse.Named("surface", f.Surface),
-		clickhouse.Named("from", int64(f.From)), clickhouse.Named("last", int64(min(f.To-1, f.Shown))),
-		clickhouse.Named("types", nonNilTexts(f.Types)), clickhouse.Named("least", f.Priority),
+		clickhouse.Named("order", string(q.Order)), clickhouse.Named("dao", q.DAOID),
+		clickhouse.Named("surface", string(q.Surface)),
+		clickhouse.Named("from", int64(*q.From)), clickhouse.Named("last", int64(min(*q.To-1, shown))),
+		clickhouse.Named("types", nonNilTexts(q.Types)), clickhouse.Named("least", q.MinPriority),
 		clickhouse.Named("no_deadline", int64(noDeadline)),
 		clickhouse.Named("after_first", first), clickhouse.Named("after_second", second),
-		clickhouse.Named("after_id", after), clickhouse.Named("limit", limit))
+		clickhouse.Named("after_id", after), clickhouse.Named("limit", q.Limit))
 	return collect(rows, err, "read a page of signals", scanSignal)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
@@ -88,7 +89,7 @@ func (w *Warehouse) ReplaceFeedEvents(
 			return nil, err
 		}
 		for basis, at := range map[string]governance.Timestamp{
-			governance.ByEventTime: row.EventTimeMs, governance.ByDiscoveredTime: row.DiscoveredAt,
+			string(query.EventTimeOccurred): row.EventTimeMs, string(query.EventTimeDiscovered): row.DiscoveredAt,
 		} {
 			key := feedRowKey{basis, at, row.EventID}
 			values := func() []any { return row.values(key) }

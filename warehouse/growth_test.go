@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
@@ -81,11 +81,13 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 		}
 	}
 	middle := governance.Timestamp(others/2) * 1000
-	filter := warehouse.ProposalFilter{Outcomes: []string{"failed", "unknown"}}
-	for _, order := range governance.ProposalSorts() {
-		for _, after := range []*warehouse.ListPosition{nil, {Band: 2, At: &middle}} {
+	orders := []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon}
+	for _, order := range orders {
+		for _, after := range []*query.ProposalPosition{nil, {Band: 2, At: &middle}} {
+			q := query.Proposals{Outcomes: []governance.Outcome{governance.Failed, governance.Unknown}, Order: order}
+			q.After, q.Limit = after, 5
 			rows := rowsRead(t, func(ctx context.Context) error {
-				page, err := w.ListProposals(ctx, filter, order, after, 5)
+				page, err := w.ListProposals(ctx, q)
 				if len(page) != 5 {
 					t.Errorf("a page by %s: got %d rows, want 5", order, len(page))
 				}
@@ -111,7 +113,9 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		rows := rowsRead(t, func(ctx context.Context) error {
-			page, err := w.ListProposals(ctx, warehouse.ProposalFilter{}, governance.SortCreated, nil, 5)
+			page, err := w.ListProposals(ctx, query.Proposals{
+				Order: query.ProposalsByCreation, Paging: query.Paging[query.ProposalPosition]{Limit: 5},
+			})
 			if len(page) != 5 || page[0].Key != governance.ProposalKey(fmt.Sprintf("p1_%d", others-1)) {
 				t.Errorf("got %+v, want five from the newest on", page)
 			}

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/record"
@@ -59,19 +60,19 @@ func invented(dice *rand.Rand, n int, revision uint64) []warehouse.ListedProposa
 }
 
 // lets says by itself whether a filter lets a proposal through.
-func lets(f warehouse.ProposalFilter, p warehouse.ListedProposal) bool {
-	at := map[string]*governance.Timestamp{
+func lets(f query.Proposals, p warehouse.ListedProposal) bool {
+	at := map[query.ProposalTime]*governance.Timestamp{
 		"": p.UpdatedAt, "updatedAt": p.UpdatedAt, "createdAt": p.CreatedAt, "startAt": p.StartAt, "endAt": p.EndAt,
-	}[f.TimeField]
-	return (f.DAOID == "" || f.DAOID == p.Identity.DAOID) && (f.ProposerID == "" || f.ProposerID == p.ProposerID) &&
+	}[f.Time]
+	return (f.DAOID == "" || f.DAOID == p.Identity.DAOID) && (f.Proposer == "" || string(f.Proposer) == p.ProposerID) &&
 		(f.Provider == "" || f.Provider == string(p.Identity.Provider)) &&
-		(f.Lifecycles == nil || slices.Contains(f.Lifecycles, string(p.Lifecycle))) &&
-		(f.Outcomes == nil || slices.Contains(f.Outcomes, string(p.Outcome))) &&
+		(f.Lifecycles == nil || slices.Contains(f.Lifecycles, p.Lifecycle)) &&
+		(f.Outcomes == nil || slices.Contains(f.Outcomes, p.Outcome)) &&
 		(f.From == nil || at != nil && *f.From <= *at && *at < *f.To)
 }
 
 // before says by itself how two proposals are ordered.
-func before(order string, a, b warehouse.ListedProposal) int {
+func before(order query.ProposalOrder, a, b warehouse.ListedProposal) int {
 	number := func(at *governance.Timestamp, sign int64) int64 {
 		if at == nil {
 			return math.MaxInt64
@@ -94,39 +95,41 @@ func before(order string, a, b warehouse.ListedProposal) int {
 	return cmp.Or(cmp.Compare(number(a.UpdatedAt, -1), number(b.UpdatedAt, -1)), cmp.Compare(b.Key, a.Key))
 }
 
-func randomFilter(dice *rand.Rand) warehouse.ProposalFilter {
-	var f warehouse.ProposalFilter
+func randomFilter(dice *rand.Rand) query.Proposals {
+	var f query.Proposals
 	some := func() bool { return dice.IntN(3) == 0 }
 	if some() {
 		f.DAOID = fmt.Sprintf("dao-%d", dice.IntN(5))
 	}
 	if some() {
-		f.ProposerID = fmt.Sprintf("0x%d", dice.IntN(3))
+		f.Proposer = query.Voter(fmt.Sprintf("0x%d", dice.IntN(3)))
 	}
 	if some() {
 		f.Provider = []string{"snapshot", "tally"}[dice.IntN(2)]
 	}
 	if some() {
-		f.Lifecycles = []string{"active", "pending"}[dice.IntN(2):]
+		f.Lifecycles = []governance.Lifecycle{"active", "pending"}[dice.IntN(2):]
 	}
 	if some() {
-		f.Outcomes = []string{"passed", "unknown"}[dice.IntN(2):]
+		f.Outcomes = []governance.Outcome{"passed", "unknown"}[dice.IntN(2):]
 	}
 	if some() {
 		from := governance.Timestamp(dice.Int64N(8)) * 86_400_000
 		to := from + governance.Timestamp(dice.Int64N(4))*86_400_000
 		f.From, f.To = &from, &to
-		f.TimeField = governance.ProposalTimeFields()[dice.IntN(4)]
+		f.Time = []query.ProposalTime{"createdAt", "startAt", "endAt", "updatedAt"}[dice.IntN(4)]
 	}
 	return f
 }
 
+// walkProposals lists all that a query selects, in pages.
 func walkProposals(
-	t *testing.T, w *warehouse.Warehouse, f warehouse.ProposalFilter, order string, limit int,
+	t *testing.T, w *warehouse.Warehouse, q query.Proposals, order query.ProposalOrder, limit int,
 ) (keys []governance.ProposalKey) {
 	t.Helper()
-	for after := (*warehouse.ListPosition)(nil); ; {
-		page, err := w.ListProposals(t.Context(), f, order, after, limit)
+	q.Order, q.Limit = order, limit
+	for {
+		page, err := w.ListProposals(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,8 +139,7 @@ func walkProposals(
 		if len(page) < limit {
 			return keys
 		}
-		position := page[len(page)-1].PositionIn(order)
-		after = &position
+		q.After = new(page[len(page)-1].PositionIn(order))
 	}
 }
 
@@ -151,7 +153,7 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 	current := invented(dice, 120, 4)
 	writeListed(t, w, current...)
 	for range 30 {
-		filter, order := randomFilter(dice), governance.ProposalSorts()[dice.IntN(3)]
+		filter, order := randomFilter(dice), []query.ProposalOrder{"updatedDesc", "createdDesc", "endingSoon"}[dice.IntN(3)]
 		limit := []int{3, 10, 40, 400}[dice.IntN(4)]
 		if filter.DAOID == "" && limit == 3 {
 			limit = 23
@@ -175,7 +177,7 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 		for _, p := range rows {
 			keys = append(keys, p.Key)
 		}
-		want := walkProposals(t, w, warehouse.ProposalFilter{DAOID: dao}, governance.SortUpdated, 500)
+		want := walkProposals(t, w, query.Proposals{DAOID: dao}, query.ProposalsByUpdate, 500)
 		if diff := gocmp.Diff(want, keys); diff != "" || len(keys) == 0 {
 			t.Errorf("first of %s (-want +got):\n%s", dao, diff)
 		}
@@ -201,11 +203,11 @@ func TestMovedProposalIsListedOnce(t *testing.T) {
 	writeListed(t, w, listed("old", "a", "Title", 1))
 	writeListed(t, w, listed("new", "a", "Title", 2))
 	for dao, want := range map[string]int{"": 1, "old": 0, "new": 1} {
-		if got := walkProposals(t, w, warehouse.ProposalFilter{DAOID: dao}, governance.SortUpdated, 10); len(got) != want {
+		if got := walkProposals(t, w, query.Proposals{DAOID: dao}, query.ProposalsByUpdate, 10); len(got) != want {
 			t.Errorf("DAO %q: got %v, want %d", dao, got, want)
 		}
 		named, err := w.ProposalsNamed(t.Context(), warehouse.ProposalName{Field: governance.MatchedTitle, Text: "title"},
-			warehouse.NameScope{DAOID: dao}, 10)
+			query.Resolve{DAOID: dao, Limit: 10})
 		if err != nil || len(named) != want {
 			t.Errorf("DAO %q: got %d of the title (%v), want %d", dao, len(named), err, want)
 		}
@@ -229,7 +231,7 @@ func checkTitles(t *testing.T, w *warehouse.Warehouse) {
 	for text, want := range map[string]string{
 		"фонд": "1", "100%_": "2", "%_done\\": "2", "fund": "7 6 2 3 4", "funds": "4", "nd%": "", "ьь": "", "renamed": "",
 	} {
-		found, err := w.ProposalsTitled(t.Context(), text, warehouse.NameScope{}, 20)
+		found, err := w.ProposalsTitled(t.Context(), query.Resolve{Title: text, Limit: 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
@@ -46,40 +47,33 @@ func (p ListedProposal) Names() []ProposalName {
 	return slices.Compact(names)
 }
 
-// NameScope narrows a look-up; zero fields narrow nothing.
-type NameScope struct {
-	DAOID, Provider string
+// inScope says whether a proposal is of the DAO and the provider that a query names.
+func inScope(q query.Resolve, p ListedProposal) bool {
+	return (q.DAOID == "" || p.Identity.DAOID == q.DAOID) &&
+		(q.Provider == "" || string(p.Identity.Provider) == q.Provider)
 }
 
-func (s NameScope) holds(p ListedProposal) bool {
-	return (s.DAOID == "" || p.Identity.DAOID == s.DAOID) &&
-		(s.Provider == "" || string(p.Identity.Provider) == s.Provider)
-}
-
-// ProposalsNamed returns the first limit proposals of a name, the newest first.
-func (w *Warehouse) ProposalsNamed(
-	ctx context.Context, name ProposalName, scope NameScope, limit int,
-) ([]ListedProposal, error) {
+// ProposalsNamed returns the first q.Limit proposals of a name, the newest first, of the
+// DAO and the provider of q.
+func (w *Warehouse) ProposalsNamed(ctx context.Context, name ProposalName, q query.Resolve) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
-		return w.indexEntries(ctx, sqlText("proposal_name_exact"), scope, after, limit, clickhouse.Named("name", name.hash()))
+		return w.indexEntries(ctx, sqlText("proposal_name_exact"), q, after, limit, clickhouse.Named("name", name.hash()))
 	}
-	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {
-		return e.isCurrent(p) && scope.holds(p) && slices.Contains(p.Names(), name)
+	return w.followIndex(ctx, q.Limit, next, func(e indexEntry, p ListedProposal) bool {
+		return e.isCurrent(p) && inScope(q, p) && slices.Contains(p.Names(), name)
 	})
 }
 
-// ProposalsTitled returns the first limit proposals with a title that contains a
-// folded text and more: the shorter before the longer, then the newest first.
-func (w *Warehouse) ProposalsTitled(
-	ctx context.Context, text string, scope NameScope, limit int,
-) ([]ListedProposal, error) {
+// ProposalsTitled returns the first q.Limit proposals with a title that contains q.Title
+// and more: the shorter before the longer, then the newest first.
+func (w *Warehouse) ProposalsTitled(ctx context.Context, q query.Resolve) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
-		return w.indexEntries(ctx, sqlText("proposal_name_titles"), scope, after, limit,
-			clickhouse.Named("text", text), clickhouse.Named("longer", runeCount(text)))
+		return w.indexEntries(ctx, sqlText("proposal_name_titles"), q, after, limit,
+			clickhouse.Named("text", q.Title), clickhouse.Named("longer", runeCount(q.Title)))
 	}
-	return w.followIndex(ctx, limit, next, func(e indexEntry, p ListedProposal) bool {
+	return w.followIndex(ctx, q.Limit, next, func(e indexEntry, p ListedProposal) bool {
 		title := governance.NormalizeTitle(p.Title)
-		return e.isCurrent(p) && scope.holds(p) && runeCount(title) == e.length && strings.Contains(title, text)
+		return e.isCurrent(p) && inScope(q, p) && runeCount(title) == e.length && strings.Contains(title, q.Title)
 	})
 }
 
@@ -138,12 +132,12 @@ func (w *Warehouse) followIndex(
 }
 
 func (w *Warehouse) indexEntries(
-	ctx context.Context, sql string, scope NameScope, after *indexEntry, limit int, args ...any,
+	ctx context.Context, sql string, q query.Resolve, after *indexEntry, limit int, args ...any,
 ) ([]indexEntry, error) {
 	if after == nil {
 		after = &indexEntry{}
 	}
-	args = append(args, clickhouse.Named("dao", scope.DAOID), clickhouse.Named("provider", scope.Provider),
+	args = append(args, clickhouse.Named("dao", q.DAOID), clickhouse.Named("provider", q.Provider),
 		clickhouse.Named("after_key", after.key), clickhouse.Named("after_descending", after.descending),
 		clickhouse.Named("after_length", after.length), clickhouse.Named("limit", limit))
 	rows, err := w.conn.Query(ctx, sql, args...)

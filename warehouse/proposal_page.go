@@ -10,22 +10,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
 // staleRowMargin is how many more rows of an index are read than are needed, for those that
 // turn out to be of an earlier version.
 const staleRowMargin = 20
-
-// ProposalFilter selects from the list; zero fields select all.
-type ProposalFilter struct {
-	DAOID, Provider, ProposerID string
-	Lifecycles, Outcomes        []string
-	// From and To, which is exclusive, bound the time that TimeField names. Both are
-	// given or neither; proposals without the time are left out then.
-	TimeField string
-	From, To  *governance.Timestamp
-}
 
 // Bands of an order: what is active comes before what is pending, and both go by
 // ascending times and keys. All else is one band, which descends.
@@ -35,20 +26,13 @@ const (
 	bandDescending = 2
 )
 
-// ListPosition is a place in an order of the list.
-type ListPosition struct {
-	Band int64
-	At   *governance.Timestamp
-	Key  governance.ProposalKey
-}
-
 // PositionIn returns the proposal's place in an order of the list.
-func (p ListedProposal) PositionIn(order string) ListPosition {
-	position := ListPosition{Band: bandDescending, Key: p.Key}
+func (p ListedProposal) PositionIn(order query.ProposalOrder) query.ProposalPosition {
+	position := query.ProposalPosition{Band: bandDescending, Key: p.Key}
 	switch order {
-	case governance.SortCreated:
+	case query.ProposalsByCreation:
 		position.At = p.CreatedAt
-	case governance.SortEnding:
+	case query.ProposalsEndingSoon:
 		position.At = p.EndAt
 		if p.Lifecycle == governance.Active {
 			position.Band = bandActive
@@ -76,11 +60,11 @@ type orderSegment struct {
 }
 
 // orderSegments returns the parts of an order.
-func orderSegments(order string) []orderSegment {
+func orderSegments(order query.ProposalOrder) []orderSegment {
 	switch order {
-	case governance.SortCreated:
+	case query.ProposalsByCreation:
 		return []orderSegment{{band: bandDescending, column: "created_at"}}
-	case governance.SortEnding:
+	case query.ProposalsEndingSoon:
 		return []orderSegment{
 			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active},
 			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active, untimed: true},
@@ -93,13 +77,13 @@ func orderSegments(order string) []orderSegment {
 }
 
 // isCurrent says whether a place is in the stretch.
-func (s orderSegment) holds(p ListPosition) bool {
+func (s orderSegment) holds(p query.ProposalPosition) bool {
 	return s.band == p.Band && (!s.ascending || s.untimed == (p.At == nil))
 }
 
 // mayMatch says whether a filter may let rows of the stretch through.
-func (s orderSegment) mayMatch(f ProposalFilter) bool {
-	return s.lifecycle == "" || f.Lifecycles == nil || slices.Contains(f.Lifecycles, string(s.lifecycle))
+func (s orderSegment) mayMatch(q query.Proposals) bool {
+	return s.lifecycle == "" || len(q.Lifecycles) == 0 || slices.Contains(q.Lifecycles, s.lifecycle)
 }
 
 // order is what the stretch is sorted by, in SQL.
@@ -149,38 +133,43 @@ func (s *selection) add(condition string, args ...any) {
 	s.conditions, s.args = append(s.conditions, condition), append(s.args, args...)
 }
 
-// addTo adds what the filter asks for.
-func (f ProposalFilter) addTo(s *selection) {
-	for _, equal := range []struct{ column, value string }{
-		{"dao_id", f.DAOID}, {"provider", f.Provider}, {"proposer_id", f.ProposerID},
-	} {
-		if equal.value != "" {
-			s.add(fmt.Sprintf("%[1]s = {%[1]s:String}", equal.column), clickhouse.Named(equal.column, equal.value))
-		}
-	}
-	for _, among := range []struct {
-		column string
-		values []string
-	}{{"lifecycle", f.Lifecycles}, {"outcome", f.Outcomes}} {
-		if len(among.values) > 0 {
-			s.add(fmt.Sprintf("has({%[1]s:Array(String)}, toString(%[1]s))", among.column), clickhouse.Named(among.column, among.values))
-		}
-	}
-	if f.From != nil && f.To != nil {
+// addProposals adds the conditions of a query for proposals.
+func (s *selection) addProposals(q query.Proposals) {
+	s.addEqual("dao_id", q.DAOID)
+	s.addEqual("provider", q.Provider)
+	s.addEqual("proposer_id", string(q.Proposer))
+	s.addAmong("lifecycle", nonNilTexts(q.Lifecycles))
+	s.addAmong("outcome", nonNilTexts(q.Outcomes))
+	if q.From != nil && q.To != nil {
 		s.add(fmt.Sprintf("%[1]s >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND %[1]s < fromUnixTimestamp64Milli({to:Int64}, 'UTC')",
-			timeColumn(f.TimeField)), clickhouse.Named("from", int64(*f.From)), clickhouse.Named("to", int64(*f.To)))
+			timeColumn(q.Time)), clickhouse.Named("from", int64(*q.From)), clickhouse.Named("to", int64(*q.To)))
 	}
 }
 
-// timeColumn returns the column of a time field.
-func timeColumn(field string) string {
-	switch field {
-	case governance.FieldCreatedAt:
+// addEqual adds that a column has a value; an empty value adds nothing.
+func (s *selection) addEqual(column, value string) {
+	if value != "" {
+		s.add(fmt.Sprintf("%[1]s = {%[1]s:String}", column), clickhouse.Named(column, value))
+	}
+}
+
+// addAmong adds that a column has one of some values; no value adds nothing.
+func (s *selection) addAmong(column string, values []string) {
+	if len(values) > 0 {
+		s.add(fmt.Sprintf("has({%[1]s:Array(String)}, toString(%[1]s))", column), clickhouse.Named(column, values))
+	}
+}
+
+// timeColumn returns the column of one of a proposal's times.
+func timeColumn(name query.ProposalTime) string {
+	switch name {
+	case query.ProposalCreatedAt:
 		return "created_at"
-	case governance.FieldStartAt:
+	case query.ProposalStartAt:
 		return "start_at"
-	case governance.FieldEndAt:
+	case query.ProposalEndAt:
 		return "end_at"
+	case query.ProposalUpdatedAt:
 	}
 	return "updated_at"
 }
@@ -193,24 +182,21 @@ type listVersion struct {
 	revision uint64
 }
 
-// ListProposals returns the first limit proposals after a place, or of all when it
-// is nil, that a filter lets through.
-func (w *Warehouse) ListProposals(
-	ctx context.Context, f ProposalFilter, order string, after *ListPosition, limit int,
-) ([]ListedProposal, error) {
-	parts := orderSegments(order)
+// ListProposals returns the first q.Limit proposals after q.After that q selects.
+func (w *Warehouse) ListProposals(ctx context.Context, q query.Proposals) ([]ListedProposal, error) {
+	parts := orderSegments(q.Order)
 	var begin *listVersion
-	if after != nil {
-		parts = parts[max(0, slices.IndexFunc(parts, func(s orderSegment) bool { return s.holds(*after) })):]
-		begin = &listVersion{at: after.At, key: after.Key}
+	if q.After != nil {
+		parts = parts[max(0, slices.IndexFunc(parts, func(s orderSegment) bool { return s.holds(*q.After) })):]
+		begin = &listVersion{at: q.After.At, key: q.After.Key}
 		if parts[0].ascending {
 			begin.revision = math.MaxUint64
 		}
 	}
 	var found []ListedProposal
 	for _, part := range parts {
-		if part.mayMatch(f) && len(found) < limit {
-			rows, err := w.listSegment(ctx, f, order, part, begin, limit-len(found))
+		if part.mayMatch(q) && len(found) < q.Limit {
+			rows, err := w.listSegment(ctx, q, part, begin, q.Limit-len(found))
 			if err != nil {
 				return nil, fmt.Errorf("read a page of proposals: %w", err)
 			}
@@ -221,14 +207,14 @@ func (w *Warehouse) ListProposals(
 	return found, nil
 }
 
-// listSegment returns the first limit current rows of a stretch.
+// listSegment returns the first limit current rows of a segment.
 func (w *Warehouse) listSegment(
-	ctx context.Context, f ProposalFilter, order string, part orderSegment, after *listVersion, limit int,
+	ctx context.Context, q query.Proposals, part orderSegment, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
 	var found []ListedProposal
 	for {
 		most := limit - len(found) + staleRowMargin
-		rows, err := w.listVersions(ctx, f, part, after, most)
+		rows, err := w.listVersions(ctx, q, part, after, most)
 		if err != nil {
 			return nil, err
 		}
@@ -243,17 +229,17 @@ func (w *Warehouse) listSegment(
 			return found, nil
 		}
 		last := rows[len(rows)-1]
-		after = &listVersion{at: last.PositionIn(order).At, key: last.Key, revision: last.Revision}
+		after = &listVersion{at: last.PositionIn(q.Order).At, key: last.Key, revision: last.Revision}
 	}
 }
 
 // listVersions returns the next rows of a stretch, current or not. In the order of a
 // projection of the table, reading ends with the first rows that the conditions let through.
 func (w *Warehouse) listVersions(
-	ctx context.Context, f ProposalFilter, part orderSegment, after *listVersion, limit int,
+	ctx context.Context, q query.Proposals, part orderSegment, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
 	wanted := part.conditions(after)
-	f.addTo(&wanted)
+	wanted.addProposals(q)
 	condition := "1"
 	if len(wanted.conditions) > 0 {
 		condition = strings.Join(wanted.conditions, "\n    AND ")

@@ -134,11 +134,12 @@ func nonNilDecimals(numbers []decimal.Decimal) any {
 var noDecimals any = []decimal.Decimal{} //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // nonNilTexts returns the value of an array column. The driver rejects a nil slice.
-func nonNilTexts(values []string) []string {
-	if values == nil {
-		return []string{}
+func nonNilTexts[Text ~string](values []Text) []string {
+	all := make([]string, len(values))
+	for i, value := range values {
+		all[i] = string(value)
 	}
-	return values
+	return all
 }
 
 // textOrEmpty returns the value of a text column; empty for nil.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -34,10 +35,14 @@ func TestPageInMiddleOfSortedCopyReadsFewRows(t *testing.T) {
 	var read uint64
 	ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { read += p.Rows }))
 	place, middle := warehouse.BallotSource{Ref: order.Ref, Generation: generation}, voterNumber(copied/2)
-	byPower, err := w.BallotsByPower(ctx, place, &warehouse.PowerPosition{Power: ballot("", "", "", "", "1.5", nil).Power, Voter: middle}, asked)
+	byPower, err := w.ListBallots(ctx, place, query.Ballots{Order: query.BallotsByPower, Paging: query.Paging[query.BallotPosition]{
+		After: &query.BallotPosition{Power: "1.5", Voter: middle}, Limit: asked,
+	}})
 	checkMiddle(t, "power", byPower, err, read)
 	read = 0
-	byTime, err := w.BallotsByTime(ctx, place, &warehouse.TimePosition{VotedAt: votedAt, Voter: middle}, asked)
+	byTime, err := w.ListBallots(ctx, place, query.Ballots{Order: query.BallotsByTime, Paging: query.Paging[query.BallotPosition]{
+		After: &query.BallotPosition{At: votedAt, Voter: middle}, Limit: asked,
+	}})
 	checkMiddle(t, "time", byTime, err, read)
 }
 

@@ -9,57 +9,42 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-// TopicOrder is an order of the topic list, as the expression that it goes by; each
-// ends in the topic's key.
-type TopicOrder string
-
-// The orders of the topic list: the newest first, those without a time last, or the
-// one with the most replies first.
-const (
-	TopicsByUpdate   TopicOrder = "ifNull(toUnixTimestamp64Milli(updated_at), -1)"
-	TopicsByCreation TopicOrder = "ifNull(toUnixTimestamp64Milli(created_at), -1)"
-	TopicsByReplies  TopicOrder = "toInt64(replies)"
-)
-
-// TopicFilter selects topics of the list; zero fields select all.
-type TopicFilter struct {
-	DAOID, Provider string
-	// Related selects those that are about governance, or that are not.
-	Related *bool
-	// UpdatedFrom is inclusive, UpdatedTo exclusive; either leaves out topics without
-	// a time.
-	UpdatedFrom, UpdatedTo *governance.Timestamp
-	MinReplies             uint64
-	// After is the last row of the page before.
-	After *TopicPosition
-}
-
-// TopicPosition is a place in an order of the topic list: the milliseconds of the
-// time, -1 for none, or the number of replies.
-type TopicPosition struct {
-	Place int64
-	Key   governance.TopicKey
-}
-
-// TopicPage returns the first limit visible topics, in an order, that a filter lets
-// through.
-func (w *Warehouse) TopicPage(
-	ctx context.Context, order TopicOrder, f TopicFilter, limit int,
-) ([]governance.ForumTopic, error) {
-	var after TopicPosition
-	if f.After != nil {
-		after = *f.After
+// topicPlace returns what an order of topics compares, as an expression, and a position
+// in it: the milliseconds of a time, -1 for none, or the number of replies.
+func topicPlace(order query.TopicOrder, p query.TopicPosition) (expression string, place int64) {
+	switch order {
+	case query.TopicsByReplies:
+		return "toInt64(replies)", p.Replies
+	case query.TopicsByCreation:
+		expression = "ifNull(toUnixTimestamp64Milli(created_at), -1)"
+	case query.TopicsByUpdate:
+		expression = "ifNull(toUnixTimestamp64Milli(updated_at), -1)"
 	}
+	if p.At == nil {
+		return expression, -1
+	}
+	return expression, int64(*p.At)
+}
+
+// ListTopics returns the first q.Limit visible topics after q.After that q selects.
+func (w *Warehouse) ListTopics(ctx context.Context, q query.Topics) ([]governance.ForumTopic, error) {
+	var after query.TopicPosition
+	if q.After != nil {
+		after = *q.After
+	}
+	order, place := topicPlace(q.Order, after)
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("topic_page"), order),
-		clickhouse.Named("dao", f.DAOID), clickhouse.Named("provider", f.Provider),
-		clickhouse.Named("has_related", boolNumber(f.Related != nil)),
-		clickhouse.Named("related", boolNumber(f.Related != nil && *f.Related)),
-		clickhouse.Named("has_from", boolNumber(f.UpdatedFrom != nil)), clickhouse.Named("from", milliseconds(f.UpdatedFrom)),
-		clickhouse.Named("has_to", boolNumber(f.UpdatedTo != nil)), clickhouse.Named("to", milliseconds(f.UpdatedTo)),
-		clickhouse.Named("least", f.MinReplies), clickhouse.Named("after_key", string(after.Key)),
-		clickhouse.Named("after_place", after.Place), clickhouse.Named("limit", limit))
+		clickhouse.Named("dao", q.DAOID), clickhouse.Named("provider", q.Provider),
+		clickhouse.Named("has_related", boolNumber(q.Related != nil)),
+		clickhouse.Named("related", boolNumber(q.Related != nil && *q.Related)),
+		clickhouse.Named("has_from", boolNumber(q.UpdatedFrom != nil)),
+		clickhouse.Named("from", milliseconds(q.UpdatedFrom)),
+		clickhouse.Named("has_to", boolNumber(q.UpdatedTo != nil)), clickhouse.Named("to", milliseconds(q.UpdatedTo)),
+		clickhouse.Named("least", uint64(max(q.MinReplies, 0))), clickhouse.Named("after_key", string(after.Key)),
+		clickhouse.Named("after_place", place), clickhouse.Named("limit", q.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("read a page of topics: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -41,27 +42,28 @@ func topicStates(n int) []warehouse.TopicState {
 }
 
 // placeOf is what an order compares.
-func placeOf(order warehouse.TopicOrder, s warehouse.TopicState) int64 {
-	stamp := s.Row.UpdatedAt
+func placeOf(order query.TopicOrder, s warehouse.TopicState) (place int64, position query.TopicPosition) {
+	position = query.TopicPosition{At: s.Row.UpdatedAt, Key: s.Row.TopicKey}
 	switch order {
-	case warehouse.TopicsByReplies:
-		return int64(s.Replies)
-	case warehouse.TopicsByCreation:
-		stamp = s.Row.CreatedAt
-	case warehouse.TopicsByUpdate:
+	case query.TopicsByReplies:
+		position.At, position.Replies = nil, int64(s.Replies)
+		return position.Replies, position
+	case query.TopicsByCreation:
+		position.At = s.Row.CreatedAt
+	case query.TopicsByUpdate:
 	}
-	if stamp == nil {
-		return -1
+	if position.At == nil {
+		return -1, position
 	}
-	return int64(*stamp)
+	return int64(*position.At), position
 }
 
 // passes says whether a filter lets a topic through.
-func passes(f warehouse.TopicFilter, s warehouse.TopicState) bool {
+func passes(f query.Topics, s warehouse.TopicState) bool {
 	at := s.Row.UpdatedAt
 	return s.Visible && (f.DAOID == "" || s.Row.Identity.DAOID == f.DAOID) &&
 		(f.Provider == "" || f.Provider == string(governance.Discourse)) &&
-		(f.Related == nil || s.Related == *f.Related) && s.Replies >= f.MinReplies &&
+		(f.Related == nil || s.Related == *f.Related) && s.Replies >= uint64(f.MinReplies) &&
 		(f.UpdatedFrom == nil || at != nil && *at >= *f.UpdatedFrom) && (f.UpdatedTo == nil || at != nil && *at < *f.UpdatedTo)
 }
 
@@ -79,8 +81,8 @@ func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 		}
 	}
 	two, four := governance.Timestamp(2), governance.Timestamp(4)
-	for _, order := range []warehouse.TopicOrder{warehouse.TopicsByUpdate, warehouse.TopicsByCreation, warehouse.TopicsByReplies} {
-		for i, filter := range []warehouse.TopicFilter{
+	for _, order := range []query.TopicOrder{query.TopicsByUpdate, query.TopicsByCreation, query.TopicsByReplies} {
+		for i, filter := range []query.Topics{
 			{},
 			{DAOID: "dao1"},
 			{DAOID: "nobody"},
@@ -95,17 +97,19 @@ func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 		} {
 			want := slices.DeleteFunc(slices.Clone(states), func(s warehouse.TopicState) bool { return !passes(filter, s) })
 			slices.SortFunc(want, func(a, b warehouse.TopicState) int {
-				return cmp.Or(cmp.Compare(placeOf(order, b), placeOf(order, a)), cmp.Compare(b.Row.TopicKey, a.Row.TopicKey))
+				placeA, _ := placeOf(order, a)
+				placeB, _ := placeOf(order, b)
+				return cmp.Or(cmp.Compare(placeB, placeA), cmp.Compare(b.Row.TopicKey, a.Row.TopicKey))
 			})
-			wantPages(t, w, order, filter, want, []int{200, 7, 13}[i%3])
+			filter.Order, filter.Limit = order, []int{200, 7, 13}[i%3]
+			wantPages(t, w, filter, want)
 		}
 	}
 }
 
 // wantPages walks a list to its end.
 func wantPages(
-	t *testing.T, w *warehouse.Warehouse, order warehouse.TopicOrder, filter warehouse.TopicFilter,
-	want []warehouse.TopicState, size int,
+	t *testing.T, w *warehouse.Warehouse, q query.Topics, want []warehouse.TopicState,
 ) {
 	t.Helper()
 	var got, all []governance.ForumTopic
@@ -113,19 +117,20 @@ func wantPages(
 		all = append(all, s.Row)
 	}
 	for {
-		page, err := w.TopicPage(t.Context(), order, filter, size)
+		page, err := w.ListTopics(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, page...)
-		if len(page) < size {
+		if len(page) < q.Limit {
 			break
 		}
 		last := want[len(got)-1]
-		filter.After = &warehouse.TopicPosition{Place: placeOf(order, last), Key: last.Row.TopicKey}
+		_, position := placeOf(q.Order, last)
+		q.After = &position
 	}
 	if diff := gocmp.Diff(all, got); diff != "" {
-		t.Errorf("%s under %+v (-want +got):\n%s", order, filter, diff)
+		t.Errorf("%+v (-want +got):\n%s", q, diff)
 	}
 }
 
@@ -162,7 +167,7 @@ func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
 	if err := w.WriteTopicStates(t.Context(), states); err != nil {
 		t.Fatal(err)
 	}
-	page, err := w.TopicPage(t.Context(), warehouse.TopicsByReplies, warehouse.TopicFilter{}, 5)
+	page, err := w.ListTopics(t.Context(), query.Topics{Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 5}})
 	if err != nil || len(page) != 5 {
 		t.Errorf("got %d rows (%v), want 5", len(page), err)
 	}

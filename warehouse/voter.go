@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
@@ -20,30 +21,32 @@ type RankedVoter struct {
 	Votes uint64
 }
 
-// RankedVoters returns the first limit voters of a DAO after a place, or of all
-// when it is nil: the highest power first, equal powers by voter, ascending. A
-// generation of zero ranks them now.
-func (w *Warehouse) RankedVoters(
-	ctx context.Context, daoID string, generation uint64, after *PowerPosition, limit int,
-) ([]RankedVoter, error) {
-	if after == nil {
-		return w.rankedRange(ctx, daoID, generation, "1", limit)
+// ListVoters returns the first q.Limit voters of a DAO after q.After. A generation of
+// zero computes the ranking now.
+func (w *Warehouse) ListVoters(ctx context.Context, q query.Voters, generation uint64) ([]RankedVoter, error) {
+	if q.After == nil {
+		return w.rankedRange(ctx, q, generation, "1")
+	}
+	power, err := decimal.NewFromString(string(q.After.Power))
+	if err != nil {
+		return nil, fmt.Errorf("read a page of voters: position: %w", err)
 	}
 	const value = "toDecimal256({value:String}, 18)"
-	return w.rankedRange(ctx, daoID, generation, "(descending > "+value+" OR descending = "+value+" AND voter > {voter:String})", limit,
-		clickhouse.Named("value", after.Power.Neg().String()), clickhouse.Named("voter", after.Voter))
+	return w.rankedRange(ctx, q, generation,
+		"(descending > "+value+" OR descending = "+value+" AND voter > {voter:String})",
+		clickhouse.Named("value", power.Neg().String()), clickhouse.Named("voter", q.After.Voter))
 }
 
 // rankedRange reads the voters that a condition lets through; see ballotRange.
 func (w *Warehouse) rankedRange(
-	ctx context.Context, daoID string, generation uint64, condition string, limit int, args ...any,
+	ctx context.Context, q query.Voters, generation uint64, condition string, args ...any,
 ) ([]RankedVoter, error) {
 	from, settings := "("+sqlText("voter_ranking")+")", ""
 	if generation != 0 {
 		from, condition, settings = "sorted_voters", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
-	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", generation),
-		clickhouse.Named("dao", daoID))
+	args = append(args, clickhouse.Named("limit", q.Limit), clickhouse.Named("generation", generation),
+		clickhouse.Named("dao", q.DAOID))
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_page"), from, condition)+settings, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read a page of voters: %w", err)
@@ -102,48 +105,25 @@ type VoterVote struct {
 	TxHash    string
 }
 
-// HistoryFilter selects from a voter's history; zero fields select all.
-type HistoryFilter struct {
-	DAOID string
-	// From is inclusive, To exclusive; either leaves out votes without a time.
-	From, To *governance.Timestamp
-	// After is the last row of the page before.
-	After *HistoryPosition
-}
-
-// HistoryPosition is a place in a voter's history.
-type HistoryPosition struct {
-	VotedAt *governance.Timestamp
-	Key     governance.ProposalKey
-}
-
-// VoterHistory returns the first limit votes of a voter that a filter lets
-// through: the newest first, those without a time last, then by proposal key,
-// descending.
-func (w *Warehouse) VoterHistory(ctx context.Context, voter string, f HistoryFilter, limit int) ([]VoterVote, error) {
-	from, to := int64(0), int64(0)
-	if f.From != nil {
-		from = int64(*f.From)
-	}
-	if f.To != nil {
-		to = int64(*f.To)
-	}
-	after := HistoryPosition{}
-	if f.After != nil {
-		after = *f.After
+// ListVoterVotes returns the first q.Limit votes of a voter after q.After that q selects. A
+// window leaves out votes without a time.
+func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]VoterVote, error) {
+	var after query.VoterVotePosition
+	if q.After != nil {
+		after = *q.After
 	}
 	afterAt := int64(-1)
-	if after.VotedAt != nil {
-		afterAt = int64(*after.VotedAt)
+	if after.At != nil {
+		afterAt = int64(*after.At)
 	}
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_history"), sqlText("voter_ballots")),
-		clickhouse.Named("voter", voter), clickhouse.Named("dao", f.DAOID),
-		clickhouse.Named("has_from", boolNumber(f.From != nil)), clickhouse.Named("from", from),
-		clickhouse.Named("has_to", boolNumber(f.To != nil)), clickhouse.Named("to", to),
-		clickhouse.Named("after_key", string(after.Key)), clickhouse.Named("after_at", afterAt),
-		clickhouse.Named("limit", limit))
+		clickhouse.Named("voter", string(q.Voter)), clickhouse.Named("dao", q.DAOID),
+		clickhouse.Named("has_from", boolNumber(q.From != nil)), clickhouse.Named("from", milliseconds(q.From)),
+		clickhouse.Named("has_to", boolNumber(q.To != nil)), clickhouse.Named("to", milliseconds(q.To)),
+		clickhouse.Named("after_key", string(after.Proposal)), clickhouse.Named("after_at", afterAt),
+		clickhouse.Named("limit", q.Limit))
 	if err != nil {
-		return nil, fmt.Errorf("read the history of %s: %w", voter, err)
+		return nil, fmt.Errorf("read the votes of %s: %w", q.Voter, err)
 	}
 	defer rows.Close()
 	var votes []VoterVote
@@ -153,14 +133,14 @@ func (w *Warehouse) VoterHistory(ctx context.Context, voter string, f HistoryFil
 		var ref, key string
 		var votedAt *time.Time
 		if err := rows.Scan(&ref, &key, &v.ChoiceKey, &v.Power, &votedAt, &v.TxHash); err != nil {
-			return nil, fmt.Errorf("read the history of %s: %w", voter, err)
+			return nil, fmt.Errorf("read the votes of %s: %w", q.Voter, err)
 		}
 		v.Key, v.VotedAt = governance.ProposalKey(key), timestampOf(votedAt)
 		refs = append(refs, record.RefHash([]byte(ref)))
 		votes = append(votes, v)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read the history of %s: %w", voter, err)
+		return nil, fmt.Errorf("read the votes of %s: %w", q.Voter, err)
 	}
 	return votes, w.addTitles(ctx, votes, refs)
 }

@@ -13,6 +13,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
@@ -20,9 +21,8 @@ import (
 )
 
 // readFeedPage requests a page, and decodes its rows once it is not older than its version.
-func (h *harness) readFeedPage(request cache.PageRequest, rows any) error {
-	from, to := hour(-1000), hour(1000)
-	request.Limit, request.Filter.From, request.Filter.To = cache.ShortPage, &from, &to
+func (h *harness) readFeedPage(q query.Page, rows any) error {
+	request := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), request)
 	if errors.Is(err, cache.ErrMiss) || err == nil && view.Revision < version {
 		err = errors.Join(errors.New("the page is not made yet"), h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(10 * time.Second))}))
@@ -33,13 +33,20 @@ func (h *harness) readFeedPage(request cache.PageRequest, rows any) error {
 	return view.Decode(rows)
 }
 
+// anyTimeEvents selects all events of a DAO.
+func anyTimeEvents(daoID string) query.Events {
+	q := query.Events{
+		DAOID: daoID, From: new(hour(-1000)), To: new(hour(1000)), Basis: query.EventTimeOccurred,
+	}
+	q.Limit = query.ShortPage
+	return q
+}
+
 // events returns those of a DAO as type, confidence and hours from the beginning of the
 // test, the newest first.
 func (h *harness) events(daoID string) ([]string, error) {
 	var rows []governance.EventRow
-	err := h.readFeedPage(cache.PageRequest{
-		Kind: cache.EventPage, Filter: cache.Filter{DAOID: daoID, TimeField: governance.ByEventTime},
-	}, &rows)
+	err := h.readFeedPage(anyTimeEvents(daoID), &rows)
 	events := []string{}
 	for _, row := range rows {
 		events = append(events, fmt.Sprintf("%s %s %.0f", row.EventType, row.EventTimeConfidence, row.EventTimeMs.Time().Sub(began).Hours()))
@@ -60,11 +67,13 @@ func (h *harness) waitForEvents(daoID string, want ...string) {
 
 // signals returns those of a DAO for agents, by descending priority.
 func (h *harness) signals(daoID string) ([]governance.SignalRow, error) {
+	q := query.Signals{
+		DAOID: daoID, From: new(hour(-1000)), To: new(hour(1000)), Surface: governance.AgentSurface,
+		Order: query.SignalsByPriority,
+	}
+	q.Limit = query.ShortPage
 	var rows []governance.SignalRow
-	err := h.readFeedPage(cache.PageRequest{
-		Kind: cache.SignalPage, Order: governance.PriorityDescending,
-		Filter: cache.Filter{DAOID: daoID, Surface: string(governance.AgentSurface)},
-	}, &rows)
+	err := h.readFeedPage(q, &rows)
 	return rows, err
 }
 
@@ -125,7 +134,7 @@ func TestEventsFollowChangesOfTheirProposal(t *testing.T) {
 	h.waitForEvents("", "voting_ended exact -40", "voting_started exact -100", "proposal_created exact -120")
 	env.Until(h.t, func() error {
 		var rows []governance.EventRow
-		err := h.readFeedPage(cache.PageRequest{Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime}}, &rows)
+		err := h.readFeedPage(anyTimeEvents("dao"), &rows)
 		if err == nil && rows[0].DAOName != "The DAO" {
 			err = fmt.Errorf("got the name %q, want The DAO", rows[0].DAOName)
 		}
@@ -239,7 +248,7 @@ func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	version := func(daoID string) uint64 {
-		m, err := h.store.Version(t.Context(), cache.EventPage, daoID)
+		m, err := h.store.Version(t.Context(), query.Events{DAOID: daoID}.Scope())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +295,7 @@ func TestEventsSurviveARedisFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
-		_, err := h.store.Version(t.Context(), cache.EventPage, "dao.eth")
+		_, err := h.store.Version(t.Context(), query.Events{DAOID: "dao.eth"}.Scope())
 		return err
 	})
 	h.waitForEvents("dao.eth", want...)
@@ -358,7 +367,7 @@ func TestTopicsWithTheSameNumberInTwoForumsAreTwoEvents(t *testing.T) {
 	h.waitForEvents("dao", "forum_topic_created exact -90", "forum_topic_created exact -91")
 	var rows []governance.EventRow
 	env.Until(h.t, func() error {
-		return h.readFeedPage(cache.PageRequest{Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime}}, &rows)
+		return h.readFeedPage(anyTimeEvents("dao"), &rows)
 	})
 	if len(rows) != 2 || rows[0].EventID == rows[1].EventID {
 		t.Errorf("got %+v, want two events with different ids", rows)
@@ -374,9 +383,7 @@ func TestEventsShowDAONamesAfterARedisFlush(t *testing.T) {
 	stop := h.startLeader(h.metrics)
 	showsName := func() error {
 		var rows []governance.EventRow
-		err := h.readFeedPage(cache.PageRequest{
-			Kind: cache.EventPage, Filter: cache.Filter{DAOID: "dao", TimeField: governance.ByEventTime},
-		}, &rows)
+		err := h.readFeedPage(anyTimeEvents("dao"), &rows)
 		if err == nil && len(rows) == 0 {
 			err = errors.New("got no events yet")
 		}

@@ -10,12 +10,14 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
 
 // readPage reads a page that is not older than its version, and requests it otherwise.
-func (h *harness) readPage(r cache.PageRequest, payload any) error {
+func (h *harness) readPage(q query.Page, payload any) error {
+	r := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), r)
 	if err == nil && !view.Absent && view.Revision >= version {
 		return view.Decode(payload)
@@ -26,16 +28,18 @@ func (h *harness) readPage(r cache.PageRequest, payload any) error {
 	return fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version, err)
 }
 
-func listOf(f cache.Filter) cache.PageRequest {
-	return cache.PageRequest{Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage, Filter: f}
+// inOrder selects the first page of a list of proposals.
+func inOrder(q query.Proposals) query.Proposals {
+	q.Order, q.Limit = query.ProposalsByUpdate, query.ShortPage
+	return q
 }
 
 // waitForList waits until a list has the proposals with these ids, in this order.
-func (h *harness) waitForList(r cache.PageRequest, want ...string) {
+func (h *harness) waitForList(q query.Proposals, want ...string) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
 		var rows []cache.ProposalRow
-		if err := h.readPage(r, &rows); err != nil {
+		if err := h.readPage(q, &rows); err != nil {
 			return err
 		}
 		got := []string{}
@@ -43,7 +47,7 @@ func (h *harness) waitForList(r cache.PageRequest, want ...string) {
 			got = append(got, row.Item.Identity.ExternalID)
 		}
 		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
-			return fmt.Errorf("%+v (-want +got):\n%s", r.Filter, diff)
+			return fmt.Errorf("%+v (-want +got):\n%s", q, diff)
 		}
 		return nil
 	})
@@ -61,12 +65,12 @@ func TestListFollowsPublication(t *testing.T) {
 	h.append(created(proposal("a"), 1000), created(proposal("b"), 2000))
 	h.startLeader(h.metrics)
 	// These pages are written by the publisher: no filler runs yet.
-	all, former, claiming := listOf(cache.Filter{}), listOf(cache.Filter{DAOID: "dao.eth"}), listOf(cache.Filter{DAOID: "dao"})
+	all, former, claiming := inOrder(query.Proposals{}), inOrder(query.Proposals{DAOID: "dao.eth"}), inOrder(query.Proposals{DAOID: "dao"})
 	h.waitForList(all, "b", "a")
 	h.waitForList(former, "b", "a")
 	h.startFiller()
 	h.waitForList(claiming)
-	h.waitForList(listOf(cache.Filter{ProposerID: "0xnobody"}))
+	h.waitForList(inOrder(query.Proposals{Proposer: "0xnobody"}))
 
 	h.append(created(proposal("c"), 3000), created(proposal("a"), 4000))
 	h.waitForList(all, "a", "c", "b")
@@ -90,15 +94,15 @@ func TestNewBallotKeepsTheListVersion(t *testing.T) {
 	h.append(created(proposal("a"), 1000), vote("a", "0x1", "1"))
 	h.startLeader(h.metrics)
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")
-	h.waitForList(listOf(cache.Filter{}), "a")
+	h.waitForList(inOrder(query.Proposals{}), "a")
 	h.waitForPublication() // another publication than the one that lists it may count its first ballot
-	before, err := h.store.Version(t.Context(), cache.ProposalPage, "")
+	before, err := h.store.Version(t.Context(), query.Proposals{}.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.append(vote("a", "0x2", "1"))
 	h.waitForVotes(keyOf("dao.eth", "a"), "2")
-	if after, err := h.store.Version(t.Context(), cache.ProposalPage, ""); err != nil || after != before {
+	if after, err := h.store.Version(t.Context(), query.Proposals{}.Scope()); err != nil || after != before {
 		t.Errorf("got version %+v (%v), want %+v as before", after, err, before)
 	}
 }
@@ -109,32 +113,32 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.append(created(proposal("a"), 1000),
 		vote("a", "0x1", "1"), vote("a", "0x2", "1"), vote("a", "0x3", "1"), vote("a", "0x4", "1"))
 	stop := h.startLeader(h.metrics)
-	h.waitForList(listOf(cache.Filter{}), "a")
+	h.waitForList(inOrder(query.Proposals{}), "a")
 	h.waitForPublication()
 	stop()
-	completed, err := h.store.Version(t.Context(), cache.ProposalPage, "")
+	completed, err := h.store.Version(t.Context(), query.Proposals{}.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A publication that died while it wrote the list.
 	writer := h.store.NewWriter(completed.Revision + 1)
-	if err := writer.SetVersion(t.Context(), cache.ProposalRows, "", 0); err != nil {
+	if err := writer.SetVersion(t.Context(), cache.ProposalRows(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.startFiller()
-	cold := listOf(cache.Filter{ProposerID: "0xcold"})
+	cold := inOrder(query.Proposals{Proposer: "0xcold"})
 	var rows []cache.ProposalRow
 	if err := h.readPage(cold, &rows); err == nil {
 		t.Fatal("got a page that nobody has requested before")
 	}
 	// The filler works on other requests meanwhile, of which each is enqueued later.
-	for _, voter := range []string{"0x1", "0x2", "0x3", "0x4"} {
+	for _, voter := range []query.Voter{"0x1", "0x2", "0x3", "0x4"} {
 		env.Until(h.t, func() error {
 			var profile governance.VoterProfile
-			return h.readPage(cache.PageRequest{Kind: cache.ProfilePage, Subject: voter}, &profile)
+			return h.readPage(query.Profile{Voter: voter}, &profile)
 		})
 		if err := h.readPage(cold, &rows); err == nil {
 			t.Fatal("got a page of a list that is being written")
@@ -144,7 +148,7 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.startLeader(prometheus.NewRegistry())
 	h.append(created(proposal("b"), 2000))
 	h.waitForList(cold)
-	h.waitForList(listOf(cache.Filter{}), "b", "a")
+	h.waitForList(inOrder(query.Proposals{}), "b", "a")
 }
 
 func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
@@ -162,28 +166,27 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 	h.startLeader(h.metrics)
 	h.startFiller()
 	for _, c := range []struct {
-		filter cache.Filter
+		filter query.Resolve
 		// want are the candidates with their matches, each followed by a semicolon.
 		want string
 	}{
-		{cache.Filter{URL: governance.CanonicalURL("https://snapshot.box/#/s:dao.eth/proposal/" + id)}, id + " url_exact [sourceUrl]; "},
+		{query.Resolve{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}, id + " url_exact [sourceUrl]; "},
 		{
-			cache.Filter{URL: governance.CanonicalURL("forum.example.org/t/12")},
+			query.Resolve{URL: "forum.example.org/t/12"},
 			"other url_exact [discussionUrl]; " + id + " url_exact [discussionUrl]; ",
 		},
-		{cache.Filter{URL: governance.CanonicalURL("https://tally.xyz/gov/gov/proposal/93?x=y")}, "7001 url_exact [sourceUrl]; "},
-		{cache.Filter{URL: governance.CanonicalURL("https://www.tally.xyz/gov/gov/proposal/7001")}, "7001 url_exact [sourceUrl]; "},
-		{cache.Filter{ExternalID: "7001"}, "7001 external_id_exact [externalId]; "},
-		{cache.Filter{ExternalID: "7001", Provider: "snapshot"}, ""},
-		{cache.Filter{Title: "fund the guild"}, id + " title_exact [title]; other title_contains [title]; "},
-		{cache.Filter{Title: "fund the guild", DAOID: "nobody"}, ""},
-		{cache.Filter{Title: "fu"}, ""},
-		{cache.Filter{Title: "%"}, ""},
+		{query.Resolve{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}, "7001 url_exact [sourceUrl]; "},
+		{query.Resolve{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
+		{query.Resolve{ExternalID: "7001"}, "7001 external_id_exact [externalId]; "},
+		{query.Resolve{ExternalID: "7001", Provider: "snapshot"}, ""},
+		{query.Resolve{Title: "fund the guild"}, id + " title_exact [title]; other title_contains [title]; "},
+		{query.Resolve{Title: "fund the guild", DAOID: "nobody"}, ""},
+		{query.Resolve{Title: "fu"}, ""},
+		{query.Resolve{Title: "%"}, ""},
 	} {
 		env.Until(h.t, func() error {
 			var candidates []governance.ProposalCandidate
-			request := cache.PageRequest{Kind: cache.ResolvePage, Limit: cache.MaxCandidates, Filter: c.filter}
-			if err := h.readPage(request, &candidates); err != nil {
+			if err := h.readPage(c.filter.Canonical(), &candidates); err != nil {
 				return err
 			}
 			got := ""

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
@@ -204,7 +205,7 @@ func TestClaimedSourceMovesToItsDAO(t *testing.T) {
 		if _, err := h.dao(); !errors.Is(err, cache.ErrMiss) {
 			return fmt.Errorf("got %w for the former DAO, want a miss", err)
 		}
-		page, err := h.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+		page, err := h.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}})
 		if err != nil || len(page.Items) != 1 || page.Items[0].Name != "The DAO" {
 			return fmt.Errorf("got %+v (%w), want one DAO", page.Items, err)
 		}
@@ -286,7 +287,7 @@ func TestMismatchedSumsAreWithheldAfterAFlush(t *testing.T) {
 	if _, err := h.dao(); !errors.Is(err, cache.ErrWithheld) {
 		t.Errorf("got %v for the DAO, want it withheld", err)
 	}
-	page, err := h.store.DAOPage(t.Context(), cache.DAOFilter{}, "", 10)
+	page, err := h.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}})
 	if err != nil || len(page.Items) != 1 {
 		t.Errorf("got %+v (%v), want one DAO", page.Items, err)
 	}

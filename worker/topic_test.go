@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -72,7 +73,9 @@ func anyTopic(governance.ForumTopicDetail) bool { return true }
 func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
-		rows, err := h.warehouse.TopicPage(h.t.Context(), warehouse.TopicsByReplies, warehouse.TopicFilter{DAOID: daoID}, 100)
+		rows, err := h.warehouse.ListTopics(h.t.Context(), query.Topics{
+			DAOID: daoID, Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 100},
+		})
 		if err != nil {
 			return err
 		}
@@ -92,7 +95,7 @@ func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 }
 
 func (h *harness) topicVersion(daoID string) uint64 {
-	version, err := h.store.Version(h.t.Context(), cache.TopicPage, daoID)
+	version, err := h.store.Version(h.t.Context(), query.Topics{DAOID: daoID}.Scope())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		h.t.Fatal(err)
 	}
@@ -276,7 +279,9 @@ func TestTopicsFollowLinkedProposals(t *testing.T) {
 	if view := related("8"); view.Revision != alone.Revision {
 		t.Errorf("got revision %d of a topic without links, want %d as before", view.Revision, alone.Revision)
 	}
-	rows, err := h.warehouse.TopicPage(t.Context(), warehouse.TopicsByUpdate, warehouse.TopicFilter{Related: new(true)}, 10)
+	rows, err := h.warehouse.ListTopics(t.Context(), query.Topics{
+		Related: new(true), Order: query.TopicsByUpdate, Paging: query.Paging[query.TopicPosition]{Limit: 10},
+	})
 	if err != nil || len(rows) != 1 || rows[0].Title != "talk" {
 		t.Errorf("got relevant topics %+v (%v), want the linked one", rows, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -74,7 +75,7 @@ func upgradeExpiresViews(t *fixture) {
 	if _, err := t.cache.PublicationState(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("state of publication: got %v, want %v", err, cache.ErrMiss)
 	}
-	if _, err := t.cache.DAOPage(t.Context(), cache.DAOFilter{}, "", 10); !errors.Is(err, cache.ErrMiss) {
+	if _, err := t.cache.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}}); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("DAO index: got %v, want %v", err, cache.ErrMiss)
 	}
 	// A token cache would serve tokens that the worker of this version does not update.

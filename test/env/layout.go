@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -55,7 +56,7 @@ func describeLayout(shape reflect.Type, lines map[string]bool) {
 		describeLayout(shape.Elem(), lines)
 	case reflect.Struct:
 		for field := range shape.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("msgpack"), ",")
+			name, _, _ := strings.Cut(cmp.Or(field.Tag.Get("msgpack"), field.Tag.Get("param")), ",")
 			line := fmt.Sprintf("%s %s %s", shape, name, field.Type)
 			if !field.IsExported() || name == "-" || lines[line] {
 				continue

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
 
@@ -18,7 +19,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 		return err
 	}
 	// The version of the list of all DAOs is missing only after a flush.
-	_, err = b.store.Version(ctx, cache.EventPage, "")
+	_, err = b.store.Version(ctx, query.Events{}.Scope())
 	if errors.Is(err, cache.ErrMiss) {
 		b.visibleThrough, err = 0, nil
 	}
@@ -102,12 +103,12 @@ func (b *Builder) setVersions(
 	changes[""] = all
 	for daoID, change := range changes {
 		if change.Events {
-			if err := writer.SetVersion(ctx, cache.EventPage, daoID, 0); err != nil {
+			if err := writer.SetVersion(ctx, query.Events{DAOID: daoID}.Scope(), 0); err != nil {
 				return err
 			}
 		}
 		if change.Signals {
-			if err := writer.SetVersion(ctx, cache.SignalPage, daoID, 0); err != nil {
+			if err := writer.SetVersion(ctx, query.Signals{DAOID: daoID}.Scope(), 0); err != nil {
 				return err
 			}
 		}

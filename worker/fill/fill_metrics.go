@@ -1,12 +1,12 @@
 package fill
 
 import (
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/telemetry"
 )
 
@@ -31,15 +31,15 @@ func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pnyx_fill_queue_bound", Help: "Requests for fills that the queue has room for.",
 	}, func() float64 { return cache.MaxQueuedFills }))
-	for _, kind := range cache.PageKinds() {
+	for kind := range builders() {
 		m.duration.WithLabelValues(string(kind), "made")
 	}
 	return m
 }
 
 // observe notes a fill that is done. A kind that only newer versions know is other.
-func (m fillMetrics) observe(kind cache.PageKind, outcome string, took time.Duration) {
-	if !slices.Contains(cache.PageKinds(), kind) {
+func (m fillMetrics) observe(kind query.Kind, outcome string, took time.Duration) {
+	if _, known := builders()[kind]; !known {
 		kind = "other"
 	}
 	m.duration.WithLabelValues(string(kind), outcome).Observe(took.Seconds())

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"pnyx/cache"
-	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
@@ -56,13 +56,14 @@ type Filler struct {
 	logger    *slog.Logger
 	metrics   fillMetrics
 	tracer    *telemetry.Tracer
+	builders  map[query.Kind]builder
 }
 
 // New returns a filler that does nothing until Run.
 func New(o Options) *Filler {
 	return &Filler{
 		warehouse: o.Warehouse, store: o.Store, timeout: o.Timeout, logger: o.Logger,
-		metrics: newFillMetrics(o.Metrics), tracer: o.Tracer,
+		metrics: newFillMetrics(o.Metrics), tracer: o.Tracer, builders: builders(),
 	}
 }
 
@@ -134,7 +135,7 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	go f.keep(ctx, fill)
-	view, err := f.makePage(ctx, fill.Page)
+	view, err := f.build(ctx, fill.Page)
 	if err == nil {
 		err = f.store.SetPage(ctx, fill.Page, view)
 	}
@@ -172,33 +173,4 @@ func (f *Filler) watchQueue(ctx context.Context) {
 		}
 		backoff.Wait(ctx, queueLookEvery)
 	}
-}
-
-// makePage works a page out.
-func (f *Filler) makePage(ctx context.Context, r cache.PageRequest) (cache.View, error) {
-	p := pageMaker{Filler: f, request: r, head: cache.View{
-		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
-	}}
-	switch r.Kind {
-	case cache.BallotPage:
-		return p.ballots(ctx)
-	case cache.VoterPage:
-		return p.voters(ctx)
-	case cache.ProfilePage:
-		return p.profile(ctx)
-	case cache.HistoryPage:
-		return p.history(ctx)
-	case cache.TopicPage:
-		return p.topics(ctx)
-	case cache.ProposalPage:
-		return p.proposals(ctx)
-	case cache.ResolvePage:
-		return p.candidates(ctx)
-	case cache.EventPage:
-		return p.events(ctx)
-	case cache.SignalPage:
-		return p.signals(ctx)
-	case cache.ProposalRows:
-	}
-	return p.absent(), nil
 }

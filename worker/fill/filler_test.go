@@ -7,6 +7,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 )
 
@@ -19,14 +20,15 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 	replace := func(revision, generation uint64) {
 		writer := store.NewWriter(revision)
-		if err := writer.SetVersion(t.Context(), cache.BallotPage, "p1_large", generation); err != nil {
+		if err := writer.SetVersion(t.Context(), query.Ballots{Proposal: "p1_large"}.Scope(), generation); err != nil {
 			t.Fatal(err)
 		}
 		if err := writer.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	maker := pageMaker{Filler: &Filler{store: store}, request: cache.PageRequest{Kind: cache.BallotPage, Subject: "p1_large"}}
+	scope := query.Ballots{Proposal: "p1_large"}.Scope()
+	building := page{Filler: &Filler{store: store}}
 	var read []uint64
 	from := func(generation uint64) error {
 		read = append(read, generation)
@@ -35,16 +37,16 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	if there, err := maker.fromCopy(t.Context(), from); there || err != nil {
-		t.Fatalf("without a mark: got %v, %v, want nothing", there, err)
+	if there, err := building.fromSortedCopy(t.Context(), scope, from); there || err != nil {
+		t.Fatalf("without a version: got %v, %v, want nothing", there, err)
 	}
 	replace(1, 10)
-	there, err := maker.fromCopy(t.Context(), from)
+	there, err := building.fromSortedCopy(t.Context(), scope, from)
 	if !there || err != nil {
 		t.Fatalf("got %v, %v, want a page", there, err)
 	}
-	if !slices.Equal(read, []uint64{10, 20}) || maker.head.Revision != 2 {
-		t.Errorf("read generations %v at revision %d, want 10, then 20, at revision 2", read, maker.head.Revision)
+	if !slices.Equal(read, []uint64{10, 20}) || building.head.Revision != 2 {
+		t.Errorf("read generations %v at revision %d, want 10, then 20, at revision 2", read, building.head.Revision)
 	}
 }
 

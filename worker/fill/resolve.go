@@ -5,41 +5,48 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
 
-// resolution collects the candidates of one request, the best first.
+// minPartialTitle is the minimum number of characters of a text that titles are searched
+// for: shorter ones are in too many titles.
+const minPartialTitle = 3
+
+// resolve builds the candidates that a query may mean.
+func (p *page) resolve(ctx context.Context, q query.Resolve) (cache.View, error) {
+	return p.fromList(ctx, q.Scope(), func() (any, error) {
+		r := &resolution{warehouse: p.warehouse, query: q, candidates: []governance.ProposalCandidate{}}
+		err := r.search(ctx)
+		return r.candidates, err
+	})
+}
+
+// resolution collects the candidates of one query, the best first.
 type resolution struct {
-	pageMaker
-	scope      warehouse.NameScope
+	warehouse  *warehouse.Warehouse
+	query      query.Resolve
 	candidates []governance.ProposalCandidate
 }
 
-// resolve looks for the proposals that a request may mean.
-func (p pageMaker) resolve(ctx context.Context) ([]governance.ProposalCandidate, error) {
-	wanted := p.request.Filter
-	r := &resolution{
-		pageMaker: p, scope: warehouse.NameScope{DAOID: wanted.DAOID, Provider: wanted.Provider},
-		candidates: []governance.ProposalCandidate{},
+func (r *resolution) search(ctx context.Context) error {
+	switch q := r.query; {
+	case q.URL != "":
+		return r.addNamed(ctx, governance.MatchURL, q.URL, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
+	case q.ExternalID != "":
+		return r.addNamed(ctx, governance.MatchExternalID, q.ExternalID, governance.MatchedExternalID)
+	case q.Title != "":
+		return r.addTitled(ctx, q.Title)
 	}
-	var err error
-	switch {
-	case wanted.URL != "":
-		err = r.named(ctx, governance.MatchURL, wanted.URL, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
-	case wanted.ExternalID != "":
-		err = r.named(ctx, governance.MatchExternalID, wanted.ExternalID, governance.MatchedExternalID)
-	case wanted.Title != "":
-		err = r.titled(ctx, wanted.Title)
-	}
-	return r.candidates, err
+	return nil
 }
 
-// named adds the proposals of which one of the fields is a text.
-func (r *resolution) named(ctx context.Context, match, text string, fields ...string) error {
+// addNamed adds the proposals that have a text in one of some fields.
+func (r *resolution) addNamed(ctx context.Context, match, text string, fields ...string) error {
 	for _, field := range fields {
-		name := warehouse.ProposalName{Field: field, Text: text}
-		found, err := r.warehouse.ProposalsNamed(ctx, name, r.scope, r.request.Limit)
+		found, err := r.warehouse.ProposalsNamed(ctx, warehouse.ProposalName{Field: field, Text: text}, r.query)
 		if err != nil {
 			return err
 		}
@@ -57,16 +64,17 @@ func (r *resolution) named(ctx context.Context, match, text string, fields ...st
 	return nil
 }
 
-// titled adds the proposals whose title is a text, then those whose title contains it.
-func (r *resolution) titled(ctx context.Context, text string) error {
-	if err := r.named(ctx, governance.MatchTitle, text, governance.MatchedTitle); err != nil {
+// addTitled adds the proposals whose title is a text, then those whose title contains it.
+func (r *resolution) addTitled(ctx context.Context, text string) error {
+	if err := r.addNamed(ctx, governance.MatchTitle, text, governance.MatchedTitle); err != nil {
 		return err
 	}
-	missing := r.request.Limit - len(r.candidates)
-	if missing == 0 || utf8.RuneCountInString(text) < leastContained {
+	rest := r.query
+	rest.Limit -= len(r.candidates)
+	if rest.Limit == 0 || utf8.RuneCountInString(text) < minPartialTitle {
 		return nil
 	}
-	found, err := r.warehouse.ProposalsTitled(ctx, text, r.scope, missing)
+	found, err := r.warehouse.ProposalsTitled(ctx, rest)
 	if err != nil {
 		return err
 	}
@@ -79,10 +87,10 @@ func (r *resolution) titled(ctx context.Context, text string) error {
 // add adds a candidate, unless it is one already or there are enough.
 func (r *resolution) add(p warehouse.ListedProposal, match governance.Match) {
 	known := slices.ContainsFunc(r.candidates, func(c governance.ProposalCandidate) bool { return c.ProposalKey == p.Key })
-	if known || len(r.candidates) == r.request.Limit {
+	if known || len(r.candidates) == r.query.Limit {
 		return
 	}
 	r.candidates = append(r.candidates, governance.ProposalCandidate{
-		ProposalKey: p.Key, Identity: p.Identity, Title: governance.OptionalText(p.Title), Match: match,
+		ProposalKey: p.Key, Identity: p.Identity, Title: orNull(p.Title), Match: match,
 	})
 }

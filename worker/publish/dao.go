@@ -10,6 +10,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
 
@@ -197,9 +198,9 @@ func (d *daoPublication) writeDetail(ctx context.Context, e daoEvaluation) error
 // changes when its sorted copy is built.
 func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) error {
 	if e.totals.Votes >= warehouse.SortedCopyThreshold {
-		return d.writer.InitVersion(ctx, cache.VoterPage, e.dao.ID)
+		return d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())
 	}
-	return d.writer.SetVersion(ctx, cache.VoterPage, e.dao.ID, 0)
+	return d.writer.SetVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope(), 0)
 }
 
 // removeDAO removes a DAO whose sources are all claimed by another.
@@ -213,7 +214,7 @@ func (d *daoPublication) removeDAO(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := d.writer.RemoveVersion(ctx, cache.VoterPage, id); err != nil {
+	if err := d.writer.RemoveVersion(ctx, query.Voters{DAOID: id}.Scope()); err != nil {
 		return err
 	}
 	return d.writer.RemoveDAO(ctx, d.head(), id)

@@ -6,6 +6,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/worker/fill"
 )
@@ -17,7 +19,7 @@ const firstPageConcurrency = 4
 // writeFirstPages writes the first pages of ballots of large proposals. They are read
 // from the table itself, as the sorted copies are still pending.
 func (p *proposalPublication) writeFirstPages(ctx context.Context, large []*evaluation) error {
-	orders := []string{cache.ByPower, cache.ByTime}
+	orders := []query.BallotOrder{query.BallotsByPower, query.BallotsByTime}
 	pages := make([]cache.View, len(large)*len(orders))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(firstPageConcurrency)
@@ -31,10 +33,7 @@ func (p *proposalPublication) writeFirstPages(ctx context.Context, large []*eval
 		return err
 	}
 	for i, page := range pages {
-		request := cache.PageRequest{
-			Kind: cache.BallotPage, Subject: string(large[i/len(orders)].key), Order: orders[i%len(orders)],
-			Limit: cache.ShortPage,
-		}
+		request := cache.NewPageRequest(firstBallots(large[i/len(orders)].key, orders[i%len(orders)]))
 		if err := p.writer.SetPage(ctx, request, page); err != nil {
 			return err
 		}
@@ -45,18 +44,20 @@ func (p *proposalPublication) writeFirstPages(ctx context.Context, large []*eval
 // firstPage reads the first page of a proposal's ballots in an order, and one row more,
 // which shows that there is another page.
 func (p *proposalPublication) firstPage(
-	ctx context.Context, e *evaluation, order string,
+	ctx context.Context, e *evaluation, order query.BallotOrder,
 ) (cache.View, error) {
-	from := warehouse.BallotSource{Ref: e.proposal.Ref}
-	var rows []warehouse.LatestBallot
-	var err error
-	if order == cache.ByTime {
-		rows, err = p.warehouse.BallotsByTime(ctx, from, nil, cache.ShortPage+1)
-	} else {
-		rows, err = p.warehouse.BallotsByPower(ctx, from, nil, cache.ShortPage+1)
-	}
+	q := firstBallots(e.key, order)
+	q.ReadAhead()
+	rows, err := p.warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: e.proposal.Ref}, q)
 	if err != nil {
 		return cache.View{}, err
 	}
 	return cache.NewView(p.head(), fill.BallotRows(rows, fill.LabelsOf(e.result.choices)))
+}
+
+// firstBallots selects the first page of a proposal's ballots.
+func firstBallots(key governance.ProposalKey, order query.BallotOrder) query.Ballots {
+	q := query.Ballots{Proposal: key, Order: order}
+	q.Limit = query.ShortPage
+	return q
 }

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -233,9 +234,9 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 	if e.result.votes >= warehouse.SortedCopyThreshold {
 		// Pages stay at their version until the copy that they are read from is built
 		// again. writeFirstPages does not wait for it.
-		return p.writer.InitVersion(ctx, cache.BallotPage, string(e.key))
+		return p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
 	}
-	return p.writer.SetVersion(ctx, cache.BallotPage, string(e.key), 0)
+	return p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)
 }
 
 // retract removes the views of a proposal that moved to another DAO, and with it to
@@ -249,7 +250,7 @@ func (p *proposalPublication) retract(ctx context.Context, former governance.Ide
 			return err
 		}
 	}
-	return p.writer.RemoveVersion(ctx, cache.BallotPage, string(key))
+	return p.writer.RemoveVersion(ctx, query.Ballots{Proposal: key}.Scope())
 }
 
 // writeStates writes what the sums of DAOs and the links of topics are made from.

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/fill"
@@ -42,7 +43,7 @@ func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalLi
 	if everything {
 		return list, nil
 	}
-	version, err := r.store.Version(ctx, cache.ProposalPage, "")
+	version, err := r.store.Version(ctx, query.Proposals{}.Scope())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (l *proposalList) add(
 func (l *proposalList) write(ctx context.Context) error {
 	if !l.writing {
 		l.writing = true
-		if err := l.writer.SetVersion(ctx, cache.ProposalRows, "", 0); err != nil {
+		if err := l.writer.SetVersion(ctx, cache.ProposalRows(), 0); err != nil {
 			return err
 		}
 		if err := l.writer.Flush(ctx); err != nil {
@@ -114,7 +115,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.writer.Flush(ctx); err != nil {
 		return err
 	}
-	if err := l.writer.SetVersion(ctx, cache.ProposalPage, "", 0); err != nil {
+	if err := l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0); err != nil {
 		return err
 	}
 	return l.writer.Flush(ctx)
@@ -123,19 +124,21 @@ func (l *proposalList) publish(ctx context.Context) error {
 // writeCommonPages writes the most requested pages over all DAOs: what is new, what is
 // active, and what ends next.
 func (l *proposalList) writeCommonPages(ctx context.Context) error {
-	active := cache.Filter{Lifecycles: []string{string(governance.Active)}}
-	for _, request := range []cache.PageRequest{
-		{Order: governance.SortUpdated},
-		{Order: governance.SortUpdated, Filter: active},
-		{Order: governance.SortEnding},
-		{Order: governance.SortEnding, Filter: active},
+	active := []governance.Lifecycle{governance.Active}
+	for _, q := range []query.Proposals{
+		{Order: query.ProposalsByUpdate},
+		{Order: query.ProposalsByUpdate, Lifecycles: active},
+		{Order: query.ProposalsEndingSoon},
+		{Order: query.ProposalsEndingSoon, Lifecycles: active},
 	} {
-		request.Kind, request.Limit = cache.ProposalPage, cache.ShortPage
-		rows, err := fill.ListProposals(ctx, l.warehouse, request)
+		q.Limit = query.ShortPage
+		reading := q
+		reading.ReadAhead()
+		rows, err := l.warehouse.ListProposals(ctx, reading)
 		if err != nil {
 			return err
 		}
-		if err := l.writePage(ctx, request, rows); err != nil {
+		if err := l.writePage(ctx, q, rows); err != nil {
 			return err
 		}
 	}
@@ -144,34 +147,29 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 
 // writeFirstPages writes the first page of each DAO, and changes its version.
 func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
-	first, err := l.warehouse.FirstProposals(ctx, daoIDs, cache.ShortPage+1)
+	first, err := l.warehouse.FirstProposals(ctx, daoIDs, query.ShortPage+1)
 	if err != nil {
 		return err
 	}
 	for _, id := range daoIDs {
-		request := cache.PageRequest{
-			Kind: cache.ProposalPage, Order: governance.SortUpdated, Limit: cache.ShortPage,
-			Filter: cache.Filter{DAOID: id},
-		}
+		q := query.Proposals{DAOID: id, Order: query.ProposalsByUpdate}
+		q.Limit = query.ShortPage
 		if rows, complete := first[id]; complete {
-			if err := l.writePage(ctx, request, rows); err != nil {
+			if err := l.writePage(ctx, q, rows); err != nil {
 				return err
 			}
 		}
-		if err := l.writer.SetVersion(ctx, cache.ProposalPage, id, 0); err != nil {
+		if err := l.writer.SetVersion(ctx, query.Proposals{DAOID: id}.Scope(), 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writePage writes a page from the rows of the list.
-func (l *proposalList) writePage(
-	ctx context.Context, r cache.PageRequest, rows []warehouse.ListedProposal,
-) error {
-	view, err := cache.NewView(l.head(), fill.ProposalRows(rows, r.Order))
+func (l *proposalList) writePage(ctx context.Context, q query.Proposals, rows []warehouse.ListedProposal) error {
+	view, err := cache.NewView(l.head(), fill.ProposalRows(rows, q.Order))
 	if err != nil {
 		return err
 	}
-	return l.writer.SetPage(ctx, r, view)
+	return l.writer.SetPage(ctx, cache.NewPageRequest(q), view)
 }

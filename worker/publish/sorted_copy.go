@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
 )
@@ -117,15 +118,13 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 
 // setCopyVersion makes a copy the one that pages are read from, and returns what was
 // written for that.
-func (p *Publisher) setCopyVersion(
-	ctx context.Context, sorted warehouse.SortedCopy,
-) (*cache.Writer, error) {
-	kind := cache.BallotPage
+func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedCopy) (*cache.Writer, error) {
+	scope := query.Scope{Kind: query.KindBallots, Subject: sorted.Subject}
 	if sorted.Kind == warehouse.VoterCopy {
-		kind = cache.VoterPage
+		scope.Kind = query.KindVoters
 	}
 	writer := p.store.NewWriter(sorted.Revision)
-	if err := writer.SetVersion(ctx, kind, sorted.Subject, sorted.Generation); err != nil {
+	if err := writer.SetVersion(ctx, scope, sorted.Generation); err != nil {
 		return nil, err
 	}
 	if err := writer.Flush(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pnyx/cache"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
 
@@ -189,7 +190,7 @@ func (t *topicPublication) setVersions(ctx context.Context) error {
 	}
 	t.daos[""] = true
 	for id := range t.daos {
-		if err := t.writer.SetVersion(ctx, cache.TopicPage, id, 0); err != nil {
+		if err := t.writer.SetVersion(ctx, query.Topics{DAOID: id}.Scope(), 0); err != nil {
 			return err
 		}
 	}

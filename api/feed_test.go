@@ -8,31 +8,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/governance/rules"
 )
 
-// eventRequest and signalRequest are what the node asks a worker for.
-func eventRequest(change func(*cache.PageRequest)) cache.PageRequest {
-	r := cache.PageRequest{Kind: cache.EventPage, Limit: cache.ShortPage, Filter: cache.Filter{
-		TimeField: governance.ByEventTime, From: instant("2026-01-01"), To: instant("2026-02-01"),
-	}}
-	if change != nil {
-		change(&r)
-	}
-	return r
+// firstPage selects the first page of a list, in the size that nodes request.
+func firstPage[Position any]() query.Paging[Position] {
+	return query.Paging[Position]{Limit: query.ShortPage}
 }
 
-func signalRequest(change func(*cache.PageRequest)) cache.PageRequest {
-	r := cache.PageRequest{
-		Kind: cache.SignalPage, Limit: cache.ShortPage, Order: governance.PriorityDescending,
-		Filter: cache.Filter{From: instant("2026-01-01"), To: instant("2026-02-01"), Surface: string(governance.AgentSurface)},
+// januaryEvents is the query that a node sends to workers for the events of a month.
+func januaryEvents() query.Events {
+	return query.Events{
+		From: instant("2026-01-01"), To: instant("2026-02-01"), Basis: query.EventTimeOccurred,
+		Paging: firstPage[query.EventPosition](),
 	}
-	if change != nil {
-		change(&r)
+}
+
+// januarySignals is the query that a node sends to workers for the signals of a month.
+func januarySignals() query.Signals {
+	return query.Signals{
+		From: instant("2026-01-01"), To: instant("2026-02-01"), Surface: governance.AgentSurface,
+		Order: query.SignalsByPriority, Paging: firstPage[query.SignalPosition](),
 	}
-	return r
 }
 
 func instant(text string) *governance.Timestamp {
@@ -71,13 +70,13 @@ func signalRows() []governance.SignalRow {
 	}
 }
 
-func TestParametersOfTheEventListSelectThePage(t *testing.T) {
+func TestEventParametersSelectThePage(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	n.writePage(eventRequest(func(r *cache.PageRequest) {
-		r.Filter.DAOID, r.Filter.TimeField, r.Filter.Least = "uniswap", governance.ByDiscoveredTime, 40
-		r.Filter.Types = []string{rules.QuorumReached, rules.VotingEnded}
-	}), eventRows())
+	q := januaryEvents()
+	q.DAOID, q.Basis, q.MinImportance = "uniswap", query.EventTimeDiscovered, 40
+	q.Types = []query.EventType{rules.QuorumReached, rules.VotingEnded}
+	n.writePage(q, eventRows())
 	got := n.get("/v2/events?to=2026-02-01T00:00:00Z&from=2026-01-01&daoId=uniswap&timeBasis=discoveredTime&importanceMin=40&eventType=voting_ended,quorum_reached,voting_ended")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"eventId":"e1_b"`) {
 		t.Errorf("got %d %s, want the page", got.status, got.body)
@@ -87,14 +86,13 @@ func TestParametersOfTheEventListSelectThePage(t *testing.T) {
 	}
 }
 
-func TestParametersOfTheSignalListSelectThePage(t *testing.T) {
+func TestSignalParametersSelectThePage(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	n.writePage(signalRequest(func(r *cache.PageRequest) {
-		r.Order = governance.DeadlineAscending
-		r.Filter.DAOID, r.Filter.Surface, r.Filter.Least = "uniswap", string(governance.AtlasPriority), 70
-		r.Filter.Types = []string{"close_race", "late_swing"}
-	}), signalRows())
+	q := januarySignals()
+	q.DAOID, q.Surface, q.MinPriority, q.Order = "uniswap", governance.AtlasPriority, 70, query.SignalsByDeadline
+	q.Types = []query.SignalType{"close_race", "late_swing"}
+	n.writePage(q, signalRows())
 	got := n.get("/v2/signals?to=2026-02-01&from=2026-01-01&daoId=uniswap&sort=deadlineAsc&surface=atlas_priority&priorityMin=70&signalType=late_swing,close_race")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"signalId":"s1_b"`) {
 		t.Errorf("got %d %s, want the page", got.status, got.body)
@@ -104,44 +102,48 @@ func TestParametersOfTheSignalListSelectThePage(t *testing.T) {
 	}
 }
 
-// TestPagesGoOnBehindTheRowsShown cuts a page short: the next one is asked for from
-// the position of the last row in each order.
-func TestPagesGoOnBehindTheRowsShown(t *testing.T) {
+func TestNextPageOfEventsBeginsAfterTheLastRowShown(t *testing.T) {
 	t.Parallel()
-	n := newNode(t)
-	event, signal := eventRows()[0], signalRows()[0]
-	events, signals := "/v2/events?limit=1&from=2026-01-01&to=2026-02-01", "/v2/signals?limit=1&from=2026-01-01&to=2026-02-01"
-	for _, c := range []struct {
-		path  string
-		page  cache.PageRequest
-		rows  any
-		after cache.Position
-	}{
-		{events, eventRequest(nil), eventRows(), cache.Position{At: &event.EventTimeMs, Key: "e1_b"}},
-		{
-			events + "&timeBasis=discoveredTime", eventRequest(func(r *cache.PageRequest) { r.Filter.TimeField = governance.ByDiscoveredTime }),
-			eventRows(),
-			cache.Position{At: &event.DiscoveredAt, Key: "e1_b"},
-		},
-		{signals, signalRequest(nil), signalRows(), cache.Position{Number: 65, At: &signal.DetectedAt, Key: "s1_b"}},
-		{
-			signals + "&sort=detectedDesc", signalRequest(func(r *cache.PageRequest) { r.Order = governance.DetectedDescending }),
-			signalRows(),
-			cache.Position{Number: 65, At: &signal.DetectedAt, Key: "s1_b"},
-		},
-		{
-			signals + "&sort=deadlineAsc", signalRequest(func(r *cache.PageRequest) { r.Order = governance.DeadlineAscending }),
-			signalRows(),
-			cache.Position{Number: 65, At: signal.DeadlineAtMs, Key: "s1_b"},
-		},
+	event := eventRows()[0]
+	for basis, after := range map[query.EventTime]governance.Timestamp{
+		query.EventTimeOccurred: event.EventTimeMs, query.EventTimeDiscovered: event.DiscoveredAt,
 	} {
-		n.writePage(c.page, c.rows)
-		first := n.listed(c.path)
-		c.page.After = &c.after
-		n.writePage(c.page, []struct{}{})
-		if got := n.listed(c.path + "&cursor=" + first); got != "" {
-			t.Errorf("%s: got a cursor after the last page", c.path)
-		}
+		t.Run(string(basis), func(t *testing.T) {
+			t.Parallel()
+			n, q := newNode(t), januaryEvents()
+			q.Basis = basis
+			n.writePage(q, eventRows())
+			path := "/v2/events?limit=1&from=2026-01-01&to=2026-02-01&timeBasis=" + string(basis)
+			first := n.listed(path)
+			q.After = &query.EventPosition{At: after, ID: "e1_b"}
+			n.writePage(q, []struct{}{})
+			if got := n.listed(path + "&cursor=" + first); got != "" {
+				t.Errorf("got cursor %q after the last page, want none", got)
+			}
+		})
+	}
+}
+
+func TestNextPageOfSignalsBeginsAfterTheLastRowShown(t *testing.T) {
+	t.Parallel()
+	signal := signalRows()[0]
+	for order, after := range map[query.SignalOrder]*governance.Timestamp{
+		query.SignalsByPriority: &signal.DetectedAt, query.SignalsByDetection: &signal.DetectedAt,
+		query.SignalsByDeadline: signal.DeadlineAtMs,
+	} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			n, q := newNode(t), januarySignals()
+			q.Order = order
+			n.writePage(q, signalRows())
+			path := "/v2/signals?limit=1&from=2026-01-01&to=2026-02-01&sort=" + string(order)
+			first := n.listed(path)
+			q.After = &query.SignalPosition{Score: 65, At: after, ID: "s1_b"}
+			n.writePage(q, []struct{}{})
+			if got := n.listed(path + "&cursor=" + first); got != "" {
+				t.Errorf("got cursor %q after the last page, want none", got)
+			}
+		})
 	}
 }
 
@@ -160,7 +162,7 @@ func (t *node) listed(path string) (next string) {
 	return *envelope.Meta.Page.NextCursor
 }
 
-func TestListsOfEventsAndSignalsRefuseWhatIsWrong(t *testing.T) {
+func TestInvalidFeedParametersAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	const window = "from=2026-01-01&to=2026-02-01"
@@ -183,21 +185,25 @@ func TestListsOfEventsAndSignalsRefuseWhatIsWrong(t *testing.T) {
 		"/v2/signals?" + window + "&cursor=abc":                      {"cursor"},
 		"/v2/signals?" + window + "&daoId=&timeBasis=discoveredTime": {"daoId", "timeBasis"},
 	} {
-		var named []string
-		for _, problem := range n.wantProblems(path) {
-			named = append(named, problem.Parameter)
-		}
-		slices.Sort(named)
-		if diff := cmp.Diff(parameters, named); diff != "" {
-			t.Errorf("GET %s: problems (-want +got):\n%s", path, diff)
-		}
+		t.Run(path, func(t *testing.T) {
+			var named []string
+			for _, problem := range n.with(t).wantProblems(path) {
+				named = append(named, problem.Parameter)
+			}
+			slices.Sort(named)
+			if diff := cmp.Diff(parameters, named); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestAnEmptyWindowIsNoMistake(t *testing.T) {
+func TestEmptyWindowIsAllowed(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	n.writePage(eventRequest(func(r *cache.PageRequest) { r.Filter.To = r.Filter.From }), []governance.EventRow{})
+	q := januaryEvents()
+	q.To = q.From
+	n.writePage(q, []governance.EventRow{})
 	got := n.get("/v2/events?from=2026-01-01&to=2026-01-01")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"data":[]`) {
 		t.Errorf("got %d %s, want 200 and no rows", got.status, got.body)

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"context"
+
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// PathPricing is where prices are listed; a 402 refers to it.
+const PathPricing = "/v2/meta/pricing"
+
+// metaRoutes are about the service and its data as a whole.
+func metaRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "meta.pricing", Path: PathPricing, Tier: Free,
+			Summary: "What every route costs at the moment.",
+			Returns: governance.Pricing{}, Fresh: pricingFreshness(),
+		}, handler[noParams]{
+			tags:   func(noParams) []cache.Tag { return []cache.Tag{cache.PricingTag} },
+			answer: (*API).pricing,
+		}),
+		handle(Route{
+			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
+			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
+			Returns: governance.DataStatus{}, Fresh: publishedFreshness(),
+		}, handler[statusParams]{tags: statusParams.tags, answer: (*API).dataStatus}),
+		handle(Route{
+			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
+			Summary: "What the token that asks may use, and what it has used this month.",
+			Returns: usage{}, account: (*API).usage,
+		}, handler[noParams]{
+			tags: func(noParams) []cache.Tag { return nil },
+		}),
+	}
+}
+
+// pricing answers GET /v2/meta/pricing with the prices of this node, which are never
+// stale.
+func (a *API) pricing(context.Context, *request, noParams) (answer, error) {
+	view := cache.View{DataAsOf: governance.TimestampOf(a.now()), Readiness: governance.Ready}
+	return answer{data: a.prices.List(), view: view, nodeLocal: true}, nil
+}
+
+// statusParams are the parameters of GET /v2/meta/data-status.
+type statusParams struct {
+	DAOID string `param:"daoId" exists:"true" doc:"The DAO to ask about; all of them when left out." example:"uniswap"`
+}
+
+func (p statusParams) tags() []cache.Tag {
+	if p.DAOID == "" {
+		return []cache.Tag{cache.StatusTag}
+	}
+	return []cache.Tag{cache.DAOTag(p.DAOID)}
+}
+
+// dataStatus answers GET /v2/meta/data-status.
+func (a *API) dataStatus(ctx context.Context, _ *request, p statusParams) (answer, error) {
+	var status governance.DataStatus
+	view, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, notFound("daoId", p.DAOID))
+	return answer{data: status, view: view, source: sourceRedis}, err
+}

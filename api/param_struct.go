@@ -1,0 +1,126 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// paramField is where the value of a parameter goes: the index of its field in the
+// struct of the route's parameters.
+type paramField []int
+
+// paramsOf returns the parameters that a struct declares with its tags, which package
+// query explains, and their fields. A struct that cannot be read is a mistake in the
+// program, which every start of it would find.
+func paramsOf(params reflect.Type) (all []Param, fields []paramField) {
+	return appendParams(nil, nil, params, nil, "")
+}
+
+// appendParams adds the parameters of a struct that is embedded at an index. tags are
+// those of the embedding field, which complete those of its fields.
+func appendParams(
+	all []Param, fields []paramField, params reflect.Type, index []int, tags reflect.StructTag,
+) ([]Param, []paramField) {
+	for i := range params.NumField() {
+		field := params.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		if field.Anonymous {
+			all, fields = appendParams(all, fields, field.Type, at, field.Tag)
+			continue
+		}
+		if name := field.Tag.Get("param"); name != "" {
+			all = append(all, paramOf(name, field, tags))
+			fields = append(fields, at)
+		}
+	}
+	return all, fields
+}
+
+// paramOf describes the parameter of a field.
+func paramOf(name string, field reflect.StructField, embedding reflect.StructTag) Param {
+	kind, values := kindOf(field.Type)
+	param := Param{
+		Name: name, In: Location(field.Tag.Get("in")), Kind: kind, Enum: values,
+		Description: field.Tag.Get("doc"), Example: field.Tag.Get("example"),
+		Required: field.Tag.Get("required") == "true", MustExist: field.Tag.Get("exists") == "true",
+		Default: field.Tag.Get("default"),
+	}
+	if kind == Integer {
+		maximum := field.Tag.Get("max")
+		if maximum == "" {
+			param.Default, maximum = embedding.Get("default"), embedding.Get("max")
+		}
+		param.Min, param.Max = bound(name, field.Tag.Get("min")), bound(name, maximum)
+	}
+	return param
+}
+
+func bound(name, text string) int {
+	if text == "" {
+		return 0
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		panic(fmt.Sprintf("parameter %s: bound %q is not a number", name, text))
+	}
+	return number
+}
+
+// kindOf returns how a parameter is read into a field of a type, and what a closed set
+// may hold.
+func kindOf(field reflect.Type) (kind Kind, values []string) {
+	switch field {
+	case reflect.TypeFor[governance.ProposalKey]():
+		return ProposalKey, nil
+	case reflect.TypeFor[governance.TopicKey]():
+		return TopicKey, nil
+	case reflect.TypeFor[*governance.Timestamp]():
+		return Instant, nil
+	case reflect.TypeFor[query.Voter]():
+		return Voter, nil
+	case reflect.TypeFor[query.Month]():
+		return Month, nil
+	case reflect.TypeFor[*bool]():
+		return Boolean, nil
+	case reflect.TypeFor[int]():
+		return Integer, nil
+	case reflect.TypeFor[string]():
+		return Text, nil
+	}
+	switch field.Kind() {
+	case reflect.Pointer:
+		return Cursor, nil
+	case reflect.Slice:
+		return EnumList, query.Values(field.Elem())
+	default:
+		return Enum, query.Values(field)
+	}
+}
+
+// set puts a parsed value into the field of a struct. A cursor stays a text until its
+// signature is checked.
+func (f paramField) set(params reflect.Value, value any) {
+	field := params.FieldByIndex(f)
+	switch value := value.(type) {
+	case string:
+		if field.Kind() == reflect.String {
+			field.SetString(value)
+		}
+	case int:
+		field.SetInt(int64(value))
+	case bool:
+		field.Set(reflect.ValueOf(&value))
+	case governance.Timestamp:
+		field.Set(reflect.ValueOf(&value))
+	case []string:
+		list := reflect.MakeSlice(field.Type(), len(value), len(value))
+		for i, one := range value {
+			list.Index(i).SetString(one)
+		}
+		field.Set(list)
+	}
+}

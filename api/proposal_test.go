@@ -1,0 +1,182 @@
+package api_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// listedRows are rows as they are kept: three proposals by some order.
+func listedRows() []cache.ProposalRow {
+	title := "Deploy \"v4\""
+	rows := make([]cache.ProposalRow, 3)
+	for i, id := range []string{"0xc", "0xb", "0xa"} {
+		identity := governance.Identity{DAOID: "uniswap", Provider: governance.Snapshot, ExternalID: id}
+		rows[i] = cache.ProposalRow{
+			Item: governance.ProposalListItem{
+				ProposalKey: identity.ProposalKey(), Identity: identity, LifecycleStatus: governance.Closed,
+				Outcome: governance.Passed, CoverageStatus: governance.Complete,
+			},
+			Position: query.ProposalPosition{Band: 2, At: ago(60 * i), Key: identity.ProposalKey()},
+		}
+	}
+	rows[0].Item.Title, rows[0].Item.EndAt = &title, ago(60)
+	return rows
+}
+
+func (t *node) listedIDs(path string) (ids []string) {
+	t.Helper()
+	var rows []governance.ProposalListItem
+	t.decode(string(t.wantSuccess(path).Data), &rows)
+	for _, row := range rows {
+		ids = append(ids, row.Identity.ExternalID)
+	}
+	return ids
+}
+
+// firstProposals selects the first page of the list of proposals.
+func firstProposals() query.Proposals {
+	return query.Proposals{Order: query.ProposalsByUpdate, Paging: firstPage[query.ProposalPosition]()}
+}
+
+func TestProposalParametersSelectThePage(t *testing.T) {
+	t.Parallel()
+	for parameters, change := range map[string]func(*query.Proposals){
+		"":                                func(*query.Proposals) {},
+		"timeField=endAt&limit=100":       func(*query.Proposals) {}, // without a window no field matters
+		"daoId=uniswap&provider=snapshot": func(q *query.Proposals) { q.DAOID, q.Provider = "uniswap", "snapshot" },
+		"proposerId=0XAB&sort=endingSoon": func(q *query.Proposals) {
+			q.Proposer, q.Order = "0xab", query.ProposalsEndingSoon
+		},
+		"lifecycleStatus=pending,active": func(q *query.Proposals) {
+			q.Lifecycles = []governance.Lifecycle{governance.Active, governance.Pending}
+		},
+		"outcome=failed,failed&sort=createdDesc": func(q *query.Proposals) {
+			q.Outcomes, q.Order = []governance.Outcome{governance.Failed}, query.ProposalsByCreation
+		},
+		"from=2026-01-01": func(q *query.Proposals) {
+			q.Time, q.From, q.To = query.ProposalUpdatedAt, instant("2026-01-01"), instant("2027-01-01")
+		},
+		"to=2026-01-01&timeField=startAt": func(q *query.Proposals) {
+			q.Time, q.From, q.To = query.ProposalStartAt, instant("2025-01-01"), instant("2026-01-01")
+		},
+		"from=2026-01-01&to=2026-01-01T01:00:00%2B01:00": func(q *query.Proposals) {
+			q.Time, q.From, q.To = query.ProposalUpdatedAt, instant("2026-01-01"), instant("2026-01-01")
+		},
+	} {
+		t.Run(parameters, func(t *testing.T) {
+			t.Parallel()
+			n, want := newNode(t), firstProposals()
+			change(&want)
+			n.writePage(want, listedRows())
+			if diff := cmp.Diff([]string{"0xc", "0xb", "0xa"}, n.listedIDs("/v2/proposals?"+parameters)); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProposalCursorLeadsToTheRowsAfterTheLast(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	rows := listedRows()
+	q := firstProposals()
+	n.writePage(q, rows)
+	q.After = &rows[1].Position
+	n.writePage(q, rows[2:])
+	got := n.wantSuccess("/v2/proposals?limit=2")
+	if got.Meta.Page == nil || !got.Meta.Page.HasMore || got.Meta.Page.NextCursor == nil {
+		t.Fatalf("got page %+v, want another", got.Meta.Page)
+	}
+	if diff := cmp.Diff([]string{"0xa"}, n.listedIDs("/v2/proposals?limit=2&cursor="+*got.Meta.Page.NextCursor)); diff != "" {
+		t.Errorf("second page (-want +got):\n%s", diff)
+	}
+}
+
+func TestEmptyProposalListIsAnArray(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	q := firstProposals()
+	q.DAOID = "nobody"
+	n.writePage(q, []cache.ProposalRow{})
+	if got := string(n.wantSuccess("/v2/proposals?daoId=nobody").Data); got != "[]" {
+		t.Errorf("got %s, want []", got)
+	}
+}
+
+func TestInvalidProposalParametersAreRejected(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for parameters, parameter := range map[string]string{
+		"from=2025-01-01&to=2026-01-02":  "to", // 366 days
+		"from=2026-01-02&to=2026-01-01":  "from",
+		"lifecycleStatus=active,running": "lifecycleStatus",
+		"outcome=passed,":                "outcome",
+		"timeField=votedAt":              "timeField",
+		"sort=repliesDesc":               "sort",
+		"limit=101":                      "limit",
+		"limit=0":                        "limit",
+		"includeVotes=true":              "includeVotes",
+		"provider=":                      "provider",
+		"cursor=AAAA":                    "cursor",
+	} {
+		problems := n.wantProblems("/v2/proposals?" + parameters)
+		if len(problems) != 1 || problems[0].Parameter != parameter {
+			t.Errorf("%s: got %+v, want one problem with %s", parameters, problems, parameter)
+		}
+	}
+}
+
+func TestResolveIgnoresSpelling(t *testing.T) {
+	t.Parallel()
+	title := "Deploy"
+	identity := governance.Identity{DAOID: "uniswap", Provider: governance.Tally, ExternalID: "93"}
+	candidates := []governance.ProposalCandidate{
+		{ProposalKey: identity.ProposalKey(), Identity: identity, Title: &title, Match: governance.Match{Type: governance.MatchURL, MatchedFields: []string{"sourceUrl"}}},
+		{ProposalKey: unknownKey, Match: governance.Match{Type: governance.MatchURL, MatchedFields: []string{"discussionUrl"}}},
+	}
+	for parameters, filter := range map[string]query.Resolve{
+		"url=" + url.QueryEscape("https://WWW.tally.xyz/gov/uniswap/proposal/93?utm_source=x"): {URL: "tally.xyz/gov/uniswap/proposal/93"},
+		"title=%20DEPLOY%20%20v4":                   {Title: "deploy v4"},
+		"externalId=0XAB&daoId=d&provider=snapshot": {ExternalID: "0xab", DAOID: "d", Provider: "snapshot"},
+	} {
+		n := newNode(t)
+		filter.Limit = query.MaxCandidates
+		n.writePage(filter, candidates)
+		for limit, want := range map[string]int{"": 2, "&limit=1": 1} {
+			got := n.wantSuccess("/v2/proposals/resolve?" + parameters + limit)
+			var data governance.Resolution
+			n.decode(string(got.Data), &data)
+			if diff := cmp.Diff(candidates[:want], data.Candidates); diff != "" || got.Meta.Page != nil {
+				t.Errorf("%s, page %v (-want +got):\n%s", parameters+limit, got.Meta.Page, diff)
+			}
+		}
+	}
+	n := newNode(t)
+	n.writePage(query.Resolve{Title: "nothing", Limit: query.MaxCandidates}, []governance.ProposalCandidate{})
+	if got := string(n.wantSuccess("/v2/proposals/resolve?title=nothing").Data); got != `{"candidates":[]}` {
+		t.Errorf("got %s, want an empty array", got)
+	}
+}
+
+func TestResolveNeedsExactlyOneOfItsTexts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, parameters := range []string{"", "daoId=uniswap", "url=a&title=b", "title=b&externalId=c", "url=a&title=b&externalId=c"} {
+		problems := n.wantProblems("/v2/proposals/resolve?" + parameters)
+		for _, name := range []string{"url", "title", "externalId"} {
+			if len(problems) != 1 || !strings.Contains(problems[0].Parameter, name) {
+				t.Errorf("%s: got %+v, want one problem that names %s", parameters, problems, name)
+			}
+		}
+	}
+	if problems := n.wantProblems("/v2/proposals/resolve?url=a&limit=21"); problems[0].Parameter != "limit" {
+		t.Errorf("got %+v, want a problem with limit", problems)
+	}
+}

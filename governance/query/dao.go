@@ -1,0 +1,21 @@
+package query
+
+import "pnyx/governance"
+
+// DAOs selects DAOs, in order of their ids.
+type DAOs struct {
+	// HasVoteData selects DAOs with ballots or without; nil selects both.
+	HasVoteData *bool `param:"hasVoteData" doc:"Only DAOs with ballots (true) or without (false)." example:"true"`
+	// HasForumData selects DAOs with forum topics or without; nil selects both.
+	HasForumData *bool `param:"hasForumData" doc:"Only DAOs with forum topics (true) or without (false)." example:"true"`
+	// Coverage selects DAOs with this coverage; empty selects all.
+	Coverage governance.Coverage `param:"coverageStatus" doc:"Only DAOs with this coverage." example:"complete"`
+
+	Paging[DAOPosition] `default:"50" max:"100"`
+}
+
+// DAOPosition is the id of a DAO.
+type DAOPosition string
+
+// PositionOf returns the place of a DAO in the list.
+func (DAOs) PositionOf(dao governance.DAOListItem) DAOPosition { return DAOPosition(dao.DAOID) }

@@ -1,0 +1,129 @@
+package query
+
+import (
+	"time"
+
+	"pnyx/governance"
+)
+
+// ProposalOrder is an order of the list of proposals.
+type ProposalOrder string
+
+// The orders of proposals.
+const (
+	// ProposalsByUpdate lists the last updated first.
+	ProposalsByUpdate ProposalOrder = "updatedDesc"
+	// ProposalsByCreation lists the newest first.
+	ProposalsByCreation ProposalOrder = "createdDesc"
+	// ProposalsEndingSoon lists active proposals, then pending ones, each by their end,
+	// the soonest first; then closed ones, the last that ended first.
+	ProposalsEndingSoon ProposalOrder = "endingSoon"
+)
+
+// ProposalTime is one of the times of a proposal.
+type ProposalTime string
+
+// The times of a proposal.
+const (
+	ProposalCreatedAt ProposalTime = "createdAt"
+	ProposalStartAt   ProposalTime = "startAt"
+	ProposalEndAt     ProposalTime = "endAt"
+	ProposalUpdatedAt ProposalTime = "updatedAt"
+)
+
+// MaxProposalWindow is the maximum length of a window of proposals, and the length of
+// one of which only one end is given.
+const MaxProposalWindow = 365 * 24 * time.Hour
+
+// Proposals selects proposals of all DAOs.
+type Proposals struct {
+	// DAOID selects proposals of one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only proposals of this DAO." example:"uniswap"`
+	// Provider selects proposals from one upstream system; empty selects all.
+	Provider string `param:"provider" doc:"Only proposals from this upstream system." example:"snapshot"`
+	// Proposer selects proposals by one proposer; empty selects all.
+	Proposer Voter `param:"proposerId" doc:"Only proposals by this proposer; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+	// Lifecycles selects proposals in these states, sorted; none selects all.
+	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"Only proposals in one of these states." example:"active,pending"`
+	// Outcomes selects proposals with these outcomes, sorted; none selects all.
+	Outcomes []governance.Outcome `param:"outcome" doc:"Only proposals with one of these outcomes." example:"passed,executed"`
+	// Time is what From and To compare. Proposals without that time are outside every
+	// window.
+	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time that from and to are about; proposals without it are left out by them." example:"endAt"`
+	// From is the beginning of a window; nil for none.
+	From *governance.Timestamp `param:"from" doc:"Only proposals at or after this time; 365 days before to when only that is given." example:"2026-01-01"`
+	// To is the end of a window, which it does not include; nil for none.
+	To *governance.Timestamp `param:"to" doc:"Only proposals before this time; 365 days after from when only that is given." example:"2026-07-01"`
+	// Order is what the proposals are sorted by.
+	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"The newest first, by update or by creation; or active ones that end soonest first, then pending ones, then closed ones." example:"endingSoon"`
+
+	Paging[ProposalPosition] `default:"25" max:"100"`
+}
+
+// Kind implements Page.
+func (Proposals) Kind() Kind { return KindProposals }
+
+// Scope implements Page.
+func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
+
+// Canonical returns the query with both ends of its window, the missing one computed
+// from the other, or without a time where it has no window.
+func (q Proposals) Canonical() Proposals {
+	switch {
+	case q.From == nil && q.To == nil:
+		q.Time = ""
+	case q.From == nil:
+		from := governance.TimestampOf(q.To.Time().Add(-MaxProposalWindow))
+		q.From = &from
+	case q.To == nil:
+		to := governance.TimestampOf(q.From.Time().Add(MaxProposalWindow))
+		q.To = &to
+	}
+	return q
+}
+
+// ProposalPosition is a place in an order of proposals.
+type ProposalPosition struct {
+	// Band is the part of the order that the place is in.
+	Band int64 `msgpack:"n,omitempty"`
+	// At is the time that the order compares; nil where it is unknown.
+	At *governance.Timestamp `msgpack:"t,omitempty"`
+	// Key is the proposal's key.
+	Key governance.ProposalKey `msgpack:"k"`
+}
+
+// MaxCandidates is the maximum number of proposals that a Resolve finds.
+const MaxCandidates = 20
+
+// Resolve selects the proposals that an address, a title or an id may mean. Exactly one
+// of URL, Title and ExternalID is given.
+type Resolve struct {
+	// URL is an address of a proposal or of its discussion.
+	URL string `param:"url" doc:"The address of the proposal, in any of its forms, or of its discussion." example:"https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
+	// Title is the title of a proposal, or a part of it.
+	Title string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4"`
+	// ExternalID is a proposal's id in the upstream system.
+	ExternalID string `param:"externalId" doc:"The id in the upstream system; the case of a 0x… id does not matter." example:"0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
+	// DAOID selects proposals of one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only proposals of this DAO." example:"uniswap"`
+	// Provider selects proposals from one upstream system; empty selects all.
+	Provider string `param:"provider" doc:"Only proposals from this upstream system." example:"snapshot"`
+	// Limit is the maximum number of candidates.
+	Limit int `param:"limit" default:"5" min:"1" max:"20" doc:"Candidates at the most."`
+}
+
+// Kind implements Page.
+func (Resolve) Kind() Kind { return KindResolve }
+
+// Scope implements Page: candidates become stale with the list of proposals.
+func (q Resolve) Scope() Scope { return Scope{KindProposals, q.DAOID} }
+
+// Canonical returns the query with its texts as the warehouse compares them, for all
+// candidates.
+func (q Resolve) Canonical() Resolve {
+	q.URL = governance.CanonicalURL(q.URL)
+	q.Title = governance.NormalizeTitle(q.Title)
+	q.ExternalID = governance.NormalizeExternalID(q.ExternalID)
+	q.Limit = MaxCandidates
+	return q
+}

@@ -1,0 +1,89 @@
+// Package query describes what can be asked of each list: one struct a list, with its
+// filter, its order, its page size and the position that a page begins after.
+//
+// A struct is written once and used by everyone between the caller and the table. The
+// api package reads the parameters of a route from the struct's tags and parses requests
+// into it; the cache package stores it in the request for a page; the warehouse package
+// turns it into SQL. Queries are data: nothing here knows HTTP, Redis or ClickHouse.
+//
+// These tags describe a parameter:
+//
+//	param     its name in requests; a field without it is no parameter
+//	in        "path" for a part of the path; otherwise it stands in the query
+//	doc       what it means, as a sentence for callers
+//	example   a value that works
+//	default   the value when a request leaves it out
+//	min, max  the bounds of an integer
+//	required  "true" when a request must give it
+//	exists    "true" when the answer is 404 for a value that names nothing
+//
+// The kind of a parameter follows from the type of its field, and the values of a closed
+// set from Values. A pointer to a struct is a keyset position, which callers pass as an
+// opaque cursor.
+package query
+
+// Kind names a list, or another answer, whose pages are computed on demand.
+type Kind string
+
+// The kinds of pages.
+const (
+	KindBallots    Kind = "ballots"
+	KindVoters     Kind = "voters"
+	KindProfile    Kind = "profile"
+	KindVoterVotes Kind = "history"
+	KindProposals  Kind = "proposals"
+	KindResolve    Kind = "resolve"
+	KindTopics     Kind = "topics"
+	KindEvents     Kind = "events"
+	KindSignals    Kind = "signals"
+)
+
+// Page is a query that names one page completely: equal queries have equal pages. It is
+// in canonical form, so that two spellings of one question are equal.
+type Page interface {
+	// Kind returns what the page is a page of.
+	Kind() Kind
+	// Scope returns what the page's version is kept for.
+	Scope() Scope
+}
+
+// Scope is what one version covers: pages that become stale together. The zero Scope is
+// that of pages without a version, which only time makes stale.
+type Scope struct {
+	// Kind is the list that the pages belong to.
+	Kind Kind
+	// Subject is the proposal key or DAO id whose pages these are; empty for the pages
+	// of a list over all DAOs.
+	Subject string
+}
+
+// Page sizes. The size of a page is one of these, so that callers who ask for 20 rows
+// and for 50 share a page.
+const (
+	ShortPage = 100
+	LongPage  = 500
+)
+
+// PageSize returns the size of the page that limit rows are cut from.
+func PageSize(limit int) int {
+	if limit <= ShortPage {
+		return ShortPage
+	}
+	return LongPage
+}
+
+// Paging selects one page of a list whose order compares a Position. The default and the
+// maximum of Limit are tags of the field that embeds it.
+type Paging[Position any] struct {
+	// After is the position of the last row of the page before; nil selects the first
+	// page.
+	After *Position `param:"cursor" doc:"Where to go on: meta.page.nextCursor of the page before."`
+	// Limit is the maximum number of rows of the page.
+	Limit int `param:"limit" min:"1" doc:"Rows a page."`
+}
+
+// Pages returns the paging of a query, to be changed.
+func (p *Paging[Position]) Pages() *Paging[Position] { return p }
+
+// ReadAhead raises Limit by the one row that tells whether another page follows.
+func (p *Paging[Position]) ReadAhead() { p.Limit++ }

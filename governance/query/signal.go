@@ -1,0 +1,67 @@
+package query
+
+import "pnyx/governance"
+
+// SignalType is the type of a signal: one of rules.SignalTypeNames.
+type SignalType string
+
+// SignalOrder is an order of the list of signals.
+type SignalOrder string
+
+// The orders of signals.
+const (
+	// SignalsByPriority lists the highest priority first, equal ones by detection.
+	SignalsByPriority SignalOrder = "priorityDesc"
+	// SignalsByDetection lists the latest detected first.
+	SignalsByDetection SignalOrder = "detectedDesc"
+	// SignalsByDeadline lists the nearest deadline first, those without one last.
+	SignalsByDeadline SignalOrder = "deadlineAsc"
+)
+
+// Signals selects signals that were detected in a window of time.
+type Signals struct {
+	// DAOID selects signals of one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only signals of this DAO." example:"uniswap"`
+	// From is the beginning of the window; it is always set.
+	From *governance.Timestamp `param:"from" required:"true" doc:"Only signals detected at or after this time." example:"2026-01-01"`
+	// To is the end of the window, which it does not include; it is always set.
+	To *governance.Timestamp `param:"to" required:"true" doc:"Only signals detected before this time." example:"2026-02-01"`
+	// Types selects signals of these types; none selects all.
+	Types []SignalType `param:"signalType" doc:"Only signals of these types." example:"proposal_deadline_reminder"`
+	// MinPriority is the lowest priority score, from 0 to 100.
+	MinPriority int `param:"priorityMin" max:"100" doc:"Only signals of at least this priority score." example:"70"`
+	// Surface selects the signals of one view.
+	Surface governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
+	// Order is what the signals are sorted by.
+	Order SignalOrder `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or nearest deadline first; those without a deadline last." example:"deadlineAsc"`
+
+	Paging[SignalPosition] `default:"50" max:"100"`
+}
+
+// Kind implements Page.
+func (Signals) Kind() Kind { return KindSignals }
+
+// Scope implements Page.
+func (q Signals) Scope() Scope { return Scope{KindSignals, q.DAOID} }
+
+// SignalPosition is a place in an order of signals.
+type SignalPosition struct {
+	// Score is the priority score.
+	Score int64 `msgpack:"n,omitempty"`
+	// At is when the signal was detected or, in SignalsByDeadline, its deadline; nil for
+	// none.
+	At *governance.Timestamp `msgpack:"t,omitempty"`
+	// ID is the signal's id.
+	ID string `msgpack:"k"`
+}
+
+// PositionOf returns the place of a signal in the order.
+func (q Signals) PositionOf(signal governance.SignalRow) SignalPosition {
+	position := SignalPosition{
+		Score: int64(signal.Priority.Score), At: &signal.DetectedAt, ID: signal.SignalID,
+	}
+	if q.Order == SignalsByDeadline {
+		position.At = signal.DeadlineAtMs
+	}
+	return position
+}

@@ -1,0 +1,19 @@
+package query
+
+// Month is a calendar month in UTC, as YYYY-MM.
+type Month string
+
+// TimelineMetric is what a timeline counts by month: one of governance.TimelineMetrics.
+type TimelineMetric string
+
+// Timeline selects months of one DAO's timeline.
+type Timeline struct {
+	// DAOID is the DAO that is counted for.
+	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
+	// Metric is what is counted.
+	Metric TimelineMetric `param:"metric" required:"true" doc:"What to count." example:"votes_cast"`
+	// From is the first month; empty for the first one with a value.
+	From Month `param:"fromMonth" doc:"First month; the first with a value when left out." example:"2026-01"`
+	// To is the last month, included; empty for the last one with a value.
+	To Month `param:"toMonth" doc:"Last month, included; the last with a value when left out." example:"2026-06"`
+}

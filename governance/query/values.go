@@ -1,0 +1,49 @@
+package query
+
+import (
+	"reflect"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+)
+
+// Values returns what a field of a type may hold, nil for a type that is no closed set.
+func Values(field reflect.Type) []string {
+	switch field {
+	case reflect.TypeFor[governance.Coverage]():
+		return texts(governance.Coverages())
+	case reflect.TypeFor[governance.Lifecycle]():
+		return texts(governance.Lifecycles())
+	case reflect.TypeFor[governance.Outcome]():
+		return texts(governance.AllOutcomes())
+	case reflect.TypeFor[governance.Surface]():
+		return texts(governance.Surfaces())
+	case reflect.TypeFor[BallotOrder]():
+		return texts([]BallotOrder{BallotsByPower, BallotsByTime})
+	case reflect.TypeFor[EventTime]():
+		return texts([]EventTime{EventTimeOccurred, EventTimeDiscovered})
+	case reflect.TypeFor[EventType]():
+		return rules.EventTypeNames()
+	case reflect.TypeFor[ProposalOrder]():
+		return texts([]ProposalOrder{ProposalsByUpdate, ProposalsByCreation, ProposalsEndingSoon})
+	case reflect.TypeFor[ProposalTime]():
+		return texts([]ProposalTime{ProposalCreatedAt, ProposalStartAt, ProposalEndAt, ProposalUpdatedAt})
+	case reflect.TypeFor[SignalOrder]():
+		return texts([]SignalOrder{SignalsByPriority, SignalsByDetection, SignalsByDeadline})
+	case reflect.TypeFor[SignalType]():
+		return rules.SignalTypeNames()
+	case reflect.TypeFor[TimelineMetric]():
+		return governance.TimelineMetrics()
+	case reflect.TypeFor[TopicOrder]():
+		return texts([]TopicOrder{TopicsByUpdate, TopicsByCreation, TopicsByReplies})
+	}
+	return nil
+}
+
+func texts[Value ~string](values []Value) []string {
+	all := make([]string, len(values))
+	for i, value := range values {
+		all[i] = string(value)
+	}
+	return all
+}

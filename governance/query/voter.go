@@ -1,0 +1,80 @@
+package query
+
+import "pnyx/governance"
+
+// Voter is the identity of a voter, as governance.VoterIdentity spells it.
+type Voter string
+
+// Voters selects voters of one DAO: the highest voting power first, equal ones by
+// identity, ascending.
+type Voters struct {
+	// DAOID is the DAO whose voters are listed.
+	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
+
+	Paging[VoterPosition] `default:"25" max:"100"`
+}
+
+// Kind implements Page.
+func (Voters) Kind() Kind { return KindVoters }
+
+// Scope implements Page.
+func (q Voters) Scope() Scope { return Scope{KindVoters, q.DAOID} }
+
+// VoterPosition is a place in the ranking of a DAO's voters.
+type VoterPosition struct {
+	// Power is the voting power over all proposals of the DAO.
+	Power governance.Decimal `msgpack:"p"`
+	// Voter is the identity of the voter.
+	Voter string `msgpack:"k"`
+}
+
+// PositionOf returns the place of a voter in the ranking.
+func (Voters) PositionOf(voter governance.DAOVoter) VoterPosition {
+	return VoterPosition{Power: voter.TotalVotingPower, Voter: voter.VoterIdentity}
+}
+
+// Profile selects one voter over all DAOs.
+type Profile struct {
+	// Voter is the voter.
+	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+}
+
+// Kind implements Page.
+func (Profile) Kind() Kind { return KindProfile }
+
+// Scope implements Page: a publication changes too many voters to keep a version of each.
+func (Profile) Scope() Scope { return Scope{} }
+
+// VoterVotes selects votes of one voter: the newest first, those without a time last,
+// those of one time by proposal key, descending.
+type VoterVotes struct {
+	// Voter is the voter whose votes are listed.
+	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+	// DAOID selects votes in one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only votes in this DAO." example:"uniswap"`
+	// From selects votes at or after a time; nil selects all.
+	From *governance.Timestamp `param:"from" doc:"Only votes at or after this time." example:"2026-01-01"`
+	// To selects votes before a time; nil selects all.
+	To *governance.Timestamp `param:"to" doc:"Only votes before this time." example:"2026-07-01"`
+
+	Paging[VoterVotePosition] `default:"50" max:"100"`
+}
+
+// Kind implements Page.
+func (VoterVotes) Kind() Kind { return KindVoterVotes }
+
+// Scope implements Page; see Profile.
+func (VoterVotes) Scope() Scope { return Scope{} }
+
+// VoterVotePosition is a place in the list of a voter's votes.
+type VoterVotePosition struct {
+	// At is when the vote was cast; nil where that is unknown.
+	At *governance.Timestamp `msgpack:"t,omitempty"`
+	// Proposal is the key of the proposal that was voted on.
+	Proposal governance.ProposalKey `msgpack:"k"`
+}
+
+// PositionOf returns the place of a vote in the list.
+func (VoterVotes) PositionOf(vote governance.VoterVote) VoterVotePosition {
+	return VoterVotePosition{At: vote.VotedAt, Proposal: vote.Proposal.ProposalKey}
+}

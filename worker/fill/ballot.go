@@ -1,0 +1,87 @@
+package fill
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// ballots builds a page of a proposal's ballots.
+func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error) {
+	var detail governance.ProposalDetail
+	var rows []warehouse.LatestBallot
+	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
+		if detail, err = p.proposalDetail(ctx, q.Proposal); err != nil {
+			return err
+		}
+		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
+		rows, err = p.warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation}, q)
+		return err
+	})
+	if err != nil || !there {
+		return p.absent(), err
+	}
+	return cache.NewView(p.head, BallotRows(rows, LabelsOf(detail.Choices)))
+}
+
+// proposalDetail reads the published detail of a proposal, whose choices and identity a
+// page of ballots needs.
+func (p *page) proposalDetail(
+	ctx context.Context, key governance.ProposalKey,
+) (detail governance.ProposalDetail, err error) {
+	view, err := p.store.View(ctx, cache.ProposalDetailKey(key))
+	if err == nil {
+		err = view.Decode(&detail)
+	}
+	if err != nil {
+		return governance.ProposalDetail{}, fmt.Errorf("read proposal %s: %w", key, err)
+	}
+	return detail, nil
+}
+
+// LabelsOf returns the labels of a proposal's choices by their keys.
+func LabelsOf(choices []governance.Choice) map[string]string {
+	labels := make(map[string]string, len(choices))
+	for _, choice := range choices {
+		labels[choice.Key] = choice.Label
+	}
+	return labels
+}
+
+// BallotRows returns ballots as callers see them. Labels are those of the choices.
+func BallotRows(rows []warehouse.LatestBallot, labels map[string]string) []governance.Ballot {
+	page := make([]governance.Ballot, len(rows))
+	written := map[string]string{} // most ballots repeat one of few choices
+	for i, row := range rows {
+		label, known := written[row.RawChoice]
+		if !known {
+			label = ballotLabel(row.RawChoice, labels)
+			written[row.RawChoice] = label
+		}
+		page[i] = governance.Ballot{
+			VoteID:          row.VoteID,
+			VoterIdentity:   row.Voter,
+			VoterAddress:    voterAddress(row.Voter),
+			ChoiceKey:       orNull(row.ChoiceKey),
+			Choice:          governance.ChoiceLabel{Label: label},
+			VotingPower:     governance.DecimalOf(row.Power),
+			VotedAt:         row.VotedAt,
+			TransactionHash: orNull(row.TxHash),
+		}
+	}
+	return page
+}
+
+// voterAddress returns the identity of a voter if it is an address, or nil.
+func voterAddress(voter string) *string {
+	if !strings.HasPrefix(voter, "0x") {
+		return nil
+	}
+	return &voter
+}

@@ -1,0 +1,110 @@
+package fill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// builder builds the page that a request names.
+type builder func(context.Context, *page, cache.PageRequest) (cache.View, error)
+
+// builders is the table of the kinds of pages. What else depends on the kind, the version
+// that a page must have and the tags that purge it, follows from the scope of the query.
+func builders() map[query.Kind]builder {
+	return map[query.Kind]builder{
+		query.KindBallots:    build((*page).ballots),
+		query.KindVoters:     build((*page).voters),
+		query.KindProfile:    build((*page).profile),
+		query.KindVoterVotes: build((*page).voterVotes),
+		query.KindProposals:  build((*page).proposals),
+		query.KindResolve:    build((*page).resolve),
+		query.KindTopics:     build((*page).topics),
+		query.KindEvents:     build((*page).events),
+		query.KindSignals:    build((*page).signals),
+	}
+}
+
+// build decodes the query of a request for one kind of page. Lists read one row more
+// than a page shows.
+func build[Query query.Page](read func(*page, context.Context, Query) (cache.View, error)) builder {
+	return func(ctx context.Context, p *page, r cache.PageRequest) (cache.View, error) {
+		var q Query
+		if err := r.Decode(&q); err != nil {
+			return cache.View{}, err
+		}
+		if list, is := any(&q).(interface{ ReadAhead() }); is {
+			list.ReadAhead()
+		}
+		return read(p, ctx, q)
+	}
+}
+
+// errUnknownKind is a request that only another version of this program can answer.
+var errUnknownKind = errors.New("unknown kind of page")
+
+// build builds a page.
+func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+	build, known := f.builders[r.Kind]
+	if !known {
+		return cache.View{}, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
+	}
+	return build(ctx, &page{Filler: f, head: cache.View{
+		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
+	}}, r)
+}
+
+// page is a page that is being built.
+type page struct {
+	*Filler
+	// head is the view without its payload.
+	head cache.View
+}
+
+// absent returns the view of something that does not exist.
+func (p *page) absent() cache.View {
+	p.head.Absent = true
+	return p.head
+}
+
+// version reads the version of a scope; there is false when it has none.
+func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
+	version, err = p.store.Version(ctx, scope)
+	if errors.Is(err, cache.ErrMiss) {
+		return cache.Version{}, false, nil
+	}
+	return version, err == nil, err
+}
+
+// fromSortedCopy calls read with the generation of the sorted copy that a version names,
+// and reports whether there is a version. A generation that is replaced meanwhile may be
+// gone, and a part of the page with it: read is called again with the next.
+func (p *page) fromSortedCopy(
+	ctx context.Context, scope query.Scope, read func(generation uint64) error,
+) (there bool, err error) {
+	version, there, err := p.version(ctx, scope)
+	for there && err == nil {
+		before := version
+		if err := read(before.Generation); err != nil {
+			return false, err
+		}
+		if version, there, err = p.version(ctx, scope); there && version.Generation == before.Generation {
+			p.head.Revision = before.Revision
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// orNull returns a text, or nil for an empty one.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

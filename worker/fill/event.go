@@ -1,0 +1,86 @@
+package fill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// unversionedTTL is how long a page without a version is fresh: that of a DAO that does
+// not exist, or of a Redis that was just flushed.
+const unversionedTTL = time.Second
+
+// events builds a page of the event list.
+func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
+	shown, err := p.shownUntil(ctx, q.Scope())
+	if err != nil {
+		return cache.View{}, err
+	}
+	rows, err := p.warehouse.ListEvents(ctx, q, shown)
+	if err != nil {
+		return cache.View{}, err
+	}
+	if rows == nil {
+		rows = []governance.EventRow{}
+	}
+	if err := p.nameDAOs(ctx, rows); err != nil {
+		return cache.View{}, err
+	}
+	return cache.NewView(p.head, rows)
+}
+
+// shownUntil completes the head of a page of events or signals, and returns the time up
+// to which the page shows what has happened: that of its version, or now.
+func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Timestamp, error) {
+	version, there, err := p.version(ctx, scope)
+	if err != nil {
+		return 0, err
+	}
+	if there {
+		p.head.Revision = version.Revision
+		return governance.TimestampOf(time.UnixMicro(int64(version.Revision))), nil //nolint:gosec // microseconds since 1970
+	}
+	now, err := p.warehouse.Now(ctx)
+	until := governance.TimestampOf(time.Now().Add(unversionedTTL))
+	p.head.FreshUntil = &until
+	return governance.TimestampOf(now), err
+}
+
+// nameDAOs sets the names of the DAOs, each read once. A DAO that is not published is
+// named by its id.
+func (p *page) nameDAOs(ctx context.Context, rows []governance.EventRow) error {
+	names := map[string]string{}
+	for i, row := range rows {
+		name, known := names[row.DAOID]
+		if !known {
+			var err error
+			if name, err = p.daoName(ctx, row.DAOID); err != nil {
+				return fmt.Errorf("read the name of %s: %w", row.DAOID, err)
+			}
+			names[row.DAOID] = name
+		}
+		rows[i].DAOName = name
+	}
+	return nil
+}
+
+// daoName reads the name of a DAO from the DAO index. A row that is missing means that
+// there is no such DAO only if everything is published: Redis may have been flushed.
+func (p *page) daoName(ctx context.Context, id string) (string, error) {
+	row, err := p.store.DAORow(ctx, id)
+	if errors.Is(err, cache.ErrMiss) {
+		if _, err := p.store.PublicationState(ctx); err != nil {
+			return "", err
+		}
+		row, err = p.store.DAORow(ctx, id)
+	}
+	if errors.Is(err, cache.ErrMiss) {
+		return id, nil
+	}
+	return row.Name, err
+}

@@ -1,0 +1,85 @@
+package fill
+
+import (
+	"context"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/worker/backoff"
+)
+
+// publicationPause is the pause between two checks whether the publication that is
+// writing the rows of the list has ended.
+const publicationPause = 20 * time.Millisecond
+
+// proposals builds a page of the list of proposals.
+func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, error) {
+	return p.fromList(ctx, q.Scope(), func() (any, error) {
+		rows, err := p.warehouse.ListProposals(ctx, q)
+		return ProposalRows(rows, q.Order), err
+	})
+}
+
+// fromList builds a page of a scope from the rows of the list, as one publication left
+// them. When a publication writes rows meanwhile, the page is built again.
+func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any, error)) (cache.View, error) {
+	for ctx.Err() == nil {
+		written, err := p.revision(ctx, cache.ProposalRows())
+		if err != nil {
+			return cache.View{}, err
+		}
+		whole, err := p.revision(ctx, query.Scope{Kind: query.KindProposals})
+		if err != nil {
+			return cache.View{}, err
+		}
+		if whole == 0 {
+			return p.absent(), nil // nothing is published
+		}
+		if written > whole {
+			backoff.Wait(ctx, publicationPause)
+			continue
+		}
+		// A DAO that does not exist has no version, and no rows.
+		if p.head.Revision, err = p.revision(ctx, scope); err != nil {
+			return cache.View{}, err
+		}
+		if p.head.Revision == 0 {
+			p.head.Revision = whole
+		}
+		payload, err := read()
+		if err != nil {
+			return cache.View{}, err
+		}
+		if again, err := p.revision(ctx, cache.ProposalRows()); err != nil || again != written {
+			continue
+		}
+		// Revisions are microseconds of the warehouse's clock.
+		p.head.DataAsOf = governance.TimestampOf(time.UnixMicro(int64(p.head.Revision))) //nolint:gosec // it came from one
+		return cache.NewView(p.head, payload)
+	}
+	return cache.View{}, ctx.Err()
+}
+
+// revision returns the revision of a scope's version, zero when it has none.
+func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) {
+	version, _, err := p.version(ctx, scope)
+	return version.Revision, err
+}
+
+// ProposalRows returns proposals as callers see them, with their places in an order.
+func ProposalRows(proposals []warehouse.ListedProposal, order query.ProposalOrder) []cache.ProposalRow {
+	rows := make([]cache.ProposalRow, len(proposals))
+	for i, p := range proposals {
+		rows[i] = cache.ProposalRow{
+			Item: governance.ProposalListItem{
+				ProposalKey: p.Key, Identity: p.Identity, Title: orNull(p.Title), SourceURL: orNull(p.SourceURL),
+				LifecycleStatus: p.Lifecycle, Outcome: p.Outcome, EndAt: p.EndAt, CoverageStatus: p.Coverage,
+			},
+			Position: p.PositionIn(order),
+		}
+	}
+	return rows
+}

@@ -1,0 +1,25 @@
+package fill
+
+import (
+	"context"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// signals builds a page of the signal list.
+func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error) {
+	shown, err := p.shownUntil(ctx, q.Scope())
+	if err != nil {
+		return cache.View{}, err
+	}
+	rows, err := p.warehouse.ListSignals(ctx, q, shown)
+	if err != nil {
+		return cache.View{}, err
+	}
+	if rows == nil {
+		rows = []governance.SignalRow{}
+	}
+	return cache.NewView(p.head, rows)
+}
