@@ -21,8 +21,9 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// Bare starts a bare Fiber server on the serving core, which answers with so many
-// bytes, and takes from a bucket in Redis first if there is one.
+// Bare starts a bare Fiber server on the serving core and returns its URL. It answers
+// with size bytes. If redisURL is not empty, each request first takes from a bucket in
+// Redis.
 func (w *World) Bare(ctx context.Context, size int, redisURL string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -40,7 +41,7 @@ func (w *World) Bare(ctx context.Context, size int, redisURL string) (string, er
 	return url, err
 }
 
-// bareCommand is the yardstick: as little as Fiber can do.
+// bareCommand runs the yardstick, a minimal Fiber server.
 func bareCommand(args []string) error {
 	flags := flag.NewFlagSet("bare", flag.ExitOnError)
 	listen := flags.String("listen", "", "address to listen on")
@@ -85,8 +86,8 @@ func bareHandler(body []byte, redisURL string) (fiber.Handler, error) {
 	}, nil
 }
 
-// Nginx starts nginx on the serving core, with one worker and a file of so many
-// bytes.
+// Nginx starts nginx with one worker process on the serving core and returns the URL
+// of a file of size bytes.
 func (w *World) Nginx(ctx context.Context, size int) (string, error) {
 	listen, err := freeAddress()
 	if err != nil {
@@ -97,7 +98,7 @@ func (w *World) Nginx(ctx context.Context, size int) (string, error) {
 		return "", err
 	}
 	w.Undo(func() error { return os.RemoveAll(dir) })
-	// Its workers are not root, who made the folder.
+	// The worker processes run without root's permissions, and the folder is root's.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // it holds one file of the letter x
 		return "", err
 	}
@@ -127,7 +128,7 @@ http {
 }
 `
 
-// engineCommand runs the embedded ClickHouse until it is told to end.
+// engineCommand runs the embedded ClickHouse until it receives a signal.
 func engineCommand(args []string) error {
 	flags := flag.NewFlagSet("engine", flag.ExitOnError)
 	pnyx := flags.String("pnyx", "", "program that can be the engine")

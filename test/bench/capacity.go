@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// What capacity is planned for.
+// The load that capacity is planned for: requests per second, and ballots.
 const (
 	plannedRate    = 10_000
 	plannedBallots = 100_000_000
 )
 
-// The figures of the report stand between these lines of the page on capacity.
+// The capacity page contains the figures of the report between these lines.
 const (
 	capacityBegin = "<!-- capacity:begin -->\n"
 	capacityEnd   = "<!-- capacity:end -->\n"
 )
 
-// writeCapacity renews the figures of the page on capacity. A run that left some out
-// leaves the page as it is.
+// writeCapacity updates the figures of the capacity page. It does not change the page
+// if the run did not measure all figures.
 func (r Report) writeCapacity(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r Report) writeCapacity(path string) error {
 	return os.WriteFile(path, []byte(before+capacityBegin+figures.markdown()+capacityEnd+after), 0o644) //nolint:gosec // a document
 }
 
-// capacity is what plans are made from.
+// capacity holds the figures that plans are computed from.
 type capacity struct {
 	// free, paid and cold are requests a second at saturation, of one core.
 	free, paid, cold float64
@@ -51,7 +51,7 @@ type capacity struct {
 	size    Size
 }
 
-// capacity collects the figures, and says whether there are all of them.
+// capacity collects the figures and reports whether they are complete.
 func (r Report) capacity() (c capacity, complete bool) {
 	found := map[string]float64{}
 	for _, result := range r.Results {
@@ -108,7 +108,7 @@ day costs what it touches.
 	return text.String()
 }
 
-// grouped writes a whole number with commas between thousands.
+// grouped formats a number, rounded to an integer, with commas between thousands.
 func grouped(number float64) string {
 	text := fmt.Sprintf("%.0f", number)
 	for at := len(text) - 3; at > 0; at -= 3 {

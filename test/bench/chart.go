@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// rowHeight is the height of a bar with its space.
+// rowHeight is the height of a bar with its margin.
 const rowHeight = 26
 
 // Chart draws the report: ratios as bars with their extremes, and latencies by
@@ -65,7 +65,8 @@ func (r Report) ratios() (count int) {
 	return count
 }
 
-// ratioChart has a bar a row, the first on top; nil without any.
+// ratioChart returns a chart with a bar per row, the first on top. It returns nil if
+// there are no rows.
 func (r Report) ratioChart() *plot.Plot {
 	p := plot.New()
 	p.Title.Text = "ours ÷ yardstick: median, extremes, and what is promised (red)"
@@ -119,7 +120,8 @@ func (b bar) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// latencyChart has a line a load, over quantiles, on a logarithmic scale.
+// latencyChart returns a chart with a line per load over quantiles, on a logarithmic
+// scale.
 func (r Report) latencyChart() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "latency at half of what saturates, ms"

@@ -11,21 +11,30 @@ import (
 	"time"
 )
 
-// Dataset is invented data, as files and imported. It is made once and kept.
+// Dataset is generated data. It is generated once and kept between runs.
 type Dataset struct {
-	// Files is the folder of what upstream would publish, Warehouse that of the engine
-	// which holds it.
-	Files, Warehouse string
-	Size             Size
+	// Files is the folder of the generated files, in the upstream formats.
+	Files string
+	// Warehouse is the data folder of the engine that the files are imported into.
+	Warehouse string
+	// Size is the amount of data.
+	Size Size
 }
 
-// Size says how much data there is.
+// Size is an amount of generated data.
 type Size struct {
-	DAOs, Proposals, Ballots, Largest int
+	// DAOs is the number of DAOs.
+	DAOs int
+	// Proposals is the number of proposals.
+	Proposals int
+	// Ballots is the number of ballots on all proposals.
+	Ballots int
+	// Largest is the number of ballots on the largest proposal.
+	Largest int
 }
 
-// sizes of the full and the quick run. Both have a proposal of the size that cold
-// pages are promised for.
+// sizeOf returns the size of the full or the quick run. Both have a proposal as large
+// as the one that the latency bound of cold pages is stated for.
 func sizeOf(quick bool) Size {
 	if quick {
 		return Size{DAOs: 50, Proposals: 1000, Ballots: 1_100_000, Largest: 900_000}
@@ -33,10 +42,10 @@ func sizeOf(quick bool) Size {
 	return Size{DAOs: 500, Proposals: 12_500, Ballots: 5_000_000, Largest: 900_000}
 }
 
-// generatedAt is the moment at which generated data stands still.
+// generatedAt is the current time as the generator sees it.
 const generatedAt = "2026-06-01T00:00:00Z"
 
-// Data returns the data set of the run, made and imported.
+// Data returns the data set of the run. The first call generates and imports it.
 func (w *World) Data(ctx context.Context) (*Dataset, error) {
 	if w.data != nil {
 		return w.data, nil
@@ -52,7 +61,7 @@ func (w *World) Data(ctx context.Context) (*Dataset, error) {
 	return data, nil
 }
 
-// Generate returns a data set of a size, as files; it is not imported.
+// Generate generates the files of a data set without importing them.
 func (w *World) Generate(ctx context.Context, size Size) (*Dataset, error) {
 	dir := filepath.Join(w.Dir, strconv.Itoa(size.Ballots))
 	data := &Dataset{Files: filepath.Join(dir, "files"), Warehouse: filepath.Join(dir, "warehouse"), Size: size}
@@ -79,7 +88,7 @@ func (d *Dataset) load(ctx context.Context, w *World) error {
 	})
 }
 
-// once makes a folder unless it was made before, for the same size.
+// once calls produce unless dir was already produced for the same size.
 func once(dir string, size Size, produce func() error) error {
 	stamp := dir + ".json"
 	wanted, err := json.Marshal(size)

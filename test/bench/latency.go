@@ -16,38 +16,57 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Latency is how long answers take under a load that does not wait for them.
+// Latency measures response times under an open load, which sends requests on schedule
+// whether or not earlier ones were answered.
 type Latency struct {
-	ID, Name string
-	// Publishing has everything published anew, again and again, meanwhile.
+	// ID identifies the load in the flag -only.
+	ID string
+	// Name describes the load in the report.
+	Name string
+	// Publishing keeps a worker publishing during the measurement.
 	Publishing bool
-	// Prepare says what to ask, and how often a second at saturation.
+	// Prepare returns the requests to send and the saturation rate of the server.
 	Prepare func(context.Context, *World) (Load, error)
 }
 
-// Load is what is asked of one server.
+// Load describes requests to one server.
 type Load struct {
-	// URLs are asked in turns.
-	URLs   []string
+	// URLs are requested in rotation.
+	URLs []string
+	// Header is sent with every request.
 	Header http.Header
-	// Saturation is how many requests a second the server answers at the most.
+	// Saturation is the maximum rate that the server sustains, in requests per second.
 	Saturation float64
 }
 
-// LatencyResult is what came out, in milliseconds.
+// LatencyResult holds the response times of one load, in milliseconds.
 type LatencyResult struct {
-	ID, Name            string
-	Rate                float64
-	P50, P99, P999, Max float64
-	Count, Failed       int64
+	// ID is the ID of the load.
+	ID string
+	// Name describes the load.
+	Name string
+	// Rate is the rate at which requests were sent, in requests per second.
+	Rate float64
+	// P50 is the median.
+	P50 float64
+	// P99 is the 99th percentile.
+	P99 float64
+	// P999 is the 99.9th percentile.
+	P999 float64
+	// Max is the slowest response.
+	Max float64
+	// Count is the number of measured requests.
+	Count int64
+	// Failed is the number of requests without a successful response.
+	Failed int64
 }
 
-// longestLatency bounds what the histogram holds.
+// longestLatency is the largest latency that the histogram records.
 const longestLatency = 30 * time.Second
 
-// run asks for half of what saturates, at even intervals. The latency of a request
-// counts from when it was due, not from when it was sent: one that had to wait for
-// another waited all the same.
+// run sends requests at half of the saturation rate, at even intervals. Latency counts
+// from the time at which a request was due, not from when it was sent. It therefore
+// includes the time that a request waited for an earlier one.
 func (l Latency) run(ctx context.Context, w *World, length time.Duration) (LatencyResult, error) {
 	load, err := l.Prepare(ctx, w)
 	if err != nil {
@@ -84,7 +103,7 @@ type drive struct {
 	requests [][]byte
 	next     atomic.Int64
 	conns    []net.Conn
-	// failure is the first answer that was none.
+	// failure is the first failed response.
 	failure atomic.Pointer[string]
 }
 
@@ -123,8 +142,9 @@ func (d *drive) close() {
 	}
 }
 
-// run drives the load for a while: at a rate, or for 0 as fast as it is answered.
-// Each connection has its own share of the schedule.
+// run sends the load for a duration, at a rate in requests per second. Rate 0 sends
+// each request as soon as the previous one is answered. The schedule is divided among
+// the connections.
 func (d *drive) run(ctx context.Context, rate float64, length time.Duration) (*hdrhistogram.Histogram, int64, error) {
 	var interval time.Duration
 	if rate > 0 {
@@ -151,13 +171,13 @@ func (d *drive) run(ctx context.Context, rate float64, length time.Duration) (*h
 	return total, failed.Load(), errors.Join(problems...)
 }
 
-// pace is the schedule of a connection; without a step it never waits.
+// pace is the schedule of a connection. With a step of zero it never waits.
 type pace struct {
 	due, end time.Time
 	step     time.Duration
 }
 
-// send sends the share of one connection.
+// send sends the requests of one connection.
 func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.Histogram, int64, error) {
 	taken := hdrhistogram.New(1, longestLatency.Microseconds(), 3)
 	reader := bufio.NewReaderSize(conn, 64<<10)
@@ -188,7 +208,7 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 	return taken, failed, ctx.Err()
 }
 
-// wait sleeps, which is what an open load does between two requests.
+// wait sleeps between two requests of an open load.
 func wait(d time.Duration) {
 	if d > 0 {
 		<-time.After(d)

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// connections is how many a closed load keeps open.
+// connections is the number of connections of a closed load.
 const connections = 64
 
-// Saturate returns what measures how many requests a second an address answers to
-// 64 connections that ask again as soon as they are answered. The generator is wrk,
-// on a core of its own.
+// Saturate returns a measure of the requests per second that a URL answers to a closed
+// load: 64 connections that each send the next request when the previous one is
+// answered. The load generator is wrk, on a separate core.
 func (w *World) Saturate(url string, header http.Header) Measure {
 	length := 4 * time.Second
 	if w.Quick {
@@ -38,8 +38,8 @@ var (
 	wrkRefused = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)|Socket errors: .*`)
 )
 
-// readWrk reads the rate from what wrk prints. A load with errors in it measures
-// something else.
+// readWrk parses the rate from the output of wrk. Errors among the responses are an
+// error, because the rate is then that of other responses.
 func readWrk(text string) (float64, error) {
 	if refused := wrkRefused.FindString(text); refused != "" {
 		return 0, fmt.Errorf("the load met with errors: %s", refused)

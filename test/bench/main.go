@@ -1,6 +1,6 @@
-// Command bench measures Pnyx beside yardsticks: the same work done barely, in the
-// same run and in turns. It prints a table, and writes it as a document with a
-// chart.
+// Command bench compares Pnyx with yardsticks: minimal programs that do the same work.
+// Measurements of both alternate within one run. Command bench prints a table and
+// writes it as a document with a chart.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// command runs the benchmark, or one of the programs that it needs beside it.
+// command runs the benchmark, or one of its helper programs.
 func command(args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
@@ -41,7 +41,7 @@ func command(args []string) error {
 	return benchCommand(args)
 }
 
-// options say what to measure.
+// options select what to measure.
 type options struct {
 	root, pnyx, dir, docs string
 	quick                 bool
@@ -72,19 +72,19 @@ func benchCommand(args []string) error {
 	if o.dir, err = filepath.Abs(o.dir); err != nil {
 		return err
 	}
-	// What starts it may end, and everything else has to end with it.
+	// Child processes have to stop when the benchmark is interrupted.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return o.bench(ctx)
 }
 
-// wants says whether a row is to be measured.
+// wants reports whether a row is selected.
 func (o options) wants(id string) bool {
 	return len(o.only) == 0 || slices.ContainsFunc(o.only, func(begin string) bool { return strings.HasPrefix(id, begin) })
 }
 
-// bench measures everything that is wanted, and reports.
+// bench takes all selected measurements and writes the report.
 func (o options) bench(ctx context.Context) (err error) {
 	w, err := newWorld(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
 	if err != nil {
@@ -100,8 +100,7 @@ func (o options) bench(ctx context.Context) (err error) {
 	return errors.Join(problems, o.write(report))
 }
 
-// compare measures the rows. One that cannot be measured does not keep the others
-// from it.
+// compare measures the rows. An error in one row does not stop the others.
 func (o options) compare(ctx context.Context, w *World, report *Report) error {
 	var problems []error
 	for _, row := range Rows() {
@@ -123,7 +122,7 @@ func (o options) compare(ctx context.Context, w *World, report *Report) error {
 	return errors.Join(problems...)
 }
 
-// latencyLength is how long a latency is measured.
+// latencyLength returns the duration of a latency measurement.
 func (o options) latencyLength() time.Duration {
 	if o.quick {
 		return 4 * time.Second
@@ -158,7 +157,7 @@ func (o options) micro(ctx context.Context, w *World, report *Report) (err error
 	return err
 }
 
-// write prints the report, and writes the documents.
+// write prints the report and writes the documents.
 func (o options) write(report Report) error {
 	report.Markdown(os.Stdout)
 	fmt.Printf("\nmeasured in %s\n", report.Took.Round(time.Second))

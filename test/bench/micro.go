@@ -8,16 +8,23 @@ import (
 	"strings"
 )
 
-// microPackages have benchmarks of single functions.
+// microPackages returns the packages with benchmarks of single functions.
 func microPackages() []string {
 	return []string{"./governance", "./cache", "./access", "./api"}
 }
 
-// Micro is one benchmark of a function.
+// Micro is the result of one Go benchmark.
 type Micro struct {
-	Package, Name      string
-	Nanoseconds        float64
-	Bytes, Allocations int64
+	// Package is the package of the benchmark.
+	Package string
+	// Name is the name of the benchmark without the prefix Benchmark.
+	Name string
+	// Nanoseconds is the time per operation.
+	Nanoseconds float64
+	// Bytes is the memory allocated per operation.
+	Bytes int64
+	// Allocations is the number of allocations per operation.
+	Allocations int64
 }
 
 var microLine = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op(?:.*?\s(\d+) B/op\s+(\d+) allocs/op)?`)
@@ -36,7 +43,7 @@ func (w *World) runMicro(ctx context.Context, root string) ([]Micro, error) {
 	return readMicro(text), nil
 }
 
-// readMicro reads what go test prints.
+// readMicro parses the output of go test -bench.
 func readMicro(text string) []Micro {
 	var all []Micro
 	var pkg string
@@ -58,7 +65,7 @@ func readMicro(text string) []Micro {
 	return all
 }
 
-// duration writes nanoseconds for people.
+// duration formats the time per operation for the report.
 func (m Micro) duration() string {
 	if m.Nanoseconds >= 10_000 {
 		return fmt.Sprintf("%.1f µs", m.Nanoseconds/1000)

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// startTimeout bounds how long a process may take until it answers.
+	// startTimeout is the maximum time until a started process answers.
 	startTimeout = 10 * time.Minute
-	// stopTimeout bounds how long it may take to end.
+	// stopTimeout is the maximum time until a process exits after SIGTERM.
 	stopTimeout = 30 * time.Second
 )
 
-// Process is a program that runs beside the benchmark and ends with it.
+// Process is a child process. It is terminated when the benchmark exits.
 type Process struct {
 	name    string
 	command *exec.Cmd
@@ -33,22 +33,25 @@ type Process struct {
 	exited  chan struct{}
 }
 
-// Program says what to run, and on which cores.
+// Program is a command to run, with its cores and its niceness.
 type Program struct {
+	// Name is the name of the executable or its path.
 	Name string
+	// Args are the arguments without the name.
 	Args []string
-	Env  []string
-	// Cores it may run on; empty for those of whoever starts it.
+	// Env is added to the environment of the benchmark, as NAME=value.
+	Env []string
+	// Cores are the cores it may run on. If empty, it inherits those of the benchmark.
 	Cores []int
-	// Nice is its niceness: 0 or above.
+	// Nice is its niceness, at least 0.
 	Nice int
 }
 
-// launch starts a program. Its output is shown when it fails.
+// launch starts a program. Errors of the process include its output.
 func launch(p Program) (*Process, error) {
-	command := exec.Command(p.pinned()[0], p.pinned()[1:]...) //nolint:noctx,gosec // stop ends it; what to run is ours to say
+	command := exec.Command(p.pinned()[0], p.pinned()[1:]...) //nolint:noctx,gosec // stop ends it; the command is not user input
 	command.Env = append(os.Environ(), p.Env...)
-	// Ends with the benchmark, however that ends.
+	// The kernel signals the child when the benchmark exits for any reason.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	process := &Process{name: p.Name, command: command, exited: make(chan struct{})}
 	command.Stdout, command.Stderr = &process.output, &process.output
@@ -57,12 +60,12 @@ func launch(p Program) (*Process, error) {
 	}
 	go func() {
 		defer close(process.exited)
-		_ = command.Wait() // whoever waits for it looks at its output
+		_ = command.Wait() // callers report its output
 	}()
 	return process, nil
 }
 
-// pinned is the command line, with what puts it on its cores.
+// pinned returns the command line, prefixed with what sets cores and niceness.
 func (p Program) pinned() []string {
 	line := p.Args
 	if p.Nice > 0 {
@@ -74,7 +77,7 @@ func (p Program) pinned() []string {
 	return line
 }
 
-// listed writes cores as taskset takes them.
+// listed formats cores for taskset.
 func listed(cores []int) string {
 	texts := make([]string, len(cores))
 	for i, core := range cores {
@@ -83,7 +86,7 @@ func listed(cores []int) string {
 	return strings.Join(texts, ",")
 }
 
-// pinSelf keeps the benchmark, which is a load generator too, to some cores.
+// pinSelf pins the benchmark, which is also a load generator, to some cores.
 func pinSelf(ctx context.Context, cores []int) error {
 	_, err := run(ctx, Program{
 		Args: []string{"taskset", "--all-tasks", "--cpu-list", "--pid", listed(cores), strconv.Itoa(os.Getpid())},
@@ -91,9 +94,9 @@ func pinSelf(ctx context.Context, cores []int) error {
 	return err
 }
 
-// run runs a program to its end and returns what it printed.
+// run runs a program until it exits and returns its output.
 func run(ctx context.Context, p Program) (string, error) {
-	command := exec.CommandContext(ctx, p.pinned()[0], p.pinned()[1:]...) //nolint:gosec // what to run is ours to say
+	command := exec.CommandContext(ctx, p.pinned()[0], p.pinned()[1:]...) //nolint:gosec // the command is not user input
 	command.Env = append(os.Environ(), p.Env...)
 	var printed, problems bytes.Buffer
 	command.Stdout, command.Stderr = &printed, &problems
@@ -103,7 +106,7 @@ func run(ctx context.Context, p Program) (string, error) {
 	return printed.String(), nil
 }
 
-// until waits until a check succeeds, or the process has ended.
+// until waits until check succeeds. It returns an error if the process exits first.
 func (p *Process) until(ctx context.Context, check func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -124,7 +127,7 @@ func (p *Process) until(ctx context.Context, check func() error) error {
 	}
 }
 
-// stop asks the process to end, and waits until it has.
+// stop sends SIGTERM and waits until the process has exited.
 func (p *Process) stop() error {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
@@ -137,7 +140,7 @@ func (p *Process) stop() error {
 	}
 }
 
-// peakMemory is the most memory that the process was resident with, in bytes.
+// peakMemory returns the peak resident memory of the process, in bytes.
 func (p *Process) peakMemory() (float64, error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
@@ -154,7 +157,7 @@ func (p *Process) peakMemory() (float64, error) {
 	return 0, errors.Join(fmt.Errorf("memory of %s is not told", p.name), lines.Err())
 }
 
-// freeAddress is a port of the loopback interface that nobody uses yet.
+// freeAddress returns a loopback address with an unused port.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
 	if err != nil {
@@ -163,7 +166,7 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// answersOK checks that an address answers 200.
+// answersOK returns an error unless a GET of the URL answers 200.
 func answersOK(url string) error {
 	client := http.Client{Timeout: 5 * time.Second}
 	response, err := client.Get(url) //nolint:noctx // it has a timeout
@@ -177,12 +180,12 @@ func answersOK(url string) error {
 	return nil
 }
 
-// ownCores are the cores that the benchmark might use before it kept itself to some.
+// ownCores returns the cores available to the benchmark before pinSelf.
 //
-//nolint:gochecknoglobals // asked once
+//nolint:gochecknoglobals // read once
 var ownCores = sync.OnceValues(cores)
 
-// cores lists the cores that the benchmark may use.
+// cores returns the cores that the benchmark may use now.
 func cores() ([]int, error) {
 	text, err := run(context.Background(), Program{Args: []string{"taskset", "-cp", strconv.Itoa(os.Getpid())}})
 	if err != nil {
@@ -210,7 +213,7 @@ func cores() ([]int, error) {
 	return found, nil
 }
 
-// lockedBuffer is what a process printed, and may be read while it prints.
+// lockedBuffer holds the output of a process. It is safe for concurrent use.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -223,7 +226,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String returns what was printed so far.
+// String returns the output so far.
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

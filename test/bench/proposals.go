@@ -6,23 +6,29 @@ import (
 	"fmt"
 )
 
-// Proposal is one of the data set's.
+// Proposal is a proposal of the data set.
 type Proposal struct {
-	Key, Source, ExternalID string
-	Votes                   uint64
+	// Key is the proposalKey of the API.
+	Key string
+	// Source is the id of the upstream source.
+	Source string
+	// ExternalID is the proposal's id at the upstream source.
+	ExternalID string
+	// Votes is the number of ballots that count.
+	Votes uint64
 }
 
-// largestProposal is the one with most ballots.
+// largestProposal returns the proposal with the most ballots.
 func (w *World) largestProposal(ctx context.Context) (Proposal, error) {
 	return w.proposal(ctx, "1 ORDER BY votes DESC, proposal_key")
 }
 
-// smallProposal is a proposal of Snapshot with a thousand ballots at the most.
+// smallProposal returns a Snapshot proposal with at most 1,000 ballots.
 func (w *World) smallProposal(ctx context.Context) (Proposal, error) {
 	return w.proposal(ctx, "provider = 'snapshot' AND votes BETWEEN 10 AND 1000 ORDER BY votes DESC, proposal_key")
 }
 
-// proposal is the first that a condition lets through.
+// proposal returns the first proposal that matches an SQL condition.
 func (w *World) proposal(ctx context.Context, condition string) (Proposal, error) {
 	found, err := w.proposals(ctx, condition, 1)
 	if err != nil || len(found) == 0 {
@@ -31,7 +37,7 @@ func (w *World) proposal(ctx context.Context, condition string) (Proposal, error
 	return found[0], nil
 }
 
-// proposals are the first that a condition lets through.
+// proposals returns the first proposals that match an SQL condition.
 func (w *World) proposals(ctx context.Context, condition string, most int) (found []Proposal, err error) {
 	_, conn, err := w.Warehouse(ctx)
 	if err != nil {
@@ -53,7 +59,8 @@ func (w *World) proposals(ctx context.Context, condition string, most int) (foun
 	return found, rows.Err()
 }
 
-// generation is the ordered copy of a proposal's ballots; zero while there is none.
+// generation returns the generation of the sorted copy of a proposal's ballots, or zero
+// if there is none.
 func (w *World) generation(ctx context.Context, key string) (generation uint64, err error) {
 	_, conn, err := w.Warehouse(ctx)
 	if err != nil {

@@ -10,22 +10,38 @@ import (
 	"time"
 )
 
-// Report is everything that a run has found.
+// Report holds all results of a run.
 type Report struct {
-	Began     time.Time
-	Took      time.Duration
-	Machine   Machine
-	Quick     bool
-	Size      Size
-	Results   []Result
+	// Began is the start time of the run.
+	Began time.Time
+	// Took is the duration of the run.
+	Took time.Duration
+	// Machine describes the machine that the run used.
+	Machine Machine
+	// Quick marks a quick run: less data and fewer rounds.
+	Quick bool
+	// Size is the size of the data set.
+	Size Size
+	// Results has one entry for each measured row.
+	Results []Result
+	// Latencies has one entry for each measured load.
 	Latencies []LatencyResult
-	Micro     []Micro
+	// Micro has the benchmarks of single functions.
+	Micro []Micro
 }
 
-// Machine is what the figures were taken on.
+// Machine describes the hardware and software that figures were measured with.
 type Machine struct {
-	Processor, Kernel, Go, Commit string
-	Cores                         int
+	// Processor is the model name from /proc/cpuinfo.
+	Processor string
+	// Kernel is the release of the Linux kernel.
+	Kernel string
+	// Go is the Go version, as in "go1.25.0".
+	Go string
+	// Commit is the output of git describe for the repository.
+	Commit string
+	// Cores is the number of logical processors.
+	Cores int
 }
 
 func thisMachine(root string) Machine {
@@ -82,7 +98,7 @@ func (r Report) markdownRatios(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// yardstick says what the yardstick gave, or over what ours is spread without one.
+// yardstick formats the yardstick's figure, or without a yardstick the extremes of ours.
 func (r Result) yardstick() string {
 	if r.Bare.Count == 0 {
 		return fmt.Sprintf("%s – %s in %d rounds", figure(r.Ours.Min), figure(r.Ours.Max), r.Ours.Count)

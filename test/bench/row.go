@@ -7,55 +7,65 @@ import (
 	"slices"
 )
 
-// Measure takes one figure.
+// Measure measures one figure, in the unit of its row.
 type Measure func(context.Context) (float64, error)
 
-// Sides are the two things that a row compares, ready to be measured. Bare is nil
-// where a figure is held against a bound alone.
+// Sides are the two measurements that a row compares, ready to run.
 type Sides struct {
-	Ours, Bare Measure
+	// Ours measures Pnyx.
+	Ours Measure
+	// Bare measures the yardstick. It is nil if the row has only a bound.
+	Bare Measure
 }
 
-// Row is one comparison: ours against a yardstick that does the same work barely.
-// Both are measured in turns, so that whatever else the machine does hits both.
+// Row is one comparison of Pnyx with a yardstick, the minimal program for the same
+// work. Measurements alternate between the two, so that other load on the machine
+// affects both.
 type Row struct {
-	// ID names the row in -only.
+	// ID identifies the row in the flag -only.
 	ID string
-	// Name says what is measured, Yardstick against what.
-	Name, Yardstick string
-	// Unit is that of both figures: "requests/s", "ms", "s", "MB", "rows/s".
+	// Name describes the measurement of Pnyx.
+	Name string
+	// Yardstick describes what Pnyx is compared with.
+	Yardstick string
+	// Unit is the unit of both figures: "requests/s", "ms", "s", "MB", "rows/s".
 	Unit string
-	// Ratio bounds ours ÷ bare, the median over all rounds; Value bounds ours, the
-	// median too.
-	Ratio, Value Bound
-	// Rounds is how often both are measured, and Quick the same for a quick run; zero
-	// leaves the row out.
-	Rounds, Quick int
-	// Prepare starts what is to be measured. What it starts through the world ends
+	// Ratio bounds the median over all rounds of ours ÷ bare.
+	Ratio Bound
+	// Value bounds the median over all rounds of ours.
+	Value Bound
+	// Rounds is the number of measurements of each side; zero omits the row.
+	Rounds int
+	// Quick is the number of rounds in a quick run; zero omits the row.
+	Quick int
+	// Prepare starts the programs of the row. Those started through World.Start stop
 	// after the row.
 	Prepare func(context.Context, *World) (Sides, error)
 }
 
-// Bound is what a figure has to keep; its zero value allows any.
+// Bound limits a figure. The zero value allows every figure.
 type Bound struct {
-	Least, Most float64
+	// Least is the minimum; zero means no minimum.
+	Least float64
+	// Most is the maximum; zero means no maximum.
+	Most float64
 }
 
-// AtLeast bounds a figure from below.
+// AtLeast returns a bound with a minimum.
 func AtLeast(least float64) Bound { return Bound{Least: least} }
 
-// AtMost bounds a figure from above.
+// AtMost returns a bound with a maximum.
 func AtMost(most float64) Bound { return Bound{Most: most} }
 
-// Set says whether there is a bound at all.
+// Set reports whether the bound limits anything.
 func (b Bound) Set() bool { return b != Bound{} }
 
-// Holds says whether a figure keeps the bound.
+// Holds reports whether a figure is within the bound.
 func (b Bound) Holds(figure float64) bool {
 	return (b.Least == 0 || figure >= b.Least) && (b.Most == 0 || figure <= b.Most)
 }
 
-// String writes the bound for people.
+// String formats the bound for the report, as in "≥ 0.5"; without a bound it is "".
 func (b Bound) String() string {
 	switch {
 	case b.Least != 0:
@@ -66,29 +76,39 @@ func (b Bound) String() string {
 	return ""
 }
 
-// Result is what came out of a row.
+// Result is the outcome of a row.
 type Result struct {
+	// Row is the row that was measured.
 	Row Row `json:"-"`
-	// ID is the row's.
-	ID         string
-	Ours, Bare Spread
-	// Ratio is over the rounds, each round's own.
+	// ID is the ID of the row.
+	ID string
+	// Ours has the figures of Pnyx.
+	Ours Spread
+	// Bare has the figures of the yardstick; its Count is zero without one.
+	Bare Spread
+	// Ratio has ours ÷ bare of each round.
 	Ratio Spread
 }
 
-// Reached says whether the bounds hold.
+// Reached reports whether the medians are within the bounds of the row.
 func (r Result) Reached() bool {
 	return r.Row.Ratio.Holds(r.Ratio.Median) && r.Row.Value.Holds(r.Ours.Median)
 }
 
-// Spread is what several measurements of one thing gave.
+// Spread summarizes repeated measurements of one figure.
 type Spread struct {
-	Min, Median, Max float64
-	Count            int
+	// Min is the smallest figure.
+	Min float64
+	// Median is the middle figure, or the mean of the two middle ones.
+	Median float64
+	// Max is the largest figure.
+	Max float64
+	// Count is the number of measurements.
+	Count int
 }
 
-// spreadOf sums up figures; the median of an even number is the mean of the middle
-// two.
+// spreadOf summarizes figures. The median of an even number of figures is the mean of
+// the middle two.
 func spreadOf(figures []float64) Spread {
 	if len(figures) == 0 {
 		return Spread{}
@@ -101,8 +121,8 @@ func spreadOf(figures []float64) Spread {
 	}
 }
 
-// run measures both sides of a row in turns. The side that begins changes with
-// each round, so that neither always follows the other.
+// run measures both sides of a row once per round. The order of the sides alternates,
+// so that neither always follows the other.
 func (row Row) run(ctx context.Context, w *World, log io.Writer) (Result, error) {
 	sides, err := row.Prepare(ctx, w)
 	if err != nil {
@@ -149,7 +169,7 @@ func (s Sides) measure(ctx context.Context, bareFirst bool) (ours, bare float64,
 	return ours, bare, nil
 }
 
-// figure writes a number as people read it: three digits that count.
+// figure formats a number with three significant digits.
 func figure(value float64) string {
 	switch {
 	case value >= 1000:

@@ -1,7 +1,7 @@
 package main
 
-// Rows lists what is compared, in the order of the report. A row stands where its
-// subject does: rows_http.go, rows_page.go, ….
+// Rows returns all comparisons in the order of the report. Each subject has a file:
+// rows_http.go, rows_page.go, ….
 func Rows() []Row {
 	var rows []Row
 	rows = append(rows, httpRows()...)

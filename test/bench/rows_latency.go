@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Latencies lists what is asked at half of the load that saturates: alone, and
+// Latencies returns the loads that run at half of the saturation rate, each alone and
 // while a worker publishes.
 func Latencies() []Latency {
 	var all []Latency
@@ -47,10 +47,10 @@ func paidLoad(ctx context.Context, w *World) (Load, error) {
 	return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
 }
 
-// coldSample is how long cold pages are asked for to find what saturates.
+// coldSample is how long cold pages are requested to measure the saturation rate.
 const coldSample = 3 * time.Second
 
-// coldLoad is pages that are deep in the largest proposal, and in nobody's cache.
+// coldLoad requests deep pages of the largest proposal that are not in any cache.
 func coldLoad(ctx context.Context, w *World) (Load, error) {
 	urls, err := w.coldPages(ctx)
 	if err != nil {
@@ -75,13 +75,13 @@ func coldLoad(ctx context.Context, w *World) (Load, error) {
 	return load, w.forgetPages(ctx)
 }
 
-// coldAtOnce is how many cold pages are asked for at once to find what saturates.
+// coldAtOnce is the concurrency at which the saturation rate of cold pages is measured.
 const coldAtOnce = 8
 
-// coldWanted is how many pages a cold load needs, so that none comes twice.
+// coldWanted is the number of pages that a cold load needs to request none twice.
 const coldWanted = 600
 
-// coldPages walks until there are enough pages, and forgets them.
+// coldPages walks until it has enough pages, and then removes them from Redis.
 func (w *World) coldPages(ctx context.Context) ([]string, error) {
 	if len(w.coldURLs) < coldWanted {
 		sides, err := w.walk(ctx, "power")
@@ -97,7 +97,7 @@ func (w *World) coldPages(ctx context.Context) ([]string, error) {
 	return w.coldURLs, w.forgetPages(ctx)
 }
 
-// saturation is the median that a row has found, or else measured now, once.
+// saturation returns the median of a row. If the row was not measured, it measures once.
 func (w *World) saturation(id string, measure func() (float64, error)) (float64, error) {
 	if rate, known := w.saturations[id]; known {
 		return rate, nil
@@ -107,14 +107,12 @@ func (w *World) saturation(id string, measure func() (float64, error)) (float64,
 	return rate, err
 }
 
-// touchedAtOnce is how many proposals each of the publications touches that go on
-// beside a load.
+// touchedAtOnce is the number of proposals that each publication during a load updates.
 const touchedAtOnce = 500
 
-// keepPublishing imports ballots on many proposals, again and again until it is
-// stopped, so that a worker has always something to publish. The last import is let
-// finish: the embedded engine ends, and is started again, when a client is cut off
-// while it sends.
+// keepPublishing imports ballots on many proposals until stop is called, so that the
+// worker always has data to publish. stop waits for the last import: the embedded
+// engine restarts when a client disconnects while it sends.
 func (w *World) keepPublishing(ctx context.Context) (stop func()) {
 	stopped := make(chan struct{})
 	var publishing sync.WaitGroup
@@ -155,11 +153,11 @@ func (w *World) touch(ctx context.Context) error {
 	return err
 }
 
-// publishedPattern finds the mark of publication, without which a worker publishes
-// everything. What is published already stays and is served meanwhile.
+// publishedPattern matches the key of the publication state. Without it a worker
+// publishes everything again. Existing views are served meanwhile.
 const publishedPattern = "pnyx:*:{worker}:publication"
 
-// republish has everything published once.
+// republish makes the worker publish everything once.
 func (w *World) republish(ctx context.Context) error {
 	keys, err := w.store.Keys(ctx, publishedPattern).Result()
 	if err != nil || len(keys) != 1 {

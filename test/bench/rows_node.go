@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// nodeRows are about what everything above takes: they come last.
+// nodeRows measures memory and disk space after the load of all other rows.
 func nodeRows() []Row {
 	return []Row{
 		{
@@ -37,7 +37,7 @@ func nodeRows() []Row {
 	}
 }
 
-// redisMemory is what Redis holds, over the proposals, in kilobytes.
+// redisMemory returns the memory of Redis per proposal, in kilobytes.
 func (w *World) redisMemory(ctx context.Context) (float64, error) {
 	info, err := w.store.Info(ctx, "memory").Result()
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *World) redisMemory(ctx context.Context) (float64, error) {
 	return 0, fmt.Errorf("redis does not tell its memory: %.100s", info)
 }
 
-// disk is what the warehouse's tables take, over the ballots, in bytes.
+// disk returns the disk space of the warehouse's tables per ballot, in bytes.
 func (w *World) disk(ctx context.Context) (float64, error) {
 	var bytes uint64
 	err := w.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes)

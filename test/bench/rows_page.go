@@ -15,13 +15,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// pagesAtOnce is how many pages of a walk make one figure.
+// pagesAtOnce is the number of pages of a walk that one figure is measured over.
 const pagesAtOnce = 20
 
-// rowsAPage is the largest page there is.
+// rowsAPage is the maximum page size.
 const rowsAPage = 500
 
-// pageRows are what nobody asked for before: deep pages, and what was just imported.
+// pageRows measures requests that no cache can answer: deep pages and new imports.
 func pageRows() []Row {
 	rows := []Row{}
 	for _, order := range []string{"power", "time"} {
@@ -64,7 +64,7 @@ func (w *World) walk(ctx context.Context, order string) (Sides, error) {
 	return Sides{Ours: walk.pages, Bare: walk.statements}, nil
 }
 
-// copied waits for the ordered copy of a proposal's ballots.
+// copied waits for the sorted copy of a proposal's ballots.
 func (w *World) copied(ctx context.Context, p Proposal) (generation uint64, err error) {
 	err = w.worker.until(ctx, func() error {
 		generation, err = w.generation(ctx, p.Key)
@@ -76,24 +76,24 @@ func (w *World) copied(ctx context.Context, p Proposal) (generation uint64, err 
 	return generation, err
 }
 
-// walk is a reading of all pages of a proposal's ballots.
+// walk reads all pages of a proposal's ballots.
 type walk struct {
 	world       *World
 	order, path string
 	generation  uint64
 	cursor      string
-	// turns are the last rows of the pages read last, at which the statements begin.
+	// turns are the last rows of the latest pages; the bare statements start after them.
 	turns []turn
 }
 
-// turn is the end of a page.
+// turn is the last row of a page.
 type turn struct {
 	VoterIdentity string  `json:"voterIdentity"`
 	VotingPower   string  `json:"votingPower"`
 	VotedAt       *string `json:"votedAt"`
 }
 
-// forget removes the pages of ballots from Redis: they are cold again.
+// forget removes the pages of ballots from Redis, so that they are cold again.
 func (k *walk) forget(ctx context.Context) error { return k.world.forgetPages(ctx) }
 
 func (w *World) forgetPages(ctx context.Context) error {
@@ -106,7 +106,7 @@ func (w *World) forgetPages(ctx context.Context) error {
 	return keys.Err()
 }
 
-// pages reads the next pages and returns the time of the slowest, in milliseconds.
+// pages reads the next pages and returns the latency of the slowest, in milliseconds.
 func (k *walk) pages(ctx context.Context) (float64, error) {
 	var slowest time.Duration
 	k.turns = nil
@@ -148,8 +148,8 @@ func (k *walk) page(ctx context.Context) (time.Duration, error) {
 	return took, nil
 }
 
-// statements reads what follows the pages read last by bare statements, and returns
-// the time of the slowest, in milliseconds.
+// statements reads the same pages with bare statements and returns the duration of the
+// slowest, in milliseconds.
 func (k *walk) statements(ctx context.Context) (float64, error) {
 	turns := k.turns
 	if len(turns) == 0 {
@@ -192,8 +192,8 @@ func (k *walk) statement(ctx context.Context, t turn) error {
 	return rows.Err()
 }
 
-// arrival imports a ballot of a new voter and returns how long it takes until it is
-// counted, in seconds, the start of the import included.
+// arrival imports a ballot of a new voter and returns the time until it is counted, in
+// seconds. The time includes the start of the import command.
 func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
 	base, _, err := w.API(ctx)
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
 	return time.Since(began).Seconds(), err
 }
 
-// newBallot is a ballot of a new voter, as Snapshot publishes it.
+// newBallot returns a ballot of a new voter in the format of Snapshot.
 func (w *World) newBallot(p Proposal) string {
 	w.ballots++
 	now := time.Now()
@@ -231,7 +231,7 @@ func (w *World) newBallot(p Proposal) string {
 		name, p.ExternalID, p.Source, name, now.Unix())
 }
 
-// votes reads how many votes a summary counts.
+// votes returns the number of votes in a summary.
 func (w *World) votes(ctx context.Context, summary string) (int, error) {
 	status, body, err := get(ctx, summary, w.internal())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// publishRows are about the way from files to Redis.
+// publishRows measures imports and publications, from files to Redis.
 func publishRows() []Row {
 	return []Row{
 		{
@@ -30,8 +30,8 @@ func publishRows() []Row {
 	}
 }
 
-// readOnce are the statements that read what a full publish is made from: the ballots
-// that count, the proposals, and who voted in each DAO.
+// readOnce returns the statements that read the input of a full publication: the
+// ballots that count, the proposals, and the voters of each DAO.
 func readOnce() []string {
 	return []string{
 		`SELECT proposal_ref, choices, count(), sum(power), max(voted_at), max(observed_at) FROM latest_ballots
@@ -57,7 +57,7 @@ func fullPublish(ctx context.Context, w *World) (Sides, error) {
 	}, nil
 }
 
-// timed runs statements one after the other and returns the seconds they took.
+// timed runs statements one after the other and returns their duration in seconds.
 func timed(ctx context.Context, conn driver.Conn, statements ...string) (float64, error) {
 	began := time.Now()
 	for _, statement := range statements {
@@ -84,7 +84,7 @@ func incrementalPublish(ctx context.Context, w *World) (Sides, error) {
 	}, nil
 }
 
-// importSize is what is imported into an empty warehouse, again and again.
+// importSize returns the size of the data set that is imported into empty warehouses.
 func importSize(quick bool) Size {
 	if quick {
 		return Size{DAOs: 10, Proposals: 200, Ballots: 100_000, Largest: 20_000}
@@ -92,8 +92,8 @@ func importSize(quick bool) Size {
 	return Size{DAOs: 40, Proposals: 1000, Ballots: 500_000, Largest: 90_000}
 }
 
-// importBallots imports the ballots of Snapshot into a database of its own each time,
-// in an engine that holds nothing else.
+// importBallots imports the Snapshot ballots into a new database each time, in an
+// engine without other data.
 func importBallots(ctx context.Context, w *World) (Sides, error) {
 	data, err := w.Generate(ctx, importSize(w.Quick))
 	if err != nil {
@@ -116,7 +116,7 @@ func importBallots(ctx context.Context, w *World) (Sides, error) {
 	}, nil
 }
 
-// emptyEngine runs an engine until the end of the row.
+// emptyEngine starts an engine without data. It stops with the row.
 func (w *World) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
 	err := w.Start(ctx, w.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *World) emptyEngine(ctx context.Context, dir string) (engine.Instance, e
 	return engine.Find(dir)
 }
 
-// importInto imports files and returns how many ballots a second were read.
+// importInto imports files and returns the rate in ballots per second.
 func (w *World) importInto(ctx context.Context, url, files string) (float64, error) {
 	began := time.Now()
 	env := append(w.common(), "CLICKHOUSE_URL="+url)
@@ -135,10 +135,10 @@ func (w *World) importInto(ctx context.Context, url, files string) (float64, err
 	return rowsASecond(ctx, url, time.Since(began))
 }
 
-// insertInto has the engine read the same files into the same table, in one statement.
+// insertInto makes the engine insert the same files into the same table with one statement.
 func (w *World) insertInto(ctx context.Context, instance engine.Instance, database, files string) (float64, error) {
 	url := instance.URL(database)
-	// An import of nothing makes the tables.
+	// Importing an empty folder creates the tables.
 	if _, err := w.Run(ctx, Program{
 		Args: []string{w.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
 		Env:  append(w.common(), "CLICKHOUSE_URL="+url),
@@ -157,7 +157,7 @@ func (w *World) insertInto(ctx context.Context, instance engine.Instance, databa
 	return rowsASecond(ctx, url, time.Since(began))
 }
 
-// insertFiles fills the columns of a ballot that a file of Snapshot's states as they are.
+// insertFiles fills the ballot columns that a Snapshot file contains unchanged.
 //
 //nolint:dupword // two columns have one value
 const insertFiles = `INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key,
@@ -169,7 +169,7 @@ const insertFiles = `INSERT INTO ballots (proposal_ref, voter, vote_id, provider
 	SETTINGS input_format_skip_unknown_fields = 1, input_format_json_read_numbers_as_strings = 1,
 		input_format_json_read_arrays_as_strings = 1, input_format_json_read_objects_as_strings = 1`
 
-// rowsASecond counts the ballots that are held.
+// rowsASecond divides the number of stored ballots by the time taken.
 func rowsASecond(ctx context.Context, url string, took time.Duration) (float64, error) {
 	conn, err := connect(url)
 	if err != nil {

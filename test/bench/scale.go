@@ -20,27 +20,51 @@ import (
 	"pnyx/cache"
 )
 
-// Point is what was measured at one size of the warehouse.
+// Point holds the measurements at one size of the warehouse.
 type Point struct {
-	Ballots, Proposals, DAOs, Largest uint64
-	// Import is in ballots a second, on the largest proposal; all times are in seconds,
-	// but those of pages, which are in milliseconds.
-	Import                float64
-	Publish, Statements   float64
-	Small, Big            float64
-	WorkerMemory          float64
-	RedisBytes, DiskBytes float64
-	Pages                 []PageTimes
+	// Ballots is the number of ballots in the warehouse.
+	Ballots uint64
+	// Proposals is the number of proposals.
+	Proposals uint64
+	// DAOs is the number of DAOs.
+	DAOs uint64
+	// Largest is the number of ballots on the largest proposal.
+	Largest uint64
+	// Import is the import rate on the largest proposal, in ballots per second.
+	Import float64
+	// Publish is the duration of a full publication, in seconds.
+	Publish float64
+	// Statements is the duration of the statements that read the same rows once, in
+	// seconds.
+	Statements float64
+	// Small is the time until a ballot on a small proposal is in its summary, in seconds.
+	Small float64
+	// Big is the same for the largest proposal, in seconds.
+	Big float64
+	// WorkerMemory is the peak resident memory of the worker, in bytes.
+	WorkerMemory float64
+	// RedisBytes is the memory that Redis uses, in bytes.
+	RedisBytes float64
+	// DiskBytes is the disk space that the warehouse uses, in bytes.
+	DiskBytes float64
+	// Pages has the latencies of each kind of page.
+	Pages []PageTimes
 }
 
-// PageTimes are those of pages that nobody had asked for.
+// PageTimes holds the latencies of pages that are not in any cache, in milliseconds.
 type PageTimes struct {
-	Name                     string
-	Median, Slowest, Deepest float64
+	// Name describes the list that the pages belong to.
+	Name string
+	// Median is the median over all pages of the walk.
+	Median float64
+	// Slowest is the maximum over all pages of the walk.
+	Slowest float64
+	// Deepest is the latency of the last page of the walk.
+	Deepest float64
 }
 
-// scaleCommand measures the same things while the warehouse grows, and writes the
-// curves.
+// scaleCommand takes the same measurements at growing sizes of the warehouse and
+// writes the curves.
 func scaleCommand(args []string) error {
 	flags := flag.NewFlagSet("scale", flag.ExitOnError)
 	root := flags.String("root", ".", "folder of the repository")
@@ -81,7 +105,7 @@ func scaleCommand(args []string) error {
 	return nil
 }
 
-// measureAt grows a copy of the warehouse before to a size, and measures it.
+// measureAt copies the previous warehouse, grows the copy to a size and measures it.
 func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions int) (p Point, data *Dataset, err error) {
 	w, err := newWorld(ctx, pnyx, dir, false, os.Stderr)
 	if err != nil {
@@ -129,7 +153,7 @@ func (w *World) measurePublish(ctx context.Context, p *Point) error {
 	return err
 }
 
-// measureSizes counts what there is.
+// measureSizes counts the ballots, proposals and DAOs in the warehouse.
 func (w *World) measureSizes(ctx context.Context, p *Point) error {
 	err := w.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
 		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest)
@@ -156,7 +180,7 @@ func (w *World) measureArrivals(ctx context.Context, p *Point) error {
 	return err
 }
 
-// arrivals is how often an arrival is timed.
+// arrivals is the number of ballots whose arrival is timed.
 const arrivals = 3
 
 func (w *World) medianArrival(ctx context.Context, proposal Proposal) (float64, error) {
@@ -171,11 +195,11 @@ func (w *World) medianArrival(ctx context.Context, proposal Proposal) (float64, 
 	return spreadOf(times).Median, nil
 }
 
-// probe is how many ballots are imported at each size.
+// probe is the number of ballots imported at each size.
 const probe = 50_000
 
-// measureImport imports ballots of new voters on the largest proposal: those that have
-// most to be held against.
+// measureImport imports ballots of new voters on the largest proposal, where each new
+// ballot is compared with the most existing ones.
 func (w *World) measureImport(ctx context.Context, p *Point) error {
 	largest, err := w.largestProposal(ctx)
 	if err != nil {
@@ -198,7 +222,7 @@ func (w *World) measureImport(ctx context.Context, p *Point) error {
 	return err
 }
 
-// measureMemory comes last: it looks at the peaks.
+// measureMemory reads peak memory, so it runs after all other measurements.
 func (w *World) measureMemory(ctx context.Context, p *Point) (err error) {
 	if p.WorkerMemory, err = w.worker.peakMemory(); err != nil {
 		return err
@@ -215,7 +239,7 @@ func (w *World) measureMemory(ctx context.Context, p *Point) (err error) {
 	return err
 }
 
-// pagesDeep is how many pages a walk reads.
+// pagesDeep is the number of pages that a walk reads.
 const pagesDeep = 20
 
 func (w *World) measurePages(ctx context.Context, p *Point) error {
@@ -250,7 +274,7 @@ func (w *World) walkList(ctx context.Context, path string) (times []float64, err
 	if err != nil {
 		return nil, err
 	}
-	// What large pages are read from is built after the publication.
+	// The sorted copies that large pages are read from are built after the publication.
 	if err := w.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, w.internal()); return err }); err != nil {
 		return nil, err
 	}

@@ -13,13 +13,14 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// million is generated and imported; larger warehouses are made of copies of it, under
-// other names, by the engine alone: an import of all would take an hour of two cores.
+// million is the size that is generated and imported. The engine makes larger
+// warehouses from copies of it under other names, because importing all of them would
+// take an hour on two cores.
 func million() Size {
 	return Size{DAOs: 100, Proposals: 2500, Ballots: 1_000_000, Largest: 180_000}
 }
 
-// grown returns a warehouse of so many million ballots, made of the one before.
+// grown returns a warehouse with a number of million ballots, made from the previous one.
 func (w *World) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
 	dir := filepath.Join(w.Dir, fmt.Sprintf("%dM", millions))
 	size := million()
@@ -48,7 +49,7 @@ func (w *World) grow(ctx context.Context, dir string, from, to int) error {
 	if err != nil {
 		return err
 	}
-	defer process.stop() //nolint:errcheck // what it wrote is there
+	defer process.stop() //nolint:errcheck // its data is already written
 	if err := process.until(ctx, func() error { _, err := engine.Find(dir); return err }); err != nil {
 		return err
 	}
@@ -70,8 +71,8 @@ func (w *World) grow(ctx context.Context, dir string, from, to int) error {
 	return nil
 }
 
-// copyMillion adds a copy of everything that was imported. The first copy of the
-// largest proposal gets four more ballots for each: it is the one of 900,000.
+// copyMillion adds a copy of all imported data. The first copy of the largest proposal
+// gets four more ballots for each ballot, which makes it the one of 900,000.
 func copyMillion(ctx context.Context, conn driver.Conn, number int) error {
 	for _, statement := range copies {
 		if err := conn.Exec(ctx, strings.ReplaceAll(statement, "-xN", fmt.Sprintf("-x%d", number))); err != nil {
@@ -86,7 +87,7 @@ func copyMillion(ctx context.Context, conn driver.Conn, number int) error {
 	return nil
 }
 
-// copies are the statements of one copy. Names of copies end in -x and a number.
+// copies are the statements that make one copy. Names of copies end in -x and a number.
 //
 //nolint:gochecknoglobals // constants
 var copies = []string{
@@ -106,10 +107,10 @@ var copies = []string{
 		FROM (SELECT * FROM daos FINAL WHERE NOT match(dao_id, '-x[0-9]+$'))`,
 }
 
-// copiedRef names the copy of a proposal as record.ProposalRef.Hash does.
+// copiedRef computes the reference of a copied proposal like record.ProposalRef.Hash.
 const copiedRef = `toFixedString(substring(SHA256(concat(toString(provider), '\0', external_id, '-xN')), 1, 16), 16)`
 
-// enlarge adds a ballot of another voter for each of the largest copied proposal.
+// enlarge adds a ballot of another voter for each ballot of the largest copied proposal.
 const enlarge = `INSERT INTO ballots SELECT * REPLACE (
 		concat('0x', lower(hex(substring(SHA256(concat(voter, '%[1]d')), 1, 20)))) AS voter, concat(vote_id, '-%[1]d') AS vote_id)
 	FROM (SELECT * FROM ballots FINAL WHERE NOT match(vote_id, '-[1-4]$') AND proposal_ref =

@@ -18,23 +18,26 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// ScaleReport is what was measured at every size.
+// ScaleReport holds the measurements at every size of the warehouse.
 type ScaleReport struct {
+	// Machine describes the machine that the run used.
 	Machine Machine
-	Began   time.Time
-	Points  []Point
+	// Began is the start time of the run.
+	Began time.Time
+	// Points has one entry for each size, in ascending order.
+	Points []Point
 }
 
-// foretold is the size that the curves are drawn on to.
+// foretold is the number of ballots to which the curves are extrapolated.
 const foretold = 100e6
 
-// curve is one figure over the sizes.
+// curve is one figure as a function of the size.
 type curve struct {
 	name, unit string
 	of         func(Point) float64
 }
 
-// curves are what is tabled, and drawn by group.
+// curves returns the curves of the table; the chart draws them in groups.
 func (r ScaleReport) curves() []curve {
 	all := []curve{
 		{"full publish", "s", func(p Point) float64 { return p.Publish }},
@@ -53,14 +56,14 @@ func (r ScaleReport) curves() []curve {
 	return all
 }
 
-// growth is the exponent with which a curve grows from its first to its last point: 0
-// stays, 1 doubles with the data.
+// growth returns the exponent with which a curve grows from its first to its last
+// point: 0 is constant, 1 is proportional to the data.
 func (r ScaleReport) growth(c curve) float64 {
 	first, last := r.Points[0], r.Points[len(r.Points)-1]
 	return math.Log(c.of(last)/c.of(first)) / math.Log(float64(last.Ballots)/float64(first.Ballots))
 }
 
-// foretell draws a curve on from its last two points.
+// foretell extrapolates a curve from its last two points.
 func (r ScaleReport) foretell(c curve) float64 {
 	n := len(r.Points)
 	last, before := r.Points[n-1], r.Points[max(n-2, 0)]
@@ -102,7 +105,7 @@ A power of 0 stays whatever is added, and one of 1 doubles with the data. The la
 on; it holds as long as memory and disk do.`)
 }
 
-// write writes document and chart.
+// write writes the document and the chart.
 func (r ScaleReport) write(docs string) error {
 	var text strings.Builder
 	r.Markdown(&text)

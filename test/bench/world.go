@@ -22,29 +22,33 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// manyPerMinute is a rate that no load here reaches.
+// manyPerMinute is a rate limit above every load of the benchmark.
 const manyPerMinute = 1_000_000_000
 
-// usualNiceness is that of the worker and the warehouse: they run beside the node
-// that serves, as they do where each has a share of the machine of its own.
+// usualNiceness is the niceness of the worker and the warehouse. They yield to the node
+// that serves, as if each had its own share of the machine.
 const usualNiceness = 10
 
-// World is what rows run in: the programs beside the benchmark, and the data they
-// serve. Parts are started when a row first asks for them, and shared by all rows
-// after it; what a row starts for itself ends with the row.
+// World runs the programs that rows need, and holds the data they serve. Shared
+// programs start when a row first needs them and serve all later rows. Programs that
+// a row starts with Start stop with the row.
 type World struct {
 	// Pnyx is the path of the program under test.
 	Pnyx string
-	// Dir keeps generated data between runs.
-	Dir   string
+	// Dir is the folder that keeps generated data between runs.
+	Dir string
+	// Quick selects the quick run: less data and fewer rounds.
 	Quick bool
-	// Niceness is that of the worker and the warehouse.
+	// Niceness is the niceness of the worker and the warehouse.
 	Niceness int
-	// LoadCores are those of the load generator, ServeCores those of all that serve.
-	LoadCores, ServeCores []int
-	// AllCores are those of programs that nobody waits for.
+	// LoadCores are the cores of the load generator.
+	LoadCores []int
+	// ServeCores are the cores of all programs that serve requests, Redis included.
+	ServeCores []int
+	// AllCores are the cores of programs that no request waits for.
 	AllCores []int
-	Log      io.Writer
+	// Log receives progress messages.
+	Log io.Writer
 
 	undo    []func() error
 	mark    int
@@ -59,15 +63,15 @@ type World struct {
 	conn    driver.Conn
 	token   string
 	secret  string
-	// coldURLs are the deep pages that walks have found.
+	// coldURLs are the deep pages that walks found.
 	coldURLs []string
-	// saturations are the most requests a second, by row.
+	// saturations are the saturation rates in requests per second, by row.
 	saturations map[string]float64
-	// ballots counts what was imported one by one.
+	// ballots is the number of ballots imported one by one.
 	ballots int
 }
 
-// newWorld divides the cores: the first is the generator's, the next one serves.
+// newWorld assigns the first core to the load generator and the second to the servers.
 func newWorld(ctx context.Context, pnyx, dir string, quick bool, log io.Writer) (*World, error) {
 	w := &World{Pnyx: pnyx, Dir: dir, Quick: quick, Log: log, Niceness: usualNiceness, saturations: map[string]float64{}, secret: "internal-token-of-the-benchmark-" + rand.Text()}
 	all, err := ownCores()
@@ -82,7 +86,7 @@ func newWorld(ctx context.Context, pnyx, dir string, quick bool, log io.Writer) 
 	return w, errors.Join(pinSelf(ctx, w.LoadCores), os.MkdirAll(dir, 0o750))
 }
 
-// Run runs a program to its end and returns what it printed.
+// Run runs a program until it exits and returns its output.
 func (w *World) Run(ctx context.Context, p Program) (string, error) {
 	if len(p.Cores) == 0 {
 		p.Cores = w.AllCores
@@ -97,10 +101,11 @@ func (w *World) launch(p Program) (*Process, error) {
 	return launch(p)
 }
 
-// Undo ends something with the row that is running, or with the benchmark.
+// Undo registers a function that runs when the current row ends, or else when the
+// benchmark ends.
 func (w *World) Undo(undo func() error) { w.undo = append(w.undo, undo) }
 
-// endRow ends what the row has started.
+// endRow stops everything that the row started.
 func (w *World) endRow() error { return w.end(w.mark) }
 
 func (w *World) end(down int) error {
@@ -114,10 +119,10 @@ func (w *World) end(down int) error {
 	return errors.Join(problems...)
 }
 
-// Close ends everything.
+// Close stops all programs.
 func (w *World) Close() error { return w.end(0) }
 
-// Start launches a program that ends with the row, and waits until check succeeds.
+// Start starts a program that stops with the row, and waits until check succeeds.
 func (w *World) Start(ctx context.Context, p Program, check func() error) error {
 	process, err := w.launch(p)
 	if err != nil {
@@ -127,8 +132,8 @@ func (w *World) Start(ctx context.Context, p Program, check func() error) error 
 	return process.until(ctx, check)
 }
 
-// shared starts a program that outlives the row: it ends before whatever was
-// shared earlier.
+// shared starts a program that outlives the row. Shared programs stop in reverse order
+// of their start.
 func (w *World) shared(ctx context.Context, p Program, check func() error) (*Process, error) {
 	process, err := w.launch(p)
 	if err != nil {
@@ -160,7 +165,7 @@ func (w *World) Redis(ctx context.Context) (string, error) {
 }
 
 // Warehouse returns the URL of an embedded ClickHouse that holds the data set, and a
-// connection. It may use all cores, but gives way to what serves.
+// connection. It may use all cores, at a lower priority than the servers.
 func (w *World) Warehouse(ctx context.Context) (string, driver.Conn, error) {
 	data, err := w.Data(ctx)
 	if err != nil {
@@ -185,13 +190,14 @@ func (w *World) Warehouse(ctx context.Context) (string, driver.Conn, error) {
 	return url, w.conn, nil
 }
 
-// engineAt is the engine over a folder.
+// engineAt returns the program that runs the engine on a data folder.
 func (w *World) engineAt(dir string) Program {
 	executable, _ := os.Executable() // it is running
 	return Program{Name: "engine", Args: []string{executable, "engine", "-pnyx", w.Pnyx, "-data", dir}, Nice: w.Niceness}
 }
 
-// Published runs a worker until everything is published, and leaves it running.
+// Published starts a worker and waits until everything is published. The worker keeps
+// running.
 func (w *World) Published(ctx context.Context) error {
 	if w.worker != nil {
 		return nil
@@ -215,8 +221,8 @@ func (w *World) Published(ctx context.Context) error {
 	return err
 }
 
-// API returns the address of an API node on the serving core, once everything is
-// published, and its process.
+// API returns the base URL and the process of an API node on the serving core. It waits
+// until everything is published.
 func (w *World) API(ctx context.Context) (string, *Process, error) {
 	if w.api != nil {
 		return w.apiBase, w.api, nil
@@ -241,7 +247,7 @@ func (w *World) API(ctx context.Context) (string, *Process, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	// What is copied after a publication would be measured along with whatever comes first.
+	// Wait for the sorted copies: building them would disturb the first measurement.
 	largest, err := w.largestProposal(ctx)
 	if err != nil {
 		return "", nil, err
@@ -250,9 +256,9 @@ func (w *World) API(ctx context.Context) (string, *Process, error) {
 	return w.apiBase, w.api, err
 }
 
-// common are the settings of every program under test: those of production, but that
-// no rate is ever reached, and that a moment in which something else has the machine
-// is no error.
+// common returns the settings of every program under test. They are those of
+// production, except that no rate limit is reached and that timeouts tolerate a busy
+// machine.
 func (w *World) common() []string {
 	return []string{
 		"PNYX_INTERNAL_TOKEN=" + w.secret, "PNYX_FREE_RATE=" + strconv.Itoa(manyPerMinute),
@@ -260,7 +266,7 @@ func (w *World) common() []string {
 	}
 }
 
-// warehouseEnv points a program at the warehouse that is running.
+// warehouseEnv returns the settings that connect a program to the running warehouse.
 func (w *World) warehouseEnv() []string {
 	instance, err := engine.Find(w.data.Warehouse)
 	if err != nil {
@@ -269,8 +275,8 @@ func (w *World) warehouseEnv() []string {
 	return append(w.common(), "CLICKHOUSE_URL="+instance.URL(warehouse.DefaultDatabase))
 }
 
-// Token returns a partner token that opens everything, with limits that are never
-// reached but have to be kept.
+// Token returns a partner token with every scope. Its limits are enforced, but are too
+// high to be reached.
 func (w *World) Token(ctx context.Context) (string, error) {
 	if w.token != "" {
 		return w.token, nil
@@ -317,17 +323,17 @@ func (w *World) awaitToken(ctx context.Context) error {
 	})
 }
 
-// paid are the headers of a request with the token.
+// paid returns the headers of a request with the token.
 func (w *World) paid() http.Header {
 	return http.Header{access.HeaderToken: {w.token}}
 }
 
-// internal are the headers of a request that is neither limited nor metered.
+// internal returns the headers of a request that is neither limited nor metered.
 func (w *World) internal() http.Header {
 	return http.Header{access.HeaderInternal: {w.secret}}
 }
 
-// get reads an answer.
+// get sends a GET request and reads the response.
 func get(ctx context.Context, url string, header http.Header) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

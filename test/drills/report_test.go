@@ -31,22 +31,22 @@ func drillReport(rows map[string]string) string {
 	fmt.Fprintf(&out, `<!-- Written by make test-drills: change the program, not this file. -->
 # Failure drills
 
-What happens when something breaks while Pnyx is asked. `+"`make test-drills`"+` plays each of these with real
-processes: API nodes and workers, Redis, the engine, a facilitator, networks in between that can be spoilt. Every
-drill has the same load: %d requests a second, of which %d %% are for pages that have to be made, %d %% about a vote that
-goes on (a ballot is imported every second, and what the answers must be is recounted), and the rest free or with a
-token, held byte by byte against an undisturbed run; and a payment every %s.
+This page shows how Pnyx behaves when a part of it fails under load. `+"`make test-drills`"+` runs each drill with real
+processes: API nodes and workers, Redis, the engine, a facilitator, and network proxies that inject faults. Every
+drill has the same load: %d requests a second and a payment every %s. %d %% of the requests are for pages that have to be built. %d %% are about
+a vote in progress: a ballot is imported every second, and the expected answers are recounted. The others are free or have a
+token, and are compared byte by byte with the answers of an undisturbed run.
 
-*Wrong* counts answers that are not true, errors that are not honest (no envelope, no `+"`Retry-After`"+` on a 503), and
-answers that nobody was charged for. *Refused* are honest errors, *unanswered* requests got nothing at all.
-*Recovery* is from the end of the fault to the moment from which on every node is ready, shows what was imported since, and no
-request failed any more. *Slowest* is the longest anybody waited.
+*Wrong* counts incorrect answers, malformed errors (no envelope, or a 503 without `+"`Retry-After`"+`), and
+answers for which no caller was charged. *Refused* counts well-formed errors. *Unanswered* counts requests without a response.
+*Recovery* is the time from the end of the fault until every node is ready, serves the data imported since, and no
+request fails any more. *Slowest* is the longest response time.
 
-Settings are the defaults, but for %s, and shorter timeouts of the facilitator. Each row is from the last run of its drill; the newest is of %s, on %d cores shared with other work:
+Settings are the defaults except %s, and shorter timeouts of the facilitator. Each row is from the last run of its drill. The newest is of %s, on %d cores shared with other work:
 
 | drill | what is done | requests | wrong | refused | unanswered | marked stale | bought | slowest | recovery |
 |---|---|---:|---:|---:|---:|---:|---:|---:|---:|
-`, drillRate, drillCold, 10, payEvery, othersThanDefault(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
+`, drillRate, payEvery, drillCold, 10, othersThanDefault(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
 	for _, d := range drills() {
 		row, played := rows[d.name]
 		if !played {
