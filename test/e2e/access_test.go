@@ -38,7 +38,7 @@ func startTwoNodes(t *testing.T, environ ...string) *twoNodes {
 	t.Helper()
 	env.RequireEngine(t)
 	server := env.Redis(t)
-	// Quotas are exact while Redis answers in time; on a busy machine it needs longer limits.
+	// Quotas are exact while Redis answers in time. A busy machine needs longer timeouts.
 	environ = append([]string{"REDIS_URL=" + server.URL, "PNYX_FREE_RATE=0"}, environ...)
 	a := &twoNodes{T: t, environ: environ, redis: env.RedisClient(t, server.URL)}
 	a.first = startShared(t, environ, "serve", "--demo").ready()
@@ -61,7 +61,7 @@ func (a *twoNodes) pnyx(args ...string) string {
 	return out
 }
 
-// issuedToken is a token as a command prints it, once.
+// issuedToken is a new token as a command prints it.
 type issuedToken struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -179,10 +179,10 @@ func checkTokenLife(t *testing.T, a *twoNodes) {
 	a.pnyx("token", "revoke", flushed.ID)
 	env.FlushRedis(t, a.redis)
 	a.wantSoon(flushed.Token, http.StatusUnauthorized)
-	// The views it reads have to be published again first.
+	// The views that it reads must be published again first.
 	a.wantSoon(kept.Token, http.StatusOK)
 	if out, status := env.Run(t, a.first.Environ, "token", "rotate", gone.ID); status == 0 {
-		t.Errorf("a revoked token is rotated: %s", out)
+		t.Errorf("rotate of a revoked token: got success, want an error: %s", out)
 	}
 
 	rotated := a.make("rotate", kept.ID, "--overlap", "1h")
@@ -208,13 +208,13 @@ func checkTokenLife(t *testing.T, a *twoNodes) {
 func checkMonth(t *testing.T, a *twoNodes) {
 	t.Helper()
 	m := a.issue("v2:paid:*", 120)
-	a.wantSoon(m.Token, http.StatusOK) // two, or more while it is waited
+	a.wantSoon(m.Token, http.StatusOK) // two requests, or more while waiting
 	u, err := usageOf(a.first, m.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	charged := u.Month.Used
-	env.Until(t, func() error { // until it is in the journal
+	env.Until(t, func() error { // until the usage is in the journal
 		u, err := usageOf(a.second, m.Token)
 		if err == nil && (len(u.Days) == 0 || u.Days[0].Charged != charged || u.Days[0].RouteID != "daos.timeline") {
 			err = fmt.Errorf("got %+v, want %s charged", u, charged)
@@ -229,7 +229,7 @@ func checkMonth(t *testing.T, a *twoNodes) {
 		}
 		return err
 	})
-	// The views have to be published again, too: a 503 is not counted.
+	// The views must be published again, too: a 503 is not counted.
 	a.first.ready()
 	var allowed, refused atomic.Int64
 	env.Concurrently(t, 50, 200, func(n int) error {
@@ -295,7 +295,7 @@ func checkSecrets(t *testing.T, a *twoNodes) {
 	all.WriteString(a.pnyx("config"))
 	said := a.first.Output.String()
 	for _, match := range shown {
-		said = strings.ReplaceAll(said, match[1], "") // printed for whoever runs the demonstration
+		said = strings.ReplaceAll(said, match[1], "") // the demonstration prints it on purpose
 		a.secrets = append(a.secrets, match[1])
 	}
 	a.wantNoSecrets(all.String() + said)
@@ -312,7 +312,7 @@ func (a *twoNodes) wantNoSecrets(text string) {
 			"its hash for URLs": base64.RawURLEncoding.EncodeToString(hash[:]), "its hash, raw": string(hash[:]),
 		} {
 			if at := strings.Index(text, form); at >= 0 {
-				a.Errorf("%s is shown: %s", name, text[max(0, at-100):min(len(text), at+100)])
+				a.Errorf("output contains the secret %s: %s", name, text[max(0, at-100):min(len(text), at+100)])
 			}
 		}
 	}

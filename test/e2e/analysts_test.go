@@ -28,7 +28,7 @@ func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the 
 }
 
 // checkQuestions compares the answers in ANALYSTS.md, of the data set it names, with those
-// of the command. PNYX_TEST_UPDATE=1 writes them anew.
+// of the command. PNYX_TEST_UPDATE=1 updates them.
 func (i *instance) checkQuestions(t *testing.T) {
 	text, err := os.ReadFile("../../ANALYSTS.md")
 	if err != nil {
@@ -52,7 +52,7 @@ func (i *instance) checkQuestions(t *testing.T) {
 		return
 	}
 	if os.Getenv("PNYX_TEST_UPDATE") == "" {
-		t.Fatalf("ANALYSTS.md is not what the warehouse says (PNYX_TEST_UPDATE=1 writes it):\n%s", renewed)
+		t.Fatalf("ANALYSTS.md differs from the warehouse's answers (PNYX_TEST_UPDATE=1 updates it):\n%s", renewed)
 	}
 	if err := os.WriteFile("../../ANALYSTS.md", []byte(renewed), 0o600); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"pnyx/test/env"
 )
 
-// harvest bounds the values that are tried of one parameter.
+// harvest is the maximum number of values to try for one parameter.
 const harvest = 4
 
 // TestAnswersMatchTheOpenAPIDocument requests every route with demonstration data, with
@@ -39,7 +39,7 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	for _, route := range api.Routes() {
 		s.askWrongly(t, route)
 		got := s.answered[route.ID]
-		// What a token has used, only a token is told.
+		// Usage is returned only to the token itself.
 		if got[http.StatusOK] == 0 && !route.TokenOnly || got[http.StatusBadRequest] == 0 {
 			t.Errorf("%s: got %v answers by status, want good and bad ones", route.ID, got)
 		}

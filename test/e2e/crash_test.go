@@ -13,7 +13,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// contents sums up everything that the warehouse holds of ballots and proposals.
+// contents summarizes all ballots and proposals in the warehouse.
 func contents(tb testing.TB, environ []string) string {
 	tb.Helper()
 	out, status := env.Run(tb, environ, "sql", "--format", "csv", `
@@ -28,7 +28,7 @@ func contents(tb testing.TB, environ []string) string {
 	return out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]
 }
 
-// answers collects what the API says of every DAO.
+// answers returns the API's answers about every DAO.
 func (i *instance) answers() string {
 	i.TB.Helper()
 	var daos []struct {
@@ -44,8 +44,8 @@ func (i *instance) answers() string {
 	return all.String()
 }
 
-// undisturbed is what the API says of a data set, and what the warehouse holds, after an
-// import that nothing disturbed.
+// undisturbed holds the API's answers about a data set and the contents of the warehouse
+// after an import without faults.
 func undisturbed(t *testing.T, data string) (answers, held string) {
 	t.Helper()
 	i := startShared(t, nil, "serve").ready()
@@ -54,7 +54,7 @@ func undisturbed(t *testing.T, data string) (answers, held string) {
 	return i.answers(), contents(t, i.Environ)
 }
 
-// importing starts an import and returns when part of it is written.
+// importing starts an import and returns when it has written a part.
 func (i *instance) importing(data string) *exec.Cmd {
 	i.TB.Helper()
 	cmd := exec.Command(env.Binary(i.TB), "import", data)
@@ -65,7 +65,7 @@ func (i *instance) importing(data string) *exec.Cmd {
 	}
 	env.Until(i.TB, func() error {
 		if i.Metric("pnyx_publish_proposals_total") == 0 {
-			return fmt.Errorf("nothing of the import is published yet")
+			return fmt.Errorf("no data of the import is published yet")
 		}
 		return nil
 	})
@@ -141,15 +141,15 @@ func killProcessTree(t *testing.T, data string) *instance {
 	i := start(t, dir, nil, "serve").ready()
 	cmd := i.importing(data)
 	i.Kill()
-	_ = cmd.Process.Kill() // it waits for an engine that does not come back
+	_ = cmd.Process.Kill() // it waits for an engine that does not restart
 	_ = cmd.Wait()         // killed on purpose
 	again := start(t, dir, nil, "serve").ready()
 	again.Import(data)
 	return again
 }
 
-// compare waits until the API says what it says after an undisturbed import, and
-// compares what the warehouse holds.
+// compare waits until the API answers as after an undisturbed import, and compares the
+// contents of the warehouse.
 func (i *instance) compare(want, wantContents string) {
 	i.TB.Helper()
 	i.ready()

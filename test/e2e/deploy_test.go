@@ -69,7 +69,7 @@ func walk(node any, visit func(map[string]any)) {
 	case map[string]any:
 		visit(node)
 		for name, value := range node {
-			if !strings.HasPrefix(name, "x-") { // what others are made of
+			if !strings.HasPrefix(name, "x-") { // a fragment for YAML anchors
 				walk(value, visit)
 			}
 		}
@@ -190,7 +190,7 @@ func TestDeploymentCommandsExist(t *testing.T) {
 	for _, c := range containers(t) {
 		line := strings.Join(c.args, " ")
 		if len(c.args) == 0 {
-			t.Errorf("%s: a container says nothing about what it runs", c.file)
+			t.Errorf("%s: a container has no arguments", c.file)
 		}
 		if len(c.args) == 0 || asked[line] {
 			continue

@@ -20,18 +20,18 @@ func TestStoppingNodeReportsDrainingAndKeepsAnswering(t *testing.T) {
 	node := startShared(t, []string{"PNYX_DRAIN_DELAY=10s"}, "serve").ready()
 	node.AwaitProbe("/startedz", http.StatusOK, "ok")
 	if node.closesBehind(t, "/v2/daos") {
-		t.Error("a connection is closed behind an answer before there is a reason to")
+		t.Error("the node closes a connection after a response, want it kept open before SIGTERM")
 	}
 	node.Signal(syscall.SIGTERM)
 	node.AwaitProbe("/readyz", http.StatusServiceUnavailable, "draining")
 	node.AwaitProbe("/healthz", http.StatusOK, "ok")
 	if !node.closesBehind(t, "/v2/daos") {
-		t.Error("a connection to a node that is about to end stays open for more")
+		t.Error("the node keeps a connection open after SIGTERM, want it closed after the response")
 	}
 	select {
 	case <-node.Exited():
 	case <-time.After(60 * time.Second):
-		t.Fatal("the node did not end")
+		t.Fatal("the node did not exit")
 	}
 	if status := node.ExitCode(); status != 0 {
 		t.Errorf("got exit status %d, want 0", status)
@@ -97,12 +97,12 @@ func publishers(t *testing.T) []string {
 	}
 }
 
-// leads waits until a worker is the leader.
+// leads waits until a worker is leader.
 func (i *instance) leads() {
 	i.TB.Helper()
 	env.Until(i.TB, func() error {
 		if i.Metric("pnyx_worker_leading") != 1 {
-			return fmt.Errorf("the worker does not lead")
+			return fmt.Errorf("the worker is not leader yet")
 		}
 		return nil
 	})
@@ -137,6 +137,6 @@ func TestFillsOnlyWorkerFillsPagesAndPublishesNothing(t *testing.T) {
 		return nil
 	})
 	if _, metrics, err := env.Fetch(filler.AdminURL + "/metrics"); err != nil || strings.Contains(string(metrics), "pnyx_worker_leading") {
-		t.Errorf("a worker for fills alone takes part in leading: %v", err)
+		t.Errorf("a worker with fills alone takes the lease: %v", err)
 	}
 }

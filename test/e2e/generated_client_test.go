@@ -18,8 +18,8 @@ const clientFolder = "../../api/doc/npm"
 // clientTime bounds the build and the run of the client.
 const clientTime = 3 * time.Minute
 
-// TestGeneratedClientReadsEveryList compiles a client from the published
-// description, gives it a token, and has it read a page of each list.
+// TestGeneratedClientReadsEveryList compiles a client from the published OpenAPI
+// document. The client reads a page of each list with a token.
 func TestGeneratedClientReadsEveryList(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -43,7 +43,7 @@ func TestGeneratedClientReadsEveryList(t *testing.T) {
 	env.Until(t, func() error {
 		text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/client.js", i.URL, issued.Token).Output()
 		if err != nil {
-			return err // the token, or what is worked out last, may not be known yet
+			return err // the token or the last computed views may not be published yet
 		}
 		return wantRows(text)
 	})

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { env.Main(m) }
 
-// instance is a running pnyx with what these tests ask of it.
+// instance is a running pnyx with the helpers of these tests.
 type instance struct {
 	*env.Pnyx
 }
@@ -36,14 +36,14 @@ func startShared(tb testing.TB, environ []string, args ...string) *instance {
 	return start(tb, tb.TempDir(), append([]string{"CLICKHOUSE_URL=" + env.DatabaseURL(tb)}, environ...), args...)
 }
 
-// ready waits until everything was published once.
+// ready waits until everything has been published once.
 func (i *instance) ready() *instance {
 	i.TB.Helper()
 	i.AwaitReady()
 	return i
 }
 
-// answerOrRefusal asks a path and reports whether there was an answer. Everything but an
+// answerOrRefusal requests a path and reports whether there was an answer. Everything but an
 // answer and a 503 with a Retry-After is an error.
 func (i *instance) answerOrRefusal(path string) (answered bool, err error) {
 	var data json.RawMessage

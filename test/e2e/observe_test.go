@@ -85,7 +85,7 @@ func (i *instance) knock(method, path, token, text string) {
 	if err != nil {
 		i.TB.Fatal(err)
 	}
-	_ = response.Body.Close() // nobody reads it
+	_ = response.Body.Close() // the body is not read
 }
 
 func TestMetricsFollowConventionsAndHaveBoundedLabels(t *testing.T) {

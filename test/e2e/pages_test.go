@@ -51,7 +51,7 @@ func (i *instance) wantOneQuery(other *instance, query string, path func(n int) 
 		revision, before := i.Metric("pnyx_publish_revision"), i.queriesWith(query)
 		askTogether(i.TB, path(n), 200, i, other)
 		var made uint64
-		env.Until(i.TB, func() error { // the log lags behind
+		env.Until(i.TB, func() error { // log lines arrive after the response
 			if made = i.queriesWith(query) - before; made == 0 {
 				return fmt.Errorf("200 requests for %s: no warehouse query is logged", path(n))
 			}
@@ -65,7 +65,7 @@ func (i *instance) wantOneQuery(other *instance, query string, path func(n int) 
 		}
 		return
 	}
-	i.TB.Errorf("each time that %s was asked for, something was published", path(0))
+	i.TB.Errorf("a publication happened during every request of %s", path(0))
 }
 
 // askTogether sends concurrent requests to several nodes in turn, and wants one answer to
@@ -137,7 +137,7 @@ func checkRush(t *testing.T, rush, callers, ballots int) {
 		t.Errorf("got %d of %d pages refused, want some", len(refused), rush)
 	}
 	if peak := i.peakMemory(); peak > maxMemory {
-		t.Errorf("got %d MB of memory at the peak, want at most %d", peak>>20, maxMemory>>20)
+		t.Errorf("got peak memory %d MB, want at most %d", peak>>20, maxMemory>>20)
 	}
 	refused = refused[:min(rush/10, len(refused))]
 	env.Concurrently(t, env.FillConcurrency, len(refused), func(n int) error {
@@ -304,7 +304,7 @@ func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	env.Concurrently(t, len(cold), len(cold), func(n int) error {
 		ready, err := node.answerOrRefusal("/v2/voters/" + cold[n])
 		if err == nil && ready {
-			err = fmt.Errorf("there is an answer about %s, which nobody can have worked out", cold[n])
+			err = fmt.Errorf("got an answer for %s, want none without a worker", cold[n])
 		}
 		return err
 	})

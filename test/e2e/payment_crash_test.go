@@ -165,7 +165,7 @@ func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	s.wantAnsweredOnce(header)
 }
 
-// wantLedger looks into the books.
+// wantLedger checks the payments in the ledger.
 func (s *paidService) wantLedger() {
 	s.TB.Helper()
 	hash := s.ledger.Transfers()[0].Hash

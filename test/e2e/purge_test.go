@@ -78,7 +78,7 @@ func (c *cdn) fail(w http.ResponseWriter, r *http.Request) {
 	c.purge(w, r)
 }
 
-// hang waits until the worker cancels the request.
+// hang blocks until the worker cancels the request.
 func (c *cdn) hang(_ http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.unanswered++
@@ -93,13 +93,13 @@ func (c *cdn) done(cache string, but int) [][]string {
 	return slices.Clone(c.purges[cache][but:])
 }
 
-// kept is an answer as a cache keeps it.
+// kept is an answer as a cache stores it.
 type kept struct {
 	tags []string
 	data string
 }
 
-// keep reads answers as a cache that keeps paid ones, too.
+// keep reads answers as a cache that also stores paid ones.
 func (i *instance) keep(paths []string) map[string]kept {
 	i.TB.Helper()
 	all := map[string]kept{}
@@ -214,18 +214,18 @@ func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	caches.wantRetries(t)
 }
 
-// compareChanged wants the answers that a ballot changes among the changed ones, and none
+// compareChanged checks that all answers that a ballot affects have changed, and none
 // about another DAO.
 func compareChanged(changed, touched, others []string) error {
 	missed := slices.DeleteFunc(slices.Clone(touched), func(path string) bool { return slices.Contains(changed, path) })
 	strayed := slices.DeleteFunc(slices.Clone(others), func(path string) bool { return !slices.Contains(changed, path) })
 	if len(missed)+len(strayed) > 0 {
-		return fmt.Errorf("a ballot has not changed %q, but %q", missed, strayed)
+		return fmt.Errorf("a ballot left %q unchanged and changed %q, want neither", missed, strayed)
 	}
 	return nil
 }
 
-// sparing looks for a purge of touched answers that purges no others.
+// sparing checks that one purge contains a touched answer and none of the others.
 func (c *cdn) sparing(but int, answers map[string]kept, touched, others []string) error {
 	purges := c.done("/works", but)
 	for _, tags := range purges {
@@ -236,10 +236,10 @@ func (c *cdn) sparing(but int, answers map[string]kept, touched, others []string
 			return nil
 		}
 	}
-	return fmt.Errorf("each of the purges %q is one of answers that have not changed", purges)
+	return fmt.Errorf("got the purges %q, want one with changed answers alone", purges)
 }
 
-// wantRetries wants failing caches to be retried after growing intervals.
+// wantRetries checks that failing caches are retried after growing intervals.
 func (c *cdn) wantRetries(t *testing.T) {
 	t.Helper()
 	env.Until(t, func() error {
@@ -257,7 +257,7 @@ func (c *cdn) wantRetries(t *testing.T) {
 	}
 	for n, least := range []time.Duration{250 * time.Millisecond, 500 * time.Millisecond} {
 		if pause := c.failures[n+1].began.Sub(c.failures[n].ended); pause < least {
-			t.Errorf("after failure %d: asked again after %s, want %s at the least", n+1, pause, least)
+			t.Errorf("after failure %d: retried after %s, want at least %s", n+1, pause, least)
 		}
 	}
 }

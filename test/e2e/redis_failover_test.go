@@ -31,7 +31,7 @@ type recordedAnswers struct {
 	want  []json.RawMessage
 }
 
-// patient sets limits for a busy machine.
+// patient sets timeouts for a busy machine.
 func patient(redisURL string) []string {
 	return []string{"REDIS_URL=" + redisURL, "PNYX_LEASE_TTL=2s", "PNYX_CACHE_TIMEOUT=1s"}
 }
@@ -78,7 +78,7 @@ func (k recordedAnswers) holds(t *testing.T, i *instance) {
 	}
 }
 
-// outcomes counts what became of requests. Any goroutine may use it.
+// outcomes counts responses by outcome. It is safe for concurrent use.
 type outcomes struct {
 	mu                sync.Mutex
 	answered, refused int
@@ -113,8 +113,8 @@ func (o *outcomes) counts() (answered, refused int) {
 	return o.answered, o.refused
 }
 
-// during requests all paths again and again while something happens, and until all are
-// answered again. Each response is the recorded answer, or a 503.
+// during requests all paths repeatedly while a fault is active, and until all are
+// answered again. Each response must be the recorded answer or a 503.
 func (k recordedAnswers) during(t *testing.T, i *instance, what string, happen func(o *outcomes)) {
 	t.Helper()
 	o := &outcomes{wrong: map[string]string{}}
@@ -230,16 +230,17 @@ func TestOverFullRedisEvictsColdPagesFirst(t *testing.T) {
 	k.during(t, i, "memory for a few cold pages", func(*outcomes) {
 		limit("volatile-lru", used+used/20)
 		for _, voter := range i.BusiestVoters(400) {
-			_, _ = i.answerOrRefusal("/v2/voters/" + voter + "/votes?limit=100") // what it says is looked at beside
+			_, _ = i.answerOrRefusal("/v2/voters/" + voter + "/votes?limit=100") // answers are checked separately
 		}
 	})
 	if after := lasting(); after < before {
 		t.Errorf("got %d keys that must stay, want the %d of before", after, before)
 	}
 	if evicted := infoNumber(t, server.URL, "evicted_keys"); evicted == 0 {
-		t.Error("nothing was evicted: the limit was not reached")
+		t.Error("got no eviction, want some: the memory limit was not reached")
 	}
-	// Below the size of what must stay, writes fail and existing answers are served.
+	// When memory is smaller than the keys without expiry, writes fail and existing answers
+	// are served.
 	limit("noeviction", used/2)
 	for n, path := range k.paths {
 		if _, problem := i.compareAnswer(path, k.want[n]); problem != "" {

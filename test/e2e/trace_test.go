@@ -89,7 +89,7 @@ func TestColdRequestIsOneTrace(t *testing.T) {
 		"OTEL_TRACES_SAMPLER_ARG=0",
 	}, "serve", "--demo").ready()
 	path := "/v2/proposals?provider=snapshot&outcome=passed&limit=7"
-	i.visitTraced(path+"&sort=endingSoon", "") // a stranger does not decide what is recorded
+	i.visitTraced(path+"&sort=endingSoon", "") // callers without a token cannot force a trace to be recorded
 	i.visitTraced(path, env.InternalToken)
 	var spans map[string]*tracepb.Span
 	env.Until(t, func() error {
@@ -111,7 +111,7 @@ func TestColdRequestIsOneTrace(t *testing.T) {
 	}
 	for id, span := range spans {
 		if text := span.String(); strings.Contains(text, env.InternalToken) {
-			t.Errorf("span %s tells a secret: %s", id, text)
+			t.Errorf("span %s contains a secret: %s", id, text)
 		}
 	}
 	i.Stop()
@@ -125,7 +125,7 @@ func TestColdRequestIsOneTrace(t *testing.T) {
 	}
 	for _, span := range c.spans {
 		if fmt.Sprintf("%x", span.GetTraceId()) != callersTrace {
-			t.Errorf("got the span %s of a trace that nobody wanted", span.GetName())
+			t.Errorf("got the span %s of a trace that was not sampled, want none", span.GetName())
 		}
 	}
 }

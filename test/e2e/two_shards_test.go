@@ -17,8 +17,8 @@ import (
 )
 
 // TestLongTwoShardsAnswerAsOneServer imports one data set into a warehouse of
-// one engine and into one of two shards, while both are served, and compares all that is
-// said about every DAO, proposal, topic and voter. Then a shard goes away.
+// one engine and into one of two shards, while both are served, and compares all answers
+// about every DAO, proposal, topic and voter. Then a shard stops.
 func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	env.Long(t)
 	env.RequireEngine(t)
@@ -37,7 +37,7 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 		rows := env.Column(t, env.ConnectWarehouse(t, s.Instance().URL("pnyx")), "SELECT toString(count()) FROM ballots_local")
 		t.Logf("shard %d holds %s casts", n, rows[0])
 		if rows[0] == "0" {
-			t.Errorf("shard %d holds nothing", n)
+			t.Errorf("got no casts on shard %d, want some", n)
 		}
 	}
 	said := single.everything()
@@ -48,7 +48,7 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 		return
 	}
 
-	// While a shard is away and Redis is empty, no partial data is published.
+	// While a shard is down and Redis is empty, no partial data is published.
 	k := recordedAnswers{paths: two.mixedPaths()}
 	k.record(t, two)
 	k.during(t, two, "a shard is away and Redis empty", func(*outcomes) {
@@ -60,7 +60,7 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	said.viewsEqual(t, single, two)
 }
 
-// everything is the paths of all answers about a data set.
+// everything holds the paths of all answers about a data set.
 type everything struct {
 	views []string
 	lists []string
@@ -90,7 +90,7 @@ func (i *instance) everything() (all everything) {
 		all.views = append(all.views, path, path+"/votes/summary", path+"/evidence", path+"/votes?order=time")
 	}
 	for n, proposal := range i.LargestProposals(100) {
-		if n%20 == 0 { // the first is read off an ordered copy
+		if n%20 == 0 { // the first is read from a sorted copy
 			all.lists = append(all.lists, "/v2/proposals/"+proposal+"/votes?order=power", "/v2/proposals/"+proposal+"/votes?order=time")
 		}
 	}
@@ -125,7 +125,7 @@ func (i *instance) ids(list, field string) (ids []string) {
 	return ids
 }
 
-// viewsEqual reads all views from two instances, and wants equal data.
+// viewsEqual compares all views of two instances.
 func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
 	env.Concurrently(t, env.FillConcurrency, len(all.views), func(n int) error {
@@ -142,7 +142,7 @@ func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	})
 }
 
-// listsEqual walks all lists of two instances, and wants equal rows.
+// listsEqual walks all lists of two instances and compares their rows.
 func (all everything) listsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
 	env.Concurrently(t, env.FillConcurrency, len(all.lists), func(n int) error {

@@ -30,9 +30,9 @@ const (
 	fixtureRecord    = "record.json.gz"
 )
 
-// recordedUpgrade is what the earlier version said.
+// recordedUpgrade holds the answers of the earlier version.
 type recordedUpgrade struct {
-	// Version is what `pnyx version` said.
+	// Version is the output of `pnyx version`.
 	Version string
 	// Month is the month in which quotas were used, as 2006-01.
 	Month string
@@ -46,12 +46,12 @@ type recordedUpgrade struct {
 	Usage []map[string]string
 }
 
-// recordedToken is a token and what it got.
+// recordedToken is a token with its recorded status and usage.
 type recordedToken struct {
 	ID, Token string
 	// Status is the answer to a request for paidPath.
 	Status int
-	// Used is the quota of the month that is used.
+	// Used is the used part of the month's quota.
 	Used string
 }
 
@@ -110,7 +110,7 @@ func (u recordedUpgrade) checkToken(t *testing.T, first, node *instance, token r
 			used, err = usageOf(node, token.Token)
 			return err
 		})
-		// A quota is of one month; the fixture is older than that most of the time.
+		// A quota is per month, and the fixture is usually from an earlier month.
 		wantUsed := "0"
 		if time.Now().UTC().Format("2006-01") == u.Month {
 			wantUsed = token.Used
@@ -130,7 +130,7 @@ func (u recordedUpgrade) checkToken(t *testing.T, first, node *instance, token r
 	}
 }
 
-// usageRows is a query for what was charged to a token, by day and route.
+// usageRows is a query for the usage charged to a token, by day and route.
 func usageRows(token string) string {
 	return "SELECT token_id, toString(day) AS on_day, route, toString(sum(charged)) AS requests FROM usage_by_day" +
 		" WHERE token_id = '" + token + "' GROUP BY token_id, day, route HAVING sum(charged) > 0 ORDER BY day, route"

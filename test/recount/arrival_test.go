@@ -65,7 +65,7 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 		}
 		return new(began.Add(time.Duration(n/3) * time.Hour))
 	}
-	for n := range 60 { // every power and every time is that of several voters
+	for n := range 60 { // several voters share every power and every time
 		lines = append(lines, r.addBallot(fmt.Sprint("first-", n), fmt.Sprintf("0x%02d", n), moment(n*37%60), int64(1+n*17%60/4)))
 	}
 	i.ImportLines(lines...)
@@ -90,7 +90,7 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	}
 
 	var more []string
-	for n := range 40 { // above, below, and beside where the walks are
+	for n := range 40 { // before, after and at the position of the walks
 		more = append(more, r.addBallot(fmt.Sprint("second-", n), fmt.Sprintf("0x%02da", n*3%70), moment(n*2), int64(n/2)))
 	}
 	for n := range 10 { // and recasts, which may move a voter to the other side
@@ -116,8 +116,8 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	}
 }
 
-// TestLongLargeProposalIsWalkedWhileBallotsArrive reads a proposal so large that its pages
-// come from sorted copies, which are replaced between two pages.
+// TestLongLargeProposalIsWalkedWhileBallotsArrive reads a proposal whose pages come from
+// sorted copies. The copies are replaced between two pages.
 func TestLongLargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
 	env.Long(t)
 	env.RequireEngine(t)
@@ -169,7 +169,7 @@ type large struct {
 	key, path string
 }
 
-// copied waits for an ordered copy with all ballots that count.
+// copied waits for a sorted copy with all ballots that count.
 func (l *large) copied() {
 	l.TB.Helper()
 	env.Until(l.TB, func() error {
@@ -183,7 +183,7 @@ func (l *large) copied() {
 	})
 }
 
-// truth asks the warehouse for the ballots that count, as an analyst would.
+// truth reads the ballots that count from the warehouse, with an analyst's query.
 func (l *large) truth(order string) (ballots []string) {
 	l.TB.Helper()
 	out, status := env.Run(l.TB, l.Environ, "sql", "--format", "csv", fmt.Sprintf(`SELECT vote_id, power FROM latest_ballots
@@ -196,8 +196,8 @@ func (l *large) truth(order string) (ballots []string) {
 	return strings.Fields(rows)
 }
 
-// arrive imports ballots all over the two orders, one of them above all others, and
-// waits for the summary to count them.
+// arrive imports ballots at many positions of both orders, one of them first, and waits
+// until the summary counts them.
 func (l *large) arrive(t *testing.T, batch int) {
 	t.Helper()
 	const arrivals = 200
@@ -242,14 +242,14 @@ func (l *large) arrive(t *testing.T, batch int) {
 	})
 }
 
-// walkUnderWay is a walk that takes its time.
+// walkUnderWay is a walk that pauses between pages.
 type walkUnderWay struct {
 	rows   []json.RawMessage
 	cursor string
 	ended  bool
 }
 
-// goOn reads a number of further pages.
+// goOn reads the next pages.
 func (w *walkUnderWay) goOn(t *testing.T, i *env.Pnyx, path string, pages int) {
 	t.Helper()
 	for range pages {
@@ -265,8 +265,8 @@ func (w *walkUnderWay) goOn(t *testing.T, i *env.Pnyx, path string, pages int) {
 	}
 }
 
-// Check wants every ballot that was there at the start once, none twice, and all in
-// order.
+// Check checks that the walk has every ballot of its start exactly once, no ballot
+// twice, and all in order.
 func (w *walkUnderWay) check(t *testing.T, order string, first []string) {
 	t.Helper()
 	seen := map[string]int{}
@@ -287,13 +287,13 @@ func (w *walkUnderWay) check(t *testing.T, order string, first []string) {
 			t.Errorf("by %s: ballot %s was seen %d times, want once", order, ballot, seen[ballot])
 		}
 	}
-	t.Logf("by %s: %d ballots were there, %d more were seen arriving", order, len(first), len(seen)-len(first))
+	t.Logf("by %s: %d ballots existed at the start, %d more arrived during the walk", order, len(first), len(seen)-len(first))
 	if len(seen) != len(w.rows) {
-		t.Errorf("by %s: %d rows, but %d ballots", order, len(w.rows), len(seen))
+		t.Errorf("by %s: got %d rows, want one for each of %d ballots", order, len(w.rows), len(seen))
 	}
 }
 
-// follows says whether a row may stand below another.
+// follows reports whether a row may come after another.
 func (r ballotRow) follows(before ballotRow, order string) bool {
 	asCast := func(r ballotRow) cast {
 		c := cast{voter: r.VoterIdentity, power: powerOf(exact(r.VotingPower))}
@@ -312,7 +312,7 @@ func (r ballotRow) follows(before ballotRow, order string) bool {
 	return byPower(asCast(before), asCast(r)) < 0
 }
 
-// brief names ballots as truth does.
+// brief formats ballots like truth.
 func brief(t *testing.T, rows []json.RawMessage) (ballots []string) {
 	t.Helper()
 	for _, row := range rows {

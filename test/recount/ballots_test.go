@@ -21,7 +21,7 @@ import (
 
 // TestWalksOfRealDataEqualARecount reads every list of ballots and every ranking of
 // the real data to its end, and profiles, histories and timelines, and compares each
-// row with what upstream's own files say by the written rules.
+// row with a recount of upstream's own files by the written rules.
 func TestWalksOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 
@@ -59,8 +59,8 @@ type walks struct {
 	detail      map[string]object // answers about DAOs, by path
 }
 
-// transactionHashes reads the one field of upstream's ballots that nothing is
-// counted by.
+// transactionHashes reads the one field of upstream's ballots that does not affect any
+// count.
 func transactionHashes(dir string) (map[string]string, error) {
 	type ballot struct {
 		ID     string `json:"id"`
@@ -74,7 +74,7 @@ func transactionHashes(dir string) (map[string]string, error) {
 	return hashes, err
 }
 
-// encoded is a value in JSON as the service spells it.
+// encoded returns a value in JSON as the service encodes it.
 func encoded(value any) json.RawMessage {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -146,8 +146,8 @@ func newestFirst(a, b *time.Time) int {
 	return b.Compare(*a)
 }
 
-// checkBallots walks a fourth of the proposals in the parts that the import wrote,
-// and the others after these were merged, as they are in time.
+// checkBallots walks a fourth of the proposals before the engine merges the parts that
+// the import wrote, and the others after the merge.
 func (w *walks) checkBallots(t *testing.T) {
 	var jobs [2][]func() error
 	for n, key := range slices.Sorted(maps.Keys(w.polls)) {
@@ -182,8 +182,8 @@ func (w *walks) checkBallots(t *testing.T) {
 	concurrently(t, jobs[1])
 }
 
-// pageSizes are those that the n-th proposal is walked with. Every page costs the
-// service a fill, so the small sizes are for a few of the small proposals.
+// pageSizes returns the page sizes for walks of the n-th proposal. Every page needs a
+// fill, so only a few small proposals are walked with small sizes.
 func pageSizes(ballots, n int) []int {
 	switch {
 	case ballots == 0 && n%20 > 0:
@@ -201,7 +201,7 @@ func pageSizes(ballots, n int) []int {
 	}
 }
 
-// turnout is what a voter did in one DAO.
+// turnout is the participation of a voter in one DAO.
 type turnout struct {
 	votes       int
 	power       power
@@ -262,7 +262,7 @@ func (w *walks) checkRankings(t *testing.T) {
 	concurrently(t, jobs)
 }
 
-// ranking is the ranking of a DAO as it must be; its sums are those of the DAO.
+// ranking returns the expected ranking of a DAO and checks its sums against the DAO.
 func (w *walks) ranking(dao string) (rows []json.RawMessage, err error) {
 	voters := w.electorates[dao]
 	ranked := slices.SortedFunc(maps.Keys(voters), func(a, b string) int {

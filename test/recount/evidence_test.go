@@ -14,7 +14,7 @@ import (
 	"pnyx/test/env"
 )
 
-// evidence is what the service says a proposal's data rests on.
+// evidence is the service's answer about the sources of a proposal's data.
 type evidence struct {
 	Proposal struct {
 		ProposalKey string  `json:"proposalKey"`
@@ -35,7 +35,7 @@ type evidence struct {
 	} `json:"warnings"`
 }
 
-// checkEvidence asks for the evidence on every proposal.
+// checkEvidence requests and compares the evidence of every proposal.
 func (r *recount) checkEvidence(t *testing.T, began time.Time) {
 	t.Helper()
 	var paths []string
@@ -105,13 +105,13 @@ func (r *recount) evidenceDiffers(key string, said evidence, began, until time.T
 	return cmp.Diff(env.Plain(want), env.Plain(got))
 }
 
-// flagged says of each flag, in which the recount is versed, whether it is due.
+// flagged reports for each flag that the recount knows whether it is expected.
 func (p *poll) flagged() map[string]bool {
 	due := map[string]bool{
 		"title_missing": p.title == nil, "body_missing": p.body == nil, "times_missing": p.start == nil && p.end == nil,
 		"ballots_missing": !p.ready(), "ballots_partial": p.ready() && p.partial(), "recasts_present": false,
 		"ballots_undated": false, "power_rounded": false,
-		// No ballot that upstream counts and no figure of it contradicts the ballots.
+		// Upstream's counts and figures agree with the ballots.
 		"totals_differ_upstream": false,
 	}
 	casts := map[string]string{}
@@ -134,7 +134,7 @@ func (p *poll) flags() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(flags))...)
 }
 
-// fields are those of the detail that there is something in, and the ballots.
+// fields returns the fields of the detail that are not empty, and the ballots.
 func (p *poll) fields(detail object) []string {
 	fields := []string{}
 	for _, field := range []string{
@@ -151,7 +151,7 @@ func (p *poll) fields(detail object) []string {
 	return fields
 }
 
-// votesConflict is what upstream and the ballots say where they do not agree.
+// votesConflict returns upstream's figures and those of the ballots where they differ.
 func (p *poll) votesConflict() []map[string]string {
 	if !p.ready() || p.stated == nil || *p.stated == len(p.ballots) {
 		return []map[string]string{}

@@ -23,7 +23,7 @@ import (
 )
 
 // TestEventsAndSignalsOfRealDataEqualARecount reads windows of events and signals to
-// their ends, and compares them with what follows from upstream's own files by the
+// their ends, and compares them with those derived from upstream's own files by the
 // written rules.
 func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
@@ -46,7 +46,7 @@ func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	t.Run("a second import changes nothing", func(t *testing.T) { r.checkNothingChanges(t, dir) })
 }
 
-// recounted is what must have happened.
+// recounted holds the expected events and reminders.
 type recounted struct {
 	*env.Pnyx
 	began      time.Time
@@ -84,7 +84,7 @@ type recountedReminder struct {
 	deadline string
 }
 
-// threadLine is what events need of a topic.
+// threadLine holds the fields of a topic that events are derived from.
 type threadLine struct {
 	ID         json.Number `json:"id"`
 	Title      string      `json:"title"`
@@ -94,7 +94,7 @@ type threadLine struct {
 	Visible    bool        `json:"visible"`
 }
 
-// chronicleOf works out the events and reminders of the files in a folder.
+// chronicleOf derives the events and reminders from the files in a folder.
 func chronicleOf(dir string) (*recounted, error) {
 	up, err := readUpstream(dir)
 	if err != nil {
@@ -138,7 +138,7 @@ func chronicleOf(dir string) (*recounted, error) {
 	return r, nil
 }
 
-// dayOnly names the proposals and ballots of which only the day is known.
+// dayOnly returns the proposals and ballots whose time is known only to the day.
 func dayOnly(up *upstream) map[string]bool {
 	days := map[string]bool{}
 	for _, p := range up.snapshotProposals {
@@ -154,13 +154,13 @@ func dayOnly(up *upstream) map[string]bool {
 	return days
 }
 
-// hashed is a prefix and 128 bits of a hash of the parts.
+// hashed returns a prefix and 128 bits of a hash of the parts.
 func hashed(prefix string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return prefix + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// happened adds an event of something that got some attention.
+// happened adds an event with an importance score.
 func (r *recounted) happened(row eventRow, at time.Time, key string, base, attention, step int) {
 	row.EventID = hashed("e1_", row.DAOID, row.EventType, key)
 	row.EventTimeMs = *stamp(&at)
@@ -267,7 +267,7 @@ func (r *recounted) addTopic(topic threadLine, host, daoID, name string) {
 	}, topic.CreatedAt.UTC().Truncate(time.Millisecond), key, 20, topic.PostsCount, 10)
 }
 
-// window is a part of the time in which something happened, chosen by chance.
+// window returns a random interval of the time range that has events.
 func window(chance *rand.Rand) (from, to time.Time) {
 	first := time.Date(2021, 5, 1, 0, 0, 0, 0, time.UTC)
 	from = first.Add(time.Duration(chance.Int64N(int64(5 * 365 * 24 * time.Hour)))).Truncate(time.Millisecond)
@@ -324,7 +324,7 @@ func (r *recounted) checkEventWindows(t *testing.T) {
 	}
 }
 
-// checkDiscovered looks at the time of the import, by both times.
+// checkDiscovered reads the events at the time of the import, filtered by both times.
 func (r *recounted) checkDiscovered(t *testing.T) {
 	from, to := r.began.Add(-time.Hour).UTC(), time.Now().Add(time.Hour).UTC()
 	rows := r.eventsAt(t, listPath("events", from, to))
@@ -332,7 +332,7 @@ func (r *recounted) checkDiscovered(t *testing.T) {
 	for _, row := range rows {
 		got = append(got, row.EventType+" "+text(row.ProposalKey))
 		if row.EventTimeConfidence != "discovered" || row.ImportanceScore != 10 {
-			t.Errorf("got %+v, want it discovered, and of little importance", row)
+			t.Errorf("got %+v, want confidence discovered and low importance", row)
 		}
 	}
 	slices.Sort(got)
@@ -364,7 +364,7 @@ func (r *recounted) eventsAt(t *testing.T, path string) (events []eventRow) {
 	return events
 }
 
-// signalRow is what is compared of a signal.
+// signalRow holds the compared fields of a signal.
 type signalRow struct {
 	SignalID    string  `json:"signalId"`
 	DAOID       string  `json:"daoId"`
@@ -411,7 +411,7 @@ func (r *recounted) checkReminders(t *testing.T) {
 	concurrently(t, jobs)
 }
 
-// checkSignalWalks asks for the same signals in every order and by several sizes.
+// checkSignalWalks reads the same signals in every order and with several page sizes.
 func (r *recounted) checkSignalWalks(t *testing.T) {
 	chance := rand.New(rand.NewPCG(4, 2))
 	orders := map[string]func(a, b signalRow) int{
@@ -461,8 +461,8 @@ func byDeadline(a, b signalRow) int {
 	return cmp.Compare(*a.Deadline, *b.Deadline)
 }
 
-// checkNothingChanges holds what is stored, revisions included, against itself after
-// the same files came again.
+// checkNothingChanges compares the stored data, revisions included, before and after a
+// second import of the same files.
 func (r *recounted) checkNothingChanges(t *testing.T, dir string) {
 	t.Helper()
 	const stored = `

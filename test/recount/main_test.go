@@ -1,6 +1,6 @@
-// Package recount_test computes from upstream's own files, in exact decimals and by the
-// written rules alone, what the service must answer, and asks a running service. No code of
-// the service takes part in the counting.
+// Package recount_test computes the expected answers from upstream's own files, in exact
+// decimals and by the written rules alone, and compares them with those of a running
+// service. The computation uses no code of the service.
 //
 // PNYX_TEST_REAL_DATA names a folder of real upstream data. Without it, the tests of real
 // data are skipped, and the others use generated data.
@@ -32,7 +32,7 @@ func realData(t *testing.T) string {
 }
 
 // startEmpty runs a service over an empty warehouse, and waits until it is ready. Requests
-// may take long: what is asked is what the answers are, not how soon they come.
+// have long timeouts: these tests check the content of answers, not latency.
 func startEmpty(t *testing.T) *env.Pnyx {
 	t.Helper()
 	env.RequireEngine(t)
@@ -51,7 +51,7 @@ func startShared(t *testing.T) *env.Pnyx {
 	return p
 }
 
-// concurrently runs jobs, as many at once as the service fills pages.
+// concurrently runs jobs with the concurrency at which the service fills pages.
 func concurrently(t *testing.T, jobs []func() error) {
 	t.Helper()
 	env.Concurrently(t, env.FillConcurrency, len(jobs), func(n int) error { return jobs[n]() })

@@ -16,8 +16,8 @@ import (
 )
 
 // TestProposalListsOfRealDataEqualARecount walks the list of proposals under a
-// hundred combinations of filters and orders, and resolves every proposal by all it
-// is known by, and compares with what upstream's own files say by the written rules.
+// hundred combinations of filters and orders, and resolves every proposal by each
+// of its identifiers, and compares with a recount of upstream's own files.
 func TestProposalListsOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 	i := startEmpty(t)
@@ -37,7 +37,7 @@ type listing struct {
 	proposals []listedPoll
 }
 
-// listedPoll is a proposal with all that lists go by.
+// listedPoll is a proposal with the fields that lists filter and sort by.
 type listedPoll struct {
 	*poll
 	key                 string
@@ -59,7 +59,7 @@ type listItem struct {
 	CoverageStatus  any     `json:"coverageStatus"`
 }
 
-// listingOf works out what must be listed.
+// listingOf computes the expected list.
 func listingOf(i *env.Pnyx, dir string) (*listing, error) {
 	now := time.Now()
 	want, err := recountOf(dir, now)
@@ -97,8 +97,8 @@ func listingOf(i *env.Pnyx, dir string) (*listing, error) {
 	return l, err
 }
 
-// upstreamUpdates reads when proposals were changed, where upstream says so, and
-// which space or organization each belongs to.
+// upstreamUpdates reads the update time of each proposal, where upstream states it, and
+// its space or organization.
 func upstreamUpdates(dir string) (updates map[string]*time.Time, spaces map[string]string, err error) {
 	type snapshotUpdate struct {
 		ID      string       `json:"id"`
@@ -151,8 +151,8 @@ func (l *listing) checkFilters(t *testing.T) {
 	}
 }
 
-// ask rolls the dice for a request; a proposal that it is about makes sure that some
-// lists have rows.
+// ask returns a random request. Filters derived from an existing proposal ensure that
+// some lists have rows.
 func (l *listing) ask(dice *rand.Rand) listQuestion {
 	q := listQuestion{query: url.Values{}, limit: []int{1, 7, 25, 99, 100}[dice.IntN(5)]}
 	about := l.proposals[dice.IntN(len(l.proposals))]
@@ -218,7 +218,7 @@ func (l *listing) window(dice *rand.Rand, about listedPoll, query url.Values) fu
 	}
 }
 
-// listOrder is one of the orders; the fourth is the one that holds where none is asked for.
+// listOrder returns one of the orders; the fourth is the default order.
 func listOrder(n int, query url.Values) func(a, b listedPoll) int {
 	if n < 3 {
 		query.Set("sort", []string{"createdDesc", "endingSoon", "updatedDesc"}[n])
@@ -251,7 +251,7 @@ func endingSoon(a, b listedPoll) int {
 	return cmp.Or(first, soonest, cmp.Compare(a.key, b.key))
 }
 
-// candidate is a part of a proposal that may be meant.
+// candidate holds the compared fields of a candidate of the resolver.
 type candidate struct {
 	ProposalKey string `json:"proposalKey"`
 	Match       struct {
@@ -294,7 +294,7 @@ func foldedTitle(p listedPoll) string {
 	return strings.Join(strings.Fields(strings.ToLower(text(p.title))), " ")
 }
 
-// addressesOf are the forms in which a proposal is linked.
+// addressesOf returns the URL forms that link a proposal.
 func addressesOf(p listedPoll) []string {
 	if p.provider == "tally" {
 		own := "tally.xyz/gov/" + p.space + "/proposal/" + p.externalID
@@ -307,7 +307,8 @@ func addressesOf(p listedPoll) []string {
 	}
 }
 
-// resolves asks by one parameter and wants a proposal among so many matches of a type.
+// resolves resolves one parameter and checks that a proposal is among the expected
+// number of matches of a type.
 func (l *listing) resolves(parameter, value, match, key string, matches int) error {
 	path := "/v2/proposals/resolve?limit=20&" + parameter + "=" + url.QueryEscape(value)
 	var data struct {

@@ -20,9 +20,9 @@ import (
 	"pnyx/test/env"
 )
 
-// TestRecountOfRealData works out from upstream's own files, in exact decimals and by
-// the written rules alone, what the service must say of every DAO and every proposal,
-// and asks the service. Nothing of the program's own code takes part in the counting.
+// TestRecountOfRealData computes the expected answers about every DAO and every proposal
+// from upstream's own files, in exact decimals and by the written rules alone, and
+// compares them with the service's. The computation uses no code of the service.
 func TestRecountOfRealData(t *testing.T) {
 	dir := realData(t)
 
@@ -56,22 +56,22 @@ func TestRecountOfRealData(t *testing.T) {
 	t.Run("a second import changes nothing", func(t *testing.T) { r.checkSecondImport(t, dir) })
 }
 
-// recount is the running service and what it must say.
+// recount is the running service with its expected answers.
 type recount struct {
 	*env.Pnyx
 	want *expected
 
 	mu    sync.Mutex
-	right map[string]answer // answers that were as wanted, by path
+	right map[string]answer // correct answers, by path
 }
 
-// answer is what the service said.
+// answer is a response of the service.
 type answer struct {
 	data json.RawMessage
 	meta env.Meta
 }
 
-// ask fetches a path. Unlike get it may be called by other goroutines.
+// ask fetches a path. Unlike get it may be called from any goroutine.
 func (r *recount) ask(path string) (answer, error) {
 	var body struct {
 		Data json.RawMessage `json:"data"`
@@ -90,8 +90,8 @@ func (r *recount) ask(path string) (answer, error) {
 	return answer{data: body.Data, meta: body.Meta}, nil
 }
 
-// compare asks paths and says what is wrong with which. There are as many workers as
-// the client keeps connections to one host.
+// compare fetches paths and returns the differences by path. It uses as many goroutines
+// as the client keeps connections to one host.
 func (r *recount) compare(paths []string, differs func(path string, got answer) string) (wrong map[string]string) {
 	wrong = map[string]string{}
 	queue := make(chan string)
@@ -121,8 +121,8 @@ func (r *recount) compare(paths []string, differs func(path string, got answer) 
 	return wrong
 }
 
-// checkAll asks all paths of a form, and again those that are wrong as long as the
-// service may not have published everything yet.
+// checkAll compares all paths of a form. It repeats those that differ while the service
+// may still be publishing.
 func (r *recount) checkAll(t *testing.T, form string) {
 	t.Helper()
 	of := regexp.MustCompile(form)
@@ -136,15 +136,15 @@ func (r *recount) checkAll(t *testing.T, form string) {
 	reportWrong(t, wrong)
 }
 
-// differs compares an answer with what is wanted, field by field, none too many and
-// none missing.
+// differs compares an answer with the expected one, field by field. Additional and
+// missing fields are differences.
 func (r *recount) differs(path string, got answer) string {
 	want := maps.Clone(r.want.answers[path])
 	said, ok := env.Plain(got.data).(object)
 	if !ok {
 		return fmt.Sprintf("not an object: %s", got.data)
 	}
-	// The documents give lower case to voters and are silent about proposers.
+	// The contract specifies lower case for voters and nothing for proposers.
 	if proposer, isText := want["proposerId"].(*string); isText && proposer != nil && said["proposerId"] == strings.ToLower(*proposer) {
 		want["proposerId"] = said["proposerId"]
 	}
@@ -155,7 +155,7 @@ func (r *recount) differs(path string, got answer) string {
 	return cmp.Diff(env.Plain(want), any(said))
 }
 
-// reportWrong fails the test with the first of what is wrong.
+// reportWrong fails the test with the first differences.
 func reportWrong(t *testing.T, wrong map[string]string) {
 	t.Helper()
 	for i, path := range slices.Sorted(maps.Keys(wrong)) {
@@ -167,8 +167,8 @@ func reportWrong(t *testing.T, wrong map[string]string) {
 	}
 }
 
-// settle waits until all DAOs have what was imported, and no later publication has come
-// for half a second. When that takes too long, the checks that follow say why.
+// settle waits until all DAOs have the imported data and nothing was published for half
+// a second. If that takes too long, the checks that follow report the differences.
 func (r *recount) settle(t *testing.T) {
 	t.Helper()
 	var last string
@@ -190,8 +190,8 @@ func (r *recount) settle(t *testing.T) {
 	}
 }
 
-// unpublished names a DAO that does not have all proposals and votes yet, and says of
-// when the data is.
+// unpublished returns a DAO that does not have all proposals and votes yet, and the time
+// of the published data.
 func (r *recount) unpublished() (missing, dataAsOf string) {
 	for path, want := range r.want.answers {
 		if !strings.HasPrefix(path, "/v2/daos/") {
@@ -209,7 +209,7 @@ func (r *recount) unpublished() (missing, dataAsOf string) {
 	return "", dataAsOf
 }
 
-// total is how many proposals and votes a DAO's answer has.
+// total returns the numbers of proposals and votes in a DAO's answer.
 func total(dao any) string {
 	fields, _ := dao.(object)
 	counts, _ := fields["proposalCounts"].(object)
@@ -227,8 +227,8 @@ func (r *recount) importFolder(t *testing.T, dir string) string {
 	return report
 }
 
-// checkReport looks at the table at the end of an import, where all records are new
-// or none is.
+// checkReport checks the table at the end of an import whose records are all new or all
+// unchanged.
 func (r *recount) checkReport(t *testing.T, report string, fresh bool) {
 	t.Helper()
 	read := map[string]string{}
@@ -307,7 +307,7 @@ func (r *recount) checkFilters(t *testing.T) {
 	}
 }
 
-// checkFilter compares a filtered list with the whole one, filtered here.
+// checkFilter compares a filtered list with the complete list, filtered by the test.
 func (r *recount) checkFilter(t *testing.T, filters ...string) {
 	t.Helper()
 	want := slices.DeleteFunc(slices.Clone(r.want.daos), func(dao object) bool {
@@ -328,8 +328,8 @@ func (r *recount) checkFilter(t *testing.T, filters ...string) {
 	}
 }
 
-// checkScores holds the recount against upstream's figures, where the ballots are all
-// there. Upstream's went through floating point: nine digits or so must be the same.
+// checkScores compares the recount with upstream's figures where all ballots are stored.
+// Upstream computes in floating point, so about nine digits must be equal.
 func (r *recount) checkScores(t *testing.T) {
 	var scores, exactScores, totals, exactTotals int
 	for key, p := range r.want.polls {
@@ -352,7 +352,7 @@ func (r *recount) checkScores(t *testing.T) {
 	t.Logf("%d scores compared, %d equal to the last digit; %d totals, %d equal", scores, exactScores, totals, exactTotals)
 }
 
-// agree compares one figure and returns 1 where it is equal to the last digit.
+// agree compares one figure. It returns 1 if all digits are equal.
 func agree(t *testing.T, what string, upstream *big.Rat, ours power) int {
 	t.Helper()
 	difference := new(big.Rat).Sub(upstream, ratio(ours))
@@ -434,8 +434,8 @@ func (r *recount) checkMissing(t *testing.T) {
 	}
 }
 
-// checkSecondImport imports the folder again: no record is new, every answer stays as
-// it was, and no proposal looks fresher for it.
+// checkSecondImport imports the folder again: no record is new, every answer is
+// unchanged, and so is the update time of every proposal.
 func (r *recount) checkSecondImport(t *testing.T, dir string) {
 	t.Helper()
 	status := "/v2/meta/data-status"
@@ -459,6 +459,6 @@ func (r *recount) checkSecondImport(t *testing.T, dir string) {
 		}
 		return cmp.Diff(string(was.data), string(got.data))
 	})
-	t.Logf("%d of %d answers are as they were", len(first)-len(wrong), len(first))
+	t.Logf("%d of %d answers are unchanged", len(first)-len(wrong), len(first))
 	reportWrong(t, wrong)
 }

@@ -30,8 +30,8 @@ type poll struct {
 	stated  *int    // ballots, as upstream counted them
 	scores  []*big.Rat
 	total   *big.Rat // power, as upstream counted it
-	status  string   // upstream's word for where it stands
-	source  string   // the DAO's own word, which goes before Snapshot's
+	status  string   // upstream's name of its state
+	source  string   // the DAO's own name of its state, which overrides Snapshot's
 	created *time.Time
 	start   *time.Time
 	end     *time.Time
@@ -66,8 +66,8 @@ func latest(casts []cast) []cast {
 	return slices.SortedFunc(maps.Values(byVoter), func(a, b cast) int { return cmp.Compare(a.voter, b.voter) })
 }
 
-// replaces says whether a counts and not b: a dated one before an undated, the later
-// before the earlier, the greater id before the lesser.
+// replaces reports whether a counts instead of b: dated precedes undated, later precedes
+// earlier, and the greater id precedes the smaller.
 func replaces(a, b cast) bool {
 	switch {
 	case (a.at == nil) != (b.at == nil):
@@ -79,14 +79,14 @@ func replaces(a, b cast) bool {
 	}
 }
 
-// ready says whether the votes of a proposal can be stated.
+// ready reports whether the votes of a proposal can be counted.
 func (p *poll) ready() bool { return len(p.casts) > 0 || p.stated != nil && *p.stated == 0 }
 
-// partial says whether upstream counted more ballots than are held.
+// partial reports whether upstream counted more ballots than are stored.
 func (p *poll) partial() bool { return p.stated != nil && *p.stated > len(p.ballots) }
 
-// lifecycle goes by the clock where the times are known, else by upstream's word.
-// What no source says to be open is not open.
+// lifecycle derives the state from the clock if the times are known, else from
+// upstream's state. A proposal that no source calls open is not open.
 func (p *poll) lifecycle(now time.Time) string {
 	switch {
 	case p.start != nil && now.Before(*p.start):
@@ -100,7 +100,7 @@ func (p *poll) lifecycle(now time.Time) string {
 	}
 }
 
-// line is what one choice received.
+// line is the result of one choice.
 type line struct {
 	votes int
 	power power
@@ -148,7 +148,7 @@ func (p *poll) result() (count, error) {
 	return total, nil
 }
 
-// share is what a ballot gives to each position it supports.
+// share returns the power that a ballot gives to each position it supports.
 func (p *poll) share(b cast) (map[int]power, error) {
 	switch p.kind {
 	case "single-choice", "basic", "":
@@ -170,8 +170,8 @@ func (p *poll) share(b cast) (map[int]power, error) {
 	}
 }
 
-// split gives each choice power × weight ÷ sum of weights, cut, and what the cuts
-// left over to the largest weight, the first of equals.
+// split gives each choice power × weight ÷ sum of weights, truncated. The remainder goes
+// to the largest weight, the first of equals.
 func split(b cast) (map[int]power, error) {
 	var weights map[int]json.Number
 	if err := json.Unmarshal(b.choice, &weights); err != nil {
@@ -201,9 +201,10 @@ func split(b cast) (map[int]power, error) {
 	return parts, nil
 }
 
-// runOff holds Snapshot's instant run-off and returns what each ballot gives in the
-// last round. Candidates are all that any ballot ranks. While none has more than half
-// of the power and there are three or more, the least (of equals, the first) leaves.
+// runOff computes Snapshot's instant run-off and returns what each ballot gives in the
+// last round. Candidates are all choices that any ballot ranks. While three or more
+// remain and none has more than half of the power, the smallest (of equals, the first)
+// is eliminated.
 func runOff(ballots []cast) ([]map[int]power, error) {
 	ranks := make([][]int, len(ballots))
 	candidates := map[int]power{}
@@ -252,8 +253,8 @@ func runOff(ballots []cast) ([]map[int]power, error) {
 	return shares, nil
 }
 
-// named returns keys and labels of the choices, those that upstream does not state
-// after the positions that ballots support.
+// named returns keys and labels of the choices. Choices that upstream does not list are
+// named after the positions that ballots support.
 func (p *poll) named(result count) (keys, labels []string) {
 	if p.keys != nil {
 		return p.keys, p.labels
@@ -265,8 +266,8 @@ func (p *poll) named(result count) (keys, labels []string) {
 	return keys, labels
 }
 
-// counted is the power that is held against the quorum: every ballot's, or for and
-// abstain of a Governor.
+// counted returns the power that counts toward the quorum: that of all ballots, or of
+// for and abstain on a Governor.
 func (p *poll) counted(result count) *big.Rat {
 	if p.provider == "tally" {
 		return ratio(new(big.Int).Add(result.lines[0].power, result.lines[2].power))
@@ -282,7 +283,7 @@ func (p *poll) quorumValue() *big.Rat {
 	return exact(*p.quorum)
 }
 
-// progress is how far the counted power reaches, cut at 6 decimals.
+// progress returns counted power ÷ quorum, truncated to 6 decimals.
 func progress(counted, quorum *big.Rat) string {
 	if quorum.Sign() == 0 {
 		return "1"
@@ -292,7 +293,7 @@ func progress(counted, quorum *big.Rat) string {
 	return decimalText(new(big.Int).Quo(part.Num(), part.Denom()), 6)
 }
 
-// outcome is upstream's, where it states one, else worked out where the rule is known.
+// outcome returns upstream's outcome if stated, else computes it if the rule is known.
 func (p *poll) outcome(now time.Time, result count) string {
 	known := ""
 	switch {
@@ -312,8 +313,8 @@ func (p *poll) outcome(now time.Time, result count) string {
 	return cmp.Or(known, "unknown")
 }
 
-// verdict goes by upstream's own scores, else by a full count of the ballots: for
-// against against, and the quorum where there is one.
+// verdict uses upstream's own scores, or else a complete count of the ballots. It
+// compares for with against, and applies the quorum if there is one.
 func (p *poll) verdict(result count) string {
 	inFavour, against := p.sides()
 	if inFavour < 0 || against < 0 {
@@ -340,8 +341,8 @@ func (p *poll) verdict(result count) string {
 	return "failed"
 }
 
-// sides finds the one choice that is for and the one that is against. Other choices
-// may only be abstentions.
+// sides returns the one choice for and the one choice against. All other choices must
+// be abstentions.
 func (p *poll) sides() (inFavour, against int) {
 	sides := map[string][]int{}
 	for i, label := range p.labels {
@@ -353,7 +354,7 @@ func (p *poll) sides() (inFavour, against int) {
 	return sides["for"][0], sides["against"][0]
 }
 
-// side goes by the word that a label is, or that it sets apart at its beginning: "No",
+// side classifies a label by its only word or by a separate first word: "No",
 // "No, keep it", "NO - do nothing", but not "No Veto".
 func side(label string) string {
 	label = strings.ToLower(strings.TrimSpace(label))
@@ -373,8 +374,8 @@ func side(label string) string {
 	return "other"
 }
 
-// choiceKey is the key of the choice that a ballot supports, of several the one it
-// names first or gives the largest weight (of equals, the first). There may be none.
+// choiceKey returns the key of the choice that a ballot supports. Of several it is the
+// first, or the one with the largest weight (of equals, the first). There may be none.
 func (p *poll) choiceKey(b cast) *string {
 	var position int
 	var positions []int
@@ -442,10 +443,10 @@ func (p *poll) choiceLabel(position int) string {
 	return "Choice " + strconv.Itoa(position)
 }
 
-// object is an answer, or a part of one, as it must be.
+// object is an expected answer or a part of one.
 type object = map[string]any
 
-// expected is what the service must say.
+// expected holds the expected answers.
 type expected struct {
 	polls   map[string]*poll // by proposalKey
 	results map[string]count
@@ -454,10 +455,10 @@ type expected struct {
 	records map[string]int    // Read by an import
 	recasts int
 	waiting int      // ballots of no known proposal
-	unknown []string // keys of proposals that are known from nothing but ballots
+	unknown []string // keys of proposals that only ballots refer to
 }
 
-// recountOf works everything out from a folder of upstream's files.
+// recountOf computes the expected answers from a folder of upstream's files.
 func recountOf(dir string, now time.Time) (*expected, error) {
 	up, err := readUpstream(dir)
 	if err != nil {
@@ -608,8 +609,8 @@ func tally(polls []*poll, has func(*poll) bool) (n int) {
 	return n
 }
 
-// voteCoverage is ready where all ballots of all proposals are held, unavailable
-// where those of none are, and partial between.
+// voteCoverage is ready if all ballots of all proposals are stored, unavailable if those
+// of no proposal are, and otherwise partial.
 func voteCoverage(polls []*poll) string {
 	switch {
 	case tally(polls, func(p *poll) bool { return p.ready() && !p.partial() }) == len(polls):
@@ -628,7 +629,7 @@ func later(a, b *time.Time) *time.Time {
 	return a
 }
 
-// stamp is how the contract writes a time.
+// stamp formats a time as the contract specifies.
 func stamp(at *time.Time) *string {
 	if at == nil {
 		return nil

@@ -26,7 +26,7 @@ import (
 )
 
 // TestTopicsOfRealDataEqualTheFiles compares lists and details of forum topics with
-// what the forum's own files say.
+// the forum's own files.
 func TestTopicsOfRealDataEqualTheFiles(t *testing.T) {
 	dir := realData(t)
 	checkTopics(t, dir, "daos.ndjson", "discourse", filepath.Join("tally", "proposals.ndjson.gz"), filepath.Join("snapshot", "proposals.ndjson.gz"))
@@ -39,8 +39,7 @@ func TestGeneratedTopicsEqualTheFiles(t *testing.T) {
 	checkTopics(t, env.DataSet(t, 2_000), ".")
 }
 
-// checkTopics imports parts of a data set and compares everything that is said of
-// topics with it.
+// checkTopics imports parts of a data set and compares all answers about topics with it.
 func checkTopics(t *testing.T, dir string, parts ...string) {
 	t.Helper()
 	env.RequireEngine(t)
@@ -65,8 +64,7 @@ func checkTopics(t *testing.T, dir string, parts ...string) {
 	concurrently(t, jobs)
 }
 
-// What a forum publishes is in the lists, and what it hides out of them, as soon as
-// it is imported.
+// Lists include visible topics and exclude hidden ones as soon as they are imported.
 func TestImportedTopicsAreListedAtOnce(t *testing.T) {
 	t.Parallel()
 	i := startShared(t)
@@ -212,7 +210,7 @@ func (all forumTopics) link(dir string, owner map[upstreamSource]string) error {
 	if err := errors.Join(err, unread); err != nil {
 		return err
 	}
-	// Of a proposal that is there twice the last line counts.
+	// If a proposal has two lines, the last one counts.
 	proposals := map[string]*relation{}
 	for _, from := range onSnapshot {
 		p := snapshotPoll(from)
@@ -296,7 +294,7 @@ func (f *forumTopic) row() object {
 	return row
 }
 
-// checkDetails compares every topic's detail, and keeps what only details tell.
+// checkDetails compares every topic's detail and records the fields that only details have.
 func (all forumTopics) checkDetails(t *testing.T, i *env.Pnyx) {
 	t.Helper()
 	keys := slices.Sorted(maps.Keys(all))
@@ -324,7 +322,7 @@ func (all forumTopics) checkDetails(t *testing.T, i *env.Pnyx) {
 	}
 	t.Logf("%d topics, %d of them hidden, %d links", len(all), hidden, linked)
 	if linked == 0 {
-		t.Error("no topic is linked to a proposal: this compares nothing")
+		t.Error("got no topic linked to a proposal, want at least one to compare")
 	}
 }
 
@@ -356,10 +354,10 @@ func (f *forumTopic) compareDetail(got object) error {
 	return nil
 }
 
-// about says whether a topic is about governance: by its score or its links.
+// about reports whether a topic is about governance, by its score or its links.
 func (f *forumTopic) about() bool { return f.score >= 30 || len(f.related) > 0 }
 
-// checkRelated reads the topics that are about governance, and those that are not.
+// checkRelated compares the lists of topics about governance and of all others.
 func (all forumTopics) checkRelated(i *env.Pnyx) error {
 	counts := map[bool]int{}
 	for _, related := range []bool{true, false} {
@@ -387,7 +385,7 @@ func (all forumTopics) checkRelated(i *env.Pnyx) error {
 	return nil
 }
 
-// choice is one combination of parameters, and what it lets through.
+// choice is one combination of parameters, and the filter it stands for.
 type choice struct {
 	query  url.Values
 	passes []func(*forumTopic) bool
@@ -472,7 +470,7 @@ func (all forumTopics) randomWalk(i *env.Pnyx, dice *rand.Rand) func() error {
 	return func() error { return i.CheckList("/v2/forum-topics?"+c.query.Encode(), limit, want) }
 }
 
-// compareBy compares what an order goes by, an unknown time being before any.
+// compareBy compares the sort values of an order. An unknown time precedes every time.
 func compareBy(order string, a, b *forumTopic) int {
 	switch order {
 	case "repliesDesc":

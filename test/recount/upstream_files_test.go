@@ -233,7 +233,7 @@ func powerOf(value *big.Rat) power {
 	return scaled.Quo(scaled, new(big.Int).Lsh(value.Denom(), 1))
 }
 
-// isWhole says whether a value is a whole number of 10⁻¹⁸.
+// isWhole reports whether a value is a whole number of 10⁻¹⁸.
 func isWhole(value *big.Rat) bool {
 	return new(big.Rat).Mul(value, new(big.Rat).SetInt(tenTo(places))).IsInt()
 }
@@ -245,7 +245,7 @@ func decimalText(units *big.Int, places int) string {
 	return strings.TrimSuffix(whole+"."+strings.TrimRight(fraction, "0"), ".")
 }
 
-// ratio turns a power back into the value it stands for.
+// ratio returns the value of a power.
 func ratio(units power) *big.Rat { return new(big.Rat).SetFrac(units, tenTo(places)) }
 
 // pollsOf makes polls of everything upstream published, each with its ballots, by key.
@@ -353,7 +353,7 @@ func tallyPoll(from tallyProposal) *poll {
 	return p
 }
 
-// text is what is there of a text.
+// text returns a text, or "" for null.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -378,7 +378,7 @@ func body(s *string) *string {
 	return new(strings.ReplaceAll(*s, "\r\n", "\n"))
 }
 
-// identity is how a voter is told from others: an address in lower case.
+// identity returns the identity of a voter: the address in lower case.
 func identity(voter string) string {
 	if strings.HasPrefix(strings.ToLower(voter), "0x") {
 		return strings.ToLower(voter)
@@ -386,7 +386,7 @@ func identity(voter string) string {
 	return voter
 }
 
-// moment is a time in unix seconds, or midnight where only the day is known.
+// moment returns a time in Unix seconds, or midnight if only the day is known.
 func moment(seconds *json.Number, day *string) *time.Time {
 	if seconds != nil {
 		return new(time.Unix(exact(seconds.String()).Num().Int64(), 0).UTC())

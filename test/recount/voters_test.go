@@ -68,7 +68,7 @@ func (w *walks) historyRows(votes []voted, let func(voted) bool) []json.RawMessa
 	return rows
 }
 
-// checkVoters looks at a thousand voters by chance, the most active one among them.
+// checkVoters checks a thousand random voters, the most active one among them.
 func (w *walks) checkVoters(t *testing.T) {
 	all := votesOf(w.polls)
 	voters := slices.Sorted(maps.Keys(all))
@@ -131,7 +131,7 @@ func (w *walks) checkProfile(path, voter string, votes []voted) error {
 	return cmp.Or(err, r.Meta.Check(true))
 }
 
-// checkHistory walks a voter's history, and for some with filters and by small pages.
+// checkHistory walks a voter's history, for some voters also with filters and small pages.
 func (w *walks) checkHistory(path string, votes []voted, closely bool) error {
 	path += "/votes"
 	err := w.CheckList(path, 100, w.historyRows(votes, func(voted) bool { return true }))
@@ -162,7 +162,7 @@ func (w *walks) checkHistory(path string, votes []voted, closely bool) error {
 	)
 }
 
-// months counts what happened in each month, "YYYY-MM".
+// months holds a count per month, "YYYY-MM".
 type months map[string]int
 
 func (m months) add(at *time.Time) {
@@ -215,8 +215,8 @@ func (w *walks) checkTimelines(t *testing.T) {
 	concurrently(t, jobs)
 }
 
-// boundsFor are bounds to ask a timeline for: none, one, both; within the months
-// that have a value, at them, and beyond.
+// boundsFor returns bounds for requests of a timeline: none, one or both, within, at and
+// outside the months that have a value.
 func boundsFor(counts months) [][2]string {
 	bounds := [][2]string{{}, {"2021-01", ""}, {"", "2022-12"}, {"2019-11", "2030-02"}, {"2025-06", "2025-06"}, {"2039-01", "2039-02"}}
 	if len(counts) == 0 {
