@@ -56,7 +56,7 @@ func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 
 	held, _ := env.Run(t, environ, "sql", "--format", "csv", "SELECT arraySort(groupArray(vote_id)) AS ids, sum(power) AS power FROM ballots FINAL")
 	if !strings.Contains(held, `"[v1, v4, v5, v6]",4.000000000000000004`) {
-		t.Errorf("got %s, want the good ballots and no other", held)
+		t.Errorf("got %s, want exactly the valid ballots", held)
 	}
 	if out, status := env.Run(t, environ, "import", "--tolerate-rejects", filepath.Join(in, "votes", "bad.ndjson")); status != 0 {
 		t.Errorf("tolerated: got status %d, want 0: %s", status, out)
@@ -164,7 +164,7 @@ func checkFullDisk(t *testing.T, ballots int) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
 		t.Skipf("needs a file system of its own size: %v", err)
 	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }) // it goes with the test
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }) // the folder is removed after the test
 	environ := []string{"PNYX_DATA=" + dir}
 	// Earlier data must survive.
 	before := filepath.Join(t.TempDir(), "spaces.ndjson")
@@ -176,7 +176,7 @@ func checkFullDisk(t *testing.T, ballots int) {
 	fill(t, filler)
 	out, status := env.Run(t, environ, "import", data)
 	if status != 1 || !strings.Contains(strings.ToLower(out), "no space left") && !strings.Contains(out, "NOT_ENOUGH_SPACE") {
-		t.Errorf("got status %d, want 1 and a word about the space: %s", status, out)
+		t.Errorf("got status %d, want 1 and an error about disk space: %s", status, out)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func checkFullDisk(t *testing.T, ballots int) {
 		t.Fatal(err)
 	}
 	if out, status := env.Run(t, environ, "import", data); status != 0 {
-		t.Fatalf("import after space was made: status %d: %s", status, out)
+		t.Fatalf("import after freeing space: status %d: %s", status, out)
 	}
 	_, want := undisturbed(t, data)
 	if got := contents(t, environ); !strings.HasPrefix(got, want) {
@@ -193,7 +193,7 @@ func checkFullDisk(t *testing.T, ballots int) {
 	}
 }
 
-// fill takes up all but a megabyte of a small file system.
+// fill fills a small file system except for one megabyte.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	var stat syscall.Statfs_t

@@ -47,8 +47,8 @@ func seriesOf(families map[string]*dto.MetricFamily) []string {
 	return series
 }
 
-// visitOddly sends requests with each text in paths, parameters, methods, tokens and
-// headers, none of which may become a label.
+// visitOddly sends each text in paths, parameters, methods, tokens and headers. None of
+// these may become a label.
 func (i *instance) visitOddly(texts ...string) {
 	i.TB.Helper()
 	for _, text := range texts {
@@ -99,16 +99,16 @@ func TestMetricsFollowConventionsAndHaveBoundedLabels(t *testing.T) {
 	was := seriesOf(before)
 	for _, series := range seriesOf(after) {
 		if !slices.Contains(was, series) {
-			t.Errorf("a series came with what callers sent: %s", series)
+			t.Errorf("requests of callers created the series %s, want none", series)
 		}
 		for _, text := range []string{"quux", "drop-table", "deadbeef", env.InternalToken} {
 			if strings.Contains(series, text) {
-				t.Errorf("a series is named by what a caller sent: %s", series)
+				t.Errorf("a series contains a caller's text: %s", series)
 			}
 		}
 	}
 	if len(was) > 2500 {
-		t.Errorf("got %d series, want so few that a hundred pods are no burden", len(was))
+		t.Errorf("got %d series, too many for a hundred pods", len(was))
 	}
 	lint(t, after)
 	knowsItsMetrics(t, after)
@@ -148,7 +148,7 @@ func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 				}
 			}
 			if families[base] == nil && !slices.Contains(elsewhere, base) {
-				t.Errorf("%s speaks of %s, which is no metric", file, used)
+				t.Errorf("%s names %s, which is not a metric", file, used)
 			}
 		}
 	}
@@ -175,14 +175,14 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 			t.Errorf("%s has no section in the runbook", name)
 		}
 		if !strings.Contains(string(rules), `"docs/runbook.md#`+strings.ToLower(name)+`"`) {
-			t.Errorf("%s does not point at its section of the runbook", name)
+			t.Errorf("%s does not link to its section of the runbook", name)
 		}
 		if !strings.Contains(string(tests), "alertname: "+name+"\n") {
-			t.Errorf("%s is not tried", name)
+			t.Errorf("%s has no test", name)
 		}
 	}
 	if sections := strings.Count(string(runbook), "\n## "); sections != len(alerts) || sections == 0 {
-		t.Errorf("got %d sections for %d alerts", sections, len(alerts))
+		t.Errorf("runbook: got %d sections, want one for each of %d alerts", sections, len(alerts))
 	}
 }
 
@@ -227,7 +227,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		}
 	}
 	i.Stop()
-	// What the demonstration prints for people to try is not part of the log.
+	// The examples that the demonstration prints are not part of the log.
 	var lines, logged []string
 	for line := range strings.SplitSeq(i.Output.String(), "\n") {
 		if strings.HasPrefix(line, "{") {
@@ -237,7 +237,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 	for _, line := range lines {
 		for _, secret := range secrets {
 			if strings.Contains(line, secret) {
-				t.Errorf("the log tells a secret: %s", line)
+				t.Errorf("a log line contains a secret: %s", line)
 			}
 		}
 		if strings.Contains(line, `"msg":"request"`) && strings.Contains(line, `"route":"proposals.list"`) {
@@ -245,7 +245,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		}
 	}
 	if len(logged) == 0 {
-		t.Fatalf("no line about %s in %v", path, lines)
+		t.Fatalf("got no log line about %s in %v, want one", path, lines)
 	}
 	var line map[string]any
 	if err := json.Unmarshal([]byte(logged[len(logged)-1]), &line); err != nil {

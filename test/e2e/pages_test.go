@@ -40,11 +40,12 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	}
 }
 
-// tries bounds the pages of a kind that are requested: a publication in between invalidates
-// a page.
+// tries is the maximum number of pages of a kind to request. A publication during the
+// request invalidates a page, and the next one is tried.
 const tries = 5
 
-// wantOneQuery sends 200 concurrent requests for one page to two nodes, and wants one query.
+// wantOneQuery sends 200 concurrent requests for one page to two nodes, and checks that the
+// nodes send one warehouse query.
 func (i *instance) wantOneQuery(other *instance, query string, path func(n int) string) {
 	i.TB.Helper()
 	for n := range tries {
@@ -68,8 +69,8 @@ func (i *instance) wantOneQuery(other *instance, query string, path func(n int) 
 	i.TB.Errorf("a publication happened during every request of %s", path(0))
 }
 
-// askTogether sends concurrent requests to several nodes in turn, and wants one answer to
-// all of them.
+// askTogether sends concurrent requests to several nodes in rotation and checks that all
+// answers are equal.
 func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 	tb.Helper()
 	answers := make([]json.RawMessage, requests)
@@ -112,8 +113,9 @@ func TestLongRushOfColdPagesIsRefusedAndRecovers(t *testing.T) {
 	checkRush(t, 5000, 700, 20_000)
 }
 
-// checkRush asks for many more pages than can be made in time. Those that cannot are
-// refused at once with a 503; memory stays bounded, and afterwards every page is made.
+// checkRush requests many more pages than can be built in time. The service refuses the
+// excess immediately with a 503, its memory stays bounded, and afterwards it builds
+// every page.
 func checkRush(t *testing.T, rush, callers, ballots int) {
 	t.Helper()
 	const maxMemory = 400 << 20
@@ -148,12 +150,12 @@ func checkRush(t *testing.T, rush, callers, ballots int) {
 				return err
 			}
 		}
-		return fmt.Errorf("GET %s: got a refusal after the rush, too", refused[n])
+		return fmt.Errorf("GET %s: got 503 after the rush, want an answer", refused[n])
 	})
 }
 
-// coldPaths are n different pages without a fill: of profiles, of histories, and of ballots
-// after any position.
+// coldPaths returns n different pages that were never requested: of profiles, of
+// histories, and of ballots after any position.
 func (i *instance) coldPaths(n int) (paths []string) {
 	i.TB.Helper()
 	voters := i.BusiestVoters(n / 5 * 2)
@@ -177,7 +179,7 @@ func (i *instance) coldPaths(n int) (paths []string) {
 		}
 	}
 	if len(paths) < n {
-		i.TB.Fatalf("got %d pages to ask for, want %d", len(paths), n)
+		i.TB.Fatalf("got %d pages to request, want %d", len(paths), n)
 	}
 	chance := rand.New(rand.NewPCG(5, 8))
 	chance.Shuffle(n, func(a, b int) { paths[a], paths[b] = paths[b], paths[a] })
@@ -190,7 +192,7 @@ func (i *instance) peakMemory() int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.PID()))
 	match := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
 	if err != nil || match == nil {
-		i.TB.Skipf("the system does not tell the memory of a process: %v", err)
+		i.TB.Skipf("needs the memory of a process from the system: %v", err)
 	}
 	kilobytes, err := strconv.Atoi(string(match[1]))
 	if err != nil {
@@ -209,9 +211,9 @@ func TestLongFlushedRedisNeverLeadsToWrongAnswers(t *testing.T) {
 	checkFlushes(t, 150, 8)
 }
 
-// checkFlushes flushes Redis again and again, within a publication and after it, while
-// callers read: each answer is right, or a 503. The data has many DAOs, so that there is a
-// time in which some are published and others are not.
+// checkFlushes flushes Redis repeatedly, during a publication and after it, while callers
+// read. Each response must be the right answer or a 503. The data has many DAOs, so that
+// for a time some are published and others are not.
 func checkFlushes(t *testing.T, daos, flushes int) {
 	t.Helper()
 	env.RequireEngine(t)
@@ -238,7 +240,8 @@ func checkFlushes(t *testing.T, daos, flushes int) {
 	})
 }
 
-// mixedPaths are a few paths of every kind of answer, with pages in the middle of lists.
+// mixedPaths returns a few paths of every kind of answer, with pages in the middle of
+// lists.
 func (i *instance) mixedPaths() (paths []string) {
 	i.TB.Helper()
 	paths = append(paths, "/v2/daos?limit=100", "/v2/daos?limit=100&hasVoteData=true")
@@ -317,8 +320,8 @@ func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	})
 }
 
-// stillAnswers waits until all answers have a readiness. Meanwhile their data and dataAsOf
-// must not change.
+// stillAnswers waits until all answers have the given readiness. Their data must not
+// change meanwhile, nor dataAsOf.
 func (i *instance) stillAnswers(paths []string, before []env.Response, readiness string) {
 	i.TB.Helper()
 	for n, path := range paths {
@@ -330,7 +333,7 @@ func (i *instance) stillAnswers(paths []string, before []env.Response, readiness
 			was := before[n]
 			if diff := cmp.Diff(env.Plain(was.Data), env.Plain(now.Data)); diff != "" || was.Meta.DataAsOf > now.Meta.DataAsOf ||
 				readiness == "stale" && was.Meta.DataAsOf != now.Meta.DataAsOf {
-				i.TB.Fatalf("GET %s as of %s is another answer than as of %s:\n%s", path, now.Meta.DataAsOf, was.Meta.DataAsOf, diff)
+				i.TB.Fatalf("GET %s: the answer as of %s differs from that as of %s:\n%s", path, now.Meta.DataAsOf, was.Meta.DataAsOf, diff)
 			}
 			if got := now.Meta.Readiness.Status; got != readiness {
 				return fmt.Errorf("GET %s: readiness %q, want %q", path, got, readiness)

@@ -14,14 +14,14 @@ import (
 	"pnyx/test/env"
 )
 
-// paidService is a pnyx that takes payments, in processes that may be killed: the Redis
-// and the facilitator outlive them.
+// paidService is a pnyx that accepts payments. Tests kill its processes; its Redis and
+// its facilitator keep running.
 type paidService struct {
 	*instance
 
 	ledger *x402test.Ledger
 	wallet *x402test.Wallet
-	// settings are those of every process.
+	// settings is the environment of every process.
 	settings []string
 	path     string
 }
@@ -31,7 +31,7 @@ func startPaidService(t *testing.T) *paidService {
 	env.RequireEngine(t)
 	redis, ledger := env.Redis(t), x402test.NewLedger(t)
 	terms := x402test.Terms(nil)
-	// Short enough for the lease of a dead process to end within the test.
+	// Short, so that the lease of a killed process expires within the test.
 	environ := []string{
 		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
 		"PNYX_CACHE_TIMEOUT=900ms", "PNYX_LIMIT_TIMEOUT=900ms",
@@ -49,14 +49,14 @@ func startPaidService(t *testing.T) *paidService {
 	return s
 }
 
-// restart starts a new process where one was killed.
+// restart starts a new process in place of a killed one.
 func (s *paidService) restart() {
 	s.TB.Helper()
 	s.Kill()
 	s.instance = start(s.TB, s.DataDir, s.settings, "serve").ready()
 }
 
-// pay asks with a payment.
+// pay sends a request with a payment.
 func (s *paidService) pay(header string) (status int, body, receipt string, err error) {
 	request, err := http.NewRequestWithContext(s.TB.Context(), http.MethodGet, s.URL+s.path, http.NoBody)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *paidService) pay(header string) (status int, body, receipt string, err 
 	return response.StatusCode, string(text), response.Header.Get(x402.HeaderReceipt), err
 }
 
-// sign pays for the path, without sending it.
+// sign signs a payment for the path without sending it.
 func (s *paidService) sign() string {
 	s.TB.Helper()
 	_, _, challenge, err := s.pay("")
@@ -133,7 +133,7 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 			<-reached
 			s.restart()
 			if err := <-over; strings.Contains(err.Error(), `"data"`) {
-				t.Fatalf("the killed process has answered: %v", err)
+				t.Fatalf("the killed process answered: %v", err)
 			}
 			s.wantAnsweredOnce(header)
 			s.wantLedger()
@@ -160,7 +160,7 @@ func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	s.restart()
 	<-over
 	if got := len(s.ledger.Transfers()); got != 0 {
-		t.Fatalf("charged %d times for nothing", got)
+		t.Fatalf("charged %d times without an answer, want 0", got)
 	}
 	s.wantAnsweredOnce(header)
 }

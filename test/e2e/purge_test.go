@@ -15,15 +15,15 @@ import (
 	"pnyx/test/env"
 )
 
-// cdn is three caches that a worker purges: one succeeds, one fails at first, and one never
-// answers.
+// cdn stands for three caches that a worker purges: one accepts every purge, one fails
+// at first, and one never answers.
 type cdn struct {
 	*httptest.Server
 
 	mu sync.Mutex
 	// purges are the tags of each completed purge, by cache.
 	purges map[string][][]string
-	// failures are the times at which the failed requests began and ended.
+	// failures holds the start and end times of the failed requests.
 	failures []span
 	// unanswered counts the requests without an answer, strangers those without the token.
 	unanswered, strangers int
@@ -136,15 +136,15 @@ func (c *cdn) wantPurged(t *testing.T, cache string, but int, answers map[string
 		purged := slices.Concat(c.done(cache, but)...)
 		for _, path := range paths {
 			if !slices.ContainsFunc(answers[path].tags, func(tag string) bool { return slices.Contains(purged, tag) }) {
-				return fmt.Errorf("%s: %s has the tags %q, and purged is %q", cache, path, answers[path].tags, purged)
+				return fmt.Errorf("%s: %s has the tags %q, got purges of %q", cache, path, answers[path].tags, purged)
 			}
 		}
 		return nil
 	})
 }
 
-// about are the paths of all answers about a DAO and its one proposal. Pages of voters are
-// not purged.
+// about returns the paths of all answers about a DAO and its one proposal. Pages of
+// voters are not purged.
 func about(daoID, proposalID string) []string {
 	dao, of, proposal := "/v2/daos/"+daoID, "daoId="+daoID, "/v2/proposals/"+proposalKey(daoID, proposalID)
 	return []string{
@@ -183,7 +183,7 @@ func TestPublicationPurgesWhatItChanges(t *testing.T) {
 	i.AwaitFeed()
 	before := i.keep(all)
 	if changed := outdated(nothing, before); len(changed) < len(all)/2 {
-		t.Errorf("two DAOs have changed only %q", changed)
+		t.Errorf("import of two DAOs: got only %q changed", changed)
 	}
 	caches.wantPurged(t, "/works", 0, before, outdated(nothing, before))
 
@@ -253,7 +253,7 @@ func (c *cdn) wantRetries(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.strangers > 0 {
-		t.Errorf("got %d requests without the token", c.strangers)
+		t.Errorf("got %d requests without the token, want 0", c.strangers)
 	}
 	for n, least := range []time.Duration{250 * time.Millisecond, 500 * time.Millisecond} {
 		if pause := c.failures[n+1].began.Sub(c.failures[n].ended); pause < least {
