@@ -90,7 +90,7 @@ test-edge: nginx ## Let a hundred thousand requests and changes interleave at th
 
 .PHONY: bench-edge
 bench-edge: nginx wrk redis ## Compare the edge, free and paid, with nginx serving the same bytes as a file
-	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_BENCH=1 $(GO) test -count 1 -v -run TestHitsBesideAFile ./edge
+	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_BENCH=1 $(GO) test -count 1 -v -run TestHitThroughputAgainstStaticFile ./edge
 
 .PHONY: redis
 redis:

@@ -18,6 +18,9 @@ import (
 // response.
 const adminTimeout = 5 * time.Second
 
+// newRegistry returns the registry that /metrics exposes, with the metrics of the Go
+// runtime, the process and the build. Each node has its own, so that tests can run
+// several nodes in one process.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -31,15 +34,18 @@ func newRegistry() *prometheus.Registry {
 // probes holds the state behind the health probes: whether the node has started, and
 // whether it should get requests. It is safe for concurrent use.
 type probes struct {
-	// ready is nil until the node has started.
+	// ready is the readiness check of the node's role. It is nil until the node has
+	// started.
 	ready atomic.Pointer[func(context.Context) error]
-	// draining is set once the node is about to stop.
+	// draining is set once the node is about to stop. It is never reset.
 	draining atomic.Bool
 }
 
 // Reasons for which a node should get no requests.
 var (
+	// errStarting is the reason before all parts run.
 	errStarting = errors.New("starting")
+	// errDraining is the reason after SIGTERM or SIGINT.
 	errDraining = errors.New("draining")
 )
 
@@ -48,12 +54,14 @@ func (p *probes) started(ready func(context.Context) error) {
 	p.ready.Store(&ready)
 }
 
-// drain makes Ready fail from now on.
+// drain makes Ready fail from now on, so that load balancers stop sending requests
+// while the API still serves them.
 func (p *probes) drain() {
 	p.draining.Store(true)
 }
 
-// Started fails until all parts run.
+// Started fails with errStarting until all parts run. Kubernetes does not make its
+// other probes before this one succeeds.
 func (p *probes) Started(context.Context) error {
 	if p.ready.Load() == nil {
 		return errStarting
@@ -61,7 +69,8 @@ func (p *probes) Started(context.Context) error {
 	return nil
 }
 
-// Ready fails while the node should get no requests.
+// Ready fails while the node should get no requests: with errStarting or errDraining,
+// or with the error of the role's own check.
 func (p *probes) Ready(ctx context.Context) error {
 	ready := p.ready.Load()
 	switch {
@@ -88,7 +97,8 @@ func stickyReady(ready func(context.Context) error) func(context.Context) error 
 	}
 }
 
-// probeHandler responds with 200, or with 503 and the reason.
+// probeHandler responds with 200, or with 503 and the reason as text. Reasons contain
+// no secrets, and the listener is private.
 func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := probe(r.Context()); err != nil {
@@ -102,6 +112,9 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 // startAdmin serves /healthz (the process is alive), /startedz (all parts run), /readyz
 // (the node should get requests), /metrics, and Go's profiles below /debug/pprof/. It
 // stops last, so that a shutdown can be observed.
+//
+// The listener has no authentication, so its address must stay private. A CPU profile
+// has to be shorter than the write timeout of twice adminTimeout.
 func (n *node) startAdmin() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", probeHandler(func(context.Context) error { return nil }))

@@ -17,6 +17,8 @@ import (
 	"pnyx/ratelimit"
 )
 
+// apiCommand runs an API node alone. It needs REDIS_URL, because an embedded Redis
+// would stay empty without a worker in the same process.
 func apiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "api",
@@ -33,8 +35,12 @@ func apiCommand() *cobra.Command {
 	}
 }
 
-// startAPI serves the API on the node's listener until the node stops. redisURL is where
-// the rate limiter counts; store holds the views and pages.
+// startAPI serves the API on the node's listener until the node stops. redisURL is
+// where the rate limiter counts; store holds the views and pages. The limiter has a
+// connection of its own, so that its short timeout does not apply to reads of pages.
+//
+// It returns before the first request is served; an error of the server is sent to
+// n.failed.
 func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	settings := n.cfg.Access
 	store.Instrument(n.redisInstruments("api"))
@@ -75,8 +81,11 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		Tracer:       n.tracer,
 		Metrics:      n.registry,
 	})
+	// Watch follows publications, so that the node serves a new one without a request
+	// having to read it first.
 	n.background(served.Watch)
 	go func() {
+		// Connections that arrive in the meantime queue at the open listener.
 		n.awaitFirstView(served)
 		if err := served.Serve(n.listener); err != nil {
 			n.failed <- err
@@ -99,7 +108,8 @@ func (n *node) awaitFirstView(served *api.API) {
 	pollReady(ctx, served, 10*time.Millisecond)
 }
 
-// pollReady waits until the API is ready, and reports false when ctx ends first.
+// pollReady waits until the API is ready, checking once per interval. It reports false
+// when ctx ends first.
 func pollReady(ctx context.Context, served *api.API, interval time.Duration) bool {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

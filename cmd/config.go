@@ -10,6 +10,9 @@ import (
 	"pnyx/config"
 )
 
+// configCommand shows the effective settings. With --markdown or --readme it describes
+// all settings instead, and does not read the environment, so that the output is the
+// same on every machine.
 func configCommand() *cobra.Command {
 	var markdown bool
 	var readme string
@@ -36,6 +39,8 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
+// updateReadme rewrites the table of settings between the markers in the file at path.
+// It leaves the file unchanged when a marker is missing.
 func updateReadme(path string) error {
 	before, err := os.ReadFile(path) //nolint:gosec // the document that the caller names
 	if err != nil {

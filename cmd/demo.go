@@ -20,7 +20,7 @@ import (
 )
 
 // prepareDemo loads the demonstration's data into an empty warehouse and creates its
-// tokens.
+// tokens. A warehouse that already holds records keeps them and gets the tokens only.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
 	if err := loadDemo(ctx, admin.warehouse, admin.cfg, out); err != nil {
 		return nil, fmt.Errorf("load the demonstration data: %w", err)
@@ -33,6 +33,8 @@ func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoTo
 }
 
 // loadDemo generates invented data and imports it, unless the warehouse holds records.
+// The data goes through the same files and importer as upstream data. The files are
+// removed afterwards.
 func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Config, out io.Writer) (err error) {
 	empty, err := opened.Empty(ctx)
 	if err != nil || !empty {
@@ -49,6 +51,8 @@ func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Confi
 	if _, err := demo.Write(ctx, options, nil); err != nil {
 		return err
 	}
+	// The importer does not log here: the report has the same problems, and the output
+	// of a first start should stay readable.
 	report, err := importer.Run(ctx, []string{dir}, importOptions(opened, cfg, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
@@ -56,18 +60,20 @@ func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Confi
 	return errors.Join(report.Problems...)
 }
 
-// demoOverlap is how long the tokens of the previous start stay valid.
+// demoOverlap is how long the tokens of the previous start stay valid, so that a
+// restart does not break requests that were copied from its output.
 const demoOverlap = 24 * time.Hour
 
-// demoToken is a token of the demonstration.
+// demoToken is a token of the demonstration, with the plain text that is printed once.
 type demoToken struct {
+	// plan is the plan whose limits apply to the token.
 	plan ratelimit.Plan
-	// raw is the plain text.
+	// raw is the plain text. The warehouse holds only its hash.
 	raw string
 }
 
-// makeDemoTokens creates a token of each plan. A later start rotates them, because their
-// plain text is not stored and new records would pile up.
+// makeDemoTokens creates a token of each plan. A later start rotates them, because
+// their plain text is not stored and new records would pile up.
 func makeDemoTokens(ctx context.Context, admin tokenAdmin) ([]demoToken, error) {
 	existing, err := admin.warehouse.Tokens(ctx)
 	if err != nil {
@@ -84,6 +90,9 @@ func makeDemoTokens(ctx context.Context, admin tokenAdmin) ([]demoToken, error) 
 	return tokens, nil
 }
 
+// makeDemoToken returns the plain text of the token of one plan. It rotates the token
+// among existing that is not revoked and has the demonstration's name, and issues one
+// if there is none.
 func makeDemoToken(ctx context.Context, admin tokenAdmin, plan ratelimit.Plan, existing []warehouse.Token) (string, error) {
 	name := "demonstration " + string(plan)
 	i := slices.IndexFunc(existing, func(t warehouse.Token) bool { return t.Name == name && t.RevokedAt == nil })
@@ -93,7 +102,8 @@ func makeDemoToken(ctx context.Context, admin tokenAdmin, plan ratelimit.Plan, e
 	return admin.issue(ctx, &warehouse.Token{Name: name, Plan: string(plan), Scopes: []string{string(access.V2All)}})
 }
 
-// printDemoTokens prints the tokens and a request to a paid route.
+// printDemoTokens prints the tokens, and a request to the paid route at paidURL with
+// the last of them. It prints nothing when there are none.
 func printDemoTokens(out io.Writer, paidURL string, tokens []demoToken) {
 	if len(tokens) == 0 {
 		return

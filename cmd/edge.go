@@ -14,6 +14,8 @@ import (
 	"pnyx/edge"
 )
 
+// edgeCommand runs nginx in the foreground, configured from the routes of the API. Its
+// subcommand config only prints the configuration.
 func edgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edge",
@@ -33,6 +35,9 @@ func edgeCommand() *cobra.Command {
 	return cmd
 }
 
+// edgeConfigCommand prints the configuration for an nginx that something else runs.
+// With --out it writes a file that only its owner may read, because the text contains
+// the internal token.
 func edgeConfigCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
@@ -50,7 +55,8 @@ func edgeConfigCommand() *cobra.Command {
 	return cmd
 }
 
-// writeSecret writes a file that only its owner may read.
+// writeSecret writes a file that only its owner may read. It renders the text first, so
+// that an error leaves no partial file.
 func writeSecret(path string, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -59,6 +65,9 @@ func writeSecret(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, text.Bytes(), 0o600)
 }
 
+// edgeOptions returns the options of the edge by the settings. PaymentTimeout covers
+// verification and settlement next to the request itself. The first internal token is
+// sent to the nodes; a second one is only accepted there during a rotation.
 func edgeOptions(cfg config.Config) edge.Options {
 	options := edge.Options{
 		Listen: cfg.Edge.Listen, AdminListen: cfg.Edge.AdminListen, Origin: cfg.Edge.Origin,
@@ -68,6 +77,7 @@ func edgeOptions(cfg config.Config) edge.Options {
 		Modules:        cfg.Edge.Modules,
 	}
 	if tokens := cfg.Access.Internal.All(); len(tokens) > 0 {
+		// During a rotation the nodes accept both, so the first one is always valid.
 		options.Token = tokens[0]
 	}
 	// A master that runs as root would make its workers nobody, who cannot read its

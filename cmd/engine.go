@@ -8,6 +8,9 @@ import (
 	"pnyx/warehouse/engine"
 )
 
+// engineCommand downloads the embedded ClickHouse ahead of the first start, for example
+// when an image is built. Progress goes to standard error, the path to standard output,
+// so that scripts can read the path.
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "engine",

@@ -11,6 +11,9 @@ import (
 	"pnyx/demo"
 )
 
+// generateCommand writes an invented data set. --now is a flag, and midnight UTC by
+// default, because the bytes depend on it: which proposals are pending or active
+// follows from it.
 func generateCommand() *cobra.Command {
 	options := demo.Demo(time.Now())
 	var now string
@@ -47,7 +50,8 @@ tests and benchmarks. The same flags give the same bytes.`,
 	return cmd
 }
 
-// progressPrinter returns a function that prints progress every two seconds.
+// progressPrinter returns a function that prints progress to standard error, at most
+// once in two seconds. It is not safe for concurrent use.
 func progressPrinter() func(done, total int64) {
 	last := time.Now()
 	return func(done, total int64) {

@@ -21,6 +21,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
+// importCommand imports files into the configured warehouse or the engine that runs on
+// the data folder. It starts the engine itself where none runs.
 func importCommand() *cobra.Command {
 	var tolerate bool
 	cmd := &cobra.Command{
@@ -50,6 +52,8 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 	return cmd
 }
 
+// importOptions returns the options of an import by the settings. Rejected records are
+// kept in the folder rejects below the data folder.
 func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.Logger) importer.Options {
 	return importer.Options{
 		Warehouse:    opened,
@@ -60,7 +64,9 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, shows progress, and prints a table of the result.
+// runImport imports, shows progress, and prints a table of the result, also when the
+// import fails half-way. It returns errRejected when files or, unless tolerated,
+// records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(options.Progress)
@@ -70,6 +76,8 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 	if err != nil {
 		return err
 	}
+	// Problems are files that could not be read; --tolerate-rejects covers single
+	// records only.
 	if len(report.Problems) > 0 || report.Rejected > 0 && !options.TolerateRejects {
 		return fmt.Errorf("%w: %d records and %d files were rejected", errRejected, report.Rejected, len(report.Problems))
 	}
@@ -77,7 +85,8 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 }
 
 // showProgress keeps one progress line on standard error if that is a terminal, and
-// otherwise adds a line every few seconds. stop ends it.
+// otherwise adds a line every few seconds. stop ends it, and returns after its last
+// write, so that the report does not mix with it.
 func showProgress(progress *importer.Progress) (stop func()) {
 	interval, begin, end := 5*time.Second, "", "\n"
 	if isatty.IsTerminal(os.Stderr.Fd()) {
@@ -104,6 +113,8 @@ func showProgress(progress *importer.Progress) (stop func()) {
 	}
 }
 
+// progressLine formats a snapshot as percentage, records read, records per second, the
+// estimated time left if known, and the file in progress.
 func progressLine(s importer.Snapshot) string {
 	line := fmt.Sprintf("%3.0f %%  %d records  %.0f/s", 100*s.Done, s.Records, s.Rate)
 	if s.Remaining > 0 {
@@ -112,6 +123,9 @@ func progressLine(s importer.Snapshot) string {
 	return line + "  " + filepath.Base(s.Path)
 }
 
+// printReport prints a table with one row for each kind of record that occurred, in the
+// order of record.Kinds, then what was rejected or waits. Lines that could not be
+// attributed to a kind are counted as unknown.
 func printReport(out io.Writer, report importer.Report) {
 	t := table.NewWriter()
 	t.SetOutputMirror(out)

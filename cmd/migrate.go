@@ -10,6 +10,8 @@ import (
 	"pnyx/config"
 )
 
+// migrateCommand brings the schema up to date as a step of its own, so that the users
+// of workers and API nodes need no permission to change tables.
 func migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",

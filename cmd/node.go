@@ -22,30 +22,41 @@ import (
 // roles: startAPI (api.go), startWorker (worker.go) and startAdmin (admin.go). Parts stop
 // in the reverse order of their start.
 type node struct {
-	cfg      config.Config
-	logger   *slog.Logger
+	// cfg holds the validated settings; they do not change while the node runs.
+	cfg config.Config
+	// logger gets the log lines of all parts.
+	logger *slog.Logger
+	// registry holds the metrics of all parts; the admin listener exposes it.
 	registry *prometheus.Registry
-	// tracer is nil unless a trace collector is configured.
+	// tracer is nil unless a trace collector is configured. All parts accept nil.
 	tracer *telemetry.Tracer
-	undo   cleanups
+	// undo stops the parts that were started so far.
+	undo cleanups
+	// probes is the state behind /startedz and /readyz.
 	probes probes
 	// listener and admin are opened first, so that an address in use fails at once
 	// instead of after half a minute of preparation.
 	listener, admin net.Listener
-	// failed receives the error of a part that stopped by itself.
+	// failed receives the error of a part that stopped by itself. Its buffer has room
+	// for every such part, so that none blocks when the node stops for another reason.
 	failed chan error
 }
 
+// newNode returns a node of which nothing runs yet. The caller must call stop, also
+// after an error of a serve method.
 func newNode(cfg config.Config, logger *slog.Logger) *node {
 	return &node{cfg: cfg, logger: logger, registry: newRegistry(), failed: make(chan error, 4)}
 }
 
 // serve runs all roles in one process, on the embedded engine and an embedded Redis
-// unless servers are configured.
+// unless servers are configured. It returns when ctx ends or a part fails. With demo it
+// loads invented data into an empty warehouse before the worker starts, so that the
+// first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
 		return err
 	}
+	// The admin listener serves from here on, so that probes can observe the start.
 	n.startAdmin()
 	if err := n.startTracing(ctx, "serve"); err != nil {
 		return err
@@ -80,7 +91,8 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveAPI runs an API node on the configured Redis.
+// serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part
+// fails. The node reports ready once it has read a publication.
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
 		return err
@@ -102,7 +114,9 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 	return n.drain(served, n.wait(ctx))
 }
 
-// serveWorker runs a worker between the configured ClickHouse server and Redis.
+// serveWorker runs a worker between the configured ClickHouse server and Redis. It
+// returns when ctx ends or a part fails. The worker has no API listener; it reports
+// ready while the warehouse answers.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
 	if err := n.listenForAdmin(); err != nil {
 		return err
@@ -118,18 +132,21 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	if err := n.startWorker(opened, string(n.cfg.Cache.URL), fillsOnly); err != nil {
 		return err
 	}
+	// A worker that waits for the lease is ready too: readiness says that it could
+	// lead.
 	n.probes.started(opened.Ping)
 	fmt.Fprintf(out, "worker running, health and metrics on http://%s\n", n.cfg.API.AdminListen)
 	return n.wait(ctx)
 }
 
-// stop stops every part.
+// stop stops every part, the last one started first, and returns their errors, joined.
+// It works whether or not the node started completely.
 func (n *node) stop() error {
 	return n.undo.run()
 }
 
-// wait returns nil when the process is told to end, or the error of a part that
-// stopped by itself.
+// wait returns nil when the process is told to end, or the error of a part that stopped
+// by itself. In the first case readiness fails from then on.
 func (n *node) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -159,7 +176,8 @@ func (n *node) drain(served *api.API, failed error) error {
 	}
 }
 
-// background runs a part until the node stops, which waits for it.
+// background runs a part until the node stops. The cleanup cancels its context and
+// waits until it returns.
 func (n *node) background(run func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -171,17 +189,20 @@ func (n *node) background(run func(context.Context)) {
 	})
 }
 
+// listenForAPI opens the address of PNYX_LISTEN for startAPI.
 func (n *node) listenForAPI() (err error) {
 	n.listener, err = n.listen("PNYX_LISTEN", n.cfg.API.Listen)
 	return err
 }
 
+// listenForAdmin opens the address of PNYX_ADMIN_LISTEN for startAdmin.
 func (n *node) listenForAdmin() (err error) {
 	n.admin, err = n.listen("PNYX_ADMIN_LISTEN", n.cfg.API.AdminListen)
 	return err
 }
 
-// listen opens the address of a setting until the node stops.
+// listen opens the address of a setting until the node stops. Errors name the setting.
+// The cleanup tolerates a listener that its server has already closed.
 func (n *node) listen(setting, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
 	if err != nil {
@@ -196,8 +217,10 @@ func (n *node) listen(setting, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// startTracing exports spans to the configured collector until the node stops. Without
-// a collector the tracer stays nil, which costs nothing.
+// startTracing exports spans to the configured collector until the node stops. role
+// distinguishes the kinds of processes in traces. Without a collector the tracer stays
+// nil, which costs nothing. Spans that cannot be exported at the end are dropped with a
+// warning; they do not fail the shutdown.
 func (n *node) startTracing(ctx context.Context, role string) error {
 	if n.cfg.Trace.Endpoint == "" {
 		return nil
@@ -221,7 +244,8 @@ func (n *node) startTracing(ctx context.Context, role string) error {
 	return nil
 }
 
-// redisInstruments measures a Redis client under a name: its metrics and spans.
+// redisInstruments returns what measures one Redis client. client is the value of the
+// metric label, so that the clients of a process can be told apart.
 func (n *node) redisInstruments(client string) cache.Instruments {
 	return cache.Instruments{Client: client, Metrics: n.registry, Tracer: n.tracer}
 }

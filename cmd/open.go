@@ -28,18 +28,23 @@ const (
 	serverCheckInterval = time.Minute
 )
 
-// cleanups are functions that close what a command opened, in reverse order.
+// cleanups are functions that close what a command opened, in reverse order, because
+// later parts use earlier ones.
 type cleanups []func() error
 
+// add registers undo, which run calls once.
 func (c *cleanups) add(undo func() error) {
 	*c = append(*c, undo)
 }
 
-// run calls every function and returns their errors, joined.
+// run calls every function, the last added first, and returns their errors, joined. It
+// continues after an error. A second call does nothing.
 func (c *cleanups) run() error {
 	var problems []error
 	for len(*c) > 0 {
 		last := len(*c) - 1
+		// Each function is removed before it runs, so that a second call cannot repeat
+		// it.
 		undo := (*c)[last]
 		*c = (*c)[:last]
 		problems = append(problems, undo())
@@ -47,7 +52,8 @@ func (c *cleanups) run() error {
 	return errors.Join(problems...)
 }
 
-// startEngine runs the embedded ClickHouse until the cleanup.
+// startEngine runs the embedded ClickHouse on the data folder until the cleanup. It
+// fails when another process holds the folder.
 func startEngine(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (engine.Instance, error) {
@@ -68,7 +74,7 @@ func startEngine(
 }
 
 // reachEngine returns the engine that runs on the data folder, or starts one until the
-// cleanup.
+// cleanup. Commands therefore work next to a running instance.
 func reachEngine(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (engine.Instance, error) {
@@ -79,7 +85,9 @@ func reachEngine(
 	return instance, err
 }
 
-// openWarehouse opens the configured server, or the engine that reach returns.
+// openWarehouse opens the configured server, or the engine that reach returns:
+// startEngine for a node, reachEngine for other commands. It migrates the schema where
+// that is needed.
 func openWarehouse(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 	reach func(context.Context, config.Config, *slog.Logger, *cleanups) (engine.Instance, error),
@@ -97,7 +105,8 @@ func openWarehouse(
 	return connect(ctx, options, undo)
 }
 
-// awaitWarehouse opens the configured server once it answers and has the schema.
+// awaitWarehouse opens the configured server once it answers and has the schema. It
+// waits for serverWait at most, since workers and servers start in any order.
 func awaitWarehouse(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (*warehouse.Warehouse, error) {
@@ -106,6 +115,7 @@ func awaitWarehouse(
 	return connect(ctx, options, undo)
 }
 
+// connect opens a warehouse and registers its Close as a cleanup.
 func connect(ctx context.Context, options warehouse.Options, undo *cleanups) (*warehouse.Warehouse, error) {
 	opened, err := warehouse.Open(ctx, options)
 	if err != nil {
@@ -115,6 +125,8 @@ func connect(ctx context.Context, options warehouse.Options, undo *cleanups) (*w
 	return opened, nil
 }
 
+// warehouseOptions returns the options of a connection by the settings. URL is empty
+// where the embedded engine is used; the caller then fills it in.
 func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options {
 	return warehouse.Options{
 		URL:          string(cfg.Warehouse.URL),
@@ -127,6 +139,8 @@ func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options 
 }
 
 // redisURL returns the configured Redis, or starts an embedded one until the cleanup.
+// The embedded one loses its content with the process; a worker publishes it again at
+// the next start.
 func redisURL(cfg config.Config, undo *cleanups) (string, error) {
 	if cfg.Cache.URL != "" {
 		return string(cfg.Cache.URL), nil
@@ -136,7 +150,9 @@ func redisURL(cfg config.Config, undo *cleanups) (string, error) {
 	return cache.StartEmbedded(ctx)
 }
 
-// openCache connects to a Redis until the cleanup. timeout bounds each command.
+// openCache connects to a Redis until the cleanup. timeout bounds each command. The
+// first connection is made by the first command, so a server that does not answer is no
+// error here.
 func openCache(url string, timeout time.Duration, undo *cleanups) (*cache.Store, error) {
 	store, err := cache.Open(url, timeout)
 	if err != nil {
@@ -146,7 +162,8 @@ func openCache(url string, timeout time.Duration, undo *cleanups) (*cache.Store,
 	return store, nil
 }
 
-// openPipeline connects the rate limiter to a Redis until the cleanup.
+// openPipeline connects the rate limiter to a Redis until the cleanup. timeout bounds
+// each round trip, which every limited request waits for.
 func openPipeline(url string, timeout time.Duration, undo *cleanups) (*cache.Pipeline, error) {
 	pipeline, err := cache.OpenPipeline(url, timeout)
 	if err != nil {
@@ -172,7 +189,8 @@ func (n *node) openStore(ctx context.Context, url string, timeout time.Duration)
 }
 
 // watchServers logs when the configuration of Redis becomes unsafe while the node runs,
-// once for each problem. Answers stay correct until Redis evicts something.
+// once for each problem. Answers stay correct until Redis evicts something, so the node
+// keeps serving.
 func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 	ticker := time.NewTicker(serverCheckInterval)
 	defer ticker.Stop()

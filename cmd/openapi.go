@@ -15,6 +15,8 @@ import (
 	"pnyx/governance/rules"
 )
 
+// openapiCommand prints the OpenAPI document with the prices of the settings. With
+// --docs it rewrites the generated documents of the repository instead.
 func openapiCommand() *cobra.Command {
 	var docs string
 	cmd := &cobra.Command{
@@ -43,9 +45,10 @@ func openapiCommand() *cobra.Command {
 	return cmd
 }
 
-// renewDocs writes the documents that `make docs` keeps in the repository, by default
-// settings whatever the environment says. A changed API surface with an unchanged version
-// is an error.
+// renewDocs writes the documents that `make docs` keeps in the repository. It uses the
+// default settings, whatever the environment says, so that the result is the same on
+// every machine. A changed API surface with an unchanged version is an error, and then
+// no file is written.
 func renewDocs(dir string) error {
 	cfg, err := config.Parse(nil)
 	if err != nil {

@@ -15,12 +15,16 @@ import (
 	"pnyx/warehouse"
 )
 
+// paymentsCommand groups the commands on the ledger. They only read: payments change
+// through the API and the worker.
 func paymentsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "payments", Short: "Show the ledger of payments per request"}
 	cmd.AddCommand(listPaymentsCommand())
 	return cmd
 }
 
+// listPaymentsCommand parses the flags of "payments list" into a filter. Errors name
+// the flag.
 func listPaymentsCommand() *cobra.Command {
 	var filter warehouse.PaymentFilter
 	var state, since string
@@ -55,6 +59,8 @@ payment_ledger shows the settled ones to pnyx sql.`,
 	return cmd
 }
 
+// listPayments prints the payments that filter selects as a table. Its timeout leaves a
+// running engine time to answer before the query starts.
 func listPayments(
 	cmd *cobra.Command, cfg config.Config, logger *slog.Logger, undo *cleanups, filter warehouse.PaymentFilter,
 ) error {
@@ -79,7 +85,8 @@ func listPayments(
 	return err
 }
 
-// paymentState returns the state with a name; the empty name is no state.
+// paymentState returns the state with a name, or an error that lists all names. The
+// empty name gives the empty state, which selects payments of any state.
 func paymentState(name string) (governance.PaymentState, error) {
 	if name == "" {
 		return "", nil
@@ -92,6 +99,7 @@ func paymentState(name string) (governance.PaymentState, error) {
 	return "", fmt.Errorf("--state %s: want %s", name, stateNames())
 }
 
+// stateNames lists the names of all payment states, for help and errors.
 func stateNames() string {
 	var names []string
 	for _, state := range governance.PaymentStates() {

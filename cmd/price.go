@@ -17,7 +17,8 @@ import (
 )
 
 // openGate returns the gate that takes payments for single requests, or nil where
-// X402_PAY_TO is not set.
+// X402_PAY_TO is not set. An error lists what makes the terms of payment unusable.
+// Payments are kept in store until the worker writes them to the warehouse.
 func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metrics prometheus.Registerer) (*x402.Gate, error) {
 	settings := cfg.Payment
 	if settings.PayTo == "" {
@@ -51,7 +52,9 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 	return gate, nil
 }
 
-// routePrices returns the price of each paid route by its id, as decimal text.
+// routePrices returns the price of each paid route by its id, as decimal text. A route
+// has the price of its tier unless X402_PRICE_OVERRIDES names it; an override for an
+// unknown or free route is an error, because it would have no effect.
 func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
 	for _, route := range api.Routes() {
@@ -60,6 +63,7 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 			prices[route.ID] = settings.PriceStandard
 		case api.Plus:
 			prices[route.ID] = settings.PricePlus
+		// Free routes have no price, so an override for one is an error below.
 		case api.Free:
 		}
 	}
@@ -76,7 +80,8 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 	return prices, nil
 }
 
-// apiPrices returns the prices of paid routes as the API publishes them.
+// apiPrices returns the prices of paid routes as the API publishes them. They are exact
+// decimals, as in the settings. They are published also where payments are off.
 func apiPrices(settings config.Payment) (api.Prices, error) {
 	published := api.Prices{Token: settings.Symbol, Network: settings.Network, Paid: map[string]governance.Decimal{}}
 	texts, err := routePrices(settings)

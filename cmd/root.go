@@ -22,7 +22,7 @@ import (
 )
 
 // Execute runs the command that the arguments name and returns the exit status of the
-// process.
+// process. SIGINT and SIGTERM end the command's context. Errors go to standard error.
 func Execute() int {
 	// The Redis client logs errors that it also returns.
 	logging.Disable()
@@ -36,7 +36,8 @@ func Execute() int {
 	return 0
 }
 
-// errRejected is returned by an import that rejected records or files.
+// errRejected is the error of an import that completed, but rejected records or files.
+// exitStatus gives it a status of its own.
 var errRejected = errors.New("not everything was imported")
 
 // exitStatus returns 3 for an import that completed but rejected records or files, and 1
@@ -48,6 +49,8 @@ func exitStatus(err error) int {
 	return 1
 }
 
+// rootCommand returns the command pnyx with all its subcommands. Execute prints errors
+// itself, once and without usage.
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pnyx",
@@ -55,6 +58,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	// The command completion works, but is not listed in the help.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		serveCommand(), apiCommand(), workerCommand(), importCommand(),
@@ -64,7 +68,8 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// command is the body of a command, which gets the settings and a logger.
+// command is the body of a command. It gets settings that are validated and a logger
+// that follows them. Its error ends the process with the status of exitStatus.
 type command func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) error
 
 // settings reads the configuration. It also makes the checks that only the user of a
@@ -79,7 +84,8 @@ func settings() (config.Config, error) {
 	return cfg, err
 }
 
-// service runs a long-running command.
+// service adapts a long-running command for cobra: it reads the settings, and logs the
+// build at the start.
 func service(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()
@@ -92,8 +98,8 @@ func service(run command) func(*cobra.Command, []string) error {
 	}
 }
 
-// task runs a command that does one thing and exits. It prints its results, and logs only
-// warnings and errors unless another level is set.
+// task adapts a command that does one thing and exits. The command prints its results,
+// and logs only warnings and errors unless another level than info is set.
 func task(run command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := settings()
@@ -107,6 +113,8 @@ func task(run command) func(*cobra.Command, []string) error {
 	}
 }
 
+// newLogger returns a logger that writes to standard error, because commands print
+// their results to standard output.
 func newLogger(log config.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: log.Level}
 	if log.Format == "json" {

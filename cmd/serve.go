@@ -16,6 +16,8 @@ import (
 	"pnyx/governance/query"
 )
 
+// serveCommand runs a complete instance in one process. It needs no settings and no
+// other server.
 func serveCommand() *cobra.Command {
 	var demo bool
 	cmd := &cobra.Command{
@@ -40,7 +42,8 @@ const (
 )
 
 // announce waits for the first publication, then prints the addresses and requests to
-// try, with the demonstration's tokens if there are any.
+// try, with the demonstration's tokens if there are any. The node already serves in the
+// meantime.
 func (n *node) announce(
 	ctx context.Context, out io.Writer, served *api.API, store *cache.Store, tokens []demoToken,
 ) {
@@ -63,6 +66,7 @@ func (n *node) announce(
 	printDemoTokens(out, base+"/v2/daos/"+page.Items[0].DAOID+"/timeline?metric=votes_cast", tokens)
 }
 
+// printAddresses prints where the API and the admin listener are.
 func (n *node) printAddresses(out io.Writer) {
 	fmt.Fprintf(out, "\nPnyx answers on http://%s (health and metrics: http://%s)\n\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
 }

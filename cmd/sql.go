@@ -23,6 +23,8 @@ import (
 // maxTableRows bounds the rows that are buffered to lay out a table; csv and json stream.
 const maxTableRows = 10_000
 
+// sqlCommand runs one query for people and scripts. The query comes from the caller
+// unchanged; the server enforces that it only reads.
 func sqlCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -54,7 +56,8 @@ and reads of files or other addresses.`,
 	return cmd
 }
 
-// openReadOnly opens the configured server, or the embedded engine as user analyst.
+// openReadOnly opens the configured server, or the embedded engine as user analyst, who
+// may only read. undo closes the connection, and the engine if this command started it.
 func openReadOnly(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (*warehouse.Warehouse, error) {
@@ -78,7 +81,8 @@ func openReadOnly(
 	return opened, nil
 }
 
-// printers returns the functions that print rows, by the name of the format.
+// printers returns the functions that print rows, by the name of the format. They read
+// all rows, but do not close them.
 func printers() map[string]func(io.Writer, *warehouse.Rows) error {
 	return map[string]func(io.Writer, *warehouse.Rows) error{
 		"table":    laidOut(table.Writer.Render),
@@ -88,6 +92,9 @@ func printers() map[string]func(io.Writer, *warehouse.Rows) error {
 	}
 }
 
+// laidOut returns a printer that buffers all rows, because the widths of the columns
+// depend on every row. More than maxTableRows rows are an error, and nothing is printed
+// then.
 func laidOut(render func(table.Writer) string) func(io.Writer, *warehouse.Rows) error {
 	return func(out io.Writer, rows *warehouse.Rows) error {
 		t := newTable(rows.Columns)
@@ -108,6 +115,8 @@ func laidOut(render func(table.Writer) string) func(io.Writer, *warehouse.Rows) 
 	}
 }
 
+// newTable returns an empty table with the given column names, which it prints
+// unchanged.
 func newTable(columns []string) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -131,6 +140,7 @@ func printCSV(out io.Writer, rows *warehouse.Rows) error {
 		if err != nil || values == nil {
 			return err
 		}
+		// A table for each row quotes its values and is dropped at once.
 		line := table.NewWriter()
 		line.AppendRow(shown(values))
 		if _, err := fmt.Fprintln(out, line.RenderCSV()); err != nil {
@@ -139,6 +149,8 @@ func printCSV(out io.Writer, rows *warehouse.Rows) error {
 	}
 }
 
+// printJSON prints one JSON object a line, with the columns as keys. It streams like
+// printCSV.
 func printJSON(out io.Writer, rows *warehouse.Rows) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -157,7 +169,7 @@ func printJSON(out io.Writer, rows *warehouse.Rows) error {
 	}
 }
 
-// shown formats values for people.
+// shown formats the values of one row for people.
 func shown(values []any) table.Row {
 	row := make(table.Row, len(values))
 	for i, value := range values {
@@ -166,6 +178,9 @@ func shown(values []any) table.Row {
 	return row
 }
 
+// shownValue formats one value: times in UTC to the millisecond, decimals exactly,
+// tuples and arrays in brackets, and NULL for a null. Other values are returned
+// unchanged for the table to format.
 func shownValue(value any) any {
 	switch value := value.(type) {
 	case time.Time:
@@ -176,6 +191,7 @@ func shownValue(value any) any {
 		return "(" + strings.Join(shownAll(value), ", ") + ")"
 	case []string:
 		return "[" + strings.Join(value, ", ") + "]"
+	// As ClickHouse writes it, and unlike an empty string.
 	case nil:
 		return "NULL"
 	}
@@ -189,6 +205,7 @@ func shownValue(value any) any {
 	return value
 }
 
+// shownAll formats the members of a tuple as text.
 func shownAll(values []any) []string {
 	texts := make([]string, len(values))
 	for i, value := range values {

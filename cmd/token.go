@@ -13,6 +13,8 @@ import (
 	"pnyx/config"
 )
 
+// tokenCommand groups the commands on partner tokens. They change the warehouse, and
+// publish the change to Redis where one is configured.
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
@@ -39,6 +41,8 @@ func tokenTask(
 	})
 }
 
+// issueCommand creates a token. Its plain text is printed once and cannot be shown
+// again; a lost token has to be rotated.
 func issueCommand() *cobra.Command {
 	var name, plan, scopes, expires, limits string
 	var asJSON bool
@@ -73,6 +77,7 @@ func issueCommand() *cobra.Command {
 	return cmd
 }
 
+// listTokensCommand lists all tokens, revoked and expired ones included.
 func listTokensCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -102,6 +107,7 @@ func listTokensCommand() *cobra.Command {
 	return cmd
 }
 
+// showTokenCommand shows one token as JSON, in the shape of "token list --json".
 func showTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
@@ -117,6 +123,8 @@ func showTokenCommand() *cobra.Command {
 	}
 }
 
+// revokeCommand revokes a token. Its record stays, so that usage can be attributed to
+// it.
 func revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
@@ -137,6 +145,8 @@ func revokeCommand() *cobra.Command {
 	}
 }
 
+// rotateCommand replaces the secret of a token and keeps its record, so that limits and
+// usage continue.
 func rotateCommand() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool

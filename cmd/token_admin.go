@@ -21,11 +21,15 @@ import (
 	"pnyx/worker/account"
 )
 
-// tokenAdmin creates and changes partner tokens in the warehouse.
+// tokenAdmin creates and changes partner tokens in the warehouse. Every change is also
+// published to Redis where one is configured.
 type tokenAdmin struct {
+	// warehouse stores the tokens and must be writable.
 	warehouse *warehouse.Warehouse
-	cfg       config.Config
-	logger    *slog.Logger
+	// cfg names the Redis that changes are published to, if any.
+	cfg config.Config
+	// logger gets failures of publishing, which are not returned.
+	logger *slog.Logger
 }
 
 // issue stores a new token and returns it in plain text, which is not stored. It fills in
@@ -70,9 +74,11 @@ func (a tokenAdmin) find(ctx context.Context, id string) (warehouse.Token, error
 	return tokens[i], nil
 }
 
-// publish writes the tokens to Redis, so that API nodes follow at once. A worker does the
-// same a moment later; without a worker, this is the only way.
+// publish writes the tokens to Redis, so that API nodes follow at once. A worker does
+// the same a moment later; without a worker, this is the only way. A failure is logged
+// and not returned, because the change is already stored.
 func (a tokenAdmin) publish(ctx context.Context) {
+	// An embedded Redis belongs to another process; the worker there publishes.
 	if a.cfg.Cache.URL == "" {
 		return
 	}
@@ -112,6 +118,8 @@ func newTokenRecord(name, plan, scopes, expires, limits string) (warehouse.Token
 	return t, nil
 }
 
+// parseExpiry reads --expires; nil means that the token does not expire. A time in the
+// past is an error.
 func parseExpiry(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // the token does not expire
@@ -124,6 +132,8 @@ func parseExpiry(text string) (*time.Time, error) {
 	return &moment, nil
 }
 
+// parseLimits reads --limits as the row of numbers that the warehouse stores, in the
+// order of ratelimit.LimitsFromRow; nil means the plan's own limits.
 func parseLimits(text, plan string) ([]uint32, error) {
 	if text == "" {
 		return nil, nil
@@ -145,7 +155,8 @@ func parseLimits(text, plan string) ([]uint32, error) {
 	return row, nil
 }
 
-// stateOf names the state of a token.
+// stateOf names the state of a token at a time. A revoked token stays "revoked" after
+// it expires.
 func stateOf(t warehouse.Token, now time.Time) string {
 	switch {
 	case t.RevokedAt != nil:
@@ -158,7 +169,7 @@ func stateOf(t warehouse.Token, now time.Time) string {
 	return "valid"
 }
 
-// endOf writes when a token expires.
+// endOf returns when a token expires, in UTC, or "never".
 func endOf(t warehouse.Token) string {
 	if t.ExpiresAt == nil {
 		return "never"
@@ -166,23 +177,37 @@ func endOf(t warehouse.Token) string {
 	return t.ExpiresAt.UTC().Format(time.DateTime)
 }
 
-// shownToken is the printed form of a token: everything but its hashes.
+// shownToken is the printed form of a token: everything but its hashes. Scripts read
+// it, so its JSON names must stay.
 type shownToken struct {
+	// ID identifies the token and stays the same when it is rotated.
 	ID string `json:"id"`
 	// Token is the plain text, only when it was just created.
-	Token         string                `json:"token,omitempty"`
-	Name          string                `json:"name"`
-	Plan          string                `json:"plan"`
-	Scopes        []string              `json:"scopes"`
-	Limits        []uint32              `json:"limits,omitempty"`
-	CreatedAt     governance.Timestamp  `json:"createdAt"`
-	ExpiresAt     *governance.Timestamp `json:"expiresAt"`
+	Token string `json:"token,omitempty"`
+	// Name is the name of the partner.
+	Name string `json:"name"`
+	// Plan is the name of the plan: developer, business or custom.
+	Plan string `json:"plan"`
+	// Scopes are the scopes that the token grants.
+	Scopes []string `json:"scopes"`
+	// Limits are the limits of a custom plan in the order of ratelimit.LimitsFromRow;
+	// empty where the plan's own apply.
+	Limits []uint32 `json:"limits,omitempty"`
+	// CreatedAt is when the token was issued.
+	CreatedAt governance.Timestamp `json:"createdAt"`
+	// ExpiresAt is nil for a token that does not expire.
+	ExpiresAt *governance.Timestamp `json:"expiresAt"`
+	// PreviousUntil is when the token before the last rotation ends; nil if it was
+	// never rotated.
 	PreviousUntil *governance.Timestamp `json:"previousUntil"`
-	RevokedAt     *governance.Timestamp `json:"revokedAt"`
-	State         string                `json:"state"`
+	// RevokedAt is nil unless the token is revoked.
+	RevokedAt *governance.Timestamp `json:"revokedAt"`
+	// State is the token's state when it was printed, see stateOf.
+	State string `json:"state"`
 }
 
-// printNewToken prints a token that was just created, with its plain text.
+// printNewToken prints a token that was just created, with its plain text, as text or
+// as one JSON object.
 func printNewToken(out io.Writer, t warehouse.Token, raw string, asJSON bool) error {
 	if asJSON {
 		seen := shownTokenOf(t)
@@ -194,6 +219,7 @@ func printNewToken(out io.Writer, t warehouse.Token, raw string, asJSON bool) er
 	return err
 }
 
+// printTokensJSON prints one JSON object a line for each token, without plain text.
 func printTokensJSON(out io.Writer, tokens ...warehouse.Token) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -205,6 +231,8 @@ func printTokensJSON(out io.Writer, tokens ...warehouse.Token) error {
 	return nil
 }
 
+// shownTokenOf returns the printed form of a token, without its plain text. The zero
+// time that the warehouse stores for "never rotated" becomes null.
 func shownTokenOf(t warehouse.Token) shownToken {
 	seen := shownToken{
 		ID: t.ID, Name: t.Name, Plan: t.Plan, Scopes: t.Scopes, Limits: t.Limits, CreatedAt: governance.TimestampOf(t.CreatedAt),
@@ -216,6 +244,7 @@ func shownTokenOf(t warehouse.Token) shownToken {
 	return seen
 }
 
+// stampOf returns an optional time in the form of the API; nil stays nil.
 func stampOf(moment *time.Time) *governance.Timestamp {
 	if moment == nil {
 		return nil

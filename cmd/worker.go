@@ -15,6 +15,8 @@ import (
 	"pnyx/worker"
 )
 
+// workerCommand runs a worker alone. It needs CLICKHOUSE_URL and REDIS_URL, because the
+// embedded ones cannot be reached from other processes.
 func workerCommand() *cobra.Command {
 	var fillsOnly bool
 	cmd := &cobra.Command{
@@ -41,7 +43,8 @@ worker only builds pages, so the number of such workers can follow the load.`,
 }
 
 // startWorker publishes, writes the accounts and builds pages on demand until the node
-// stops; with fillsOnly it only builds pages.
+// stops; with fillsOnly it only builds pages, and purges no caches. url is the Redis
+// that it writes to; one with an unsafe configuration is an error.
 func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bool) error {
 	options := worker.Options{FillsOnly: fillsOnly}
 	if !fillsOnly {
@@ -63,11 +66,13 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 	return nil
 }
 
-// errNoPurgeURL is returned by a worker that is to purge caches and has no address.
+// errNoPurgeURL is returned by a worker that is to purge caches and has no address. API
+// nodes need only the kind, so config does not require the address.
 var errNoPurgeURL = errors.New("PNYX_PURGE_URL: is needed by the worker where PNYX_PURGE_KIND is set")
 
 // startPurger runs the purger of the caches in front of the API, and returns the
-// function that passes it tags; nil when PNYX_PURGE_KIND is not set.
+// function that passes it tags, which does not block. It returns nil when
+// PNYX_PURGE_KIND is not set.
 func (n *node) startPurger() (func([]cache.Tag), error) {
 	settings := n.cfg.Purge
 	if settings.Kind == "" {
@@ -92,6 +97,7 @@ func (n *node) startPurger() (func([]cache.Tag), error) {
 		for i, tag := range tags {
 			names[i] = string(tag)
 		}
+		// Package purge does not import cache, so tags become plain text here.
 		purger.Purge(names)
 	}, nil
 }

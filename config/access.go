@@ -87,6 +87,8 @@ func (n Networks) Validate() bool {
 	return err == nil
 }
 
+// parse returns the networks, or the error of the first part that is neither an address
+// nor a network. Empty parts are skipped.
 func (n Networks) parse() ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for text := range strings.SplitSeq(string(n), ",") {

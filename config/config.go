@@ -21,6 +21,8 @@ import (
 
 // Config is every setting of pnyx, grouped by the part that reads it.
 type Config struct {
+	// The fields are documented at their types. Their names are the groups in the
+	// output of `pnyx config` and in the README.
 	API       API
 	Access    Access
 	Warehouse Warehouse

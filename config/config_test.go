@@ -442,7 +442,7 @@ func TestForeignVariablesAreIgnored(t *testing.T) {
 		"PNYX_TEST_BIN":      "bin/pnyx",
 		"PNYX_TEST_ANYTHING": "1",
 		"PNYX_FORMER":        "", // empty counts as not set
-		// What Kubernetes sets in a pod beside the services pnyx and pnyx-api.
+		// What Kubernetes sets in a pod of a namespace with the services pnyx and pnyx-api.
 		"PNYX_SERVICE_HOST":           "10.0.0.1",
 		"PNYX_SERVICE_PORT":           "80",
 		"PNYX_SERVICE_PORT_HTTP":      "80",
@@ -583,7 +583,7 @@ OTEL_SERVICE_NAME=pnyx        # source: default
 	}
 }
 
-func TestWhatPrintWritesParsesToTheSame(t *testing.T) {
+func TestPrintedSettingsParseToTheSameConfig(t *testing.T) {
 	t.Parallel()
 	environ := everything()
 	environ["CLICKHOUSE_URL"] = "https://host:8443" // the other secrets cannot come back

@@ -66,6 +66,7 @@ func UpdateReadme(readme string) (string, error) {
 	return before + readmeBegin + "\n\n" + Markdown() + "\n" + readmeEnd + after, nil
 }
 
+// code returns text as code in a cell of a Markdown table; nothing for no text.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -73,6 +74,7 @@ func code(text string) string {
 	return "`" + cell(text) + "`"
 }
 
+// cell escapes text for a cell of a Markdown table.
 func cell(text string) string {
 	return strings.ReplaceAll(text, "|", `\|`)
 }

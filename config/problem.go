@@ -90,6 +90,7 @@ func overlap(a, b string) bool {
 	return hostA == hostB || isEverywhere(hostA) || isEverywhere(hostB)
 }
 
+// isEverywhere reports whether a host stands for every interface of the machine.
 func isEverywhere(host string) bool {
 	return host == "" || net.ParseIP(host).IsUnspecified()
 }

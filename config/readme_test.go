@@ -24,7 +24,7 @@ func TestReadmeShowsThePresentSettings(t *testing.T) {
 	}
 }
 
-func TestUpdateReadmeReplacesOnlyWhatIsBetweenTheMarkers(t *testing.T) {
+func TestUpdateReadmeReplacesOnlyTheTextBetweenTheMarkers(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- settings:begin -->", "<!-- settings:end -->"
 	want := "# Pnyx\n\n" + begin + "\n\n" + config.Markdown() + "\n" + end + "\n\nMore.\n"

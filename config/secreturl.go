@@ -12,6 +12,7 @@ import (
 // name several hosts, separated by commas, as ClickHouse addresses do.
 type SecretURL string
 
+// mask replaces secrets in everything that is printed or logged.
 const mask = "***"
 
 // String returns the URL with its passwords masked, or the mask alone when u is not
@@ -49,9 +50,10 @@ func (u SecretURL) startsWith(schemes []string) bool {
 	return parsed.Host != ""
 }
 
-// parse is url.Parse for several hosts, and stricter. An @ or # behind the hosts
-// is refused: a password that holds a / or ? puts it there, and its tail would
-// pass for a path. So is a port that is no number, the mark of a lost @.
+// parse is url.Parse for several hosts, and stricter. It rejects an @ or # after the
+// hosts: a password that contains a / or ? puts it there, and the rest of the password
+// would be taken for a path. It also rejects a port that is not a number, which
+// indicates a missing @.
 func (u SecretURL) parse() (*url.URL, bool) {
 	const host = `(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:,\[\]]+)(?::\d{1,5})?`
 	form := regexp.MustCompile(`^([\w+]+://(?:[^/?#]*@)?(?:` + host + `)?)((?:,` + host + `)*)((?:[/?][^#@]*)?)$`)

@@ -40,15 +40,18 @@ func Settings() []Setting {
 // field is a setting with the place in a Config that holds its value.
 type field struct {
 	Setting
+	// value is addressable, see pointer.
 	value reflect.Value
 }
 
 // group is one struct of settings within a Config.
 type group struct {
+	// name is the name of the field in Config.
 	name  string
 	value reflect.Value
 }
 
+// groups returns the exported fields of c, in order of declaration.
 func groups(c *Config) []group {
 	var all []group
 	for member, value := range reflect.ValueOf(c).Elem().Fields() {
@@ -59,6 +62,7 @@ func groups(c *Config) []group {
 	return all
 }
 
+// fields returns every setting of c, group by group, in order of declaration.
 func fields(c *Config) []field {
 	var all []field
 	for _, group := range groups(c) {
@@ -76,6 +80,7 @@ func fields(c *Config) []field {
 	return all
 }
 
+// isSecret reports whether values of a type are masked when printed.
 func isSecret(kind reflect.Type) bool {
 	return slices.Contains([]reflect.Type{
 		reflect.TypeFor[SecretURL](), reflect.TypeFor[SecretURLs](), reflect.TypeFor[Secret](), reflect.TypeFor[Secrets](),
@@ -200,12 +205,15 @@ func (f field) allowed() string {
 	return oneOf(strings.Split(f.Unit, "|"))
 }
 
+// isAddress reports whether text is host:port with a numeric port up to 65535. The host
+// may be empty.
 func isAddress(text string) bool {
 	_, port, err := net.SplitHostPort(text)
 	_, notNumber := strconv.ParseUint(port, 10, 16)
 	return err == nil && notNumber == nil
 }
 
+// oneOf joins words for a sentence: "a, b or c".
 func oneOf(words []string) string {
 	last := len(words) - 1
 	if last == 0 {

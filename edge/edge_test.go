@@ -16,15 +16,15 @@ import (
 	"pnyx/test/env"
 )
 
-// outOfDate is how long to wait for an answer that was good for a second: nginx
-// counts whole ones.
+// outOfDate is how long it takes until a response with s-maxage=1 is stale: nginx
+// counts whole seconds.
 const outOfDate = 2500 * time.Millisecond
 
-// origin is an origin that answers as a test wants it to.
+// origin is an HTTP server in place of the API nodes, with a handler of the test.
 type origin struct {
 	*httptest.Server
 
-	// asked counts requests, and seen keeps the last one.
+	// asked counts requests; seen is the last one.
 	asked atomic.Int64
 	mu    sync.Mutex
 	seen  *http.Request
@@ -50,7 +50,7 @@ func (o *origin) last() *http.Request {
 	return o.seen
 }
 
-func TestAStampedeIsOneRequest(t *testing.T) {
+func TestConcurrentMissesReachTheOriginOnce(t *testing.T) {
 	t.Parallel()
 	control := "public, s-maxage=1"
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func TestAStampedeIsOneRequest(t *testing.T) {
 	e := startEdge(t, o.URL)
 	began := time.Now()
 	e.together(100, "/v2/daos/unknown-yet")
-	// One, and one more for each second that asking took.
+	// One request, and one more for each second that the requests took.
 	if got, most := o.asked.Load(), 1+int64(time.Since(began)/time.Second); got > most {
 		t.Errorf("an answer that is not there: got %d requests, want %d at the most", got, most)
 	}
@@ -74,7 +74,7 @@ func TestAStampedeIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestStaleAnswersGoOnWithinTheirBounds(t *testing.T) {
+func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {
 	t.Parallel()
 	const stale = "public, s-maxage=1, stale-if-error=3600"
 	var status atomic.Int64
@@ -120,7 +120,7 @@ func TestStaleAnswersGoOnWithinTheirBounds(t *testing.T) {
 	}
 }
 
-func TestSpellingsOfARequestShareAnAnswer(t *testing.T) {
+func TestEquivalentURLsShareACacheEntry(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "public, s-maxage=3600")
@@ -160,7 +160,7 @@ func TestSpellingsOfARequestShareAnAnswer(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyRecognisesIsPassedOnAndNotKept(t *testing.T) {
+func TestUnrecognizedURLsAreProxiedAndNotCached(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, s-maxage=3600")
@@ -188,7 +188,7 @@ func TestWhatNobodyRecognisesIsPassedOnAndNotKept(t *testing.T) {
 	}
 }
 
-func TestACallerCanNeitherPretendToBeAnEdgeNorLeaveTraces(t *testing.T) {
+func TestForgedRequestHeadersAreNotForwardedOrCached(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, s-maxage=3600")
@@ -245,7 +245,7 @@ func TestACallerCanNeitherPretendToBeAnEdgeNorLeaveTraces(t *testing.T) {
 	}
 }
 
-func TestTheEdgeRefusesInTheEnvelope(t *testing.T) {
+func TestEdgeErrorsUseTheAPIEnvelope(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, func(http.ResponseWriter, *http.Request) {})
 	e := startEdge(t, o.URL)
@@ -263,7 +263,7 @@ func TestTheEdgeRefusesInTheEnvelope(t *testing.T) {
 	}
 }
 
-func TestAnEdgeWithoutAHostListensOnEveryAddress(t *testing.T) {
+func TestEdgeWithoutHostListensOnEveryAddress(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
 	port := env.Free(t)

@@ -14,14 +14,13 @@ import (
 	"pnyx/access"
 )
 
-// fewSteps is how many steps the interleavings have, unless
-// PNYX_TEST_EDGE_STEPS says otherwise.
+// fewSteps is the number of random steps, unless PNYX_TEST_EDGE_STEPS sets another.
 const fewSteps = 3000
 
-// walkers take steps at the same time.
+// walkers is the number of goroutines that take steps concurrently.
 const walkers = 8
 
-// crowd is everybody who may come to the edge, and what is true of them.
+// crowd is a node with callers of all kinds, and the responses that they must get.
 type crowd struct {
 	*node
 
@@ -29,8 +28,8 @@ type crowd struct {
 	small    partner
 	poor     partner
 	fickle   partner
-	// revoked says whether the fickle one's token is revoked; it is only changed while
-	// nobody asks with it.
+	// revoked says whether the token of fickle is revoked. It changes only while no
+	// request uses the token.
 	revoked bool
 	gate    sync.RWMutex
 	reads   map[partner]*atomic.Int64 // answers with data
@@ -41,12 +40,13 @@ type crowd struct {
 	kinds  map[string]int // how often what happened, for the log
 }
 
-// poorMonth is the quota of the poor one.
+// poorMonth is the monthly quota of the partner poor.
 const poorMonth = 20
 
-// TestNoInterleavingLetsABodyOutOrMiscountsIt has everybody come at once, in any
-// order, while data is published and a token is revoked and made good again.
-func TestNoInterleavingLetsABodyOutOrMiscountsIt(t *testing.T) {
+// TestConcurrentReadsAreAuthorizedAndCountedExactly sends requests of all kinds
+// of callers in random order from several goroutines, while data is published and a
+// token is revoked and restored.
+func TestConcurrentReadsAreAuthorizedAndCountedExactly(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := &crowd{node: n, reads: map[partner]*atomic.Int64{}, kinds: map[string]int{}}
@@ -91,7 +91,7 @@ func TestNoInterleavingLetsABodyOutOrMiscountsIt(t *testing.T) {
 	}
 }
 
-// step does one thing.
+// step takes one random step: a request, a publication or a change of a token.
 func (c *crowd) step(dice *rand.Rand) {
 	switch roll := dice.IntN(1000); {
 	case roll < 10:
@@ -104,7 +104,7 @@ func (c *crowd) step(dice *rand.Rand) {
 	}
 }
 
-// turn revokes the fickle one's token, or makes it good again.
+// turn revokes the token of fickle, or restores it.
 func (c *crowd) turn() {
 	c.gate.Lock()
 	defer c.gate.Unlock()
@@ -114,7 +114,7 @@ func (c *crowd) turn() {
 	c.note("turned")
 }
 
-// visit is one request: who asks, and which statuses are true.
+// visit is one request: its caller, and the statuses that are correct for it.
 type visit struct {
 	who     partner
 	headers []string
@@ -146,7 +146,7 @@ func (c *crowd) visit(dice *rand.Rand) visit {
 	return as(c.partners[dice.IntN(len(c.partners))], data...)
 }
 
-// ask asks for a proposal, and judges the answer.
+// ask requests a proposal and checks the response.
 func (c *crowd) ask(dice *rand.Rand) {
 	c.gate.RLock()
 	defer c.gate.RUnlock()
@@ -170,7 +170,7 @@ func (c *crowd) ask(dice *rand.Rand) {
 	c.judge(v, method, which, got)
 }
 
-// held is the name of an answer that the caller may have, if any.
+// held returns the ETag that a caller sends for a response it may already have, if any.
 func (c *crowd) held(dice *rand.Rand, which int) string {
 	if dice.IntN(4) != 0 {
 		return ""
@@ -180,6 +180,8 @@ func (c *crowd) held(dice *rand.Rand, which int) string {
 	return text
 }
 
+// judge checks a response against the statuses that are correct for its request, and
+// its body against those seen before.
 func (c *crowd) judge(v visit, method string, which int, got answer) {
 	c.note(fmt.Sprintf("%s %d", method, got.status))
 	allowed := false
@@ -208,6 +210,7 @@ func (c *crowd) judge(v visit, method string, which int, got answer) {
 	c.bodies.Store(which, etag)
 }
 
+// note counts what happened, for the log.
 func (c *crowd) note(kind string) {
 	c.noting.Lock()
 	defer c.noting.Unlock()

@@ -16,17 +16,16 @@ import (
 	"pnyx/test/env"
 )
 
-// soon is how long anything in these tests may take. Nothing waits for it when
-// all is well.
+// soon bounds every wait in these tests. A test that passes never waits that long.
 const soon = 30 * time.Second
 
-// internalToken is that of the edge under test.
+// internalToken is the internal token of the edge under test.
 const internalToken = "internal-token-of-the-tests-of-the-edge"
 
-// modules is where Debian keeps nginx's modules.
+// modules is the folder of nginx's modules on Debian.
 const modules = "/usr/lib/nginx/modules"
 
-// requireNginx skips a test where there is no nginx to run.
+// requireNginx skips a test where nginx is not installed.
 func requireNginx(tb testing.TB) {
 	tb.Helper()
 	if testing.Short() {
@@ -49,13 +48,13 @@ type nginx struct {
 	client *http.Client
 }
 
-// startEdge runs an edge before an origin until the end of the test.
+// startEdge runs an edge in front of an origin until the end of the test.
 func startEdge(tb testing.TB, origin string) *nginx {
 	tb.Helper()
 	return startEdgeAt(tb, origin, env.FreeAddress(tb), env.FreeAddress(tb))
 }
 
-// startEdgeAt runs an edge that listens at such addresses.
+// startEdgeAt runs an edge that listens at the given addresses.
 func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 	tb.Helper()
 	requireNginx(tb)
@@ -92,14 +91,14 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 	return e
 }
 
-// answer is a response, read to its end.
+// answer is a response with its whole body.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// get asks for a path, with headers given as name and value in turn.
+// get requests a path; headers alternate names and values.
 func (e *nginx) get(path string, headers ...string) answer {
 	e.Helper()
 	got, err := e.try(http.MethodGet, path, headers...)
@@ -109,7 +108,7 @@ func (e *nginx) get(path string, headers ...string) answer {
 	return got
 }
 
-// try asks from any goroutine.
+// try sends a request and returns its error, so that any goroutine may call it.
 func (e *nginx) try(method, path string, headers ...string) (answer, error) {
 	request, err := http.NewRequest(method, e.base+path, http.NoBody)
 	if err != nil {
@@ -136,7 +135,7 @@ func (e *nginx) try(method, path string, headers ...string) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: string(body)}, nil
 }
 
-// together asks for a path as often, at the same time.
+// together sends a number of concurrent requests for a path.
 func (e *nginx) together(times int, path string) {
 	e.Helper()
 	problems := make(chan error, times)

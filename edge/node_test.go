@@ -29,34 +29,35 @@ import (
 	"pnyx/test/env"
 )
 
-// keys are of proposals that nodes under test know.
+// keys are the keys of the proposals that nodes under test publish.
 var keys = []governance.ProposalKey{
 	"p1_f_XfJz_6yGy1gCgoSU2qbg", "p1_QTih_6Tc8DCYv4aSbi5x1Q", "p1_AAAAAAAAAAAAAAAAAAAAAA", "p1_BBBBBBBBBBBBBBBBBBBBBA",
 }
 
-// node is an API node with an edge before it.
+// node is an API node with an edge in front of it.
 type node struct {
 	*nginx
 
 	store    *cache.Store
 	registry *prometheus.Registry
-	// direct asks the node without the edge.
+	// direct sends requests to the node without the edge.
 	direct *nginx
-	// revision is the last one published.
+	// revision is the last published revision.
 	revision atomic.Uint64
 	mu       sync.Mutex
 	records  []access.Token
 	edition  uint64
 }
 
-// startNode runs a node that knows one DAO and some proposals, and an edge before it.
+// startNode runs a node with one DAO and some proposals, and an edge in front of it.
 func startNode(tb testing.TB) *node {
 	tb.Helper()
 	requireNginx(tb)
 	return startNodeOn(tb, env.EmbeddedRedis(tb), nil)
 }
 
-// startNodeOn is startNode on a Redis, and with somewhere to pay, if any.
+// startNodeOn is startNode on the given Redis. The node takes payments unless ledger is
+// nil.
 func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 	tb.Helper()
 	store, err := cache.Open(url, soon)
@@ -114,8 +115,8 @@ func prices() api.Prices {
 	return prices
 }
 
-// publish publishes everything at the next revision, or the DAO and one proposal
-// alone, and says so in their titles.
+// publish publishes everything, or only the DAO and one proposal, at the next revision,
+// which their titles contain.
 func (n *node) publish(which int) uint64 {
 	n.Helper()
 	n.mu.Lock()
@@ -145,7 +146,7 @@ func (n *node) publish(which int) uint64 {
 	return revision
 }
 
-// title is how the answers of a revision are known.
+// title returns the title that responses of a revision contain.
 func title(revision uint64) string { return fmt.Sprintf("revision %d.", revision) }
 
 func (n *node) announce(revision uint64) error {
@@ -169,13 +170,13 @@ type partner struct {
 	id, token string
 }
 
-// generous limits never refuse anybody in a test.
+// generous are limits that no test reaches.
 func generous(month int64) *ratelimit.Limits {
 	rate := ratelimit.Rate{PerMinute: 60_000_000, Burst: 1_000_000}
 	return &ratelimit.Limits{Month: month, Standard: rate, Detail: rate}
 }
 
-// admit makes tokens known, in addition to those that are.
+// admit publishes tokens in addition to those already published.
 func (n *node) admit(records ...access.Token) {
 	n.Helper()
 	n.mu.Lock()
@@ -202,7 +203,7 @@ func (n *node) publishTokens(valid func(access.Token) bool) {
 	}
 }
 
-// issue makes a token with a monthly quota, and waits until it is known.
+// issue creates a token with a monthly quota, and waits until the node accepts it.
 func (n *node) issue(month int64, scopes ...access.Scope) partner {
 	n.Helper()
 	p := partner{id: access.NewTokenID()}
@@ -215,7 +216,7 @@ func (n *node) issue(month int64, scopes ...access.Scope) partner {
 	return p
 }
 
-// waitFor waits until the node itself gives a token's usage this status.
+// waitFor waits until the node itself returns a status for the usage of a token.
 func (n *node) waitFor(p partner, status int) {
 	n.Helper()
 	env.Until(n, func() error {
@@ -227,7 +228,7 @@ func (n *node) waitFor(p partner, status int) {
 	})
 }
 
-// used is how much of a month is gone.
+// used returns how much of its monthly quota a token has used.
 func (n *node) used(p partner) int64 {
 	n.Helper()
 	used, err := accounts.New(n.store).QuotaUsed(context.Background(), p.id, ratelimit.MonthOf(time.Now()).String())
@@ -237,13 +238,13 @@ func (n *node) used(p partner) int64 {
 	return used
 }
 
-// read asks for a paid answer.
+// read requests a paid response.
 func (n *node) read(p partner, path string, headers ...string) answer {
 	n.Helper()
 	return n.get(path, append([]string{access.HeaderToken, p.token}, headers...)...)
 }
 
-// requests is how many the node has answered with 200 on a route.
+// requests returns how many requests of a route the node has answered with 200.
 func (n *node) requests(route string) int {
 	n.Helper()
 	families, err := n.registry.Gather()
@@ -266,7 +267,7 @@ func (n *node) requests(route string) int {
 	return total
 }
 
-// titleIn is the title in an answer with data.
+// titleIn returns the title in a response with data.
 func titleIn(body string) string {
 	var envelope struct {
 		Data struct{ Title, Name string }
@@ -279,7 +280,7 @@ func titleIn(body string) string {
 
 func pathOf(i int) string { return "/v2/proposals/" + string(keys[i]) }
 
-func TestFreeAnswersHardlyReachTheOrigin(t *testing.T) {
+func TestFreeResponsesAreServedFromTheCache(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	const route, all, atOnce = "/v2/daos/:daoId", 10_000, 16
@@ -304,7 +305,7 @@ func TestFreeAnswersHardlyReachTheOrigin(t *testing.T) {
 		}
 	}
 	took := time.Since(began)
-	// One a second or so is what keeps it fresh, and a machine may be slow.
+	// Revalidation takes about one request a second; a slow machine may add some.
 	most := 3 + 2*int(took/time.Second)
 	got := n.requests(route) - before
 	if got > most {
@@ -313,7 +314,7 @@ func TestFreeAnswersHardlyReachTheOrigin(t *testing.T) {
 	t.Logf("%d requests in %s: %d at the origin", all, took, got)
 }
 
-func TestAPublicationShowsAtTheEdge(t *testing.T) {
+func TestPublicationReplacesCachedResponses(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.issue(100_000, access.V2All)
@@ -339,7 +340,7 @@ func TestAPublicationShowsAtTheEdge(t *testing.T) {
 	}
 }
 
-func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
+func TestCachedPaidBodyIsSentOnlyToAuthorizedCallers(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	alice, bob := n.issue(1000, access.V2All), n.issue(1000, access.V2Plus)
@@ -402,7 +403,7 @@ func TestAPaidBodyIsSentFromTheEdgeToThoseWhoMayReadIt(t *testing.T) {
 	n.wantRefusal("a revoked token", n.read(gone, path), http.StatusUnauthorized, api.CodeUnauthorized)
 }
 
-func TestOnlyAnswersWithDataCount(t *testing.T) {
+func TestOnlyResponsesWithDataCountAsUsage(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.issue(1000, access.V2All)
@@ -428,13 +429,13 @@ func TestOnlyAnswersWithDataCount(t *testing.T) {
 		t.Errorf("HEAD: got %d %v %v", got.status, got.header, err)
 	}
 	n.wantUsed(map[partner]int64{p: 1})
-	// What nginx would take for held is a read all the same.
+	// A conditional request that nginx could answer with 304 counts as a read too.
 	got := n.read(p, pathOf(0), "If-None-Match", `"x"`, "If-Modified-Since", n.read(p, pathOf(0)).header.Get("Last-Modified"), "Range", "bytes=0-1")
 	n.wantBody(got, "hit")
 	n.wantUsed(map[partner]int64{p: 3})
 }
 
-// wantSameWithAndWithout compares an answer of the edge with the node's own.
+// wantSameWithAndWithout compares a response of the edge with the node's own.
 func (n *node) wantSameWithAndWithout(p partner, path string) {
 	n.Helper()
 	for _, encoding := range []string{"", "gzip"} {
@@ -454,7 +455,7 @@ func (n *node) wantSameWithAndWithout(p partner, path string) {
 	}
 }
 
-// wantBody wants an answer with data, and the edge to say how it came by it.
+// wantBody checks for a response with data, and for its Cache-Status at the edge.
 func (n *node) wantBody(got answer, status string) {
 	n.Helper()
 	if got.status != http.StatusOK || titleIn(got.body) == "" || got.header.Get("ETag") == "" {
@@ -465,7 +466,7 @@ func (n *node) wantBody(got answer, status string) {
 	}
 }
 
-// wantRefusal wants an error in the envelope, and nothing of the data.
+// wantRefusal checks for an error in the envelope, without any data.
 func (n *node) wantRefusal(who string, got answer, status int, code api.Code) {
 	n.Helper()
 	if got.status != status || !strings.Contains(got.body, `{"error":{"code":"`+string(code)+`"`) || strings.Contains(got.body, "revision") ||
@@ -483,7 +484,7 @@ func (n *node) wantUsed(want map[partner]int64) {
 	}
 }
 
-// revisionIn is the revision in the title of an answer; zero for none.
+// revisionIn returns the revision in the title of a response, 0 for none.
 func revisionIn(body string) uint64 {
 	text := strings.TrimSuffix(strings.TrimPrefix(titleIn(body), "revision "), ".")
 	revision, _ := strconv.ParseUint(text, 10, 64) // zero is what it is then

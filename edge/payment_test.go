@@ -17,7 +17,7 @@ import (
 	"pnyx/test/env"
 )
 
-// till is a node that takes payments, behind an edge, with the other end of them.
+// till is a node that takes payments behind an edge, with a fake facilitator.
 type till struct {
 	*node
 
@@ -25,6 +25,8 @@ type till struct {
 	wallet *x402test.Wallet
 }
 
+// newTill runs a node that takes payments, and an edge in front of it, until the end of
+// the test.
 func newTill(t *testing.T) *till {
 	t.Helper()
 	requireNginx(t)
@@ -32,7 +34,7 @@ func newTill(t *testing.T) *till {
 	return &till{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: x402test.NewWallet(t)}
 }
 
-// sign pays for a path by the challenge of the edge, without sending it.
+// sign returns a payment for a path by the edge's challenge, without sending it.
 func (t *till) sign(path string, spoil ...func(*x402test.Authorization)) string {
 	t.Helper()
 	got := t.get(path)
@@ -40,14 +42,14 @@ func (t *till) sign(path string, spoil ...func(*x402test.Authorization)) string 
 	return t.wallet.Pay(got.header.Get(x402.HeaderRequired), spoil...).Header()
 }
 
-// with asks for a path with a payment.
+// with requests a path with a payment.
 func (t *till) with(payment, path string) answer {
 	t.Helper()
 	return t.get(path, x402.HeaderPayment, payment)
 }
 
-// wantSold wants an answer from the node itself, for the payment that was charged last,
-// and so many charges in all.
+// wantSold checks for a response of the node itself, paid by the latest charge, and for
+// the total number of charges.
 func (t *till) wantSold(got answer, charges int) {
 	t.Helper()
 	if got.status != http.StatusOK || titleIn(got.body) == "" || got.header.Get("Cache-Control") != "private, no-store" {
@@ -66,7 +68,7 @@ func (t *till) wantSold(got answer, charges int) {
 	}
 }
 
-// wantUnchanged compares an answer of the edge with the node's own to the same request.
+// wantUnchanged compares a response of the edge with the node's own to the same request.
 func (t *till) wantUnchanged(path string, headers ...string) answer {
 	t.Helper()
 	headers = append(headers, "X-Request-Id", "the.same")
@@ -81,7 +83,7 @@ func (t *till) wantUnchanged(path string, headers ...string) answer {
 	return byEdge
 }
 
-func TestAPaymentThroughTheEdgeBuysOneAnswer(t *testing.T) {
+func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	path := pathOf(0)
@@ -93,7 +95,7 @@ func TestAPaymentThroughTheEdgeBuysOneAnswer(t *testing.T) {
 	first := n.with(payment, path)
 	n.wantSold(first, 1)
 
-	// What was bought is nobody else's, neither the caller's without the payment.
+	// Without the payment, neither this caller nor another one gets the response.
 	for who, headers := range map[string][]string{
 		"nobody":                    nil,
 		"who would have it kept":    {"If-None-Match", "*"},
@@ -106,7 +108,7 @@ func TestAPaymentThroughTheEdgeBuysOneAnswer(t *testing.T) {
 	n.wantBody(n.read(alice, path), "fwd=uri-miss")
 	n.wantUsed(map[partner]int64{alice: 1})
 
-	// The same payment is answered with the same bytes, whatever was published since.
+	// The same payment gets the same bytes, although newer data was published since.
 	n.publish(0)
 	again := n.with(payment, path)
 	n.wantSold(again, 1)
@@ -121,9 +123,9 @@ func TestAPaymentThroughTheEdgeBuysOneAnswer(t *testing.T) {
 	n.wantCharges(1)
 }
 
-// TestABodyThatTheEdgeHoldsIsStillPaidFor is about an answer that partners have had
-// the edge keep.
-func TestABodyThatTheEdgeHoldsIsStillPaidFor(t *testing.T) {
+// TestCachedBodyStillRequiresPayment requests a response that the edge has cached for
+// callers with tokens.
+func TestCachedBodyStillRequiresPayment(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	path := pathOf(0)
@@ -175,7 +177,7 @@ func TestABodyThatTheEdgeHoldsIsStillPaidFor(t *testing.T) {
 	n.wantHeld(alice, path)
 }
 
-// wantHeld waits until the edge has the body of a paid answer, by itself.
+// wantHeld waits until the edge has cached the body of a paid response.
 func (t *till) wantHeld(p partner, path string) {
 	t.Helper()
 	env.Until(t, func() error {
@@ -187,7 +189,7 @@ func (t *till) wantHeld(p partner, path string) {
 	})
 }
 
-// wantCharges holds the money that moved against a number of payments.
+// wantCharges checks how many transfers the ledger has.
 func (t *till) wantCharges(payments int) {
 	t.Helper()
 	if got := len(t.ledger.Transfers()); got != payments {

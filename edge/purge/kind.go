@@ -31,15 +31,19 @@ const (
 
 // Limits of one request. Varnish reads headers of 8 KB at most.
 const (
+	// maxFastlyTags is the number of keys that Fastly accepts in one request.
 	maxFastlyTags = 256
-	maxTags       = 100
-	maxTagBytes   = 6 << 10
+	// maxTags is the number of tags for the other caches.
+	maxTags = 100
+	// maxTagBytes bounds the tags of a request, separators included.
+	maxTagBytes = 6 << 10
 )
 
 // maxResponseBytes bounds what is read of a response.
 const maxResponseBytes = 64 << 10
 
-// batches splits tags into what one request may contain.
+// batches splits tags into what one request may contain, by number and by length. It
+// keeps their order, and returns no batch for no tags.
 func (k Kind) batches(tags []string) [][]string {
 	limit := maxTags
 	if k == Fastly {
@@ -58,7 +62,8 @@ func (k Kind) batches(tags []string) [][]string {
 	return all
 }
 
-// request returns the request that purges all responses with any of the tags.
+// request returns the request that purges all responses with any of the tags. An empty
+// token sends no credentials. Errors contain no URL.
 func (k Kind) request(ctx context.Context, address, token string, tags []string) (*http.Request, error) {
 	method, body := http.MethodPost, io.Reader(http.NoBody)
 	switch k {
@@ -95,7 +100,8 @@ func (k Kind) request(ctx context.Context, address, token string, tags []string)
 	return request, nil
 }
 
-// busyError is a 429 response of a cache.
+// busyError is a 429 response of a cache. retryAfter is the delay that it asks for, 0
+// if it names none in seconds.
 type busyError struct{ retryAfter time.Duration }
 
 // Error implements error.

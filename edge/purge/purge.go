@@ -49,9 +49,12 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// Purger purges a set of caches. It is safe for concurrent use.
+// Purger purges a set of caches. Purge may be called concurrently and while Run runs;
+// Run must be called once.
 type Purger struct {
-	client  *http.Client
+	// client sends the requests to all caches.
+	client *http.Client
+	// targets holds the state of each cache, in order of Options.URLs.
 	targets []*target
 }
 
@@ -94,6 +97,8 @@ func (p *Purger) Run(ctx context.Context) {
 
 // target is one cache. Each has its own queue, so that a cache that hangs delays no other.
 type target struct {
+	// number is the position in Options.URLs, from 1. Logs name the cache by it,
+	// because its URL may contain a password.
 	number  int
 	url     string
 	kind    Kind
@@ -105,6 +110,9 @@ type target struct {
 	metrics metrics
 }
 
+// run purges what is queued until ctx ends, then once more within lastPurgeTimeout.
+// After a failure it waits for a growing, random delay; after a success for settle, so
+// that publications in quick succession share a purge.
 func (t *target) run(ctx context.Context) {
 	retry := minRetryDelay
 	for t.wait(ctx) {
@@ -139,7 +147,8 @@ func (t *target) wait(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// round purges all queued tags, in one request, or several if there are many tags.
+// round purges all queued tags, in one request, or several if there are many tags. If
+// one fails, all tags stay queued: purging a tag twice does no harm.
 func (t *target) round(ctx context.Context) error {
 	began := time.Now()
 	tags, dropped := t.queue.take(began)
@@ -156,6 +165,8 @@ func (t *target) round(ctx context.Context) error {
 	return nil
 }
 
+// send makes one request, bounded by requestTimeout. Errors contain neither the URL nor
+// the token.
 func (t *target) send(ctx context.Context, tags []string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -187,11 +198,15 @@ func sleep(ctx context.Context, duration time.Duration) {
 	}
 }
 
+// metrics are the counters of this package; all targets share them.
 type metrics struct {
-	requests      *prometheus.CounterVec
+	// requests counts by outcome, see outcome.
+	requests *prometheus.CounterVec
+	// tags counts purged tags, givenUp those that were dropped.
 	tags, givenUp prometheus.Counter
 }
 
+// newMetrics registers the counters. It panics if they are already registered.
 func newMetrics(registerer prometheus.Registerer) metrics {
 	m := metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -25,15 +25,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cdn is a cache that is told what to purge.
+// cdn is a fake cache that records purge requests.
 type cdn struct {
 	*httptest.Server
 
 	mu sync.Mutex
-	// purges are the tags of each request that was accepted, asked all requests.
+	// purges holds the tags of each accepted request; asked counts all requests.
 	purges [][]string
 	asked  int
-	// answer says how a request, counted from one, is answered; 200 without.
+	// answer responds to the request with a number, counted from 1, and returns true if
+	// it rejected it. Without it every response is 200.
 	answer func(w http.ResponseWriter, number int) bool
 }
 
@@ -59,25 +60,26 @@ func newCDN(t *testing.T, tagsOf func(*http.Request) []string) *cdn {
 	return c
 }
 
+// seen returns the tags of each accepted request, in order.
 func (c *cdn) seen() [][]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.purges)
 }
 
-// purged is every tag that was purged, each once.
+// purged returns every tag that was purged, each once.
 func (c *cdn) purged() []string {
 	all := slices.Concat(c.seen()...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// bySurrogateKey reads what Fastly is sent.
+// bySurrogateKey returns the tags of a request to Fastly.
 func bySurrogateKey(r *http.Request) []string {
 	return strings.Fields(r.Header.Get("Surrogate-Key"))
 }
 
-// sender is a purger at work.
+// sender is a running purger with its metrics.
 type sender struct {
 	*purge.Purger
 
@@ -106,7 +108,7 @@ func start(t *testing.T, o purge.Options) sender {
 	return s
 }
 
-// count reads a counter, that of one outcome if there are several.
+// count returns the value of a counter, of one outcome if it has that label.
 func (s sender) count(t *testing.T, name, outcome string) float64 {
 	t.Helper()
 	families, err := s.registry.Gather()
@@ -135,7 +137,7 @@ func wantPurged(t *testing.T, c *cdn, want ...string) {
 	})
 }
 
-func TestEachCacheIsSpokenToInItsOwnWay(t *testing.T) {
+func TestEachKindUsesItsOwnProtocol(t *testing.T) {
 	t.Parallel()
 	for kind, check := range map[purge.Kind]func(r *http.Request) []string{
 		purge.Fastly: func(r *http.Request) []string {
@@ -168,7 +170,7 @@ func TestEachCacheIsSpokenToInItsOwnWay(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsIsPurgedTogether(t *testing.T) {
+func TestQueuedTagsArePurgedTogether(t *testing.T) {
 	t.Parallel()
 	c := newCDN(t, bySurrogateKey)
 	first, proceed := make(chan struct{}), make(chan struct{})
@@ -195,7 +197,7 @@ func TestWhatWaitsIsPurgedTogether(t *testing.T) {
 	}
 }
 
-func TestWhatACacheWasFilledWithMeanwhileIsPurgedToo(t *testing.T) {
+func TestTagsArePurgedAgainAfterSettle(t *testing.T) {
 	t.Parallel()
 	c := newCDN(t, bySurrogateKey)
 	p := start(t, purge.Options{Kind: purge.Fastly, URLs: []string{c.URL}, Settle: 50 * time.Millisecond})
@@ -220,7 +222,7 @@ func TestTooManyTagsPurgeEverything(t *testing.T) {
 	wantPurged(t, c, "all")
 }
 
-func TestOneRequestHoldsNoMoreThanItsCacheTakes(t *testing.T) {
+func TestRequestsStayWithinTheLimitsOfTheirCache(t *testing.T) {
 	t.Parallel()
 	for kind, most := range map[purge.Kind]int{purge.Fastly: 256, purge.Cloudflare: 100, purge.Varnish: 100} {
 		c := newCDN(t, func(r *http.Request) []string {
@@ -243,7 +245,7 @@ func TestOneRequestHoldsNoMoreThanItsCacheTakes(t *testing.T) {
 	}
 }
 
-func TestAPurgeThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedPurgeIsRetried(t *testing.T) {
 	t.Parallel()
 	c := newCDN(t, bySurrogateKey)
 	c.answer = func(w http.ResponseWriter, number int) bool {
@@ -267,7 +269,7 @@ func TestAPurgeThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestCloudflareMaySayNoWith200(t *testing.T) {
+func TestCloudflareFailureWithStatus200IsRetried(t *testing.T) {
 	t.Parallel()
 	c := newCDN(t, func(r *http.Request) []string {
 		var said struct{ Tags []string }
@@ -285,7 +287,7 @@ func TestCloudflareMaySayNoWith200(t *testing.T) {
 	wantPurged(t, c, "daos")
 }
 
-func TestACacheThatHangsHoldsUpNobody(t *testing.T) {
+func TestHangingCacheDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	hangs, works := newCDN(t, bySurrogateKey), newCDN(t, bySurrogateKey)
 	release := make(chan struct{})
@@ -303,7 +305,7 @@ func TestACacheThatHangsHoldsUpNobody(t *testing.T) {
 	})
 }
 
-func TestAPurgeIsGivenUpWhenNothingIsLeftToPurge(t *testing.T) {
+func TestPurgeIsDroppedAfterCachesExpire(t *testing.T) {
 	t.Parallel()
 	c := newCDN(t, bySurrogateKey)
 	c.answer = func(w http.ResponseWriter, _ int) bool {

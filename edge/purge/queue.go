@@ -11,14 +11,19 @@ import (
 // responses.
 const maxQueued = 400
 
-// queue holds the tags to purge from one cache, each once.
+// queue holds the tags to purge from one cache, each once. It is safe for concurrent
+// use.
 type queue struct {
-	everything    string
+	// everything is the tag of all responses.
+	everything string
+	// settle and keeps are those of Options.
 	settle, keeps time.Duration
 	// filled receives a value after tags were added.
 	filled chan struct{}
 
-	mu      sync.Mutex
+	// mu guards waiting.
+	mu sync.Mutex
+	// waiting holds the tags that are still to purge.
 	waiting map[string]published
 }
 
@@ -26,6 +31,7 @@ type queue struct {
 // for.
 type published struct{ first, last time.Time }
 
+// newQueue returns an empty queue.
 func newQueue(everything string, settle, keeps time.Duration) *queue {
 	return &queue{
 		everything: everything, settle: settle, keeps: keeps,
@@ -33,6 +39,8 @@ func newQueue(everything string, settle, keeps time.Duration) *queue {
 	}
 }
 
+// add queues tags that were published at a time, and wakes the target. It never blocks
+// on the cache.
 func (q *queue) add(tags []string, now time.Time) {
 	if len(tags) == 0 {
 		return
@@ -67,6 +75,7 @@ func (q *queue) collapse(now time.Time) {
 	q.waiting = map[string]published{q.everything: {first: first, last: now}}
 }
 
+// empty reports whether nothing is queued.
 func (q *queue) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -22,6 +22,8 @@ func tenths(n int64) decimal.Decimal {
 	return decimal.New(n, -1)
 }
 
+// detectDeadline hits for every vote with a known end, unless it was canceled. A vote
+// shorter than the window is reported from its start, and then without interim figures.
 func detectDeadline(f VoteFacts) (RuleHit, bool) {
 	if f.EndAt == nil || f.Outcome == governance.Canceled {
 		return RuleHit{}, false
@@ -56,6 +58,7 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 	return found, true
 }
 
+// ballotsSoFar returns a sentence on the number of ballots.
 func ballotsSoFar(votes uint64) string {
 	switch votes {
 	case 0:
@@ -66,6 +69,8 @@ func ballotsSoFar(votes uint64) string {
 	return countText(votes) + " ballots have been cast so far."
 }
 
+// detectQuorumAtRisk hits when ballots exist, but do not make the quorum when
+// QuorumWindow begins.
 func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
 	at, under := f.windowStart(QuorumWindow)
 	standing, known := f.Before[QuorumWindow]
@@ -83,6 +88,7 @@ func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// quorumEvidence returns the figures of both quorum rules.
 func quorumEvidence(s Result, quorum, progress decimal.Decimal) map[string]string {
 	return map[string]string{
 		"counted": s.Counted.String(), "quorum": quorum.String(),
@@ -90,6 +96,7 @@ func quorumEvidence(s Result, quorum, progress decimal.Decimal) map[string]strin
 	}
 }
 
+// detectCloseRace hits when the two leading choices are close when RaceWindow begins.
 func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 	at, under := f.windowStart(RaceWindow)
 	standing, known := f.Before[RaceWindow]
@@ -114,10 +121,12 @@ func closeRace(s Result) (leadingChoices, bool) {
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
+// label returns a choice's label for a sentence.
 func (f VoteFacts) label(choice int) string {
 	return quoted(f.Choices[choice].Label, maxLabelRunes)
 }
 
+// raceEvidence returns the figures of both rules on narrow margins.
 func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {
 	return map[string]string{
 		"leading": f.Choices[r.first].Key, "leadingPower": s.Scores[r.first].String(),
@@ -126,6 +135,7 @@ func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {
 	}
 }
 
+// detectContested is detectCloseRace for the final result.
 func detectContested(f VoteFacts) (RuleHit, bool) {
 	ahead, tight := closeRace(f.Final)
 	if !f.ended() || !f.Single || !tight {
@@ -145,6 +155,7 @@ func detectContested(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// detectDecisive hits when the result depends on one ballot; see decisive.
 func detectDecisive(f VoteFacts) (RuleHit, bool) {
 	ballot, ahead, found := f.decisive()
 	if !found {
@@ -163,6 +174,8 @@ func detectDecisive(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// ballotEvidence returns the figures of the rules on single ballots. share is the
+// ballot's part of all power, in percent.
 func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[string]string {
 	return map[string]string{
 		"voter": b.Voter, "choice": f.Choices[b.Choice].Key, "power": b.Power.String(),
@@ -170,6 +183,8 @@ func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[st
 	}
 }
 
+// detectWhale hits when one ballot has a large share of all power, unless
+// detectDecisive already reports the vote.
 func detectWhale(f VoteFacts) (RuleHit, bool) {
 	if _, _, decisive := f.decisive(); decisive || !f.ended() || !f.Single || f.Final.Votes < minBallots || len(f.LargestBallots) == 0 {
 		return RuleHit{}, false
@@ -191,6 +206,7 @@ func detectWhale(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// detectSwing hits when another choice leads at the end than when ReminderWindow began.
 func detectSwing(f VoteFacts) (RuleHit, bool) {
 	_, under := f.windowStart(ReminderWindow)
 	before, known := f.Before[ReminderWindow]
@@ -231,6 +247,8 @@ func leader(s Result) (choice int, found bool) {
 	return first, true
 }
 
+// detectQuorumMissed hits when the final result is below the quorum, but has at least
+// minQuorumPercent of it.
 func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	if !f.ended() || !f.missesQuorum(f.Final) {
 		return RuleHit{}, false
@@ -271,6 +289,8 @@ func (f VoteFacts) turnoutEvidence(median, percent decimal.Decimal) map[string]s
 	}
 }
 
+// detectDrop hits when turnout is below half of the median. Medians below 10 ballots
+// are too small to compare with.
 func detectDrop(f VoteFacts) (RuleHit, bool) {
 	median, percent, known := f.turnout()
 	half := decimal.NewFromInt(50)
@@ -287,6 +307,8 @@ func detectDrop(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// detectSurge hits when turnout is at least three times the median, and at least 20
+// ballots.
 func detectSurge(f VoteFacts) (RuleHit, bool) {
 	median, percent, known := f.turnout()
 	if !known || f.Final.Votes < 20 || percent.LessThan(decimal.NewFromInt(300)) {
@@ -302,6 +324,9 @@ func detectSurge(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// detectOverdue hits for a proposal that passed and was not executed within
+// overdueDays. A later execution does not withdraw the signal, so that a past window
+// stays the same.
 func detectOverdue(f VoteFacts) (RuleHit, bool) {
 	if !f.ended() || !f.Onchain || f.Outcome != governance.Passed && f.Outcome != governance.Executed {
 		return RuleHit{}, false
@@ -319,6 +344,8 @@ func detectOverdue(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
+// detectBurst hits for a topic with at least burstPosts posts, all within burstDays
+// days of its opening.
 func detectBurst(f TopicActivity) (RuleHit, bool) {
 	if f.CreatedAt == nil || f.LastPostAt == nil || f.Posts < burstPosts || *f.LastPostAt < *f.CreatedAt {
 		return RuleHit{}, false

@@ -29,6 +29,7 @@ func amountText(amount decimal.Decimal) string {
 	return amount.Truncate(6).String()
 }
 
+// countText writes a number in groups of three digits.
 func countText(count uint64) string {
 	return grouped(fmt.Sprint(count))
 }

@@ -44,6 +44,7 @@ type SignalRule struct {
 	// Evidence names the figures in the evidence, besides "rule" and "ruleVersion".
 	Evidence []string
 
+	// onVote and onTopic derive the signal; the one for the other type of item is nil.
 	onVote  func(VoteFacts) (RuleHit, bool)
 	onTopic func(TopicActivity) (RuleHit, bool)
 }

@@ -36,6 +36,7 @@ type TopicRule struct {
 	// Points are added to the score when it does.
 	Points int
 
+	// applies reports whether the rule applies to a topic.
 	applies func(topicWords) bool
 }
 
@@ -196,6 +197,7 @@ func countOf(words []string, terms string) (found int) {
 	return found
 }
 
+// listed returns terms as a list for documents.
 func listed(terms string) string {
 	return strings.Join(strings.Fields(terms), ", ")
 }
