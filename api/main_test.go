@@ -63,7 +63,7 @@ type node struct {
 }
 
 // with returns the node for a subtest, whose failures are its own.
-func (t *node) with(test *testing.T) *node {
+func (t *node) with(test *testing.T) *node { //nolint:thelper // the receiver is t
 	test.Helper()
 	same := *t
 	same.T = test

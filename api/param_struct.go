@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"pnyx/governance"
@@ -27,7 +28,7 @@ func appendParams(
 ) ([]Param, []paramField) {
 	for i := range params.NumField() {
 		field := params.Field(i)
-		at := append(index[:len(index):len(index)], i)
+		at := append(slices.Clip(index), i)
 		if field.Anonymous {
 			all, fields = appendParams(all, fields, field.Type, at, field.Tag)
 			continue

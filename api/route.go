@@ -82,17 +82,23 @@ func handle[Params any](route Route, h handler[Params]) Route {
 	if page, is := any(*new(Params)).(query.Page); is {
 		route.kind = page.Kind()
 	}
-	route.tags = func(params any) []cache.Tag { return h.tags(*params.(*Params)) }
+	route.tags = func(params any) []cache.Tag { return h.tags(valueOf[Params](params)) }
 	route.check = func(params any) []Problem {
 		if h.check == nil {
 			return nil
 		}
-		return h.check(*params.(*Params))
+		return h.check(valueOf[Params](params))
 	}
 	route.answer = func(a *API, ctx context.Context, r *request) (answer, error) {
-		return h.answer(a, ctx, r, *r.params.(*Params))
+		return h.answer(a, ctx, r, valueOf[Params](r.params))
 	}
 	return route
+}
+
+// valueOf returns what params points to: the route's newParams made it.
+func valueOf[Params any](params any) Params {
+	typed, _ := params.(*Params)
+	return *typed
 }
 
 // noParams are the parameters of a route that takes none.

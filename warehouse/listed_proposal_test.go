@@ -80,9 +80,10 @@ func before(order query.ProposalOrder, a, b warehouse.ListedProposal) int {
 		return sign * int64(*at)
 	}
 	switch order {
-	case "createdDesc":
+	case query.ProposalsByUpdate:
+	case query.ProposalsByCreation:
 		return cmp.Or(cmp.Compare(number(a.CreatedAt, -1), number(b.CreatedAt, -1)), cmp.Compare(b.Key, a.Key))
-	case "endingSoon":
+	case query.ProposalsEndingSoon:
 		rank := map[governance.Lifecycle]int{"active": 1, "pending": 2, "closed": 3}
 		if a.Lifecycle != b.Lifecycle {
 			return rank[a.Lifecycle] - rank[b.Lifecycle]

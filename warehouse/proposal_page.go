@@ -52,16 +52,17 @@ type orderSegment struct {
 	band      int64
 	column    string
 	ascending bool
-	// lifecycle is that of all its rows; empty where they may have any.
+	// lifecycle is that of all its rows; empty where rows may have any.
 	lifecycle governance.Lifecycle
-	// untimed says whether a stretch that ascends has the rows without a time, or the
-	// others: one that descends has both.
+	// untimed reports whether an ascending segment has the rows without a time, or those
+	// with one. A descending segment has both.
 	untimed bool
 }
 
 // orderSegments returns the parts of an order.
 func orderSegments(order query.ProposalOrder) []orderSegment {
 	switch order {
+	case query.ProposalsByUpdate:
 	case query.ProposalsByCreation:
 		return []orderSegment{{band: bandDescending, column: "created_at"}}
 	case query.ProposalsEndingSoon:
@@ -76,12 +77,12 @@ func orderSegments(order query.ProposalOrder) []orderSegment {
 	return []orderSegment{{band: bandDescending, column: "updated_at"}}
 }
 
-// isCurrent says whether a place is in the stretch.
+// holds reports whether a position is in the segment.
 func (s orderSegment) holds(p query.ProposalPosition) bool {
 	return s.band == p.Band && (!s.ascending || s.untimed == (p.At == nil))
 }
 
-// mayMatch says whether a filter may let rows of the stretch through.
+// mayMatch reports whether a filter may let rows of the segment through.
 func (s orderSegment) mayMatch(q query.Proposals) bool {
 	return s.lifecycle == "" || len(q.Lifecycles) == 0 || slices.Contains(q.Lifecycles, s.lifecycle)
 }
