@@ -43,10 +43,10 @@ type node struct {
 	// direct sends requests to the node without the edge.
 	direct *nginx
 	// revision is the last published revision.
-	revision atomic.Uint64
-	mu       sync.Mutex
-	records  []access.Token
-	edition  uint64
+	revision      atomic.Uint64
+	mu            sync.Mutex
+	records       []access.Token
+	tokenRevision uint64
 }
 
 // startNode runs a node with one DAO and some proposals, and an edge in front of it.
@@ -197,8 +197,8 @@ func (n *node) publishTokens(valid func(access.Token) bool) {
 		}
 	}
 	encoded, err := access.EncodeTokens(published)
-	n.edition++
-	if err = errors.Join(err, accounts.New(n.store).SetTokens(context.Background(), n.edition, encoded)); err != nil {
+	n.tokenRevision++
+	if err = errors.Join(err, accounts.New(n.store).SetTokens(context.Background(), n.tokenRevision, encoded)); err != nil {
 		n.Fatal(err)
 	}
 }

@@ -2,7 +2,7 @@ package governance
 
 import "encoding/json"
 
-// Signal is one row of the curated signals.
+// Signal is one curated signal, as the contract calls it: something that deserves attention.
 type Signal struct {
 	// SignalID is the id of the signal, see SignalID.
 	SignalID string `json:"signalId" msgpack:"signalId"`

@@ -61,8 +61,8 @@ type LatencyResult struct {
 	Failed int64
 }
 
-// longestLatency is the largest latency that the histogram records.
-const longestLatency = 30 * time.Second
+// maxLatency is the largest latency that the histogram records.
+const maxLatency = 30 * time.Second
 
 // run sends requests at half of the saturation rate, at even intervals. Latency counts
 // from the time at which a request was due, not from when it was sent. It therefore
@@ -150,7 +150,7 @@ func (d *drive) run(ctx context.Context, rate float64, length time.Duration) (*h
 	if rate > 0 {
 		interval = time.Duration(float64(time.Second) / rate)
 	}
-	total := hdrhistogram.New(1, longestLatency.Microseconds(), 3)
+	total := hdrhistogram.New(1, maxLatency.Microseconds(), 3)
 	var failed atomic.Int64
 	var mu sync.Mutex
 	var problems []error
@@ -179,7 +179,7 @@ type pace struct {
 
 // send sends the requests of one connection.
 func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.Histogram, int64, error) {
-	taken := hdrhistogram.New(1, longestLatency.Microseconds(), 3)
+	taken := hdrhistogram.New(1, maxLatency.Microseconds(), 3)
 	reader := bufio.NewReaderSize(conn, 64<<10)
 	var answer fasthttp.Response
 	var failed int64
@@ -189,7 +189,7 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 		}
 		wait(time.Until(p.due))
 		request := d.requests[int(d.next.Add(1)-1)%len(d.requests)]
-		if err := conn.SetDeadline(time.Now().Add(longestLatency)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(maxLatency)); err != nil {
 			return taken, failed, err
 		}
 		if _, err := conn.Write(request); err != nil {
@@ -203,7 +203,7 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 			text := fmt.Sprintf("%d after %s: %.300s", answer.StatusCode(), time.Since(p.due).Round(time.Millisecond), answer.Body())
 			d.failure.CompareAndSwap(nil, &text)
 		}
-		_ = taken.RecordValue(max(1, min(time.Since(p.due), longestLatency).Microseconds())) // within its bounds
+		_ = taken.RecordValue(max(1, min(time.Since(p.due), maxLatency).Microseconds())) // within its bounds
 	}
 	return taken, failed, ctx.Err()
 }

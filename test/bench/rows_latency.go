@@ -18,7 +18,7 @@ func Latencies() []Latency {
 	for _, publishing := range []bool{false, true} {
 		suffix, id := "", ""
 		if publishing {
-			suffix, id = fmt.Sprintf(", %d proposals being published, again and again", touchedAtOnce), "-publishing"
+			suffix, id = fmt.Sprintf(", %d proposals being published, again and again", changedBatchSize), "-publishing"
 		}
 		all = append(all,
 			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: freeLoad},
@@ -58,7 +58,7 @@ func coldLoad(ctx context.Context, w *World) (Load, error) {
 	}
 	load := Load{URLs: urls, Header: w.internal()}
 	load.Saturation, err = w.saturation("cold", func() (float64, error) {
-		drive, err := newDrive(load, coldAtOnce)
+		drive, err := newDrive(load, coldConcurrency)
 		if err != nil {
 			return 0, err
 		}
@@ -75,8 +75,8 @@ func coldLoad(ctx context.Context, w *World) (Load, error) {
 	return load, w.forgetPages(ctx)
 }
 
-// coldAtOnce is the concurrency at which the saturation rate of cold pages is measured.
-const coldAtOnce = 8
+// coldConcurrency is the concurrency at which the saturation rate of cold pages is measured.
+const coldConcurrency = 8
 
 // coldWanted is the number of pages that a cold load needs to request none twice.
 const coldWanted = 600
@@ -107,8 +107,8 @@ func (w *World) saturation(id string, measure func() (float64, error)) (float64,
 	return rate, err
 }
 
-// touchedAtOnce is the number of proposals that each publication during a load updates.
-const touchedAtOnce = 500
+// changedBatchSize is the number of proposals that each publication during a load updates.
+const changedBatchSize = 500
 
 // keepPublishing imports ballots on many proposals until stop is called, so that the
 // worker always has data to publish. stop waits for the last import: the embedded
@@ -137,7 +137,7 @@ func (w *World) keepPublishing(ctx context.Context) (stop func()) {
 
 // touch imports a ballot on each of many proposals.
 func (w *World) touch(ctx context.Context) error {
-	proposals, err := w.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", touchedAtOnce)
+	proposals, err := w.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// pagesAtOnce is the number of pages of a walk that one figure is measured over.
-const pagesAtOnce = 20
+// pageConcurrency is the number of pages of a walk that one figure is measured over.
+const pageConcurrency = 20
 
 // rowsAPage is the maximum page size.
 const rowsAPage = 500
@@ -110,7 +110,7 @@ func (w *World) forgetPages(ctx context.Context) error {
 func (k *walk) pages(ctx context.Context) (float64, error) {
 	var slowest time.Duration
 	k.turns = nil
-	for range pagesAtOnce {
+	for range pageConcurrency {
 		took, err := k.page(ctx)
 		if err != nil {
 			return 0, err

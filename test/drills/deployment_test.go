@@ -330,7 +330,7 @@ LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item 
 	env.Within(s.tb, readyTimeout, func() error {
 		out, err := tryRun(s.tb, s.environ, "sql", "--format", "csv", behind)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
-			err = fmt.Errorf("%s items are still to be chronicled", lines[len(lines)-1])
+			err = fmt.Errorf("%s items are not in the feed yet", lines[len(lines)-1])
 		}
 		return err
 	})

@@ -31,7 +31,7 @@ func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	began := time.Now()
 	i := startEmpty(t)
 	i.Import(dir)
-	r, err := chronicleOf(dir)
+	r, err := feedOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +94,8 @@ type threadLine struct {
 	Visible    bool        `json:"visible"`
 }
 
-// chronicleOf derives the events and reminders from the files in a folder.
-func chronicleOf(dir string) (*recounted, error) {
+// feedOf derives the events and reminders from the files in a folder.
+func feedOf(dir string) (*recounted, error) {
 	up, err := readUpstream(dir)
 	if err != nil {
 		return nil, err

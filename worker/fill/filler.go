@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// fillsAtOnce is how many fills one worker works on: enough to keep two cores
+	// fillConcurrency is how many fills one worker works on: enough to keep two cores
 	// of the warehouse busy while others wait for it.
-	fillsAtOnce = 4
+	fillConcurrency = 4
 	// takeFor is how long one wait for a request lasts.
 	takeFor = time.Second
 	// longWait in the queue means that there is more to do than can be done, and
@@ -70,7 +70,7 @@ func New(o Options) *Filler {
 // Run answers requests until ctx ends; those under way are finished first.
 func (f *Filler) Run(ctx context.Context) {
 	var working sync.WaitGroup
-	for range fillsAtOnce {
+	for range fillConcurrency {
 		working.Go(func() { f.takeFills(ctx) })
 	}
 	working.Go(func() { f.watchQueue(ctx) })
