@@ -63,9 +63,3 @@ type EventRow struct {
 	// DiscoveredAt is when this service first saw the event.
 	DiscoveredAt Timestamp `json:"-" msgpack:"discoveredAt"`
 }
-
-// Time bases of the event list.
-const (
-	ByEventTime      = "eventTime"
-	ByDiscoveredTime = "discoveredTime"
-)

@@ -1,41 +1,5 @@
 package governance
 
-// Orders of lists.
-const (
-	// SortUpdated and SortCreated put the newest first.
-	SortUpdated = "updatedDesc"
-	SortCreated = "createdDesc"
-	// SortEnding puts active proposals first, then pending ones, each by their end,
-	// the soonest first; then closed ones, the last that ended first.
-	SortEnding = "endingSoon"
-)
-
-// SortReplies puts the topics with the most replies first.
-const SortReplies = "repliesDesc"
-
-// TopicSorts lists the orders of the topic list.
-func TopicSorts() []string {
-	return []string{SortUpdated, SortCreated, SortReplies}
-}
-
-// ProposalSorts lists the orders of the proposal list.
-func ProposalSorts() []string {
-	return []string{SortUpdated, SortCreated, SortEnding}
-}
-
-// Times of a proposal that the list can be narrowed by.
-const (
-	FieldCreatedAt = "createdAt"
-	FieldStartAt   = "startAt"
-	FieldEndAt     = "endAt"
-	FieldUpdatedAt = "updatedAt"
-)
-
-// ProposalTimeFields lists the times of a proposal.
-func ProposalTimeFields() []string {
-	return []string{FieldCreatedAt, FieldStartAt, FieldEndAt, FieldUpdatedAt}
-}
-
 // Lifecycles lists every Lifecycle.
 func Lifecycles() []Lifecycle {
 	return []Lifecycle{Active, Pending, Closed}

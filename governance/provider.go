@@ -21,11 +21,6 @@ const (
 	Discourse Provider = "discourse"
 )
 
-// ProposalProviders lists the providers that publish proposals.
-func ProposalProviders() []Provider {
-	return []Provider{Snapshot, Tally}
-}
-
 // Choice keys of a Governor.
 const (
 	GovernorFor     = "for"

@@ -59,13 +59,6 @@ func Surfaces() []Surface {
 	return []Surface{AgentSurface, AtlasLatest, AtlasPriority, TelegramRealtime}
 }
 
-// Orders of the signal list.
-const (
-	PriorityDescending = "priorityDesc"
-	DetectedDescending = "detectedDesc"
-	DeadlineAscending  = "deadlineAsc"
-)
-
 // SignalRow is a signal as the cache stores it: with the time that it is selected by.
 type SignalRow struct {
 	Signal
