@@ -50,6 +50,7 @@ func (s Scope) includes(needed Scope) bool {
 
 // Caller is the owner of a valid token.
 type Caller struct {
+	// Token is the valid token.
 	*Token
 
 	// Scopes are the effective scopes: those of the token, and for tokens issued before v2

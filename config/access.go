@@ -14,12 +14,22 @@ const maxSecrets = 2
 
 // Access configures authentication and rate limits.
 type Access struct {
-	Internal       Secrets       `env:"PNYX_INTERNAL_TOKEN" unit:"token[,token]" doc:"Token of internal callers, which are neither limited nor metered; two during a rotation; empty: there are none."`
-	V2Launch       Moment        `env:"PNYX_V2_LAUNCHED_AT" unit:"timestamp" doc:"When v2 was launched: from then on tokens of v1 issued before carry v2:paid:*; empty: not yet."`
-	LimitScope     string        `env:"RATELIMIT_SCOPE" envDefault:"global" unit:"global|process" doc:"Whether API nodes share rate limit buckets, or each has its own. They always share monthly quotas."`
-	LimitTimeout   time.Duration `env:"PNYX_LIMIT_TIMEOUT" envDefault:"40ms" unit:"duration" doc:"Maximum time to wait for Redis to check a rate limit; after that the node uses its own buckets."`
-	FreeRate       int           `env:"PNYX_FREE_RATE" envDefault:"600" unit:"requests a minute" doc:"Free requests that one address may send to each API node, a third of them in a burst; 0: any number."`
-	TrustedProxies Networks      `env:"PNYX_TRUSTED_PROXIES" unit:"addresses" doc:"Addresses and networks whose X-Forwarded-For is trusted, separated by commas; empty: none."`
+	// Internal is one token, or two while they are rotated; empty means that there are no
+	// internal callers.
+	Internal Secrets `env:"PNYX_INTERNAL_TOKEN" unit:"token[,token]" doc:"Token of internal callers, which are neither limited nor metered; two during a rotation; empty: there are none."`
+	// V2Launch is the launch of v2; empty means that it is not launched, and a time in
+	// the future that it is not launched yet.
+	V2Launch Moment `env:"PNYX_V2_LAUNCHED_AT" unit:"timestamp" doc:"When v2 was launched: from then on tokens of v1 issued before carry v2:paid:*; empty: not yet."`
+	// LimitScope is "global" for buckets in Redis, or "process" for buckets of each node.
+	LimitScope string `env:"RATELIMIT_SCOPE" envDefault:"global" unit:"global|process" doc:"Whether API nodes share rate limit buckets, or each has its own. They always share monthly quotas."`
+	// LimitTimeout bounds the check of one rate limit in Redis; it is above 0 and below
+	// API.RequestTimeout.
+	LimitTimeout time.Duration `env:"PNYX_LIMIT_TIMEOUT" envDefault:"40ms" unit:"duration" doc:"Maximum time to wait for Redis to check a rate limit; after that the node uses its own buckets."`
+	// FreeRate is how many free requests a minute one address may send to one node; 0
+	// means any number.
+	FreeRate int `env:"PNYX_FREE_RATE" envDefault:"600" unit:"requests a minute" doc:"Free requests that one address may send to each API node, a third of them in a burst; 0: any number."`
+	// TrustedProxies are those that may name the client's address; empty means none.
+	TrustedProxies Networks `env:"PNYX_TRUSTED_PROXIES" unit:"addresses" doc:"Addresses and networks whose X-Forwarded-For is trusted, separated by commas; empty: none."`
 }
 
 // Secrets are tokens, separated by commas. They are never printed.

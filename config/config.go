@@ -19,21 +19,31 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Config is every setting of pnyx, grouped by the part that reads it.
+// Config is every setting of pnyx, grouped by the part that reads it. The names of the
+// groups are those in the output of `pnyx config` and in the README.
 type Config struct {
-	// The fields are documented at their types. Their names are the groups in the
-	// output of `pnyx config` and in the README.
-	API       API
-	Access    Access
+	// API holds the settings of the API's listeners.
+	API API
+	// Access holds the settings of authentication and rate limits.
+	Access Access
+	// Warehouse holds the settings of ClickHouse.
 	Warehouse Warehouse
-	Cache     Cache
-	Worker    Worker
-	Purge     Purge
-	Payment   Payment
-	Edge      Edge
-	Import    Import
-	Log       Log
-	Trace     Trace
+	// Cache holds the settings of Redis.
+	Cache Cache
+	// Worker holds the settings of the worker's intervals.
+	Worker Worker
+	// Purge holds the settings of the caches that the worker purges.
+	Purge Purge
+	// Payment holds the settings of prices and of payments for single requests.
+	Payment Payment
+	// Edge holds the settings of the cache in front of the API nodes.
+	Edge Edge
+	// Import holds the settings of the import of files.
+	Import Import
+	// Log holds the settings of log lines.
+	Log Log
+	// Trace holds the settings of tracing.
+	Trace Trace
 
 	// given names the variables that the environment sets; the others have defaults.
 	given map[string]bool
@@ -41,88 +51,145 @@ type Config struct {
 
 // API configures the HTTP listeners.
 type API struct {
-	Listen          string        `env:"PNYX_LISTEN" envDefault:"127.0.0.1:8080" unit:"host:port" doc:"Where the API listens."`
-	AdminListen     string        `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:9090" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
-	PublicURL       string        `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Public address of the API, which payments name as the resource that is paid for."`
-	RequestTimeout  time.Duration `env:"PNYX_REQUEST_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum duration of a request, including the wait for a page to be built."`
-	DrainDelay      time.Duration `env:"PNYX_DRAIN_DELAY" envDefault:"0s" unit:"duration or 0" doc:"How long an API node keeps serving after SIGTERM, while /readyz already fails; gives load balancers time to notice."`
+	// Listen is the public listener; an empty host means every interface, and port 0 any
+	// free port.
+	Listen string `env:"PNYX_LISTEN" envDefault:"127.0.0.1:8080" unit:"host:port" doc:"Where the API listens."`
+	// AdminListen is the private listener; it shares no port with Listen.
+	AdminListen string `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:9090" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
+	// PublicURL is the address that callers see; it may be empty where no payments are
+	// accepted.
+	PublicURL string `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Public address of the API, which payments name as the resource that is paid for."`
+	// RequestTimeout bounds the work on one request; it is above 0.
+	RequestTimeout time.Duration `env:"PNYX_REQUEST_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum duration of a request, including the wait for a page to be built."`
+	// DrainDelay is the time between SIGTERM and the end of the listener; 0 means none.
+	DrainDelay time.Duration `env:"PNYX_DRAIN_DELAY" envDefault:"0s" unit:"duration or 0" doc:"How long an API node keeps serving after SIGTERM, while /readyz already fails; gives load balancers time to notice."`
+	// ShutdownTimeout bounds the wait for requests in progress; it is above 0.
 	ShutdownTimeout time.Duration `env:"PNYX_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Maximum time for requests in progress to finish after SIGTERM."`
 }
 
 // Warehouse configures ClickHouse, and the limits of one query.
 type Warehouse struct {
-	Data           string        `env:"PNYX_DATA" envDefault:"./data" unit:"path" doc:"Folder of the embedded warehouse."`
-	EngineLib      string        `env:"PNYX_ENGINE_LIB" unit:"path" doc:"Library of the embedded ClickHouse; empty: the one that make engine downloads."`
-	URL            SecretURL     `env:"CLICKHOUSE_URL" unit:"clickhouse:// tcp:// http:// https://" doc:"ClickHouse server to use; empty: the embedded one."`
-	Cluster        string        `env:"CLICKHOUSE_CLUSTER" unit:"name" doc:"Cluster of that server to shard the tables over; empty: no sharding."`
-	QueryTimeout   time.Duration `env:"PNYX_QUERY_TIMEOUT" envDefault:"30s" unit:"duration" doc:"Maximum duration of a warehouse query."`
-	QueryMaxMemory ByteSize      `env:"PNYX_QUERY_MAX_MEMORY" envDefault:"4GiB" unit:"bytes" doc:"Maximum memory of a warehouse query."`
-	QueryMaxRows   uint64        `env:"PNYX_QUERY_MAX_ROWS" envDefault:"2000000000" unit:"rows" doc:"Maximum rows that a warehouse query may read; 0: no limit."`
+	// Data is the folder of the embedded warehouse, and of the lines that imports reject.
+	Data string `env:"PNYX_DATA" envDefault:"./data" unit:"path" doc:"Folder of the embedded warehouse."`
+	// EngineLib is the path of the embedded engine; empty means the downloaded one.
+	EngineLib string `env:"PNYX_ENGINE_LIB" unit:"path" doc:"Library of the embedded ClickHouse; empty: the one that make engine downloads."`
+	// URL is the address of a server; empty means the embedded warehouse.
+	URL SecretURL `env:"CLICKHOUSE_URL" unit:"clickhouse:// tcp:// http:// https://" doc:"ClickHouse server to use; empty: the embedded one."`
+	// Cluster is the name of a cluster at URL; empty means that tables are not sharded.
+	Cluster string `env:"CLICKHOUSE_CLUSTER" unit:"name" doc:"Cluster of that server to shard the tables over; empty: no sharding."`
+	// QueryTimeout bounds one query; it is above 0.
+	QueryTimeout time.Duration `env:"PNYX_QUERY_TIMEOUT" envDefault:"30s" unit:"duration" doc:"Maximum duration of a warehouse query."`
+	// QueryMaxMemory bounds the memory of one query, in bytes; it is above 0.
+	QueryMaxMemory ByteSize `env:"PNYX_QUERY_MAX_MEMORY" envDefault:"4GiB" unit:"bytes" doc:"Maximum memory of a warehouse query."`
+	// QueryMaxRows bounds the rows that one query reads; 0 means no limit.
+	QueryMaxRows uint64 `env:"PNYX_QUERY_MAX_ROWS" envDefault:"2000000000" unit:"rows" doc:"Maximum rows that a warehouse query may read; 0: no limit."`
 }
 
 // Cache configures Redis, and the copies that an API node keeps of it.
 type Cache struct {
-	URL     SecretURL     `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); rediss uses TLS; empty: one inside the process."`
+	// URL is the address of Redis; empty means one inside the process.
+	URL SecretURL `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); rediss uses TLS; empty: one inside the process."`
+	// Timeout bounds one round trip; it is above 0 and below API.RequestTimeout.
 	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Maximum duration of one Redis round trip of the API."`
-	Local   ByteSize      `env:"PNYX_CACHE_LOCAL" envDefault:"32MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers."`
+	// Local bounds the memory of the copies in one node, in bytes; it is above 0.
+	Local ByteSize `env:"PNYX_CACHE_LOCAL" envDefault:"32MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers."`
 }
 
 // Worker configures the intervals of the worker, and when its data counts as stale.
 type Worker struct {
+	// PublishInterval is the time between checks for committed batches; it is above 0.
 	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker checks for committed batches to publish."`
-	LeaseTTL        time.Duration `env:"PNYX_LEASE_TTL" envDefault:"10s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it."`
-	StaleAfter      time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Answers are marked stale when the worker's last heartbeat is older than this."`
+	// LeaseTTL is how long the lease outlives a worker that has died; it is above 0.
+	LeaseTTL time.Duration `env:"PNYX_LEASE_TTL" envDefault:"10s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it."`
+	// StaleAfter is the age of the worker's heartbeat beyond which answers are stale; it
+	// is above PublishInterval and LeaseTTL.
+	StaleAfter time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Answers are marked stale when the worker's last heartbeat is older than this."`
 }
 
 // Payment configures prices, and payments for single requests.
 type Payment struct {
-	PayTo          string        `env:"X402_PAY_TO" unit:"address" doc:"Address that receives payments, in EIP-55 spelling; empty: no payments per request, so that paid routes need a token."`
-	FacilitatorURL SecretURL     `env:"X402_FACILITATOR_URL" unit:"http:// https://" doc:"The x402 facilitator that checks payments and submits them; user and password in it are sent as basic authentication."`
-	RPCURL         SecretURL     `env:"X402_RPC_URL" unit:"http:// https://" doc:"JSON-RPC endpoint of the network, to check a payment whose outcome the facilitator did not report; empty: only retries at the facilitator determine it."`
-	Network        string        `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"Network of payments."`
-	Asset          string        `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the payment token, in EIP-55 spelling; it must support EIP-3009."`
-	AssetName      string        `env:"X402_ASSET_NAME" envDefault:"USD Coin" unit:"text" doc:"The token's EIP-712 name; on Base Sepolia it is USDC."`
-	AssetVersion   string        `env:"X402_ASSET_VERSION" envDefault:"2" unit:"text" doc:"The token's EIP-712 version."`
-	AssetDecimals  int           `env:"X402_ASSET_DECIMALS" envDefault:"6" unit:"places" doc:"The token's decimals."`
-	Symbol         string        `env:"X402_TOKEN_SYMBOL" envDefault:"USDC" unit:"name" doc:"The token's symbol, for people."`
-	PriceStandard  string        `env:"X402_PRICE_STANDARD" envDefault:"0.001" unit:"amount" doc:"Price of an answer of tier standard, in the token."`
-	PricePlus      string        `env:"X402_PRICE_PLUS" envDefault:"0.005" unit:"amount" doc:"Price of an answer of tier plus, in the token."`
-	PriceOverrides string        `env:"X402_PRICE_OVERRIDES" unit:"route=amount,…" doc:"Prices of single routes, by their ids."`
-	Window         time.Duration `env:"X402_WINDOW" envDefault:"2m" unit:"duration" doc:"How long a payment that is signed now should stay valid."`
-	VerifyTimeout  time.Duration `env:"X402_VERIFY_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum time for the facilitator to verify a payment."`
-	SettleTimeout  time.Duration `env:"X402_SETTLE_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Maximum time that a caller waits for a settlement; after that it is resolved in the background."`
+	// PayTo is the address of the payee; empty means that single requests cannot be
+	// paid for.
+	PayTo string `env:"X402_PAY_TO" unit:"address" doc:"Address that receives payments, in EIP-55 spelling; empty: no payments per request, so that paid routes need a token."`
+	// FacilitatorURL is the base address of the facilitator; it may be empty only when
+	// PayTo is.
+	FacilitatorURL SecretURL `env:"X402_FACILITATOR_URL" unit:"http:// https://" doc:"The x402 facilitator that checks payments and submits them; user and password in it are sent as basic authentication."`
+	// RPCURL is an endpoint of the network; empty means that the chain is not asked.
+	RPCURL SecretURL `env:"X402_RPC_URL" unit:"http:// https://" doc:"JSON-RPC endpoint of the network, to check a payment whose outcome the facilitator did not report; empty: only retries at the facilitator determine it."`
+	// Network is eip155:<chain id>.
+	Network string `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"Network of payments."`
+	// Asset is the address of the token's contract.
+	Asset string `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the payment token, in EIP-55 spelling; it must support EIP-3009."`
+	// AssetName is the name in the token's EIP-712 domain, without which no signature is
+	// right.
+	AssetName string `env:"X402_ASSET_NAME" envDefault:"USD Coin" unit:"text" doc:"The token's EIP-712 name; on Base Sepolia it is USDC."`
+	// AssetVersion is the version in the token's EIP-712 domain.
+	AssetVersion string `env:"X402_ASSET_VERSION" envDefault:"2" unit:"text" doc:"The token's EIP-712 version."`
+	// AssetDecimals is the number of the token's decimal places, above 0 and at most 18.
+	AssetDecimals int `env:"X402_ASSET_DECIMALS" envDefault:"6" unit:"places" doc:"The token's decimals."`
+	// Symbol is what people call the token.
+	Symbol string `env:"X402_TOKEN_SYMBOL" envDefault:"USDC" unit:"name" doc:"The token's symbol, for people."`
+	// PriceStandard is the price of one standard answer, a decimal number of tokens.
+	PriceStandard string `env:"X402_PRICE_STANDARD" envDefault:"0.001" unit:"amount" doc:"Price of an answer of tier standard, in the token."`
+	// PricePlus is the price of one plus answer, a decimal number of tokens.
+	PricePlus string `env:"X402_PRICE_PLUS" envDefault:"0.005" unit:"amount" doc:"Price of an answer of tier plus, in the token."`
+	// PriceOverrides are decimal numbers of tokens by route id; empty means that tiers
+	// alone set prices.
+	PriceOverrides string `env:"X402_PRICE_OVERRIDES" unit:"route=amount,…" doc:"Prices of single routes, by their ids."`
+	// Window is the validity that payers are asked to sign for; it is above 0.
+	Window time.Duration `env:"X402_WINDOW" envDefault:"2m" unit:"duration" doc:"How long a payment that is signed now should stay valid."`
+	// VerifyTimeout bounds one verification by the facilitator; it is above 0.
+	VerifyTimeout time.Duration `env:"X402_VERIFY_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum time for the facilitator to verify a payment."`
+	// SettleTimeout bounds the wait of a caller for one settlement; it is above 0.
+	SettleTimeout time.Duration `env:"X402_SETTLE_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Maximum time that a caller waits for a settlement; after that it is resolved in the background."`
 }
 
 // Edge configures the cache in front of the API nodes.
 type Edge struct {
-	Listen      string   `env:"PNYX_EDGE_LISTEN" envDefault:"127.0.0.1:8000" unit:"host:port" doc:"Where the edge listens."`
-	AdminListen string   `env:"PNYX_EDGE_ADMIN_LISTEN" envDefault:"127.0.0.1:9091" unit:"host:port" doc:"Where health and status of the edge are served; keep it private."`
-	Origin      string   `env:"PNYX_EDGE_ORIGIN" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Address of the API nodes. They trust the edge's X-Forwarded-For if PNYX_TRUSTED_PROXIES contains it."`
-	Dir         string   `env:"PNYX_EDGE_DIR" envDefault:"./data/edge" unit:"path" doc:"Folder of the edge's cache and temporary files."`
-	CacheSize   ByteSize `env:"PNYX_EDGE_CACHE_SIZE" envDefault:"1GiB" unit:"bytes" doc:"Maximum size of the edge's cache."`
-	Modules     string   `env:"PNYX_EDGE_MODULES" envDefault:"/usr/lib/nginx/modules" unit:"path" doc:"Folder of nginx's modules; the Lua module is required."`
+	// Listen is the public listener of the edge.
+	Listen string `env:"PNYX_EDGE_LISTEN" envDefault:"127.0.0.1:8000" unit:"host:port" doc:"Where the edge listens."`
+	// AdminListen is the private listener of the edge; it shares no port with Listen.
+	AdminListen string `env:"PNYX_EDGE_ADMIN_LISTEN" envDefault:"127.0.0.1:9091" unit:"host:port" doc:"Where health and status of the edge are served; keep it private."`
+	// Origin is the base address of the API nodes.
+	Origin string `env:"PNYX_EDGE_ORIGIN" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Address of the API nodes. They trust the edge's X-Forwarded-For if PNYX_TRUSTED_PROXIES contains it."`
+	// Dir is the folder that the edge writes to.
+	Dir string `env:"PNYX_EDGE_DIR" envDefault:"./data/edge" unit:"path" doc:"Folder of the edge's cache and temporary files."`
+	// CacheSize bounds the cache on disk, in bytes; it is above 0.
+	CacheSize ByteSize `env:"PNYX_EDGE_CACHE_SIZE" envDefault:"1GiB" unit:"bytes" doc:"Maximum size of the edge's cache."`
+	// Modules is the folder that nginx loads its modules from.
+	Modules string `env:"PNYX_EDGE_MODULES" envDefault:"/usr/lib/nginx/modules" unit:"path" doc:"Folder of nginx's modules; the Lua module is required."`
 }
 
 // Import configures how pnyx import reads files.
 type Import struct {
-	Batch   int      `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records per batch written to the warehouse."`
+	// Batch is the number of records in one batch; it is above 0.
+	Batch int `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records per batch written to the warehouse."`
+	// MaxLine bounds the length of a line, in bytes; it is above 0.
 	MaxLine ByteSize `env:"PNYX_IMPORT_MAX_LINE" envDefault:"8MiB" unit:"bytes" doc:"Maximum length of a line; longer lines are rejected."`
 }
 
 // Log configures what is logged, and in which format.
 type Log struct {
-	Level  slog.Level    `env:"PNYX_LOG_LEVEL" envDefault:"info" unit:"debug|info|warn|error" doc:"Minimum severity that is logged."`
-	Format string        `env:"PNYX_LOG_FORMAT" envDefault:"text" unit:"text|json" doc:"Format of log lines."`
-	Sample uint64        `env:"PNYX_LOG_SAMPLE" envDefault:"100" unit:"requests" doc:"One in this many requests is logged if it neither failed nor was slow; 0: none."`
-	Slow   time.Duration `env:"PNYX_LOG_SLOW" envDefault:"1s" unit:"duration" doc:"Requests that take this long are always logged."`
+	// Level is the lowest level that is logged; zero is info.
+	Level slog.Level `env:"PNYX_LOG_LEVEL" envDefault:"info" unit:"debug|info|warn|error" doc:"Minimum severity that is logged."`
+	// Format is "text" or "json".
+	Format string `env:"PNYX_LOG_FORMAT" envDefault:"text" unit:"text|json" doc:"Format of log lines."`
+	// Sample means that one in so many ordinary requests is logged; 0 means that none is.
+	Sample uint64 `env:"PNYX_LOG_SAMPLE" envDefault:"100" unit:"requests" doc:"One in this many requests is logged if it neither failed nor was slow; 0: none."`
+	// Slow is the duration from which on a request is always logged; it is above 0.
+	Slow time.Duration `env:"PNYX_LOG_SLOW" envDefault:"1s" unit:"duration" doc:"Requests that take this long are always logged."`
 }
 
 // Trace configures tracing. The variable names are those of OpenTelemetry.
 type Trace struct {
+	// Endpoint is the address of the collector; empty means that tracing is off.
 	Endpoint SecretURL `env:"OTEL_EXPORTER_OTLP_ENDPOINT" unit:"http:// https://" doc:"Trace collector, for OTLP over HTTP at v1/traces below this address; empty: tracing is off."`
-	Headers  Pairs     `env:"OTEL_EXPORTER_OTLP_HEADERS" unit:"name=value,…" doc:"Headers of requests to the collector, such as its credentials."`
-	Ratio    Ratio     `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"0.01" unit:"ratio" doc:"Share of requests that are traced, unless an internal caller or a trusted proxy decides."`
-	Service  string    `env:"OTEL_SERVICE_NAME" envDefault:"pnyx" unit:"name" doc:"Name of the service in traces."`
+	// Headers are sent with every request to the collector; empty means none.
+	Headers Pairs `env:"OTEL_EXPORTER_OTLP_HEADERS" unit:"name=value,…" doc:"Headers of requests to the collector, such as its credentials."`
+	// Ratio is the share of requests that are traced, from 0 for none to 1 for all.
+	Ratio Ratio `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"0.01" unit:"ratio" doc:"Share of requests that are traced, unless an internal caller or a trusted proxy decides."`
+	// Service is the name that traces carry.
+	Service string `env:"OTEL_SERVICE_NAME" envDefault:"pnyx" unit:"name" doc:"Name of the service in traces."`
 }
 
 // Load reads the configuration from the environment of the process; see Parse.

@@ -4,9 +4,13 @@ import "strings"
 
 // Purge configures the caches in front of the API that the worker purges.
 type Purge struct {
-	Kind  string     `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front of the API that the worker purges after a publication; empty: none, and responses may be cached for a second or two only. Set it for API and worker alike."`
-	URLs  SecretURLs `env:"PNYX_PURGE_URL" unit:"address[,address]" doc:"Where the worker sends purges: https://api.fastly.com/service/ID/purge, https://api.cloudflare.com/client/v4/zones/ID/purge_cache, or each Varnish."`
-	Token Secret     `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"Token that authorizes purges at Fastly or Cloudflare; Varnish checks addresses instead."`
+	// Kind is "fastly", "cloudflare" or "varnish"; empty means that nothing is purged.
+	Kind string `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front of the API that the worker purges after a publication; empty: none, and responses may be cached for a second or two only. Set it for API and worker alike."`
+	// URLs are the addresses that purges are sent to; the worker needs one where Kind is
+	// set.
+	URLs SecretURLs `env:"PNYX_PURGE_URL" unit:"address[,address]" doc:"Where the worker sends purges: https://api.fastly.com/service/ID/purge, https://api.cloudflare.com/client/v4/zones/ID/purge_cache, or each Varnish."`
+	// Token authorizes purges; it is empty for Varnish.
+	Token Secret `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"Token that authorizes purges at Fastly or Cloudflare; Varnish checks addresses instead."`
 }
 
 // SecretURLs are URLs, separated by commas, that may contain passwords. They are masked

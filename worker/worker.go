@@ -28,9 +28,10 @@ import (
 
 // Options configures a Worker.
 type Options struct {
-	// Warehouse is the source of everything, and Store the Redis that API nodes read.
+	// Warehouse is the source of everything.
 	Warehouse *warehouse.Warehouse
-	Store     *cache.Store
+	// Store is the Redis that API nodes read.
+	Store *cache.Store
 	// FillsOnly leaves everything out but pages on demand. Such workers can come and go
 	// with the load.
 	FillsOnly bool

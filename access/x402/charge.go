@@ -16,8 +16,10 @@ import (
 
 // Response is the HTTP response that a payment is for.
 type Response struct {
+	// Header holds the values of headers by name.
 	Header map[string]string `msgpack:"h"`
-	Body   []byte            `msgpack:"b"`
+	// Body is the content; it may be empty.
+	Body []byte `msgpack:"b"`
 }
 
 // Charge is the payment of one request. It is for one goroutine.
@@ -54,11 +56,17 @@ func (c *Charge) Receipt() string {
 
 // receipt is the result of a settlement, in the form of the protocol.
 type receipt struct {
-	Success     bool   `json:"success"`
+	// Success says whether the payment is settled.
+	Success bool `json:"success"`
+	// ErrorReason is the protocol's word for a refusal; it is empty for a success.
 	ErrorReason string `json:"errorReason,omitempty"`
-	Payer       string `json:"payer"`
+	// Payer is the address that pays, in lower case.
+	Payer string `json:"payer"`
+	// Transaction is the hash of the transfer; it is empty when there is none or it is
+	// not known.
 	Transaction string `json:"transaction"`
-	Network     string `json:"network"`
+	// Network is eip155:<chain id>.
+	Network string `json:"network"`
 }
 
 // enter continues a payment from its stored state.

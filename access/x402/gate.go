@@ -30,8 +30,10 @@ type Options struct {
 	// VerifyTimeout and SettleTimeout bound calls of the facilitator, WorkTimeout the work
 	// on one response.
 	VerifyTimeout, SettleTimeout, WorkTimeout time.Duration
-	Logger                                    *slog.Logger
-	Metrics                                   prometheus.Registerer
+	// Logger receives the outcome of every settlement, and what fails.
+	Logger *slog.Logger
+	// Metrics registers the metrics of payments; it is required.
+	Metrics prometheus.Registerer
 }
 
 // Gate accepts payments. It is safe for concurrent use.

@@ -21,17 +21,25 @@ const MaxHeaderBytes = 16 << 10
 
 // authorization is the EIP-3009 message that was signed.
 type authorization struct {
-	From        string `json:"from"`
-	To          string `json:"to"`
-	Value       string `json:"value"`
-	ValidAfter  string `json:"validAfter"`
+	// From is the address of the payer, in any letter case.
+	From string `json:"from"`
+	// To is the address of the payee, in any letter case.
+	To string `json:"to"`
+	// Value is the amount in the token's smallest units, a decimal integer.
+	Value string `json:"value"`
+	// ValidAfter is when the authorization becomes valid, in seconds since 1970.
+	ValidAfter string `json:"validAfter"`
+	// ValidBefore is when the authorization expires, in seconds since 1970.
 	ValidBefore string `json:"validBefore"`
-	Nonce       string `json:"nonce"`
+	// Nonce is chosen by the payer: 0x and 64 hexadecimal digits, usable once per payer.
+	Nonce string `json:"nonce"`
 }
 
 // exactPayload is what the scheme adds to a payment.
 type exactPayload struct {
-	Signature     string        `json:"signature"`
+	// Signature is that of the authorization: 0x and at least 130 hexadecimal digits.
+	Signature string `json:"signature"`
+	// Authorization is the message that is signed.
 	Authorization authorization `json:"authorization"`
 }
 
@@ -47,9 +55,12 @@ type payment struct {
 
 // envelope is the form of a payment on the way.
 type envelope struct {
-	X402Version int             `json:"x402Version"`
-	Accepted    json.RawMessage `json:"accepted"`
-	Payload     exactPayload    `json:"payload"`
+	// X402Version is the version of the protocol; only 2 is accepted.
+	X402Version int `json:"x402Version"`
+	// Accepted is the object of the terms that the payer accepts.
+	Accepted json.RawMessage `json:"accepted"`
+	// Payload is the signed authorization.
+	Payload exactPayload `json:"payload"`
 }
 
 var (

@@ -28,8 +28,9 @@ const (
 type RefusedError struct {
 	// Kind says what the caller should do.
 	Kind Kind
-	// Reason is the protocol's word for it, Message says what to do.
-	Reason  string
+	// Reason is the protocol's word for it; it is empty where the protocol has none.
+	Reason string
+	// Message says what to do.
 	Message string
 	// Challenge asks for the payment where the kind is Required.
 	Challenge *Challenge

@@ -29,34 +29,50 @@ type Terms struct {
 
 // Requirements is one way to pay, in the form of the protocol.
 type Requirements struct {
-	Scheme            string `json:"scheme"`
-	Network           string `json:"network"`
-	Amount            string `json:"amount"`
-	Asset             string `json:"asset"`
-	PayTo             string `json:"payTo"`
-	MaxTimeoutSeconds int    `json:"maxTimeoutSeconds"`
-	Extra             Domain `json:"extra"`
+	// Scheme is the payment scheme, always "exact".
+	Scheme string `json:"scheme"`
+	// Network is eip155:<chain id>.
+	Network string `json:"network"`
+	// Amount is the price in the token's smallest units, a decimal integer.
+	Amount string `json:"amount"`
+	// Asset is the address of the token's contract.
+	Asset string `json:"asset"`
+	// PayTo is the address of the payee.
+	PayTo string `json:"payTo"`
+	// MaxTimeoutSeconds is how long a new signature should be valid, in seconds.
+	MaxTimeoutSeconds int `json:"maxTimeoutSeconds"`
+	// Extra is what the payer needs to know of the token to sign.
+	Extra Domain `json:"extra"`
 }
 
 // Domain is the part of the token's EIP-712 domain that a signer cannot guess.
 type Domain struct {
-	Name    string `json:"name"`
+	// Name is the token's EIP-712 name, which may differ from its symbol.
+	Name string `json:"name"`
+	// Version is the token's EIP-712 version.
 	Version string `json:"version"`
 }
 
 // Resource is what is paid for.
 type Resource struct {
-	URL         string `json:"url"`
+	// URL is the public address of the request, without its query.
+	URL string `json:"url"`
+	// Description says what the route is for.
 	Description string `json:"description"`
-	MIMEType    string `json:"mimeType"`
+	// MIMEType is the media type of the response.
+	MIMEType string `json:"mimeType"`
 }
 
 // Challenge asks for a payment.
 type Challenge struct {
-	X402Version int            `json:"x402Version"`
-	Error       string         `json:"error"`
-	Resource    Resource       `json:"resource"`
-	Accepts     []Requirements `json:"accepts"`
+	// X402Version is the version of the protocol, always 2.
+	X402Version int `json:"x402Version"`
+	// Error is the reason for which a payment is asked for.
+	Error string `json:"error"`
+	// Resource is what the payment is for.
+	Resource Resource `json:"resource"`
+	// Accepts lists the ways to pay; there is always one.
+	Accepts []Requirements `json:"accepts"`
 }
 
 // Header returns the value of the PAYMENT-REQUIRED header.

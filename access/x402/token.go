@@ -17,8 +17,10 @@ type Token struct {
 	// Name and Version are those of its EIP-712 domain; no signature is right
 	// without them.
 	Name, Version string
-	Symbol        string
-	Decimals      int
+	// Symbol is the token's name for people.
+	Symbol string
+	// Decimals is the number of decimal places, from 0 to 18.
+	Decimals int
 }
 
 // maxDecimals bounds the decimals of a token.

@@ -37,11 +37,15 @@ const (
 
 // Options says what fills are answered from.
 type Options struct {
+	// Warehouse is read to make pages.
 	Warehouse *warehouse.Warehouse
-	Store     *cache.Store
+	// Store holds the requests for pages, and the pages.
+	Store *cache.Store
 	// Timeout bounds one fill.
 	Timeout time.Duration
-	Logger  *slog.Logger
+	// Logger receives what fails.
+	Logger *slog.Logger
+	// Metrics registers the filler's metrics; it is required.
 	Metrics prometheus.Registerer
 	// Tracer is nil when no traces are made.
 	Tracer *telemetry.Tracer

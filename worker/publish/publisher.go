@@ -46,9 +46,10 @@ var ErrFailedOver = errors.New("redis has failed over or was restarted")
 
 // Options configures a Publisher.
 type Options struct {
-	// Warehouse is read, and Store is written.
+	// Warehouse is read.
 	Warehouse *warehouse.Warehouse
-	Store     *cache.Store
+	// Store is written.
+	Store *cache.Store
 	// Lease is held by the caller for as long as Run runs.
 	Lease *cache.Lease
 	// Interval is the time between two checks for changes.
@@ -59,9 +60,10 @@ type Options struct {
 	OnPublish func()
 	// Logger receives a line for every publication.
 	Logger *slog.Logger
-	// Metrics registers the publisher's metrics, and Errors counts failed attempts.
+	// Metrics registers the publisher's metrics.
 	Metrics prometheus.Registerer
-	Errors  prometheus.Counter
+	// Errors counts failed attempts.
+	Errors prometheus.Counter
 	// Tracer is nil when tracing is off.
 	Tracer *telemetry.Tracer
 }

@@ -58,10 +58,10 @@ func (Everything) load(
 
 // Changes covers what newly committed batches and the passing of time have changed.
 type Changes struct {
-	// Proposals and Sources are those that batches touch; proposals that are due by the
-	// clock are among the former.
+	// Proposals are those that batches touch, and those that are due by the clock.
 	Proposals map[record.RefHash]bool
-	Sources   map[record.SourceRef]bool
+	// Sources are those that batches touch.
+	Sources map[record.SourceRef]bool
 	// AllForums adds the topics of every forum that differ from what is published of them,
 	// and all links that have changed since Since.
 	AllForums bool

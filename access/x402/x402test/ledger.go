@@ -30,8 +30,10 @@ type Ledger struct {
 
 // Transfer is money that moved.
 type Transfer struct {
+	// Authorization is the signed message that moved the money.
 	Authorization Authorization
-	Hash          string
+	// Hash is that of the transaction.
+	Hash string
 }
 
 // Behaviour answers a call of the facilitator in place of the honest answer, which
@@ -105,12 +107,17 @@ func (l *Ledger) Submit(a Authorization) string {
 
 // request is what a facilitator is asked.
 type request struct {
+	// PaymentPayload is the payment to verify or settle.
 	PaymentPayload struct {
+		// Payload is what the scheme adds to the payment.
 		Payload struct {
-			Signature     string        `json:"signature"`
+			// Signature is that of the authorization, in hexadecimal digits after 0x.
+			Signature string `json:"signature"`
+			// Authorization is the message that is signed.
 			Authorization Authorization `json:"authorization"`
 		} `json:"payload"`
 	} `json:"paymentPayload"`
+	// PaymentRequirements are the terms that the payment has to meet.
 	PaymentRequirements map[string]any `json:"paymentRequirements"`
 }
 

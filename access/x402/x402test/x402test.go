@@ -90,20 +90,31 @@ func (w *Wallet) Address() string {
 
 // Authorization is what is signed.
 type Authorization struct {
-	From        string `json:"from"`
-	To          string `json:"to"`
-	Value       string `json:"value"`
-	ValidAfter  string `json:"validAfter"`
+	// From is the address of the payer.
+	From string `json:"from"`
+	// To is the address of the payee.
+	To string `json:"to"`
+	// Value is the amount in the token's smallest units, a decimal integer.
+	Value string `json:"value"`
+	// ValidAfter is when the authorization becomes valid, in seconds since 1970.
+	ValidAfter string `json:"validAfter"`
+	// ValidBefore is when the authorization expires, in seconds since 1970.
 	ValidBefore string `json:"validBefore"`
-	Nonce       string `json:"nonce"`
+	// Nonce distinguishes the authorizations of a payer: 0x and 64 hexadecimal digits.
+	Nonce string `json:"nonce"`
 }
 
 // Payment is a payment before it is encoded; a test may spoil any part of it.
 type Payment struct {
-	X402Version any            `json:"x402Version"`
-	Accepted    map[string]any `json:"accepted"`
-	Payload     struct {
-		Signature     string        `json:"signature"`
+	// X402Version is the version of the protocol: 2 in a right payment.
+	X402Version any `json:"x402Version"`
+	// Accepted is the terms that the payer accepts.
+	Accepted map[string]any `json:"accepted"`
+	// Payload is what the scheme adds to the payment.
+	Payload struct {
+		// Signature is that of the authorization, in hexadecimal digits after 0x.
+		Signature string `json:"signature"`
+		// Authorization is the message that is signed.
 		Authorization Authorization `json:"authorization"`
 	} `json:"payload"`
 }
