@@ -18,23 +18,34 @@ import (
 
 // LatestBallot is a ballot that counts.
 type LatestBallot struct {
-	Voter     string
-	VoteID    string
+	// Voter is the voter's normalized identity.
+	Voter string
+	// VoteID is the upstream id of the vote.
+	VoteID string
+	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
+	// has no choice.
 	ChoiceKey string
+	// RawChoice is the published choice as compact JSON.
 	RawChoice string
-	Power     decimal.Decimal
-	VotedAt   *governance.Timestamp
-	TxHash    string
+	// Power is the voting power of the ballot, in the DAO's unit of voting power.
+	Power decimal.Decimal
+	// VotedAt is the time of the vote; nil if upstream states none.
+	VotedAt *governance.Timestamp
+	// TxHash is the transaction of an on-chain vote; empty for others.
+	TxHash string
 }
 
-// BallotSource says where to read a proposal's ballots: in the copy of a generation,
-// or, where that is zero, in the table itself.
+// BallotSource says where to read a proposal's ballots: in a sorted copy or in the table
+// itself.
 type BallotSource struct {
-	Ref        record.RefHash
+	// Ref is the proposal.
+	Ref record.RefHash
+	// Generation is the generation of the sorted copy; zero reads the table itself.
 	Generation uint64
 }
 
-// unknownTime stands for an unknown time in sorted_ballots, before any that is known.
+// unknownTime represents an unknown time in sorted_ballots. It is earlier than every
+// known time.
 var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // unknownTimeSQL is unknownTime in SQL, where bindUnknownTime is among the parameters.
@@ -66,12 +77,14 @@ func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ba
 	return w.ballotPage(ctx, at, order, q.Limit, &after)
 }
 
-// ballotOrder is what ballots are sorted by before they are by voter, both descending.
+// ballotOrder is the value by which ballots are sorted, descending. Ballots with the same
+// value are sorted by voter, descending.
 type ballotOrder struct {
-	// column is that of sorted_ballots and ballot_page_all, place the same in the table.
+	// column is the column of the value in sorted_ballots and ballot_page_all, and place
+	// is the expression for the same value in the table.
 	column, place string
-	// value is the expression for the bound parameter {value}, and text the one that
-	// writes a place as its text.
+	// value is the expression that parses the bound parameter {value}, and text is the
+	// expression that formats a value of the order as that parameter.
 	value, text string
 }
 
@@ -86,16 +99,16 @@ func byTime() ballotOrder {
 	}
 }
 
-// keyset is a place in an order: the text of {value}, and a voter.
+// keyset is a position in an order: the text of {value}, and a voter.
 type keyset struct{ text, voter string }
 
 func (b keyset) args() []any {
 	return []any{clickhouse.Named("value", b.text), clickhouse.Named("voter", b.voter)}
 }
 
-// ballotPage reads a page after a boundary. The condition names the two ranges of the
-// primary key that lie beyond it, so that a page is a few granules however many ballots
-// have equal power; a comparison of pairs would be a scan.
+// ballotPage reads the page after a position. The condition is written as two ranges of
+// the primary key, so that a page reads a few granules however many ballots have equal
+// power. A comparison of pairs would scan all ballots.
 func (w *Warehouse) ballotPage(
 	ctx context.Context, at BallotSource, order ballotOrder, limit int, after *keyset,
 ) ([]LatestBallot, error) {
@@ -109,8 +122,8 @@ func (w *Warehouse) ballotPage(
 	return w.ballotRange(ctx, at, order, beyond, limit, after.args()...)
 }
 
-// ballotRange reads the ballots that a condition lets through. The text of the
-// query is put together from constants of this file; every value is bound.
+// ballotRange reads the ballots that satisfy a condition. The text of the query consists
+// of constants of this file, and every value is bound.
 func (w *Warehouse) ballotRange(
 	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
@@ -121,8 +134,8 @@ func (w *Warehouse) ballotRange(
 	return w.selectBallots(ctx, fmt.Sprintf(sqlText("ballot_page"), from, condition, order.column)+settings, at, limit, args...)
 }
 
-// oneThread is for a statement that reads a few granules: a second thread would read
-// more of them, and has to be woken.
+// oneThread limits a statement that reads a few granules to one thread. A second thread
+// would read more granules, and takes time to wake.
 const oneThread = "SETTINGS max_threads = 1"
 
 func (w *Warehouse) selectBallots(

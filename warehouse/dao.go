@@ -14,19 +14,21 @@ import (
 
 // DAOTotals sums the published states of a DAO's proposals.
 type DAOTotals struct {
-	// Counts has the proposals by lifecycle, Outcomes by outcome.
-	Counts   governance.ProposalCounts
+	// Counts is the number of proposals by lifecycle.
+	Counts governance.ProposalCounts
+	// Outcomes is the number of proposals by outcome.
 	Outcomes governance.Outcomes
-	// Votes counts the ballots that count, and Power is the sum of their voting power.
-	Votes uint64          `ch:"total_votes"`
+	// Votes is the number of ballots that count.
+	Votes uint64 `ch:"total_votes"`
+	// Power is the sum of the voting power of these ballots.
 	Power decimal.Decimal `ch:"total_power"`
 	// Started counts the proposals on which votes are expected. Of these, Ready have vote
 	// numbers and Covered have every ballot that upstream has.
 	Started, Ready, Covered uint64
-	// CreatedAt is the latest creation of a proposal, VotedAt the latest known time of a
-	// ballot; nil for none.
+	// CreatedAt is the latest known creation time of a proposal; nil if none is known.
 	CreatedAt *governance.Timestamp `ch:"latest_created_at"`
-	VotedAt   *governance.Timestamp `ch:"latest_voted_at"`
+	// VotedAt is the latest known time of a ballot; nil if none is known.
+	VotedAt *governance.Timestamp `ch:"latest_voted_at"`
 	// CreatedIn counts proposals by month of creation, VotedIn ballots by month of vote.
 	CreatedIn, VotedIn map[Month]uint64 `ch:"-"`
 }

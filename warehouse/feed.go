@@ -20,8 +20,9 @@ type FeedItem = record.RefHash
 
 // FeedProgress is the revision up to which the feed includes an item.
 type FeedProgress struct {
-	// Item is the item, and DAOID the DAO that it belongs to.
-	Item  FeedItem
+	// Item is the item.
+	Item FeedItem
+	// DAOID is the DAO that the item belongs to.
 	DAOID string
 	// Revision is the item's: of the published state of a proposal, of the record of
 	// anything else.

@@ -13,11 +13,11 @@ import (
 	"pnyx/governance/rules"
 )
 
-// errNoWindow is a query for events or signals without the window that it needs.
+// errNoWindow reports a query for events or signals without the required time window.
 var errNoWindow = errors.New("the query has no window of time")
 
-// ListEvents returns the first q.Limit events after q.After that q selects. Events later
-// than shown have not happened yet, and are left out.
+// ListEvents returns the first q.Limit events after q.After that q selects. It omits
+// events later than shown, as they have not happened yet.
 func (w *Warehouse) ListEvents(
 	ctx context.Context, q query.Events, shown governance.Timestamp,
 ) ([]governance.EventRow, error) {
@@ -66,10 +66,11 @@ func textOrNull(text string) *string {
 	return &text
 }
 
-// noDeadline stands behind every deadline.
+// noDeadline represents a missing deadline. It is later than every deadline.
 const noDeadline = math.MaxInt64
 
-// signalRanks returns the numbers that an order of signals compares before the id.
+// signalRanks returns the two numbers by which an order sorts signals before it sorts
+// them by id.
 func signalRanks(order query.SignalOrder, p query.SignalPosition) (first, second int64) {
 	at := int64(noDeadline)
 	if p.At != nil {
@@ -85,10 +86,10 @@ func signalRanks(order query.SignalOrder, p query.SignalPosition) (first, second
 	return at, 0
 }
 
-// ListSignals returns the first q.Limit signals after q.After that q selects: by priority and
-// then time of detection, or by time of detection alone, the highest first, then by id,
-// descending; or by deadline and then by id, ascending, those without a deadline last.
-// Signals detected later than shown are left out.
+// ListSignals returns the first q.Limit signals after q.After that q selects. It omits
+// signals detected later than shown. The orders by priority (then time of detection) and
+// by time of detection are descending, with the id last. The order by deadline and then
+// id is ascending, with signals without a deadline at the end.
 func (w *Warehouse) ListSignals(
 	ctx context.Context, q query.Signals, shown governance.Timestamp,
 ) ([]governance.SignalRow, error) {

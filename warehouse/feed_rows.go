@@ -44,9 +44,10 @@ type StoredFeedRow struct {
 	ID string
 	// DiscoveredAt is the discovery time of an event; zero for signals.
 	DiscoveredAt governance.Timestamp
-	// DAOID is the DAO that lists the row, and Ref the proposal that it is about.
+	// DAOID is the DAO that lists the row.
 	DAOID string
-	Ref   record.RefHash `ch:"proposal_ref"`
+	// Ref is the proposal that the row is about; zero for none.
+	Ref record.RefHash `ch:"proposal_ref"`
 	// Fingerprint is a hash of the content.
 	Fingerprint uint64
 }

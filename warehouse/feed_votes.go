@@ -16,8 +16,9 @@ import (
 // ProposalSize is a proposal with its number of ballots, the measure of the work to
 // derive its feed rows.
 type ProposalSize struct {
-	// Ref is the proposal, and Votes counts its ballots.
-	Ref   record.RefHash `ch:"proposal_ref"`
+	// Ref is the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// Votes is the number of the proposal's ballots.
 	Votes uint64
 }
 
@@ -46,8 +47,9 @@ func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) 
 
 // Vote is a proposal whose ballots are read in order of time.
 type Vote struct {
-	// Ref is the proposal, and EndAt the end of its voting period.
-	Ref   record.RefHash
+	// Ref is the proposal.
+	Ref record.RefHash
+	// EndAt is the end of the proposal's voting period.
 	EndAt governance.Timestamp
 	// Quorum is the voting power that it needs; zero for none.
 	Quorum decimal.Decimal
@@ -59,12 +61,14 @@ type Vote struct {
 type InterimTally struct {
 	// Choice is the key of the choice.
 	Choice string
-	// Votes and Powers have one entry for each window: the ballots cast, and their voting
-	// power, earlier than the window's beginning.
-	Votes  []uint64
+	// Votes has one entry for each window: the number of ballots cast before its
+	// beginning.
+	Votes []uint64
+	// Powers has one entry for each window: the voting power of these ballots.
 	Powers []decimal.Decimal
-	// Largest is the power of the largest ballot for the choice, and LargestVoter cast it.
-	Largest      decimal.Decimal
+	// Largest is the voting power of the largest ballot for the choice.
+	Largest decimal.Decimal
+	// LargestVoter is the normalized identity of the voter who cast the largest ballot.
 	LargestVoter string
 }
 
@@ -92,8 +96,9 @@ func (w *Warehouse) InterimTallies(
 
 // QuorumTime is when a vote reached its quorum.
 type QuorumTime struct {
-	// At is the time of the ballot that reached it, of which DayOnly knows only the day.
-	At      governance.Timestamp `ch:"reached_at"`
+	// At is the time of the ballot that reached the quorum.
+	At governance.Timestamp `ch:"reached_at"`
+	// DayOnly is true if only the day of that ballot is known. At is then midnight UTC.
 	DayOnly bool
 	// DiscoveredAt is when the warehouse first had that ballot.
 	DiscoveredAt governance.Timestamp

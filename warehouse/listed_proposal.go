@@ -15,24 +15,36 @@ import (
 
 // ListedProposal is a proposal as lists show it and searches find it.
 type ListedProposal struct {
-	Ref      record.RefHash
-	Key      governance.ProposalKey
+	// Ref identifies the proposal among all providers.
+	Ref record.RefHash
+	// Key is the proposal's key in the API.
+	Key governance.ProposalKey
+	// Identity is the proposal's DAO, provider and upstream id.
 	Identity governance.Identity
+	// SourceID is the id of the space or Governor that the proposal belongs to.
 	SourceID string
 
+	// Title, SourceURL, DiscussionURL and ProposerID are the proposal's title, its page
+	// at the provider, the page of its discussion and the normalized identity of its
+	// author; empty if upstream states none. Reads of the list leave ProposerID empty.
 	Title, SourceURL, DiscussionURL, ProposerID string
 
+	// Lifecycle is the lifecycle as the API shows it.
 	Lifecycle governance.Lifecycle
-	Outcome   governance.Outcome
-	Coverage  governance.Coverage
+	// Outcome is the outcome as the API shows it.
+	Outcome governance.Outcome
+	// Coverage is the coverage of the ballots as the API shows it.
+	Coverage governance.Coverage
 
+	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where
+	// unknown. Reads of the list leave StartAt nil.
 	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
 
-	// Revision is the publication that changed it last.
+	// Revision is the publication that last changed the proposal.
 	Revision uint64
 }
 
-// Fingerprint returns a hash of everything but the revision.
+// Fingerprint returns a hash of all fields except Revision.
 func (p ListedProposal) Fingerprint() (uint64, error) {
 	p.Revision = 0
 	content, err := msgpack.Marshal(&p)
@@ -44,9 +56,12 @@ func (p ListedProposal) Fingerprint() (uint64, error) {
 
 // ListedVersion identifies the listed version of a proposal.
 type ListedVersion struct {
-	DAOID       string
+	// DAOID is the DAO that the proposal belongs to.
+	DAOID string
+	// Fingerprint is the hash of the listed content; see ListedProposal.Fingerprint.
 	Fingerprint uint64
-	Revision    uint64
+	// Revision is the publication that last changed the listed proposal.
+	Revision uint64
 }
 
 // ListedVersions returns the listed version of each proposal. Unlisted ones are missing.

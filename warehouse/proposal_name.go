@@ -17,13 +17,13 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ProposalName is something that a proposal is found by.
+// ProposalName is a text by which searches find a proposal.
 type ProposalName struct {
-	// Field is the field that it is the value of: one of governance.MatchedSourceURL
-	// and its like.
+	// Field is the field whose value the name is: governance.MatchedSourceURL or another
+	// of these constants.
 	Field string
-	// Text is its one spelling: of an address governance.CanonicalURL, of others as
-	// they are folded.
+	// Text is the normalized spelling: governance.CanonicalURL of an address, and the
+	// result of the field's own normalization of any other name.
 	Text string
 }
 
@@ -31,7 +31,7 @@ func (n ProposalName) hash() uint64 {
 	return xxhash.Sum64String(n.Field + "\x00" + n.Text)
 }
 
-// Names returns everything that the proposal is found by exactly, each once.
+// Names returns the names by which an exact search finds the proposal, each once.
 func (p ListedProposal) Names() []ProposalName {
 	names := []ProposalName{
 		{governance.MatchedExternalID, governance.NormalizeExternalID(p.Identity.ExternalID)},
@@ -39,22 +39,21 @@ func (p ListedProposal) Names() []ProposalName {
 		{governance.MatchedDiscussionURL, governance.CanonicalURL(p.DiscussionURL)},
 		{governance.MatchedTitle, governance.NormalizeTitle(p.Title)},
 	}
-	// The address that follows from the ids is one of the proposal's, whatever other
-	// upstream states.
+	// The address derived from the ids is always a name, even if upstream states another.
 	names = append(names, ProposalName{governance.MatchedSourceURL, p.Identity.Provider.ProposalURL(p.SourceID, p.Identity.ExternalID)})
 	slices.SortFunc(names, func(a, b ProposalName) int { return strings.Compare(a.Field+a.Text, b.Field+b.Text) })
 	names = slices.DeleteFunc(names, func(n ProposalName) bool { return n.Text == "" })
 	return slices.Compact(names)
 }
 
-// inScope says whether a proposal is of the DAO and the provider that a query names.
+// inScope reports whether a proposal belongs to the DAO and the provider of a query.
 func inScope(q query.Resolve, p ListedProposal) bool {
 	return (q.DAOID == "" || p.Identity.DAOID == q.DAOID) &&
 		(q.Provider == "" || string(p.Identity.Provider) == q.Provider)
 }
 
-// ProposalsNamed returns the first q.Limit proposals of a name, the newest first, of the
-// DAO and the provider of q.
+// ProposalsNamed returns the first q.Limit proposals with a name, the newest first, that
+// belong to the DAO and the provider of q.
 func (w *Warehouse) ProposalsNamed(ctx context.Context, name ProposalName, q query.Resolve) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
 		return w.indexEntries(ctx, sqlText("proposal_name_exact"), q, after, limit, clickhouse.Named("name", name.hash()))
@@ -64,8 +63,9 @@ func (w *Warehouse) ProposalsNamed(ctx context.Context, name ProposalName, q que
 	})
 }
 
-// ProposalsTitled returns the first q.Limit proposals with a title that contains q.Title
-// and more: the shorter before the longer, then the newest first.
+// ProposalsTitled returns the first q.Limit proposals whose title contains q.Title and is
+// longer. Shorter titles come first, and newer proposals first among titles of one
+// length.
 func (w *Warehouse) ProposalsTitled(ctx context.Context, q query.Resolve) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
 		return w.indexEntries(ctx, sqlText("proposal_name_titles"), q, after, limit,
@@ -77,23 +77,23 @@ func (w *Warehouse) ProposalsTitled(ctx context.Context, q query.Resolve) ([]Lis
 	})
 }
 
-// indexEntry is an entry of proposal_names or proposal_titles, maybe out of date.
+// indexEntry is an entry of proposal_names or proposal_titles, which may be out of date.
 type indexEntry struct {
 	ref    record.RefHash
 	key    string
 	length uint32
-	// descending is as descendingTime.
+	// descending is the descendingTime of the proposal's creation.
 	descending int64
 }
 
-// isCurrent says whether the entry still says where the proposal stands.
+// isCurrent reports whether the entry has the proposal's current key and creation time.
 func (e indexEntry) isCurrent(p ListedProposal) bool {
 	return e.key == string(p.Key) && e.descending == descendingTime(p.CreatedAt)
 }
 
-// followIndex follows an index, in its order, to the current rows of proposals, until there
-// are limit that an entry still holds for. The next entries are asked for by the last
-// one of those before, nil at the beginning.
+// followIndex reads the entries of an index in order, and returns the current rows of the
+// first limit proposals for which holds is true of an entry. The function next reads the
+// entries after a given one; nil reads from the beginning.
 func (w *Warehouse) followIndex(
 	ctx context.Context, limit int,
 	next func(after *indexEntry, limit int) ([]indexEntry, error), holds func(indexEntry, ListedProposal) bool,
@@ -162,7 +162,8 @@ func scanIndexEntries(rows driver.Rows) ([]indexEntry, error) {
 	return entries, rows.Err()
 }
 
-// descendingTime is a number by which later times come first, and unknown ones last.
+// descendingTime returns a number whose ascending order puts later times first and
+// unknown times last.
 func descendingTime(stamp *governance.Timestamp) int64 {
 	if stamp == nil {
 		return math.MaxInt64

@@ -14,19 +14,19 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// staleRowMargin is how many more rows of an index are read than are needed, for those that
-// turn out to be of an earlier version.
+// staleRowMargin is the number of rows of an index that are read in addition to the
+// number needed, because some rows may be of an earlier version.
 const staleRowMargin = 20
 
-// Bands of an order: what is active comes before what is pending, and both go by
-// ascending times and keys. All else is one band, which descends.
+// Bands of an order. Active proposals come before pending ones, and both are sorted by
+// time and key, ascending. All other proposals are in one band, sorted descending.
 const (
 	bandActive     = 0
 	bandPending    = 1
 	bandDescending = 2
 )
 
-// PositionIn returns the proposal's place in an order of the list.
+// PositionIn returns the proposal's position in an order of the list.
 func (p ListedProposal) PositionIn(order query.ProposalOrder) query.ProposalPosition {
 	position := query.ProposalPosition{Band: bandDescending, Key: p.Key}
 	switch order {
@@ -46,20 +46,20 @@ func (p ListedProposal) PositionIn(order query.ProposalOrder) query.ProposalPosi
 	return position
 }
 
-// orderSegment is a part of an order that one projection has side by side. Its rows go by
-// a time, then by the key, both descending or both ascending.
+// orderSegment is a part of an order whose rows are contiguous in one projection. They
+// are sorted by a time and then by the key, both descending or both ascending.
 type orderSegment struct {
 	band      int64
 	column    string
 	ascending bool
-	// lifecycle is that of all its rows; empty where rows may have any.
+	// lifecycle is the lifecycle of all rows; empty if rows may have any lifecycle.
 	lifecycle governance.Lifecycle
-	// untimed reports whether an ascending segment has the rows without a time, or those
-	// with one. A descending segment has both.
+	// untimed is true if an ascending segment has the rows without a time, and false if
+	// it has the rows with one. A descending segment has both.
 	untimed bool
 }
 
-// orderSegments returns the parts of an order.
+// orderSegments returns the segments of an order.
 func orderSegments(order query.ProposalOrder) []orderSegment {
 	switch order {
 	case query.ProposalsByUpdate:
@@ -82,12 +82,12 @@ func (s orderSegment) holds(p query.ProposalPosition) bool {
 	return s.band == p.Band && (!s.ascending || s.untimed == (p.At == nil))
 }
 
-// mayMatch reports whether a filter may let rows of the segment through.
+// mayMatch reports whether a filter may select rows of the segment.
 func (s orderSegment) mayMatch(q query.Proposals) bool {
 	return s.lifecycle == "" || len(q.Lifecycles) == 0 || slices.Contains(q.Lifecycles, s.lifecycle)
 }
 
-// order is what the stretch is sorted by, in SQL.
+// order returns the columns by which the segment is sorted, in SQL.
 func (s orderSegment) order() string {
 	direction := " DESC"
 	if s.ascending {
@@ -96,7 +96,7 @@ func (s orderSegment) order() string {
 	return s.column + direction + ", proposal_key" + direction + ", revision" + direction
 }
 
-// conditions says which rows the stretch has after a version, or all when it is nil.
+// conditions selects the rows of the segment after a version; nil selects all rows.
 func (s orderSegment) conditions(after *listVersion) selection {
 	var c selection
 	if s.lifecycle != "" {
@@ -114,7 +114,8 @@ func (s orderSegment) conditions(after *listVersion) selection {
 		if s.ascending {
 			beyond = ">"
 		}
-		// The key of the projection finds the place by this form, and not by that of tuples.
+		// ClickHouse finds the position by the key of the projection with this form of
+		// the condition, but not with a comparison of tuples.
 		c.add(fmt.Sprintf("(%[1]s %[2]s %[3]s OR %[1]s = %[3]s AND (proposal_key %[2]s {after_key:String} "+
 			"OR proposal_key = {after_key:String} AND revision %[2]s {after_revision:UInt64}))",
 			s.column, beyond, "fromUnixTimestamp64Milli({after:Int64}, 'UTC')"),
@@ -124,7 +125,7 @@ func (s orderSegment) conditions(after *listVersion) selection {
 	return c
 }
 
-// selection are conditions in SQL, all of which have to hold, with what is bound in them.
+// selection is a list of SQL conditions, all of which must hold, with their bound values.
 type selection struct {
 	conditions []string
 	args       []any
@@ -147,14 +148,14 @@ func (s *selection) addProposals(q query.Proposals) {
 	}
 }
 
-// addEqual adds that a column has a value; an empty value adds nothing.
+// addEqual requires a column to have a value; an empty value adds no condition.
 func (s *selection) addEqual(column, value string) {
 	if value != "" {
 		s.add(fmt.Sprintf("%[1]s = {%[1]s:String}", column), clickhouse.Named(column, value))
 	}
 }
 
-// addAmong adds that a column has one of some values; no value adds nothing.
+// addAmong requires a column to have one of the values; no values add no condition.
 func (s *selection) addAmong(column string, values []string) {
 	if len(values) > 0 {
 		s.add(fmt.Sprintf("has({%[1]s:Array(String)}, toString(%[1]s))", column), clickhouse.Named(column, values))
@@ -175,8 +176,9 @@ func timeColumn(name query.ProposalTime) string {
 	return "updated_at"
 }
 
-// listVersion is a place in a stretch: before a version of a proposal, or, with the
-// first revision that the direction of the stretch has, behind all of them.
+// listVersion is a position in a segment, directly after a version of a proposal. With
+// the last revision in the direction of the segment (0 if it descends, math.MaxUint64 if
+// it ascends) it is after all versions of the proposal.
 type listVersion struct {
 	at       *governance.Timestamp
 	key      governance.ProposalKey
@@ -234,8 +236,8 @@ func (w *Warehouse) listSegment(
 	}
 }
 
-// listVersions returns the next rows of a stretch, current or not. In the order of a
-// projection of the table, reading ends with the first rows that the conditions let through.
+// listVersions returns the next rows of a segment, current or not. As the rows are read
+// in the order of a projection of the table, reading ends when limit rows are selected.
 func (w *Warehouse) listVersions(
 	ctx context.Context, q query.Proposals, part orderSegment, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
@@ -250,7 +252,7 @@ func (w *Warehouse) listVersions(
 	return collect(rows, err, "read rows", scanListed)
 }
 
-// current leaves out the rows of earlier versions.
+// current returns the rows without those of earlier versions.
 func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]ListedProposal, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -268,14 +270,14 @@ func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]Liste
 	}), err
 }
 
-// versionAt is a version of a proposal, maybe not the current one.
+// versionAt is a version of a proposal, which may be out of date.
 type versionAt struct {
 	ref      record.RefHash
 	revision uint64
 }
 
-// FirstProposals returns the first limit proposals of each DAO in the order by
-// update. A DAO is missing for which another look would be needed.
+// FirstProposals returns the first limit proposals of each DAO in the order by update. A
+// DAO is missing from the result if one read does not find enough current proposals.
 func (w *Warehouse) FirstProposals(
 	ctx context.Context, daoIDs []string, limit int,
 ) (map[string][]ListedProposal, error) {

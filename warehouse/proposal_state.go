@@ -18,23 +18,28 @@ import (
 type ProposalState struct {
 	// Ref identifies the proposal among all providers.
 	Ref record.RefHash `ch:"proposal_ref"`
-	// Key and Identity are the proposal's in the API.
-	Key      governance.ProposalKey `ch:"proposal_key"`
+	// Key is the proposal's key in the API.
+	Key governance.ProposalKey `ch:"proposal_key"`
+	// Identity is the proposal's DAO, provider and upstream id.
 	Identity governance.Identity
 	// SourceID is the id of the space or Governor that it belongs to.
 	SourceID string
-	// Lifecycle, Outcome and Coverage are as the API shows them.
+	// Lifecycle is the lifecycle as the API shows it.
 	Lifecycle governance.Lifecycle
-	Outcome   governance.Outcome
-	Coverage  governance.Coverage
+	// Outcome is the outcome as the API shows it.
+	Outcome governance.Outcome
+	// Coverage is the coverage of the ballots as the API shows it.
+	Coverage governance.Coverage
 	// VoteReady reports whether the vote summary has numbers.
 	VoteReady bool
-	// Votes and Power are the totals of the vote summary.
+	// Votes is the number of ballots in the vote summary.
 	Votes uint64
+	// Power is the total voting power in the vote summary.
 	Power decimal.Decimal
-	// Choices are those of the vote summary, and Scores what each received.
+	// Choices are the choices of the vote summary.
 	Choices []governance.Choice `ch:"-"`
-	Scores  []governance.Score  `ch:"-"`
+	// Scores are the scores of the choices in the vote summary.
+	Scores []governance.Score `ch:"-"`
 	// VotedIn counts the ballots with a known time by month.
 	VotedIn map[Month]uint64 `ch:"-"`
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times, and LastVotedAt is

@@ -16,6 +16,7 @@ import (
 
 // Import identifies one run of an import.
 type Import struct {
+	// ID identifies the run. Every record that the run writes names it.
 	ID uuid.UUID
 	// ObservedAt is its start: the time at which its records were read upstream.
 	ObservedAt time.Time

@@ -36,10 +36,10 @@ type SortedCopy struct {
 	Ref record.RefHash `ch:"proposal_ref"`
 	// Generation is the current build; zero for a subject without a copy.
 	Generation uint64
-	// Revision is the publication whose numbers the copy matches, and Votes is the number
-	// of ballots in it.
+	// Revision is the publication whose numbers the copy matches.
 	Revision uint64
-	Votes    uint64
+	// Votes is the number of ballots in that publication; only StaleSortedCopies sets it.
+	Votes uint64
 }
 
 // StaleSortedCopies returns the copies that are missing or older than the published

@@ -10,21 +10,26 @@ import (
 type Token struct {
 	// ID identifies the token and is part of it.
 	ID string `ch:"token_id"`
-	// Name is the partner's, and Plan the plan whose limits apply.
+	// Name is the partner's name.
 	Name string
+	// Plan is the plan whose limits apply.
 	Plan string
 	// Limits replace those of the plan: requests a month, then requests a minute and
 	// burst of the standard and of the detail bucket. Empty for those of the plan.
 	Limits []uint32
 	// Scopes are the scopes that the token grants.
 	Scopes []string
-	// Hash is the SHA-256 of the token. PreviousHash is that of the token before its
-	// rotation, which stays valid until PreviousUntil.
-	Hash          [32]byte `ch:"verifier"`
-	PreviousHash  [32]byte `ch:"previous_verifier"`
+	// Hash is the SHA-256 of the token.
+	Hash [32]byte `ch:"verifier"`
+	// PreviousHash is the SHA-256 of the token before its last rotation; zero if the
+	// token has not been rotated.
+	PreviousHash [32]byte `ch:"previous_verifier"`
+	// PreviousUntil is the end of the validity of PreviousHash; zero or the Unix epoch if
+	// the token has not been rotated.
 	PreviousUntil time.Time
-	// CreatedAt is when the token was issued, and ExpiresAt when it ends; nil for never.
+	// CreatedAt is the time at which the token was issued.
 	CreatedAt time.Time
+	// ExpiresAt is the time at which the token expires; nil for never.
 	ExpiresAt *time.Time
 	// RevokedAt is nil for a valid token. PutToken does not write it; see RevokeToken.
 	RevokedAt *time.Time

@@ -35,7 +35,10 @@ func topicTable() table {
 }
 
 // TopicRef identifies a topic by its forum's host and its number there.
-type TopicRef struct{ Host, ExternalID string }
+type TopicRef struct {
+	// Host is the forum's host name, and ExternalID the topic's number as text.
+	Host, ExternalID string
+}
 
 // Topic is the latest version of a topic.
 type Topic struct {
@@ -66,8 +69,9 @@ func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
 
 // Forum identifies the topics of one host as those of a DAO.
 type Forum struct {
-	// Host is the forum's host, and DAOID the DAO that it belongs to.
-	Host  string
+	// Host is the forum's host name.
+	Host string
+	// DAOID is the DAO that the forum belongs to.
 	DAOID string
 	// IDPrefix precedes a topic's number in its identity.
 	IDPrefix string

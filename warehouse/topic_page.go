@@ -12,8 +12,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// topicPlace returns what an order of topics compares, as an expression, and a position
-// in it: the milliseconds of a time, -1 for none, or the number of replies.
+// topicPlace returns the expression by which an order sorts topics, and its value at a
+// position: a time in milliseconds, -1 for an unknown time, or the number of replies.
 func topicPlace(order query.TopicOrder, p query.TopicPosition) (expression string, place int64) {
 	switch order {
 	case query.TopicsByReplies:
@@ -79,7 +79,7 @@ func scanTopicRow(rows driver.Rows) (governance.ForumTopic, error) {
 	return t, nil
 }
 
-// milliseconds is what a moment is compared by; 0 where there is none.
+// milliseconds returns a time in milliseconds since the Unix epoch; 0 for nil.
 func milliseconds(stamp *governance.Timestamp) int64 {
 	if stamp == nil {
 		return 0

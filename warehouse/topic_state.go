@@ -19,12 +19,13 @@ type TopicState struct {
 	Visible bool
 	// Replies, Posts, Likes and Views are the counts of Row.
 	Replies, Posts, Likes, Views uint64
-	// Name is the name that links to the topic have, and Links are the names of the
-	// proposals that it links.
-	Name  string
+	// Name is the name that links to the topic have.
+	Name string
+	// Links are the names of the proposals that the topic links; empty for none.
 	Links []string
-	// TopicVersion and RulesVersion are the versions that Row was computed from.
+	// TopicVersion is the version of the topic's record that Row is computed from.
 	TopicVersion uint64
+	// RulesVersion is the version of the rules that Row is computed by.
 	RulesVersion uint32
 	// Revision is that of the publication.
 	Revision uint64

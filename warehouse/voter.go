@@ -15,9 +15,13 @@ import (
 
 // RankedVoter is one row of a DAO's ranking.
 type RankedVoter struct {
-	Rank  uint64
+	// Rank is the voter's position in the ranking, from 1.
+	Rank uint64
+	// Voter is the voter's normalized identity.
 	Voter string
+	// Power is the sum of the voting power of the voter's ballots in the DAO.
 	Power decimal.Decimal
+	// Votes is the number of the voter's ballots in the DAO, one a proposal.
 	Votes uint64
 }
 
@@ -37,7 +41,7 @@ func (w *Warehouse) ListVoters(ctx context.Context, q query.Voters, generation u
 		clickhouse.Named("value", power.Neg().String()), clickhouse.Named("voter", q.After.Voter))
 }
 
-// rankedRange reads the voters that a condition lets through; see ballotRange.
+// rankedRange reads the voters that satisfy a condition; see ballotRange.
 func (w *Warehouse) rankedRange(
 	ctx context.Context, q query.Voters, generation uint64, condition string, args ...any,
 ) ([]RankedVoter, error) {
@@ -65,17 +69,22 @@ func (w *Warehouse) rankedRange(
 	return page, rows.Err()
 }
 
-// VoterDAO is what a voter did in one DAO.
+// VoterDAO sums a voter's ballots in one DAO.
 type VoterDAO struct {
-	DAOID       string
-	Votes       uint64
-	Power       decimal.Decimal
+	// DAOID is the id of the DAO.
+	DAOID string
+	// Votes is the number of the voter's ballots, one a proposal.
+	Votes uint64
+	// Power is the sum of the voting power of these ballots.
+	Power decimal.Decimal
+	// FirstVoteAt is the earliest known time of a ballot; nil if no time is known.
 	FirstVoteAt *governance.Timestamp
-	LastVoteAt  *governance.Timestamp
+	// LastVoteAt is the latest known time of a ballot; nil if no time is known.
+	LastVoteAt *governance.Timestamp
 }
 
-// VoterProfile returns what a voter did in each DAO, in order of their ids; none
-// for a voter without a ballot that counts.
+// VoterProfile returns the sums of a voter's ballots by DAO, sorted by the DAO's id. The
+// result is empty for a voter without a ballot that counts.
 func (w *Warehouse) VoterProfile(ctx context.Context, voter string) ([]VoterDAO, error) {
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_profile"), sqlText("voter_ballots")), clickhouse.Named("voter", voter))
 	if err != nil {
@@ -97,16 +106,23 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) ([]VoterDAO,
 
 // VoterVote is one row of a voter's history.
 type VoterVote struct {
-	Key       governance.ProposalKey
-	Title     string
+	// Key is the key of the proposal voted on.
+	Key governance.ProposalKey
+	// Title is the proposal's title; empty if the proposal has none.
+	Title string
+	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
+	// has no choice.
 	ChoiceKey string
-	Power     decimal.Decimal
-	VotedAt   *governance.Timestamp
-	TxHash    string
+	// Power is the voting power of the ballot, in the DAO's unit of voting power.
+	Power decimal.Decimal
+	// VotedAt is the time of the vote; nil if upstream states none.
+	VotedAt *governance.Timestamp
+	// TxHash is the transaction of an on-chain vote; empty for others.
+	TxHash string
 }
 
-// ListVoterVotes returns the first q.Limit votes of a voter after q.After that q selects. A
-// window leaves out votes without a time.
+// ListVoterVotes returns the first q.Limit votes of a voter after q.After that q selects.
+// A time window excludes votes without a time.
 func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]VoterVote, error) {
 	var after query.VoterVotePosition
 	if q.After != nil {

@@ -63,11 +63,14 @@ type Options struct {
 	// Cluster is the name of the cluster whose shards have the tables; empty for a single
 	// server.
 	Cluster string
-	// QueryTimeout, MaxMemory (bytes) and MaxRows (rows read) bound every query; the server
-	// enforces them. Zero leaves the bound of the server.
+	// QueryTimeout bounds the duration of every query; zero leaves the bound of the
+	// server.
 	QueryTimeout time.Duration
-	MaxMemory    uint64
-	MaxRows      uint64
+	// MaxMemory bounds the memory of every query, in bytes; zero leaves the bound of the
+	// server.
+	MaxMemory uint64
+	// MaxRows bounds the rows that a query reads; zero leaves the bound of the server.
+	MaxRows uint64
 	// Wait is how long Open waits for a server that does not answer yet, or for a schema
 	// that this user may not migrate.
 	Wait time.Duration

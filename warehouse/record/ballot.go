@@ -26,10 +26,12 @@ type Ballot struct {
 	// all approved choices, the ranked choices in order of preference, or the weighted
 	// choices in order of position. An empty ballot has none.
 	Choices []string
-	// Shares are the parts of Power for each of Choices, and Roots the square roots of
-	// the unrounded parts. Both are set for weighted ballots only.
+	// Shares are the parts of Power for each of Choices; nil unless the ballot is
+	// weighted.
 	Shares []decimal.Decimal
-	Roots  []decimal.Decimal
+	// Roots are the square roots of the unrounded parts; nil unless the ballot is
+	// weighted.
+	Roots []decimal.Decimal
 	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
 	// has no choice.
 	ChoiceKey string

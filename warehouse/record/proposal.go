@@ -33,15 +33,19 @@ type Proposal struct {
 	// Quorum is the quorum as voting power.
 	Quorum *decimal.Decimal
 
-	// CreatedAt, UpdatedAt, StartAt and EndAt are the stated times.
+	// CreatedAt is the stated time of creation; nil if upstream states none.
 	CreatedAt *governance.Timestamp
+	// UpdatedAt is the stated time of the last change; nil if upstream states none.
 	UpdatedAt *governance.Timestamp
-	StartAt   *governance.Timestamp
-	EndAt     *governance.Timestamp
-	// StartDayOnly and EndDayOnly are true if only the day is known. The time is then
-	// midnight UTC of that day.
+	// StartAt is the stated start of voting; nil if upstream states none.
+	StartAt *governance.Timestamp
+	// EndAt is the stated end of voting; nil if upstream states none.
+	EndAt *governance.Timestamp
+	// StartDayOnly is true if only the day of StartAt is known. StartAt is then midnight
+	// UTC.
 	StartDayOnly bool
-	EndDayOnly   bool
+	// EndDayOnly is true if only the day of EndAt is known. EndAt is then midnight UTC.
+	EndDayOnly bool
 
 	// StatedScores are the stated scores in the order of Choices.
 	StatedScores []decimal.Decimal
@@ -52,11 +56,12 @@ type Proposal struct {
 	// Flagged is true if the provider marks the proposal as spam.
 	Flagged bool
 
-	// UpstreamID, UpstreamType and UpstreamStatus are the DAO's own id, type and status
-	// of the proposal, if it publishes them in addition to the provider's
-	// (Decentraland).
-	UpstreamID     string
-	UpstreamType   string
+	// UpstreamID is the DAO's own id of the proposal; empty unless the DAO publishes one
+	// in addition to the provider's (Decentraland).
+	UpstreamID string
+	// UpstreamType is the DAO's own type of the proposal; empty if it publishes none.
+	UpstreamType string
+	// UpstreamStatus is the DAO's own status of the proposal; empty if it publishes none.
 	UpstreamStatus string
 
 	// SnapshotURL is the page of the Snapshot vote that a Governor's proposal executes.

@@ -44,8 +44,9 @@ type Signal struct {
 	DAOID string
 	// Proposal is nil for a signal that is not about a proposal.
 	Proposal *ProposalRef
-	// Title and Summary are the display texts.
-	Title   string
+	// Title is the display title.
+	Title string
+	// Summary is the display text below the title.
 	Summary string
 	// SourceURL is the page that the signal is based on.
 	SourceURL string

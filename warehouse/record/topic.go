@@ -25,9 +25,11 @@ type Topic struct {
 	Author string
 	// BodyHTML is the first post as the forum renders it.
 	BodyHTML string
-	// Posts, Likes and Views are the forum's counters.
+	// Posts is the forum's count of posts.
 	Posts uint64
+	// Likes is the forum's count of likes.
 	Likes uint64
+	// Views is the forum's count of views.
 	Views uint64
 	// Participants is the number of people who posted; nil if upstream states none.
 	Participants *uint64
