@@ -31,6 +31,7 @@ func daoRoutes() []Route {
 
 // daoParams are the parameters of routes about one DAO.
 type daoParams struct {
+	// DAOID is the id of the DAO.
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 }
 

@@ -45,6 +45,7 @@ func (a *API) pricing(context.Context, *request, noParams) (answer, error) {
 
 // statusParams are the parameters of GET /v2/meta/data-status.
 type statusParams struct {
+	// DAOID is the id of the DAO; empty for all of them.
 	DAOID string `param:"daoId" exists:"true" doc:"The DAO to ask about; all of them when left out." example:"uniswap"`
 }
 

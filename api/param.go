@@ -43,8 +43,11 @@ const (
 
 // Param describes one parameter of a route.
 type Param struct {
+	// Name is the name in the path or the query.
 	Name string
-	In   Location
+	// In is where the parameter stands; zero for the query.
+	In Location
+	// Kind is how the text is read.
 	Kind Kind
 	// Required parameters have to be given; those in a path always are.
 	Required bool
@@ -53,9 +56,11 @@ type Param struct {
 	// Min and Max bound an Integer.
 	Min, Max int
 	// Enum lists what an Enum, or each of an EnumList, may be.
-	Enum        []string
+	Enum []string
+	// Description is what the parameter means, for documents.
 	Description string
-	Example     string
+	// Example is a value as text, for documents; empty for none.
+	Example string
 	// MustExist says that the answer is 404 when there is no such thing. What a path
 	// names always must.
 	MustExist bool

@@ -100,6 +100,7 @@ func (a *API) resolveProposal(ctx context.Context, _ *request, q query.Resolve) 
 
 // proposalParams are the parameters of routes about one proposal.
 type proposalParams struct {
+	// Key is the key of the proposal.
 	Key governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 

@@ -37,11 +37,16 @@ const (
 // Route is everything there is to know of an endpoint.
 type Route struct {
 	// ID names the route in prices, metrics and cursors.
-	ID      string
-	Path    string
-	Tier    Tier
+	ID string
+	// Path is the path of the endpoint; a part that begins with a colon is a
+	// parameter.
+	Path string
+	// Tier is who may read the route.
+	Tier Tier
+	// Summary is what an answer is, in one sentence for documents.
 	Summary string
-	Params  []Param
+	// Params are the parameters in the order of documents; nil for none.
+	Params []Param
 	// Addition marks what the contract does not have.
 	Addition bool
 	// TokenOnly answers are about the token that asks: one is needed, and they cost

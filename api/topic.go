@@ -35,6 +35,7 @@ func (a *API) listTopics(ctx context.Context, r *request, q query.Topics) (answe
 
 // topicParams are the parameters of routes about one forum topic.
 type topicParams struct {
+	// Key is the key of the topic.
 	Key governance.TopicKey `param:"topicKey" in:"path" doc:"The topic's key." example:"t1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 

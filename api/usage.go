@@ -15,46 +15,72 @@ import (
 
 // usage is what a caller may know of its own account.
 type usage struct {
-	TokenID   string                `json:"tokenId"`
-	Plan      ratelimit.Plan        `json:"plan"`
-	Scopes    []access.Scope        `json:"scopes"`
+	// TokenID is the id of the token that asks.
+	TokenID string `json:"tokenId"`
+	// Plan is the plan of the token.
+	Plan ratelimit.Plan `json:"plan"`
+	// Scopes are the effective scopes of the token.
+	Scopes []access.Scope `json:"scopes"`
+	// ExpiresAt is when the token expires; nil for never.
 	ExpiresAt *governance.Timestamp `json:"expiresAt"`
-	Buckets   []bucketUsage         `json:"buckets"`
-	Month     monthUsage            `json:"month"`
+	// Buckets are the standard and the detail bucket of the token.
+	Buckets []bucketUsage `json:"buckets"`
+	// Month is the quota of the present month.
+	Month monthUsage `json:"month"`
 	// Days is behind by the few seconds that counts take to come home.
 	Days []dayUsage `json:"days"`
 }
 
 // bucketUsage is the state of one bucket.
 type bucketUsage struct {
-	Bucket    ratelimit.Bucket     `json:"bucket"`
-	PerMinute string               `json:"perMinute"`
-	Limit     string               `json:"limit"`
-	Used      string               `json:"used"`
-	Remaining string               `json:"remaining"`
-	ResetAt   governance.Timestamp `json:"resetAt"`
+	// Bucket is the name of the bucket.
+	Bucket ratelimit.Bucket `json:"bucket"`
+	// PerMinute is how many requests a minute are allowed on average.
+	PerMinute string `json:"perMinute"`
+	// Limit is how many requests a full bucket allows at once.
+	Limit string `json:"limit"`
+	// Used is how many of them are taken at the moment.
+	Used string `json:"used"`
+	// Remaining is how many more requests are allowed at once.
+	Remaining string `json:"remaining"`
+	// ResetAt is when the bucket is full again.
+	ResetAt governance.Timestamp `json:"resetAt"`
 }
 
 // monthUsage is the state of the month's quota.
 type monthUsage struct {
-	Month     string               `json:"month"`
-	Limit     string               `json:"limit"`
-	Used      string               `json:"used"`
-	Remaining string               `json:"remaining"`
-	ResetAt   governance.Timestamp `json:"resetAt"`
+	// Month is the month in UTC, as YYYY-MM.
+	Month string `json:"month"`
+	// Limit is how many responses the month includes; "0" for no quota.
+	Limit string `json:"limit"`
+	// Used is how many of them are used or reserved.
+	Used string `json:"used"`
+	// Remaining is how many of them are left; "0" without a quota, too.
+	Remaining string `json:"remaining"`
+	// ResetAt is when the month ends and the count begins anew.
+	ResetAt governance.Timestamp `json:"resetAt"`
 }
 
 // dayUsage is what was asked of one route on one day.
 type dayUsage struct {
-	Day         string `json:"day"`
-	RouteID     string `json:"routeId"`
-	Requests    string `json:"requests"`
-	OK          string `json:"ok"`
+	// Day is a date in UTC, as YYYY-MM-DD.
+	Day string `json:"day"`
+	// RouteID is the id of the route.
+	RouteID string `json:"routeId"`
+	// Requests is the number of all responses.
+	Requests string `json:"requests"`
+	// OK is the number of responses with a status below 400 other than 304.
+	OK string `json:"ok"`
+	// NotModified is the number of responses with status 304.
 	NotModified string `json:"notModified"`
-	Refused     string `json:"refused"`
-	Failed      string `json:"failed"`
-	Charged     string `json:"charged"`
-	Bytes       string `json:"bytes"`
+	// Refused is the number of responses with a status from 400 to 499.
+	Refused string `json:"refused"`
+	// Failed is the number of responses with a status from 500 on.
+	Failed string `json:"failed"`
+	// Charged is the number of responses that count towards the quota of the month.
+	Charged string `json:"charged"`
+	// Bytes is the size of all bodies in bytes.
+	Bytes string `json:"bytes"`
 }
 
 // usage answers GET /v2/meta/usage.

@@ -12,18 +12,27 @@ import (
 
 // cachingRow is what caches may keep of one route, as Markdown.
 type cachingRow struct {
-	What                          string
-	Tier                          api.Tier
+	// What is the id of the route, or names the other answers that the row is about.
+	What string
+	// Tier is who may read the answers.
+	Tier api.Tier
+	// Kept and Purged are the Cache-Control of answers with data, without and with
+	// purges. Missing is that of a 404. Errors lists the statuses that no cache may
+	// keep. Each is empty where there is none.
 	Kept, Purged, Missing, Errors string
 }
 
 // reasonRow is a freshness, what has it, and why.
 type reasonRow struct {
-	names                                                       []string
-	fresh                                                       api.Freshness
-	What                                                        string
+	names []string
+	fresh api.Freshness
+	// What lists the names of all that has the freshness.
+	What string
+	// MaxAge, SMaxAge, Purged, StaleWhileRevalidate and StaleIfError are the
+	// durations of the freshness with their units; empty for zero.
 	MaxAge, SMaxAge, Purged, StaleWhileRevalidate, StaleIfError string
-	Reason                                                      string
+	// Reason is why the numbers are what they are.
+	Reason string
 }
 
 // CachingTable returns, as Markdown, the Cache-Control of every route and status, with

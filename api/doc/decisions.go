@@ -8,6 +8,9 @@ import (
 
 // enumRow is an enumeration of a parameter or of answers, as Markdown.
 type enumRow struct {
+	// Route is the id of the route, empty for answers. Name is the name of the
+	// parameter or the schema. Values lists what is allowed. Default is empty for
+	// none. Description is that of the schema, empty for parameters.
 	Route, Name, Values, Default, Description string
 }
 
@@ -19,7 +22,9 @@ func Decisions() ([]byte, error) {
 		return nil, err
 	}
 	data := struct {
-		Codes               []api.CodeInfo
+		// Codes are the error codes of the API.
+		Codes []api.CodeInfo
+		// Parameters and Answers are the enumerations of each.
 		Parameters, Answers []enumRow
 	}{Codes: api.Codes()}
 	for _, route := range api.Routes() {

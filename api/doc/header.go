@@ -21,8 +21,10 @@ var headersJSON []byte
 // describeHeaders describes the headers of answers.
 func describeHeaders() (openapi.Members[*openapi.Header], error) {
 	var rows []struct {
+		// Name and Description are those of the header, Type is its JSON type.
 		Name, Description, Type string
-		Example                 any
+		// Example is a value of that type; nil for none.
+		Example any
 	}
 	if err := json.Unmarshal(headersJSON, &rows); err != nil {
 		return nil, fmt.Errorf("decode headers.json: %w", err)

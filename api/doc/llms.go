@@ -16,11 +16,19 @@ const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.o
 
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
 func agentsGuide(prices api.Prices) ([]byte, error) {
-	type route struct{ Path, Summary, Price, Parameters string }
+	type route struct {
+		// Path and Summary are those of the route. Price is its tier and the
+		// price of one request. Parameters lists its query parameters; empty for
+		// none.
+		Path, Summary, Price, Parameters string
+	}
 	data := struct {
+		// PathOpenAPI and PathPricing are the paths of the document and of the prices.
 		PathOpenAPI, PathPricing string
-		Routes                   []route
-		Codes                    []api.CodeInfo
+		// Routes are all routes, in the order of documents.
+		Routes []route
+		// Codes are the error codes of the API.
+		Codes []api.CodeInfo
 	}{PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, Codes: api.Codes()}
 	for _, r := range api.Routes() {
 		data.Routes = append(data.Routes, route{
@@ -61,7 +69,9 @@ func paramList(route api.Route) string {
 // describes it. Paths with parameters are left to the OpenAPI document.
 func catalog() ([]byte, error) {
 	type link struct {
+		// Href is the address of the target, relative to the host.
 		Href string `json:"href"`
+		// Type is the media type of the target; empty for unknown.
 		Type string `json:"type,omitempty"`
 	}
 	var items []link

@@ -9,123 +9,189 @@ const Version = "3.1.0"
 // Document is an OpenAPI document. The fields of the types below are the members that
 // the OpenAPI Specification 3.1 defines under the same names.
 type Document struct {
-	OpenAPI    string             `json:"openapi"`
-	Info       Info               `json:"info"`
-	Servers    []Server           `json:"servers"`
-	Tags       []Tag              `json:"tags"`
-	Paths      Members[*PathItem] `json:"paths"`
-	Components Components         `json:"components"`
+	// OpenAPI is the version of OpenAPI that the document is written in.
+	OpenAPI string `json:"openapi"`
+	// Info describes the API.
+	Info Info `json:"info"`
+	// Servers are the base addresses of the paths.
+	Servers []Server `json:"servers"`
+	// Tags are the groups of operations, in the order of their display.
+	Tags []Tag `json:"tags"`
+	// Paths are the paths of the API, with parameters in braces.
+	Paths Members[*PathItem] `json:"paths"`
+	// Components are the parts that references refer to.
+	Components Components `json:"components"`
 }
 
 // Info describes the API.
 type Info struct {
-	Title       string  `json:"title"`
-	Version     string  `json:"version"`
-	Summary     string  `json:"summary,omitempty"`
-	Description string  `json:"description,omitempty"`
-	License     License `json:"license"`
+	// Title is the name of the API.
+	Title string `json:"title"`
+	// Version is the version of the API, not of OpenAPI.
+	Version string `json:"version"`
+	// Summary is one sentence about the API; empty for none.
+	Summary string `json:"summary,omitempty"`
+	// Description is the guide to the API, as Markdown; empty for none.
+	Description string `json:"description,omitempty"`
+	// License is the license of the API.
+	License License `json:"license"`
 }
 
 // License is the license of the API.
 type License struct {
-	Name       string `json:"name"`
+	// Name is the name of the license for readers.
+	Name string `json:"name"`
+	// Identifier is the SPDX identifier of the license.
 	Identifier string `json:"identifier"`
 }
 
 // Server is a base address of the paths.
 type Server struct {
-	URL         string `json:"url"`
+	// URL is the base address; a relative one is resolved against that of the
+	// document.
+	URL string `json:"url"`
+	// Description is which server it is; empty for none.
 	Description string `json:"description,omitempty"`
 }
 
 // Tag groups operations.
 type Tag struct {
-	Name        string `json:"name"`
+	// Name is what operations refer to the tag by.
+	Name string `json:"name"`
+	// Description is what the operations are about; empty for none.
 	Description string `json:"description,omitempty"`
 }
 
 // PathItem describes the operations on a path.
 type PathItem struct {
+	// Get is the operation for GET; nil for none.
 	Get *Operation `json:"get,omitempty"`
 }
 
 // Operation describes a method of a path. Fields that begin with X are extensions.
 type Operation struct {
-	OperationID string                `json:"operationId"`
-	Tags        []string              `json:"tags"`
-	Summary     string                `json:"summary"`
-	Description string                `json:"description,omitempty"`
-	Parameters  []*Parameter          `json:"parameters,omitempty"`
-	Responses   Members[*Response]    `json:"responses"`
-	Security    []map[string][]string `json:"security"`
-	XTier       string                `json:"x-tier"`
-	XBucket     string                `json:"x-bucket"`
-	XPrice      *Price                `json:"x-price,omitempty"`
-	XAddition   bool                  `json:"x-addition,omitempty"`
+	// OperationID is unique in the document.
+	OperationID string `json:"operationId"`
+	// Tags are the names of the tags that group the operation.
+	Tags []string `json:"tags"`
+	// Summary is what an answer is, in one sentence.
+	Summary string `json:"summary"`
+	// Description is who may ask and which limits hold, as Markdown; empty for none.
+	Description string `json:"description,omitempty"`
+	// Parameters are the parameters of the path and the query; empty for none.
+	Parameters []*Parameter `json:"parameters,omitempty"`
+	// Responses are the possible responses by status.
+	Responses Members[*Response] `json:"responses"`
+	// Security lists alternative credentials, each a map from schemes to scopes;
+	// empty for none needed.
+	Security []map[string][]string `json:"security"`
+	// XTier is the tier of the route.
+	XTier string `json:"x-tier"`
+	// XBucket is the name of the bucket that counts the requests.
+	XBucket string `json:"x-bucket"`
+	// XPrice is the price of one request; nil for none.
+	XPrice *Price `json:"x-price,omitempty"`
+	// XAddition marks an operation that the contract does not have.
+	XAddition bool `json:"x-addition,omitempty"`
 }
 
 // Price is the extension x-price: the price of one request.
 type Price struct {
-	Amount  string `json:"amount"`
-	Token   string `json:"token"`
+	// Amount is the price in whole tokens, as a decimal; "0" for free.
+	Amount string `json:"amount"`
+	// Token is the symbol of the token that payments are made in.
+	Token string `json:"token"`
+	// Network is the chain that payments are settled on.
 	Network string `json:"network"`
 }
 
 // Parameter is one parameter of an operation.
 type Parameter struct {
-	Name        string  `json:"name"`
-	In          string  `json:"in"`
-	Required    bool    `json:"required,omitempty"`
-	Description string  `json:"description"`
-	Style       string  `json:"style,omitempty"`
-	Explode     *bool   `json:"explode,omitempty"`
-	Schema      *Schema `json:"schema"`
-	Example     any     `json:"example,omitempty"`
-	XAddition   bool    `json:"x-addition,omitempty"`
+	// Name is the name in the path or the query.
+	Name string `json:"name"`
+	// In is where the parameter stands, "path" or "query".
+	In string `json:"in"`
+	// Required parameters have to be given; those in a path always are.
+	Required bool `json:"required,omitempty"`
+	// Description is what the parameter means and what is allowed, as Markdown.
+	Description string `json:"description"`
+	// Style is how a list is written; empty for the default of OpenAPI.
+	Style string `json:"style,omitempty"`
+	// Explode says whether a list repeats the parameter rather than join its
+	// elements; nil for the default of the style.
+	Explode *bool `json:"explode,omitempty"`
+	// Schema is what a value may be.
+	Schema *Schema `json:"schema"`
+	// Example is a value in the type of the schema; nil for none.
+	Example any `json:"example,omitempty"`
+	// XAddition marks a parameter that the contract does not have.
+	XAddition bool `json:"x-addition,omitempty"`
 }
 
 // Response describes a response, or refers to a description.
 type Response struct {
-	Ref         string              `json:"$ref,omitempty"`
-	Description string              `json:"description,omitempty"`
-	Headers     Members[*Header]    `json:"headers,omitempty"`
-	Content     Members[*MediaType] `json:"content,omitempty"`
+	// Ref is the reference to a description; empty for a description in place.
+	Ref string `json:"$ref,omitempty"`
+	// Description is when the response is given, as Markdown; empty for a reference.
+	Description string `json:"description,omitempty"`
+	// Headers are the headers of the response by name; empty for none.
+	Headers Members[*Header] `json:"headers,omitempty"`
+	// Content is the body by media type; empty for no body.
+	Content Members[*MediaType] `json:"content,omitempty"`
 }
 
 // Header describes a header of a response, or refers to a description.
 type Header struct {
-	Ref         string  `json:"$ref,omitempty"`
-	Description string  `json:"description,omitempty"`
-	Schema      *Schema `json:"schema,omitempty"`
-	Example     any     `json:"example,omitempty"`
-	XAddition   bool    `json:"x-addition,omitempty"`
+	// Ref is the reference to a description; empty for a description in place.
+	Ref string `json:"$ref,omitempty"`
+	// Description is what the header means, as Markdown; empty for a reference.
+	Description string `json:"description,omitempty"`
+	// Schema is what a value may be; nil for a reference.
+	Schema *Schema `json:"schema,omitempty"`
+	// Example is a value in the type of the schema; nil for none.
+	Example any `json:"example,omitempty"`
+	// XAddition marks a header that the contract does not have.
+	XAddition bool `json:"x-addition,omitempty"`
 }
 
 // MediaType describes the body of a response.
 type MediaType struct {
-	Schema   *Schema           `json:"schema"`
-	Example  any               `json:"example,omitempty"`
+	// Schema is what the body may be.
+	Schema *Schema `json:"schema"`
+	// Example is one body; nil for none, or where Examples has several.
+	Example any `json:"example,omitempty"`
+	// Examples are several bodies by name; empty for none.
 	Examples Members[*Example] `json:"examples,omitempty"`
 }
 
 // Example is one of several examples.
 type Example struct {
+	// Summary is what the example shows; empty for none.
 	Summary string `json:"summary,omitempty"`
-	Value   any    `json:"value"`
+	// Value is the example as JSON shows it.
+	Value any `json:"value"`
 }
 
 // Components are the parts that references refer to.
 type Components struct {
-	Schemas         Members[*Schema]         `json:"schemas"`
-	Responses       Members[*Response]       `json:"responses"`
-	Headers         Members[*Header]         `json:"headers"`
+	// Schemas are the schemas of JSON values by name.
+	Schemas Members[*Schema] `json:"schemas"`
+	// Responses are the responses by name.
+	Responses Members[*Response] `json:"responses"`
+	// Headers are the headers of responses by name.
+	Headers Members[*Header] `json:"headers"`
+	// SecuritySchemes are the kinds of credentials by name.
 	SecuritySchemes Members[*SecurityScheme] `json:"securitySchemes"`
 }
 
 // SecurityScheme describes a kind of credentials.
 type SecurityScheme struct {
-	Type        string `json:"type"`
-	In          string `json:"in"`
-	Name        string `json:"name"`
+	// Type is the kind of scheme that OpenAPI defines, such as "apiKey".
+	Type string `json:"type"`
+	// In is where a request carries the credentials, such as "header".
+	In string `json:"in"`
+	// Name is the name of the header that carries them.
+	Name string `json:"name"`
+	// Description is how to obtain and use the credentials, as Markdown.
 	Description string `json:"description"`
 }

@@ -21,8 +21,11 @@ const address = "mem:///openapi.json"
 // Contract checks answers against one document. It is safe for concurrent use.
 type Contract struct {
 	document struct {
-		Paths      map[string]map[string]operation `json:"paths"`
+		// Paths are the operations by path and method in lower case.
+		Paths map[string]map[string]operation `json:"paths"`
+		// Components are the parts that references refer to.
 		Components struct {
+			// Responses are the shared responses by name.
 			Responses map[string]response `json:"responses"`
 		} `json:"components"`
 	}
@@ -33,11 +36,14 @@ type Contract struct {
 }
 
 type operation struct {
+	// Responses are the described responses by status.
 	Responses map[string]response `json:"responses"`
 }
 
 type response struct {
-	Ref     string         `json:"$ref"`
+	// Ref is the reference to a shared response; empty for a response in place.
+	Ref string `json:"$ref"`
+	// Headers are the promised headers by name; nil for none.
 	Headers map[string]any `json:"headers"`
 }
 
