@@ -10,7 +10,7 @@ import (
 	"pnyx/telemetry"
 )
 
-// fillMetrics is what an operator sees of fills.
+// fillMetrics are the metrics of fills and of their queue.
 type fillMetrics struct {
 	duration *prometheus.HistogramVec
 	waited   prometheus.Observer
@@ -20,16 +20,17 @@ type fillMetrics struct {
 func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 	m := fillMetrics{
 		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
-			telemetry.Latency("pnyx_fill_duration_seconds", "How long fills take a worker, by kind of page and outcome: made, failed, abandoned."),
+			telemetry.Latency("pnyx_fill_duration_seconds", 
+				"Duration of a fill, by kind of page and outcome: made, failed, abandoned."),
 			[]string{"kind", "outcome"})),
 		waited: telemetry.Register(registerer, prometheus.NewHistogram(
-			telemetry.Latency("pnyx_fill_queue_wait_seconds", "How long requests for fills waited in the queue."))),
+			telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue."))),
 		queued: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_fill_queue_length", Help: "Requests for fills that wait for a worker; there is one queue for all.",
+			Name: "pnyx_fill_queue_length", Help: "Requests for pages in the fill queue, which all workers share.",
 		})),
 	}
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pnyx_fill_queue_bound", Help: "Requests for fills that the queue has room for.",
+		Name: "pnyx_fill_queue_bound", Help: "Requests for pages that the fill queue can hold.",
 	}, func() float64 { return cache.MaxQueuedFills }))
 	for kind := range builders() {
 		m.duration.WithLabelValues(string(kind), "made")
@@ -37,7 +38,7 @@ func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 	return m
 }
 
-// observe notes a fill that is done. A kind that only newer versions know is other.
+// observe counts a fill. A kind that only a newer version knows is counted as other.
 func (m fillMetrics) observe(kind query.Kind, outcome string, took time.Duration) {
 	if _, known := builders()[kind]; !known {
 		kind = "other"

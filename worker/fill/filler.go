@@ -20,39 +20,39 @@ import (
 )
 
 const (
-	// fillConcurrency is how many fills one worker works on: enough to keep two cores
-	// of the warehouse busy while others wait for it.
+	// fillConcurrency is how many fills one worker runs at a time: enough to keep two
+	// cores of the warehouse busy while other fills wait for it.
 	fillConcurrency = 4
-	// takeFor is how long one wait for a request lasts.
-	takeFor = time.Second
-	// longWait in the queue means that there is more to do than can be done, and
-	// tooLittle is what is too little to make a page then.
-	longWait  = time.Second
-	tooLittle = longWait / 2
-	// keepEvery is how often a worker says that it is still at a request.
-	keepEvery = 500 * time.Millisecond
-	// queueLookEvery is how often the length of the queue is measured.
-	queueLookEvery = time.Second
+	// dequeueTimeout bounds one wait for a request.
+	dequeueTimeout = time.Second
+	// overloadWait is the time in the queue from which on the worker counts as
+	// overloaded. A request with less than minTimeLeft is not started then.
+	overloadWait = time.Second
+	minTimeLeft  = overloadWait / 2
+	// heartbeatInterval is the pause between two heartbeats of a request.
+	heartbeatInterval = 500 * time.Millisecond
+	// queueLengthInterval is the pause between two measurements of the queue.
+	queueLengthInterval = time.Second
 )
 
-// Options says what fills are answered from.
+// Options configures a Filler.
 type Options struct {
-	// Warehouse is read to make pages.
+	// Warehouse is where pages are read from.
 	Warehouse *warehouse.Warehouse
-	// Store holds the requests for pages, and the pages.
+	// Store holds the queue and the pages.
 	Store *cache.Store
 	// Timeout bounds one fill.
 	Timeout time.Duration
-	// Logger receives what fails.
+	// Logger gets the errors of fills.
 	Logger *slog.Logger
-	// Metrics registers the filler's metrics; it is required.
+	// Metrics is where the metrics of fills are registered.
 	Metrics prometheus.Registerer
-	// Tracer is nil when no traces are made.
+	// Tracer is nil when nothing is traced.
 	Tracer *telemetry.Tracer
 }
 
-// Filler answers requests for pages that nobody asked for before. Any number of
-// them may run, in any number of processes.
+// Filler makes the pages that API nodes enqueue. Any number of fillers may run, in any
+// number of processes.
 type Filler struct {
 	warehouse *warehouse.Warehouse
 	store     *cache.Store
@@ -63,7 +63,7 @@ type Filler struct {
 	builders  map[query.Kind]builder
 }
 
-// New returns a filler that does nothing until Run.
+// New returns a Filler. Run starts it.
 func New(o Options) *Filler {
 	return &Filler{
 		warehouse: o.Warehouse, store: o.Store, timeout: o.Timeout, logger: o.Logger,
@@ -71,56 +71,58 @@ func New(o Options) *Filler {
 	}
 }
 
-// Run answers requests until ctx ends; those under way are finished first.
+// Run fills pages until ctx ends. It returns once the requests in progress are finished.
 func (f *Filler) Run(ctx context.Context) {
 	var working sync.WaitGroup
 	for range fillConcurrency {
-		working.Go(func() { f.takeFills(ctx) })
+		working.Go(func() { f.work(ctx) })
 	}
-	working.Go(func() { f.watchQueue(ctx) })
+	working.Go(func() { f.measureQueue(ctx) })
 	working.Wait()
 }
 
-func (f *Filler) takeFills(ctx context.Context) {
-	pause, end := takeFor/10, cache.Oldest
+// work dequeues one request after the other.
+func (f *Filler) work(ctx context.Context) {
+	pause, end := dequeueTimeout/10, cache.Oldest
 	for ctx.Err() == nil {
-		fill, err := f.store.DequeueFill(ctx, end, takeFor)
+		fill, err := f.store.DequeueFill(ctx, end, dequeueTimeout)
 		switch {
 		case err == nil:
-			pause, end = takeFor/10, nextEnd(fill, time.Now())
-			// What was taken is finished, whoever shuts down meanwhile.
-			f.answer(context.WithoutCancel(ctx), fill)
+			pause, end = dequeueTimeout/10, nextEnd(fill, time.Now())
+			// A request that was dequeued is finished also during a shutdown.
+			f.fill(context.WithoutCancel(ctx), fill)
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
 		default:
-			f.logger.LogAttrs(ctx, slog.LevelWarn, "no fills can be taken", slog.Any("error", err))
+			f.logger.LogAttrs(ctx, slog.LevelWarn, "fill queue not read, retrying", slog.Any("error", err))
 			backoff.Wait(ctx, backoff.Jitter(pause))
 			pause = backoff.Next(pause)
 		}
 	}
 }
 
-// nextEnd says whose turn it is after a request. While more comes than can be done,
-// those at the front of the queue will have given up before their page is made: taken
-// in turn, nobody would get any.
-func nextEnd(taken cache.Fill, now time.Time) cache.QueueEnd {
-	if hasWaitedLong(taken, now) {
+// nextEnd returns the end of the queue to dequeue from next. Under overload, callers at
+// the front give up before their page is made: in arrival order hardly anyone would get
+// one.
+func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
+	if hasWaitedLong(previous, now) {
 		return cache.Newest
 	}
 	return cache.Oldest
 }
 
+// hasWaitedLong reports whether the time in the queue is a sign of overload.
 func hasWaitedLong(fill cache.Fill, now time.Time) bool {
-	return fill.EnqueuedAt != 0 && now.Sub(fill.EnqueuedAt.Time()) > longWait
+	return fill.EnqueuedAt != 0 && now.Sub(fill.EnqueuedAt.Time()) > overloadWait
 }
 
-// isTooLate says that nobody will be there any more when the page is made.
+// isTooLate reports whether the callers will have given up when the page is made.
 func isTooLate(fill cache.Fill, now time.Time) bool {
 	left := fill.Deadline.Time().Sub(now)
-	return left < 0 || left < tooLittle && hasWaitedLong(fill, now)
+	return left < 0 || left < minTimeLeft && hasWaitedLong(fill, now)
 }
 
-// answer makes the page that is asked for, unless nobody will wait for it.
-func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
+// fill makes the requested page, unless its callers will have given up.
+func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 	began := time.Now()
 	if fill.EnqueuedAt != 0 {
 		f.metrics.waited.Observe(max(0, began.Sub(fill.EnqueuedAt.Time()).Seconds()))
@@ -133,12 +135,12 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	}()
 	if isTooLate(fill, began) {
 		outcome = "abandoned"
-		f.finish(ctx, fill, true)
+		f.complete(ctx, fill, true)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	go f.keep(ctx, fill)
+	go f.sendHeartbeats(ctx, fill)
 	view, err := f.build(ctx, fill.Page)
 	if err == nil {
 		err = f.store.SetPage(ctx, fill.Page, view)
@@ -146,35 +148,38 @@ func (f *Filler) answer(ctx context.Context, fill cache.Fill) {
 	if err != nil {
 		outcome = "failed"
 		span.SetError(outcome)
-		f.logger.LogAttrs(ctx, slog.LevelError, "fill", slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
+		f.logger.LogAttrs(ctx, slog.LevelError, "filling a page failed",
+			slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
 	}
-	f.finish(ctx, fill, err != nil)
+	f.complete(ctx, fill, err != nil)
 }
 
-func (f *Filler) finish(ctx context.Context, fill cache.Fill, failed bool) {
+// complete wakes those who wait for the page.
+func (f *Filler) complete(ctx context.Context, fill cache.Fill, failed bool) {
 	if err := f.store.CompleteFill(ctx, fill, failed); err != nil {
-		f.logger.LogAttrs(ctx, slog.LevelWarn, "finish a fill", slog.Any("error", err))
+		f.logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that a page is filled, they poll for it", slog.Any("error", err))
 	}
 }
 
-// keep lets others know that the request is worked on, until it is done.
-func (f *Filler) keep(ctx context.Context, fill cache.Fill) {
+// sendHeartbeats keeps the request from being enqueued again, until ctx ends with it.
+func (f *Filler) sendHeartbeats(ctx context.Context, fill cache.Fill) {
 	for {
-		backoff.Wait(ctx, keepEvery)
+		backoff.Wait(ctx, heartbeatInterval)
 		if ctx.Err() != nil {
 			return
 		}
 		if err := f.store.HeartbeatFill(ctx, fill); err != nil && ctx.Err() == nil {
-			f.logger.LogAttrs(ctx, slog.LevelWarn, "keep a fill", slog.Any("error", err))
+			f.logger.LogAttrs(ctx, slog.LevelWarn, "heartbeat of a fill not sent, retrying", slog.Any("error", err))
 		}
 	}
 }
 
-func (f *Filler) watchQueue(ctx context.Context) {
+// measureQueue updates the metric of the queue's length until ctx ends.
+func (f *Filler) measureQueue(ctx context.Context) {
 	for ctx.Err() == nil {
 		if queued, err := f.store.FillQueueLength(ctx); err == nil {
 			f.metrics.queued.Set(float64(queued))
 		}
-		backoff.Wait(ctx, queueLookEvery)
+		backoff.Wait(ctx, queueLengthInterval)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // noChoice is the label of a ballot that supports nothing.
 const noChoice = "None"
 
-// ballotLabel shows a whole ballot in words: the one choice, all that it approves
-// or ranks in its order, or the shares of a weighted one in percent.
+// ballotLabel returns the text of a whole ballot: its choice, all choices that it approves
+// or ranks, in its order, or the shares of a weighted ballot in percent.
 func ballotLabel(raw string, labels map[string]string) string {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(raw)))
 	decoder.UseNumber()
@@ -37,6 +37,7 @@ func ballotLabel(raw string, labels map[string]string) string {
 	return noChoice
 }
 
+// labelOf returns the label of a choice; "Choice N" where upstream states none.
 func labelOf(key string, labels map[string]string) string {
 	if label, stated := labels[key]; stated {
 		return label
@@ -44,6 +45,7 @@ func labelOf(key string, labels map[string]string) string {
 	return "Choice " + key
 }
 
+// listLabel joins the labels of an approval or a ranking.
 func listLabel(choices []any, labels map[string]string) string {
 	var names []string
 	for _, choice := range choices {
@@ -58,6 +60,7 @@ func listLabel(choices []any, labels map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
+// weightsLabel returns the shares of a weighted ballot, in percent with one decimal.
 func weightsLabel(weights map[string]any, labels map[string]string) string {
 	var keys []string
 	parsed := map[string]decimal.Decimal{}
