@@ -20,7 +20,7 @@ type fillMetrics struct {
 func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 	m := fillMetrics{
 		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
-			telemetry.Latency("pnyx_fill_duration_seconds", 
+			telemetry.Latency("pnyx_fill_duration_seconds",
 				"Duration of a fill, by kind of page and outcome: made, failed, abandoned."),
 			[]string{"kind", "outcome"})),
 		waited: telemetry.Register(registerer, prometheus.NewHistogram(
