@@ -307,7 +307,7 @@ func addressesOf(p listedPoll) []string {
 	}
 }
 
-// resolves resolves one parameter and checks that a proposal is among the expected
+// resolves looks one parameter up and checks that a proposal is among the expected
 // number of matches of a type.
 func (l *listing) resolves(parameter, value, match, key string, matches int) error {
 	path := "/v2/proposals/resolve?limit=20&" + parameter + "=" + url.QueryEscape(value)
