@@ -26,6 +26,7 @@ func DataSet(tb testing.TB, ballots int) string {
 // GeneratedDataSet is DataSet with the given arguments of `pnyx generate`.
 func GeneratedDataSet(tb testing.TB, args ...string) string {
 	tb.Helper()
+	Binary(tb) // Skips here: a test that ends inside OnceValues panics.
 	made, _ := dataSets.LoadOrStore(strings.Join(args, " "), sync.OnceValues(func() (string, error) {
 		parent, err := sharedFolder()
 		if err != nil {
