@@ -97,7 +97,7 @@ func (a *API) usage(ctx context.Context, caller *access.Caller) (answer, error) 
 	}
 	quota := ratelimit.Quota{Month: month, Limit: limits.Month, Used: used}
 	data := usage{
-		TokenID: caller.ID, Plan: caller.Plan, Scopes: caller.Scopes, ExpiresAt: stampOf(caller.ExpiresAt),
+		TokenID: caller.ID, Plan: caller.Plan, Scopes: caller.Scopes, ExpiresAt: governance.OptionalTimestamp(caller.ExpiresAt),
 		Month: monthUsage{
 			Month: month.String(), Limit: count(quota.Limit), Used: count(quota.Used),
 			Remaining: count(quota.Remaining()), ResetAt: governance.TimestampOf(month.End()),
@@ -153,12 +153,4 @@ func count[N int64 | uint64](number N) string {
 		number = 0
 	}
 	return strconv.FormatUint(uint64(number), 10)
-}
-
-func stampOf(moment *time.Time) *governance.Timestamp {
-	if moment == nil {
-		return nil
-	}
-	stamp := governance.TimestampOf(*moment)
-	return &stamp
 }

@@ -236,19 +236,10 @@ func printTokensJSON(out io.Writer, tokens ...warehouse.Token) error {
 func shownTokenOf(t warehouse.Token) shownToken {
 	seen := shownToken{
 		ID: t.ID, Name: t.Name, Plan: t.Plan, Scopes: t.Scopes, Limits: t.Limits, CreatedAt: governance.TimestampOf(t.CreatedAt),
-		ExpiresAt: stampOf(t.ExpiresAt), RevokedAt: stampOf(t.RevokedAt), State: stateOf(t, time.Now()),
+		ExpiresAt: governance.OptionalTimestamp(t.ExpiresAt), RevokedAt: governance.OptionalTimestamp(t.RevokedAt), State: stateOf(t, time.Now()),
 	}
 	if t.PreviousUntil.Unix() > 0 {
-		seen.PreviousUntil = stampOf(&t.PreviousUntil)
+		seen.PreviousUntil = governance.OptionalTimestamp(&t.PreviousUntil)
 	}
 	return seen
-}
-
-// stampOf returns an optional time in the form of the API; nil stays nil.
-func stampOf(moment *time.Time) *governance.Timestamp {
-	if moment == nil {
-		return nil
-	}
-	stamp := governance.TimestampOf(*moment)
-	return &stamp
 }

@@ -26,6 +26,15 @@ func TimestampOf(t time.Time) Timestamp {
 	return Timestamp(t.UnixMilli())
 }
 
+// OptionalTimestamp returns a time as a Timestamp; nil stays nil.
+func OptionalTimestamp(t *time.Time) *Timestamp {
+	if t == nil {
+		return nil
+	}
+	stamp := TimestampOf(*t)
+	return &stamp
+}
+
 // TimestampOfUnix returns the moment some whole seconds after 1970 UTC, which
 // must lie between 1970 and MaxYear.
 func TimestampOfUnix(seconds int64) (Timestamp, error) {

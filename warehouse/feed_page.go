@@ -47,7 +47,7 @@ func scanEvent(rows scanner) (e governance.EventRow, err error) {
 	e.EventTimeMs, e.DiscoveredAt = governance.TimestampOf(at), governance.TimestampOf(discovered)
 	e.EventTimeConfidence, e.ItemType = governance.Confidence(confidence), governance.ItemType(item)
 	e.ProposalKey = keyOrNull(key)
-	e.Title, e.URL, e.ImportanceScore = textOrNull(title), textOrNull(url), int(importance)
+	e.Title, e.URL, e.ImportanceScore = governance.OptionalText(title), governance.OptionalText(url), int(importance)
 	return e, err
 }
 
@@ -57,13 +57,6 @@ func keyOrNull(key string) *governance.ProposalKey {
 	}
 	found := governance.ProposalKey(key)
 	return &found
-}
-
-func textOrNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // noDeadline represents a missing deadline. It is later than every deadline.
@@ -120,7 +113,7 @@ func scanSignal(rows scanner) (s governance.SignalRow, err error) {
 	var deadline *time.Time
 	err = rows.Scan(&s.SignalID, &s.SignalType, &s.DAOID, &key, &s.Title, &s.Summary, &url, &s.Actionability,
 		&s.Severity, &score, &detected, &deadline, &evidence)
-	s.ProposalKey, s.SourceURL = keyOrNull(key), textOrNull(url)
+	s.ProposalKey, s.SourceURL = keyOrNull(key), governance.OptionalText(url)
 	s.Priority = rules.PriorityOf(int(score))
 	s.DetectedAt, s.DeadlineAtMs = governance.TimestampOf(detected), timestampOf(deadline)
 	s.Evidence = []byte(evidence)

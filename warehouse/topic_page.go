@@ -71,7 +71,7 @@ func scanTopicRow(rows driver.Rows) (governance.ForumTopic, error) {
 		return governance.ForumTopic{}, err
 	}
 	t.TopicKey, t.Identity.Provider = governance.TopicKey(key), governance.Provider(provider)
-	t.Summary, t.Author, t.Category = textOrNull(summary), textOrNull(author), textOrNull(category)
+	t.Summary, t.Author, t.Category = governance.OptionalText(summary), governance.OptionalText(author), governance.OptionalText(category)
 	t.RelevanceScore = int(score)
 	t.Replies, t.Posts = governance.CountOf(replies), governance.CountOf(posts)
 	t.Likes, t.Views = governance.CountOf(likes), governance.CountOf(views)

@@ -68,11 +68,11 @@ func BallotRows(rows []warehouse.LatestBallot, labels map[string]string) []gover
 			VoteID:          row.VoteID,
 			VoterIdentity:   row.Voter,
 			VoterAddress:    voterAddress(row.Voter),
-			ChoiceKey:       orNull(row.ChoiceKey),
+			ChoiceKey:       governance.OptionalText(row.ChoiceKey),
 			Choice:          governance.ChoiceLabel{Label: label},
 			VotingPower:     governance.DecimalOf(row.Power),
 			VotedAt:         row.VotedAt,
-			TransactionHash: orNull(row.TxHash),
+			TransactionHash: governance.OptionalText(row.TxHash),
 		}
 	}
 	return page

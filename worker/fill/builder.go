@@ -100,11 +100,3 @@ func (p *page) fromSortedCopy(
 	}
 	return false, err
 }
-
-// orNull returns a text, or nil for an empty one.
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}

@@ -15,10 +15,13 @@ type fillMetrics struct {
 	duration *prometheus.HistogramVec
 	waited   prometheus.Observer
 	queued   prometheus.Gauge
+	// kinds has the kinds of pages that this version knows: the values of a label.
+	kinds map[query.Kind]builder
 }
 
-func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
+func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]builder) fillMetrics {
 	m := fillMetrics{
+		kinds: kinds,
 		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
 			telemetry.Latency("pnyx_fill_duration_seconds",
 				"Duration of a fill, by kind of page and outcome: made, failed, abandoned."),
@@ -32,7 +35,7 @@ func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pnyx_fill_queue_bound", Help: "Requests for pages that the fill queue can hold.",
 	}, func() float64 { return cache.MaxQueuedFills }))
-	for kind := range builders() {
+	for kind := range kinds {
 		m.duration.WithLabelValues(string(kind), "made")
 	}
 	return m
@@ -40,7 +43,7 @@ func newFillMetrics(registerer prometheus.Registerer) fillMetrics {
 
 // observe counts a fill. A kind that only a newer version knows is counted as other.
 func (m fillMetrics) observe(kind query.Kind, outcome string, took time.Duration) {
-	if _, known := builders()[kind]; !known {
+	if _, known := m.kinds[kind]; !known {
 		kind = "other"
 	}
 	m.duration.WithLabelValues(string(kind), outcome).Observe(took.Seconds())

@@ -65,9 +65,10 @@ type Filler struct {
 
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
+	kinds := builders()
 	return &Filler{
 		warehouse: o.Warehouse, store: o.Store, timeout: o.Timeout, logger: o.Logger,
-		metrics: newFillMetrics(o.Metrics), tracer: o.Tracer, builders: builders(),
+		metrics: newFillMetrics(o.Metrics, kinds), tracer: o.Tracer, builders: kinds,
 	}
 }
 

@@ -75,7 +75,7 @@ func ProposalRows(proposals []warehouse.ListedProposal, order query.ProposalOrde
 	for i, p := range proposals {
 		rows[i] = cache.ProposalRow{
 			Item: governance.ProposalListItem{
-				ProposalKey: p.Key, Identity: p.Identity, Title: orNull(p.Title), SourceURL: orNull(p.SourceURL),
+				ProposalKey: p.Key, Identity: p.Identity, Title: governance.OptionalText(p.Title), SourceURL: governance.OptionalText(p.SourceURL),
 				LifecycleStatus: p.Lifecycle, Outcome: p.Outcome, EndAt: p.EndAt, CoverageStatus: p.Coverage,
 			},
 			Position: p.PositionIn(order),

@@ -106,11 +106,11 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 	page := make([]governance.VoterVote, len(rows))
 	for i, row := range rows {
 		page[i] = governance.VoterVote{
-			Proposal:        governance.VotedProposal{ProposalKey: row.Key, Title: orNull(row.Title)},
-			ChoiceKey:       orNull(row.ChoiceKey),
+			Proposal:        governance.VotedProposal{ProposalKey: row.Key, Title: governance.OptionalText(row.Title)},
+			ChoiceKey:       governance.OptionalText(row.ChoiceKey),
 			VotingPower:     governance.DecimalOf(row.Power),
 			VotedAt:         row.VotedAt,
-			TransactionHash: orNull(row.TxHash),
+			TransactionHash: governance.OptionalText(row.TxHash),
 		}
 	}
 	return cache.NewView(p.head, page)
