@@ -14,6 +14,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/doc/openapi"
 	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -129,7 +130,7 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 	for _, route := range api.Routes() {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
-			operation := document.Paths[documented(route.Path)]["get"]
+			operation := document.Paths[openapi.PathTemplate(route.Path)]["get"]
 			if operation.OperationID != route.ID || operation.Tier != string(route.Tier) || operation.Bucket != string(route.Bucket()) {
 				t.Errorf("got %+v, want the id, tier and bucket of the route", operation)
 			}
@@ -141,17 +142,6 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 			}
 		})
 	}
-}
-
-// documented is a route's path as the OpenAPI document writes it.
-func documented(path string) string {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		if name, is := strings.CutPrefix(part, ":"); is {
-			parts[i] = "{" + name + "}"
-		}
-	}
-	return strings.Join(parts, "/")
 }
 
 func TestEveryTypeAndFieldIsDescribed(t *testing.T) {

@@ -58,7 +58,7 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
 			document.Tags = append(document.Tags, tag)
 		}
-		document.Paths.Add(templated(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, prices)})
+		document.Paths.Add(openapi.PathTemplate(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, prices)})
 	}
 	headers, err := describeHeaders()
 	if err != nil {
@@ -89,17 +89,6 @@ func tagOf(route api.Route) openapi.Tag {
 		tag.Name = group
 	}
 	return tag
-}
-
-// templated returns a path with parameters in braces, as OpenAPI has them.
-func templated(path string) string {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		if name, is := strings.CutPrefix(part, ":"); is {
-			parts[i] = "{" + name + "}"
-		}
-	}
-	return strings.Join(parts, "/")
 }
 
 // describeRoute describes GET on a route.

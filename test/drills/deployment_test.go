@@ -318,17 +318,8 @@ func (s *deployment) importLine(line string) error {
 // awaitFeed waits until events and signals follow from everything that is published.
 func (s *deployment) awaitFeed() {
 	s.tb.Helper()
-	const behind = `
-SELECT countIf(done.revision < item.revision)
-FROM
-(
-    SELECT proposal_ref AS item, revision FROM proposal_states FINAL
-    UNION ALL
-    SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
-) AS item
-LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
 	env.Within(s.tb, readyTimeout, func() error {
-		out, err := tryRun(s.tb, s.environ, "sql", "--format", "csv", behind)
+		out, err := tryRun(s.tb, s.environ, "sql", "--format", "csv", env.PendingFeedItems)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
 			err = fmt.Errorf("%s items are not in the feed yet", lines[len(lines)-1])
 		}

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/doc/openapi"
 	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/test/env"
 )
@@ -154,7 +155,7 @@ func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.V
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.contract.Check(templated(route.Path), response.StatusCode, response.Header, body); err != nil {
+	if err := s.contract.Check(openapi.PathTemplate(route.Path), response.StatusCode, response.Header, body); err != nil {
 		t.Errorf("GET %s: %.2000v", request.URL, err)
 	}
 	if s.answered[route.ID] == nil {
@@ -184,15 +185,4 @@ func (s *apiSurface) learn(node any) {
 			s.learn(value)
 		}
 	}
-}
-
-// templated is the path of a route in the notation of OpenAPI.
-func templated(path string) string {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		if name, is := strings.CutPrefix(part, ":"); is {
-			parts[i] = "{" + name + "}"
-		}
-	}
-	return strings.Join(parts, "/")
 }

@@ -124,10 +124,8 @@ func (p *Pnyx) BusiestVoters(n int) []string {
 	return p.Column("SELECT voter FROM latest_ballots GROUP BY voter ORDER BY count() DESC, voter LIMIT ?", n)
 }
 
-// AwaitFeed waits until events and signals follow from everything that is published.
-func (p *Pnyx) AwaitFeed() {
-	p.TB.Helper()
-	const pending = `
+// PendingFeedItems counts, as text, what is published and not in the feed yet.
+const PendingFeedItems = `
 SELECT toString(countIf(done.revision < item.revision))
 FROM
 (
@@ -136,8 +134,12 @@ FROM
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
 ) AS item
 LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
+
+// AwaitFeed waits until events and signals follow from everything that is published.
+func (p *Pnyx) AwaitFeed() {
+	p.TB.Helper()
 	Until(p.TB, func() error {
-		if items := p.Column(pending); items[0] != "0" {
+		if items := p.Column(PendingFeedItems); items[0] != "0" {
 			return fmt.Errorf("%s items are pending", items[0])
 		}
 		return nil
