@@ -16,7 +16,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
-	"pnyx/api/doc/openapi/openapitest"
+	"pnyx/test/openapitest"
 )
 
 var update = flag.Bool("update", false, "write the answers to testdata instead of comparing them")

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"pnyx/access"
-	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/cache"
@@ -28,6 +27,7 @@ import (
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // soon is how long anything in these tests may take. Nothing waits for it when
@@ -93,7 +93,7 @@ type settings struct {
 	// purgeEnabled says that shared caches are told of publications.
 	purged bool
 	// payments is where payments for single requests go; nil when none are taken.
-	payments *x402test.Ledger
+	payments *facilitator.Ledger
 }
 
 // newNode publishes the samples and starts a node that knows of them.
@@ -124,7 +124,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	s.openDoors(t, &options)
 	if s.payments != nil {
-		options.Payments = x402test.NewGate(t, s.payments, accounts.New(n.store), n.registry, maps.Keys(options.Prices.Paid))
+		options.Payments = facilitator.NewGate(t, s.payments, accounts.New(n.store), n.registry, maps.Keys(options.Prices.Paid))
 	}
 	if s.broken {
 		options.Store = nil

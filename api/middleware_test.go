@@ -19,8 +19,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
-	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/governance"
+	"pnyx/test/openapitest"
 )
 
 func TestCrossOriginRequestsAreAllowed(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // paidPath costs something.
@@ -24,20 +24,20 @@ const paidPath = "/v2/proposals/" + string(countedKey)
 type till struct {
 	*node
 
-	ledger *x402test.Ledger
-	wallet *x402test.Wallet
+	ledger *facilitator.Ledger
+	wallet *facilitator.Wallet
 }
 
 func newTill(t *testing.T) *till {
 	t.Helper()
-	return newTillAt(t, env.EmbeddedRedis(t), x402test.NewLedger(t))
+	return newTillAt(t, env.EmbeddedRedis(t), facilitator.NewLedger(t))
 }
 
-func newTillAt(t *testing.T, redisURL string, ledger *x402test.Ledger) *till {
+func newTillAt(t *testing.T, redisURL string, ledger *facilitator.Ledger) *till {
 	t.Helper()
 	return &till{
 		node:   startNode(t, settings{payments: ledger, redisURL: redisURL}),
-		ledger: ledger, wallet: x402test.NewWallet(t),
+		ledger: ledger, wallet: facilitator.NewWallet(t),
 	}
 }
 
@@ -56,7 +56,7 @@ func (t *till) challenge(path string) string {
 }
 
 // sign pays for a path, without sending it.
-func (t *till) sign(path string, spoil ...func(*x402test.Authorization)) string {
+func (t *till) sign(path string, spoil ...func(*facilitator.Authorization)) string {
 	t.Helper()
 	return t.wallet.Pay(t.challenge(path), spoil...).Header()
 }
@@ -93,12 +93,12 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 	}
 	want := `{"x402Version":2,"error":"Payment required","resource":{"url":"https://api.example.org` + paidPath +
 		`","description":"One proposal with its full text.","mimeType":"application/json"},"accepts":[{"scheme":"exact",` +
-		`"network":"eip155:84532","amount":"5000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"` + x402test.PayTo +
+		`"network":"eip155:84532","amount":"5000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"` + facilitator.PayTo +
 		`","maxTimeoutSeconds":120,"extra":{"name":"USDC","version":"2"}}]}`
 	if diff := cmp.Diff(want, string(terms)); diff != "" {
 		t.Errorf("challenge (-want +got):\n%s", diff)
 	}
-	for _, part := range []string{`"amount":"5000"`, x402test.PayTo, `"x402Version":2`, `"scope":"v2:paid:plus"`} {
+	for _, part := range []string{`"amount":"5000"`, facilitator.PayTo, `"x402Version":2`, `"scope":"v2:paid:plus"`} {
 		if !strings.Contains(string(refusal.Error.Details), part) {
 			t.Errorf("details %s lack %s", refusal.Error.Details, part)
 		}
@@ -156,7 +156,7 @@ func TestPaymentBuysOneAnswer(t *testing.T) {
 
 func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 	t.Parallel()
-	redisURL, ledger := env.EmbeddedRedis(t), x402test.NewLedger(t)
+	redisURL, ledger := env.EmbeddedRedis(t), facilitator.NewLedger(t)
 	nodes := []*till{newTillAt(t, redisURL, ledger), newTillAt(t, redisURL, ledger)}
 	payment := nodes[0].sign(paidPath)
 	var mu sync.Mutex
@@ -223,19 +223,19 @@ func TestRefusedPaymentsStateTheReason(t *testing.T) {
 		"garbage":   {"!!", http.StatusBadRequest, api.CodeValidation, "base64"},
 		"oversized": {strings.Repeat("A", 17<<10), http.StatusBadRequest, api.CodeValidation, "16384 bytes"},
 		"less": {
-			n.sign(paidPath, func(a *x402test.Authorization) { a.Value = "4999" }),
+			n.sign(paidPath, func(a *facilitator.Authorization) { a.Value = "4999" }),
 			http.StatusPaymentRequired, api.CodePaymentRequired, "value has to equal amount",
 		},
 		"elsewhere": {
-			n.sign(paidPath, func(a *x402test.Authorization) { a.To = n.wallet.Address() }),
+			n.sign(paidPath, func(a *facilitator.Authorization) { a.To = n.wallet.Address() }),
 			http.StatusPaymentRequired, api.CodePaymentRequired, "to has to be payTo",
 		},
 		"expired": {
-			n.sign(paidPath, func(a *x402test.Authorization) { a.ValidBefore = "1000" }),
+			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidBefore = "1000" }),
 			http.StatusPaymentRequired, api.CodePaymentRequired, "has expired",
 		},
 		"not yet": {
-			n.sign(paidPath, func(a *x402test.Authorization) { a.ValidAfter = "99999999999" }),
+			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidAfter = "99999999999" }),
 			http.StatusPaymentRequired, api.CodePaymentRequired, "not valid yet",
 		},
 	} {

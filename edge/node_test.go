@@ -19,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access"
-	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/cache"
@@ -27,6 +26,7 @@ import (
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // keys are the keys of the proposals that nodes under test publish.
@@ -58,7 +58,7 @@ func startNode(tb testing.TB) *node {
 
 // startNodeOn is startNode on the given Redis. The node takes payments unless ledger is
 // nil.
-func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
+func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
 	tb.Helper()
 	store, err := cache.Open(url, soon)
 	if err != nil {
@@ -79,7 +79,7 @@ func startNodeOn(tb testing.TB, url string, ledger *x402test.Ledger) *node {
 		Addresses: ratelimit.NewIPLimiter(0, nil, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
 	}
 	if ledger != nil {
-		options.Payments = x402test.NewGate(tb, ledger, accounts.New(store), n.registry, maps.Keys(options.Prices.Paid))
+		options.Payments = facilitator.NewGate(tb, ledger, accounts.New(store), n.registry, maps.Keys(options.Prices.Paid))
 	}
 	served := api.New(options)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

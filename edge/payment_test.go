@@ -12,17 +12,17 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
 	"pnyx/api"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // till is a node that takes payments behind an edge, with a fake facilitator.
 type till struct {
 	*node
 
-	ledger *x402test.Ledger
-	wallet *x402test.Wallet
+	ledger *facilitator.Ledger
+	wallet *facilitator.Wallet
 }
 
 // newTill runs a node that takes payments, and an edge in front of it, until the end of
@@ -30,12 +30,12 @@ type till struct {
 func newTill(t *testing.T) *till {
 	t.Helper()
 	requireNginx(t)
-	ledger := x402test.NewLedger(t)
-	return &till{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: x402test.NewWallet(t)}
+	ledger := facilitator.NewLedger(t)
+	return &till{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: facilitator.NewWallet(t)}
 }
 
 // sign returns a payment for a path by the edge's challenge, without sending it.
-func (t *till) sign(path string, spoil ...func(*x402test.Authorization)) string {
+func (t *till) sign(path string, spoil ...func(*facilitator.Authorization)) string {
 	t.Helper()
 	got := t.get(path)
 	t.wantRefusal("who has not paid", got, http.StatusPaymentRequired, api.CodePaymentRequired)
@@ -132,7 +132,7 @@ func TestCachedBodyStillRequiresPayment(t *testing.T) {
 	alice := n.issue(1000, access.V2All)
 	n.wantHeld(alice, path)
 
-	spoiled := n.sign(path, func(a *x402test.Authorization) { a.Value = "1" })
+	spoiled := n.sign(path, func(a *facilitator.Authorization) { a.Value = "1" })
 	n.wantRefusal("too small a payment", n.wantUnchanged(path, x402.HeaderPayment, spoiled), http.StatusPaymentRequired, api.CodePaymentRequired)
 	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
 		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)

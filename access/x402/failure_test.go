@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
 	"pnyx/governance"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // briefly is a deadline that tests run into.
@@ -46,7 +46,7 @@ func refusesToSettle(w http.ResponseWriter, _ *http.Request, _ func() any) {
 }
 
 // settlesAnd does what it is asked, and then something else than say so.
-func settlesAnd(then x402test.Behaviour) x402test.Behaviour {
+func settlesAnd(then facilitator.Behaviour) facilitator.Behaviour {
 	return func(w http.ResponseWriter, r *http.Request, honest func() any) {
 		honest()
 		then(w, r, honest)
@@ -55,7 +55,7 @@ func settlesAnd(then x402test.Behaviour) x402test.Behaviour {
 
 func TestNothingIsChargedWhenTheFacilitatorCannotVerify(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]x402test.Behaviour{
+	for name, how := range map[string]facilitator.Behaviour{
 		"500": fails, "garbage": babbles, "slow": hangs, "reset": hangsUp, "busy": isBusy,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestASuccessWithoutATransactionIsNoAnswer(t *testing.T) {
 // A settlement that went through without a word is found in the chain at once.
 func TestASettlementWithoutAnAnswerIsLookedUpInTheChain(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]x402test.Behaviour{
+	for name, how := range map[string]facilitator.Behaviour{
 		"500": fails, "garbage": babbles, "slow": hangs, "reset": hangsUp,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
 	for name, settings := range map[string][]setting{"with a chain": {withChain}, "without a chain": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			redis, ledger := env.EmbeddedRedis(t), x402test.NewLedger(t)
+			redis, ledger := env.EmbeddedRedis(t), facilitator.NewLedger(t)
 			dying, other := newFixtureAt(t, redis, ledger, settings...), newFixtureAt(t, redis, ledger, settings...)
 			header := dying.pay().Header()
 			charge, err := dying.Begin(t.Context(), request(), header)
@@ -311,7 +311,7 @@ func TestAnOpenPaymentIsLookedIntoWithoutBeingCharged(t *testing.T) {
 			f := newFixture(t, settings...)
 			f.ledger.Behave("settle", fails)
 			unsettled, paid := f.pay(), f.pay()
-			for _, payment := range []x402test.Payment{unsettled, paid} {
+			for _, payment := range []facilitator.Payment{unsettled, paid} {
 				_, err := f.buy(payment.Header(), request(), "first")
 				f.wantRefused(err, x402.Pending, "settlement_pending")
 			}

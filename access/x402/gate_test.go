@@ -15,11 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // patience bounds what is waited for in tests.
@@ -50,8 +50,8 @@ type fixture struct {
 	tb     testing.TB
 	redis  string
 	store  *accounts.Store
-	ledger *x402test.Ledger
-	wallet *x402test.Wallet
+	ledger *facilitator.Ledger
+	wallet *facilitator.Wallet
 }
 
 type setting func(*x402.Options)
@@ -63,11 +63,11 @@ func withVerifyTimeout(d time.Duration) setting { return func(o *x402.Options) {
 
 func newFixture(t *testing.T, settings ...setting) *fixture {
 	t.Helper()
-	return newFixtureAt(t, env.EmbeddedRedis(t), x402test.NewLedger(t), settings...)
+	return newFixtureAt(t, env.EmbeddedRedis(t), facilitator.NewLedger(t), settings...)
 }
 
 // newFixtureAt is another node beside the first.
-func newFixtureAt(t *testing.T, redis string, ledger *x402test.Ledger, settings ...setting) *fixture {
+func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settings ...setting) *fixture {
 	t.Helper()
 	opened, err := cache.Open(redis, patience)
 	if err != nil {
@@ -79,7 +79,7 @@ func newFixtureAt(t *testing.T, redis string, ledger *x402test.Ledger, settings 
 		t.Fatal(err)
 	}
 	options := x402.Options{
-		Terms: x402test.Terms(map[string]string{"proposals.detail": "0.005", "proposals.list": "0.001"}),
+		Terms: facilitator.Terms(map[string]string{"proposals.detail": "0.005", "proposals.list": "0.001"}),
 		Store: store, FacilitatorURL: ledger.Facilitator,
 		VerifyTimeout: patience, SettleTimeout: patience, WorkTimeout: patience,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -95,11 +95,11 @@ func newFixtureAt(t *testing.T, redis string, ledger *x402test.Ledger, settings 
 		t.Fatal(err)
 	}
 	t.Cleanup(gate.Close)
-	return &fixture{Gate: gate, tb: t, redis: redis, store: store, ledger: ledger, wallet: x402test.NewWallet(t)}
+	return &fixture{Gate: gate, tb: t, redis: redis, store: store, ledger: ledger, wallet: facilitator.NewWallet(t)}
 }
 
 // pay returns a header for the request of tests.
-func (f *fixture) pay() x402test.Payment {
+func (f *fixture) pay() facilitator.Payment {
 	return f.wallet.Pay(f.Challenge(request()).Challenge.Header())
 }
 
@@ -181,8 +181,8 @@ func TestAPaymentBuysOneAnswer(t *testing.T) {
 	}
 	f.wantCharged(1)
 	transfer := f.ledger.Transfers()[0]
-	if transfer.Authorization.Value != "5000" || transfer.Authorization.To != x402test.PayTo {
-		t.Errorf("got %+v, want 5000 units to %s", transfer, x402test.PayTo)
+	if transfer.Authorization.Value != "5000" || transfer.Authorization.To != facilitator.PayTo {
+		t.Errorf("got %+v, want 5000 units to %s", transfer, facilitator.PayTo)
 	}
 	want := `{"success":true,"payer":"` + f.wallet.Address() + `","transaction":"` + transfer.Hash + `","network":"eip155:84532"}`
 	if got, _ := base64.StdEncoding.DecodeString(charge.Receipt()); string(got) != want {
@@ -223,7 +223,7 @@ func TestAPaymentBuysNothingElse(t *testing.T) {
 
 func TestConcurrentReplaysOnTwoNodesAreChargedOnce(t *testing.T) {
 	t.Parallel()
-	redis, ledger := env.EmbeddedRedis(t), x402test.NewLedger(t)
+	redis, ledger := env.EmbeddedRedis(t), facilitator.NewLedger(t)
 	nodes := []*fixture{newFixtureAt(t, redis, ledger), newFixtureAt(t, redis, ledger)}
 	header := nodes[0].pay().Header()
 	var mu sync.Mutex
@@ -286,27 +286,27 @@ func TestPaymentsThatDoNotFitTheTermsAreRefusedWithoutAskingAnybody(t *testing.T
 		return string(text)
 	}
 	for name, c := range map[string]struct {
-		spoil  func(*x402test.Payment)
+		spoil  func(*facilitator.Payment)
 		reason string
 	}{
-		"amount":    {func(p *x402test.Payment) { p.Accepted["amount"] = "1" }, "No matching payment requirements"},
-		"number":    {func(p *x402test.Payment) { p.Accepted["amount"] = 5000 }, "No matching payment requirements"},
-		"asset":     {func(p *x402test.Payment) { p.Accepted["asset"] = x402test.PayTo }, "No matching payment requirements"},
-		"recipient": {func(p *x402test.Payment) { p.Accepted["payTo"] = f.wallet.Address() }, "No matching payment requirements"},
-		"case":      {func(p *x402test.Payment) { p.Accepted["payTo"] = strings.ToLower(x402test.PayTo) }, "No matching payment requirements"},
-		"network":   {func(p *x402test.Payment) { p.Accepted["network"] = "eip155:8453" }, "No matching payment requirements"},
-		"scheme":    {func(p *x402test.Payment) { p.Accepted["scheme"] = "upto" }, "No matching payment requirements"},
-		"window":    {func(p *x402test.Payment) { p.Accepted["maxTimeoutSeconds"] = 3600 }, "No matching payment requirements"},
-		"addition":  {func(p *x402test.Payment) { p.Accepted["more"] = "x" }, "No matching payment requirements"},
-		"domain": {func(p *x402test.Payment) {
+		"amount":    {func(p *facilitator.Payment) { p.Accepted["amount"] = "1" }, "No matching payment requirements"},
+		"number":    {func(p *facilitator.Payment) { p.Accepted["amount"] = 5000 }, "No matching payment requirements"},
+		"asset":     {func(p *facilitator.Payment) { p.Accepted["asset"] = facilitator.PayTo }, "No matching payment requirements"},
+		"recipient": {func(p *facilitator.Payment) { p.Accepted["payTo"] = f.wallet.Address() }, "No matching payment requirements"},
+		"case":      {func(p *facilitator.Payment) { p.Accepted["payTo"] = strings.ToLower(facilitator.PayTo) }, "No matching payment requirements"},
+		"network":   {func(p *facilitator.Payment) { p.Accepted["network"] = "eip155:8453" }, "No matching payment requirements"},
+		"scheme":    {func(p *facilitator.Payment) { p.Accepted["scheme"] = "upto" }, "No matching payment requirements"},
+		"window":    {func(p *facilitator.Payment) { p.Accepted["maxTimeoutSeconds"] = 3600 }, "No matching payment requirements"},
+		"addition":  {func(p *facilitator.Payment) { p.Accepted["more"] = "x" }, "No matching payment requirements"},
+		"domain": {func(p *facilitator.Payment) {
 			p.Accepted["extra"] = map[string]any{"name": "USD Coin", "version": "2"}
 		}, "No matching payment requirements"},
-		"to":       {func(p *x402test.Payment) { p.Payload.Authorization.To = f.wallet.Address() }, "invalid_exact_evm_recipient_mismatch"},
-		"less":     {func(p *x402test.Payment) { p.Payload.Authorization.Value = "4999" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
-		"more":     {func(p *x402test.Payment) { p.Payload.Authorization.Value = "5001" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
-		"expired":  {func(p *x402test.Payment) { p.Payload.Authorization.ValidBefore = seconds(0) }, "invalid_exact_evm_payload_authorization_valid_before"},
-		"for ever": {func(p *x402test.Payment) { p.Payload.Authorization.ValidBefore = seconds(24 * time.Hour) }, "invalid_exact_evm_payload_authorization_valid_before"},
-		"too soon": {func(p *x402test.Payment) { p.Payload.Authorization.ValidAfter = seconds(time.Minute) }, "invalid_exact_evm_payload_authorization_valid_after"},
+		"to":       {func(p *facilitator.Payment) { p.Payload.Authorization.To = f.wallet.Address() }, "invalid_exact_evm_recipient_mismatch"},
+		"less":     {func(p *facilitator.Payment) { p.Payload.Authorization.Value = "4999" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
+		"more":     {func(p *facilitator.Payment) { p.Payload.Authorization.Value = "5001" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
+		"expired":  {func(p *facilitator.Payment) { p.Payload.Authorization.ValidBefore = seconds(0) }, "invalid_exact_evm_payload_authorization_valid_before"},
+		"for ever": {func(p *facilitator.Payment) { p.Payload.Authorization.ValidBefore = seconds(24 * time.Hour) }, "invalid_exact_evm_payload_authorization_valid_before"},
+		"too soon": {func(p *facilitator.Payment) { p.Payload.Authorization.ValidAfter = seconds(time.Minute) }, "invalid_exact_evm_payload_authorization_valid_after"},
 	} {
 		payment := f.pay()
 		c.spoil(&payment)
@@ -332,7 +332,7 @@ func TestAdditionsToExtraAreAccepted(t *testing.T) {
 func TestWhatIsNoPaymentIsMalformed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	spoiled := func(spoil func(*x402test.Payment)) string {
+	spoiled := func(spoil func(*facilitator.Payment)) string {
 		payment := f.pay()
 		spoil(&payment)
 		return payment.Header()
@@ -344,16 +344,16 @@ func TestWhatIsNoPaymentIsMalformed(t *testing.T) {
 		"base64url":  strings.ReplaceAll(f.pay().Header(), "e", "_"),
 		"padding":    base64.StdEncoding.EncodeToString([]byte("{}")) + "==",
 		"oversized":  base64.StdEncoding.EncodeToString(make([]byte, 16<<10)),
-		"version 1":  spoiled(func(p *x402test.Payment) { p.X402Version = 1 }),
-		"version ''": spoiled(func(p *x402test.Payment) { p.X402Version = "2" }),
-		"terms":      spoiled(func(p *x402test.Payment) { p.Accepted = nil }),
-		"signature":  spoiled(func(p *x402test.Payment) { p.Payload.Signature = "0x00" }),
-		"huge":       spoiled(func(p *x402test.Payment) { p.Payload.Signature = "0x" + strings.Repeat("ab", 7000) }),
-		"from":       spoiled(func(p *x402test.Payment) { p.Payload.Authorization.From = "me" }),
-		"nonce":      spoiled(func(p *x402test.Payment) { p.Payload.Authorization.Nonce = "0x01" }),
-		"value":      spoiled(func(p *x402test.Payment) { p.Payload.Authorization.Value = "0x1388" }),
-		"zero":       spoiled(func(p *x402test.Payment) { p.Payload.Authorization.Value = "05000" }),
-		"time":       spoiled(func(p *x402test.Payment) { p.Payload.Authorization.ValidBefore = "soon" }),
+		"version 1":  spoiled(func(p *facilitator.Payment) { p.X402Version = 1 }),
+		"version ''": spoiled(func(p *facilitator.Payment) { p.X402Version = "2" }),
+		"terms":      spoiled(func(p *facilitator.Payment) { p.Accepted = nil }),
+		"signature":  spoiled(func(p *facilitator.Payment) { p.Payload.Signature = "0x00" }),
+		"huge":       spoiled(func(p *facilitator.Payment) { p.Payload.Signature = "0x" + strings.Repeat("ab", 7000) }),
+		"from":       spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.From = "me" }),
+		"nonce":      spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.Nonce = "0x01" }),
+		"value":      spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.Value = "0x1388" }),
+		"zero":       spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.Value = "05000" }),
+		"time":       spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.ValidBefore = "soon" }),
 	} {
 		_, err := f.buy(header, request(), "answer")
 		refusal, is := errors.AsType[*x402.RefusedError](err)
@@ -385,7 +385,7 @@ func TestAnAuthorizationThatWasUsedElsewhereIsRefused(t *testing.T) {
 func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 	t.Parallel()
 	server := env.Redis(t)
-	f := newFixtureAt(t, server.URL, x402test.NewLedger(t))
+	f := newFixtureAt(t, server.URL, facilitator.NewLedger(t))
 	header := f.pay().Header()
 	f.wantBought(header, "first", "first")
 	states, err := f.store.QueuedPayments(t.Context(), 10)

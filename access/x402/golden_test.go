@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/sha3"
 
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
+	"pnyx/test/facilitator"
 )
 
 // What the published packages put on the wire, for a price of 0.01.
@@ -30,7 +30,7 @@ func goldenRequest() x402.Request {
 }
 
 func withGoldenTerms(o *x402.Options) {
-	o.Terms = x402test.Terms(map[string]string{"paid": "0.01"})
+	o.Terms = facilitator.Terms(map[string]string{"paid": "0.01"})
 	o.Terms.PublicURL = "http://127.0.0.1:18404"
 }
 
@@ -63,12 +63,12 @@ func TestTheDigestOfTheTestWalletIsThatOfTheChain(t *testing.T) {
 	t.Parallel()
 	var sent struct {
 		Accepted map[string]any
-		Payload  struct{ Authorization x402test.Authorization }
+		Payload  struct{ Authorization facilitator.Authorization }
 	}
 	if err := json.Unmarshal([]byte(decoded(t, goldenPayment)), &sent); err != nil {
 		t.Fatal(err)
 	}
-	if got := hex.EncodeToString(x402test.Digest(sent.Payload.Authorization, sent.Accepted)); got != goldenDigest {
+	if got := hex.EncodeToString(facilitator.Digest(sent.Payload.Authorization, sent.Accepted)); got != goldenDigest {
 		t.Errorf("got %s, want %s", got, goldenDigest)
 	}
 }
@@ -108,7 +108,7 @@ func TestWrongTermsAreRefusedAtTheStart(t *testing.T) {
 		want  string
 	}{
 		"recipient":    {func(o *x402.Options) { o.Terms.PayTo = "0x12" }, `X402_PAY_TO: "0x12" is not an address`},
-		"checksum":     {func(o *x402.Options) { o.Terms.PayTo = strings.ToLower(o.Terms.PayTo) }, "EIP-55 spelling, which would be " + x402test.PayTo},
+		"checksum":     {func(o *x402.Options) { o.Terms.PayTo = strings.ToLower(o.Terms.PayTo) }, "EIP-55 spelling, which would be " + facilitator.PayTo},
 		"burnt":        {func(o *x402.Options) { o.Terms.PayTo = o.Terms.Token.Asset }, "X402_PAY_TO: is the token's own contract"},
 		"network":      {func(o *x402.Options) { o.Terms.Token.Network = "base" }, `X402_NETWORK: "base" is not eip155:<chain id>`},
 		"name":         {func(o *x402.Options) { o.Terms.Token.Name = "USD Coin" }, `has the name "USDC"`},
@@ -125,7 +125,7 @@ func TestWrongTermsAreRefusedAtTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			options := x402.Options{
-				Terms: x402test.Terms(map[string]string{"paid": "0.01"}), FacilitatorURL: "http://localhost",
+				Terms: facilitator.Terms(map[string]string{"paid": "0.01"}), FacilitatorURL: "http://localhost",
 				Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 			}
 			c.spoil(&options)

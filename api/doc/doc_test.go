@@ -15,9 +15,9 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/api/doc/openapi"
-	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/openapitest"
 )
 
 // defaultPrices are those of the default settings, which the published document has.

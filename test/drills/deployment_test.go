@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/access/x402/x402test"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
@@ -47,7 +47,7 @@ type deployment struct {
 	dir, data string
 	redis     *redisServer
 	engine    *engine.Engine
-	ledger    *x402test.Ledger
+	ledger    *facilitator.Ledger
 	// The links between them.
 	apiToRedis, workerToRedis, workerToEngine, apiToFacilitator *link
 	sentinels                                                   *env.RedisSentinelServers
@@ -81,7 +81,7 @@ type node struct {
 func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 	tb.Helper()
 	dir := tb.TempDir()
-	s := &deployment{tb: tb, dataset: w, dir: dir, data: filepath.Join(dir, "warehouse"), ledger: x402test.NewLedger(tb)}
+	s := &deployment{tb: tb, dataset: w, dir: dir, data: filepath.Join(dir, "warehouse"), ledger: facilitator.NewLedger(tb)}
 	if o.disk > 0 {
 		mount(tb, s.data, o.disk)
 	}
@@ -147,7 +147,7 @@ func (s *deployment) connect() {
 
 // settings are the settings of every pnyx, without links in between.
 func (s *deployment) settings() []string {
-	terms := x402test.Terms(nil)
+	terms := facilitator.Terms(nil)
 	return []string{
 		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
 		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
+	"pnyx/test/facilitator"
 )
 
 // payEvery keeps the rate below the limit of one payer.
@@ -20,8 +20,8 @@ const payEvery = 1500 * time.Millisecond
 type payer struct {
 	tb     testing.TB
 	load   *load
-	wallet *x402test.Wallet
-	ledger *x402test.Ledger
+	wallet *facilitator.Wallet
+	ledger *facilitator.Ledger
 
 	bought  int
 	pending []*purchase
@@ -35,9 +35,9 @@ type purchase struct {
 	refusal  string
 }
 
-func newPayer(tb testing.TB, l *load, ledger *x402test.Ledger) *payer {
+func newPayer(tb testing.TB, l *load, ledger *facilitator.Ledger) *payer {
 	tb.Helper()
-	return &payer{tb: tb, load: l, wallet: x402test.NewWallet(tb), ledger: ledger}
+	return &payer{tb: tb, load: l, wallet: facilitator.NewWallet(tb), ledger: ledger}
 }
 
 // run buys until ctx ends, and then sees to what is pending.

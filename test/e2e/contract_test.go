@@ -12,8 +12,8 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
-	"pnyx/api/doc/openapi/openapitest"
 	"pnyx/test/env"
+	"pnyx/test/openapitest"
 )
 
 // harvest is the maximum number of values to try for one parameter.

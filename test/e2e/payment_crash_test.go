@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"pnyx/access/x402"
-	"pnyx/access/x402/x402test"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // paidService is a pnyx that accepts payments. Tests kill its processes; its Redis and
@@ -19,8 +19,8 @@ import (
 type paidService struct {
 	*instance
 
-	ledger *x402test.Ledger
-	wallet *x402test.Wallet
+	ledger *facilitator.Ledger
+	wallet *facilitator.Wallet
 	// settings is the environment of every process.
 	settings []string
 	path     string
@@ -29,8 +29,8 @@ type paidService struct {
 func startPaidService(t *testing.T) *paidService {
 	t.Helper()
 	env.RequireEngine(t)
-	redis, ledger := env.Redis(t), x402test.NewLedger(t)
-	terms := x402test.Terms(nil)
+	redis, ledger := env.Redis(t), facilitator.NewLedger(t)
+	terms := facilitator.Terms(nil)
 	// Short, so that the lease of a killed process expires within the test.
 	environ := []string{
 		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
@@ -41,7 +41,7 @@ func startPaidService(t *testing.T) *paidService {
 	}
 	s := &paidService{
 		instance: start(t, t.TempDir(), environ, "serve", "--demo").ready(),
-		ledger:   ledger, wallet: x402test.NewWallet(t), settings: environ,
+		ledger:   ledger, wallet: facilitator.NewWallet(t), settings: environ,
 	}
 	var daos []struct{ DAOID string }
 	s.Get("/v2/daos?limit=1", &daos)

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/access/x402/x402test"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // upgradeFixture is a warehouse, a Redis and recorded answers of an earlier version; its
@@ -150,7 +150,7 @@ func TestRecordUpgradeFixture(t *testing.T) {
 		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: see testdata/upgrade/README.md")
 	}
 	env.RequireEngine(t)
-	redisDir, dataDir, ledger, terms := t.TempDir(), t.TempDir(), x402test.NewLedger(t), x402test.Terms(nil)
+	redisDir, dataDir, ledger, terms := t.TempDir(), t.TempDir(), facilitator.NewLedger(t), facilitator.Terms(nil)
 	redis := env.RestoredRedis(t, redisDir)
 	i := start(t, dataDir, []string{
 		"REDIS_URL=" + redis.URL, "PNYX_FREE_RATE=0", "PNYX_PUBLIC_URL=https://api.example.org",
@@ -190,9 +190,9 @@ func TestRecordUpgradeFixture(t *testing.T) {
 }
 
 // payOnce pays for a request and returns the hash of the transaction.
-func payOnce(t *testing.T, i *instance, ledger *x402test.Ledger) string {
+func payOnce(t *testing.T, i *instance, ledger *facilitator.Ledger) string {
 	t.Helper()
-	s := &paidService{instance: i, ledger: ledger, wallet: x402test.NewWallet(t), path: firstPaidPath(i)}
+	s := &paidService{instance: i, ledger: ledger, wallet: facilitator.NewWallet(t), path: firstPaidPath(i)}
 	s.wantAnsweredOnce(s.sign())
 	s.wantLedger()
 	return ledger.Transfers()[0].Hash

@@ -1,4 +1,4 @@
-package x402test
+package facilitator
 
 import (
 	"encoding/hex"

@@ -1,8 +1,8 @@
-// Package x402test gives tests all that payments need, without a chain: a [Wallet]
+// Package facilitator gives tests all that payments need, without a chain: a [Wallet]
 // that signs as real ones do, and a [Ledger] that keeps who was paid. The ledger is
 // reached as a facilitator and as an RPC endpoint, and both can be made to fail in
 // the ways that real ones do.
-package x402test
+package facilitator
 
 import (
 	"context"
