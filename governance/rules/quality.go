@@ -39,7 +39,8 @@ func QualityFlags() []QualityRule {
 		{TimesDayOnly, "Of start or end only the day is known."},
 		{LifecycleAssumed, "Neither times nor state are known: the proposal counts as closed."},
 		{ChoicesDerived, "Ballots support choices that upstream does not state."},
-		{ScoresUnavailable, "The vote type cannot be counted here, and upstream states no scores."},
+		{ScoresUnavailable, "The vote cannot be counted here: its type is unknown, or its ballots rank too much. Upstream states " +
+			"no scores."},
 		{OutcomeDerived, "The outcome follows from scores and quorum; upstream states none."},
 		{BallotsMissing, "No ballot is stored, and upstream does not state that there are none."},
 		{BallotsPartial, "Ballots are stored, but upstream states more."},

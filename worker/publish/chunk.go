@@ -24,22 +24,24 @@ type chunk struct {
 	listed     map[record.RefHash]warehouse.ListedVersion
 }
 
-// divide splits proposals into chunks of at most proposalBatchSize proposals and maxCasts
-// casts. A proposal that alone has more casts is a chunk by itself.
-func divide(
-	refs []record.RefHash, casts map[record.RefHash]uint64,
-) (chunks [][]record.RefHash) {
+// divide splits proposals into groups of at most proposalBatchSize proposals and maxSize
+// casts or preferences, as sizeOf counts them. A proposal that alone has more is a group by
+// itself.
+func divide[P any](
+	proposals []P, sizeOf func(P) uint64, maxSize uint64,
+) (groups [][]P) {
 	var begin int
 	var total uint64
-	for i, ref := range refs {
-		if i > begin && (i-begin == proposalBatchSize || total+casts[ref] > maxCasts) {
-			chunks = append(chunks, refs[begin:i])
+	for i, proposal := range proposals {
+		size := sizeOf(proposal)
+		if i > begin && (i-begin == proposalBatchSize || total+size > maxSize) {
+			groups = append(groups, proposals[begin:i])
 			begin, total = i, 0
 		}
-		total += casts[ref]
+		total += size
 	}
-	if begin < len(refs) {
-		chunks = append(chunks, refs[begin:])
+	if begin < len(proposals) {
+		groups = append(groups, proposals[begin:])
 	}
-	return chunks
+	return groups
 }

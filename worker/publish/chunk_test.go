@@ -24,7 +24,7 @@ func TestDivideBoundsProposalsAndCasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chunks := divide(refs, test.casts)
+			chunks := divide(refs, func(ref record.RefHash) uint64 { return test.casts[ref] }, maxCasts)
 			var got []int
 			for _, chunk := range chunks {
 				got = append(got, len(chunk))
@@ -37,7 +37,7 @@ func TestDivideBoundsProposalsAndCasts(t *testing.T) {
 			}
 		})
 	}
-	if chunks := divide(nil, nil); len(chunks) != 0 {
+	if chunks := divide[record.RefHash](nil, nil, maxCasts); len(chunks) != 0 {
 		t.Errorf("got %d chunks of nothing, want none", len(chunks))
 	}
 }

@@ -38,7 +38,8 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 	read := make(chan *chunk)
 	group.Go(func() error {
 		defer close(read)
-		for _, refs := range divide(refs, casts) {
+		castsOf := func(ref record.RefHash) uint64 { return casts[ref] }
+		for _, refs := range divide(refs, castsOf, maxCasts) {
 			next, err := p.readChunk(ctx, refs)
 			if err != nil {
 				return err
@@ -82,7 +83,8 @@ func (p *proposalPublication) readChunk(
 	return c, group.Wait()
 }
 
-// evaluate reads proposals with their ballots, and evaluates them.
+// evaluate reads proposals with their ballots, and evaluates them. The rankings of at most
+// maxPreferences preferences are in memory.
 func (p *proposalPublication) evaluate(
 	ctx context.Context, refs []record.RefHash,
 ) ([]evaluation, error) {
@@ -100,21 +102,26 @@ func (p *proposalPublication) evaluate(
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var ranked []record.RefHash
-	for _, proposal := range proposals {
-		if proposal.VoteType == governance.RankedChoice {
-			ranked = append(ranked, proposal.Ref)
+	evaluations := make([]evaluation, 0, len(proposals))
+	preferencesOf := func(proposal warehouse.Proposal) uint64 {
+		return preferences(proposal, totals[proposal.Ref])
+	}
+	for _, group := range divide(proposals, preferencesOf, maxPreferences) {
+		var ranked []record.RefHash
+		for _, proposal := range group {
+			if count := preferencesOf(proposal); count > 0 && count <= maxPreferences {
+				ranked = append(ranked, proposal.Ref)
+			}
 		}
-	}
-	rankings, err := p.warehouse.Rankings(ctx, ranked)
-	if err != nil {
-		return nil, err
-	}
-	evaluations := make([]evaluation, len(proposals))
-	for i, proposal := range proposals {
-		daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
-		counted := ballots{totals: totals[proposal.Ref], rankings: rankings[proposal.Ref]}
-		evaluations[i] = evaluate(proposal, daoID, counted, p.at)
+		rankings, err := p.warehouse.Rankings(ctx, ranked)
+		if err != nil {
+			return nil, err
+		}
+		for _, proposal := range group {
+			daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
+			counted := ballots{totals: totals[proposal.Ref], rankings: rankings[proposal.Ref]}
+			evaluations = append(evaluations, evaluate(proposal, daoID, counted, p.at))
+		}
 	}
 	return evaluations, nil
 }

@@ -24,7 +24,7 @@ const maxDerivedChoices = 100
 // ballots is what the warehouse has summed up of one proposal's ballots.
 type ballots struct {
 	totals warehouse.VoteTotals
-	// rankings are those of a ranked-choice vote.
+	// rankings are those of a ranked-choice vote with at most maxPreferences preferences.
 	rankings []governance.Ranking
 }
 
@@ -177,7 +177,9 @@ func scoresOf(
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
 		return b.totals.Choices, true
 	case governance.RankedChoice:
-		return governance.InstantRunoff(b.rankings, governance.CompareChoiceKeys), true
+		if preferences(p, b.totals) <= maxPreferences {
+			return countRunoff(p, b.rankings), true
+		}
 	case governance.Quadratic:
 		return quadraticScores(b.totals, choices), true
 	case governance.Copeland:

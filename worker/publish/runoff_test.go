@@ -1,0 +1,71 @@
+package publish
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func rankedProposal(choices ...string) warehouse.Proposal {
+	return snapshotProposal(func(p *record.Proposal) {
+		p.VoteType, p.Choices = governance.RankedChoice, choices
+	})
+}
+
+// rankedBy returns ballots that each rank all choices up to a number.
+func rankedBy(votes uint64, choices int) ballots {
+	b := ballots{totals: warehouse.VoteTotals{Votes: votes, Choices: map[string]governance.Score{}}}
+	for i := range choices {
+		b.totals.Choices[strconv.Itoa(i+1)] = governance.Score{Votes: votes}
+	}
+	return b
+}
+
+func TestAttackVoteBeyondTheWorkBudgetIsNotCounted(t *testing.T) {
+	t.Parallel()
+	huge := evaluate(rankedProposal("A", "B", "C"), "dao", rankedBy(20_000_000, 3), now)
+	if !slices.Contains(huge.flags, rules.ScoresUnavailable) || len(huge.result.totals) != 0 || huge.result.votes != 20_000_000 {
+		t.Errorf("got flags %v, choices %v, votes %d, want scores_unavailable, no choices, all votes",
+			huge.flags, huge.result.totals, huge.result.votes)
+	}
+	stated := rankedProposal("A", "B", "C")
+	stated.StatedScores = []decimal.Decimal{decimal.NewFromInt(1), decimal.NewFromInt(2), decimal.NewFromInt(3)}
+	huge = evaluate(stated, "dao", rankedBy(20_000_000, 3), now)
+	if slices.Contains(huge.flags, rules.ScoresUnavailable) || len(huge.result.totals) != 3 || huge.result.totals[2].VotingPower != "3" {
+		t.Errorf("with stated scores: got flags %v, choices %v, want upstream's scores", huge.flags, huge.result.totals)
+	}
+	usual := evaluate(rankedProposal("A", "B", "C"), "dao", rankedBy(1000, 3), now)
+	if slices.Contains(usual.flags, rules.ScoresUnavailable) {
+		t.Errorf("a usual vote: got flags %v, want no scores_unavailable", usual.flags)
+	}
+}
+
+func TestAttackRankingNamesOnlyStatedChoices(t *testing.T) {
+	t.Parallel()
+	rank := func(power int64, keys ...string) governance.Ranking {
+		return governance.Ranking{Choices: keys, Votes: 1, Power: decimal.NewFromInt(power)}
+	}
+	b := rankedBy(3, 2)
+	b.totals.Choices["65535"] = governance.Score{Votes: 1}
+	b.rankings = []governance.Ranking{rank(5, "65535", "400", "2"), rank(4, "1"), rank(3, "9")}
+	got := evaluate(rankedProposal("A", "B"), "dao", b, now)
+	want := []governance.ChoiceTotal{
+		{Key: "1", Label: "A", Votes: "1", VotingPower: "4"},
+		{Key: "2", Label: "B", Votes: "1", VotingPower: "5"},
+		{Key: "65535", Label: "Choice 65535", Votes: "0", VotingPower: "0"},
+	}
+	if diff := cmp.Diff(want, got.result.totals); diff != "" {
+		t.Errorf("choices (-want +got):\n%s", diff)
+	}
+	if !slices.Contains(got.flags, rules.ChoicesDerived) {
+		t.Errorf("got flags %v, want choices_derived", got.flags)
+	}
+}
