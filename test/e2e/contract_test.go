@@ -2,7 +2,9 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,8 +18,14 @@ import (
 	"pnyx/test/openapitest"
 )
 
-// harvest is the maximum number of values to try for one parameter.
-const harvest = 4
+const (
+	// maxKnown is the maximum number of ids from answers that are tried for one parameter.
+	maxKnown = 4
+	// maxReported is the maximum number of failures that are reported, each in one line of
+	// maxReportedBytes.
+	maxReported      = 5
+	maxReportedBytes = 300
+)
 
 // TestAnswersMatchTheOpenAPIDocument requests every route with demonstration data, with
 // valid and invalid parameters and with ids from earlier answers, and checks each response
@@ -25,12 +33,20 @@ const harvest = 4
 func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := startShared(t, []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
-	status, document, err := env.Fetch(i.URL + "/openapi/agent-v2.json")
+	s := &apiSurface{known: map[string][]string{}, answered: map[string]map[int]int{}}
+	// Cleanups run in reverse order: the failures are repeated below the output of the
+	// process, where a log that is cut still has them.
+	t.Cleanup(func() {
+		for _, failure := range s.failures {
+			t.Log(failure)
+		}
+	})
+	s.instance = startShared(t, []string{"PNYX_REQUEST_TIMEOUT=20s"}, "serve", "--demo").ready()
+	status, document, err := env.Fetch(s.URL + "/openapi/agent-v2.json")
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("the OpenAPI document: %d, %v", status, err)
 	}
-	s := &apiSurface{instance: i, contract: openapitest.New(t, document), known: map[string][]string{}, answered: map[string]map[int]int{}}
+	s.contract = openapitest.New(t, document)
 	// Ids in the answers of one route are parameters of others.
 	for range 3 {
 		for _, route := range api.Routes() {
@@ -42,7 +58,7 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 		got := s.answered[route.ID]
 		// Usage is returned only to the token itself.
 		if got[http.StatusOK] == 0 && !route.TokenOnly || got[http.StatusBadRequest] == 0 {
-			t.Errorf("%s: got %v answers by status, want good and bad ones", route.ID, got)
+			s.fail(t, fmt.Sprintf("%s: got answers by status %v, want some of 200 and some of 400; known ids: %v", route.ID, got, s.known))
 		}
 	}
 }
@@ -51,8 +67,24 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 type apiSurface struct {
 	*instance
 	contract *openapitest.Contract
-	known    map[string][]string // values of parameters
-	answered map[string]map[int]int
+	known    map[string][]string    // ids by the parameter that takes them
+	answered map[string]map[int]int // answers by route and status
+	failures []string
+}
+
+// fail fails the test. Failures are lines of limited length, and few, so that no log is too
+// short for the first of them.
+func (s *apiSurface) fail(t *testing.T, failure string) {
+	t.Helper()
+	line := strings.Join(strings.Fields(failure), " ")
+	line = line[:min(len(line), maxReportedBytes)]
+	switch len(s.failures) {
+	case maxReported:
+		t.Fatalf("more than %d failures", maxReported)
+	default:
+		s.failures = append(s.failures, line)
+		t.Error(line)
+	}
 }
 
 // askRightly requests a route with its required parameters alone, and with each other one.
@@ -139,9 +171,23 @@ func (s *apiSurface) values(param api.Param) []string {
 	return nil
 }
 
+// ask requests a path and checks the answer. It asks again while the answer is 503, which
+// a busy machine may give to any request.
 func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.Values) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path+"?"+query.Encode(), http.NoBody)
+	target := path + "?" + query.Encode()
+	env.Until(t, func() error {
+		if s.askOnce(t, route, target) == http.StatusServiceUnavailable {
+			return fmt.Errorf("GET %s: got 503", target)
+		}
+		return nil
+	})
+}
+
+// askOnce requests a path and query, checks the answer and returns its status.
+func (s *apiSurface) askOnce(t *testing.T, route api.Route, target string) (status int) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+target, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,30 +201,35 @@ func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.V
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.contract.Check(openapi.PathTemplate(route.Path), response.StatusCode, response.Header, body); err != nil {
-		t.Errorf("GET %s: %.2000v", request.URL, err)
+	status = response.StatusCode
+	if err := s.contract.Check(openapi.PathTemplate(route.Path), status, response.Header, body); err != nil {
+		s.fail(t, fmt.Sprintf("GET %.120s: %v", target, err))
+	}
+	if status == http.StatusInternalServerError {
+		s.fail(t, fmt.Sprintf("GET %.120s: got 500 %s", target, body))
 	}
 	if s.answered[route.ID] == nil {
 		s.answered[route.ID] = map[int]int{}
 	}
-	s.answered[route.ID][response.StatusCode]++
+	s.answered[route.ID][status]++
 	var read any
-	if err := json.Unmarshal(body, &read); err == nil && response.StatusCode == http.StatusOK {
+	if err := json.Unmarshal(body, &read); err == nil && status == http.StatusOK {
 		s.learn(read)
 	}
+	return status
 }
 
-// learn records the ids in an answer.
+// learn records the ids in an answer, in an order that depends on the answer alone.
 func (s *apiSurface) learn(node any) {
 	switch node := node.(type) {
 	case map[string]any:
-		for name, value := range node {
-			id, is := value.(string)
+		for _, name := range slices.Sorted(maps.Keys(node)) {
+			id, is := node[name].(string)
 			isID := slices.Contains([]string{"daoId", "proposalKey", "topicKey", "voterIdentity"}, name)
-			if is && isID && len(s.known[name]) < harvest && !slices.Contains(s.known[name], id) {
+			if is && isID && len(s.known[name]) < maxKnown && !slices.Contains(s.known[name], id) {
 				s.known[name] = append(s.known[name], id)
 			}
-			s.learn(value)
+			s.learn(node[name])
 		}
 	case []any:
 		for _, value := range node {

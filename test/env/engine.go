@@ -21,8 +21,7 @@ const (
 	// side, each with one.
 	maxMemory = 2 << 30
 
-	stopTimeout  = 15 * time.Second
-	queryTimeout = 30 * time.Second
+	stopTimeout = 15 * time.Second
 )
 
 // EngineOptions is what an engine of tb's own needs, in a folder that goes away with
@@ -121,7 +120,7 @@ func stop(tb testing.TB, e *engine.Engine) {
 
 // execute runs one statement as the user who may do everything.
 func execute(ctx context.Context, instance engine.Instance, statement string) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	options, err := clickhouse.ParseDSN(instance.URL("default"))
 	if err != nil {

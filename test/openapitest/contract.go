@@ -89,7 +89,9 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 		return fmt.Errorf("%s %d: %w in %s", path, status, err, body)
 	}
 	if err := schema.Validate(value); err != nil {
-		return fmt.Errorf("%s %d: %w in %s", path, status, err, body)
+		// The first line names the schema, which path and status do as well.
+		_, problems, _ := strings.Cut(err.Error(), "\n")
+		return fmt.Errorf("%s %d: %s in %s", path, status, problems, body)
 	}
 	return nil
 }
