@@ -6,13 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// shownOutput bounds how much of a program's output a failed test logs, in bytes.
-const shownOutput = 64 << 10
+// shownOutput bounds how much of a program's output a failed test logs, in bytes: more
+// would push the failure itself out of a log that is cut.
+const shownOutput = 8 << 10
 
 // Process is a program that a test starts, observes and ends. It runs in a process group
 // of its own, and ends with the test at the latest. Its methods belong to the goroutine of
@@ -37,11 +40,18 @@ func NewProcess(tb testing.TB, path string, environ []string, args ...string) *P
 	tb.Cleanup(func() {
 		p.Kill()
 		if tb.Failed() {
-			text := p.Output.String()
-			tb.Logf("output of %s %v:\n%s", path, args, text[max(0, len(text)-shownOutput):])
+			text := withoutRequests(p.Output.String())
+			tb.Logf("output of %s %v, without its requests:\n%s", path, args, text[max(0, len(text)-shownOutput):])
 		}
 	})
 	return p
+}
+
+// withoutRequests drops the log lines of requests that went as they should.
+func withoutRequests(output string) string {
+	return strings.Join(slices.DeleteFunc(strings.SplitAfter(output, "\n"), func(line string) bool {
+		return strings.Contains(line, "level=INFO msg=request ")
+	}), "")
 }
 
 // Start runs the program, again after it has ended. The output of all runs is kept.
