@@ -3,7 +3,6 @@ package api_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"pnyx/test/env"
 )
 
 // browserTime is how long a browser may take for a few steps.
@@ -33,13 +34,7 @@ type tab struct {
 // openTab starts a browser of its own for a test.
 func openTab(t *testing.T, width, height int) *tab {
 	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("PNYX_TEST_REQUIRE_BROWSER") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("no chromium: apt-get install chromium")
-	}
+	program := env.Program(t, "chromium", "PNYX_TEST_REQUIRE_BROWSER")
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height),
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))...)

@@ -1,9 +1,7 @@
 package edge_test
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,11 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 
 	"pnyx/access"
-	"pnyx/edge"
 	"pnyx/test/env"
 )
 
@@ -30,7 +26,7 @@ func TestHitThroughputAgainstStaticFile(t *testing.T) {
 	if os.Getenv("PNYX_TEST_EDGE_BENCH") == "" {
 		t.Skip("is `make bench-edge`")
 	}
-	requireNginx(t)
+	env.Nginx(t)
 	n := startNodeOn(t, env.Redis(t).URL, nil)
 	p := n.issue(1_000_000_000, "v2:paid:*")
 	paid := n.read(p, pathOf(0))
@@ -72,7 +68,7 @@ func wrk(t *testing.T, url string, headers ...string) float64 {
 	for _, header := range headers {
 		args = append(args, "-H", header)
 	}
-	out, err := exec.Command("wrk", append(args, url)...).CombinedOutput()
+	out, err := exec.Command(env.Program(t, "wrk", ""), append(args, url)...).CombinedOutput()
 	found := regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`).FindSubmatch(out)
 	if err != nil || found == nil || regexp.MustCompile(`Non-2xx`).Match(out) {
 		t.Fatalf("wrk %s: %v %s", url, err, out)
@@ -99,18 +95,7 @@ server { listen %[2]s; root %[1]s; } }`, dir, address)
 	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program, err := edge.Locate(modules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "-p", dir, "-e", "stderr", "-c", path)
-	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it ends its workers
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stop(); _ = cmd.Wait() })
+	env.NewProcess(t, env.Nginx(t), nil, "-p", dir, "-e", "stderr", "-c", path).Start()
 	base = "http://" + address
 	e := &nginx{TB: t, base: base, client: http.DefaultClient}
 	env.Until(e, func() error {

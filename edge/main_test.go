@@ -22,24 +22,6 @@ const soon = 30 * time.Second
 // internalToken is the internal token of the edge under test.
 const internalToken = "internal-token-of-the-tests-of-the-edge"
 
-// modules is the folder of nginx's modules on Debian.
-const modules = "/usr/lib/nginx/modules"
-
-// requireNginx skips a test where nginx is not installed.
-func requireNginx(tb testing.TB) {
-	tb.Helper()
-	if testing.Short() {
-		tb.Skip("needs nginx, which -short leaves out")
-	}
-	_, err := edge.Locate(modules)
-	if err != nil && os.Getenv("PNYX_TEST_REQUIRE_NGINX") != "" {
-		tb.Fatal(err)
-	}
-	if err != nil {
-		tb.Skip(err)
-	}
-}
-
 // nginx is an edge under test.
 type nginx struct {
 	testing.TB
@@ -57,10 +39,10 @@ func startEdge(tb testing.TB, origin string) *nginx {
 // startEdgeAt runs an edge that listens at the given addresses.
 func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 	tb.Helper()
-	requireNginx(tb)
+	env.Nginx(tb)
 	options := edge.Options{
 		Listen: listen, AdminListen: admin, Origin: origin, Dir: tb.TempDir(), CacheBytes: 64 << 20,
-		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: soon, Modules: modules,
+		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: soon, Modules: env.NginxModules,
 	}
 	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
 		options.User = me.Username

@@ -52,7 +52,7 @@ type node struct {
 // startNode runs a node with one DAO and some proposals, and an edge in front of it.
 func startNode(tb testing.TB) *node {
 	tb.Helper()
-	requireNginx(tb)
+	env.Nginx(tb)
 	return startNodeOn(tb, env.EmbeddedRedis(tb), nil)
 }
 

@@ -29,7 +29,7 @@ type till struct {
 // the test.
 func newTill(t *testing.T) *till {
 	t.Helper()
-	requireNginx(t)
+	env.Nginx(t)
 	ledger := facilitator.NewLedger(t)
 	return &till{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: facilitator.NewWallet(t)}
 }

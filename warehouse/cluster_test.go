@@ -18,9 +18,6 @@ import (
 // startShards runs two engines that know each other as the shards of a cluster.
 func startShards(t *testing.T) [2]*env.EngineShard {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs the engine, which -short leaves out")
-	}
 	return env.EngineShards(t)
 }
 

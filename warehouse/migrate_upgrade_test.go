@@ -21,9 +21,6 @@ var copiedTables = map[string]string{
 
 func TestMigrationKeepsEveryRow(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs the engine, which -short leaves out")
-	}
 	t.Run("single server", func(t *testing.T) {
 		t.Parallel()
 		instance := env.SharedEngine(t)

@@ -32,9 +32,6 @@ func open(t *testing.T) *warehouse.Warehouse {
 
 func openURL(t *testing.T) (w *warehouse.Warehouse, url string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs the engine, which -short leaves out")
-	}
 	instance := env.SharedEngine(t)
 	url = instance.URL(env.EngineDatabase(t, instance))
 	return openAt(t, warehouse.Options{URL: url}), url
@@ -463,9 +460,6 @@ func TestSigningKeyIsCreatedOnce(t *testing.T) {
 
 func TestConcurrentOpensMigrateOnce(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs the engine, which -short leaves out")
-	}
 	instance := env.SharedEngine(t)
 	url := instance.URL(env.EngineDatabase(t, instance))
 	var opening sync.WaitGroup
@@ -484,9 +478,6 @@ func TestConcurrentOpensMigrateOnce(t *testing.T) {
 
 func TestHTTPProtocol(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs the engine, which -short leaves out")
-	}
 	instance := env.SharedEngine(t)
 	database := env.EngineDatabase(t, instance)
 	w := openAt(t, warehouse.Options{

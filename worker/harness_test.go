@@ -38,9 +38,6 @@ func newHarness(t *testing.T) *harness {
 // newHarnessOn is newHarness with a Redis that runs already.
 func newHarnessOn(t *testing.T, redisURL string) *harness {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs the engine, which -short leaves out")
-	}
 	instance := env.SharedEngine(t)
 	opened, err := warehouse.Open(t.Context(), warehouse.Options{
 		URL:          instance.URL(env.EngineDatabase(t, instance)),

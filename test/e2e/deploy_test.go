@@ -183,9 +183,6 @@ func TestDeploymentSettingsAreValid(t *testing.T) {
 
 func TestDeploymentCommandsExist(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	asked := map[string]bool{}
 	for _, c := range containers(t) {
 		line := strings.Join(c.args, " ")
@@ -232,9 +229,6 @@ func TestDeploymentPortsAreListenedOn(t *testing.T) {
 
 func TestDeploymentProbesAreAnswered(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
 	node.AwaitProbe("/healthz", http.StatusOK, "ok")
 	probes := map[string]bool{"/metrics": true}

@@ -3,31 +3,17 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"pnyx/edge"
 	"pnyx/test/env"
 )
-
-// requireNginx skips a test where there is no nginx to run.
-func requireNginx(tb testing.TB) {
-	tb.Helper()
-	_, err := edge.Locate("/usr/lib/nginx/modules")
-	if err != nil && os.Getenv("PNYX_TEST_REQUIRE_NGINX") != "" {
-		tb.Fatal(err)
-	}
-	if err != nil {
-		tb.Skip(err)
-	}
-}
 
 func TestEdgeServesWhatIsImported(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	requireNginx(t)
+	env.Nginx(t)
 	dir := t.TempDir()
 	origin := startShared(t, nil, "serve").ready()
 	listen := env.FreeAddress(t)

@@ -188,13 +188,7 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 
 func TestAlertsFire(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds, which -short leaves out")
-	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip(err)
-	}
+	promtool := env.Program(t, "promtool", "")
 	for _, args := range [][]string{{"check", "rules", "../../observe/rules.yml"}, {"test", "rules", "../../observe/rules_test.yml"}} {
 		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)

@@ -126,9 +126,6 @@ func TestRolesRunInSeparateProcesses(t *testing.T) {
 
 func TestRolesNameTheMissingServer(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	closed := env.FreeAddress(t)
 	for _, c := range []struct {
 		environ []string
@@ -152,9 +149,6 @@ func TestRolesNameTheMissingServer(t *testing.T) {
 
 func TestWorkerWaitsForItsWarehouseAndLogsIt(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	closed := env.FreeAddress(t)
 	environ := []string{"CLICKHOUSE_URL=clickhouse://u:hidden@" + closed, "REDIS_URL=redis://" + env.FreeAddress(t)}
 	for _, args := range [][]string{{"worker"}, {"worker", "--fills-only"}} {
@@ -172,9 +166,6 @@ func TestWorkerWaitsForItsWarehouseAndLogsIt(t *testing.T) {
 
 func TestAPINodeWithoutRedisAnswers503(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
 	env.Until(t, func() error {
 		status, body, err := env.Fetch(node.URL + "/v2/daos")

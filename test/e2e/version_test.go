@@ -12,9 +12,6 @@ import (
 
 func TestVersionCommand(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	out, status := env.Run(t, nil, "version", "--json")
 	var shown struct {
 		Version, Commit, Go, Surface string
@@ -33,9 +30,6 @@ func TestVersionCommand(t *testing.T) {
 
 func TestNodeReportsItsVersion(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds the program, which -short leaves out")
-	}
 	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
 	node.AwaitProbe("/healthz", http.StatusOK, "ok")
 	_, metrics, err := env.Fetch(node.AdminURL + "/metrics")

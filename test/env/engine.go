@@ -93,9 +93,10 @@ func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	return name
 }
 
-// located is the engine to run; without one, tb ends here.
+// located is the engine to run; without one, and under -short, tb ends here.
 func located(tb testing.TB) engine.Program {
 	tb.Helper()
+	SkipShort(tb, "the engine")
 	set := os.Getenv("PNYX_ENGINE_LIB")
 	program, err := engine.Locate(tb.Context(), engine.LocateOptions{Library: set})
 	if err == nil {
@@ -140,9 +141,6 @@ func execute(ctx context.Context, instance engine.Instance, statement string) er
 // RequireEngine skips a test where there is no engine to run, and under -short.
 func RequireEngine(tb testing.TB) {
 	tb.Helper()
-	if testing.Short() {
-		tb.Skip("needs the engine, which -short leaves out")
-	}
 	located(tb)
 }
 

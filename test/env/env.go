@@ -7,7 +7,8 @@
 // its own; [SharedEngine] gives one that all tests of a package use, each in an
 // [EngineDatabase] of its own.
 //
-// A test that needs a program that is missing is skipped, unless PNYX_TEST_REQUIRE_REDIS or
-// PNYX_TEST_REQUIRE_ENGINE is set: then it fails. PNYX_ENGINE_LIB names the engine's library
-// where it is not the fetched one.
+// A test that needs a program that is missing is skipped, unless PNYX_TEST_REQUIRE_REDIS,
+// …_ENGINE, …_NGINX or …_BROWSER is set: then it fails. PNYX_ENGINE_LIB names the engine's
+// library where it is not the fetched one. Under -short, a test is skipped that starts
+// anything but the embedded Redis.
 package env

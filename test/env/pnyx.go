@@ -37,9 +37,7 @@ var builtPnyx = sync.OnceValues(func() (string, error) {
 // built from the source, without the race detector. It skips the test under -short.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	if testing.Short() {
-		tb.Skip("needs the built program, which -short leaves out")
-	}
+	SkipShort(tb, "the built program")
 	path, err := builtPnyx()
 	if err != nil {
 		tb.Fatal(err)

@@ -1,9 +1,7 @@
 package env
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -149,19 +147,4 @@ func ResidentMemory(pid int) (int64, error) {
 		return 0, fmt.Errorf("parse %s: %w", path, err)
 	}
 	return resident * int64(os.Getpagesize()), nil
-}
-
-// Program is the path of a program in PATH. Without the program, the test is skipped, or
-// fails if the environment variable required is set.
-func Program(tb testing.TB, name, required string) string {
-	tb.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) || os.Getenv(required) != "" {
-		tb.Fatal(err)
-	}
-	tb.Skip(err)
-	return ""
 }

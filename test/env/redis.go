@@ -2,8 +2,6 @@ package env
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -28,16 +26,9 @@ func EmbeddedRedis(tb testing.TB) string {
 	return url
 }
 
-// redisServerPath is the path of the server program; without one, tb ends here.
+// redisServerPath is the path of the server program; without one, and under -short, tb
+// ends here.
 func redisServerPath(tb testing.TB) string {
 	tb.Helper()
-	path, err := exec.LookPath(program)
-	if err == nil {
-		return path
-	}
-	if os.Getenv("PNYX_TEST_REQUIRE_REDIS") != "" {
-		tb.Fatal(err)
-	}
-	tb.Skip(err)
-	return ""
+	return Program(tb, program, "PNYX_TEST_REQUIRE_REDIS")
 }
