@@ -101,15 +101,15 @@ func (a *API) limitToken(c *fiber.Ctx, s *requestState) error {
 }
 
 // finishAccounting sets the headers about limits once the answer is known, refunds what
-// an answer without data took from the quota, and counts the answer for its token.
+// an answer without data took from the quota, and counts the answer for its token. The
+// 200 to a HEAD counts like that to a GET: its headers tell of the data.
 func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if s.route == nil {
 		return
 	}
-	status, isGet := c.Response().StatusCode(), c.Method() == fiber.MethodGet
-	charged := false
+	status, charged := c.Response().StatusCode(), false
 	if s.grant != nil && s.grant.Allowed() {
-		charged = status == http.StatusOK && isGet
+		charged = status == http.StatusOK
 		if !charged {
 			a.limiter.Refund(c.UserContext(), s.grant)
 		}
@@ -122,7 +122,7 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 		return
 	}
 	counted := access.Response{TokenID: s.caller.ID, Route: s.route.ID, Status: status, Charged: charged}
-	if isGet {
+	if c.Method() == fiber.MethodGet {
 		counted.Bytes = len(c.Response().Body()) + s.delegatedBytes
 	}
 	a.meter.Count(counted, s.now)

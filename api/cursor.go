@@ -1,6 +1,10 @@
 package api
 
 import (
+	"bytes"
+	"context"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -11,55 +15,99 @@ import (
 	"strings"
 
 	"github.com/vmihailenco/msgpack/v5"
+	"golang.org/x/crypto/chacha20poly1305"
 
 	"pnyx/governance"
 )
 
-// Lengths of the fixed parts of a cursor, in bytes.
-const (
-	cursorFilterBytes = 8
-	cursorMACBytes    = 16
-)
+// cursorBlock is what the length of a position is rounded up to, in bytes: the length of
+// a cursor tells nothing of an everyday row.
+const cursorBlock = 128
 
 // errCursor is a cursor that was altered, or belongs to another list.
 var errCursor = errors.New("is not a cursor of this list with these filters")
 
-// encodeCursor makes a cursor: a hash of the route and its filters, the position
-// (the sort key of the last row), and a signature of both. It stays valid while
-// data changes, because the position is a value, not a row number.
-func encodeCursor(key []byte, r *request, position any) (string, error) {
-	encoded, err := msgpack.Marshal(position)
+// cursorCipher makes and reads cursors: the position after which a page begins (the sort
+// key of the last row), encrypted and bound to the route and its filters. A cursor tells
+// its holder nothing, and stays valid while data changes, because the position is a
+// value, not a row number.
+//
+// The nonce is a keyed hash of what is encrypted, so that every node makes the same
+// cursor of one position, and pages keep their ETags. It is safe for concurrent use.
+type cursorCipher struct {
+	secret, nonceKey []byte
+	aead             cipher.AEAD
+}
+
+// newCursorCipher derives a cipher from the secret that all nodes share.
+func newCursorCipher(secret []byte) (*cursorCipher, error) {
+	encryption, err := hkdf.Key(sha256.New, secret, nil, "pnyx cursor encryption", chacha20poly1305.KeySize)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of cursors: %w", err)
+	}
+	nonce, err := hkdf.Key(sha256.New, secret, nil, "pnyx cursor nonce", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of nonces: %w", err)
+	}
+	aead, err := chacha20poly1305.NewX(encryption)
+	if err != nil {
+		return nil, fmt.Errorf("cipher of cursors: %w", err)
+	}
+	return &cursorCipher{secret: secret, nonceKey: nonce, aead: aead}, nil
+}
+
+// encode makes the cursor of a position in the list that a request asks for.
+func (k *cursorCipher) encode(r *request, position any) (string, error) {
+	text, err := msgpack.Marshal(position)
 	if err != nil {
 		return "", fmt.Errorf("encode a cursor: %w", err)
 	}
-	text := append(r.filterHash(), encoded...)
-	return base64.RawURLEncoding.EncodeToString(append(text, signature(key, text)...)), nil
+	text = append(text, make([]byte, -len(text)&(cursorBlock-1))...) // msgpack ignores what follows a value
+	filters := r.filterHash()
+	nonce := hmac.New(sha256.New, k.nonceKey)
+	nonce.Write(filters)
+	nonce.Write(text)
+	sealed := nonce.Sum(make([]byte, 0, sha256.Size+len(text)+k.aead.Overhead()))[:k.aead.NonceSize()]
+	return base64.RawURLEncoding.EncodeToString(k.aead.Seal(sealed, sealed, text, filters)), nil
 }
 
-// decodeCursor checks a cursor and reads its position. The error is errCursor.
-func decodeCursor(key []byte, r *request, cursor string, position any) error {
-	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+// decode checks a cursor and reads its position. The error is errCursor.
+func (k *cursorCipher) decode(r *request, cursor string, position any) error {
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// Decoding skips line ends, which no cursor has.
-	if err != nil || len(text) < cursorFilterBytes+cursorMACBytes || strings.ContainsAny(cursor, "\r\n") {
+	if err != nil || len(sealed) < k.aead.NonceSize() || strings.ContainsAny(cursor, "\r\n") {
 		return errCursor
 	}
-	text, mac := text[:len(text)-cursorMACBytes], text[len(text)-cursorMACBytes:]
-	if !hmac.Equal(mac, signature(key, text)) {
+	nonce, sealed := sealed[:k.aead.NonceSize()], sealed[k.aead.NonceSize():]
+	text, err := k.aead.Open(sealed[:0], nonce, sealed, r.filterHash())
+	if err != nil {
 		return errCursor
 	}
-	if string(text[:cursorFilterBytes]) != string(r.filterHash()) {
-		return errCursor
-	}
-	if err := msgpack.Unmarshal(text[cursorFilterBytes:], position); err != nil {
+	if err := msgpack.Unmarshal(text, position); err != nil {
 		return errCursor
 	}
 	return nil
 }
 
-func signature(key, text []byte) []byte {
-	mac := hmac.New(sha256.New, key)
-	mac.Write(text)
-	return mac.Sum(nil)[:cursorMACBytes]
+// cursorCipher returns the cipher of the secret that the publication state holds.
+func (w *publicationWatcher) cursorCipher(ctx context.Context) (*cursorCipher, error) {
+	published := w.latest.Load()
+	if published == nil {
+		read, err := w.store.PublicationState(ctx)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		published = &read
+	}
+	if known := w.cursors.Load(); known != nil && bytes.Equal(known.secret, published.CursorKey) {
+		return known, nil
+	}
+	made, err := newCursorCipher(published.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	w.cursors.Store(made)
+	return made, nil
 }
 
 // filterHash identifies the list: the route and every parameter but those that select
@@ -74,7 +122,7 @@ func (r *request) filterHash() []byte {
 	slices.Sort(filters)
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%s", r.route.ID, strings.Join(filters, ""))
-	return hash.Sum(nil)[:cursorFilterBytes]
+	return hash.Sum(nil)
 }
 
 // quoteValue writes a value as Go source, so that no text can pass for a further

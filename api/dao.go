@@ -46,7 +46,7 @@ func (a *API) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, e
 
 // listDAOs answers GET /v2/daos.
 func (a *API) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, error) {
-	key, err := a.openCursor(ctx, r, &q.After)
+	cursors, err := a.openCursor(ctx, r, &q.After)
 	if err != nil {
 		return answer{}, err
 	}
@@ -54,7 +54,7 @@ func (a *API) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, e
 	if err != nil {
 		return answer{}, unavailable(err)
 	}
-	return cutPage(r, key, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: sourceRedis})
+	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: sourceRedis})
 }
 
 // daoPageTries is how often a page is read while publications come in between.

@@ -58,7 +58,7 @@ func (p Param) Parse(text string) (any, error) { return p.parse(text) }
 
 // Cursors makes and reads cursors of one list.
 type Cursors struct {
-	key     []byte
+	cipher  *cursorCipher
 	request *request
 }
 
@@ -76,12 +76,16 @@ func NewCursors(key, route string, filters ...Given) Cursors {
 		r.route.Params = append(r.route.Params, Param{Name: filter.Name, Kind: filter.Kind})
 		r.values = append(r.values, filter.Value)
 	}
-	return Cursors{key: []byte(key), request: r}
+	made, err := newCursorCipher([]byte(key))
+	if err != nil {
+		panic(fmt.Sprintf("cipher of %q: %v", key, err))
+	}
+	return Cursors{made, r}
 }
 
 // Seal makes a cursor.
 func (c Cursors) Seal(position any) string {
-	cursor, err := encodeCursor(c.key, c.request, position)
+	cursor, err := c.cipher.encode(c.request, position)
 	if err != nil {
 		panic(fmt.Sprintf("seal %v: %v", position, err))
 	}
@@ -90,7 +94,7 @@ func (c Cursors) Seal(position any) string {
 
 // Open reads the position in a cursor.
 func (c Cursors) Open(cursor string, position any) error {
-	return decodeCursor(c.key, c.request, cursor, position)
+	return c.cipher.decode(c.request, cursor, position)
 }
 
 // LazyListener gives a listener's connections lazy deadlines.

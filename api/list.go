@@ -22,7 +22,7 @@ func listPage[Row, Position any](
 	ctx context.Context, a *API, r *request, q listQuery[Row, Position], missing *Error,
 ) (answer, error) {
 	paging := q.Pages()
-	key, err := a.openCursor(ctx, r, &paging.After)
+	cursors, err := a.openCursor(ctx, r, &paging.After)
 	if err != nil {
 		return answer{}, err
 	}
@@ -36,35 +36,35 @@ func listPage[Row, Position any](
 	if err := view.Decode(&rows); err != nil {
 		return answer{}, unavailable(err)
 	}
-	return cutPage(r, key, limit, rows, q.PositionOf, answer{view: view, source: from})
+	return cutPage(r, cursors, limit, rows, q.PositionOf, answer{view: view, source: from})
 }
 
 // openCursor reads the position from the cursor that a request gives, if it gives one,
-// and returns the key that the next cursor is signed with.
-func (a *API) openCursor(ctx context.Context, r *request, after any) (key []byte, err error) {
-	key, err = a.publication.cursorKey(ctx)
+// and returns the cipher that makes the next cursor.
+func (a *API) openCursor(ctx context.Context, r *request, after any) (*cursorCipher, error) {
+	cursors, err := a.publication.cursorCipher(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if cursor := r.cursor(); cursor != "" {
-		if err := decodeCursor(key, r, cursor, after); err != nil {
+		if err := cursors.decode(r, cursor, after); err != nil {
 			return nil, invalidCursor(cursor, err)
 		}
 	}
-	return key, nil
+	return cursors, nil
 }
 
 // cutPage completes an answer with the first limit rows, and with the cursor of the page
 // after them if there are more.
 func cutPage[Row, Position any](
-	r *request, key []byte, limit int, rows []Row, positionOf func(Row) Position, found answer,
+	r *request, cursors *cursorCipher, limit int, rows []Row, positionOf func(Row) Position, found answer,
 ) (answer, error) {
 	found.data, found.page = rows, &Page{Limit: limit}
 	if len(rows) <= limit {
 		return found, nil
 	}
 	found.data = rows[:limit]
-	next, err := encodeCursor(key, r, positionOf(rows[limit-1]))
+	next, err := cursors.encode(r, positionOf(rows[limit-1]))
 	if err != nil {
 		return answer{}, err
 	}

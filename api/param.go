@@ -14,6 +14,9 @@ import (
 // MaxTextBytes bounds a text parameter: no identifier upstream is longer.
 const MaxTextBytes = 512
 
+// MaxCursorBytes bounds a cursor: that of a row with the longest ids is shorter.
+const MaxCursorBytes = 2 << 10
+
 // Kind is how the text of a parameter is read.
 type Kind string
 
@@ -138,7 +141,11 @@ func (p Param) parse(text string) (any, error) {
 		if parsed, err := time.Parse(monthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.MaxYear {
 			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
-	case Text, Cursor, Voter:
+	case Cursor:
+		if len(text) > MaxCursorBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return nil, fmt.Errorf("must be %s", p.Allowed())
+		}
+	case Text, Voter:
 		if len(text) > MaxTextBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}

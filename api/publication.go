@@ -20,6 +20,8 @@ type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.PublicationState]
+	// cursors is the cipher of the secret that was last read.
+	cursors atomic.Pointer[cursorCipher]
 	// changed is called whenever something newer is published.
 	changed func()
 	// republished is called when everything was published again because Redis lost data.
@@ -94,18 +96,6 @@ func (w *publicationWatcher) revision() uint64 {
 		return latest.Revision
 	}
 	return 0
-}
-
-// cursorKey returns the key that signs cursors.
-func (w *publicationWatcher) cursorKey(ctx context.Context) ([]byte, error) {
-	if latest := w.latest.Load(); latest != nil {
-		return latest.CursorKey, nil
-	}
-	published, err := w.store.PublicationState(ctx)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	return published.CursorKey, nil
 }
 
 // view reads a view and decodes its payload. A missing view means that the subject does

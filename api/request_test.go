@@ -62,7 +62,7 @@ func TestWrongParametersAreRefused(t *testing.T) {
 		daos    = "hasVoteData, hasForumData, coverageStatus, cursor, limit"
 		escape  = "is not properly escaped"
 	)
-	long := strings.Repeat("x", 513)
+	long, longer := strings.Repeat("x", 513), strings.Repeat("x", 2049)
 	for path, want := range map[string]problem{
 		"/v2/daos?limits=5":               {"limits", "5", "is not a parameter of this endpoint, did you mean limit?", daos, ""},
 		"/v2/daos?LIMIT=5":                {"LIMIT", "5", "is not a parameter of this endpoint, did you mean limit?", daos, ""},
@@ -86,7 +86,7 @@ func TestWrongParametersAreRefused(t *testing.T) {
 		"/v2/daos?hasForumData=TRUE":      {"hasForumData", "TRUE", "must be " + aBool, aBool, ""},
 		"/v2/daos?coverageStatus=ready":   {"coverageStatus", "ready", "must be " + aStatus, aStatus, ""},
 		"/v2/daos?coverageStatus=Partial": {"coverageStatus", "Partial", "must be " + aStatus, aStatus, ""},
-		"/v2/daos?cursor=" + long:         {"cursor", long, "must be " + aCursor, aCursor, ""},
+		"/v2/daos?cursor=" + longer:       {"cursor", longer, "must be " + aCursor, aCursor, ""},
 		"/v2/daos?limit=%zz":              {"", "", "the query " + escape, "name=value pairs joined by &", ""},
 		"/v2/daos?limit=5%":               {"", "", "the query " + escape, "name=value pairs joined by &", ""},
 		"/v2/daos?limit=5;cursor=x":       {"", "", "the query " + escape, "name=value pairs joined by &", ""},

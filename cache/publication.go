@@ -32,7 +32,7 @@ type PublicationState struct {
 	// LaggingDAOs are the DAOs whose numbers were inconsistent and are published later,
 	// for the next leader.
 	LaggingDAOs []string `msgpack:"laggingDAOs,omitempty"`
-	// CursorKey signs the cursors of every API node.
+	// CursorKey is the secret that every API node encrypts cursors with.
 	CursorKey []byte `msgpack:"cursorKey"`
 }
 

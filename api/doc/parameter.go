@@ -75,7 +75,10 @@ func paramSchema(param api.Param) *openapi.Schema {
 	case api.Instant:
 		// The format date-time would exclude dates, which are allowed.
 		schema.MinLength = &one
-	case api.Text, api.Cursor, api.Voter:
+	case api.Cursor:
+		longest = api.MaxCursorBytes
+		schema.MinLength, schema.MaxLength = &one, &longest
+	case api.Text, api.Voter:
 		schema.MinLength, schema.MaxLength = &one, &longest
 	}
 	if param.Default != "" {

@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS proposal_states
 ENGINE = ReplacingMergeTree(revision)
 ORDER BY proposal_ref;
 
--- Keys that outlive Redis and are the same for every process: the key that signs cursors.
+-- Keys that outlive Redis and are the same for every process: the secret that encrypts cursors.
 -- shard by: cityHash64(name)
 CREATE TABLE IF NOT EXISTS signing_keys
 (
