@@ -145,6 +145,9 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 
 // await enqueues the fill of a page, and waits until the page is fresh or ctx ends. It
 // enqueues the fill again when the page is still missing at a poll.
+//
+// A page without a version expires by the clock. One that was just made is as fresh as a
+// page can be, even if making it took longer than that or the worker's clock is behind.
 func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	done := p.register(r.Key())
 	defer p.unregister(r.Key())
@@ -157,18 +160,19 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 	ticker := time.NewTicker(fillPollInterval)
 	defer ticker.Stop()
 	for {
-		var failed bool
+		var made, failed bool
 		select {
 		case <-ctx.Done():
 			return cache.View{}, unavailable(ctx.Err())
 		case failed = <-done:
+			made = !failed
 		case <-ticker.C:
 		}
 		// An error of Redis does not end the wait: the page is being made, and giving up
 		// would waste it.
 		v, version, err := p.store.Page(ctx, r)
 		switch {
-		case err == nil && p.fresh(v, version):
+		case err == nil && (p.fresh(v, version) || made && version == 0):
 			return v, nil
 		case failed:
 			return cache.View{}, unavailable(errFillFailed)

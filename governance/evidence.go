@@ -51,10 +51,11 @@ type Intelligence struct {
 	ArtifactVersion *string `json:"artifactVersion" msgpack:"artifactVersion"`
 	// GeneratedAt is when the analysis was made; null for none.
 	GeneratedAt *Timestamp `json:"generatedAt" msgpack:"generatedAt"`
-	// Dossier is an object, or null; SourceRefs and Warnings are arrays.
-	Dossier    json.RawMessage `json:"dossier" msgpack:"dossier"`
+	// Dossier is an object, or null.
+	Dossier json.RawMessage `json:"dossier" msgpack:"dossier"`
+	// SourceRefs is an array of what the analysis refers to.
 	SourceRefs json.RawMessage `json:"sourceRefs" msgpack:"sourceRefs"`
-	// Warnings lists conflicts between sources.
+	// Warnings is an array of what the analysis warns of.
 	Warnings json.RawMessage `json:"warnings" msgpack:"warnings"`
 }
 

@@ -37,10 +37,10 @@ type Payment struct {
 	Revision uint64 `msgpack:"revision"`
 	// RouteID is the id of the route.
 	RouteID string `msgpack:"routeId"`
-	// Request is the hash of the request that is paid for, Header that of the
-	// header it was paid with.
+	// Request is the hash of the request that is paid for.
 	Request string `msgpack:"request"`
-	Header  string `msgpack:"header"`
+	// Header is the hash of the header that it was paid with.
+	Header string `msgpack:"header"`
 	// Payer is the address that pays.
 	Payer string `msgpack:"payer"`
 	// PayTo is the address that is paid.
@@ -53,9 +53,10 @@ type Payment struct {
 	Asset string `msgpack:"asset"`
 	// Symbol is the symbol of the token.
 	Symbol string `msgpack:"symbol"`
-	// Amount is in the token's units, a decimal; Units the same in its smallest.
+	// Amount is the amount in whole tokens, a decimal.
 	Amount string `msgpack:"amount"`
-	Units  string `msgpack:"units"`
+	// Units is the same amount in the smallest unit of the token, an integer.
+	Units string `msgpack:"units"`
 
 	// ValidBefore is when the authorization expires.
 	ValidBefore Timestamp `msgpack:"validBefore"`
@@ -70,10 +71,10 @@ type Payment struct {
 	Transaction string `msgpack:"transaction"`
 	// Reason is why the payment was refused, or what is not known of it.
 	Reason string `msgpack:"reason"`
-	// Attempts counts how often it was handed over for settlement. Unanswered says
-	// that one of these attempts was not answered.
-	Attempts   int  `msgpack:"attempts"`
+	// Attempts counts the attempts to settle the payment.
+	Attempts int `msgpack:"attempts"`
+	// Unanswered says that one of these attempts was not answered.
 	Unanswered bool `msgpack:"unanswered"`
-	// Settlement is what is handed over, for as long as it may have to be again.
+	// Settlement is what an attempt sends, for as long as another may follow.
 	Settlement []byte `msgpack:"settlement"`
 }

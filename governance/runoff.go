@@ -12,8 +12,9 @@ import (
 type Ranking struct {
 	// Choices holds choice keys, the first preference first, none twice.
 	Choices []string
-	// Votes is the number of ballots, Power the sum of their power.
+	// Votes is the number of ballots.
 	Votes uint64
+	// Power is the sum of their voting power.
 	Power decimal.Decimal
 }
 
@@ -166,9 +167,10 @@ func (s *standing) removeWeakest(scores []Score) int {
 	}
 }
 
-// Len, Less, Swap, Push and Pop implement heap.Interface.
+// Len implements heap.Interface, as the four methods below do.
 func (s *standing) Len() int { return len(s.choices) }
 
+// Less puts the choice that is eliminated next first.
 func (s *standing) Less(i, j int) bool {
 	a, b := s.choices[i], s.choices[j]
 	if order := s.power[a].Cmp(s.power[b]); order != 0 {
@@ -177,6 +179,7 @@ func (s *standing) Less(i, j int) bool {
 	return a < b
 }
 
+// Swap exchanges two places.
 func (s *standing) Swap(i, j int) { s.choices[i], s.choices[j] = s.choices[j], s.choices[i] }
 
 // Push is not used: choices are only removed.

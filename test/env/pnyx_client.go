@@ -30,8 +30,9 @@ var Client = &http.Client{
 
 // Response is an answer of the API, or its error, with the headers around it.
 type Response struct {
-	// Status is the HTTP status, Header the HTTP headers.
-	Status int         `json:"-"`
+	// Status is the HTTP status.
+	Status int `json:"-"`
+	// Header holds the HTTP headers.
 	Header http.Header `json:"-"`
 	// Data is what the caller gave to be decoded into.
 	Data any `json:"data"`
@@ -48,9 +49,10 @@ type Response struct {
 type Meta struct {
 	// RequestID identifies the request in logs.
 	RequestID string `json:"requestId"`
-	// GeneratedAt and DataAsOf are times in TimeLayout.
+	// GeneratedAt is when the answer was made, in TimeLayout.
 	GeneratedAt string `json:"generatedAt"`
-	DataAsOf    string `json:"dataAsOf"`
+	// DataAsOf is when its data was computed, in TimeLayout.
+	DataAsOf string `json:"dataAsOf"`
 	// Readiness has the status "ready", "stale" or "notReady".
 	Readiness struct {
 		Status string `json:"status"`
@@ -76,8 +78,9 @@ func (m Meta) Check(ready bool) error {
 
 // Page is one page of a list.
 type Page struct {
-	// Rows are the data of the page, and Meta is its meta object.
+	// Rows are the data of the page.
 	Rows []json.RawMessage
+	// Meta is its meta object.
 	Meta Meta
 	// Next is the cursor of the next page; "" on the last page.
 	Next string

@@ -51,6 +51,7 @@ func platformPackage() (npmPackage, error) {
 	}
 }
 
+// String returns the name and version as npm writes them.
 func (p npmPackage) String() string { return p.name + "@" + p.version }
 
 // cached returns the path of the library in dir, if its receipt is for this package and
