@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -28,12 +29,35 @@ func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error 
 	if header == "" || c.Method() == fiber.MethodHead {
 		return paymentError(*s.route, a.payments.Challenge(request))
 	}
-	charge, err := a.payments.Begin(c.UserContext(), request, header)
+	if err := a.limitPayment(c, s, ratelimit.Payment); err != nil {
+		return err
+	}
+	payment, err := a.payments.Read(request, header)
+	if err != nil {
+		return paymentError(*s.route, err)
+	}
+	if payment.NeedsContract() {
+		if err := a.limitPayment(c, s, ratelimit.ContractPayment); err != nil {
+			return err
+		}
+	}
+	charge, err := a.payments.Begin(c.UserContext(), request, payment)
 	if err != nil {
 		return paymentError(*s.route, err)
 	}
 	s.charge = charge
 	return a.limitPayer(c, s)
+}
+
+// limitPayment takes from a bucket for payments of the client's IP address, before Redis
+// or the facilitator hears of the payment.
+func (a *API) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucket) error {
+	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // fasthttp knows the connection
+	decision := a.addresses.TakePayment(bucket, peer, c.Get(fiber.HeaderXForwardedFor), s.now)
+	if decision.Allowed {
+		return nil
+	}
+	return rateLimited(string(ratelimit.PayPerRequest), bucket, ratelimit.PaymentRate(bucket), decision, s.now)
 }
 
 // limitPayer takes from the bucket of the paying address.

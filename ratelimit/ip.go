@@ -9,27 +9,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// IPLimiter limits requests per IP address on free routes, in this process. It stores no
-// address, only a hash with a seed that is lost with the process.
+// IPLimiter limits requests per IP address, in this process: those of free routes, and
+// payments. It stores no address, only a hash with a seed that is lost with the process.
 type IPLimiter struct {
 	rate    Rate
 	trusted []netip.Prefix
-	buckets *Buckets[uint64]
-	seed    maphash.Seed
+	// buckets holds the buckets of free routes, payments those for payments: a flood of
+	// one kind does not drop the buckets of the other.
+	buckets   *Buckets[uint64]
+	payments  *Buckets[paymentKey]
+	seed      maphash.Seed
+	decisions decisions
+}
 
-	allowed, refused prometheus.Counter
+// paymentKey names a bucket of a hashed address.
+type paymentKey struct {
+	address uint64
+	bucket  Bucket
 }
 
 // NewIPLimiter allows each address perMinute requests a minute, with a burst of a third
 // of them; zero for no limit. Only proxies in the trusted networks may name the address
 // of a client in X-Forwarded-For.
 func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
-	decisions := newDecisions(metrics)
 	return &IPLimiter{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
-		trusted: trusted, buckets: NewBuckets[uint64](), seed: maphash.MakeSeed(),
-		allowed: decisions[decision{planAnonymous, Free, outcomeAllowed}],
-		refused: decisions[decision{planAnonymous, Free, outcomeBucket}],
+		trusted: trusted, buckets: NewBuckets[uint64](), payments: NewBuckets[paymentKey](),
+		seed: maphash.MakeSeed(), decisions: newDecisions(metrics),
 	}
 }
 
@@ -43,13 +49,27 @@ func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 	if a.rate.PerMinute == 0 {
 		return Decision{Allowed: true}
 	}
-	network := networkOf(a.client(peer, forwardedFor))
-	d := a.buckets.Take(maphash.Comparable(a.seed, network), a.rate, now)
-	if d.Allowed {
-		a.allowed.Inc()
-	} else {
-		a.refused.Inc()
+	return a.count(Free, a.buckets.Take(a.hash(peer, forwardedFor), a.rate, now))
+}
+
+// TakePayment takes a token from a bucket for payments of the client that sent one.
+func (a *IPLimiter) TakePayment(b Bucket, peer netip.Addr, forwardedFor string, now time.Time) Decision {
+	key := paymentKey{a.hash(peer, forwardedFor), b}
+	return a.count(b, a.payments.Take(key, PaymentRate(b), now))
+}
+
+// hash returns the hash of the network of the client that sent a request.
+func (a *IPLimiter) hash(peer netip.Addr, forwardedFor string) uint64 {
+	return maphash.Comparable(a.seed, networkOf(a.client(peer, forwardedFor)))
+}
+
+// count counts a decision of a bucket.
+func (a *IPLimiter) count(b Bucket, d Decision) Decision {
+	outcome := outcomeAllowed
+	if !d.Allowed {
+		outcome = outcomeBucket
 	}
+	a.decisions.count(planAnonymous, b, outcome)
 	return d
 }
 

@@ -47,7 +47,9 @@ func newDecisions(registerer prometheus.Registerer) decisions {
 			add(plan, bucket, outcomeAllowed, outcomeBucket, outcomeQuota)
 		}
 	}
-	add(planAnonymous, Free, outcomeAllowed, outcomeBucket)
+	for _, bucket := range []Bucket{Free, Payment, ContractPayment} {
+		add(planAnonymous, bucket, outcomeAllowed, outcomeBucket)
+	}
 	return all
 }
 

@@ -74,12 +74,25 @@ func (p Plan) Limits() Limits {
 type Bucket string
 
 // The buckets: of standard routes, of detail ("plus") routes, and of an IP address on
-// free routes.
+// free routes, for payments, and for payments whose signature only a contract can check.
 const (
-	Standard Bucket = "standard"
-	Detail   Bucket = "detail"
-	Free     Bucket = "free"
+	Standard        Bucket = "standard"
+	Detail          Bucket = "detail"
+	Free            Bucket = "free"
+	Payment         Bucket = "payment"
+	ContractPayment Bucket = "contract-payment"
 )
+
+// PaymentRate returns how many payments one address may send to one node before any work
+// is done for them: the bucket Payment holds for all, and is more than one payer may
+// spend; ContractPayment holds in addition for those that nobody but the facilitator can
+// check.
+func PaymentRate(b Bucket) Rate {
+	if b == ContractPayment {
+		return Rate{20, 5}
+	}
+	return Rate{120, 40}
+}
 
 // Rate is the size of a bucket. Both fields are positive in a rate that is enforced.
 type Rate struct {

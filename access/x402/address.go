@@ -39,8 +39,10 @@ func checksummed(address string) string {
 	return "0x" + string(spelled)
 }
 
-func keccak(data []byte) []byte {
+func keccak(parts ...[]byte) []byte {
 	hash := sha3.NewLegacyKeccak256()
-	hash.Write(data)
+	for _, part := range parts {
+		hash.Write(part)
+	}
 	return hash.Sum(nil)
 }

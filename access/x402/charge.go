@@ -29,6 +29,8 @@ type Charge struct {
 	payment governance.Payment
 	lease   accounts.PaymentLease
 	first   *Response
+	// vouched means that the payer is known to have signed the payment.
+	vouched bool
 	// ended means that there is no lease to release.
 	ended bool
 }
@@ -118,11 +120,12 @@ func (c *Charge) resumeExpired(ctx context.Context, id, fingerprint, reason stri
 
 // verify has the facilitator verify a new payment.
 func (c *Charge) verify(ctx context.Context) (*Charge, error) {
-	if !c.gate.facilitator.settling() {
-		c.Release(ctx)
-		return nil, unavailable(errNotSent)
+	// While settlements fail, no response is built that could not be charged.
+	err := c.gate.facilitator.settles.ready()
+	var said verdict
+	if err == nil {
+		said, err = c.gate.facilitator.verify(ctx, c.payment, c.vouched)
 	}
-	said, err := c.gate.facilitator.verify(ctx, c.payment.Settlement)
 	if err != nil {
 		c.Release(ctx)
 		return nil, unavailable(err)

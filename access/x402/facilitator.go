@@ -13,17 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
+	"pnyx/governance"
 )
 
-const (
-	// maxVerdictBytes bounds what a facilitator may answer.
-	maxVerdictBytes = 1 << 20
-	// breakerThreshold is how many consecutive requests fail before the circuit breaker
-	// opens, and breakerTimeout how long it stays open.
-	breakerThreshold = 5
-	breakerTimeout   = 10 * time.Second
-)
+// maxVerdictBytes bounds what a facilitator may answer.
+const maxVerdictBytes = 1 << 20
 
 // transactionForm is the hash of a transaction.
 var transactionForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
@@ -34,6 +28,8 @@ var (
 	errNotSent = errors.New("the facilitator was not reached")
 	// errNoAnswer is a request that got no usable answer: nobody knows what was done.
 	errNoAnswer = errors.New("the facilitator gave no answer")
+	// errBroken is a connection that failed.
+	errBroken = errors.New("the connection failed")
 )
 
 // facilitator checks payments and submits them to the chain.
@@ -42,8 +38,9 @@ type facilitator struct {
 	client         *http.Client
 	verifyTimeout  time.Duration
 	settleTimeout  time.Duration
-	verifies       *gobreaker.CircuitBreaker[verdict]
-	settles        *gobreaker.CircuitBreaker[verdict]
+	verifies       *breaker
+	settles        *breaker
+	now            func() time.Time
 	observeRequest func(call string, began time.Time, err error)
 }
 
@@ -54,7 +51,7 @@ type verdict struct {
 	transaction string
 }
 
-func newFacilitator(o Options, observe func(string, time.Time, error)) *facilitator {
+func newFacilitator(o Options, observe func(string, time.Time, error), now func() time.Time) *facilitator {
 	return &facilitator{
 		base: strings.TrimSuffix(o.FacilitatorURL, "/"),
 		client: &http.Client{
@@ -63,68 +60,44 @@ func newFacilitator(o Options, observe func(string, time.Time, error)) *facilita
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
 		},
 		verifyTimeout: o.VerifyTimeout, settleTimeout: o.SettleTimeout,
-		verifies: newBreaker("verify"), settles: newBreaker("settle"),
+		verifies: newBreaker(now), settles: newBreaker(now), now: now,
 		observeRequest: observe,
 	}
 }
 
-func newBreaker(name string) *gobreaker.CircuitBreaker[verdict] {
-	return gobreaker.NewCircuitBreaker[verdict](gobreaker.Settings{
-		Name: name, Timeout: breakerTimeout,
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= breakerThreshold },
-	})
-}
-
-// settling reports whether the breaker lets settlements through. While it does not, no
-// response is built that could not be charged.
-func (f *facilitator) settling() bool {
-	return f.settles.State() != gobreaker.StateOpen
-}
-
 // verify asks whether a payment could be charged. It is asked again, once, when
-// the connection broke: nothing changes by asking.
-func (f *facilitator) verify(ctx context.Context, settlement []byte) (verdict, error) {
+// the connection broke: nothing changes by asking. vouched means that the payment is
+// known to be signed by its payer.
+func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched bool) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
 	defer cancel()
-	ask := func() (verdict, error) { return f.post(ctx, "verify", settlement, readVerified) }
-	said, err := through(f.verifies, ask)
+	ask := func() (verdict, error) { return f.post(ctx, "verify", p.Settlement, readVerified) }
+	said, err := f.verifies.call(p.Payer, vouched, ask)
 	if err != nil && isBroken(err) && ctx.Err() == nil {
-		return through(f.verifies, ask)
+		return f.verifies.call(p.Payer, vouched, ask)
 	}
 	return said, err
 }
 
 // settle has a payment charged. It is asked again, once, only where the
-// facilitator itself says that the transfer is under way.
-func (f *facilitator) settle(ctx context.Context, settlement []byte) (verdict, error) {
+// facilitator itself says that the transfer is under way. The facilitator has verified
+// the payment before.
+func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
 	defer cancel()
-	ask := func() (verdict, error) { return f.post(ctx, "settle", settlement, readSettled) }
-	said, err := through(f.settles, ask)
+	ask := func() (verdict, error) { return f.post(ctx, "settle", p.Settlement, readSettled) }
+	said, err := f.settles.call(p.Payer, true, ask)
 	if err == nil && said.reason == reasonPending {
-		if again, err := through(f.settles, ask); err == nil {
+		if again, err := f.settles.call(p.Payer, true, ask); err == nil {
 			return again, nil
 		}
 	}
 	return said, err
 }
 
-// through asks unless the breaker is open.
-func through(breaker *gobreaker.CircuitBreaker[verdict], ask func() (verdict, error)) (verdict, error) {
-	said, err := breaker.Execute(ask)
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return verdict{}, fmt.Errorf("%w: %w", errNotSent, err)
-	}
-	return said, err
-}
-
 // isBroken says whether a connection failed, rather than being slow.
 func isBroken(err error) bool {
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	_, isNet := errors.AsType[net.Error](err)
-	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return errors.Is(err, errBroken) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // post asks the facilitator. The error is errNotSent or errNoAnswer.
@@ -135,23 +108,23 @@ func (f *facilitator) post(
 	defer func() { f.observeRequest(call, began, err) }()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/"+call, bytes.NewReader(body))
 	if err != nil {
-		return verdict{}, fmt.Errorf("%w: %w", errNotSent, err)
+		return verdict{}, fmt.Errorf("%w: %w", errNotSent, withoutURL(err))
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := f.client.Do(request)
 	if err != nil {
 		if failed, is := errors.AsType[*net.OpError](err); is && failed.Op == "dial" {
-			return verdict{}, fmt.Errorf("%w: %w", errNotSent, err)
+			return verdict{}, fmt.Errorf("%w: %w: %w", errNotSent, errBroken, failed)
 		}
-		return verdict{}, fmt.Errorf("%w: %w", errNoAnswer, err)
+		return verdict{}, fmt.Errorf("%w: %w: %w", errNoAnswer, errBroken, withoutURL(err))
 	}
 	defer response.Body.Close()
 	answered, err := io.ReadAll(io.LimitReader(response.Body, maxVerdictBytes))
 	if err != nil {
-		return verdict{}, fmt.Errorf("%w: %w", errNoAnswer, err)
+		return verdict{}, fmt.Errorf("%w: %w: %w", errNoAnswer, errBroken, err)
 	}
 	if response.StatusCode == http.StatusTooManyRequests {
-		return verdict{}, fmt.Errorf("%w: %s", errNotSent, response.Status)
+		return verdict{}, fmt.Errorf("%w: %w", errNotSent, &busyError{busyWait(response.Header.Get("Retry-After"), f.now())})
 	}
 	said, err = read(answered, response.StatusCode/100 == 2)
 	if err != nil {

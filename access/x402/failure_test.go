@@ -71,6 +71,7 @@ func TestNothingIsChargedWhenTheFacilitatorCannotVerify(t *testing.T) {
 				t.Error("something was settled")
 			}
 			f.ledger.Behave("verify", nil)
+			f.SetClock(func() time.Time { return time.Now().Add(2 * time.Second) }) // it was busy
 			f.wantBought(header, "answer", "answer")
 		})
 	}
@@ -104,14 +105,29 @@ func TestABrokenConnectionIsTriedAgainForVerifyAlone(t *testing.T) {
 func TestAFacilitatorThatStaysSilentIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	began := time.Now()
+	stopped := func() time.Time { return began }
 	f.ledger.Behave("verify", fails)
+	f.SetClock(stopped)
 	for range 8 {
-		_, err := f.buy(f.pay().Header(), request(), "answer")
+		_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
 		f.wantRefused(err, x402.Unavailable, "")
 	}
 	if got := f.ledger.Calls("verify"); got != 5 {
 		t.Errorf("got %d calls, want 5 and then none", got)
 	}
+	// One call tries again after a while.
+	f.SetClock(func() time.Time { return stopped().Add(11 * time.Second) })
+	for range 3 {
+		_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
+		f.wantRefused(err, x402.Unavailable, "")
+	}
+	if got := f.ledger.Calls("verify"); got != 6 {
+		t.Errorf("got %d calls, want 6", got)
+	}
+	f.ledger.Behave("verify", nil)
+	f.SetClock(func() time.Time { return stopped().Add(22 * time.Second) })
+	f.wantBought(f.pay().Header(), "answer", "answer")
 }
 
 func TestAFacilitatorThatLiesAboutAPaymentGetsNoAnswerOut(t *testing.T) {

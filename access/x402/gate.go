@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -70,7 +71,7 @@ func New(o Options) (*Gate, error) {
 		lease:  o.VerifyTimeout + o.WorkTimeout + o.SettleTimeout + 2*chainTimeout + leaseMargin,
 		logger: o.Logger, metrics: newMetrics(o.Metrics), now: time.Now,
 	}
-	g.facilitator = newFacilitator(o, g.metrics.observe)
+	g.facilitator = newFacilitator(o, g.metrics.observe, func() time.Time { return g.now() })
 	if o.RPCURL != "" {
 		g.chain = newChain(o.RPCURL)
 	}
@@ -113,21 +114,34 @@ func (g *Gate) require(r Request, reason string) *RefusedError {
 	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
 }
 
+// Read returns the payment in a header. It asks nobody. The error is a RefusedError: the
+// header is malformed, or the payer has not signed the payment.
+func (g *Gate) Read(r Request, header string) (Payment, error) {
+	p, refusal := parsePayment(header)
+	if refusal != nil {
+		return Payment{}, refusal
+	}
+	offered := g.prices.byRoute[r.RouteID]
+	p.mismatch = p.match(offered, g.now())
+	if !p.NeedsContract() && !p.payload.isSigned(offered) {
+		return Payment{}, g.require(r, cmp.Or(p.mismatch, reasonSignature))
+	}
+	return p, nil
+}
+
 // Begin claims and verifies the payment of a request, before its response is built. The
 // error is a RefusedError, except for internal errors. The caller must end the Charge with
 // Settle or Release.
-func (g *Gate) Begin(ctx context.Context, r Request, header string) (*Charge, error) {
-	p, refusal := parsePayment(header)
-	if refusal != nil {
-		return nil, refusal
-	}
-	now := g.now()
+func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error) {
 	offered := g.prices.byRoute[r.RouteID]
-	c := &Charge{gate: g, request: r, lease: accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease}}
-	if reason := p.match(offered, now); reason != "" {
-		return c.resumeExpired(ctx, p.id(offered), p.fingerprint, reason)
+	c := &Charge{
+		gate: g, request: r, vouched: !p.NeedsContract(),
+		lease: accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease},
 	}
-	claim, err := g.prices.claimOf(p, r, now)
+	if p.mismatch != "" {
+		return c.resumeExpired(ctx, p.id(offered), p.fingerprint, p.mismatch)
+	}
+	claim, err := g.prices.claimOf(p, r, g.now())
 	if err != nil {
 		return nil, err
 	}

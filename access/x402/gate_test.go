@@ -98,6 +98,15 @@ func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settin
 	return &fixture{Gate: gate, tb: t, redis: redis, store: store, ledger: ledger, wallet: facilitator.NewWallet(t)}
 }
 
+// Begin reads and begins a payment.
+func (f *fixture) Begin(ctx context.Context, r x402.Request, header string) (*x402.Charge, error) {
+	payment, err := f.Read(r, header)
+	if err != nil {
+		return nil, err
+	}
+	return f.Gate.Begin(ctx, r, payment)
+}
+
 // pay returns a header for the request of tests.
 func (f *fixture) pay() facilitator.Payment {
 	return f.wallet.Pay(f.Challenge(request()).Challenge.Header())

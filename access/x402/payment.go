@@ -43,14 +43,22 @@ type exactPayload struct {
 	Authorization authorization `json:"authorization"`
 }
 
-// payment is a payment as it was sent.
-type payment struct {
+// Payment is a payment as it was sent, and what can be said of it without asking anybody.
+type Payment struct {
 	accepted map[string]any
 	payload  exactPayload
 	// fingerprint is the hash of the header.
 	fingerprint string
+	// mismatch is why the payment does not fit the present terms; empty if it does.
+	mismatch string
 
 	validAfter, validBefore time.Time
+}
+
+// NeedsContract reports whether only the payer's contract can check the signature. That
+// of any other payment is checked.
+func (p *Payment) NeedsContract() bool {
+	return len(p.payload.Signature) != 2+2*plainSignatureBytes
 }
 
 // envelope is the form of a payment on the way.
@@ -72,31 +80,31 @@ var (
 
 // parsePayment reads a payment header. What it refuses is no payment of this
 // protocol, version and scheme.
-func parsePayment(header string) (payment, *RefusedError) {
+func parsePayment(header string) (Payment, *RefusedError) {
 	if len(header) > MaxHeaderBytes {
-		return payment{}, malformed("the payment header is longer than " + strconv.Itoa(MaxHeaderBytes) + " bytes")
+		return Payment{}, malformed("the payment header is longer than " + strconv.Itoa(MaxHeaderBytes) + " bytes")
 	}
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(header, "="))
 	if err != nil || len(header)-len(strings.TrimRight(header, "=")) > 2 {
-		return payment{}, malformed("the payment header is not standard base64 (alphabet with + and /)")
+		return Payment{}, malformed("the payment header is not standard base64 (alphabet with + and /)")
 	}
 	var sent envelope
 	if err := json.Unmarshal(text, &sent); err != nil {
-		return payment{}, malformed("the payment header is not base64 of the JSON of a payment: x402Version (a number), accepted, and payload with signature and authorization (six strings)")
+		return Payment{}, malformed("the payment header is not base64 of the JSON of a payment: x402Version (a number), accepted, and payload with signature and authorization (six strings)")
 	}
 	if sent.X402Version != version {
-		return payment{}, malformed("x402Version has to be the number 2, and is " + strconv.Itoa(sent.X402Version))
+		return Payment{}, malformed("x402Version has to be the number 2, and is " + strconv.Itoa(sent.X402Version))
 	}
 	hash := sha256.Sum256([]byte(header))
-	p := payment{payload: sent.Payload, fingerprint: hex.EncodeToString(hash[:])}
+	p := Payment{payload: sent.Payload, fingerprint: hex.EncodeToString(hash[:])}
 	if err := json.Unmarshal(sent.Accepted, &p.accepted); err != nil || p.accepted == nil {
-		return payment{}, malformed("accepted has to be the object of the terms that are accepted")
+		return Payment{}, malformed("accepted has to be the object of the terms that are accepted")
 	}
 	return p, p.checkForm()
 }
 
 // checkForm checks each text of the payload by itself.
-func (p *payment) checkForm() *RefusedError {
+func (p *Payment) checkForm() *RefusedError {
 	auth := p.payload.Authorization
 	for _, field := range []struct {
 		name, text, want string
@@ -122,7 +130,7 @@ func (p *payment) checkForm() *RefusedError {
 
 // id names what can be charged once. A second signature over the same nonce is the
 // same payment.
-func (p *payment) id(r Requirements) string {
+func (p *Payment) id(r Requirements) string {
 	auth := p.payload.Authorization
 	return strings.ToLower(strings.Join([]string{r.Network, r.Asset, auth.From, auth.Nonce}, "/"))
 }
@@ -137,7 +145,7 @@ const (
 )
 
 // match returns the reason for which a payment does not fit the terms, or "".
-func (p *payment) match(r Requirements, now time.Time) string {
+func (p *Payment) match(r Requirements, now time.Time) string {
 	auth := p.payload.Authorization
 	switch {
 	case !accepts(p.accepted, r):
@@ -194,7 +202,7 @@ func generic(value any) (map[string]any, error) {
 // settlement is the body of both requests to a facilitator. It is made of what was
 // checked here, and of our own terms: a field that two parsers might read in two
 // ways is never passed on.
-func (p *payment) settlement(r Requirements) ([]byte, error) {
+func (p *Payment) settlement(r Requirements) ([]byte, error) {
 	return marshalPlain(map[string]any{
 		"x402Version": version,
 		"paymentPayload": map[string]any{
@@ -205,7 +213,7 @@ func (p *payment) settlement(r Requirements) ([]byte, error) {
 }
 
 // claimOf returns the payment as it is remembered.
-func (t *priceTable) claimOf(p payment, r Request, now time.Time) (governance.Payment, error) {
+func (t *priceTable) claimOf(p Payment, r Request, now time.Time) (governance.Payment, error) {
 	offered := t.byRoute[r.RouteID]
 	settlement, err := p.settlement(offered)
 	if err != nil {

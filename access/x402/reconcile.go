@@ -32,7 +32,7 @@ func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 		return e
 	}
 	e.asked = true
-	e.said, e.err = g.facilitator.settle(ctx, p.Settlement)
+	e.said, e.err = g.facilitator.settle(ctx, p)
 	if errors.Is(e.err, errNoAnswer) || isUsed(e.said.reason) || e.said.reason == reasonPending {
 		g.checkChain(ctx, p, &e)
 	}
@@ -47,7 +47,7 @@ func (g *Gate) probe(ctx context.Context, p governance.Payment) evidence {
 	if !e.blind || !g.now().Before(p.ValidBefore.Time()) {
 		return e
 	}
-	if said, err := g.facilitator.verify(ctx, p.Settlement); err == nil && isUsed(said.reason) {
+	if said, err := g.facilitator.verify(ctx, p, true); err == nil && isUsed(said.reason) {
 		e.asked, e.said = true, said
 	}
 	return e
@@ -152,11 +152,11 @@ func (g *Gate) checkFacilitator(ctx context.Context) {
 func (f *facilitator) supports(ctx context.Context, network string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/supported", http.NoBody)
 	if err != nil {
-		return fmt.Errorf("ask what is supported: %w", err)
+		return fmt.Errorf("ask what is supported: %w", withoutURL(err))
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask what is supported: %w", err)
+		return fmt.Errorf("ask what is supported: %w", withoutURL(err))
 	}
 	defer response.Body.Close()
 	var said struct {

@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -64,6 +65,7 @@ const (
 const (
 	reasonRequired    = "Payment required"
 	reasonNoMatch     = "No matching payment requirements"
+	reasonSignature   = "invalid_exact_evm_signature"
 	reasonUsed        = "invalid_exact_evm_nonce_already_used"
 	reasonRecipient   = "invalid_exact_evm_recipient_mismatch"
 	reasonValue       = "invalid_exact_evm_payload_authorization_value_mismatch"
@@ -93,8 +95,12 @@ func pending(cause error) *RefusedError {
 }
 
 func unavailable(cause error) *RefusedError {
+	retryAfter := retryUnavailable
+	if busy, is := errors.AsType[*busyError](cause); is {
+		retryAfter = busy.wait
+	}
 	return &RefusedError{
-		Kind: Unavailable, RetryAfter: retryUnavailable, Cause: cause,
+		Kind: Unavailable, RetryAfter: retryAfter, Cause: cause,
 		Message: "payments cannot be taken at the moment; nothing was charged, and the same payment may be sent again while it is valid",
 	}
 }
@@ -106,6 +112,8 @@ func messageOf(reason string) string {
 		return "this endpoint is paid: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE"
 	case reasonNoMatch:
 		return "accepted is not one of the offered terms: sign for the terms in the PAYMENT-REQUIRED header, unchanged"
+	case reasonSignature:
+		return "the signature is not that of from over the authorization: sign the EIP-712 message with the account that pays, for the domain in extra"
 	case reasonUsed:
 		return "this payment was already used: sign a new one, with a fresh nonce"
 	case reasonRecipient:

@@ -24,8 +24,9 @@ var (
 
 // paymentRetention is how long a payment is kept after its authorization expires.
 //
-// Payments have no TTL in Redis, because a full Redis evicts keys that have one: a payer
-// who repeats a paid request would be refused. The sorted set paymentExpiryKey lists
+// Payments that were submitted for settlement have no TTL in Redis, because a full Redis
+// evicts keys that have one: a payer who repeats a paid request would be refused. The
+// sorted set paymentExpiryKey lists
 // when each is to be deleted, and DeleteExpiredPayments deletes them.
 const paymentRetention = 10 * time.Minute
 

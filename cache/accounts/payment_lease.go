@@ -23,9 +23,10 @@ type PaymentLease struct {
 // claimPayment claims a payment that is not stored, or whose claimant let its lease
 // expire: {1}. Otherwise it returns the stored state and takes the lease if the payment
 // is in progress and nobody holds it: {2, value} with the lease, {0, value} without.
-// Before payments are restored it returns {-1}.
+// Before payments are restored it returns {-1}. A claim ends with its lease: nothing is
+// left of a payment that was never submitted.
 //
-// KEYS: payment, lease, restored, expiry. ARGV: owner, TTL, value, time of expiry, id.
+// KEYS: payment, lease, restored. ARGV: owner, TTL, value.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var claimPayment = redis.NewScript(`
@@ -35,8 +36,7 @@ local stage = stored and string.sub(stored, 1, 1)
 if stage == 'e' then return {0, stored} end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {0, stored or ''} end
 if stage == 'p' then return {2, stored} end
-redis.call('SET', KEYS[1], ARGV[3])
-redis.call('ZADD', KEYS[4], ARGV[4], ARGV[5])
+redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
 return {1}`)
 
 // Replies of claimPayment.
@@ -60,10 +60,10 @@ func (s *Store) ClaimPayment(
 	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)),
-		string(paymentRestoredKey), string(paymentExpiryKey),
+		string(paymentRestoredKey),
 	}
 	reply, err := claimPayment.Run(ctx, s.conn.Client, keys,
-		lease.Owner, lease.TTL.Milliseconds(), value, expiryOf(p), p.ID).Slice()
+		lease.Owner, lease.TTL.Milliseconds(), value).Slice()
 	if err != nil {
 		return governance.Payment{}, false, cache.WrapError(err)
 	}

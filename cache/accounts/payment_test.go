@@ -163,6 +163,13 @@ func paymentIsDeletedAfterRetention(t *fixture) {
 	t.restore()
 	p := newPayment("5")
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
+	if ttl, err := t.raw.TTL(t.Context(), string(accounts.PaymentKey(p.ID))).Result(); err != nil || ttl <= 0 || ttl > time.Minute {
+		t.Errorf("TTL of a claim: got %s, %v, want that of its lease", ttl, err)
+	}
+	p.State = governance.PaymentSettling
+	if err := t.store.SavePayment(t.Context(), accounts.PaymentUpdate{Payment: p, Lease: leaseOf("a")}); err != nil {
+		t.Fatal(err)
+	}
 	if ttl, err := t.raw.TTL(t.Context(), string(accounts.PaymentKey(p.ID))).Result(); err != nil || ttl > 0 {
 		t.Errorf("TTL: got %s, %v, want none: a full Redis evicts keys with a TTL", ttl, err)
 	}

@@ -78,13 +78,14 @@ func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 
 // deleteRefused deletes a payment that was refused and queues that for the ledger.
 //
-// KEYS: payment, lease, due, queue, response. ARGV: owner, id, value.
+// KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, id, value.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var deleteRefused = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[5])
 redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('ZREM', KEYS[6], ARGV[2])
 redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
@@ -98,7 +99,7 @@ func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, 
 	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
-		string(paymentQueueKey), string(paidResponseKey(p.ID)),
+		string(paymentQueueKey), string(paidResponseKey(p.ID)), string(paymentExpiryKey),
 	}
 	deleted, err := deleteRefused.Run(ctx, s.conn.Client, keys, lease.Owner, p.ID, value).Int()
 	return leaseError(deleted, err)

@@ -83,6 +83,16 @@ func NewWallet(tb testing.TB) *Wallet {
 	return &Wallet{tb: tb, key: secp256k1.PrivKeyFromBytes(key)}
 }
 
+// NewPayer returns an account with a key of its own.
+func NewPayer(tb testing.TB) *Wallet {
+	tb.Helper()
+	key, err := secp256k1.GeneratePrivateKey()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Wallet{tb: tb, key: key}
+}
+
 // Address returns the account's address, in lower case.
 func (w *Wallet) Address() string {
 	return addressOf(w.key.PubKey())

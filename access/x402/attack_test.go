@@ -1,0 +1,134 @@
+package x402_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/access/x402"
+	"pnyx/test/env"
+	"pnyx/test/facilitator"
+)
+
+// payAs returns a payment of a payer of its own.
+func (f *fixture) payAs(payer *facilitator.Wallet) facilitator.Payment {
+	return payer.Pay(f.Challenge(request()).Challenge.Header())
+}
+
+func TestAttackASignatureOfAnotherAccountAsksNobody(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for name, spoil := range map[string]func(*facilitator.Payment){
+		"another payer": func(p *facilitator.Payment) { p.Payload.Authorization.From = facilitator.NewPayer(t).Address() },
+		"another nonce": func(p *facilitator.Payment) {
+			p.Payload.Authorization.Nonce = f.pay().Payload.Authorization.Nonce
+		},
+		"zeros":         func(p *facilitator.Payment) { p.Payload.Signature = "0x" + strings.Repeat("0", 130) },
+		"recovery code": func(p *facilitator.Payment) { p.Payload.Signature = p.Payload.Signature[:130] + "ff" },
+	} {
+		payment := f.pay()
+		spoil(&payment)
+		_, err := f.buy(payment.Header(), request(), "answer")
+		if refusal := f.wantRefused(err, x402.Required, "invalid_exact_evm_signature"); refusal.Challenge == nil {
+			t.Errorf("%s: no challenge", name)
+		}
+	}
+	if got := f.ledger.Calls("verify"); got != 0 {
+		t.Errorf("got %d calls of the facilitator, want 0", got)
+	}
+}
+
+func TestAttackAClaimLeavesNothingWithoutAnExpiry(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	if _, err := f.Begin(t.Context(), request(), f.pay().Header()); err != nil {
+		t.Fatal(err) // its node dies here
+	}
+	client := env.RedisClient(t, f.redis)
+	keys, err := client.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if strings.HasSuffix(key, ":restored") {
+			continue
+		}
+		if ttl, err := client.PTTL(t.Context(), key).Result(); err != nil || ttl <= 0 {
+			t.Errorf("%s: got TTL %s, %v, want one", key, ttl, err)
+		}
+	}
+}
+
+func TestAttackOnePayersFailuresLeaveTheFacilitatorToOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("verify", fails)
+	for range 20 {
+		_, err := f.buy(f.pay().Header(), request(), "answer")
+		f.wantRefused(err, x402.Unavailable, "")
+	}
+	f.ledger.Behave("verify", nil)
+	got, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
+	if err != nil || got != "answer" {
+		t.Fatalf("another payer: got %q, %v, want the answer", got, err)
+	}
+}
+
+func TestAttackContractSignaturesDoNotOpenTheBreaker(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("verify", fails)
+	for range 20 {
+		payment := f.payAs(facilitator.NewPayer(t))
+		payment.Payload.Signature += strings.Repeat("00", 32)
+		_, err := f.buy(payment.Header(), request(), "answer")
+		f.wantRefused(err, x402.Unavailable, "")
+	}
+	f.ledger.Behave("verify", nil)
+	f.wantBought(f.pay().Header(), "answer", "answer")
+}
+
+func TestAttackABusyFacilitatorIsLeftAloneForRetryAfter(t *testing.T) {
+	t.Parallel()
+	for _, call := range []string{"verify", "settle"} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			now := time.Now()
+			f.SetClock(func() time.Time { return now })
+			f.ledger.Behave(call, func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+				w.Header().Set("Retry-After", "20")
+				http.Error(w, "slow down", http.StatusTooManyRequests)
+			})
+			for range 8 {
+				_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
+				if refusal := f.wantRefused(err, x402.Unavailable, ""); refusal.RetryAfter != 20*time.Second {
+					t.Errorf("got Retry-After %s, want that of the facilitator", refusal.RetryAfter)
+				}
+			}
+			if got := f.ledger.Calls(call); got != 1 {
+				t.Errorf("got %d calls within Retry-After, want 1", got)
+			}
+			f.ledger.Behave(call, nil)
+			now = now.Add(21 * time.Second)
+			f.wantBought(f.pay().Header(), "answer", "answer")
+		})
+	}
+}
+
+// A plain account's payment with a recovery code of 0 or 1 is signed all the same.
+func TestRecoveryCodesOfBothFormsAreAccepted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.ledger.Behave("verify", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		fmt.Fprint(w, `{"isValid":true}`)
+	})
+	payment := f.pay()
+	code := map[string]string{"1b": "00", "1c": "01"}[payment.Payload.Signature[130:]]
+	payment.Payload.Signature = payment.Payload.Signature[:130] + code
+	if _, err := f.Begin(t.Context(), request(), payment.Header()); err != nil {
+		t.Errorf("got %v, want the payment to be verified", err)
+	}
+}

@@ -1,0 +1,134 @@
+package x402
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// breakerThreshold is how many consecutive failures open a breaker, and breakerTimeout
+	// how long it stays open before one call tries again.
+	breakerThreshold = 5
+	breakerTimeout   = 10 * time.Second
+	// breakerPayers is from how many payers these failures must come, unless the
+	// facilitator cannot be reached: one payer's payments may fail for what is in them.
+	breakerPayers = 3
+	// defaultBusyWait is how long a facilitator that answers 429 is left alone, unless it
+	// says how long, and maxBusyWait the maximum of what it may say.
+	defaultBusyWait = time.Second
+	maxBusyWait     = 30 * time.Second
+)
+
+// errOpen means that the last calls failed, so that none is made for a while.
+var errOpen = errors.New("the circuit breaker is open")
+
+// busyError is a facilitator that answered 429.
+type busyError struct {
+	// wait is the time until it may be called again.
+	wait time.Duration
+}
+
+// Error says for how long the facilitator is left alone.
+func (b *busyError) Error() string {
+	return fmt.Sprintf("it is busy for %s", b.wait)
+}
+
+// busyWait returns how long to wait by the Retry-After header of an answer.
+func busyWait(header string, now time.Time) time.Duration {
+	wait := defaultBusyWait
+	if seconds, err := strconv.ParseUint(header, 10, 16); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, defaultBusyWait), maxBusyWait)
+}
+
+// breaker stops the calls of a facilitator that fails, and pauses those of a busy one.
+type breaker struct {
+	now func() time.Time
+
+	mu sync.Mutex
+	// failures counts the failures since the last answer, and payers holds up to
+	// breakerPayers of those whose payments failed. unreached means that one of the calls
+	// did not reach the facilitator.
+	failures  int
+	payers    map[string]bool
+	unreached bool
+	// openUntil is when the next call may try; zero while the breaker is closed. trying
+	// means that one does.
+	openUntil time.Time
+	trying    bool
+	// busyUntil is until when the facilitator has asked to be left alone.
+	busyUntil time.Time
+}
+
+func newBreaker(now func() time.Time) *breaker {
+	return &breaker{now: now, payers: map[string]bool{}}
+}
+
+// call asks unless the breaker is open or the facilitator is busy; the error is
+// errNotSent then. vouched means that the payment is known to be signed by its payer.
+func (b *breaker) call(payer string, vouched bool, ask func() (verdict, error)) (verdict, error) {
+	b.mu.Lock()
+	err := b.check()
+	b.trying = b.trying || err == nil && !b.openUntil.IsZero()
+	b.mu.Unlock()
+	if err != nil {
+		return verdict{}, err
+	}
+	said, err := ask()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.record(payer, vouched, err)
+	return said, err
+}
+
+// ready returns why no call would be made now; nil if one would.
+func (b *breaker) ready() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.check()
+}
+
+func (b *breaker) check() error {
+	now := b.now()
+	if wait := b.busyUntil.Sub(now); wait > 0 {
+		return fmt.Errorf("%w: %w", errNotSent, &busyError{wait})
+	}
+	if !b.openUntil.IsZero() && (b.trying || now.Before(b.openUntil)) {
+		return fmt.Errorf("%w: %w", errNotSent, errOpen)
+	}
+	return nil
+}
+
+// record takes the outcome of a call into account. A payment that only a contract can
+// check says nothing about the facilitator unless it was answered or not reached.
+func (b *breaker) record(payer string, vouched bool, err error) {
+	b.trying = false
+	busy, isBusy := errors.AsType[*busyError](err)
+	unreached := errors.Is(err, errNotSent)
+	switch {
+	case err == nil:
+		b.failures, b.unreached, b.openUntil = 0, false, time.Time{}
+		clear(b.payers)
+		return
+	case isBusy:
+		b.busyUntil = b.now().Add(busy.wait)
+		return
+	case !unreached && !vouched:
+		return
+	}
+	b.failures++
+	b.unreached = b.unreached || unreached
+	if len(b.payers) < breakerPayers {
+		b.payers[payer] = true
+	}
+	if b.failures >= breakerThreshold && (b.unreached || len(b.payers) >= breakerPayers) {
+		b.openUntil = b.now().Add(breakerTimeout)
+	}
+}
