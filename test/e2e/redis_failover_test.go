@@ -33,7 +33,7 @@ type recordedAnswers struct {
 
 // patient sets timeouts for a busy machine.
 func patient(redisURL string) []string {
-	return []string{"REDIS_URL=" + redisURL, "PNYX_LEASE_TTL=2s", "PNYX_CACHE_TIMEOUT=1s"}
+	return []string{"REDIS_URL=" + redisURL, "PNYX_LEASE_TTL=2s", "PNYX_CACHE_TIMEOUT=1s", "PNYX_REQUEST_TIMEOUT=5s"}
 }
 
 // recordSingleServer imports a data set and records a few answers of every kind from a

@@ -23,7 +23,7 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 	env.Long(t)
 	env.RequireEngine(t)
 	data := env.DataSet(t, 110_000)
-	slow := []string{"PNYX_REQUEST_TIMEOUT=20s", "PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}
+	slow := []string{"PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}
 	single := start(t, t.TempDir(), slow, "serve").ready()
 	shards, redis := env.EngineShards(t), env.Redis(t)
 	two := start(t, t.TempDir(), append(slow, "REDIS_URL="+redis.URL,

@@ -107,8 +107,8 @@ func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) 
 	p.Environ = append([]string{
 		"PNYX_INTERNAL_TOKEN=" + InternalToken, "PNYX_DATA=" + dataDir, "PNYX_LISTEN=" + listen,
 		"PNYX_ADMIN_LISTEN=" + admin, "PNYX_PUBLISH_INTERVAL=200ms",
-		// A busy machine answers late; tests of a slow Redis set shorter limits.
-		"PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
+		// A busy machine answers late; tests of what is slow or down set shorter limits.
+		"PNYX_REQUEST_TIMEOUT=30s", "PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
 	}, environ...)
 	p.Process = NewProcess(tb, Binary(tb), p.Environ, args...)
 	p.Start()

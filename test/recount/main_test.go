@@ -36,7 +36,7 @@ func realData(t *testing.T) string {
 func startEmpty(t *testing.T) *env.Pnyx {
 	t.Helper()
 	env.RequireEngine(t)
-	p := env.StartPnyx(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=15s"}, "serve")
+	p := env.StartPnyx(t, t.TempDir(), nil, "serve")
 	p.AwaitReady()
 	return p
 }
@@ -46,7 +46,7 @@ func startEmpty(t *testing.T) *env.Pnyx {
 func startShared(t *testing.T) *env.Pnyx {
 	t.Helper()
 	env.RequireEngine(t)
-	p := env.StartPnyx(t, t.TempDir(), []string{"CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_REQUEST_TIMEOUT=15s"}, "serve")
+	p := env.StartPnyx(t, t.TempDir(), []string{"CLICKHOUSE_URL=" + env.DatabaseURL(t)}, "serve")
 	p.AwaitReady()
 	return p
 }
