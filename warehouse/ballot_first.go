@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
 )
 
 // rowsPerBallot is how many rows are read for each ballot of a first page: most voters
@@ -39,33 +38,16 @@ func (w *Warehouse) firstBallots(ctx context.Context, at BallotSource, order bal
 func (w *Warehouse) firstRows(ctx context.Context, at BallotSource, order ballotOrder, most int) ([]keyset, error) {
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("ballot_first_voters"), order.place, order.text),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindUnknownTime())
-	if err != nil {
-		return nil, fmt.Errorf("read the first rows of ballots: %w", err)
-	}
-	defer rows.Close()
-	var first []keyset
-	for rows.Next() {
-		var b keyset
-		if err := rows.Scan(&b.voter, &b.text); err != nil {
-			return nil, fmt.Errorf("read the first rows of ballots: %w", err)
-		}
-		first = append(first, b)
-	}
-	return first, rows.Err()
+	return selectRows[keyset](rows, err, "read the first rows of ballots")
 }
 
 // ballotsOfVoters is ballotRange for the voters of the rows first.
 func (w *Warehouse) ballotsOfVoters(
 	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, first []keyset, args ...any,
 ) ([]LatestBallot, error) {
-	voters, err := ext.NewTable("first_voters", ext.Column("voter", "String"))
+	voters, err := externalTable("first_voters", first, func(row keyset) []any { return []any{row.Voter} }, textColumn("voter"))
 	if err != nil {
 		return nil, err
-	}
-	for _, row := range first {
-		if err := voters.Append(row.voter); err != nil {
-			return nil, err
-		}
 	}
 	sql := fmt.Sprintf(sqlText("ballot_page"), "("+sqlText("ballot_first_of_voters")+")", condition, order.column)
 	return w.selectBallots(clickhouse.Context(ctx, clickhouse.WithExternalTable(voters)), sql, at, limit, args...)

@@ -133,8 +133,8 @@ func (h *history) check(t *testing.T, page []warehouse.LatestBallot, limit int, 
 	}
 	for i, b := range want {
 		got := page[i]
-		if got.Voter != b.Voter || got.VoteID != b.VoteID || !got.Power.Equal(b.Power) || (got.VotedAt == nil) != (b.VotedAt == nil) {
-			t.Fatalf("%s: row %d of %d: got %s %s %s, want %s %s %s", h.proposal, i, limit, got.Voter, got.VoteID, got.Power, b.Voter, b.VoteID, b.Power)
+		if got.VoterIdentity != b.Voter || got.VoteID != b.VoteID || got.VotingPower != governance.DecimalOf(b.Power) || (got.VotedAt == nil) != (b.VotedAt == nil) {
+			t.Fatalf("%s: row %d of %d: got %s %s %s, want %s %s %s", h.proposal, i, limit, got.VoterIdentity, got.VoteID, got.VotingPower, b.Voter, b.VoteID, b.Power)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(page) != 3 || page[0].Voter != "0xb8" || !page[2].Power.Equal(decimal.NewFromInt(16)) {
+	if len(page) != 3 || page[0].VoterIdentity != "0xb8" || page[2].VotingPower != "16" {
 		t.Errorf("got %+v, want the three most powerful of those whose ballots count", page)
 	}
 }

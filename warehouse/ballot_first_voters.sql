@@ -2,7 +2,7 @@
 -- order alone and merges nothing.
 SELECT
     voter,
-    toString(%[2]s) AS position
+    toString(%[2]s) AS text
 FROM
 (
     SELECT

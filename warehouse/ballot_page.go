@@ -16,23 +16,12 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// LatestBallot is a ballot that counts.
+// LatestBallot is a ballot that counts. It lacks its label, which takes the proposal's
+// choices.
 type LatestBallot struct {
-	// Voter is the voter's normalized identity.
-	Voter string
-	// VoteID is the upstream id of the vote.
-	VoteID string
-	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
-	// has no choice.
-	ChoiceKey string
+	governance.Ballot
 	// RawChoice is the published choice as compact JSON.
 	RawChoice string
-	// Power is the voting power of the ballot, in the DAO's unit of voting power.
-	Power decimal.Decimal
-	// VotedAt is the time of the vote; nil if upstream states none.
-	VotedAt *governance.Timestamp
-	// TxHash is the transaction of an on-chain vote; empty for others.
-	TxHash string
 }
 
 // BallotSource says where to read a proposal's ballots: in a sorted copy or in the table
@@ -64,15 +53,15 @@ func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ba
 	if q.After == nil {
 		return w.ballotPage(ctx, at, order, q.Limit, nil)
 	}
-	after := keyset{voter: q.After.Voter}
+	after := keyset{Voter: q.After.Voter}
 	if q.Order == query.BallotsByTime {
-		after.text = strconv.FormatInt(timeOrUnknown(q.After.At).UnixMilli(), 10)
+		after.Text = strconv.FormatInt(timeOrUnknown(q.After.At).UnixMilli(), 10)
 	} else {
 		power, err := decimal.NewFromString(string(q.After.Power))
 		if err != nil {
 			return nil, fmt.Errorf("read a page of ballots: position: %w", err)
 		}
-		after.text = power.String()
+		after.Text = power.String()
 	}
 	return w.ballotPage(ctx, at, order, q.Limit, &after)
 }
@@ -100,10 +89,10 @@ func byTime() ballotOrder {
 }
 
 // keyset is a position in an order: the text of {value}, and a voter.
-type keyset struct{ text, voter string }
+type keyset struct{ Text, Voter string }
 
 func (b keyset) args() []any {
-	return []any{clickhouse.Named("value", b.text), clickhouse.Named("voter", b.voter)}
+	return []any{clickhouse.Named("value", b.Text), clickhouse.Named("voter", b.Voter)}
 }
 
 // ballotPage reads the page after a position. The condition is written as two ranges of
@@ -144,23 +133,5 @@ func (w *Warehouse) selectBallots(
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), bindUnknownTime())
 	rows, err := w.conn.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read a page of ballots: %w", err)
-	}
-	defer rows.Close()
-	return scanBallots(rows)
-}
-
-func scanBallots(rows driver.Rows) ([]LatestBallot, error) {
-	var page []LatestBallot
-	for rows.Next() {
-		var b LatestBallot
-		var votedAt time.Time
-		if err := rows.Scan(&b.Voter, &b.VoteID, &b.ChoiceKey, &b.RawChoice, &b.Power, &votedAt, &b.TxHash); err != nil {
-			return nil, fmt.Errorf("read a ballot: %w", err)
-		}
-		b.VotedAt = timestampOrNil(votedAt)
-		page = append(page, b)
-	}
-	return page, rows.Err()
+	return selectRows[LatestBallot](rows, err, "read a page of ballots")
 }

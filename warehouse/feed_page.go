@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -36,27 +35,7 @@ func (w *Warehouse) ListEvents(
 		clickhouse.Named("types", nonNilTexts(q.Types)), clickhouse.Named("least", q.MinImportance),
 		clickhouse.Named("after_at", int64(after.At)), clickhouse.Named("after_id", after.ID),
 		clickhouse.Named("limit", q.Limit))
-	return collect(rows, err, "read a page of events", scanEvent)
-}
-
-func scanEvent(rows scanner) (e governance.EventRow, err error) {
-	var at, discovered time.Time
-	var confidence, item, key, title, url string
-	var importance uint8
-	err = rows.Scan(&e.EventID, &e.EventType, &at, &discovered, &confidence, &e.DAOID, &item, &key, &title, &url, &importance)
-	e.EventTimeMs, e.DiscoveredAt = governance.TimestampOf(at), governance.TimestampOf(discovered)
-	e.EventTimeConfidence, e.ItemType = governance.Confidence(confidence), governance.ItemType(item)
-	e.ProposalKey = keyOrNull(key)
-	e.Title, e.URL, e.ImportanceScore = governance.OptionalText(title), governance.OptionalText(url), int(importance)
-	return e, err
-}
-
-func keyOrNull(key string) *governance.ProposalKey {
-	if key == "" {
-		return nil
-	}
-	found := governance.ProposalKey(key)
-	return &found
+	return selectRows[governance.EventRow](rows, err, "read a page of events")
 }
 
 // noDeadline represents a missing deadline. It is later than every deadline.
@@ -103,19 +82,9 @@ func (w *Warehouse) ListSignals(
 		clickhouse.Named("no_deadline", int64(noDeadline)),
 		clickhouse.Named("after_first", first), clickhouse.Named("after_second", second),
 		clickhouse.Named("after_id", after), clickhouse.Named("limit", q.Limit))
-	return collect(rows, err, "read a page of signals", scanSignal)
-}
-
-func scanSignal(rows scanner) (s governance.SignalRow, err error) {
-	var key, url, evidence string
-	var score uint8
-	var detected time.Time
-	var deadline *time.Time
-	err = rows.Scan(&s.SignalID, &s.SignalType, &s.DAOID, &key, &s.Title, &s.Summary, &url, &s.Actionability,
-		&s.Severity, &score, &detected, &deadline, &evidence)
-	s.ProposalKey, s.SourceURL = keyOrNull(key), governance.OptionalText(url)
-	s.Priority = rules.PriorityOf(int(score))
-	s.DetectedAt, s.DeadlineAtMs = governance.TimestampOf(detected), timestampOf(deadline)
-	s.Evidence = []byte(evidence)
-	return s, err
+	page, err := selectRows[governance.SignalRow](rows, err, "read a page of signals")
+	for i := range page {
+		page[i].Priority = rules.PriorityOf(page[i].Priority.Score)
+	}
+	return page, err
 }

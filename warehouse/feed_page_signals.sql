@@ -19,7 +19,7 @@ SELECT
     severity,
     score,
     detected_at,
-    deadline_at,
+    deadline_at AS deadline_at_ms,
     evidence
 FROM feed_signals FINAL
 WHERE detected_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')

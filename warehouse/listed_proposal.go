@@ -16,9 +16,9 @@ import (
 // ListedProposal is a proposal as lists show it and searches find it.
 type ListedProposal struct {
 	// Ref identifies the proposal among all providers.
-	Ref record.RefHash
+	Ref record.RefHash `ch:"proposal_ref"`
 	// Key is the proposal's key in the API.
-	Key governance.ProposalKey
+	Key governance.ProposalKey `ch:"proposal_key"`
 	// Identity is the proposal's DAO, provider and upstream id.
 	Identity governance.Identity
 	// SourceID is the id of the space or Governor that the proposal belongs to.
@@ -68,21 +68,17 @@ type ListedVersion struct {
 func (w *Warehouse) ListedVersions(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]ListedVersion, error) {
-	rows, err := w.queryRefs(ctx, sqlText("listed_proposal_versions"), refs)
-	if err != nil {
-		return nil, fmt.Errorf("read listed versions: %w", err)
+	type row struct {
+		Ref record.RefHash `ch:"proposal_ref"`
+		ListedVersion
 	}
-	defer rows.Close()
-	versions := map[record.RefHash]ListedVersion{}
-	for rows.Next() {
-		var ref string
-		var v ListedVersion
-		if err := rows.Scan(&ref, &v.DAOID, &v.Fingerprint, &v.Revision); err != nil {
-			return nil, fmt.Errorf("read listed versions: %w", err)
-		}
-		versions[record.RefHash([]byte(ref))] = v
+	result, err := w.queryRefs(ctx, sqlText("listed_proposal_versions"), refs)
+	rows, err := selectRows[row](result, err, "read listed versions")
+	versions := make(map[record.RefHash]ListedVersion, len(rows))
+	for _, r := range rows {
+		versions[r.Ref] = r.ListedVersion
 	}
-	return versions, rows.Err()
+	return versions, err
 }
 
 // listed returns the current rows of the proposals, with the times and texts that lists
@@ -93,48 +89,16 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 	}
 	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision DESC", "1 BY proposal_ref")
-	rows, err := w.queryRefs(ctx, sql, refs)
-	if err != nil {
-		return nil, fmt.Errorf("read listed proposals: %w", err)
-	}
-	defer rows.Close()
-	proposals := make(map[record.RefHash]ListedProposal, len(refs))
-	for rows.Next() {
-		p, err := scanListed(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read a listed proposal: %w", err)
-		}
+	result, err := w.queryRefs(ctx, sql, refs)
+	rows, err := selectRows[ListedProposal](result, err, "read listed proposals")
+	proposals := make(map[record.RefHash]ListedProposal, len(rows))
+	for _, p := range rows {
 		proposals[p.Ref] = p
 	}
-	return proposals, rows.Err()
+	return proposals, err
 }
 
-func scanListed(rows scanner) (ListedProposal, error) {
-	var p ListedProposal
-	var ref, key, provider, lifecycle, outcome, coverage string
-	var created, updated, end time.Time
-	err := rows.Scan(&ref, &key, &p.Identity.DAOID, &provider, &p.SourceID, &p.Identity.ExternalID,
-		&p.Title, &p.SourceURL, &p.DiscussionURL, &lifecycle, &outcome, &coverage,
-		&created, &updated, &end, &p.Revision)
-	if err != nil {
-		return ListedProposal{}, err
-	}
-	p.Ref, p.Key = record.RefHash([]byte(ref)), governance.ProposalKey(key)
-	p.Identity.Provider = governance.Provider(provider)
-	p.Lifecycle, p.Outcome = governance.Lifecycle(lifecycle), governance.Outcome(outcome)
-	p.Coverage = governance.Coverage(coverage)
-	p.CreatedAt, p.UpdatedAt, p.EndAt = timestampOrNil(created), timestampOrNil(updated), timestampOrNil(end)
-	return p, nil
-}
-
-// timestampOrNil is the reverse of timeOrUnknown.
-func timestampOrNil(moment time.Time) *governance.Timestamp {
-	if moment.Equal(unknownTime) {
-		return nil
-	}
-	return timestampOf(&moment)
-}
-
+// timeOrUnknown returns the value of a time column that is not nullable.
 func timeOrUnknown(stamp *governance.Timestamp) time.Time {
 	if stamp == nil {
 		return unknownTime

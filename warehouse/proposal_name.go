@@ -2,14 +2,12 @@ package warehouse
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/cespare/xxhash/v2"
 
 	"pnyx/governance"
@@ -73,22 +71,22 @@ func (w *Warehouse) ProposalsTitled(ctx context.Context, q query.Resolve) ([]Lis
 	}
 	return w.followIndex(ctx, q.Limit, next, func(e indexEntry, p ListedProposal) bool {
 		title := governance.NormalizeTitle(p.Title)
-		return e.isCurrent(p) && inScope(q, p) && runeCount(title) == e.length && strings.Contains(title, q.Title)
+		return e.isCurrent(p) && inScope(q, p) && runeCount(title) == e.Length && strings.Contains(title, q.Title)
 	})
 }
 
 // indexEntry is an entry of proposal_names or proposal_titles, which may be out of date.
 type indexEntry struct {
-	ref    record.RefHash
-	key    string
-	length uint32
-	// descending is the descendingTime of the proposal's creation.
-	descending int64
+	Ref    record.RefHash         `ch:"proposal_ref"`
+	Key    governance.ProposalKey `ch:"proposal_key"`
+	Length uint32
+	// Descending is the descendingTime of the proposal's creation.
+	Descending int64
 }
 
 // isCurrent reports whether the entry has the proposal's current key and creation time.
 func (e indexEntry) isCurrent(p ListedProposal) bool {
-	return e.key == string(p.Key) && e.descending == descendingTime(p.CreatedAt)
+	return e.Key == p.Key && e.Descending == descendingTime(p.CreatedAt)
 }
 
 // followIndex reads the entries of an index in order, and returns the current rows of the
@@ -108,14 +106,14 @@ func (w *Warehouse) followIndex(
 		}
 		refs := make([]record.RefHash, len(entries))
 		for i, entry := range entries {
-			refs[i] = entry.ref
+			refs[i] = entry.Ref
 		}
 		rows, err := w.listed(ctx, refs)
 		if err != nil {
 			return nil, err
 		}
 		for _, entry := range entries {
-			row, there := rows[entry.ref]
+			row, there := rows[entry.Ref]
 			if !there || seen[row.Ref] || !holds(entry, row) {
 				continue
 			}
@@ -138,28 +136,10 @@ func (w *Warehouse) indexEntries(
 		after = &indexEntry{}
 	}
 	args = append(args, clickhouse.Named("dao", q.DAOID), clickhouse.Named("provider", q.Provider),
-		clickhouse.Named("after_key", after.key), clickhouse.Named("after_descending", after.descending),
-		clickhouse.Named("after_length", after.length), clickhouse.Named("limit", limit))
+		clickhouse.Named("after_key", string(after.Key)), clickhouse.Named("after_descending", after.Descending),
+		clickhouse.Named("after_length", after.Length), clickhouse.Named("limit", limit))
 	rows, err := w.conn.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look up proposals: %w", err)
-	}
-	defer rows.Close()
-	return scanIndexEntries(rows)
-}
-
-func scanIndexEntries(rows driver.Rows) ([]indexEntry, error) {
-	var entries []indexEntry
-	for rows.Next() {
-		var e indexEntry
-		var ref string
-		if err := rows.Scan(&e.length, &e.descending, &e.key, &ref); err != nil {
-			return nil, fmt.Errorf("look up proposals: %w", err)
-		}
-		e.ref = record.RefHash([]byte(ref))
-		entries = append(entries, e)
-	}
-	return entries, rows.Err()
+	return selectRows[indexEntry](rows, err, "look up proposals")
 }
 
 // descendingTime returns a number whose ascending order puts later times first and

@@ -249,7 +249,7 @@ func (w *Warehouse) listVersions(
 	}
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
 		append(wanted.args, clickhouse.Named("limit", limit))...)
-	return collect(rows, err, "read rows", scanListed)
+	return selectRows[ListedProposal](rows, err, "read rows")
 }
 
 // current returns the rows without those of earlier versions.
@@ -272,8 +272,9 @@ func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]Liste
 
 // versionAt is a version of a proposal, which may be out of date.
 type versionAt struct {
-	ref      record.RefHash
-	revision uint64
+	DAOID    string
+	Ref      record.RefHash `ch:"proposal_ref"`
+	Revision uint64
 }
 
 // FirstProposals returns the first limit proposals of each DAO in the order by update. A
@@ -293,7 +294,7 @@ func (w *Warehouse) FirstProposals(
 	for daoID, candidates := range versions {
 		var rows []ListedProposal
 		for _, v := range candidates {
-			if p := current[v.ref]; p.Revision == v.revision && len(rows) < limit {
+			if p := current[v.Ref]; p.Revision == v.Revision && len(rows) < limit {
 				rows = append(rows, p)
 			}
 		}
@@ -307,20 +308,11 @@ func (w *Warehouse) FirstProposals(
 func (w *Warehouse) firstVersions(
 	ctx context.Context, daoIDs []string, limit int,
 ) (versions map[string][]versionAt, refs []record.RefHash, err error) {
-	rows, err := w.queryDAOs(ctx, sqlText("proposal_page_first"), daoIDs, limit)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read first proposals: %w", err)
-	}
-	defer rows.Close()
+	result, err := w.queryDAOs(ctx, sqlText("proposal_page_first"), daoIDs, limit)
+	rows, err := selectRows[versionAt](result, err, "read first proposals")
 	versions = map[string][]versionAt{}
-	for rows.Next() {
-		var daoID, ref string
-		var v versionAt
-		if err := rows.Scan(&daoID, &ref, &v.revision); err != nil {
-			return nil, nil, fmt.Errorf("read first proposals: %w", err)
-		}
-		v.ref = record.RefHash([]byte(ref))
-		versions[daoID], refs = append(versions[daoID], v), append(refs, v.ref)
+	for _, v := range rows {
+		versions[v.DAOID], refs = append(versions[v.DAOID], v), append(refs, v.Ref)
 	}
-	return versions, refs, rows.Err()
+	return versions, refs, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -21,8 +22,8 @@ import (
 //
 // A column fills the field whose `ch` tag, or else whose name in snake case, is the
 // column's name. Fields of nested structs count as fields of T; the outermost wins. The
-// driver's own ScanStruct accepts neither named string types nor Timestamps. A result of
-// one column may have a T that is no struct.
+// driver's own ScanStruct accepts neither named string types nor Timestamps nor the types
+// of the API's rows. A result of one column may have a T that is no struct.
 func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
@@ -32,14 +33,14 @@ func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
-	var found []T
+	found := []T{}
+	var row, empty T
 	targets := make([]any, len(fields))
+	for i, field := range fields {
+		targets[i] = scanTarget(reflect.ValueOf(&row).Elem(), field)
+	}
 	for rows.Next() {
-		var row T
-		value := reflect.ValueOf(&row).Elem()
-		for i, field := range fields {
-			targets[i] = scanTarget(value, field)
-		}
+		row = empty
 		if err := rows.Scan(targets...); err != nil {
 			return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
 		}
@@ -120,6 +121,14 @@ func scanTarget(row reflect.Value, index []int) any {
 		return nullTimestampScanner{p}
 	case *record.RefHash:
 		return hashScanner{p}
+	case *governance.Decimal:
+		return decimalScanner{p}
+	case *int:
+		return intScanner{p}
+	case **string:
+		return nullTextScanner[string]{p}
+	case **governance.ProposalKey:
+		return nullTextScanner[governance.ProposalKey]{p}
 	}
 	if field.Kind() == reflect.String {
 		return field.Addr().Convert(reflect.TypeFor[*string]()).Interface()
@@ -140,12 +149,12 @@ func (s timestampScanner) Scan(value any) error {
 	return nil
 }
 
-// nullTimestampScanner reads a Nullable(DateTime64) column.
+// nullTimestampScanner reads a Nullable(DateTime64) column, or one with unknownTime.
 type nullTimestampScanner struct{ into **governance.Timestamp }
 
 // Scan implements sql.Scanner.
 func (s nullTimestampScanner) Scan(value any) error {
-	if value == nil {
+	if moment, is := value.(time.Time); value == nil || is && moment.Equal(unknownTime) {
 		*s.into = nil
 		return nil
 	}
@@ -166,28 +175,50 @@ func (s hashScanner) Scan(value any) error {
 	return nil
 }
 
-// scanner is a row that can be read.
-type scanner interface{ Scan(dest ...any) error }
+// decimalScanner reads a Decimal column, or a count.
+type decimalScanner struct{ into *governance.Decimal }
 
-// collect is selectRows for the pages that callers wait for: scan names each destination
-// and spares the reflection.
-func collect[T any](rows driver.Rows, err error, operation string, scan func(scanner) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, err)
+// Scan implements sql.Scanner.
+func (s decimalScanner) Scan(value any) error {
+	switch value := value.(type) {
+	case decimal.Decimal:
+		*s.into = governance.DecimalOf(value)
+	case uint64:
+		*s.into = governance.CountOf(value)
+	default:
+		return fmt.Errorf("scan %T into a Decimal", value)
 	}
-	defer rows.Close()
-	var found []T
-	for rows.Next() {
-		row, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", operation, err)
-		}
-		found = append(found, row)
+	return nil
+}
+
+// intScanner reads a UInt8 column.
+type intScanner struct{ into *int }
+
+// Scan implements sql.Scanner.
+func (s intScanner) Scan(value any) error {
+	number, ok := value.(uint8)
+	if !ok {
+		return fmt.Errorf("scan %T into an int", value)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, err)
+	*s.into = int(number)
+	return nil
+}
+
+// nullTextScanner reads a String column in which the empty text stands for none.
+type nullTextScanner[Text ~string] struct{ into **Text }
+
+// Scan implements sql.Scanner.
+func (s nullTextScanner[Text]) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("scan %T into a text", value)
 	}
-	return found, nil
+	*s.into = nil
+	if text != "" {
+		found := Text(text)
+		*s.into = &found
+	}
+	return nil
 }
 
 // externalTable returns a table that travels with a query: one row for each of rows.

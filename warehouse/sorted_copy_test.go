@@ -54,7 +54,7 @@ func checkMiddle(t *testing.T, order string, page []warehouse.LatestBallot, err 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(page) != asked || page[0].Voter != voterNumber(copied/2-1) || page[asked-1].Voter != voterNumber(copied/2-asked) {
+	if len(page) != asked || page[0].VoterIdentity != voterNumber(copied/2-1) || page[asked-1].VoterIdentity != voterNumber(copied/2-asked) {
 		t.Errorf("by %s: got %v", order, page)
 	}
 	if read == 0 || read > copied/4 {

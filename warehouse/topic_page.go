@@ -3,10 +3,8 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -45,38 +43,7 @@ func (w *Warehouse) ListTopics(ctx context.Context, q query.Topics) ([]governanc
 		clickhouse.Named("has_to", boolNumber(q.UpdatedTo != nil)), clickhouse.Named("to", milliseconds(q.UpdatedTo)),
 		clickhouse.Named("least", uint64(max(q.MinReplies, 0))), clickhouse.Named("after_key", string(after.Key)),
 		clickhouse.Named("after_place", place), clickhouse.Named("limit", q.Limit))
-	if err != nil {
-		return nil, fmt.Errorf("read a page of topics: %w", err)
-	}
-	defer rows.Close()
-	page := []governance.ForumTopic{}
-	for rows.Next() {
-		topic, err := scanTopicRow(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read a row of topics: %w", err)
-		}
-		page = append(page, topic)
-	}
-	return page, rows.Err()
-}
-
-func scanTopicRow(rows driver.Rows) (governance.ForumTopic, error) {
-	var t governance.ForumTopic
-	var key, provider, summary, author, category string
-	var score uint8
-	var posts, replies, likes, views uint64
-	var created, updated *time.Time
-	if err := rows.Scan(&key, &t.Identity.DAOID, &provider, &t.Identity.ExternalID, &t.Title, &summary, &t.URL, &author,
-		&category, &t.Tags, &score, &posts, &replies, &likes, &views, &created, &updated); err != nil {
-		return governance.ForumTopic{}, err
-	}
-	t.TopicKey, t.Identity.Provider = governance.TopicKey(key), governance.Provider(provider)
-	t.Summary, t.Author, t.Category = governance.OptionalText(summary), governance.OptionalText(author), governance.OptionalText(category)
-	t.RelevanceScore = int(score)
-	t.Replies, t.Posts = governance.CountOf(replies), governance.CountOf(posts)
-	t.Likes, t.Views = governance.CountOf(likes), governance.CountOf(views)
-	t.CreatedAt, t.UpdatedAt = timestampOf(created), timestampOf(updated)
-	return t, nil
+	return selectRows[governance.ForumTopic](rows, err, "read a page of topics")
 }
 
 // milliseconds returns a time in milliseconds since the Unix epoch; 0 for nil.

@@ -2,9 +2,9 @@ SELECT
     proposal_ref,
     proposal_key,
     choice_key,
-    power,
+    power AS voting_power,
     voted_at,
-    tx_hash
+    tx_hash AS transaction_hash
 FROM
 (
     SELECT

@@ -1,9 +1,13 @@
 SELECT
     dao_id,
+    if(startsWith({voter:String}, '0x'), {voter:String}, '') AS voter_address,
     count() AS votes,
-    sum(power) AS total_power,
+    votes AS vote_count,
+    votes AS proposal_count,
+    sum(ballot.power) AS power,
+    power AS total_voting_power,
     min(voted_at) AS first_vote_at,
     max(voted_at) AS last_vote_at
-FROM (%s)
+FROM (%s) AS ballot
 GROUP BY dao_id
 ORDER BY dao_id

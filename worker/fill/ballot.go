@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -64,24 +63,8 @@ func BallotRows(rows []warehouse.LatestBallot, labels map[string]string) []gover
 			label = ballotLabel(row.RawChoice, labels)
 			written[row.RawChoice] = label
 		}
-		page[i] = governance.Ballot{
-			VoteID:          row.VoteID,
-			VoterIdentity:   row.Voter,
-			VoterAddress:    voterAddress(row.Voter),
-			ChoiceKey:       governance.OptionalText(row.ChoiceKey),
-			Choice:          governance.ChoiceLabel{Label: label},
-			VotingPower:     governance.DecimalOf(row.Power),
-			VotedAt:         row.VotedAt,
-			TransactionHash: governance.OptionalText(row.TxHash),
-		}
+		row.Choice.Label = label
+		page[i] = row.Ballot
 	}
 	return page
-}
-
-// voterAddress returns the identity of a voter if it is an address, or nil.
-func voterAddress(voter string) *string {
-	if !strings.HasPrefix(voter, "0x") {
-		return nil
-	}
-	return &voter
 }

@@ -25,9 +25,6 @@ func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
 	if err != nil {
 		return cache.View{}, err
 	}
-	if rows == nil {
-		rows = []governance.EventRow{}
-	}
 	if err := p.nameDAOs(ctx, rows); err != nil {
 		return cache.View{}, err
 	}

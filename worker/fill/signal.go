@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"pnyx/cache"
-	"pnyx/governance"
 	"pnyx/governance/query"
 )
 
@@ -17,9 +16,6 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	rows, err := p.warehouse.ListSignals(ctx, q, shown)
 	if err != nil {
 		return cache.View{}, err
-	}
-	if rows == nil {
-		rows = []governance.SignalRow{}
 	}
 	return cache.NewView(p.head, rows)
 }
