@@ -3,53 +3,35 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sync/errgroup"
 )
 
-// chunkSize is the number of bytes after which the lines of a file are compressed.
-// Each chunk becomes a gzip member of its own, so that chunks are compressed
-// concurrently and the output does not depend on timing.
+// chunkSize is the number of bytes after which the lines of a file are stored.
 const chunkSize = 1 << 20
 
-// archive writes files of lines into a folder. One goroutine produces lines, as many
-// as there are processors compress them, and one more stores the chunks in the order
-// in which they were produced.
-type archive struct {
-	dir string
-	// freeChunks bounds the chunks in flight, and therefore the memory.
-	freeChunks chan *chunk
-	// toCompress and toStore carry the same chunks: to the next free compressor, and
-	// to the goroutine that stores them in order.
-	toCompress, toStore chan *chunk
-	compressors         sync.WaitGroup
-	// stored is closed when all chunks are stored.
-	stored chan struct{}
-	// freeBuffers are the text buffers of closed files.
-	freeBuffers [][]byte
+// chunksPerFile bounds the memory of a file: one chunk is filled while others are stored.
+const chunksPerFile = 3
 
-	bytes int64
-	// err is the first error. It may be read once failed is true or stored is closed.
-	err error
+// maxOpenFiles bounds the files that are being stored. It exceeds the number of those
+// that the generator keeps open.
+const maxOpenFiles = 16
+
+// archive writes files of lines into a folder. Each file is compressed and stored by a
+// goroutine of its own, while more lines are produced.
+type archive struct {
+	dir     string
+	files   []*file
+	storing errgroup.Group
 	// failed tells the producer to stop early.
 	failed atomic.Bool
-}
-
-// chunk is a part of a file.
-type chunk struct {
-	file       *file
-	text       []byte
-	compressed bytes.Buffer
-	// done receives a value when compressed is complete.
-	done chan struct{}
-	// last is true for the last chunk of the file.
-	last bool
 }
 
 // file is a file that is being written. The caller appends a line to text and calls
@@ -57,131 +39,40 @@ type chunk struct {
 type file struct {
 	archive *archive
 	path    string
-	plain   bool
 	text    []byte
-	// started is true if a chunk of the file was submitted.
-	started bool
+	// full carries chunks to the goroutine that stores them; nil before the first one and
+	// after the last. free carries their memory back.
+	full, free chan []byte
 }
 
 func newArchive(dir string) *archive {
-	workers := runtime.GOMAXPROCS(0)
-	chunks := 2*workers + 2
-	a := &archive{
-		dir:        dir,
-		freeChunks: make(chan *chunk, chunks),
-		toCompress: make(chan *chunk, chunks),
-		toStore:    make(chan *chunk, chunks),
-		stored:     make(chan struct{}),
-	}
-	for range chunks {
-		a.freeChunks <- &chunk{done: make(chan struct{}, 1)}
-	}
-	for range workers {
-		a.compressors.Go(a.compress)
-	}
-	go a.store()
+	a := &archive{dir: dir}
+	a.storing.SetLimit(maxOpenFiles)
 	return a
 }
 
 // create starts a file, compressed unless its name ends in ".ndjson". A file without
 // lines is not created.
 func (a *archive) create(path ...string) *file {
-	name := filepath.Join(path...)
-	f := &file{archive: a, path: name, plain: filepath.Ext(name) == ".ndjson"}
-	if last := len(a.freeBuffers) - 1; last >= 0 {
-		f.text, a.freeBuffers = a.freeBuffers[last], a.freeBuffers[:last]
-	}
+	f := &file{archive: a, path: filepath.Join(path...)}
+	a.files = append(a.files, f)
 	return f
 }
 
-// close waits until everything is stored and returns the size of all files.
-func (a *archive) close() (size int64, err error) {
-	close(a.toCompress)
-	close(a.toStore)
-	a.compressors.Wait()
-	<-a.stored
-	return a.bytes, a.err
-}
-
-// compress compresses chunks until toCompress is closed.
-func (a *archive) compress() {
-	// The error reports an invalid level, and this level is valid.
-	packer, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	for c := range a.toCompress {
-		c.compressed.Reset()
-		if !c.file.plain {
-			packer.Reset(&c.compressed)
-			_, _ = packer.Write(c.text) // A buffer takes everything.
-			_ = packer.Close()
-		} else {
-			c.compressed.Write(c.text)
-		}
-		c.done <- struct{}{}
+// close closes the files that an early stop left open, waits until everything is stored
+// and returns the first error.
+func (a *archive) close() error {
+	for _, f := range a.files {
+		f.close()
 	}
-}
-
-// store writes chunks into their files until toStore is closed. Then it closes the
-// files that an early stop left open.
-func (a *archive) store() {
-	defer close(a.stored)
-	open := map[*file]*os.File{}
-	for c := range a.toStore {
-		<-c.done
-		if a.err == nil {
-			a.err = a.append(open, c)
-			a.failed.Store(a.err != nil)
-		}
-		a.freeChunks <- c
-	}
-	for _, out := range open {
-		_ = out.Close() // The file is incomplete; the early stop reported its own error.
-	}
-}
-
-// append appends a chunk to its file. It creates the file with the first chunk and
-// closes it with the last.
-func (a *archive) append(open map[*file]*os.File, c *chunk) error {
-	out := open[c.file]
-	if out == nil {
-		created, err := createFile(filepath.Join(a.dir, c.file.path))
-		if err != nil {
-			return err
-		}
-		out, open[c.file] = created, created
-	}
-	written, err := out.Write(c.compressed.Bytes())
-	a.bytes += int64(written)
-	if err != nil {
-		return fmt.Errorf("write generated data: %w", err)
-	}
-	if !c.last {
-		return nil
-	}
-	delete(open, c.file)
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("close generated file: %w", err)
-	}
-	return nil
-}
-
-// createFile creates a file that must not exist, and its folder.
-func createFile(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return nil, fmt.Errorf("create folder of generated file: %w", err)
-	}
-	//nolint:gosec // the folder is the caller's choice
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("create generated file: %w", err)
-	}
-	return out, nil
+	return a.storing.Wait()
 }
 
 // endLine ends the line that the caller appended to text.
 func (f *file) endLine() {
 	f.text = append(f.text, '\n')
 	if len(f.text) >= chunkSize {
-		f.submit(false)
+		f.submit()
 	}
 }
 
@@ -198,22 +89,65 @@ func (f *file) writeJSON(value any) error {
 	return nil
 }
 
-// close submits the remaining lines. It does nothing for a file without lines.
-func (f *file) close() {
-	if f.started || len(f.text) > 0 {
-		f.submit(true)
+// submit hands the buffered lines over to be stored and continues with a free chunk.
+func (f *file) submit() {
+	if f.full == nil {
+		f.full, f.free = make(chan []byte, 1), make(chan []byte, chunksPerFile)
+		for range chunksPerFile - 1 {
+			f.free <- nil
+		}
+		full, free := f.full, f.free
+		f.archive.storing.Go(func() error { return f.store(full, free) })
 	}
-	f.archive.freeBuffers = append(f.archive.freeBuffers, f.text)
-	f.text = nil
+	f.full <- f.text
+	f.text = (<-f.free)[:0]
 }
 
-// submit hands the buffered lines to the compressors and continues with the buffer of
-// a free chunk.
-func (f *file) submit(last bool) {
-	f.started = true
-	c := <-f.archive.freeChunks
-	c.file, c.last = f, last
-	c.text, f.text = f.text, c.text[:0]
-	f.archive.toStore <- c
-	f.archive.toCompress <- c
+// close submits the remaining lines. Closing a file again does nothing.
+func (f *file) close() {
+	if len(f.text) > 0 {
+		f.submit()
+	}
+	if f.full != nil {
+		close(f.full)
+	}
+	f.text, f.full = nil, nil
+}
+
+// store stores chunks until full is closed. After an error it discards them.
+func (f *file) store(full <-chan []byte, free chan<- []byte) error {
+	err := writeFile(filepath.Join(f.archive.dir, f.path), full, free)
+	f.archive.failed.CompareAndSwap(false, err != nil)
+	for text := range full {
+		free <- text
+	}
+	return err
+}
+
+// writeFile writes chunks into a file that must not exist, and creates its folder.
+func writeFile(path string, full <-chan []byte, free chan<- []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return fmt.Errorf("create folder of generated file: %w", err)
+	}
+	//nolint:gosec // the folder is the caller's choice
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("create generated file: %w", err)
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	var into io.Writer = out
+	if filepath.Ext(path) != ".ndjson" {
+		// The error reports an invalid level, and this level is valid.
+		packer, _ := gzip.NewWriterLevel(out, gzip.BestSpeed)
+		defer func() { err = errors.Join(err, packer.Close()) }()
+		into = packer
+	}
+	for text := range full {
+		_, err := into.Write(text)
+		free <- text
+		if err != nil {
+			return fmt.Errorf("write generated data: %w", err)
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,8 +66,6 @@ type Summary struct {
 	Waiting int
 	// Topics counts forum topics.
 	Topics int
-	// Bytes is the size of all files.
-	Bytes int64
 	// LargestProposal is the Snapshot id of the largest proposal.
 	LargestProposal string
 	// ActiveVoter is the address of the voter with the most ballots.
@@ -95,13 +94,8 @@ func Write(
 	}
 	g := newGenerator(o, plan, texts, progress)
 	err = g.run(ctx)
-	size, storeErr := g.archive.close()
-	g.summary.Bytes = size
 	// An error of the archive is the cause of what failed after it.
-	if storeErr != nil {
-		return g.summary, storeErr
-	}
-	return g.summary, err
+	return g.summary, cmp.Or(g.archive.close(), err)
 }
 
 // validate checks options. maxDAOs is the number of DAO names.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/governance"
@@ -67,38 +68,26 @@ type batch struct {
 // openBatch writes the journal entry of records that are about to be written.
 func (w *Warehouse) openBatch(ctx context.Context, run Import, changes ChangeSet) (batch, error) {
 	b := batch{id: uuid.New(), run: run, changes: changes}
-	if err := w.writeBatch(ctx, b, 0); err != nil {
-		return batch{}, fmt.Errorf("open batch: %w", classifyError(err))
-	}
-	return b, nil
+	return b, w.writeBatch(ctx, "open batch", b, 0)
 }
 
 // commitBatch marks the records of a batch as written: a publisher may read them.
 func (w *Warehouse) commitBatch(ctx context.Context, b batch) error {
-	if err := w.writeBatch(ctx, b, 1); err != nil {
-		return fmt.Errorf("commit batch: %w", classifyError(err))
-	}
-	return nil
+	return w.writeBatch(ctx, "commit batch", b, 1)
 }
 
 // writeBatch writes a batch to the journal. The column sealed is 1 for a committed batch
 // and 0 for an open one.
-func (w *Warehouse) writeBatch(ctx context.Context, b batch, sealed uint8) error {
+func (w *Warehouse) writeBatch(ctx context.Context, operation string, b batch, sealed uint8) error {
 	hashes := make([]string, 0, len(b.changes.Proposals))
 	for hash := range b.changes.Proposals {
 		hashes = append(hashes, string(hash[:]))
 	}
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
-	insert, err := w.conn.PrepareBatch(ctx,
-		"INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids)")
-	if err != nil {
-		return err
-	}
-	defer insert.Close()
-	if err := insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids); err != nil {
-		return err
-	}
-	return insert.Send()
+	return insertRows(ctx, w, "INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids)",
+		operation, []batch{b}, func(insert driver.Batch, b batch) error {
+			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids)
+		})
 }
 
 // openImports returns the imports with open batches: running or dead.

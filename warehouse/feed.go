@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -32,23 +33,10 @@ type FeedProgress struct {
 // WriteFeedProgress records up to which revision the feed includes the items, as derived
 // by a rules version.
 func (w *Warehouse) WriteFeedProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
-	if len(items) == 0 {
-		return nil
-	}
-	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO feed_progress (item, dao_id, rules_version, revision)")
-	if err != nil {
-		return fmt.Errorf("write feed progress of %d items: %w", len(items), err)
-	}
-	defer insert.Close()
-	for _, item := range items {
-		if err := insert.Append(string(item.Item[:]), item.DAOID, rulesVersion, item.Revision); err != nil {
-			return fmt.Errorf("write feed progress of %d items: %w", len(items), err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write feed progress of %d items: %w", len(items), err)
-	}
-	return nil
+	return insertRows(ctx, w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision)",
+		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {
+			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision)
+		})
 }
 
 // PendingFeedProposals returns the proposals that the feed does not include at their

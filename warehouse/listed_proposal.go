@@ -108,9 +108,6 @@ func timeOrUnknown(stamp *governance.Timestamp) time.Time {
 
 // WriteListed writes changed proposals with the names by which searches find them.
 func (w *Warehouse) WriteListed(ctx context.Context, proposals []ListedProposal) error {
-	if len(proposals) == 0 {
-		return nil
-	}
 	// Entries are written before the rows that they refer to: an entry without a row is
 	// ignored.
 	for _, table := range []struct {
@@ -121,27 +118,12 @@ func (w *Warehouse) WriteListed(ctx context.Context, proposals []ListedProposal)
 		{"listed_proposal_insert_titles", addTitle},
 		{"listed_proposal_insert", addListed},
 	} {
-		if err := w.writeListed(ctx, table.insert, proposals, table.add); err != nil {
-			return fmt.Errorf("list %d proposals: %w", len(proposals), err)
-		}
-	}
-	return nil
-}
-
-func (w *Warehouse) writeListed(
-	ctx context.Context, insert string, proposals []ListedProposal, add func(driver.Batch, ListedProposal) error,
-) error {
-	batch, err := w.conn.PrepareBatch(ctx, sqlText(insert))
-	if err != nil {
-		return err
-	}
-	defer batch.Close()
-	for _, p := range proposals {
-		if err := add(batch, p); err != nil {
+		operation := fmt.Sprintf("list %d proposals", len(proposals))
+		if err := insertRows(ctx, w, sqlText(table.insert), operation, proposals, table.add); err != nil {
 			return err
 		}
 	}
-	return batch.Send()
+	return nil
 }
 
 func addListed(batch driver.Batch, p ListedProposal) error {

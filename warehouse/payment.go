@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -15,29 +16,18 @@ import (
 // WritePayments writes states of payments to the ledger. Writing a state again changes
 // nothing.
 func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Payment) error {
-	insert, err := w.conn.PrepareBatch(ctx, sqlText("payment_insert"))
-	if err != nil {
-		return fmt.Errorf("write %d payments: %w", len(payments), classifyError(err))
-	}
-	defer insert.Close()
-	for _, p := range payments {
+	operation := fmt.Sprintf("write %d payments", len(payments))
+	return insertRows(ctx, w, sqlText("payment_insert"), operation, payments, func(insert driver.Batch, p governance.Payment) error {
 		amount, err := decimal.NewFromString(p.Amount)
 		if err != nil {
-			return fmt.Errorf("write payment %s: amount %q: %w", p.ID, p.Amount, err)
+			return fmt.Errorf("amount %q of %s: %w", p.Amount, p.ID, err)
 		}
-		if err := insert.Append(
+		return insert.Append(
 			p.ID, string(p.State), p.RouteID, p.Request, p.Header, p.Payer, p.PayTo, p.Nonce,
 			p.Network, p.Asset, p.Symbol, amount, p.Units,
 			p.ValidBefore.Time(), p.ClaimedAt.Time(), p.ChangedAt.Time(), timeOrNull(p.SettledAt),
-			p.Transaction, p.Reason, uint32(p.Attempts), p.Unanswered, string(p.Settlement), p.Revision, //nolint:gosec // a small count
-		); err != nil {
-			return fmt.Errorf("write payment %s: %w", p.ID, err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write %d payments: %w", len(payments), classifyError(err))
-	}
-	return nil
+			p.Transaction, p.Reason, uint32(p.Attempts), p.Unanswered, string(p.Settlement), p.Revision) //nolint:gosec // a small count
+	})
 }
 
 // PaymentFilter selects payments; its zero value selects all.

@@ -3,8 +3,10 @@ package warehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -63,27 +65,11 @@ func (w *Warehouse) LinkedProposals(ctx context.Context, topics, links []string)
 
 // WriteProposalLinks writes links that differ from the published ones.
 func (w *Warehouse) WriteProposalLinks(ctx context.Context, links []ChangedLink, revision uint64) error {
-	insert, err := w.conn.PrepareBatch(ctx, sqlText("proposal_link_insert"))
-	if err != nil {
-		return fmt.Errorf("write %d links: %w", len(links), err)
-	}
-	defer insert.Close()
-	for _, link := range links {
-		topics := []string{}
-		for _, name := range []string{link.Topic, link.Previous.Topic} {
-			if name != "" {
-				topics = append(topics, name)
-			}
-		}
-		names := append(append([]string{}, link.Names...), link.Previous.Names...)
-		if err := insert.Append(
-			string(link.Ref[:]), string(link.Key), link.Title, nonNilTexts(link.Names), link.Topic, names, topics, revision,
-		); err != nil {
-			return fmt.Errorf("write the links of %s: %w", link.Key, err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write %d links: %w", len(links), err)
-	}
-	return nil
+	operation := fmt.Sprintf("write %d links", len(links))
+	return insertRows(ctx, w, sqlText("proposal_link_insert"), operation, links, func(insert driver.Batch, link ChangedLink) error {
+		topics := slices.DeleteFunc([]string{link.Topic, link.Previous.Topic}, func(name string) bool { return name == "" })
+		names := append(nonNilTexts(link.Names), link.Previous.Names...)
+		return insert.Append(
+			string(link.Ref[:]), string(link.Key), link.Title, nonNilTexts(link.Names), link.Topic, names, topics, revision)
+	})
 }

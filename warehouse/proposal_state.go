@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -56,30 +57,19 @@ type ProposalState struct {
 // WriteProposalStates writes the states of one publication. A state replaces those of
 // earlier revisions.
 func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalState) error {
-	insert, err := w.conn.PrepareBatch(ctx, sqlText("proposal_state_insert"))
-	if err != nil {
-		return fmt.Errorf("write %d proposal states: %w", len(states), err)
-	}
-	defer insert.Close()
-	for _, s := range states {
+	operation := fmt.Sprintf("write %d proposal states", len(states))
+	return insertRows(ctx, w, sqlText("proposal_state_insert"), operation, states, func(insert driver.Batch, s ProposalState) error {
 		choices := splitChoices(s.Choices, s.Scores)
 		months, counts := splitMonths(s.VotedIn)
-		if err := insert.Append(
+		return insert.Append(
 			string(s.Ref[:]), string(s.Key), s.Identity.DAOID, string(s.Identity.Provider), s.SourceID,
 			s.Identity.ExternalID, string(s.Lifecycle), string(s.Outcome), string(s.Coverage),
 			s.VoteReady, s.Votes, s.Power, choices.keys, choices.labels, choices.votes, choices.powers,
 			months, counts,
 			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
-			nonNilTexts(s.QualityFlags), s.Revision,
-		); err != nil {
-			return fmt.Errorf("write the state of %s: %w", s.Key, err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write %d proposal states: %w", len(states), err)
-	}
-	return nil
+			nonNilTexts(s.QualityFlags), s.Revision)
+	})
 }
 
 // choiceColumns has choices and scores as parallel arrays, the form of their columns.

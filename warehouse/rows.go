@@ -221,6 +221,30 @@ func (s nullTextScanner[Text]) Scan(value any) error {
 	return nil
 }
 
+// insertRows writes rows as one block, which the server stores as a whole or not at all;
+// no rows are no block. add appends the values of a row. operation begins every error.
+func insertRows[T any](
+	ctx context.Context, w *Warehouse, sql, operation string, rows []T, add func(driver.Batch, T) error,
+) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	insert, err := w.conn.PrepareBatch(ctx, sql)
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, classifyError(err))
+	}
+	defer insert.Close()
+	for _, row := range rows {
+		if err := add(insert, row); err != nil {
+			return fmt.Errorf("%s: %w", operation, err)
+		}
+	}
+	if err := insert.Send(); err != nil {
+		return fmt.Errorf("%s: %w", operation, classifyError(err))
+	}
+	return nil
+}
+
 // externalTable returns a table that travels with a query: one row for each of rows.
 func externalTable[T any](
 	name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error,

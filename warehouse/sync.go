@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/warehouse/record"
@@ -19,24 +20,12 @@ func (w *Warehouse) MarkSynced(ctx context.Context, run Import, kind record.Kind
 	for _, source := range sources {
 		b.changes.Sources[source] = true
 	}
-	if err := w.writeSyncs(ctx, run, kind, sources); err != nil {
-		return fmt.Errorf("mark %s synced: %w", kind, classifyError(err))
-	}
-	return w.commitBatch(ctx, b)
-}
-
-// writeSyncs writes one row for each source.
-func (w *Warehouse) writeSyncs(ctx context.Context, run Import, kind record.Kind, sources []record.SourceRef) error {
-	insert, err := w.conn.PrepareBatch(ctx, "INSERT INTO syncs (provider, source_id, kind, synced_at, import_id)")
+	err := insertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, import_id)", fmt.Sprintf("mark %s synced", kind),
+		sources, func(insert driver.Batch, source record.SourceRef) error {
+			return insert.Append(string(source.Provider), source.ID, string(kind), run.ObservedAt, run.ID)
+		})
 	if err != nil {
 		return err
 	}
-	defer insert.Close()
-	for _, source := range sources {
-		err := insert.Append(string(source.Provider), source.ID, string(kind), run.ObservedAt, run.ID)
-		if err != nil {
-			return err
-		}
-	}
-	return insert.Send()
+	return w.commitBatch(ctx, b)
 }

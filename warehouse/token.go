@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // Token is a partner token as stored: never the token itself.
@@ -43,27 +45,18 @@ func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
 
 // PutToken writes a token or a new version of it.
 func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
-	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
-		previous_verifier, previous_until, limits, created_at, expires_at)`)
-	if err != nil {
-		return fmt.Errorf("write token %s: %w", t.ID, classifyError(err))
-	}
-	defer insert.Close()
-	limits := t.Limits
-	if limits == nil {
-		limits = []uint32{}
+	if t.Limits == nil {
+		t.Limits = []uint32{}
 	}
 	if t.PreviousUntil.IsZero() {
 		t.PreviousUntil = time.Unix(0, 0)
 	}
-	if err := insert.Append(t.ID, t.Name, t.Plan, nonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
-		t.PreviousUntil, limits, t.CreatedAt, t.ExpiresAt); err != nil {
-		return fmt.Errorf("write token %s: %w", t.ID, err)
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write token %s: %w", t.ID, classifyError(err))
-	}
-	return nil
+	return insertRows(ctx, w, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
+		previous_verifier, previous_until, limits, created_at, expires_at)`, "write token "+t.ID, []Token{t},
+		func(insert driver.Batch, t Token) error {
+			return insert.Append(t.ID, t.Name, t.Plan, nonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
+				t.PreviousUntil, t.Limits, t.CreatedAt, t.ExpiresAt)
+		})
 }
 
 // RevokeToken revokes a token. No later PutToken undoes it.

@@ -17,8 +17,8 @@ SELECT
     views,
     created_at,
     updated_at
-FROM topic_states FINAL
-WHERE (host, external_id) GLOBAL IN
+FROM topic_states AS topic FINAL
+WHERE (topic.host, topic.external_id) GLOBAL IN
 (
     SELECT
         host,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"pnyx/governance"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // TopicState is what the last publication of a topic computed: its row in the list, and
@@ -33,28 +35,17 @@ type TopicState struct {
 
 // WriteTopicStates writes the states of one publication.
 func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) error {
-	insert, err := w.conn.PrepareBatch(ctx, sqlText("topic_state_insert"))
-	if err != nil {
-		return fmt.Errorf("write %d topic states: %w", len(states), err)
-	}
-	defer insert.Close()
-	for _, s := range states {
+	operation := fmt.Sprintf("write %d topic states", len(states))
+	return insertRows(ctx, w, sqlText("topic_state_insert"), operation, states, func(insert driver.Batch, s TopicState) error {
 		row := s.Row
-		if err := insert.Append(
+		return insert.Append(
 			s.Host, s.ExternalID, string(row.TopicKey), row.Identity.DAOID, string(row.Identity.Provider),
 			row.Identity.ExternalID, s.Name, nonNilTexts(s.Links),
 			row.Title, textOrEmpty(row.Summary), row.URL, textOrEmpty(row.Author), textOrEmpty(row.Category), nonNilTexts(row.Tags),
 			uint8(row.RelevanceScore), s.Related, //nolint:gosec // at most 100
 			s.Posts, s.Replies, s.Likes, s.Views, timeOrNull(row.CreatedAt), timeOrNull(row.UpdatedAt),
-			s.Visible, s.TopicVersion, s.RulesVersion, s.Revision,
-		); err != nil {
-			return fmt.Errorf("write the state of %s: %w", row.TopicKey, err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write %d topic states: %w", len(states), err)
-	}
-	return nil
+			s.Visible, s.TopicVersion, s.RulesVersion, s.Revision)
+	})
 }
 
 // PublishedTopics returns the identity under which each topic was last published. Topics

@@ -2,8 +2,9 @@ package warehouse
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // Usage counts the requests of a token on one route on one day.
@@ -27,22 +28,12 @@ type Usage struct {
 // PutUsage writes the counts of sessions since their start. Writing equal or earlier
 // counts again changes nothing.
 func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
-	insert, err := w.conn.PrepareBatch(ctx, `INSERT INTO usage_counts (token_id, day, route, session,
-		requests, ok, not_modified, refused, failed, charged, bytes, payments)`)
-	if err != nil {
-		return fmt.Errorf("write usage: %w", classifyError(err))
-	}
-	defer insert.Close()
-	for _, u := range counts {
-		if err := insert.Append(u.TokenID, u.Day, u.Route, u.Session,
-			u.Requests, u.OK, u.NotModified, u.Refused, u.Failed, u.Charged, u.Bytes, u.Payments); err != nil {
-			return fmt.Errorf("write usage: %w", err)
-		}
-	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write usage: %w", classifyError(err))
-	}
-	return nil
+	return insertRows(ctx, w, `INSERT INTO usage_counts (token_id, day, route, session,
+		requests, ok, not_modified, refused, failed, charged, bytes, payments)`, "write usage", counts,
+		func(insert driver.Batch, u Usage) error {
+			return insert.Append(u.TokenID, u.Day, u.Route, u.Session,
+				u.Requests, u.OK, u.NotModified, u.Refused, u.Failed, u.Charged, u.Bytes, u.Payments)
+		})
 }
 
 // UsageBetween returns the usage of the tokens, or of all when none are named, summed over
