@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // RefusedError lists everything that is wrong with an environment.
@@ -123,31 +125,11 @@ func isForeign(name, value string) bool {
 	return value == "" || strings.HasPrefix(name, "PNYX_TEST_") || serviceLink.MatchString(name+"="+value)
 }
 
-// unlike returns the distance of a name from a known one, 0 where only a prefix differs.
+// unlike returns the edit distance of a name from a known one, 0 where only a prefix
+// differs.
 func unlike(name, known string) int {
 	if strings.HasSuffix(name, known) {
 		return 0
 	}
-	return distance(name, known)
-}
-
-// distance returns the Levenshtein distance of two texts, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return levenshtein.ComputeDistance(name, known)
 }

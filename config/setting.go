@@ -103,17 +103,8 @@ func (f field) text() string {
 
 // masked returns raw, the text of f in the environment, with secrets masked.
 func (f field) masked(raw string) string {
-	switch f.value.Interface().(type) {
-	case SecretURL:
-		return SecretURL(raw).String()
-	case SecretURLs:
-		return SecretURLs(raw).String()
-	case Secret:
-		return Secret(raw).String()
-	case Secrets:
-		return Secrets(raw).String()
-	case Pairs:
-		return Pairs(raw).String()
+	if f.Secret {
+		return fmt.Sprint(reflect.ValueOf(raw).Convert(f.value.Type()))
 	}
 	return raw
 }
