@@ -40,7 +40,6 @@ func ParseScopes(text string) ([]Scope, error) {
 	return slices.Compact(scopes), nil
 }
 
-// includes reports whether a scope grants another one.
 func (s Scope) includes(needed Scope) bool {
 	version, tier, _ := strings.Cut(string(s), ":paid:")
 	neededVersion, neededTier, _ := strings.Cut(string(needed), ":paid:")

@@ -128,7 +128,6 @@ func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOLi
 	return decodeRow(row)
 }
 
-// decodeDAOPage decodes the reply of readDAOs.
 func decodeDAOPage(reply []any) (DAOIndexPage, error) {
 	page := DAOIndexPage{Items: []governance.DAOListItem{}}
 	for i, value := range reply {
@@ -158,7 +157,6 @@ func decodeRow(value any) (governance.DAOListItem, error) {
 	return item, row.Decode(&item)
 }
 
-// decodeReply decodes a view that a script returned.
 func decodeReply(value any) (View, error) {
 	text, ok := value.(string)
 	if !ok {

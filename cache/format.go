@@ -67,7 +67,6 @@ func (s *Store) ExpirePreviousFormat(ctx context.Context) (done bool, err error)
 	return err == nil, WrapError(err)
 }
 
-// expirePrevious sets the lifetime on the keys of one server.
 func expirePrevious(ctx context.Context, server *redis.Client) error {
 	var cursor uint64
 	for {

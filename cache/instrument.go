@@ -41,7 +41,6 @@ func operations() []operation {
 	return []operation{opRead, opWrite, opScript, opPipeline, opWait, opConnect, opOther}
 }
 
-// operationOf classifies a command.
 func operationOf(command string) operation {
 	switch command {
 	case "get", "getrange", "mget", "exists", "llen", "hget", "hmget", "hscan", "zrange", "xrange", "ping", "time":
@@ -140,7 +139,6 @@ func newMeasure(i Instruments) *measure {
 	return m
 }
 
-// record records a finished command.
 func (m *measure) record(op operation, began time.Time, span telemetry.Span, err error) {
 	m.duration[op].Observe(time.Since(began).Seconds())
 	// Older servers do not know every command of the handshake.

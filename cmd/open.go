@@ -115,7 +115,6 @@ func awaitWarehouse(
 	return connect(ctx, options, undo)
 }
 
-// connect opens a warehouse and registers its Close as a cleanup.
 func connect(ctx context.Context, options warehouse.Options, undo *cleanups) (*warehouse.Warehouse, error) {
 	opened, err := warehouse.Open(ctx, options)
 	if err != nil {

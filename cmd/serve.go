@@ -66,7 +66,6 @@ func (n *node) announce(
 	printDemoTokens(out, base+"/v2/daos/"+page.Items[0].DAOID+"/timeline?metric=votes_cast", tokens)
 }
 
-// printAddresses prints where the API and the admin listener are.
 func (n *node) printAddresses(out io.Writer) {
 	fmt.Fprintf(out, "\nPnyx answers on http://%s (health and metrics: http://%s)\n\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
 }

@@ -169,7 +169,6 @@ func printJSON(out io.Writer, rows *warehouse.Rows) error {
 	}
 }
 
-// shown formats the values of one row for people.
 func shown(values []any) table.Row {
 	row := make(table.Row, len(values))
 	for i, value := range values {

@@ -101,7 +101,6 @@ func (f field) text() string {
 	return fmt.Sprint(f.value.Interface())
 }
 
-// masked returns raw, the text of f in the environment, with secrets masked.
 func (f field) masked(raw string) string {
 	if f.Secret {
 		return fmt.Sprint(reflect.ValueOf(raw).Convert(f.value.Type()))

@@ -76,7 +76,6 @@ func (f *file) endLine() {
 	}
 }
 
-// writeJSON appends a value as a line of JSON.
 func (f *file) writeJSON(value any) error {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)

@@ -80,7 +80,6 @@ func (w *ballotWriter) appendSnapshot(text []byte, b *ballot) []byte {
 	return append(text, '}')
 }
 
-// appendChoice appends the choice in the notation of the vote type.
 func (w *ballotWriter) appendChoice(text []byte, b *ballot) []byte {
 	switch w.voteType {
 	case singleChoice, basic:

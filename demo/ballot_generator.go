@@ -104,7 +104,6 @@ func (g *ballotGenerator) drawPopularity() {
 	}
 }
 
-// ballot returns the ballot of the i-th voter in the order of time.
 func (g *ballotGenerator) ballot(i int) ballot {
 	g.rng.seed(g.ballotKey, i)
 	var b ballot
@@ -140,7 +139,6 @@ func (g *ballotGenerator) recast(i int, first *ballot) ballot {
 	return again
 }
 
-// votesAgain reports whether the i-th voter votes twice.
 func (g *ballotGenerator) votesAgain(i int) bool {
 	return g.recasts > 0 && i == evenly(i*g.recasts/g.voters, g.recasts, g.voters)
 }
@@ -170,7 +168,6 @@ func (g *ballotGenerator) firstRank(n uint64) uint64 {
 	return n*g.proposal.dao.minRankStep + cubic
 }
 
-// voterAt returns the voter with a rank, or the delegate for the first voter.
 func (g *ballotGenerator) voterAt(i int, rank uint64) voterID {
 	if g.hasDelegate && i == 0 {
 		return delegateID
@@ -225,7 +222,6 @@ func (g *ballotGenerator) drawChoices(b *ballot) {
 	}
 }
 
-// add appends a choice to the ballot.
 func (b *ballot) add(choice int) {
 	b.choices[b.choiceCount] = choice
 	b.choiceCount++
@@ -253,7 +249,6 @@ func (g *ballotGenerator) drawWeights(b *ballot) {
 	}
 }
 
-// drawPopular draws one choice by popularity.
 func (g *ballotGenerator) drawPopular() int {
 	total := 0
 	for _, weight := range g.popularity[:g.choices] {

@@ -19,7 +19,6 @@ const (
 	copeland     voteType = "copeland"
 )
 
-// namesOneChoice reports whether a ballot of this type names exactly one choice.
 func (t voteType) namesOneChoice() bool {
 	return t == singleChoice || t == basic
 }
@@ -161,7 +160,6 @@ func (c content) body(h headings) document {
 	return body
 }
 
-// votingOptions explains the choices.
 func (c content) votingOptions() []string {
 	if c.template.Question != yesOrNo {
 		return append(slices.Clone(c.choices), c.voteType.instructions())

@@ -154,7 +154,6 @@ type sourceLine struct {
 	ID       string `json:"id"`
 }
 
-// line lists the sources of the DAO.
 func (d *dao) line() daoLine {
 	line := daoLine{ID: d.slug, Name: d.name}
 	for _, space := range d.spaces {

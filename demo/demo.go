@@ -98,7 +98,6 @@ func Write(
 	return g.summary, cmp.Or(g.archive.close(), err)
 }
 
-// validate checks options. maxDAOs is the number of DAO names.
 func (o Options) validate(maxDAOs int) error {
 	switch {
 	case o.DAOs < 1 || o.DAOs > maxDAOs:

@@ -34,7 +34,6 @@ type headings struct {
 	summary, motivation, steps, costs, risks, voting, mark string
 }
 
-// headingsOf returns one of three styles of headings.
 func headingsOf(style int) headings {
 	switch style % 3 {
 	case 0:

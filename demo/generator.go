@@ -55,7 +55,6 @@ func newGenerator(o Options, p *plan, t texts, progress func(done, total int64))
 	}
 }
 
-// run writes all files.
 func (g *generator) run(ctx context.Context) error {
 	serial := 0
 	for index, proposals := range g.plan.proposalsPerDAO {
@@ -122,7 +121,6 @@ func (g *generator) writeSources(dao *dao) error {
 	return g.createForum(dao)
 }
 
-// createForum writes the categories of the DAO's forum and creates its topics file.
 func (g *generator) createForum(dao *dao) error {
 	if dao.forum == "" {
 		return nil
@@ -139,7 +137,6 @@ func (g *generator) createForum(dao *dao) error {
 	return nil
 }
 
-// writeProposal writes a proposal with its forum topics and ballots.
 func (g *generator) writeProposal(ctx context.Context, p *proposal) error {
 	if err := g.writeDiscussion(p); err != nil {
 		return err

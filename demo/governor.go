@@ -91,7 +91,6 @@ func (p *proposal) onChainID() string {
 	return p.link[strings.LastIndexByte(p.link, '/')+1:]
 }
 
-// tallyLine describes the proposal as Tally publishes it.
 func (p *proposal) tallyLine(rng random, r *voteResult, now int64) tallyProposal {
 	rng.seed(deriveKey(p.key, streamResult))
 	if p.lacksBallots() {
@@ -172,7 +171,6 @@ func (p *proposal) status(r *voteResult, now int64) string {
 	return "executed"
 }
 
-// canceled reports whether an on-chain proposal was canceled during voting.
 func (p *proposal) canceled() bool {
 	return p.onChain && p.state == closed && p.newer > 0 && p.serial%canceledPeriod == 5
 }
@@ -185,7 +183,6 @@ func (p *proposal) votingEnd() int64 {
 	return p.end
 }
 
-// drawOnChainQuorum draws a quorum that agrees with the status.
 func (p *proposal) drawOnChainQuorum(rng random, status string, r *voteResult) amount {
 	cast := r.scores[0].plus(r.scores[2])
 	if status == "defeated" && r.scores[0].exceeds(r.scores[1]) {
@@ -194,7 +191,6 @@ func (p *proposal) drawOnChainQuorum(rng random, status string, r *voteResult) a
 	return amount{whole: roundDown(cast.whole / unsigned(rng.between(1, 5)) / 2)}
 }
 
-// drawEvents draws the events that the contract recorded.
 func (p *proposal) drawEvents(rng random, status string) []tallyEvent {
 	events := []tallyEvent{drawEvent(rng, "created", p.created)}
 	queued := p.end + executionDelay/2

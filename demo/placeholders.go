@@ -122,7 +122,6 @@ func capitalize(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// formatThousands formats n thousands.
 func formatThousands(n int) string {
 	return groupDigits(n * 1000)
 }

@@ -54,7 +54,6 @@ func (p proposalPlan) lacksBallots() bool {
 		p.serial%missingBallotsPeriod == missingBallotsPeriod-1
 }
 
-// takesBallots reports whether the plan may give the proposal ballots.
 func (p proposalPlan) takesBallots() bool {
 	return p.state != pending && !p.hasNoVotes() && !p.lacksBallots()
 }
@@ -89,7 +88,6 @@ func newPlan(o Options, rng random) (*plan, error) {
 	return p, nil
 }
 
-// proposalAt returns the plan of one proposal of a DAO.
 func (p *plan) proposalAt(dao, serial, index int) proposalPlan {
 	planned := proposalPlan{
 		serial: serial, index: index,

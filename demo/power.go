@@ -22,7 +22,6 @@ type amount struct {
 	baseUnits uint64 // below baseUnitsPerToken
 }
 
-// plus returns a + b.
 func (a amount) plus(b amount) amount {
 	sum := amount{a.whole + b.whole, a.baseUnits + b.baseUnits}
 	if sum.baseUnits >= baseUnitsPerToken {
@@ -32,7 +31,6 @@ func (a amount) plus(b amount) amount {
 	return sum
 }
 
-// exceeds reports whether a > b.
 func (a amount) exceeds(b amount) bool {
 	return a.whole > b.whole || a.whole == b.whole && a.baseUnits > b.baseUnits
 }

@@ -48,7 +48,6 @@ func (p *proposal) isNth(period int) bool {
 	return !p.largest && p.serial%period == period/2
 }
 
-// newProposal draws a proposal of a DAO.
 func (g *generator) newProposal(dao *dao, planned proposalPlan) *proposal {
 	key := deriveKey(g.options.Seed, streamProposal, unsigned(planned.serial))
 	p := &proposal{proposalPlan: planned, dao: dao, key: key}
@@ -151,7 +150,6 @@ type snapshotRef struct {
 	ID string `json:"id"`
 }
 
-// snapshotLine describes the proposal as Snapshot publishes it.
 func (p *proposal) snapshotLine(rng random, r *voteResult) snapshotProposal {
 	rng.seed(deriveKey(p.key, streamResult))
 	author, state := p.author.String(), p.state.String()

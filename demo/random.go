@@ -67,7 +67,6 @@ func (rng random) heavyTailed(steps int) int {
 	return size + rng.IntN(size+1)
 }
 
-// pick draws one element.
 func pick[T any](rng random, from []T) T {
 	return from[rng.IntN(len(from))]
 }

@@ -17,7 +17,6 @@ func newVoteResult(choices int) *voteResult {
 	return &voteResult{scores: make([]amount, choices), votes: make([]int, choices)}
 }
 
-// add counts a ballot.
 func (r *voteResult) add(kind voteType, b *ballot) {
 	power := b.power.rounded()
 	r.total = r.total.plus(power)
@@ -37,7 +36,6 @@ func (a amount) number() json.Number {
 	return json.Number(a.append(nil))
 }
 
-// baseUnitsText returns the amount as an integer of base units.
 func (a amount) baseUnitsText() string {
 	return string(a.appendBaseUnits(nil))
 }

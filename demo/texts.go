@@ -117,7 +117,6 @@ type texts struct {
 	reasons []string
 }
 
-// loadTexts decodes the embedded texts.
 func loadTexts() (texts, error) {
 	t := texts{byQuestion: map[question][]proposalTemplate{}}
 	for _, file := range []struct {
@@ -174,17 +173,14 @@ func (words wordLists) fullNames() int {
 	return words.shortNames() * len(words.NameSuffixes)
 }
 
-// person draws the name of a person.
 func (words wordLists) person(rng random) string {
 	return pick(rng, words.FirstNames) + " " + pick(rng, words.LastNames)
 }
 
-// team draws the name of a team.
 func (words wordLists) team(rng random) string {
 	return pick(rng, words.TeamHeads) + " " + pick(rng, words.TeamTails)
 }
 
-// username draws a person's forum name.
 func (words wordLists) username(rng random) string {
 	name := words.person(rng)
 	if rng.oneIn(3) {

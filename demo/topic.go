@@ -164,7 +164,6 @@ func (g *generator) drawActivity(rng random, t *topic, first, last int64) {
 	t.Archived = t.Closed && t.ID%3 == 0
 }
 
-// writeTopic writes a topic with its first post.
 func (g *generator) writeTopic(t *topic, cooked, author string) error {
 	if t.ID%noDetailsPeriod != 0 {
 		t.Details = &topicDetails{forumUser{author}}
@@ -176,7 +175,6 @@ func (g *generator) writeTopic(t *topic, cooked, author string) error {
 	return g.topics.writeJSON(t)
 }
 
-// drawLink returns a link to the proposal in one of the forms in use.
 func (p *proposal) drawLink(rng random) link {
 	switch {
 	case p.onChain:
@@ -187,7 +185,6 @@ func (p *proposal) drawLink(rng random) link {
 	return link{"Snapshot vote", p.link}
 }
 
-// drawTopicURL returns the URL of a topic in one of the forms in use.
 func drawTopicURL(rng random, dao *dao, t *topic) string {
 	url := "https://" + dao.forum + "/t/" + t.Slug + "/" + strconv.Itoa(t.ID)
 	switch rng.IntN(8) {

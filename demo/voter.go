@@ -54,7 +54,6 @@ func (a address) String() string {
 	return string(a.append(nil))
 }
 
-// lower returns the account in lower case.
 func (a address) lower() string {
 	return string(a.appendLower(nil))
 }

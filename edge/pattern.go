@@ -105,7 +105,6 @@ func valuePattern(param api.Param) string {
 	}
 }
 
-// parametersOf returns the query parameters of a route, in its order.
 func parametersOf(route api.Route) []parameter {
 	var all []parameter
 	for _, param := range route.Params {
@@ -121,7 +120,6 @@ func parametersOf(route api.Route) []parameter {
 	return all
 }
 
-// freePattern returns a pattern for the paths of all free responses.
 func freePattern(all []urlPattern) string {
 	var paths []string
 	for _, one := range all {
@@ -130,7 +128,6 @@ func freePattern(all []urlPattern) string {
 	return fmt.Sprintf("^(?:%s)$", strings.Join(paths, "|"))
 }
 
-// paidPattern returns a pattern for the paths of all paid routes.
 func paidPattern(routes []api.Route) string {
 	var paths []string
 	for _, route := range routes {

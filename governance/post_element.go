@@ -8,7 +8,6 @@ import (
 	"golang.org/x/net/html"
 )
 
-// open follows the start of an element.
 func (p *postReader) open(tag html.Token) {
 	switch {
 	case p.leavesOut(tag):
@@ -58,7 +57,6 @@ func (p *postReader) end(name string) {
 	p.breakLine(name)
 }
 
-// leavesOut reports whether an element is not part of the text.
 func (p *postReader) leavesOut(tag html.Token) bool {
 	switch tag.Data {
 	case "script", "style", "noscript", "template", "iframe", "noembed", "noframes", "xmp", "plaintext",
@@ -127,7 +125,6 @@ func (p *postReader) link(address string) {
 	}
 }
 
-// item begins an item of a list with its marker.
 func (p *postReader) item() {
 	if p.brief || len(p.lists) == 0 {
 		return

@@ -216,7 +216,6 @@ func (l *Limiter) mayTry(now time.Time) bool {
 	return now.UnixNano() >= at && l.retryAt.CompareAndSwap(at, now.Add(backOffInterval).UnixNano())
 }
 
-// backOff stops using Redis for backOffInterval.
 func (l *Limiter) backOff(ctx context.Context, err error) {
 	if l.retryAt.Swap(time.Now().Add(backOffInterval).UnixNano()) == 0 {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "Redis unavailable, rate limits fall back to in-process buckets",

@@ -53,7 +53,6 @@ func newDecisions(registerer prometheus.Registerer) decisions {
 	return all
 }
 
-// count increments the counter of a decision.
 func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
 	counter, known := d[decision{plan, bucket, outcome}]
 	if !known {
@@ -88,7 +87,6 @@ func newMetrics(registerer prometheus.Registerer, l *Limiter) metrics {
 	return m
 }
 
-// observe counts the decision about a request.
 func (m metrics) observe(g Grant) {
 	outcome := outcomeAllowed
 	switch {

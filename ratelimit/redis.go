@@ -84,7 +84,6 @@ func reserveCommand(ctx context.Context, key cache.Key) *redis.IntCmd {
 	return redis.NewIntCmd(ctx, "incr", string(key))
 }
 
-// setQuotaTTL sets the TTL of the count of a month.
 func setQuotaTTL(ctx context.Context, p *cache.Pipeline, key cache.Key) error {
 	return p.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
 }

@@ -35,7 +35,6 @@ func (c ChangeSet) Empty() bool {
 	return len(c.Proposals) == 0 && len(c.Sources) == 0
 }
 
-// add adds what a record with this key changes.
 func (c ChangeSet) add(r record.Record, key []string) {
 	switch r := r.(type) {
 	case *record.DAO:

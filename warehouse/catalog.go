@@ -93,7 +93,6 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	return c, nil
 }
 
-// readSources fills Sources and ObservedAt.
 func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
 	type row struct {
 		record.SourceRef

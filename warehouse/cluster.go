@@ -82,7 +82,6 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 	return addresses, nil
 }
 
-// connect opens one connection to one node.
 func (w *Warehouse) connect(ctx context.Context, addresses []string, database string) (driver.Conn, error) {
 	options := *w.options
 	options.Addr = addresses
@@ -116,7 +115,6 @@ func (w *Warehouse) execute(ctx context.Context, addresses []string, database st
 	return nil
 }
 
-// tableExists reports whether a node has a table, or a shard its local one.
 func (w *Warehouse) tableExists(ctx context.Context, addresses []string, database, table string) (bool, error) {
 	if w.cluster != "" {
 		table += localSuffix

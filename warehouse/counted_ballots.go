@@ -33,7 +33,6 @@ func (v repeatedVoters) tooMany() bool { return len(v.hashes) > maxPickedVoters 
 // every bucket has one proposal.
 type refBucket uint64
 
-// refBucketOf returns the bucket of a proposal.
 func refBucketOf(ref record.RefHash) refBucket {
 	return refBucket(binary.LittleEndian.Uint64(ref[:8]) & 4095)
 }
@@ -54,7 +53,6 @@ func (v repeatedVoters) changedDuringRead(single map[record.RefHash]uint64) (cha
 	return changed
 }
 
-// repeatedVoters finds the repeated voters of the proposals.
 func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (repeatedVoters, error) {
 	type row struct {
 		Bucket   uint64

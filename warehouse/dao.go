@@ -49,7 +49,6 @@ func (w *Warehouse) DAOTotalsOf(ctx context.Context, daoIDs []string) (map[strin
 	return selectTotals(rows, err, fmt.Sprintf("sum %d DAOs", len(daoIDs)))
 }
 
-// selectTotals reads the totals by DAO.
 func selectTotals(result driver.Rows, err error, operation string) (map[string]DAOTotals, error) {
 	type row struct {
 		DAOID string

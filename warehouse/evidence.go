@@ -7,7 +7,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// evidenceTable describes the table of evidence.
 func evidenceTable() table {
 	return table{
 		kind:    record.KindEvidence,

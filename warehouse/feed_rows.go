@@ -59,7 +59,6 @@ type feedRowKey struct {
 	id    string
 }
 
-// key returns the sorting key.
 func (r StoredFeedRow) key() feedRowKey {
 	return feedRowKey{r.Basis, r.At, r.ID}
 }
@@ -105,7 +104,6 @@ func (w *Warehouse) ReplaceFeedEvents(
 	return w.replaceRows(ctx, "feed_rows_insert_events", revision, stored, derived, gone)
 }
 
-// values returns the values of the columns up to the fingerprint.
 func (e FeedEvent) values(key feedRowKey) []any {
 	return []any{
 		key.basis, key.at.Time(), key.id, string(e.Item[:]), e.EventType, e.EventTimeMs.Time(),
@@ -137,7 +135,6 @@ func (w *Warehouse) ReplaceFeedSignals(
 	return w.replaceRows(ctx, "feed_rows_insert_signals", revision, stored, derived, gone)
 }
 
-// values returns the values of the columns up to the fingerprint.
 func (s FeedSignal) values(key feedRowKey) []any {
 	return []any{
 		key.at.Time(), key.id, string(s.Item[:]), s.SignalType, s.DAOID, string(s.Ref[:]),
@@ -190,7 +187,6 @@ func (w *Warehouse) replaceRows(
 	return d.daos, nil
 }
 
-// rowFingerprint returns a hash of the content of a row.
 func rowFingerprint(row any) (uint64, error) {
 	content, err := msgpack.Marshal(row)
 	if err != nil {
@@ -228,7 +224,6 @@ func (d feedDiff) changes(key feedRowKey, daoID string, fingerprint uint64) bool
 	return true
 }
 
-// removed returns the stored rows that were not derived again.
 func (d feedDiff) removed() []StoredFeedRow {
 	var removed []StoredFeedRow
 	for _, row := range d.stored {

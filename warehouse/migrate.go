@@ -111,7 +111,6 @@ func (w *Warehouse) needsMigration(ctx context.Context, addresses []string, fing
 	return err != nil || applied == 0
 }
 
-// migrateNode runs all statements on one node and records their fingerprint.
 func (w *Warehouse) migrateNode(
 	ctx context.Context, addresses []string, statements []statement, fingerprint string,
 ) error {

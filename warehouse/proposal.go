@@ -11,7 +11,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// proposalTable describes the table of proposals.
 func proposalTable() table {
 	return table{
 		kind: record.KindProposal,
@@ -28,7 +27,6 @@ func proposalTable() table {
 	}
 }
 
-// proposalValues appends the values of a proposal's columns.
 func proposalValues(into []any, r record.Record) ([]any, error) {
 	p, err := recordAs[*record.Proposal](r)
 	if err != nil {
@@ -52,7 +50,6 @@ type milestoneColumns struct {
 	times         []*time.Time
 }
 
-// splitMilestones returns milestones as parallel arrays.
 func splitMilestones(milestones []record.Milestone) milestoneColumns {
 	columns := milestoneColumns{types: []string{}, hashes: []string{}, times: []*time.Time{}}
 	for _, m := range milestones {

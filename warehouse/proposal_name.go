@@ -44,7 +44,6 @@ func (p ListedProposal) Names() []ProposalName {
 	return slices.Compact(names)
 }
 
-// inScope reports whether a proposal belongs to the DAO and the provider of a query.
 func inScope(q query.Resolve, p ListedProposal) bool {
 	return (q.DAOID == "" || p.Identity.DAOID == q.DAOID) &&
 		(q.Provider == "" || string(p.Identity.Provider) == q.Provider)
@@ -84,7 +83,6 @@ type indexEntry struct {
 	Descending int64
 }
 
-// isCurrent reports whether the entry has the proposal's current key and creation time.
 func (e indexEntry) isCurrent(p ListedProposal) bool {
 	return e.Key == p.Key && e.Descending == descendingTime(p.CreatedAt)
 }

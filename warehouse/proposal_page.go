@@ -59,7 +59,6 @@ type orderSegment struct {
 	untimed bool
 }
 
-// orderSegments returns the segments of an order.
 func orderSegments(order query.ProposalOrder) []orderSegment {
 	switch order {
 	case query.ProposalsByUpdate:
@@ -77,7 +76,6 @@ func orderSegments(order query.ProposalOrder) []orderSegment {
 	return []orderSegment{{band: bandDescending, column: "updated_at"}}
 }
 
-// holds reports whether a position is in the segment.
 func (s orderSegment) holds(p query.ProposalPosition) bool {
 	return s.band == p.Band && (!s.ascending || s.untimed == (p.At == nil))
 }
@@ -135,7 +133,6 @@ func (s *selection) add(condition string, args ...any) {
 	s.conditions, s.args = append(s.conditions, condition), append(s.args, args...)
 }
 
-// addProposals adds the conditions of a query for proposals.
 func (s *selection) addProposals(q query.Proposals) {
 	s.addEqual("dao_id", q.DAOID)
 	s.addEqual("provider", q.Provider)
@@ -162,7 +159,6 @@ func (s *selection) addAmong(column string, values []string) {
 	}
 }
 
-// timeColumn returns the column of one of a proposal's times.
 func timeColumn(name query.ProposalTime) string {
 	switch name {
 	case query.ProposalCreatedAt:

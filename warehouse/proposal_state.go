@@ -79,7 +79,6 @@ type choiceColumns struct {
 	powers       []decimal.Decimal
 }
 
-// splitChoices returns the choices that have a score as parallel arrays.
 func splitChoices(choices []governance.Choice, scores []governance.Score) choiceColumns {
 	c := choiceColumns{keys: []string{}, labels: []string{}, votes: []uint64{}, powers: []decimal.Decimal{}}
 	for i, score := range scores {

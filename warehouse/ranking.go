@@ -55,7 +55,6 @@ func (w *Warehouse) rankings(
 	return rankings, nil
 }
 
-// mergedRankings reads the rankings in one query.
 func (w *Warehouse) mergedRankings(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash][]governance.Ranking, error) {

@@ -35,7 +35,6 @@ type column struct {
 // migrations/0001_sources.sql.
 const provenanceColumns = "fingerprint, version, discovered_at, observed_at, import_id"
 
-// tableOf returns the table of a kind of record.
 func tableOf(kind record.Kind) (table, error) {
 	switch kind {
 	case record.KindDAO:
@@ -80,7 +79,6 @@ func (t table) knownKeysSQL() string {
 	return fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first)
 }
 
-// keyNames returns the names of the key columns.
 func (t table) keyNames() []string {
 	names := make([]string, len(t.keys))
 	for i, key := range t.keys {

@@ -5,7 +5,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// eventTable describes the table of recorded events.
 func eventTable() table {
 	return table{
 		kind: record.KindEvent,
@@ -28,7 +27,6 @@ func eventTable() table {
 	}
 }
 
-// signalTable describes the table of recorded signals.
 func signalTable() table {
 	return table{
 		kind: record.KindSignal,

@@ -22,7 +22,6 @@ func daoTable() table {
 	}
 }
 
-// sourceTable describes the table of upstream sources.
 func sourceTable() table {
 	return table{
 		kind:    record.KindSource,
@@ -38,7 +37,6 @@ func sourceTable() table {
 	}
 }
 
-// categoryTable describes the table of forum categories.
 func categoryTable() table {
 	return table{
 		kind:    record.KindCategory,

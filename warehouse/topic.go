@@ -11,7 +11,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// topicTable describes the table of forum topics.
 func topicTable() table {
 	return table{
 		kind: record.KindTopic,

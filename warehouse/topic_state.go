@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"pnyx/governance"
-
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
 )
 
 // TopicState is what the last publication of a topic computed: its row in the list, and

@@ -82,7 +82,6 @@ func (w *Warehouse) pickedTotals(
 	return totals, changed, nil
 }
 
-// mergedTotals computes the totals in one query.
 func (w *Warehouse) mergedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
 	rows, err := w.queryMerged(ctx, "vote_totals", refs)
 	totals, _, err := selectVoteTotals(rows, err)

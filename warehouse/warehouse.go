@@ -141,7 +141,6 @@ func (w *Warehouse) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// connectOptions returns the options of the driver.
 func connectOptions(o Options) (*clickhouse.Options, error) {
 	options, err := clickhouse.ParseDSN(o.URL)
 	if err != nil {
@@ -162,7 +161,6 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	return options, nil
 }
 
-// boundingSettings returns the settings that bound every query.
 func boundingSettings(o Options) clickhouse.Settings {
 	settings := clickhouse.Settings{
 		// The next query must find a row as soon as its insert returns.

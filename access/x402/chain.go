@@ -115,7 +115,6 @@ func statusUnusedUnless(err error) chainStatus {
 	return statusUnused
 }
 
-// used reports whether the authorization is used.
 func (c *chain) used(ctx context.Context, p governance.Payment) (bool, error) {
 	var word string
 	call := map[string]string{"to": p.Asset, "data": callAuthorizationState + padAddress(p.Payer)[2:] + p.Nonce[2:]}

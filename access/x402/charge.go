@@ -71,7 +71,6 @@ type receipt struct {
 	Network string `json:"network"`
 }
 
-// enter continues a payment from its stored state.
 func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool, fingerprint string) (*Charge, error) {
 	c.payment = known
 	same := known.Header == fingerprint && known.Request == c.request.fingerprint()
@@ -118,7 +117,6 @@ func (c *Charge) resumeExpired(ctx context.Context, id, fingerprint, reason stri
 	return nil, unavailable(err)
 }
 
-// verify has the facilitator verify a new payment.
 func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	// While settlements fail, no response is built that could not be charged.
 	err := c.gate.facilitator.settles.ready()
@@ -137,7 +135,6 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	return c, nil
 }
 
-// replay loads the stored response of a settled payment.
 func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	c.gate.metrics.replays.Inc()
 	kept, err := c.gate.store.PaidResponse(ctx, c.payment.ID)

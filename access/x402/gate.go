@@ -97,7 +97,6 @@ type Request struct {
 	Canonical string
 }
 
-// fingerprint returns the hash of what is paid for.
 func (r Request) fingerprint() string {
 	hash := sha256.Sum256([]byte(r.Canonical))
 	return hex.EncodeToString(hash[:])

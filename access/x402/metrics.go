@@ -36,7 +36,6 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	return m
 }
 
-// observe records a call of the facilitator.
 func (m metrics) observe(call string, began time.Time, err error) {
 	outcome := "answered"
 	switch {

@@ -103,7 +103,6 @@ func parsePayment(header string) (Payment, *RefusedError) {
 	return p, p.checkForm()
 }
 
-// checkForm checks each text of the payload by itself.
 func (p *Payment) checkForm() *RefusedError {
 	auth := p.payload.Authorization
 	for _, field := range []struct {
@@ -212,7 +211,6 @@ func (p *Payment) settlement(r Requirements) ([]byte, error) {
 	})
 }
 
-// claimOf returns the payment as it is remembered.
 func (t *priceTable) claimOf(p Payment, r Request, now time.Time) (governance.Payment, error) {
 	offered := t.byRoute[r.RouteID]
 	settlement, err := p.settlement(offered)

@@ -53,7 +53,6 @@ func (g *Gate) probe(ctx context.Context, p governance.Payment) evidence {
 	return e
 }
 
-// checkChain adds the status on the chain to the evidence.
 func (g *Gate) checkChain(ctx context.Context, p governance.Payment, e *evidence) {
 	var err error
 	e.seen, e.transaction, err = g.chain.status(ctx, p)

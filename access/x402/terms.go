@@ -138,7 +138,6 @@ func (t Terms) requirements(amount string) Requirements {
 	}
 }
 
-// challenge asks for the payment of a route.
 func (t *priceTable) challenge(r Request, reason string) Challenge {
 	return Challenge{
 		X402Version: version, Error: reason,

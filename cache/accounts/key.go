@@ -40,17 +40,14 @@ func QuotaKey(caller, month string) cache.Key {
 	return cache.Key(namespace + "{limit:" + caller + "}:month:" + month)
 }
 
-// paymentKey names the state of a payment.
 func paymentKey(id string) cache.Key {
 	return cache.Key(paymentTag + "claim:" + id)
 }
 
-// paymentLeaseKey names the lease of a payment.
 func paymentLeaseKey(id string) cache.Key {
 	return cache.Key(paymentTag + "lease:" + id)
 }
 
-// paidResponseKey names the stored response that a payment paid for.
 func paidResponseKey(id string) cache.Key {
 	return cache.Key(paymentTag + "answer:" + id)
 }

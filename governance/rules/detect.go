@@ -58,7 +58,6 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 	return found, true
 }
 
-// ballotsSoFar returns a sentence on the number of ballots.
 func ballotsSoFar(votes uint64) string {
 	switch votes {
 	case 0:
@@ -121,7 +120,6 @@ func closeRace(s Result) (leadingChoices, bool) {
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
-// label returns a choice's label for a sentence.
 func (f VoteFacts) label(choice int) string {
 	return quoted(f.Choices[choice].Label, maxLabelRunes)
 }

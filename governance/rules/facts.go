@@ -107,7 +107,6 @@ func (f VoteFacts) windowStart(window time.Duration) (governance.Timestamp, bool
 	return at, at >= 0 && (f.StartAt == nil || *f.StartAt <= at)
 }
 
-// ended reports whether the vote has a final result at EndAt.
 func (f VoteFacts) ended() bool {
 	return f.Closed && f.EndAt != nil && f.Outcome != governance.Canceled
 }

@@ -56,7 +56,6 @@ func percentOf(part, whole decimal.Decimal) decimal.Decimal {
 	return quotient
 }
 
-// titleText quotes a title inside a sentence.
 func titleText(title string) string {
 	if strings.TrimSpace(title) == "" {
 		return "an untitled proposal"

@@ -27,7 +27,6 @@ func Rulebook() []byte {
 	return []byte(text.String())
 }
 
-// writeEventRules writes the table of event types and how events are scored.
 func writeEventRules(text *strings.Builder) {
 	text.WriteString("\n## Events\n\n| type | about | meaning | importance |\n|---|---|---|---|\n")
 	for _, event := range EventTypes() {
@@ -38,7 +37,6 @@ func writeEventRules(text *strings.Builder) {
 		"time of discovery is known.\n", attentionStep, maxDiscoveredImportance)
 }
 
-// writeSignalRules writes the tables of signals, priority bands and surfaces.
 func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
 		"count in the final result, as far as they were cast by the time of detection, so that a query about a past window\n" +

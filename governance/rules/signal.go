@@ -68,7 +68,6 @@ func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) {
 	return r.sign(hit), found
 }
 
-// sign adds the rule and its version to the evidence.
 func (r SignalRule) sign(hit RuleHit) RuleHit {
 	if hit.Evidence != nil {
 		hit.Evidence["rule"], hit.Evidence["ruleVersion"] = r.Type, r.Version
@@ -139,7 +138,6 @@ func rulesBeforeTheEnd() []SignalRule {
 	}
 }
 
-// rulesAfterTheEnd apply to results.
 func rulesAfterTheEnd() []SignalRule {
 	return []SignalRule{
 		{

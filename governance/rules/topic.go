@@ -164,7 +164,6 @@ func TopicRulesMarkdown() string {
 	return table.String()
 }
 
-// isPeriod reports whether a tag names a season or a voting cycle.
 func isPeriod(tag string) bool {
 	return strings.HasPrefix(tag, "cycle-") || strings.HasPrefix(tag, "season-")
 }
@@ -197,7 +196,6 @@ func countOf(words []string, terms string) (found int) {
 	return found
 }
 
-// listed returns terms as a list for documents.
 func listed(terms string) string {
 	return strings.Join(strings.Fields(terms), ", ")
 }

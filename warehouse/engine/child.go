@@ -45,7 +45,6 @@ func RunChild(args []string) int {
 	return 0
 }
 
-// runChild runs the library or the program.
 func runChild(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("%s is internal: pnyx starts its engine with it", ChildCommand)

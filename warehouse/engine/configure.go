@@ -43,7 +43,6 @@ type layout struct {
 	log           string // the query log of the previous process
 }
 
-// layoutOf returns the paths in a data folder.
 func layoutOf(dataDir string) layout {
 	root := filepath.Join(dataDir, "engine")
 	return layout{
@@ -97,7 +96,6 @@ func configure(options Options, instance Instance) error {
 	return nil
 }
 
-// serverConfig renders the server's configuration file.
 func serverConfig(at layout, options Options) ([]byte, error) {
 	shards := make([]shard, len(options.Shards))
 	for i, addr := range options.Shards {

@@ -118,7 +118,6 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 	return e, nil
 }
 
-// withDefaults validates options and sets the defaults.
 func withDefaults(options Options) (Options, error) {
 	if options.DataDir == "" {
 		return options, errors.New("start engine: Options.DataDir is empty")

@@ -45,7 +45,6 @@ func Fetch(ctx context.Context, options FetchOptions) (string, error) {
 	return fetch(ctx, pkg, options)
 }
 
-// fetch returns the path of the cached library, or downloads it under a lock.
 func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, error) {
 	dir, err := cachePath(options.CacheDir)
 	if err != nil {
@@ -76,7 +75,6 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 	return pkg.install(ctx, dir, report)
 }
 
-// install downloads, checks and unpacks the package, and writes its receipt.
 func (p npmPackage) install(ctx context.Context, dir string, report func(string)) (string, error) {
 	work := filepath.Join(dir, "unfinished")
 	// A killed process leaves its work folder. The lock ensures that nobody uses it.

@@ -106,7 +106,6 @@ func dsn(addr, user, password, database string) string {
 	return u.String()
 }
 
-// newInstance chooses ports and passwords.
 func newInstance(options Options) (Instance, error) {
 	tcp, http, err := freePorts(options.TCPPort, options.HTTPPort)
 	if err != nil {

@@ -5,7 +5,6 @@ package engine
 // loadsLibraries is false: a static program cannot load a library.
 const loadsLibraries = false
 
-// runLibrary returns errStatic.
 func runLibrary(string, []string) error {
 	return errStatic
 }

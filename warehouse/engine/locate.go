@@ -104,7 +104,6 @@ func (p Program) check() error {
 	return nil
 }
 
-// childArgs returns the arguments of RunChild for the program.
 func (p Program) childArgs() (kind, path string) {
 	if p.Library != "" {
 		return kindLibrary, p.Library

@@ -33,7 +33,6 @@ type receipt struct {
 	Size      int64  `json:"size"`
 }
 
-// platformPackage returns the package for the platform of this program.
 func platformPackage() (npmPackage, error) {
 	switch platform := runtime.GOOS + "/" + runtime.GOARCH; platform {
 	case "linux/amd64":
@@ -80,7 +79,6 @@ func (p npmPackage) expected(dir, stated string) (integrity, source string) {
 		"recorded in " + receiptPath(dir)
 }
 
-// readReceipt reads the receipt in dir.
 func readReceipt(dir string) (receipt, error) {
 	var note receipt
 	text, err := os.ReadFile(receiptPath(dir))
@@ -90,7 +88,6 @@ func readReceipt(dir string) (receipt, error) {
 	return note, json.Unmarshal(text, &note)
 }
 
-// write writes the receipt into dir.
 func (r receipt) write(dir string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -126,7 +126,6 @@ func (p *process) ready(ctx context.Context, instance Instance, timeout time.Dur
 	}
 }
 
-// connect returns a connection to the engine for a single query at a time.
 func connect(instance Instance) (clickhouse.Conn, error) {
 	options, err := clickhouse.ParseDSN(instance.URL("system"))
 	if err != nil {
@@ -141,7 +140,6 @@ func connect(instance Instance) (clickhouse.Conn, error) {
 	return conn, nil
 }
 
-// ping runs a trivial query.
 func ping(ctx context.Context, conn clickhouse.Conn) error {
 	var one uint8
 	return conn.QueryRow(ctx, "SELECT 1").Scan(&one)

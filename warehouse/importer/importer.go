@@ -102,7 +102,6 @@ type importRun struct {
 	shards *shards
 }
 
-// importAll imports the files and then marks their sources as synced.
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	r.shards = r.startShards(ctx)
 	readErr := r.readFiles(files)
@@ -193,7 +192,6 @@ func (f *fileImport) readAll(reader *source.Reader) (problem, err error) {
 	}
 }
 
-// add sends a record to its shard.
 func (f *fileImport) add(r record.Record) error {
 	f.kindReport(r.Kind()).Read++
 	if ref, known := sourceOf(r); known {
@@ -202,7 +200,6 @@ func (f *fileImport) add(r record.Record) error {
 	return f.shards.add(r)
 }
 
-// reject counts a rejected line and writes it to the rejects file.
 func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) error {
 	f.rejected++
 	f.report.Rejected++
@@ -216,7 +213,6 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 	return nil
 }
 
-// countWritten adds up the counts of all shards.
 func (r *importRun) countWritten() {
 	for _, lane := range r.shards.all {
 		for kind, counts := range lane.counts {
@@ -225,7 +221,6 @@ func (r *importRun) countWritten() {
 	}
 }
 
-// kindReport returns the counts of a kind.
 func (r *importRun) kindReport(kind record.Kind) *KindReport {
 	report := r.report.Kinds[kind]
 	if report == nil {

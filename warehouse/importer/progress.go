@@ -60,7 +60,6 @@ func (p *Progress) Snapshot() Snapshot {
 	return s
 }
 
-// start records the start of an import of files.
 func (p *Progress) start(files []source.File) {
 	if p == nil {
 		return
@@ -81,7 +80,6 @@ func (p *Progress) nextFile(file source.File, reader *source.Reader) {
 	}
 }
 
-// addRecords records that a batch was written.
 func (p *Progress) addRecords(n int) {
 	if p != nil {
 		p.records.Add(int64(n))

@@ -29,7 +29,6 @@ type rejectedLine struct {
 	Text string `json:"text"`
 }
 
-// write appends a rejected line.
 func (r *rejectsFile) write(rejected *source.RejectedError) error {
 	if r.file == nil {
 		if err := r.create(); err != nil {

@@ -101,7 +101,6 @@ func shardOf(r record.Record) int {
 	return 0
 }
 
-// send sends the chunk that the reader has filled.
 func (s *shards) send(to *shard, flushed chan<- struct{}) error {
 	select {
 	case to.chunks <- chunk{to.filling, flushed}:
@@ -188,7 +187,6 @@ func (s *shard) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// flush writes the pending records of a kind as one batch.
 func (s *shard) flush(ctx context.Context, kind record.Kind) error {
 	waiting := s.pending[kind]
 	if waiting == nil || len(waiting.records) == 0 {

@@ -12,7 +12,6 @@ import (
 // sourcesByKind is a set of sources per kind of record.
 type sourcesByKind map[record.Kind]map[record.SourceRef]bool
 
-// add adds a source.
 func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {
 	if s[kind] == nil {
 		s[kind] = map[record.SourceRef]bool{}
@@ -20,7 +19,6 @@ func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {
 	s[kind][ref] = true
 }
 
-// merge adds all sources of others.
 func (s sourcesByKind) merge(others sourcesByKind) {
 	for kind, refs := range others {
 		for ref := range refs {

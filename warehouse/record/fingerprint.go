@@ -56,7 +56,6 @@ func (b *Ballot) EncodeMsgpack(to *msgpack.Encoder) error {
 	)
 }
 
-// encode writes the reference as a map.
 func (r ProposalRef) encode(to *msgpack.Encoder) error {
 	return errors.Join(
 		to.EncodeMapLen(2),
@@ -65,7 +64,6 @@ func (r ProposalRef) encode(to *msgpack.Encoder) error {
 	)
 }
 
-// encodeTexts writes an array of strings.
 func encodeTexts(to *msgpack.Encoder, texts []string) error {
 	if texts == nil {
 		return to.EncodeNil()
@@ -77,7 +75,6 @@ func encodeTexts(to *msgpack.Encoder, texts []string) error {
 	return err
 }
 
-// encodeDecimals writes an array of numbers.
 func encodeDecimals(to *msgpack.Encoder, numbers []decimal.Decimal) error {
 	if numbers == nil {
 		return to.EncodeNil()

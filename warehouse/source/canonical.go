@@ -82,7 +82,6 @@ func readSignal(in object) *record.Signal {
 	return signal
 }
 
-// readSurfaces reads an array of surfaces.
 func readSurfaces(stated value) []string {
 	var surfaces []string
 	for surface := range stated.elements() {
@@ -91,7 +90,6 @@ func readSurfaces(stated value) []string {
 	return surfaces
 }
 
-// readEvidence reads the analysis of a proposal.
 func readEvidence(in object) *record.Evidence {
 	return &record.Evidence{
 		Proposal:        readProposalRef(in.get("proposal")),
@@ -112,7 +110,6 @@ func readOptionalProposalRef(stated value) *record.ProposalRef {
 	return &proposal
 }
 
-// readProposalRef returns the required reference to a proposal.
 func readProposalRef(stated value) record.ProposalRef {
 	if !stated.require(typeObject) {
 		return record.ProposalRef{}

@@ -39,7 +39,6 @@ func readChoice(choice value, ballot *record.Ballot) {
 	}
 }
 
-// choiceNumber returns the key of a choice stated as a number.
 func (v value) choiceNumber() string {
 	if !v.require(typeNumber) {
 		return ""

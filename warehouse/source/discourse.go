@@ -41,7 +41,6 @@ func readDiscourseCategory(in object) record.Record {
 	}
 }
 
-// readDiscourseTopic reads a topic with its first post.
 func readDiscourseTopic(in object) record.Record {
 	topic := &record.Topic{
 		Host:         in.line.host,

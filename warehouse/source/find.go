@@ -60,7 +60,6 @@ func Find(paths []string) (files []File, problems []error) {
 	return files, found.problems
 }
 
-// rank returns the position of the file in the import order.
 func (f File) rank() int {
 	if f.Format == "" {
 		return len(record.Kinds()) + 1
@@ -76,7 +75,6 @@ type fileSearch struct {
 	seen map[string]bool
 }
 
-// add adds a file, or the files in a folder.
 func (s *fileSearch) add(path string) {
 	info, err := os.Stat(path)
 	switch {

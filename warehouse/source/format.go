@@ -173,7 +173,6 @@ func Formats() []Format {
 	return names
 }
 
-// formatsInImportOrder returns the formats sorted by the import order of their kinds.
 func formatsInImportOrder() []format {
 	sorted := slices.Clone(formatTable)
 	slices.SortStableFunc(sorted, func(a, b format) int {

@@ -82,7 +82,6 @@ func (o object) has(name string) bool {
 	return o.get(name).json != nil
 }
 
-// hasAny reports whether the object has one of the fields.
 func (o object) hasAny(names ...string) bool {
 	return slices.ContainsFunc(names, o.has)
 }

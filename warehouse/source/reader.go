@@ -87,7 +87,6 @@ func (r *Reader) Next() (record.Record, error) {
 	return parsed, nil
 }
 
-// nextLine returns the next line that is not blank.
 func (r *Reader) nextLine() (text []byte, tooLong bool, err error) {
 	for {
 		text, tooLong, err = r.lines.next()

@@ -7,7 +7,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// readSnapshotSpace reads a space of Snapshot's API.
 func readSnapshotSpace(in object) record.Record {
 	return &record.Source{
 		SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: in.get("id").identifier()},
@@ -64,7 +63,6 @@ func readScores(list value) []decimal.Decimal {
 	return scores
 }
 
-// readSnapshotVote reads a vote of Snapshot's API.
 func readSnapshotVote(in object) record.Record {
 	ballot := &record.Ballot{
 		Proposal: record.ProposalRef{

@@ -61,7 +61,6 @@ func tallyURL(slug, proposal string) string {
 	return "https://www.tally.xyz/gov/" + url.PathEscape(slug) + "/proposal/" + url.PathEscape(proposal)
 }
 
-// readMilestones reads the events of a proposal.
 func readMilestones(events value) []record.Milestone {
 	var milestones []record.Milestone
 	for in := range events.objects() {

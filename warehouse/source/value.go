@@ -88,7 +88,6 @@ func (v value) object() object {
 	return v.line.object(v.path(), v.json)
 }
 
-// elements yields the elements of an array.
 func (v value) elements() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		if !v.is(typeArray) {
@@ -128,7 +127,6 @@ func (v value) multiline() string {
 	return prose
 }
 
-// rawText returns a string unchanged.
 func (v value) rawText() string {
 	if !v.is(typeString) {
 		return ""
@@ -243,7 +241,6 @@ func (v value) baseUnits() *decimal.Decimal {
 	return &read
 }
 
-// oneOf returns a required string that must be one of those allowed.
 func oneOf[T ~string](v value, allowed ...T) T {
 	if !v.require(typeString) {
 		return ""

@@ -36,7 +36,6 @@ func (b *Builder) processProposals(
 	return nil
 }
 
-// refsOf returns the references of proposals.
 func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
 	refs := make([]record.RefHash, len(proposals))
 	for i, proposal := range proposals {
@@ -98,7 +97,6 @@ type proposal struct {
 	recorded map[warehouse.RecordedType]bool
 }
 
-// readProposals reads those of the proposals that are published.
 func (b *Builder) readProposals(
 	ctx context.Context, refs []record.RefHash, now governance.Timestamp,
 ) ([]proposal, error) {
@@ -165,7 +163,6 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 	return nil
 }
 
-// hasFlag reports whether the published proposal has a quality flag.
 func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 	return slices.Contains(p.state.QualityFlags, string(flag))
 }

@@ -38,7 +38,6 @@ func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
 	return first
 }
 
-// events lists what happened to the proposal, or will happen by its times.
 func (p proposal) events() []event {
 	observedAt, stated := p.record.ObservedAt, milestones(p.record)
 	events := []event{p.creation(stated)}

@@ -19,7 +19,6 @@ func windows() []time.Duration {
 	return []time.Duration{rules.ReminderWindow, rules.QuorumWindow, rules.RaceWindow}
 }
 
-// signalRows returns the signals that the rules derive from the proposal.
 func (p proposal) signalRows() ([]warehouse.FeedSignal, error) {
 	facts := p.facts()
 	var rows []warehouse.FeedSignal
@@ -155,7 +154,6 @@ func (p proposal) choiceIndex(key string) int {
 	return slices.IndexFunc(p.state.Choices, func(c governance.Choice) bool { return c.Key == key })
 }
 
-// largestBallots returns the largest ballot of each choice.
 func (p proposal) largestBallots() []rules.LargestBallot {
 	var largest []rules.LargestBallot
 	for _, tally := range p.interim {

@@ -97,7 +97,6 @@ func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
 	return row
 }
 
-// recordedSignal returns the row of a recorded signal, with its evidence unchanged.
 func recordedSignal(recorded warehouse.RecordedSignal) warehouse.FeedSignal {
 	s := recorded.Signal
 	row := warehouse.FeedSignal{Item: recorded.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{

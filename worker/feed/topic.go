@@ -67,7 +67,6 @@ func (b *Builder) processTopicBatch(
 	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
 }
 
-// topicEvent returns the creation of a topic.
 func topicEvent(
 	t warehouse.FeedTopic, key string, discovered map[string]governance.Timestamp,
 ) warehouse.FeedEvent {
@@ -81,7 +80,6 @@ func topicEvent(
 	return row
 }
 
-// topicSignals returns the signals that the rules derive from a topic.
 func topicSignals(t warehouse.FeedTopic, key string) ([]warehouse.FeedSignal, error) {
 	facts := rules.TopicActivity{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
 	var rows []warehouse.FeedSignal

@@ -39,7 +39,6 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	return b.setVersions(ctx, changes)
 }
 
-// allLists returns a change of every list.
 func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges, error) {
 	catalog, err := b.warehouse.Catalog(ctx)
 	changes := map[string]warehouse.DAOChanges{"": {Events: true, Signals: true}}

@@ -11,7 +11,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ballots builds a page of a proposal's ballots.
 func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error) {
 	var detail governance.ProposalDetail
 	var rows []warehouse.LatestBallot

@@ -48,7 +48,6 @@ func build[Query query.Page](read func(*page, context.Context, Query) (cache.Vie
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-// build builds a page.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	build, known := f.builders[r.Kind]
 	if !known {

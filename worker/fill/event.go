@@ -15,7 +15,6 @@ import (
 // not exist, or of a Redis that was just flushed.
 const unversionedTTL = time.Second
 
-// events builds a page of the event list.
 func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
 	shown, err := p.shownUntil(ctx, q.Scope())
 	if err != nil {

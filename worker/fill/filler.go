@@ -82,7 +82,6 @@ func (f *Filler) Run(ctx context.Context) {
 	working.Wait()
 }
 
-// work dequeues one request after the other.
 func (f *Filler) work(ctx context.Context) {
 	pause, end := dequeueTimeout/10, cache.Oldest
 	for ctx.Err() == nil {
@@ -111,7 +110,6 @@ func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 	return cache.Oldest
 }
 
-// hasWaitedLong reports whether the time in the queue is a sign of overload.
 func hasWaitedLong(fill cache.Fill, now time.Time) bool {
 	return fill.EnqueuedAt != 0 && now.Sub(fill.EnqueuedAt.Time()) > overloadWait
 }

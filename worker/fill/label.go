@@ -45,7 +45,6 @@ func labelOf(key string, labels map[string]string) string {
 	return "Choice " + key
 }
 
-// listLabel joins the labels of an approval or a ranking.
 func listLabel(choices []any, labels map[string]string) string {
 	var names []string
 	for _, choice := range choices {
@@ -60,7 +59,6 @@ func listLabel(choices []any, labels map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
-// weightsLabel returns the shares of a weighted ballot, in percent with one decimal.
 func weightsLabel(weights map[string]any, labels map[string]string) string {
 	var keys []string
 	parsed := map[string]decimal.Decimal{}

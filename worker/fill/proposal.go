@@ -15,7 +15,6 @@ import (
 // writing the rows of the list has ended.
 const publicationPause = 20 * time.Millisecond
 
-// proposals builds a page of the list of proposals.
 func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
 		rows, err := p.warehouse.ListProposals(ctx, q)

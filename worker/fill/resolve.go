@@ -43,7 +43,6 @@ func (r *resolution) search(ctx context.Context) error {
 	return nil
 }
 
-// addNamed adds the proposals that have a text in one of some fields.
 func (r *resolution) addNamed(ctx context.Context, match, text string, fields ...string) error {
 	for _, field := range fields {
 		found, err := r.warehouse.ProposalsNamed(ctx, warehouse.ProposalName{Field: field, Text: text}, r.query)

@@ -7,7 +7,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// signals builds a page of the signal list.
 func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error) {
 	shown, err := p.shownUntil(ctx, q.Scope())
 	if err != nil {

@@ -26,7 +26,6 @@ func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	return cache.NewView(p.head, rows)
 }
 
-// setVoterHead completes the head of a voter's pages.
 func (p *page) setVoterHead(ctx context.Context) error {
 	published, err := p.store.PublicationState(ctx)
 	if err != nil {
@@ -38,7 +37,6 @@ func (p *page) setVoterHead(ctx context.Context) error {
 	return nil
 }
 
-// profile builds the profile of a voter.
 func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error) {
 	if err := p.setVoterHead(ctx); err != nil {
 		return cache.View{}, err
@@ -53,7 +51,6 @@ func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error)
 	return cache.NewView(p.head, profile)
 }
 
-// voterVotes builds a page of a voter's votes.
 func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, error) {
 	if err := p.setVoterHead(ctx); err != nil {
 		return cache.View{}, err

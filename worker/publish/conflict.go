@@ -33,7 +33,6 @@ func (e *evaluation) hasAllBallots() bool {
 	return e.result.ready && stated != nil && e.result.votes >= *stated
 }
 
-// votesConflict compares the number of votes.
 func (e *evaluation) votesConflict() []governance.Warning {
 	stated := e.proposal.StatedVotes
 	if !e.result.ready || stated == nil || *stated == e.result.votes {
@@ -60,7 +59,6 @@ func (e *evaluation) totalConflict() []governance.Warning {
 	})
 }
 
-// scoreConflicts compares the scores of the choices.
 func (e *evaluation) scoreConflicts() []governance.Warning {
 	stated := e.proposal.StatedScores
 	if !e.hasAllBallots() || len(stated) != len(e.result.scores) {
@@ -178,7 +176,6 @@ func outcomesDiffer(here, there governance.Outcome) bool {
 	return here != there
 }
 
-// warning returns a list of one warning.
 func warning(code governance.WarningCode, details map[string]string) []governance.Warning {
 	return []governance.Warning{rules.NewWarning(code, details)}
 }

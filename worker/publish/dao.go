@@ -32,7 +32,6 @@ type daoPublication struct {
 	published int
 }
 
-// publish writes DAOs, and the global data status.
 func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) error {
 	ids := slices.Sorted(maps.Keys(daos))
 	totals, err := d.totals(ctx, ids)
@@ -90,7 +89,6 @@ func (d *daoPublication) participationOf(
 	return found, nil
 }
 
-// writeGlobalStatus writes the data status of all DAOs together.
 func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
 	global := newGlobalStatus()
 	for id, dao := range d.catalog.DAOs {

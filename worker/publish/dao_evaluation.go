@@ -134,7 +134,6 @@ func (e daoEvaluation) detail() governance.DAODetail {
 	}
 }
 
-// dataStatus returns the payload of the DAO's data status.
 func (e daoEvaluation) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeDAO, DAOID: &e.dao.ID, LatestSuccessfulSync: e.sync,
@@ -157,7 +156,6 @@ func newGlobalStatus() globalStatus {
 	}
 }
 
-// add adds the status of one DAO.
 func (g *globalStatus) add(s governance.DataStatus) {
 	g.sync.GovernanceAt = governance.Later(g.sync.GovernanceAt, s.LatestSuccessfulSync.GovernanceAt)
 	g.sync.ForumAt = governance.Later(g.sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
@@ -165,7 +163,6 @@ func (g *globalStatus) add(s governance.DataStatus) {
 	g.votes[s.VoteCoverageStatus]++
 }
 
-// dataStatus returns the payload of the global data status.
 func (g *globalStatus) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,

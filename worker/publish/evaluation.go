@@ -120,7 +120,6 @@ func updatedAt(p warehouse.Proposal, now governance.Timestamp) *governance.Times
 	return latest
 }
 
-// recordFlags returns the flags on what the record itself lacks.
 func (e *evaluation) recordFlags() []governance.QualityFlag {
 	p := e.proposal
 	timeless := p.StartAt == nil && p.EndAt == nil
@@ -194,7 +193,6 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 	}
 }
 
-// listed returns the row that lists show.
 func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
 	p := e.proposal
 	return warehouse.ListedProposal{

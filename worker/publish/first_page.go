@@ -55,7 +55,6 @@ func (p *proposalPublication) firstPage(
 	return cache.NewView(p.head(), fill.BallotRows(rows, fill.LabelsOf(e.result.choices)))
 }
 
-// firstBallots selects the first page of a proposal's ballots.
 func firstBallots(key governance.ProposalKey, order query.BallotOrder) query.Ballots {
 	q := query.Ballots{Proposal: key, Order: order}
 	q.Limit = query.ShortPage

@@ -27,7 +27,6 @@ const maxSmallDAO = 1000
 // daoClasses lists all classes, so that each has a metric from the start.
 func daoClasses() []daoClass { return []daoClass{smallDAO, mediumDAO, largeDAO} }
 
-// daoClassOf returns the class of a DAO with a number of ballots.
 func daoClassOf(ballots uint64) daoClass {
 	switch {
 	case ballots < maxSmallDAO:
@@ -71,7 +70,6 @@ type lagMetrics struct {
 	delay map[daoClass]prometheus.Observer
 }
 
-// newLagMetrics registers the metrics of all classes.
 func newLagMetrics(registerer prometheus.Registerer) lagMetrics {
 	m := lagMetrics{asOf: map[daoClass]prometheus.Gauge{}, delay: map[daoClass]prometheus.Observer{}}
 	asOf := telemetry.Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{

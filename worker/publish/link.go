@@ -31,7 +31,6 @@ func (p *proposalPublication) writeLinks(
 	return p.warehouse.WriteProposalLinks(ctx, changed, p.revision)
 }
 
-// link returns by which names topics and the proposal refer to each other.
 func (e *evaluation) link() warehouse.ProposalLink {
 	p := e.proposal
 	return warehouse.ProposalLink{

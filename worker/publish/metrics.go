@@ -29,7 +29,6 @@ type metrics struct {
 	lag          lagMetrics
 }
 
-// newMetrics registers the metrics, those with labels for every value of the label.
 func newMetrics(registerer prometheus.Registerer) metrics {
 	gauge := func(name, help string) prometheus.Gauge {
 		opts := prometheus.GaugeOpts{Name: name, Help: help}

@@ -63,7 +63,6 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 	return group.Wait()
 }
 
-// readChunk evaluates proposals, and reads what was published of them.
 func (p *proposalPublication) readChunk(
 	ctx context.Context, refs []record.RefHash,
 ) (*chunk, error) {
@@ -133,7 +132,6 @@ type writtenChunk struct {
 	shown, counted, large []*evaluation
 }
 
-// writeChunk writes the proposals of a chunk.
 func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 	var written writtenChunk
 	for i := range c.evaluations {

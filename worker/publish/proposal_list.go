@@ -145,7 +145,6 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 	return nil
 }
 
-// writeFirstPages writes the first page of each DAO, and changes its version.
 func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
 	first, err := l.warehouse.FirstProposals(ctx, daoIDs, query.ShortPage+1)
 	if err != nil {

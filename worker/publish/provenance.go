@@ -76,12 +76,10 @@ type origin struct {
 	observedAt governance.Timestamp
 }
 
-// recordOf returns the record of the proposal itself.
 func recordOf(p warehouse.Proposal) origin {
 	return origin{name: p.SourceID + "/proposals/" + p.ExternalID, observedAt: p.ObservedAt}
 }
 
-// votes returns the ballots of the proposal.
 func (o origin) votes(ballots warehouse.VoteTotals) origin {
 	return origin{name: o.name + "/votes", observedAt: ballots.ObservedAt}
 }

@@ -155,7 +155,6 @@ type run struct {
 	catalog warehouse.Catalog
 }
 
-// head returns what the views of the publication have in common.
 func (r *run) head() cache.View {
 	return cache.View{DataAsOf: governance.TimestampOf(r.at), Readiness: governance.Ready}
 }

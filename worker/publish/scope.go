@@ -140,7 +140,6 @@ type topicScope struct {
 	since    uint64
 }
 
-// addForum adds the forum of a source that is one.
 func (s *topicScope) addForum(source record.SourceRef) {
 	if source.Provider.IsForum() {
 		s.forums[source.ID] = true

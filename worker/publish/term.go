@@ -141,7 +141,6 @@ func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
 	return t.publisher.warehouse.CommitAbandoned(ctx)
 }
 
-// publishAll publishes everything in the warehouse to the Redis servers with runIDs.
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
 	ctx, span := t.publisher.tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
@@ -175,7 +174,6 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	return t.commit(ctx, in, result, token)
 }
 
-// publishChanges publishes what committed batches and the passing of time have changed.
 func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	batches, err := t.unprocessed(ctx, now)
 	if err != nil {
@@ -220,7 +218,6 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	return t.commit(ctx, in, result, "")
 }
 
-// markProcessed notes that batches are published.
 func (t *leaderTerm) markProcessed(batches []warehouse.CommittedBatch) {
 	for _, batch := range batches {
 		t.processed[batch.ID] = batch.CommittedAt

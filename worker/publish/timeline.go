@@ -9,7 +9,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// timelines returns the DAO's timelines, one for each metric.
 func (e daoEvaluation) timelines() []governance.Timeline {
 	return []governance.Timeline{
 		{DAOID: e.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(e.totals.CreatedIn)},

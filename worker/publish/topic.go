@@ -123,7 +123,6 @@ func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRe
 	return nil
 }
 
-// publishChunk evaluates and writes topics.
 func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.TopicRef) error {
 	evaluations, err := t.evaluate(ctx, refs)
 	if err != nil {
@@ -170,7 +169,6 @@ func (t *topicPublication) evaluate(
 	return evaluations, nil
 }
 
-// writeTopic writes the view of a topic, or removes that of a hidden one.
 func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) error {
 	key := cache.TopicDetailKey(e.identity.TopicKey())
 	if !e.topic.Visible {

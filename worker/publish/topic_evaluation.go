@@ -63,7 +63,6 @@ func (e *topicEvaluation) replies() uint64 {
 	return max(e.topic.Posts, 1) - 1
 }
 
-// row returns the row that lists show.
 func (e *topicEvaluation) row() governance.ForumTopic {
 	return governance.ForumTopic{
 		TopicKey: e.identity.TopicKey(), Identity: e.identity,
@@ -77,7 +76,6 @@ func (e *topicEvaluation) row() governance.ForumTopic {
 	}
 }
 
-// detail returns the payload of the topic's detail view.
 func (e *topicEvaluation) detail() governance.ForumTopicDetail {
 	row := e.row()
 	return governance.ForumTopicDetail{

@@ -61,7 +61,6 @@ type voteResult struct {
 	unbalanced error
 }
 
-// countVotes computes the result of a proposal by the rule of its vote type.
 func countVotes(p warehouse.Proposal, b ballots) voteResult {
 	t := b.totals
 	c := voteResult{
@@ -105,7 +104,6 @@ func coverageOf(ready bool, stored uint64, stated *uint64) governance.Coverage {
 	return governance.Complete
 }
 
-// ballotFlags returns the flags on what the ballots lack.
 func ballotFlags(
 	t warehouse.VoteTotals, coverage governance.Coverage,
 ) []governance.QualityFlag {
@@ -119,7 +117,6 @@ func ballotFlags(
 	})
 }
 
-// raised returns the flags that apply.
 func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 	maps.DeleteFunc(flags, func(_ governance.QualityFlag, applies bool) bool { return !applies })
 	return slices.Collect(maps.Keys(flags))
