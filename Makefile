@@ -65,6 +65,10 @@ test-long: engine redis browser npm nginx ## Run what takes long: large data, cr
 test-fast: ## Run the tests that need neither engine nor server, in seconds
 	@$(GO) test -short ./...
 
+.PHONY: test-abuse
+test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, floods, slow callers
+	@$(TESTED) $(GO) test $(RACE) -timeout 15m -run '^TestAttack' ./...
+
 .PHONY: test-x402
 test-x402: engine ## Let the published x402 client pay, over a chain of its own (npm, 411 MB)
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -48,7 +47,7 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 	if needed := s.route.scope(); !s.caller.HasScope(needed) {
 		return forbidden(needed, s.caller.Scopes)
 	}
-	return a.limitToken(c, s)
+	return a.limitToken(c, s, s.caller.EffectiveLimits())
 }
 
 // scope returns the narrowest scope that opens a paid route.
@@ -73,8 +72,8 @@ func (s *requestState) requireToken() error {
 
 // limitIP takes from the bucket of the client's IP address.
 func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
-	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // fasthttp knows the connection
-	decision := a.addresses.Take(peer, c.Get(fiber.HeaderXForwardedFor), s.now)
+	s.limited = true
+	decision := a.addresses.Take(peerOf(c), forwardedFor(c), s.now)
 	if decision.Allowed {
 		return nil
 	}
@@ -82,11 +81,13 @@ func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
 	return rateLimited(string(ratelimit.Free), ratelimit.Free, rate, decision, s.now)
 }
 
-// limitToken takes from the bucket and the monthly quota of a token.
-func (a *API) limitToken(c *fiber.Ctx, s *requestState) error {
+// limitToken takes from the bucket and the monthly quota of a token, as far as limits
+// has them.
+func (a *API) limitToken(c *fiber.Ctx, s *requestState, limits ratelimit.Limits) error {
 	now := s.now
+	s.limited = true
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
-		Caller: s.caller.ID, Limits: s.caller.EffectiveLimits(),
+		Caller: s.caller.ID, Limits: limits,
 		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: s.caller.Plan,
 	}, now)
 	s.grant, s.now = &grant, a.now()

@@ -59,6 +59,18 @@ func (t *node) admits(token string, records ...access.Token) {
 	})
 }
 
+// waitAdmitted waits until the node accepts a token, which uses nothing of its limits.
+func (t *node) waitAdmitted(token string) {
+	t.Helper()
+	env.Until(t, func() error {
+		header := http.Header{access.HeaderToken: {token}, access.HeaderInternal: {internalToken}}
+		if got := t.askAs(http.MethodHead, "/v2/meta/usage", header); got.status != http.StatusOK {
+			return fmt.Errorf("the token is not known: got %d", got.status)
+		}
+		return nil
+	})
+}
+
 // askWith asks with a partner token.
 func (t *node) askWith(method, path, token string) answer {
 	t.Helper()
@@ -275,6 +287,22 @@ func TestIPAddressIsRateLimitedOnFreeRoutes(t *testing.T) {
 	clock.Add(int64(10 * time.Second))
 	if got := from("192.0.2.1"); got.status != http.StatusOK {
 		t.Errorf("ten seconds later: got %d, want 200", got.status)
+	}
+}
+
+func TestAttackEveryForwardedForLineIsRead(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{freeRate: 6, trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
+	allowed := 0
+	for i := range 20 {
+		// The caller's own line, and that of a proxy that appends a line.
+		lines := http.Header{"X-Forwarded-For": {fmt.Sprintf("198.51.100.%d", i), "192.0.2.1"}}
+		if got := n.askAs(http.MethodGet, "/v2/daos", lines); got.status == http.StatusOK {
+			allowed++
+		}
+	}
+	if allowed != 2 {
+		t.Errorf("got %d requests of one address allowed, want the burst of 2", allowed)
 	}
 }
 

@@ -42,7 +42,7 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 			control = s.route.Fresh.Public(lifetime)
 		}
 		setHeader(c, fiber.HeaderCacheControl, control)
-		setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
+		a.setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
 	}
 	if s.route.TokenOnly {
 		return

@@ -34,7 +34,7 @@ const (
 const HeaderFill = "X-Edge-Fill"
 
 // HeaderTime holds the clock of the edge, in seconds since 1970, on requests for
-// answers that it may cache for everyone.
+// answers that it may cache for everyone. It is read from trusted proxies only.
 const HeaderTime = "X-Edge-Time"
 
 // Headers by which a node instructs nginx.
@@ -95,9 +95,14 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, r *request, found *rendered) {
 }
 
 // setAccelExpires tells an edge by its own clock until when to keep an answer that is
-// for everyone. nginx may keep one up to a second longer than Cache-Control says.
-func setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
-	seconds, _, _ := strings.Cut(c.Get(HeaderTime), ".")
+// for everyone. nginx may keep one up to a second longer than Cache-Control says. Only a
+// trusted proxy may state the time, because a cache obeys the result.
+func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
+	clock := c.Get(HeaderTime)
+	if clock == "" || !a.isTrusted(c) {
+		return
+	}
+	seconds, _, _ := strings.Cut(clock, ".")
 	if now, err := strconv.ParseInt(seconds, 10, 64); err == nil {
 		c.Set(headerAccelExpires, fmt.Sprintf("@%d", now+int64(lifetime/time.Second)-1))
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -102,7 +103,7 @@ func TestPermissionRequiresAnInternalToken(t *testing.T) {
 
 func TestAccelExpiresFollowsTheClockOfTheEdge(t *testing.T) {
 	t.Parallel()
-	n := newNode(t)
+	n := startNode(t, settings{trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
 	got := n.askAs(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {"1700000000.123"}})
 	if keep := got.header.Get("X-Accel-Expires"); keep != "@1700000000" {
 		t.Errorf("got X-Accel-Expires %q, want to the end of the second", keep)
@@ -119,6 +120,15 @@ func TestAccelExpiresFollowsTheClockOfTheEdge(t *testing.T) {
 	}
 	if got := n.get("/v2/daos"); got.header.Get("X-Accel-Expires") != "" {
 		t.Errorf("without a clock: got %v", got.header)
+	}
+}
+
+func TestAttackClockOfAStrangerIsIgnored(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	got := n.askAs(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {"99999999999"}})
+	if keep := got.header.Get("X-Accel-Expires"); got.status != http.StatusOK || keep != "" {
+		t.Errorf("got %d, X-Accel-Expires %q, want an answer without it", got.status, keep)
 	}
 }
 

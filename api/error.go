@@ -47,11 +47,19 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// MaxProblems bounds how many problems an answer lists.
+const MaxProblems = 20
+
+// maxEchoBytes bounds how much of each of the caller's texts an answer repeats: it stays
+// within four times the longest request.
+const maxEchoBytes = 64
+
 // Problem is one thing that is wrong with the parameters of a request.
 type Problem struct {
-	// Parameter is the name of the parameter; empty where the whole query is wrong.
+	// Parameter is the name of the parameter, of which a long one is cut; empty where the
+	// whole query is wrong.
 	Parameter string `json:"parameter,omitempty"`
-	// Given is the value in the request.
+	// Given is the value in the request; a long one is cut.
 	Given string `json:"given,omitempty"`
 	// Message is what is wrong, as a sentence that begins with the parameter.
 	Message string `json:"message"`
@@ -61,19 +69,34 @@ type Problem struct {
 	Fix string `json:"fix"`
 }
 
-// validationError is the error of a request with wrong parameters. Problems without a
-// fix get one.
-func validationError(problems []Problem) *Error {
+// validationError is the error of a request with wrong parameters: problems, and omitted
+// further ones. Problems without a fix get one.
+func validationError(problems []Problem, omitted int) *Error {
+	omitted += max(0, len(problems)-MaxProblems)
+	problems = problems[:min(len(problems), MaxProblems)]
 	sentences := make([]string, len(problems))
-	for i, p := range problems {
+	for i := range problems {
+		p := &problems[i]
+		p.Parameter, p.Given = cut(p.Parameter, maxEchoBytes), cut(p.Given, maxEchoBytes)
+		p.Fix = cmp.Or(p.Fix, "give "+p.Allowed)
 		sentences[i] = strings.TrimSpace(p.Parameter + " " + p.Message)
-		problems[i].Fix = cmp.Or(p.Fix, "give "+p.Allowed)
+	}
+	if omitted > 0 {
+		sentences = append(sentences, fmt.Sprintf("and %d more", omitted))
 	}
 	return &Error{
 		Status: http.StatusBadRequest, Code: CodeValidation,
 		Message: strings.Join(sentences, "; "),
-		Details: problemDetails{problems},
+		Details: problemDetails{omitted, problems},
 	}
+}
+
+// cut returns a text of the caller with at most so many of its bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // notFound is the error of an id that nothing has, in the parameter of that name.
@@ -99,7 +122,7 @@ func subjectOf(parameter string) string {
 // unknownPath is the error of a path without a route. It names the most similar path,
 // and the document that describes all.
 func unknownPath(path string) *Error {
-	details := pathDetails{Path: path, Described: PathOpenAPI, Nearest: nearestPath(path)}
+	details := pathDetails{Path: cut(path, MaxTextBytes), Described: PathOpenAPI, Nearest: nearestPath(path)}
 	message := "no such path"
 	if details.Nearest != "" {
 		message += ", did you mean " + details.Nearest + "?"
@@ -160,7 +183,8 @@ func toError(c *fiber.Ctx, err error) *Error {
 
 // writeError sends an error in its envelope. No other function does.
 func (a *API) writeError(c *fiber.Ctx, err error) error {
-	s, e := stateOf(c), toError(c, err)
+	s := stateOf(c)
+	e := a.limitRefusal(c, s, toError(c, err))
 	s.err = e
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))

@@ -50,12 +50,12 @@ func Codes() []CodeInfo {
 	return []CodeInfo{
 		{
 			Code: CodeValidation, Status: http.StatusBadRequest,
-			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once. " +
+			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once, up to 20; details.omitted counts the others. " +
 				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large.",
 			Fix: "Change what details.problems names. Nothing was charged or counted.",
 			Example: validationError([]Problem{
 				*unknownParameter("limits", "5", []string{"cursor", "limit"}),
-			}),
+			}, 0),
 		},
 		{
 			Code: CodeUnauthorized, Status: http.StatusUnauthorized,

@@ -15,7 +15,9 @@ type noDetails struct{}
 
 // problemDetails is error.details of VALIDATION_ERROR with 400.
 type problemDetails struct {
-	// Problems lists everything that is wrong with the parameters.
+	// Omitted is how many further problems there are.
+	Omitted int `json:"omitted,omitempty"`
+	// Problems lists what is wrong with the parameters, at most MaxProblems of it.
 	Problems []Problem `json:"problems"`
 }
 

@@ -31,6 +31,9 @@ func (p Param) fix(given string) string {
 
 // fixEnum suggests the most similar values of an enumeration.
 func (p Param) fixEnum(given string) string {
+	if len(given) > MaxTextBytes {
+		return "use " + p.Allowed() + p.forExample()
+	}
 	parts := []string{given}
 	if p.Kind == EnumList {
 		parts = strings.Split(given, ",")

@@ -77,7 +77,7 @@ func invalidCursor(cursor string, err error) *Error {
 	param := Param{Name: "cursor", Kind: Cursor}
 	return validationError([]Problem{{
 		Parameter: param.Name, Given: cursor, Message: err.Error(), Allowed: param.Allowed(), Fix: param.fix(""),
-	}})
+	}}, 0)
 }
 
 // pageTags returns what a page is made from: whatever moves its version.

@@ -237,6 +237,7 @@ func (t *node) reach() error {
 	if err != nil {
 		return err
 	}
+	request.Header.Set(access.HeaderInternal, internalToken)
 	response, err := t.client.Do(request)
 	if err != nil {
 		return err

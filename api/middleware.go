@@ -79,10 +79,16 @@ func setTiming(c *fiber.Ctx, duration time.Duration) {
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes
-// connections while the node drains, and answers methods that Fiber does not know, to
-// which Fiber would send a plain text.
+// connections while the node drains, and answers what must not reach Fiber: requests with
+// an ambiguous end, and methods that Fiber does not know, to which it would send a plain
+// text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
+		if problem := framingProblem(&request.Request.Header); problem != nil {
+			a.refuse(request, validationError([]Problem{*problem}, 0))
+			request.SetConnectionClose()
+			return
+		}
 		a.rewriteEdgeRequest(request)
 		defer func() {
 			if a.draining.Load() {
@@ -93,12 +99,17 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			next(request)
 			return
 		}
-		c := a.app.AcquireCtx(request)
-		defer a.app.ReleaseCtx(c)
-		c.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
-		if err := a.handleError(c, fiber.ErrMethodNotAllowed); err != nil {
-			request.Error(http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		}
+		request.Response.Header.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
+		a.refuse(request, fiber.ErrMethodNotAllowed)
+	}
+}
+
+// refuse answers a request with an error, without the handlers of Fiber.
+func (a *API) refuse(request *fasthttp.RequestCtx, refused error) {
+	c := a.app.AcquireCtx(request)
+	defer a.app.ReleaseCtx(c)
+	if err := a.handleError(c, refused); err != nil {
+		request.Error(http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 	}
 }
 

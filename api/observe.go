@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/netip"
 	"strings"
 	"time"
 
@@ -74,8 +73,7 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 
 // isTrusted reports whether the caller is internal or a trusted proxy.
 func (a *API) isTrusted(c *fiber.Ctx) bool {
-	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // fasthttp knows the connection
-	return a.addresses.TrustsProxy(peer) || a.internal.Accepts(c.Get(access.HeaderInternal))
+	return a.addresses.TrustsProxy(peerOf(c)) || a.internal.Accepts(c.Get(access.HeaderInternal))
 }
 
 // setSpanAttributes describes the request and its answer in the span.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -52,8 +51,8 @@ func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error 
 // limitPayment takes from a bucket for payments of the client's IP address, before Redis
 // or the facilitator hears of the payment.
 func (a *API) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucket) error {
-	peer, _ := netip.AddrFromSlice(c.Context().RemoteIP()) //nolint:forbidigo // fasthttp knows the connection
-	decision := a.addresses.TakePayment(bucket, peer, c.Get(fiber.HeaderXForwardedFor), s.now)
+	s.limited = true
+	decision := a.addresses.TakePayment(bucket, peerOf(c), forwardedFor(c), s.now)
 	if decision.Allowed {
 		return nil
 	}
@@ -63,6 +62,7 @@ func (a *API) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucke
 // limitPayer takes from the bucket of the paying address.
 func (a *API) limitPayer(c *fiber.Ctx, s *requestState) error {
 	now := a.now()
+	s.limited = true
 	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: "payer:" + s.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(),
 		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: ratelimit.PayPerRequest,

@@ -26,7 +26,7 @@ type request struct {
 // parse parses and checks every parameter of a request, and reports all that is wrong
 // with them together.
 func (r *Route) parse(c *fiber.Ctx) (*request, error) {
-	given, problems := r.given(c)
+	given, problems, omitted := r.given(c)
 	wrong := map[string]bool{}
 	for _, problem := range problems {
 		wrong[problem.Parameter] = true
@@ -52,7 +52,7 @@ func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 		problems = append(problems, r.check(parsed.params)...)
 	}
 	if len(problems) > 0 {
-		return nil, validationError(problems)
+		return nil, validationError(problems, omitted)
 	}
 	parsed.name = parsed.canonical()
 	return parsed, nil
@@ -94,9 +94,10 @@ func (r *request) cursor() string {
 	return ""
 }
 
-// given collects the texts of the parameters by name, and what is wrong with
-// their names. Everything is copied out of the request, whose memory is reused.
-func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem) {
+// given collects the texts of the parameters by name, what is wrong with their names,
+// and how many wrong names more there are. Everything is copied out of the request, whose
+// memory is reused.
+func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem, omitted int) {
 	texts = map[string]string{}
 	for _, param := range r.Params {
 		if param.In == InPath {
@@ -112,14 +113,19 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem
 	if err != nil {
 		problems = append(problems, Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &", Fix: fixEscape})
 	}
+	known := r.queryNames()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if len(problems) >= MaxProblems && !slices.Contains(known, name) {
+			omitted++ // no name is looked for that is similar
+			continue
+		}
 		if problem := r.checkQuery(name, query[name]); problem != nil {
 			problems = append(problems, *problem)
 			continue
 		}
 		texts[name] = query[name][0]
 	}
-	return texts, problems
+	return texts, problems, omitted
 }
 
 // checkQuery says what is wrong with a parameter whatever its kind.

@@ -37,6 +37,8 @@ type requestState struct {
 	caller *access.Caller
 	// credentialErr is what is wrong with the credentials; nil when none were sent.
 	credentialErr error
+	// limited says that a bucket was asked.
+	limited bool
 	// grant is the decision of the limiter; nil when it was not asked.
 	grant *ratelimit.Grant
 	// charge is the payment for this request; nil for none.

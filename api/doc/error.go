@@ -50,8 +50,12 @@ func errorSchema(code api.Code) *openapi.Schema {
 			Type: "object", Required: []string{name}, Properties: openapi.Members[*openapi.Schema]{{Name: name, Value: schema}},
 		}
 	}
-	problems := &openapi.Schema{Type: "array", Items: openapi.RefTo("Problem")}
-	return &openapi.Schema{AllOf: []*openapi.Schema{envelope, within("error", within("details", within("problems", problems)))}}
+	most, one := api.MaxProblems, 1
+	details := within("problems", &openapi.Schema{Type: "array", Items: openapi.RefTo("Problem"), MaxItems: &most})
+	details.Properties.Add("omitted", &openapi.Schema{
+		Type: "integer", Minimum: &one, Description: "How many further problems there are; absent where all are listed.",
+	})
+	return &openapi.Schema{AllOf: []*openapi.Schema{envelope, within("error", within("details", details))}}
 }
 
 // responseName returns the component name of a status.

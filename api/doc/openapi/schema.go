@@ -37,6 +37,8 @@ type Schema struct {
 	MaxLength *int `json:"maxLength,omitempty"`
 	// MinItems is the least number of elements of a list; nil for no bound.
 	MinItems *int `json:"minItems,omitempty"`
+	// MaxItems is the most; nil for no bound.
+	MaxItems *int `json:"maxItems,omitempty"`
 	// UniqueItems says that no two elements of a list are equal.
 	UniqueItems bool `json:"uniqueItems,omitempty"`
 	// AllOf lists schemas that all hold; nil for none.

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+)
+
+// framingProblem says why a request may end elsewhere for a proxy in front than it does
+// here; nil for none. What follows such a request on its connection is not read: it could
+// be part of another caller's.
+//
+// fasthttp takes the last of several lengths, and any transfer encoding for chunks.
+func framingProblem(header *fasthttp.RequestHeader) *Problem {
+	if bytes.ContainsFunc(header.RequestURI(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return &Problem{
+			Message: "the address contains spaces or control characters", Allowed: "one address, percent-encoded", Fix: fixEscape,
+		}
+	}
+	lengths, encodings := 0, 0
+	for rest := header.RawHeaders(); len(rest) > 0; {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if bytes.ContainsAny(line, "\r\x00") {
+			return &Problem{
+				Message: "a header contains control characters", Allowed: "one header a line, without control characters",
+				Fix: "remove carriage returns and zero bytes from the headers",
+			}
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch {
+		case bytes.EqualFold(name, []byte("content-length")):
+			lengths++
+		case bytes.EqualFold(name, []byte("transfer-encoding")):
+			encodings++
+			if !bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")) {
+				encodings++ // it is not one that is read here
+			}
+		}
+	}
+	if lengths+encodings <= 1 {
+		return nil
+	}
+	return &Problem{
+		Message: "the length of the body is stated in several ways", Allowed: "one Content-Length, or Transfer-Encoding: chunked",
+		Fix: "send one of the two, or no body at all",
+	}
+}

@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/ratelimit"
+)
+
+// manyParameters returns a query of different names that no route has, just short of
+// the longest request URI.
+func manyParameters() (query string, names int) {
+	var all strings.Builder
+	for all.Len() < 8000 {
+		fmt.Fprintf(&all, "&%02x", names)
+		names++
+	}
+	return "?" + all.String()[1:], names
+}
+
+func TestAttackManyWrongParametersGetAShortAnswer(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	query, names := manyParameters()
+	got := n.wantFailure(n.get("/v2/daos"+query), http.StatusBadRequest, api.CodeValidation)
+	var details struct {
+		Problems []problem
+		Omitted  int
+	}
+	if err := json.Unmarshal(got.Error.Details, &details); err != nil {
+		t.Fatal(err)
+	}
+	if len(details.Problems) != 20 || details.Omitted != names-20 || !strings.HasSuffix(got.Error.Message, fmt.Sprintf("; and %d more", names-20)) {
+		t.Errorf("got %d problems and %d omitted, %s, want 20 and %d", len(details.Problems), details.Omitted, got.Error.Message, names-20)
+	}
+	// The answer stays within four times the request, whatever the request is made of.
+	const most = 32 << 10
+	for name, path := range map[string]string{
+		"many names":         "/v2/daos" + query,
+		"long name":          "/v2/daos?" + strings.Repeat("x", 8000) + "=1",
+		"escaped name":       "/v2/daos?" + strings.Repeat("%01", 2600) + "=1",
+		"long value":         "/v2/daos?cursor=" + strings.Repeat("%01", 2600),
+		"repeated value":     "/v2/daos?limit=1" + strings.Repeat("&limit=1", 990),
+		"list of one value":  "/v2/proposals?outcome=" + strings.Repeat("passed,", 1000) + "passe",
+		"twenty long values": "/v2/daos?" + strings.Repeat("%01%02%03%04&", 600),
+		"long path":          "/v2/" + strings.Repeat("%01", 2600),
+		"many path segments": "/v2/daos" + strings.Repeat("/x", 4000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := n.with(t).get(path)
+			if got.status != http.StatusBadRequest && got.status != http.StatusNotFound || len(got.body) > most {
+				t.Errorf("got %d with %d bytes, want a refusal of at most %d", got.status, len(got.body), most)
+			}
+		})
+	}
+}
+
+// refusedNode returns a node whose free bucket holds two requests, and a function that
+// sends a request from an address.
+func refusedNode(t *testing.T) (n *node, from func(address, method, path string, header http.Header) answer) {
+	t.Helper()
+	n = startNode(t, settings{freeRate: 6, trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
+	return n, func(address, method, path string, header http.Header) answer {
+		header = header.Clone()
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set("X-Forwarded-For", address)
+		return n.askAs(method, path, header)
+	}
+}
+
+func TestAttackRefusalsEmptyTheBucketOfTheAddress(t *testing.T) {
+	t.Parallel()
+	n, from := refusedNode(t)
+	address := 0
+	for name, refused := range map[string]struct {
+		method, path string
+		header       http.Header
+		status       int
+	}{
+		"wrong parameter":            {"GET", "/v2/daos?x=1", nil, http.StatusBadRequest},
+		"wrong parameter, paid":      {"GET", detailPath + "?x=1", nil, http.StatusBadRequest},
+		"unknown path":               {"GET", "/v2/brief", nil, http.StatusNotFound},
+		"unknown id":                 {"GET", "/v2/daos/nobody", nil, http.StatusNotFound},
+		"known method":               {"POST", "/v2/daos", nil, http.StatusMethodNotAllowed},
+		"unknown method":             {"BREW", "/v2/daos", nil, http.StatusMethodNotAllowed},
+		"invalid token":              {"GET", detailPath, http.Header{access.HeaderToken: {"pnyx_1"}}, http.StatusUnauthorized},
+		"invalid internal token":     {"GET", detailPath, http.Header{access.HeaderInternal: {"x"}}, http.StatusUnauthorized},
+		"missing token":              {"GET", "/v2/meta/usage", nil, http.StatusUnauthorized},
+		"long address":               {"GET", "/v2/daos?x=" + strings.Repeat("x", 8<<10), nil, http.StatusRequestURITooLong},
+		"edge without internal word": {"GET", api.PathAuthorize + detailPath, nil, http.StatusNotFound},
+	} {
+		address++
+		own := fmt.Sprintf("192.0.2.%d", address)
+		t.Run(name, func(t *testing.T) {
+			for i, want := range []int{refused.status, refused.status, http.StatusTooManyRequests} {
+				got := from(own, refused.method, refused.path, refused.header)
+				if got.status != want {
+					t.Fatalf("request %d: got %d %s, want %d", i+1, got.status, got.body, want)
+				}
+			}
+			got := from(own, refused.method, refused.path, refused.header)
+			if details := n.with(t).wantLimited(got, api.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") == "" {
+				t.Errorf("got %+v %v, want the free bucket and when to come back", details, got.header)
+			}
+		})
+	}
+	// What is no refusal of ours: terms of a payment, and internal callers.
+	for range 5 {
+		n.wantFailure(from("198.51.100.1", "GET", detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
+		n.wantFailure(n.get("/v2/brief"), http.StatusNotFound, api.CodeNotFound)
+		n.wantFailure(n.get("/v2/daos?x=1"), http.StatusBadRequest, api.CodeValidation)
+	}
+}
+
+func TestAttackRefusalsEmptyTheBucketOfTheToken(t *testing.T) {
+	t.Parallel()
+	n, _ := refusedNode(t)
+	record, token := partner(ratelimit.Developer, access.V2All)
+	small, smallToken := partner(ratelimit.Developer, access.V2Standard)
+	n.publishTokens(record, small)
+	n.waitAdmitted(token)
+	for name, refused := range map[string]struct {
+		token, path string
+		status      int
+	}{
+		"wrong parameter": {token, detailPath + "?x=1", http.StatusBadRequest},
+		"narrow scope":    {smallToken, detailPath, http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := n.with(t)
+			for left := 4; left >= 0; left-- {
+				got := n.askWith(http.MethodGet, refused.path, refused.token)
+				if limits := got.header.Get("RateLimit"); got.status != refused.status || !strings.HasPrefix(limits, fmt.Sprintf(`"detail";r=%d;`, left)) ||
+					strings.Contains(limits, "month") {
+					t.Errorf("got %d %q, want %d, %d left and no word of the month", got.status, limits, refused.status, left)
+				}
+			}
+			details := n.wantLimited(n.askWith(http.MethodGet, refused.path, refused.token), api.CodeRateLimited)
+			if details.Plan != "developer" || details.Bucket != "detail" {
+				t.Errorf("got %+v, want the token's own bucket", details)
+			}
+		})
+	}
+}
