@@ -158,7 +158,7 @@ docs: build ## Renew the generated parts of the documents
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
 
 .PHONY: bench
-bench: engine bench-tools ## Measure beside yardsticks, and write docs/bench.md (BENCH=quick: under 3 minutes)
+bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BENCH=quick: under 3 minutes)
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 

@@ -281,7 +281,7 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 		return nil, err
 	}
 	s.layer = answer.layer
-	a.parseCache.remember(c, r)
+	a.parseCache.add(c, r)
 	return answer, nil
 }
 

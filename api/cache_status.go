@@ -7,8 +7,8 @@ import (
 	"pnyx/cache"
 )
 
-// HeaderCacheStatus lists the caches that were asked for an answer, the one closest to
-// the origin first (RFC 9211). Caches in front of the node append themselves.
+// HeaderCacheStatus lists how each cache handled the request, the cache closest to the
+// origin first (RFC 9211). Caches in front of the node append themselves.
 const HeaderCacheStatus = "Cache-Status"
 
 // source is where an answer was found, as a member of Cache-Status.
@@ -16,15 +16,15 @@ type source string
 
 // The sources.
 const (
-	// sourceNode is the node itself: no cache was asked.
+	// sourceNode is the node itself: no cache was used.
 	sourceNode source = ""
 	// sourceRedis is a view that was in Redis.
 	sourceRedis source = "pnyx-redis; hit"
-	// sourceFilled is a page that was missing, and that a worker made on request.
+	// sourceFilled is a page that was missing, and that a worker built on demand.
 	sourceFilled source = "pnyx-redis; fwd=uri-miss; stored; detail=fill"
-	// sourceRefilled is a page that was stale in Redis, and that a worker made anew.
+	// sourceRefilled is a page that was stale in Redis, and that a worker rebuilt.
 	sourceRefilled source = "pnyx-redis; fwd=stale; stored; detail=fill"
-	// sourceStale is a stale page that was not made anew in time.
+	// sourceStale is a stale page that was not rebuilt in time.
 	sourceStale source = "pnyx-redis; hit; detail=stale"
 )
 
@@ -42,8 +42,8 @@ func (s source) layer() layer {
 	return layerRedis
 }
 
-// status returns Cache-Status of an answer that the node had no copy of. Where time alone
-// outdates the view, it has a ttl; a negative ttl has run out.
+// status returns the Cache-Status header of an answer that the node had no copy of. It has
+// a ttl when the view expires by time; a negative ttl has passed.
 func (s source) status(view cache.View, now time.Time) string {
 	switch {
 	case s == sourceNode:

@@ -65,7 +65,7 @@ func signalRows() []governance.SignalRow {
 			DeadlineAtMs: ago(60), Severity: rules.SeverityWarning, ProposalKey: &key, Evidence: []byte(`{"rule":"proposal_deadline_reminder","votes":"3"}`),
 		}},
 		{DetectedAt: *ago(3600), Signal: governance.Signal{
-			SignalID: "curated", SignalType: "close_race", Priority: rules.PriorityOf(20), DAOID: "ens.eth", Evidence: []byte(`{"figure":1.10e2}`),
+			SignalID: "recorded", SignalType: "close_race", Priority: rules.PriorityOf(20), DAOID: "ens.eth", Evidence: []byte(`{"figure":1.10e2}`),
 		}},
 	}
 }

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// fillPollInterval is how often a request that waits for a page reads it, in case the
-	// message that it is made was lost, or the worker was.
+	// fillPollInterval is how often a request that waits for a page checks for it, in case
+	// the completion message was lost or the worker died.
 	fillPollInterval = time.Second
-	// refreshWait is how long a request for a stale page waits for a new one before it
-	// gets the stale one.
+	// refreshWait is how long a request for a stale page waits for a fresh one before it
+	// returns the stale one.
 	refreshWait = 200 * time.Millisecond
 )
 
-// errFillFailed is the error of a page that the worker failed to make.
-var errFillFailed = errors.New("no worker could make the page")
+// errFillFailed reports that the worker could not build a page.
+var errFillFailed = errors.New("the worker could not build the page")
 
-// pages reads pages that workers make on demand. Concurrent requests for a page enqueue
-// one fill a node, and the workers make the page once for all nodes.
+// pages reads pages that workers build on demand. Concurrent requests for a page enqueue
+// one fill per node, and one worker builds the page for all nodes.
 type pages struct {
 	store       *cache.Store
 	publication *publicationWatcher
@@ -37,10 +37,10 @@ type pages struct {
 	metrics     pageMetrics
 
 	mu      sync.Mutex
-	waiting map[cache.Key]chan bool // receives whether the fill failed
+	waiting map[cache.Key]chan bool // gets true when the fill has failed, else false
 }
 
-// newPages registers the metrics of pages.
+// newPages returns pages and registers their metrics.
 func newPages(o Options, publication *publicationWatcher) *pages {
 	return &pages{
 		store: o.Store, publication: publication, timeout: o.RequestTimeout, tracer: o.Tracer,
@@ -48,7 +48,8 @@ func newPages(o Options, publication *publicationWatcher) *pages {
 	}
 }
 
-// run wakes the requests that wait for a page once it is made, until ctx ends.
+// run passes completion messages of fills to the requests that wait for them, until ctx
+// ends.
 func (p *pages) run(ctx context.Context) {
 	p.store.SubscribeFills(ctx, func(key cache.Key, failed bool) {
 		p.mu.Lock()
@@ -64,19 +65,19 @@ func (p *pages) run(ctx context.Context) {
 	})
 }
 
-// page returns a page and where it was found. A stale page is made anew first, if that
-// takes less than refreshWait.
+// page returns a page and its source. It refreshes a stale page first, if that takes less
+// than refreshWait.
 func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, version):
 		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
-		// Nothing was published since that changes it, so it does not expire.
+		// No later publication changed it, so it does not expire.
 		v.FreshUntil = nil
 		return v, sourceRedis, nil
-	case err == nil && !v.Absent: // what did not exist before may exist now
+	case err == nil && !v.Absent: // an absent subject may exist by now: wait for the fill
 		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
-		v, found := p.renew(ctx, r, v)
+		v, found := p.refresh(ctx, r, v)
 		return v, found, nil
 	case err != nil && !errors.Is(err, cache.ErrMiss):
 		return cache.View{}, "", unavailable(err)
@@ -86,7 +87,8 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, sour
 	return v, sourceFilled, err
 }
 
-// fresh reports whether the page shows everything published up to its version.
+// fresh reports whether a page contains everything up to its version. A page without a
+// version is fresh until FreshUntil, and as long as nothing was published since.
 func (p *pages) fresh(v cache.View, version uint64) bool {
 	if version != 0 || v.FreshUntil == nil {
 		return v.Revision >= version
@@ -94,9 +96,9 @@ func (p *pages) fresh(v cache.View, version uint64) bool {
 	return time.Now().Before(v.FreshUntil.Time()) || v.Revision >= p.publication.revision()
 }
 
-// renew has a page made anew, and returns the old one version stale when that fails or
-// takes too long.
-func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
+// refresh returns a rebuilt page. When the fill fails or takes longer than refreshWait, it
+// returns the old page, marked stale.
+func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
 	v, err := p.make(ctx, r)
@@ -107,12 +109,12 @@ func (p *pages) renew(ctx context.Context, r cache.PageRequest, old cache.View) 
 	return v, sourceRefilled
 }
 
-// make has a page made, and waits for it. Concurrent calls share one fill.
+// make waits until a worker has built a page. Concurrent calls share one fill.
 func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	p.metrics.waiters.Inc()
 	defer p.metrics.waiters.Dec()
 	flight := p.flights.DoChan(string(r.Key()), func() (any, error) {
-		// The fill goes on for the others when the request that started it gives up.
+		// Other requests share the fill, so it continues when this one gives up.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 		defer cancel()
 		return p.fill(ctx, r)
@@ -129,7 +131,7 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 	}
 }
 
-// fill has a page made, and records how long that took.
+// fill waits for a fill, and records its outcome and duration.
 func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	began := time.Now()
 	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(r.Kind), trace.SpanKindProducer)
@@ -146,8 +148,8 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 // await enqueues the fill of a page, and waits until the page is fresh or ctx ends. It
 // enqueues the fill again when the page is still missing at a poll.
 //
-// A page without a version expires by the clock. One that was just made is as fresh as a
-// page can be, even if making it took longer than that or the worker's clock is behind.
+// A page without a version expires by the clock. One that was just built is accepted even
+// if it has expired: building it took long, or the worker's clock lags.
 func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
 	done := p.register(r.Key())
 	defer p.unregister(r.Key())
@@ -160,30 +162,29 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 	ticker := time.NewTicker(fillPollInterval)
 	defer ticker.Stop()
 	for {
-		var made, failed bool
+		var built, failed bool
 		select {
 		case <-ctx.Done():
 			return cache.View{}, unavailable(ctx.Err())
 		case failed = <-done:
-			made = !failed
+			built = !failed
 		case <-ticker.C:
 		}
-		// An error of Redis does not end the wait: the page is being made, and giving up
-		// would waste it.
+		// An error of Redis does not end the wait: the worker may be building the page.
 		v, version, err := p.store.Page(ctx, r)
 		switch {
-		case err == nil && (p.fresh(v, version) || made && version == 0):
+		case err == nil && (p.fresh(v, version) || built && version == 0):
 			return v, nil
 		case failed:
 			return cache.View{}, unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
-			_ = p.store.EnqueueFill(ctx, wanted) // the first request stands
+			_ = p.store.EnqueueFill(ctx, wanted) // does nothing while the fill is pending
 		}
 	}
 }
 
-// register returns a channel that run sends to once the page is made. There is one
-// registration a key, since fills are shared.
+// register returns a channel on which run reports the completion of a fill. A key has one
+// registration at most, since requests share fills.
 func (p *pages) register(key cache.Key) chan bool {
 	done := make(chan bool, 1)
 	p.mu.Lock()
@@ -192,7 +193,7 @@ func (p *pages) register(key cache.Key) chan bool {
 	return done
 }
 
-// unregister ends a registration.
+// unregister removes a registration.
 func (p *pages) unregister(key cache.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

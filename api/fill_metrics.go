@@ -16,15 +16,15 @@ type outcome string
 
 // The outcomes.
 const (
-	// outcomeMade is a fill whose page is there.
+	// outcomeMade is a fill whose page was built.
 	outcomeMade outcome = "made"
 	// outcomeShed is a fill that was refused because the queue is full.
 	outcomeShed outcome = "shed"
 	// outcomeUnreachable is a fill that could not be enqueued, because of Redis.
 	outcomeUnreachable outcome = "unreachable"
-	// outcomeFailed is a fill that the worker failed at.
+	// outcomeFailed is a fill for which the worker reported an error.
 	outcomeFailed outcome = "failed"
-	// outcomeLate is a fill that took longer than the request may.
+	// outcomeLate is a fill that took longer than the request timeout.
 	outcomeLate outcome = "late"
 )
 
@@ -33,7 +33,7 @@ func outcomes() []outcome {
 	return []outcome{outcomeMade, outcomeShed, outcomeUnreachable, outcomeFailed, outcomeLate}
 }
 
-// fillOutcome returns the outcome that an error of pages.await stands for.
+// fillOutcome classifies an error of pages.await.
 func fillOutcome(err error) outcome {
 	switch {
 	case err == nil:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// fixEscape is the fix of a query that is not properly escaped.
+// fixEscape is the fix for a query that is not properly escaped.
 const fixEscape = "percent-encode everything but letters, digits and - . _ ~ in names and values"
 
-// fix returns how to correct a value that is not allowed.
+// fix returns how to correct an invalid value.
 func (p Param) fix(given string) string {
 	switch p.Kind {
 	case Integer:
@@ -57,7 +57,7 @@ func (p Param) forExample() string {
 	return ", for example " + p.with(p.Example)
 }
 
-// sample returns the parameter with its example.
+// sample returns the parameter with its example value, or its name without one.
 func (p Param) sample() string {
 	if p.Example != "" {
 		return p.with(p.Example)
@@ -65,7 +65,7 @@ func (p Param) sample() string {
 	return p.Name
 }
 
-// with returns the parameter with a value, as a request has it.
+// with returns the parameter with a value, as it is written in a request.
 func (p Param) with(value string) string {
 	if p.In == InPath {
 		return value
@@ -73,8 +73,8 @@ func (p Param) with(value string) string {
 	return p.Name + "=" + value
 }
 
-// unknownParameter is the problem of a parameter that the route does not have. It names
-// the most similar one.
+// unknownParameter returns the problem with a parameter that the route does not have. It
+// suggests the most similar one.
 func unknownParameter(name, given string, known []string) *Problem {
 	problem := &Problem{
 		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",

@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// Freshness is how long an answer may be reused without asking, and by whom. It is sent
-// in whole seconds. The fields are named after directives of Cache-Control.
+// Freshness is how long caches may reuse an answer. It is sent in whole seconds. The
+// fields are named after directives of Cache-Control.
 type Freshness struct {
-	// MaxAge is for the caller's own cache, which no purge reaches (max-age).
+	// MaxAge applies to the caller's own cache, which cannot be purged (max-age).
 	MaxAge time.Duration
-	// SMaxAge is for shared caches that nobody purges (s-maxage). Answers of paid routes
-	// may be kept only by an edge that has every request authorized.
+	// SMaxAge applies to shared caches that are not purged (s-maxage). Only an edge that
+	// authorizes every request at a node may keep answers of paid routes.
 	SMaxAge time.Duration
-	// PurgedSMaxAge is for shared caches that publications purge (s-maxage).
+	// PurgedSMaxAge applies to shared caches that each publication purges (s-maxage).
 	PurgedSMaxAge time.Duration
-	// StaleWhileRevalidate is how much longer a shared cache may serve an answer while
-	// it asks for a new one (stale-while-revalidate).
+	// StaleWhileRevalidate is how much longer a shared cache may serve an answer while it
+	// requests a new one (stale-while-revalidate).
 	StaleWhileRevalidate time.Duration
-	// StaleIfError is how much longer it may while it gets none (stale-if-error).
+	// StaleIfError is how much longer a shared cache may serve an answer while requests for
+	// a new one fail (stale-if-error).
 	StaleIfError time.Duration
-	// Reason is why the numbers are what they are, as published in docs/caching.md.
+	// Reason explains the values, as docs/caching.md shows it.
 	Reason string
 }
 
@@ -78,7 +79,7 @@ func DocumentFreshness() Freshness {
 }
 
 // NodeLag bounds how long after a publication a node may still send answers of the
-// previous one: the TTL of its local copies, and a margin for requests in flight.
+// previous one: the TTL of its local copies plus a margin for requests in flight.
 const NodeLag = localTTL + 250*time.Millisecond
 
 // MaxPurgedAge returns the longest time for which a shared cache that is purged serves
@@ -117,8 +118,8 @@ func (f Freshness) Private() string {
 	return "private, max-age=" + wholeSeconds(f.MaxAge)
 }
 
-// defaultCacheControl returns the Cache-Control of the route's answers while nothing
-// shortens or extends their lifetime.
+// defaultCacheControl returns the Cache-Control header of the route's answers, as long as
+// setCacheControl does not shorten or extend their lifetime.
 func (r *Route) defaultCacheControl() string {
 	if r.Paid() {
 		return r.Fresh.Private()
@@ -126,7 +127,7 @@ func (r *Route) defaultCacheControl() string {
 	return r.Fresh.Public(r.Fresh.SMaxAge)
 }
 
-// wholeSeconds rounds down: nothing is kept for longer than allowed.
+// wholeSeconds rounds down, so that no cache keeps an answer longer than intended.
 func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int(d / time.Second))
 }

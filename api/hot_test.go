@@ -40,7 +40,7 @@ func hotNode(tb testing.TB, tokens ...access.Token) fasthttp.RequestHandler {
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: samplePrices(),
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
-	settings{redisURL: url, freeRate: 1_000_000_000}.openDoors(tb, &options)
+	settings{redisURL: url, freeRate: 1_000_000_000}.setAccess(tb, &options)
 	node := api.New(options)
 	tb.Cleanup(node.ForgetForGood)
 	ctx, stop := context.WithCancel(context.Background())

@@ -13,17 +13,18 @@ import (
 	"pnyx/cache"
 )
 
-// localTTL is how long a node's own copy of an answer lasts. No answer lags a publication
-// by more, even if the node does not hear of it.
+// localTTL is how long a node keeps its own copy of an answer. It bounds how far an answer
+// lags a publication whose notification was lost.
 const localTTL = time.Second
 
-// defaultLocalBytes bounds the copies where Options does not.
+// defaultLocalBytes is the size limit when Options has none.
 const defaultLocalBytes = 8 << 20
 
-// localOverhead is the estimated memory of an entry besides its key and data, in bytes.
+// localOverhead is the estimated memory of an entry without its key and data, in bytes.
 const localOverhead = 512
 
-// rendered is an answer as it is sent, except for what differs between two requests.
+// rendered is an answer ready to be sent. It lacks only what differs between requests for
+// it, such as the request id.
 type rendered struct {
 	// data is the JSON of the member data.
 	data []byte
@@ -34,15 +35,15 @@ type rendered struct {
 	etag string
 	// modified is the Last-Modified header.
 	modified string
-	// control is the Cache-Control header while nothing shortens or extends it.
+	// control is the default Cache-Control header; see API.setCacheControl.
 	control string
-	// target is the canonical form of the request, for Content-Location.
+	// target is the canonical URL of the request, for Content-Location.
 	target string
 	// link is the Link header of the next page; empty for none.
 	link string
 	// keys are the surrogate keys.
 	keys surrogateKeys
-	// status is the Cache-Status header.
+	// status is the value of the Cache-Status header.
 	status string
 	// layer is where the data came from.
 	layer layer
@@ -79,8 +80,8 @@ func (l *localCopies) get(key string) (*rendered, bool) {
 	return l.answers.GetIfPresent(key)
 }
 
-// set keeps a copy of an answer, unless all copies were dropped since drops was begun:
-// the answer may be older than what was published then.
+// set stores a copy of an answer, unless drops has changed from begun, its value before
+// the answer was read: the answer may then be older than the latest publication.
 func (l *localCopies) set(key string, answer rendered, begun uint64) {
 	answer.status = nodeHit
 	if l.drops.Load() == begun {

@@ -122,7 +122,7 @@ func startNode(t *testing.T, s settings) *node {
 		Documents: doc.Documents(samplePrices()),
 		Logger:    slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
-	s.openDoors(t, &options)
+	s.setAccess(t, &options)
 	if s.payments != nil {
 		options.Payments = facilitator.NewGate(t, s.payments, accounts.New(n.store), n.registry, maps.Keys(options.Prices.Paid))
 	}
@@ -146,8 +146,8 @@ func startNode(t *testing.T, s settings) *node {
 // unless they are about access.
 const internalToken = "internal-token-of-the-tests-of-the-api"
 
-// openDoors sets who may ask, and how much.
-func (s settings) openDoors(tb testing.TB, o *api.Options) {
+// setAccess sets the access options: tokens, limits and meters.
+func (s settings) setAccess(tb testing.TB, o *api.Options) {
 	tb.Helper()
 	pipeline, err := cache.OpenPipeline(s.redisURL, soon)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// nearest returns the candidate most similar to a text, or "" when none is similar: at
-// most a third of its letters may differ, ignoring case.
+// nearest returns the candidate that is most similar to a text, ignoring case; empty when
+// more than a third of the letters differ from every candidate.
 func nearest(text string, candidates []string) string {
 	if len(text) > MaxTextBytes {
 		return ""
@@ -22,8 +22,8 @@ func nearest(text string, candidates []string) string {
 	return best
 }
 
-// nearestPath returns the path most similar to that of a request, or "" when none is
-// similar. Parameters in a path match anything.
+// nearestPath returns the known path that is most similar to that of a request; empty when
+// none is similar. Parameters in a path match anything.
 func nearestPath(path string) string {
 	if len(path) > MaxTextBytes {
 		return ""

@@ -11,13 +11,14 @@ import (
 	"pnyx/governance"
 )
 
-// MaxTextBytes bounds a text parameter: no identifier upstream is longer.
+// MaxTextBytes is the maximum length of a text parameter. No upstream identifier is
+// longer.
 const MaxTextBytes = 512
 
 // MaxCursorBytes bounds a cursor: that of a row with the longest ids is shorter.
 const MaxCursorBytes = 2 << 10
 
-// Kind is how the text of a parameter is read.
+// Kind is how the text of a parameter is parsed.
 type Kind string
 
 // The kinds of parameters.
@@ -35,10 +36,10 @@ const (
 	Month       Kind = "month"
 )
 
-// Location is where a parameter stands in a request.
+// Location is the part of a request that a parameter is in.
 type Location string
 
-// The locations; a parameter stands in the query unless it says otherwise.
+// The locations. The zero value is the query.
 const (
 	InQuery Location = ""
 	InPath  Location = "path"
@@ -48,28 +49,29 @@ const (
 type Param struct {
 	// Name is the name in the path or the query.
 	Name string
-	// In is where the parameter stands; zero for the query.
+	// In is the part of the request that the parameter is in.
 	In Location
-	// Kind is how the text is read.
+	// Kind is how the text is parsed.
 	Kind Kind
-	// Required parameters have to be given; those in a path always are.
+	// Required says that a request without the parameter is refused. A path always has its
+	// parameters.
 	Required bool
-	// Default is what holds when the parameter is not given; empty for nothing.
+	// Default is the value when the parameter is not given; empty for none.
 	Default string
-	// Min and Max bound an Integer.
+	// Min and Max are the lowest and highest value of an Integer.
 	Min, Max int
-	// Enum lists what an Enum, or each of an EnumList, may be.
+	// Enum lists the values that an Enum, or each element of an EnumList, may have.
 	Enum []string
-	// Description is what the parameter means, for documents.
+	// Description is what the parameter means, as the documents say it.
 	Description string
-	// Example is a value as text, for documents; empty for none.
+	// Example is a value that works, as the documents show it; empty for none.
 	Example string
-	// MustExist says that the answer is 404 when there is no such thing. What a path
-	// names always must.
+	// MustExist says that the answer is 404 when the value names nothing that exists. For a
+	// parameter in the path that is always so.
 	MustExist bool
 }
 
-// Allowed says in words what a value may be.
+// Allowed describes in words which values are allowed.
 func (p Param) Allowed() string {
 	switch p.Kind {
 	case Integer:
@@ -95,8 +97,8 @@ func (p Param) Allowed() string {
 	return fmt.Sprintf("a text of 1 to %d bytes", MaxTextBytes)
 }
 
-// parse reads one value. The result's type follows the kind: int, bool,
-// []string (sorted, each once), governance.Timestamp, or string.
+// parse parses one value. The type of the result depends on the kind: int, bool, []string
+// (sorted, each value once), governance.Timestamp, or string.
 func (p Param) parse(text string) (any, error) {
 	switch p.Kind {
 	case Integer:

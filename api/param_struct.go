@@ -10,19 +10,19 @@ import (
 	"pnyx/governance/query"
 )
 
-// paramField is where the value of a parameter goes: the index of its field in the
-// struct of the route's parameters.
+// paramField is the index of the field that the value of a parameter is stored in, in
+// the struct of the route's parameters.
 type paramField []int
 
-// paramsOf returns the parameters that a struct declares with its tags, which package
-// query explains, and their fields. A struct that cannot be read is a mistake in the
-// program, which every start of it would find.
+// paramsOf returns the parameters that a struct declares with the tags described in
+// package query, and their fields. It panics on a tag with an invalid value, which every
+// start of the program would show.
 func paramsOf(params reflect.Type) (all []Param, fields []paramField) {
 	return appendParams(nil, nil, params, nil, "")
 }
 
-// appendParams adds the parameters of a struct that is embedded at an index. tags are
-// those of the embedding field, which complete those of its fields.
+// appendParams appends the parameters of a struct that is embedded at an index. tags are
+// those of the embedding field; they apply where a field has no such tag.
 func appendParams(
 	all []Param, fields []paramField, params reflect.Type, index []int, tags reflect.StructTag,
 ) ([]Param, []paramField) {
@@ -71,8 +71,8 @@ func bound(name, text string) int {
 	return number
 }
 
-// kindOf returns how a parameter is read into a field of a type, and what a closed set
-// may hold.
+// kindOf returns the kind of a parameter with a field of a type, and the values of an
+// enumeration.
 func kindOf(field reflect.Type) (kind Kind, values []string) {
 	switch field {
 	case reflect.TypeFor[governance.ProposalKey]():
@@ -102,8 +102,8 @@ func kindOf(field reflect.Type) (kind Kind, values []string) {
 	}
 }
 
-// set puts a parsed value into the field of a struct. A cursor stays a text until its
-// signature is checked.
+// set stores a parsed value in the field of a struct. It skips a cursor, which is decoded
+// only after its signature is checked.
 func (f paramField) set(params reflect.Value, value any) {
 	field := params.FieldByIndex(f)
 	switch value := value.(type) {

@@ -7,13 +7,11 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// maxParseCacheBytes bounds the requests that are remembered, in bytes of their
-// addresses and what stands beside them.
+// maxParseCacheBytes bounds the estimated size of the cache in bytes.
 const maxParseCacheBytes = 4 << 20
 
-// parseCache remembers what requests ask for that were answered before, by the very
-// bytes of their address. What an address means never changes, and callers repeat
-// themselves.
+// parseCache holds parsed requests by their URL, byte for byte. What a URL means does not
+// change while the process runs, and callers repeat requests.
 type parseCache struct {
 	requests *otter.Cache[string, *request]
 }
@@ -27,7 +25,7 @@ func newParseCache() *parseCache {
 	})}
 }
 
-// parse reads the parameters of a request, which it may have read before.
+// parse returns the parsed request, from the cache if it is there.
 func (u *parseCache) parse(c *fiber.Ctx, route *Route) (*request, error) {
 	if r, known := u.requests.GetIfPresent(c.OriginalURL()); known && r.route.ID == route.ID {
 		return r, nil
@@ -35,10 +33,11 @@ func (u *parseCache) parse(c *fiber.Ctx, route *Route) (*request, error) {
 	return route.parse(c)
 }
 
-// remember keeps what was answered: only addresses that lead somewhere are worth it.
-func (u *parseCache) remember(c *fiber.Ctx, r *request) {
+// add caches a request. Only requests that were answered with data should be added, so
+// that invalid ones do not evict them.
+func (u *parseCache) add(c *fiber.Ctx, r *request) {
 	u.requests.Set(strings.Clone(c.OriginalURL()), r)
 }
 
-// close ends what runs in the background.
+// close stops the goroutines of the cache.
 func (u *parseCache) close() { u.requests.StopAllGoroutines() }

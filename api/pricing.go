@@ -7,17 +7,17 @@ import (
 	"pnyx/governance"
 )
 
-// Prices says what paid routes cost.
+// Prices are the prices of paid routes.
 type Prices struct {
-	// Token is the symbol of the token that payments are made in, Network the chain
-	// they are settled on.
-	Token, Network string
-	// Paid holds the prices of one request to each paid route, by its id, in whole
-	// tokens.
+	// Token is the symbol of the token that payments are made in.
+	Token string
+	// Network is the chain that payments are settled on, as eip155:<chain id>.
+	Network string
+	// Paid holds the price of one request to each paid route, by route id, in whole tokens.
 	Paid map[string]governance.Decimal
 }
 
-// Of returns what a request to a route costs.
+// Of returns the price of one request to a route; zero for a free one.
 func (p Prices) Of(route Route) governance.Decimal {
 	return cmp.Or(p.Paid[route.ID], "0")
 }

@@ -8,8 +8,8 @@ import (
 	"pnyx/governance"
 )
 
-// timeRange is a range of time as two parameters give it. An end that is not given, or
-// that cannot be parsed, is nil.
+// timeRange is a range of time that two parameters give. An end that is missing or invalid
+// is nil.
 type timeRange struct {
 	// fromName and toName are the names of the parameters.
 	fromName, toName string
@@ -42,10 +42,10 @@ func (r timeRange) checkWindow(maximum time.Duration) []Problem {
 	}}
 }
 
-// choice is a parameter of which a request gives exactly one among several.
+// choice is one of several parameters of which a request must give exactly one.
 type choice struct{ name, given string }
 
-// checkOneOf rejects requests that give none, or more than one, of some parameters.
+// checkOneOf rejects requests that give none or more than one of the parameters.
 func checkOneOf(choices ...choice) []Problem {
 	var names, given []string
 	for _, one := range choices {

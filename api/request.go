@@ -10,21 +10,21 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// request is a request to a route whose parameters are parsed. It does not change, so
-// that requests for one address share it.
+// request is a request to a route, with parsed parameters. It is immutable, so that all
+// requests with the same URL can share one.
 type request struct {
 	route *Route
 	// params points to the struct that the route's parameters are parsed into.
 	params any
-	// values are the parameters in canonical form, in the order of the route's Params:
-	// defaults filled in, and empty where there is neither a value nor a default.
+	// values are the canonical texts of the parameters, in the order of the route's Params.
+	// A parameter that is not given has its default, or "".
 	values []string
-	// name is the request in canonical form: equal for all spellings of one request.
+	// name is the request in canonical form. Requests that differ only in spelling have the
+	// same name.
 	name string
 }
 
-// parse parses and checks every parameter of a request, and reports all that is wrong
-// with them together.
+// parse parses and validates every parameter of a request. The error lists all problems.
 func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 	given, problems, omitted := r.given(c)
 	wrong := map[string]bool{}
@@ -33,9 +33,9 @@ func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 	}
 	parsed := &request{route: r, params: r.newParams(), values: make([]string, len(r.Params))}
 	params := reflect.ValueOf(parsed.params).Elem()
-	// Ranges are checked even when other parameters are wrong. Texts are not: which of
-	// them are given is unknown while one of them cannot be read.
-	together := true
+	// The check across parameters is skipped when a text is invalid: it would report the
+	// text as missing. Invalid parameters of other kinds do not disturb it.
+	checkable := true
 	for i, param := range r.Params {
 		problem := (*Problem)(nil)
 		if !wrong[param.Name] {
@@ -45,10 +45,10 @@ func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 			problems = append(problems, *problem)
 		}
 		if problem != nil || wrong[param.Name] {
-			together = together && param.Kind != Text
+			checkable = checkable && param.Kind != Text
 		}
 	}
-	if together {
+	if checkable {
 		problems = append(problems, r.check(parsed.params)...)
 	}
 	if len(problems) > 0 {
@@ -58,7 +58,7 @@ func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 	return parsed, nil
 }
 
-// set parses one parameter into its field, or returns what is wrong with it.
+// set parses one parameter and stores it in its field, or returns the problem with it.
 func (r *request) set(i int, given map[string]string, params reflect.Value) *Problem {
 	param := r.route.Params[i]
 	text, found := given[param.Name]
@@ -84,7 +84,7 @@ func (r *request) set(i int, given map[string]string, params reflect.Value) *Pro
 	return nil
 }
 
-// cursor returns the cursor that was given, or "".
+// cursor returns the cursor of the request; empty for none.
 func (r *request) cursor() string {
 	for i, param := range r.route.Params {
 		if param.Kind == Cursor {
@@ -94,9 +94,9 @@ func (r *request) cursor() string {
 	return ""
 }
 
-// given collects the texts of the parameters by name, what is wrong with their names,
-// and how many wrong names more there are. Everything is copied out of the request, whose
-// memory is reused.
+// given returns the texts of the parameters by name, problems with names, repetition and
+// escaping, and the number of further problems. It copies every text: Fiber reuses the
+// memory of the request.
 func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem, omitted int) {
 	texts = map[string]string{}
 	for _, param := range r.Params {
@@ -128,7 +128,8 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem
 	return texts, problems, omitted
 }
 
-// checkQuery says what is wrong with a parameter whatever its kind.
+// checkQuery returns the problem with a query parameter that does not depend on its kind;
+// nil for none.
 func (r *Route) checkQuery(name string, values []string) *Problem {
 	known := r.queryNames()
 	switch {

@@ -143,7 +143,7 @@ func TestWrongParametersComeWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestARangeIsJudgedBesideWhatElseIsWrong(t *testing.T) {
+func TestRangesAreCheckedWhenOtherParametersAreWrong(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	problems := n.wantProblems("/v2/voters/0x1/votes?from=2026-02-01&to=2026-01-01&limit=0&x=1")
@@ -190,7 +190,7 @@ func TestAPathThatIsNotProperlyEscapedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreReportedAtOnce(t *testing.T) {
+func TestOneAnswerListsAllProblems(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	problems := n.wantProblems("/v2/daos?limit=0&hasVoteData=maybe&coverageStatus=&fields=name&cursor=a&cursor=b")

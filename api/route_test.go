@@ -187,7 +187,7 @@ func newHandler(f *testing.F) fasthttp.RequestHandler {
 		Store: store, RequestTimeout: 50 * time.Millisecond, StaleAfter: staleAfter,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
-	settings{redisURL: url}.openDoors(f, &options)
+	settings{redisURL: url}.setAccess(f, &options)
 	served := api.New(options)
 	f.Cleanup(served.ForgetForGood)
 	return served.Handler()

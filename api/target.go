@@ -9,8 +9,7 @@ import (
 )
 
 // canonical returns the request in canonical form: the route and every parameter, in the
-// route's order, defaults filled in. ETags, payments and the node's copies of answers go
-// by it.
+// order of the route, with defaults. It is the key for ETags, payments and local copies.
 func (r *request) canonical() string {
 	var text strings.Builder
 	text.WriteString(r.route.ID)
@@ -27,14 +26,14 @@ func (r *request) canonical() string {
 	return text.String()
 }
 
-// target returns the canonical address of the request: parameters in the route's order,
-// defaults left out, each value in its one form. Caches in front go by it, whatever a
-// caller has written.
+// target returns the canonical URL of the request: parameters in the order of the route,
+// each in canonical form, without defaults. Shared caches use it as the key for all
+// spellings of the request.
 func (r *request) target() string {
 	return r.targetAt(r.cursor())
 }
 
-// targetAt returns the canonical address of another page of the same list.
+// targetAt returns the canonical URL of another page of the same list.
 func (r *request) targetAt(cursor string) string {
 	path, query := r.route.Path, ""
 	for i, param := range r.route.Params {
@@ -55,7 +54,7 @@ func (r *request) targetAt(cursor string) string {
 	return path + "?" + query[1:]
 }
 
-// formatValue writes a parsed value in its canonical form.
+// formatValue returns the canonical text of a parsed value.
 func formatValue(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -72,7 +71,8 @@ func formatValue(value any) string {
 	return ""
 }
 
-// escaped leaves letters, digits and -._~,: as they are, in paths and queries alike.
+// escaped percent-encodes everything but letters, digits and -._~,: for use in a path or a
+// query.
 func escaped(value string) string {
 	return strings.NewReplacer("+", "%20", "%2C", ",", "%3A", ":").Replace(url.QueryEscape(value))
 }

@@ -39,9 +39,9 @@ func (a *API) timeline(ctx context.Context, _ *request, q query.Timeline) (answe
 	return answer{data: timeline, view: view, source: sourceRedis}, nil
 }
 
-// cutTimeline returns the months from one to another, both included; those beyond
-// the first or last with a value are zero. A bound that is not given is the first
-// or last month with a value.
+// cutTimeline returns the buckets of the months from one to another, both included.
+// Months without a bucket get the value zero. An empty bound is the first or last month
+// that has a bucket.
 func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
 	if len(buckets) > 0 {
 		if from == "" {
@@ -69,7 +69,7 @@ func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governa
 	return cut
 }
 
-// checkMonths rejects months in the wrong order or too far apart.
+// checkMonths rejects a range that is reversed or longer than maxTimelineMonths.
 func checkMonths(q query.Timeline) []Problem {
 	from, to := string(q.From), string(q.To)
 	if from == "" || to == "" {
@@ -87,13 +87,13 @@ func checkMonths(q query.Timeline) []Problem {
 	return nil
 }
 
-// monthLayout is how months are written.
+// monthLayout is the layout of months in requests and answers.
 const monthLayout = "2006-01"
 
 func monthAfter(month string) string {
 	parsed, err := time.Parse(monthLayout, month)
 	if err != nil {
-		return "9999-99" // past every end: parameters and views hold no such month
+		return "9999-99" // sorts after every valid month, so that loops end
 	}
 	return parsed.AddDate(0, 1, 0).Format(monthLayout)
 }

@@ -13,7 +13,7 @@ import (
 	"pnyx/ratelimit"
 )
 
-// usage is what a caller may know of its own account.
+// usage is the data of GET /v2/meta/usage: limits and usage of one token.
 type usage struct {
 	// TokenID is the id of the token that asks.
 	TokenID string `json:"tokenId"`
@@ -23,11 +23,12 @@ type usage struct {
 	Scopes []access.Scope `json:"scopes"`
 	// ExpiresAt is when the token expires; nil for never.
 	ExpiresAt *governance.Timestamp `json:"expiresAt"`
-	// Buckets are the standard and the detail bucket of the token.
+	// Buckets holds the standard and the detail bucket of the token.
 	Buckets []bucketUsage `json:"buckets"`
-	// Month is the quota of the present month.
+	// Month is the quota of the current month.
 	Month monthUsage `json:"month"`
-	// Days is behind by the few seconds that counts take to come home.
+	// Days holds the usage of the current month by day and route. It lags a few seconds,
+	// until nodes write their counters and the worker publishes them.
 	Days []dayUsage `json:"days"`
 }
 
@@ -39,7 +40,7 @@ type bucketUsage struct {
 	PerMinute string `json:"perMinute"`
 	// Limit is how many requests a full bucket allows at once.
 	Limit string `json:"limit"`
-	// Used is how many of them are taken at the moment.
+	// Used is how many of them are used at the moment.
 	Used string `json:"used"`
 	// Remaining is how many more requests are allowed at once.
 	Remaining string `json:"remaining"`
@@ -57,11 +58,11 @@ type monthUsage struct {
 	Used string `json:"used"`
 	// Remaining is how many of them are left; "0" without a quota, too.
 	Remaining string `json:"remaining"`
-	// ResetAt is when the month ends and the count begins anew.
+	// ResetAt is when the month ends and the counter starts at zero again.
 	ResetAt governance.Timestamp `json:"resetAt"`
 }
 
-// dayUsage is what was asked of one route on one day.
+// dayUsage counts the requests to one route on one day.
 type dayUsage struct {
 	// Day is a date in UTC, as YYYY-MM-DD.
 	Day string `json:"day"`
@@ -110,18 +111,18 @@ func (a *API) usage(ctx context.Context, caller *access.Caller) (answer, error) 
 	return answer{data: data, view: view}, nil
 }
 
-// bucketOf says where a bucket stands.
+// bucketOf returns the state of a bucket.
 func (a *API) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) bucketUsage {
-	rate, stands := r.Limits.Rate(r.Bucket), a.limiter.Peek(ctx, r, now)
+	rate, state := r.Limits.Rate(r.Bucket), a.limiter.Peek(ctx, r, now)
 	return bucketUsage{
 		Bucket: r.Bucket, PerMinute: strconv.Itoa(rate.PerMinute), Limit: strconv.Itoa(rate.Burst),
-		Used: strconv.Itoa(rate.Burst - stands.Remaining), Remaining: strconv.Itoa(stands.Remaining),
-		ResetAt: governance.TimestampOf(now.Add(stands.ResetAfter)),
+		Used: strconv.Itoa(rate.Burst - state.Remaining), Remaining: strconv.Itoa(state.Remaining),
+		ResetAt: governance.TimestampOf(now.Add(state.ResetAfter)),
 	}
 }
 
-// daysOf reads what the worker has published of a token's month. There is nothing
-// before its first use.
+// daysOf reads the usage of a token in a month, as published by the worker. It is empty
+// before the first use of the token in the month.
 func (a *API) daysOf(ctx context.Context, tokenID string, month ratelimit.Month) (cache.View, []dayUsage, error) {
 	days := []dayUsage{}
 	view, err := a.store.View(ctx, cache.UsageKey(tokenID))
@@ -147,7 +148,7 @@ func (a *API) daysOf(ctx context.Context, tokenID string, month ratelimit.Month)
 	return view, days, nil
 }
 
-// count is a number as answers show it.
+// count formats a number for an answer; negative ones become zero.
 func count[N int64 | uint64](number N) string {
 	if number < 0 {
 		number = 0

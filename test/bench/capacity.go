@@ -25,12 +25,12 @@ const (
 func (r Report) writeCapacity(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("the page on capacity: %w", err)
+		return fmt.Errorf("read the capacity page: %w", err)
 	}
 	before, rest, begun := strings.Cut(string(text), capacityBegin)
 	_, after, ended := strings.Cut(rest, capacityEnd)
 	if !begun || !ended {
-		return errors.New("the page on capacity has no place for figures")
+		return errors.New("the capacity page lacks the lines between which figures are written")
 	}
 	figures, complete := r.capacity()
 	if !complete {
@@ -41,12 +41,12 @@ func (r Report) writeCapacity(path string) error {
 
 // capacity holds the figures that plans are computed from.
 type capacity struct {
-	// free, paid and cold are requests a second at saturation, of one core.
+	// free, paid and cold are the saturation rates of one core, in requests per second.
 	free, paid, cold float64
-	// node is a node's memory in MB, view what Redis holds of a proposal in KB, ballot
-	// what the warehouse holds of a ballot in bytes.
+	// node is the memory of a node in MB, view the memory of Redis per proposal in KB, and
+	// ballot the disk space of the warehouse per ballot in bytes.
 	node, view, ballot float64
-	// publish is how long publishing everything takes, in seconds.
+	// publish is the duration of a full publication, in seconds.
 	publish float64
 	size    Size
 }
@@ -55,7 +55,7 @@ type capacity struct {
 func (r Report) capacity() (c capacity, complete bool) {
 	found := map[string]float64{}
 	for _, result := range r.Results {
-		found[result.Row.ID] = result.Ours.Median
+		found[result.Row.ID] = result.Pnyx.Median
 	}
 	for _, l := range r.Latencies {
 		found[l.ID] = 2 * l.Rate
@@ -77,29 +77,29 @@ func (c capacity) markdown() string {
 	proposals := times * float64(c.size.Proposals)
 	cores := math.Ceil(plannedRate / (c.paid / 2))
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n| | of the last run |\n|---|---:|\n")
+	fmt.Fprintf(&text, "\n| | in the last run |\n|---|---:|\n")
 	for _, line := range []struct {
 		name, value string
 	}{
-		{"hot free answers a second, one core", figure(c.free)},
-		{"hot paid answers a second, one core, Redis on the same core", figure(c.paid)},
-		{"cold pages of 500 ballots a second, warehouse and worker on the same two cores", figure(c.cold)},
-		{"most memory of a node", figure(c.node) + " MB"},
-		{"memory of Redis a proposal", figure(c.view) + " KB"},
-		{"disk of the warehouse a ballot", figure(c.ballot) + " bytes"},
-		{fmt.Sprintf("publishing everything, %s ballots, two cores", grouped(float64(c.size.Ballots))), figure(c.publish) + " s"},
+		{"hot free answers per second, one core", figure(c.free)},
+		{"hot paid answers per second, one core, Redis on the same core", figure(c.paid)},
+		{"cold pages of 500 ballots per second, warehouse and worker on the same two cores", figure(c.cold)},
+		{"peak memory of a node", figure(c.node) + " MB"},
+		{"Redis memory per proposal", figure(c.view) + " KB"},
+		{"warehouse disk space per ballot", figure(c.ballot) + " bytes"},
+		{fmt.Sprintf("full publication, %s ballots, two cores", grouped(float64(c.size.Ballots))), figure(c.publish) + " s"},
 	} {
 		fmt.Fprintf(&text, "| %s | %s |\n", line.name, line.value)
 	}
 	fmt.Fprintf(&text, `
-**%s requests a second**, all of them paid and none answered by the edge: a core is planned at half of what saturates it,
-%s ÷ 2 = %s a second, so %s ÷ %s = **%.0f cores** for nodes and Redis together, and **%.0f MB** for as many nodes of one core.
-Free answers take %s ÷ (%s ÷ 2) = %.0f. What the edge answers comes off first.
+**%s requests a second**, all of them paid and none answered by the edge: a core is planned for half of its saturation rate,
+%s ÷ 2 = %s a second, so %s ÷ %s = **%.0f cores** for nodes and Redis together, and **%.0f MB** for as many nodes with one core each.
+Free answers take %s ÷ (%s ÷ 2) = %.0f. Requests that the edge answers are not included.
 
-**%s ballots** are %.0f times those of the run, and in the same shape %s proposals. Disk: %s × %s bytes = **%s GB**, once a
-replica. Redis: %s × %s KB = **%s GB**. Publishing everything, which only a flushed Redis asks for: %.0f × %s s = **%s minutes** on two
-cores, while what is cached is served; it is set-based, and goes down with the warehouse's cores and shards. What is imported from day to
-day costs what it touches.
+**%s ballots** are %.0f times those of the run, with the same distribution %s proposals. Disk: %s × %s bytes = **%s GB** in each
+replica. Redis: %s × %s KB = **%s GB**. A full publication, needed only after Redis was flushed: %.0f × %s s = **%s minutes** on two
+cores; cached answers are served meanwhile. It gets faster with more cores and shards of the warehouse. A daily import costs only what
+it changes.
 
 `, grouped(plannedRate), figure(c.paid), figure(c.paid/2), grouped(plannedRate), figure(c.paid/2), cores, cores*c.node,
 		grouped(plannedRate), figure(c.free), math.Ceil(plannedRate/(c.free/2)),

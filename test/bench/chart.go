@@ -69,14 +69,14 @@ func (r Report) ratios() (count int) {
 // there are no rows.
 func (r Report) ratioChart() *plot.Plot {
 	p := plot.New()
-	p.Title.Text = "ours ÷ yardstick: median, extremes, and what is promised (red)"
+	p.Title.Text = "Pnyx ÷ baseline: median, minimum and maximum; bound in red"
 	var names []string
 	for _, result := range slices.Backward(r.Results) {
 		if result.Ratio.Count == 0 {
 			continue
 		}
 		at := float64(len(names))
-		names = append(names, result.Row.Name+" ÷ "+result.Row.Yardstick)
+		names = append(names, result.Row.Name+" ÷ "+result.Row.Baseline)
 		p.Add(bar{at, result.Ratio, result.Row.Ratio})
 		p.X.Max = math.Max(p.X.Max, result.Ratio.Max*1.05)
 	}
@@ -114,7 +114,7 @@ func (b bar) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, end := range []float64{b.spread.Min, b.spread.Max} {
 		c.StrokeLine2(dark, x(end), middle-half/2, x(end), middle+half/2)
 	}
-	if promised := math.Max(b.bound.Least, b.bound.Most); promised > 0 {
+	if promised := math.Max(b.bound.Min, b.bound.Max); promised > 0 {
 		red := draw.LineStyle{Color: color.RGBA{R: 0xd6, G: 0x27, B: 0x28, A: 0xff}, Width: vg.Points(2)}
 		c.StrokeLine2(red, x(promised), middle-half*1.5, x(promised), middle+half*1.5)
 	}
@@ -124,9 +124,9 @@ func (b bar) Plot(c draw.Canvas, p *plot.Plot) {
 // scale.
 func (r Report) latencyChart() (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text = "latency at half of what saturates, ms"
+	p.Title.Text = "latency at half of the saturation rate, ms"
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.NominalX("p50", "p99", "p99.9", "longest")
+	p.NominalX("p50", "p99", "p99.9", "max")
 	for i, l := range r.Latencies {
 		values := plotter.XYs{{X: 0, Y: l.P50}, {X: 1, Y: l.P99}, {X: 2, Y: l.P999}, {X: 3, Y: l.Max}}
 		line, points, err := plotter.NewLinePoints(values)

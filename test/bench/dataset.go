@@ -46,29 +46,29 @@ func sizeOf(quick bool) Size {
 const generatedAt = "2026-06-01T00:00:00Z"
 
 // Data returns the data set of the run. The first call generates and imports it.
-func (w *World) Data(ctx context.Context) (*Dataset, error) {
-	if w.data != nil {
-		return w.data, nil
+func (e *Environment) Data(ctx context.Context) (*Dataset, error) {
+	if e.data != nil {
+		return e.data, nil
 	}
-	data, err := w.Generate(ctx, sizeOf(w.Quick))
+	data, err := e.Generate(ctx, sizeOf(e.Quick))
 	if err != nil {
 		return nil, err
 	}
-	if err := data.load(ctx, w); err != nil {
+	if err := data.load(ctx, e); err != nil {
 		return nil, err
 	}
-	w.data = data
+	e.data = data
 	return data, nil
 }
 
 // Generate generates the files of a data set without importing them.
-func (w *World) Generate(ctx context.Context, size Size) (*Dataset, error) {
-	dir := filepath.Join(w.Dir, strconv.Itoa(size.Ballots))
+func (e *Environment) Generate(ctx context.Context, size Size) (*Dataset, error) {
+	dir := filepath.Join(e.Dir, strconv.Itoa(size.Ballots))
 	data := &Dataset{Files: filepath.Join(dir, "files"), Warehouse: filepath.Join(dir, "warehouse"), Size: size}
 	return data, once(data.Files, size, func() error {
-		fmt.Fprintf(w.Log, "generating %d ballots\n", size.Ballots)
-		_, err := w.Run(ctx, Program{Args: []string{
-			w.Pnyx, "generate", "--now", generatedAt, "--daos", strconv.Itoa(size.DAOs), "--proposals", strconv.Itoa(size.Proposals),
+		fmt.Fprintf(e.Log, "generating %d ballots\n", size.Ballots)
+		_, err := e.Run(ctx, Program{Args: []string{
+			e.Pnyx, "generate", "--now", generatedAt, "--daos", strconv.Itoa(size.DAOs), "--proposals", strconv.Itoa(size.Proposals),
 			"--ballots", strconv.Itoa(size.Ballots), "--largest", strconv.Itoa(size.Largest), data.Files,
 		}})
 		return err
@@ -76,14 +76,14 @@ func (w *World) Generate(ctx context.Context, size Size) (*Dataset, error) {
 }
 
 // load imports the files.
-func (d *Dataset) load(ctx context.Context, w *World) error {
+func (d *Dataset) load(ctx context.Context, e *Environment) error {
 	return once(d.Warehouse, d.Size, func() error {
-		fmt.Fprintf(w.Log, "importing %d ballots\n", d.Size.Ballots)
+		fmt.Fprintf(e.Log, "importing %d ballots\n", d.Size.Ballots)
 		began := time.Now()
-		_, err := w.Run(ctx, Program{
-			Args: []string{w.Pnyx, "import", "--tolerate-rejects", d.Files}, Env: []string{"PNYX_DATA=" + d.Warehouse},
+		_, err := e.Run(ctx, Program{
+			Args: []string{e.Pnyx, "import", "--tolerate-rejects", d.Files}, Env: []string{"PNYX_DATA=" + d.Warehouse},
 		})
-		fmt.Fprintf(w.Log, "imported in %s\n", time.Since(began).Round(time.Second))
+		fmt.Fprintf(e.Log, "imported in %s\n", time.Since(began).Round(time.Second))
 		return err
 	})
 }
@@ -99,7 +99,7 @@ func once(dir string, size Size, produce func() error) error {
 		return nil
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(stamp), os.MkdirAll(dir, 0o750)); err != nil {
-		return fmt.Errorf("make room for data: %w", err)
+		return fmt.Errorf("create the data folder: %w", err)
 	}
 	if err := produce(); err != nil {
 		return err

@@ -26,7 +26,7 @@ type Latency struct {
 	// Publishing keeps a worker publishing during the measurement.
 	Publishing bool
 	// Prepare returns the requests to send and the saturation rate of the server.
-	Prepare func(context.Context, *World) (Load, error)
+	Prepare func(context.Context, *Environment) (Load, error)
 }
 
 // Load describes requests to one server.
@@ -67,13 +67,13 @@ const maxLatency = 30 * time.Second
 // run sends requests at half of the saturation rate, at even intervals. Latency counts
 // from the time at which a request was due, not from when it was sent. It therefore
 // includes the time that a request waited for an earlier one.
-func (l Latency) run(ctx context.Context, w *World, length time.Duration) (LatencyResult, error) {
-	load, err := l.Prepare(ctx, w)
+func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) (LatencyResult, error) {
+	load, err := l.Prepare(ctx, e)
 	if err != nil {
 		return LatencyResult{}, fmt.Errorf("prepare %s: %w", l.ID, err)
 	}
 	if l.Publishing {
-		stop := w.keepPublishing(ctx)
+		stop := e.keepPublishing(ctx)
 		defer stop()
 	}
 	drive, err := newDrive(load, connections)
@@ -87,7 +87,7 @@ func (l Latency) run(ctx context.Context, w *World, length time.Duration) (Laten
 	}
 	taken, failed, err := drive.run(ctx, rate, length)
 	if failed > 0 {
-		fmt.Fprintf(w.Log, "  %d failed, the first with %s\n%s", failed, *drive.failure.Load(), &w.worker.output)
+		fmt.Fprintf(e.Log, "  %d failed, the first with %s\n%s", failed, *drive.failure.Load(), &e.worker.output)
 	}
 	return LatencyResult{
 		ID: l.ID, Name: l.Name, Rate: rate, Count: taken.TotalCount(), Failed: failed,

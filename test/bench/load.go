@@ -15,9 +15,9 @@ const connections = 64
 // Saturate returns a measure of the requests per second that a URL answers to a closed
 // load: 64 connections that each send the next request when the previous one is
 // answered. The load generator is wrk, on a separate core.
-func (w *World) Saturate(url string, header http.Header) Measure {
+func (e *Environment) Saturate(url string, header http.Header) Measure {
 	length := 4 * time.Second
-	if w.Quick {
+	if e.Quick {
 		length = 2 * time.Second
 	}
 	return func(ctx context.Context) (float64, error) {
@@ -25,7 +25,7 @@ func (w *World) Saturate(url string, header http.Header) Measure {
 		for name, values := range header {
 			args = append(args, "-H", name+": "+values[0])
 		}
-		text, err := w.Run(ctx, Program{Args: append(args, url), Cores: w.LoadCores})
+		text, err := e.Run(ctx, Program{Args: append(args, url), Cores: e.LoadCores})
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-// Command bench compares Pnyx with yardsticks: minimal programs that do the same work.
+// Command bench compares Pnyx with baselines: minimal programs that do the same work.
 // Measurements of both alternate within one run. Command bench prints a table and
 // writes it as a document with a chart.
 package main
@@ -30,8 +30,8 @@ func main() {
 func command(args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
-		case "bare":
-			return bareCommand(args[1:])
+		case "baseline":
+			return baselineCommand(args[1:])
 		case "engine":
 			return engineCommand(args[1:])
 		case "scale":
@@ -57,7 +57,7 @@ func benchCommand(args []string) error {
 	flags.StringVar(&o.dir, "data", "data/bench", "folder that keeps generated data between runs")
 	flags.StringVar(&o.docs, "docs", "docs", "folder to write the documents to; empty for none")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds, and less data")
-	flags.IntVar(&o.nice, "nice", usualNiceness, "niceness of worker and warehouse; 0 where a busy machine would starve them")
+	flags.IntVar(&o.nice, "nice", defaultNiceness, "niceness of worker and warehouse; 0 where a busy machine would starve them")
 	flags.StringVar(&only, "only", "", "rows to measure, by their ids or how these begin, joined by commas; nothing is written then")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -86,37 +86,37 @@ func (o options) wants(id string) bool {
 
 // bench takes all selected measurements and writes the report.
 func (o options) bench(ctx context.Context) (err error) {
-	w, err := newWorld(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
+	e, err := newEnvironment(ctx, o.pnyx, o.dir, o.quick, os.Stderr)
 	if err != nil {
 		return err
 	}
-	w.Niceness = o.nice
-	defer func() { err = errors.Join(err, w.Close()) }()
+	e.Niceness = o.nice
+	defer func() { err = errors.Join(err, e.Close()) }()
 	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
 	problems := errors.Join(
-		o.compare(ctx, w, &report), o.latencies(ctx, w, &report), o.micro(ctx, w, &report),
+		o.compare(ctx, e, &report), o.latencies(ctx, e, &report), o.micro(ctx, e, &report),
 	)
 	report.Took = time.Since(report.Began)
 	return errors.Join(problems, o.write(report))
 }
 
 // compare measures the rows. An error in one row does not stop the others.
-func (o options) compare(ctx context.Context, w *World, report *Report) error {
+func (o options) compare(ctx context.Context, e *Environment, report *Report) error {
 	var problems []error
 	for _, row := range Rows() {
 		if !o.wants(row.ID) || row.rounds(o.quick) == 0 {
 			continue
 		}
-		fmt.Fprintf(w.Log, "%s (%s)\n", row.Name, row.ID)
-		result, err := row.run(ctx, w, w.Log)
-		if err := errors.Join(err, w.endRow()); err != nil {
-			fmt.Fprintln(w.Log, "  ", err)
+		fmt.Fprintf(e.Log, "%s (%s)\n", row.Name, row.ID)
+		result, err := row.run(ctx, e, e.Log)
+		if err := errors.Join(err, e.endRow()); err != nil {
+			fmt.Fprintln(e.Log, "  ", err)
 			problems = append(problems, err)
 			continue
 		}
 		report.Results = append(report.Results, result)
 		if row.Unit == "requests/s" {
-			w.saturations[row.ID] = result.Ours.Median
+			e.saturations[row.ID] = result.Pnyx.Median
 		}
 	}
 	return errors.Join(problems...)
@@ -130,29 +130,29 @@ func (o options) latencyLength() time.Duration {
 	return 20 * time.Second
 }
 
-func (o options) latencies(ctx context.Context, w *World, report *Report) error {
+func (o options) latencies(ctx context.Context, e *Environment, report *Report) error {
 	var problems []error
 	for _, l := range Latencies() {
 		if !o.wants(l.ID) {
 			continue
 		}
-		fmt.Fprintf(w.Log, "latency: %s\n", l.Name)
-		result, err := l.run(ctx, w, o.latencyLength())
-		if err := errors.Join(err, w.endRow()); err != nil {
-			fmt.Fprintln(w.Log, "  ", err)
+		fmt.Fprintf(e.Log, "latency: %s\n", l.Name)
+		result, err := l.run(ctx, e, o.latencyLength())
+		if err := errors.Join(err, e.endRow()); err != nil {
+			fmt.Fprintln(e.Log, "  ", err)
 			problems = append(problems, err)
 			continue
 		}
-		fmt.Fprintf(w.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
+		fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
 			figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
 		report.Latencies = append(report.Latencies, result)
 	}
 	return errors.Join(problems...)
 }
 
-func (o options) micro(ctx context.Context, w *World, report *Report) (err error) {
+func (o options) micro(ctx context.Context, e *Environment, report *Report) (err error) {
 	if o.wants("micro") {
-		report.Micro, err = w.runMicro(ctx, o.root)
+		report.Micro, err = e.runMicro(ctx, o.root)
 	}
 	return err
 }

@@ -30,13 +30,13 @@ type Micro struct {
 var microLine = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op(?:.*?\s(\d+) B/op\s+(\d+) allocs/op)?`)
 
 // runMicro runs the benchmarks of functions in the module at root.
-func (w *World) runMicro(ctx context.Context, root string) ([]Micro, error) {
+func (e *Environment) runMicro(ctx context.Context, root string) ([]Micro, error) {
 	length := "500ms"
-	if w.Quick {
+	if e.Quick {
 		length = "50ms"
 	}
 	args := append([]string{"go", "-C", root, "test", "-run", "^$", "-bench", ".", "-benchmem", "-benchtime", length}, microPackages()...)
-	text, err := w.Run(ctx, Program{Args: args})
+	text, err := e.Run(ctx, Program{Args: args})
 	if err != nil {
 		return nil, err
 	}

@@ -19,18 +19,18 @@ type Proposal struct {
 }
 
 // largestProposal returns the proposal with the most ballots.
-func (w *World) largestProposal(ctx context.Context) (Proposal, error) {
-	return w.proposal(ctx, "1 ORDER BY votes DESC, proposal_key")
+func (e *Environment) largestProposal(ctx context.Context) (Proposal, error) {
+	return e.proposal(ctx, "1 ORDER BY votes DESC, proposal_key")
 }
 
 // smallProposal returns a Snapshot proposal with at most 1,000 ballots.
-func (w *World) smallProposal(ctx context.Context) (Proposal, error) {
-	return w.proposal(ctx, "provider = 'snapshot' AND votes BETWEEN 10 AND 1000 ORDER BY votes DESC, proposal_key")
+func (e *Environment) smallProposal(ctx context.Context) (Proposal, error) {
+	return e.proposal(ctx, "provider = 'snapshot' AND votes BETWEEN 10 AND 1000 ORDER BY votes DESC, proposal_key")
 }
 
 // proposal returns the first proposal that matches an SQL condition.
-func (w *World) proposal(ctx context.Context, condition string) (Proposal, error) {
-	found, err := w.proposals(ctx, condition, 1)
+func (e *Environment) proposal(ctx context.Context, condition string) (Proposal, error) {
+	found, err := e.proposals(ctx, condition, 1)
 	if err != nil || len(found) == 0 {
 		return Proposal{}, errors.Join(errors.New("there is no proposal where "+condition), err)
 	}
@@ -38,13 +38,13 @@ func (w *World) proposal(ctx context.Context, condition string) (Proposal, error
 }
 
 // proposals returns the first proposals that match an SQL condition.
-func (w *World) proposals(ctx context.Context, condition string, most int) (found []Proposal, err error) {
-	_, conn, err := w.Warehouse(ctx)
+func (e *Environment) proposals(ctx context.Context, condition string, limit int) (found []Proposal, err error) {
+	_, conn, err := e.Warehouse(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT proposal_key, source_id, external_id, votes FROM proposal_states FINAL WHERE %s LIMIT %d",
-		condition, most))
+		condition, limit))
 	if err != nil {
 		return nil, fmt.Errorf("find proposals: %w", err)
 	}
@@ -61,8 +61,8 @@ func (w *World) proposals(ctx context.Context, condition string, most int) (foun
 
 // generation returns the generation of the sorted copy of a proposal's ballots, or zero
 // if there is none.
-func (w *World) generation(ctx context.Context, key string) (generation uint64, err error) {
-	_, conn, err := w.Warehouse(ctx)
+func (e *Environment) generation(ctx context.Context, key string) (generation uint64, err error) {
+	_, conn, err := e.Warehouse(ctx)
 	if err != nil {
 		return 0, err
 	}

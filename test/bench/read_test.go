@@ -50,12 +50,12 @@ func TestARunWithoutAllFiguresPlansNothing(t *testing.T) {
 	t.Parallel()
 	report := Report{Size: sizeOf(false), Latencies: []LatencyResult{{ID: "latency-cold", Rate: 50}}}
 	for _, id := range []string{"hot-free", "hot-paid", "memory", "redis-memory", "disk"} {
-		report.Results = append(report.Results, Result{Row: Row{ID: id}, Ours: Spread{Median: 20}})
+		report.Results = append(report.Results, Result{Row: Row{ID: id}, Pnyx: Spread{Median: 20}})
 	}
 	if _, complete := report.capacity(); complete {
 		t.Error("got a plan without the time of a publication")
 	}
-	report.Results = append(report.Results, Result{Row: Row{ID: "publish"}, Ours: Spread{Median: 30}})
+	report.Results = append(report.Results, Result{Row: Row{ID: "publish"}, Pnyx: Spread{Median: 30}})
 	plan, complete := report.capacity()
 	if !complete || !strings.Contains(plan.markdown(), "10,000 ÷ 10.0 = **1000 cores**") {
 		t.Errorf("got %s, want 1000 cores for 10,000 requests a second at 10 each", plan.markdown())

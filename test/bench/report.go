@@ -66,9 +66,9 @@ func thisMachine(root string) Machine {
 func (r Report) Markdown(out io.Writer) {
 	fmt.Fprintf(out, `# Measured
 
-Written by %[1]smake bench%[1]s; nothing here is typed by hand. Each figure of ours stands beside a yardstick that was measured
-in the same run, in turns with it, so that a slow or busy machine slows both. The ratio is ours ÷ yardstick: its median over
-the rounds, and its extremes. The load generator has a core of its own; all that serves, Redis included, shares another.
+Written by %[1]smake bench%[1]s; do not edit. Pnyx and a baseline, a minimal program for the same work, are measured in turns in
+the same run, so that a slow or busy machine slows both. The ratio is Pnyx ÷ baseline: its median, minimum and maximum over the
+rounds. The load generator has a core of its own; all programs that serve, Redis included, share another.
 
 %[2]s, %[3]d cores, Linux %[4]s, %[5]s, commit %[6]s, %[7]s. %[8]d generated ballots in %[9]d proposals of %[10]d DAOs, the largest
 with %[11]d.%[12]s
@@ -76,13 +76,13 @@ with %[11]d.%[12]s
 ![ratios and latencies](bench.svg)
 
 `, "`", r.Machine.Processor, r.Machine.Cores, r.Machine.Kernel, r.Machine.Go, r.Machine.Commit, r.Began.UTC().Format("2 January 2006"),
-		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickly())
+		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickNote())
 	r.markdownRatios(out)
 	r.markdownLatencies(out)
 	r.markdownMicro(out)
 }
 
-func (r Report) quickly() string {
+func (r Report) quickNote() string {
 	if r.Quick {
 		return " A quick run: few rounds, and less data than a full one."
 	}
@@ -90,20 +90,21 @@ func (r Report) quickly() string {
 }
 
 func (r Report) markdownRatios(out io.Writer) {
-	fmt.Fprintf(out, "## Against yardsticks\n\n| what | ours | yardstick | ratio: median (min – max) | must be | |\n|---|---:|---|---:|---|---|\n")
+	fmt.Fprintf(out, "## Against baselines\n\n| what | Pnyx | baseline | ratio: median (min – max) | bound | |\n|---|---:|---|---:|---|---|\n")
 	for _, result := range r.Results {
-		fmt.Fprintf(out, "| %s | %s %s | %s | %s | %s | %s |\n", result.Row.Name, figure(result.Ours.Median), result.Row.Unit,
-			result.yardstick(), result.ratio(), result.wanted(), result.verdict())
+		fmt.Fprintf(out, "| %s | %s %s | %s | %s | %s | %s |\n", result.Row.Name, figure(result.Pnyx.Median), result.Row.Unit,
+			result.baseline(), result.ratio(), result.wanted(), result.verdict())
 	}
 	fmt.Fprintln(out)
 }
 
-// yardstick formats the yardstick's figure, or without a yardstick the extremes of ours.
-func (r Result) yardstick() string {
-	if r.Bare.Count == 0 {
-		return fmt.Sprintf("%s – %s in %d rounds", figure(r.Ours.Min), figure(r.Ours.Max), r.Ours.Count)
+// baseline formats the figure of the baseline, or without one the minimum and maximum of
+// Pnyx.
+func (r Result) baseline() string {
+	if r.Baseline.Count == 0 {
+		return fmt.Sprintf("%s – %s in %d rounds", figure(r.Pnyx.Min), figure(r.Pnyx.Max), r.Pnyx.Count)
 	}
-	return fmt.Sprintf("%s: %s", r.Row.Yardstick, figure(r.Bare.Median))
+	return fmt.Sprintf("%s: %s", r.Row.Baseline, figure(r.Baseline.Median))
 }
 
 func (r Result) ratio() string {
@@ -138,12 +139,12 @@ func (r Report) markdownLatencies(out io.Writer) {
 	if len(r.Latencies) == 0 {
 		return
 	}
-	fmt.Fprintf(out, `## Latency at half of what saturates
+	fmt.Fprintf(out, `## Latency at half of the saturation rate
 
-An open load: requests are sent when they are due, not when the one before is answered, and latency counts from when they were due.
-Milliseconds; the generator's own delay is part of them.
+An open load: requests are sent on schedule, whether or not earlier ones were answered, and latency counts from the scheduled time.
+In milliseconds; they include the delay of the load generator.
 
-| what | requests/s | p50 | p99 | p99.9 | longest | failed |
+| what | requests/s | p50 | p99 | p99.9 | max | failed |
 |---|---:|---:|---:|---:|---:|---:|
 `)
 	for _, l := range r.Latencies {

@@ -12,66 +12,65 @@ type Measure func(context.Context) (float64, error)
 
 // Sides are the two measurements that a row compares, ready to run.
 type Sides struct {
-	// Ours measures Pnyx.
-	Ours Measure
-	// Bare measures the yardstick. It is nil if the row has only a bound.
-	Bare Measure
+	// Pnyx measures Pnyx.
+	Pnyx Measure
+	// Baseline measures the baseline. It is nil if the row has only a bound.
+	Baseline Measure
 }
 
-// Row is one comparison of Pnyx with a yardstick, the minimal program for the same
-// work. Measurements alternate between the two, so that other load on the machine
+// Row is one comparison of Pnyx with a baseline, a minimal program for the same work. Measurements alternate between the two, so that other load on the machine
 // affects both.
 type Row struct {
 	// ID identifies the row in the flag -only.
 	ID string
 	// Name describes the measurement of Pnyx.
 	Name string
-	// Yardstick describes what Pnyx is compared with.
-	Yardstick string
+	// Baseline describes what Pnyx is compared with.
+	Baseline string
 	// Unit is the unit of both figures: "requests/s", "ms", "s", "MB", "rows/s".
 	Unit string
-	// Ratio bounds the median over all rounds of ours ÷ bare.
+	// Ratio bounds the median over all rounds of Pnyx ÷ baseline.
 	Ratio Bound
-	// Value bounds the median over all rounds of ours.
+	// Value bounds the median over all rounds of Pnyx.
 	Value Bound
 	// Rounds is the number of measurements of each side; zero omits the row.
 	Rounds int
 	// Quick is the number of rounds in a quick run; zero omits the row.
 	Quick int
-	// Prepare starts the programs of the row. Those started through World.Start stop
+	// Prepare starts the programs of the row. Those started through Environment.Start stop
 	// after the row.
-	Prepare func(context.Context, *World) (Sides, error)
+	Prepare func(context.Context, *Environment) (Sides, error)
 }
 
 // Bound limits a figure. The zero value allows every figure.
 type Bound struct {
-	// Least is the minimum; zero means no minimum.
-	Least float64
-	// Most is the maximum; zero means no maximum.
-	Most float64
+	// Min is the minimum; zero means no minimum.
+	Min float64
+	// Max is the maximum; zero means no maximum.
+	Max float64
 }
 
 // AtLeast returns a bound with a minimum.
-func AtLeast(least float64) Bound { return Bound{Least: least} }
+func AtLeast(lowest float64) Bound { return Bound{Min: lowest} }
 
 // AtMost returns a bound with a maximum.
-func AtMost(most float64) Bound { return Bound{Most: most} }
+func AtMost(highest float64) Bound { return Bound{Max: highest} }
 
 // Set reports whether the bound limits anything.
 func (b Bound) Set() bool { return b != Bound{} }
 
 // Holds reports whether a figure is within the bound.
 func (b Bound) Holds(figure float64) bool {
-	return (b.Least == 0 || figure >= b.Least) && (b.Most == 0 || figure <= b.Most)
+	return (b.Min == 0 || figure >= b.Min) && (b.Max == 0 || figure <= b.Max)
 }
 
 // String formats the bound for the report, as in "≥ 0.5"; without a bound it is "".
 func (b Bound) String() string {
 	switch {
-	case b.Least != 0:
-		return fmt.Sprintf("≥ %v", b.Least)
-	case b.Most != 0:
-		return fmt.Sprintf("≤ %v", b.Most)
+	case b.Min != 0:
+		return fmt.Sprintf("≥ %v", b.Min)
+	case b.Max != 0:
+		return fmt.Sprintf("≤ %v", b.Max)
 	}
 	return ""
 }
@@ -82,17 +81,17 @@ type Result struct {
 	Row Row `json:"-"`
 	// ID is the ID of the row.
 	ID string
-	// Ours has the figures of Pnyx.
-	Ours Spread
-	// Bare has the figures of the yardstick; its Count is zero without one.
-	Bare Spread
-	// Ratio has ours ÷ bare of each round.
+	// Pnyx has the figures of Pnyx.
+	Pnyx Spread
+	// Baseline has the figures of the baseline; its Count is zero without one.
+	Baseline Spread
+	// Ratio has Pnyx ÷ baseline of each round.
 	Ratio Spread
 }
 
 // Reached reports whether the medians are within the bounds of the row.
 func (r Result) Reached() bool {
-	return r.Row.Ratio.Holds(r.Ratio.Median) && r.Row.Value.Holds(r.Ours.Median)
+	return r.Row.Ratio.Holds(r.Ratio.Median) && r.Row.Value.Holds(r.Pnyx.Median)
 }
 
 // Spread summarizes repeated measurements of one figure.
@@ -123,26 +122,26 @@ func spreadOf(figures []float64) Spread {
 
 // run measures both sides of a row once per round. The order of the sides alternates,
 // so that neither always follows the other.
-func (row Row) run(ctx context.Context, w *World, log io.Writer) (Result, error) {
-	sides, err := row.Prepare(ctx, w)
+func (row Row) run(ctx context.Context, e *Environment, log io.Writer) (Result, error) {
+	sides, err := row.Prepare(ctx, e)
 	if err != nil {
 		return Result{}, fmt.Errorf("prepare %s: %w", row.ID, err)
 	}
-	var ours, bare, ratios []float64
-	for round := range row.rounds(w.Quick) {
+	var pnyx, baseline, ratios []float64
+	for round := range row.rounds(e.Quick) {
 		a, b, err := sides.measure(ctx, round%2 == 1)
 		if err != nil {
 			return Result{}, fmt.Errorf("measure %s: %w", row.ID, err)
 		}
-		ours = append(ours, a)
-		if sides.Bare == nil {
+		pnyx = append(pnyx, a)
+		if sides.Baseline == nil {
 			fmt.Fprintf(log, "  %s %s\n", figure(a), row.Unit)
 			continue
 		}
-		bare, ratios = append(bare, b), append(ratios, a/b)
+		baseline, ratios = append(baseline, b), append(ratios, a/b)
 		fmt.Fprintf(log, "  %s against %s %s: %.2f\n", figure(a), figure(b), row.Unit, a/b)
 	}
-	return Result{Row: row, ID: row.ID, Ours: spreadOf(ours), Bare: spreadOf(bare), Ratio: spreadOf(ratios)}, nil
+	return Result{Row: row, ID: row.ID, Pnyx: spreadOf(pnyx), Baseline: spreadOf(baseline), Ratio: spreadOf(ratios)}, nil
 }
 
 func (row Row) rounds(quick bool) int {
@@ -152,21 +151,21 @@ func (row Row) rounds(quick bool) int {
 	return row.Rounds
 }
 
-func (s Sides) measure(ctx context.Context, bareFirst bool) (ours, bare float64, err error) {
-	if s.Bare != nil && bareFirst {
-		if bare, err = s.Bare(ctx); err != nil {
-			return 0, 0, fmt.Errorf("the yardstick: %w", err)
+func (s Sides) measure(ctx context.Context, baselineFirst bool) (pnyx, baseline float64, err error) {
+	if s.Baseline != nil && baselineFirst {
+		if baseline, err = s.Baseline(ctx); err != nil {
+			return 0, 0, fmt.Errorf("measure the baseline: %w", err)
 		}
 	}
-	if ours, err = s.Ours(ctx); err != nil {
+	if pnyx, err = s.Pnyx(ctx); err != nil {
 		return 0, 0, err
 	}
-	if s.Bare != nil && !bareFirst {
-		if bare, err = s.Bare(ctx); err != nil {
-			return 0, 0, fmt.Errorf("the yardstick: %w", err)
+	if s.Baseline != nil && !baselineFirst {
+		if baseline, err = s.Baseline(ctx); err != nil {
+			return 0, 0, fmt.Errorf("measure the baseline: %w", err)
 		}
 	}
-	return ours, bare, nil
+	return pnyx, baseline, nil
 }
 
 // figure formats a number with three significant digits.

@@ -11,62 +11,62 @@ import (
 func httpRows() []Row {
 	return []Row{
 		{
-			ID: "hot-free", Name: "hot free route", Yardstick: "bare Fiber handler, constant body", Unit: "requests/s",
+			ID: "hot-free", Name: "hot free route", Baseline: "plain Fiber handler, constant body", Unit: "requests/s",
 			Ratio: AtLeast(0.7), Rounds: 7, Quick: 3,
-			Prepare: func(ctx context.Context, w *World) (Sides, error) {
-				url, size, err := w.hotFree(ctx)
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, size, err := e.hotFree(ctx)
 				if err != nil {
 					return Sides{}, err
 				}
-				bare, err := w.Bare(ctx, size, "")
-				return Sides{Ours: w.Saturate(url, nil), Bare: w.Saturate(bare, nil)}, err
+				baseline, err := e.FiberBaseline(ctx, size, "")
+				return Sides{Pnyx: e.Saturate(url, nil), Baseline: e.Saturate(baseline, nil)}, err
 			},
 		},
 		{
-			ID: "hot-free-nginx", Name: "hot free route", Yardstick: "nginx, a static file", Unit: "requests/s",
+			ID: "hot-free-nginx", Name: "hot free route", Baseline: "nginx, a static file", Unit: "requests/s",
 			Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, w *World) (Sides, error) {
-				url, size, err := w.hotFree(ctx)
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, size, err := e.hotFree(ctx)
 				if err != nil {
 					return Sides{}, err
 				}
-				static, err := w.Nginx(ctx, size)
-				return Sides{Ours: w.Saturate(url, nil), Bare: w.Saturate(static, nil)}, err
+				static, err := e.NginxBaseline(ctx, size)
+				return Sides{Pnyx: e.Saturate(url, nil), Baseline: e.Saturate(static, nil)}, err
 			},
 		},
 		{
-			ID: "hot-paid", Name: "hot paid route: token, bucket, quota", Yardstick: "bare Fiber handler, one redis_rate Allow, pipelined",
+			ID: "hot-paid", Name: "hot paid route: token, bucket, quota", Baseline: "plain Fiber handler, one redis_rate Allow, pipelined",
 			Unit: "requests/s", Ratio: AtLeast(0.7), Rounds: 7, Quick: 3,
-			Prepare: func(ctx context.Context, w *World) (Sides, error) {
-				url, header, size, err := w.hotPaid(ctx)
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, header, size, err := e.hotPaid(ctx)
 				if err != nil {
 					return Sides{}, err
 				}
-				redisURL, err := w.Redis(ctx)
+				redisURL, err := e.Redis(ctx)
 				if err != nil {
 					return Sides{}, err
 				}
-				bare, err := w.Bare(ctx, size, redisURL)
-				return Sides{Ours: w.Saturate(url, header), Bare: w.Saturate(bare, nil)}, err
+				baseline, err := e.FiberBaseline(ctx, size, redisURL)
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(baseline, nil)}, err
 			},
 		},
 		{
-			ID: "hot-paid-redis", Name: "hot paid route: token, bucket, quota", Yardstick: "redis-benchmark GET, not pipelined",
+			ID: "hot-paid-redis", Name: "hot paid route: token, bucket, quota", Baseline: "redis-benchmark GET, not pipelined",
 			Unit: "requests/s", Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, w *World) (Sides, error) {
-				url, header, size, err := w.hotPaid(ctx)
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, header, size, err := e.hotPaid(ctx)
 				if err != nil {
 					return Sides{}, err
 				}
-				return Sides{Ours: w.Saturate(url, header), Bare: w.redisBenchmark(size)}, nil
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.redisBenchmark(size)}, nil
 			},
 		},
 	}
 }
 
 // hotFree is a free route and the size of its answer.
-func (w *World) hotFree(ctx context.Context) (url string, size int, err error) {
-	base, _, err := w.API(ctx)
+func (e *Environment) hotFree(ctx context.Context) (url string, size int, err error) {
+	base, _, err := e.API(ctx)
 	if err != nil {
 		return "", 0, err
 	}
@@ -76,21 +76,21 @@ func (w *World) hotFree(ctx context.Context) (url string, size int, err error) {
 }
 
 // hotPaid is the vote summary of a proposal.
-func (w *World) hotPaid(ctx context.Context) (url string, header http.Header, size int, err error) {
-	base, _, err := w.API(ctx)
+func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Header, size int, err error) {
+	base, _, err := e.API(ctx)
 	if err != nil {
 		return "", nil, 0, err
 	}
-	if _, err = w.Token(ctx); err != nil {
+	if _, err = e.Token(ctx); err != nil {
 		return "", nil, 0, err
 	}
-	proposal, err := w.largestProposal(ctx)
+	proposal, err := e.largestProposal(ctx)
 	if err != nil {
 		return "", nil, 0, err
 	}
 	url = base + "/v2/proposals/" + proposal.Key + "/votes/summary"
-	size, err = sizeOfAnswer(ctx, url, w.paid())
-	return url, w.paid(), size, err
+	size, err = sizeOfAnswer(ctx, url, e.paid())
+	return url, e.paid(), size, err
 }
 
 func sizeOfAnswer(ctx context.Context, url string, header http.Header) (int, error) {
@@ -105,19 +105,19 @@ func sizeOfAnswer(ctx context.Context, url string, header http.Header) (int, err
 }
 
 // redisBenchmark measures GETs of a value of so many bytes with Redis' own program.
-func (w *World) redisBenchmark(size int) Measure {
+func (e *Environment) redisBenchmark(size int) Measure {
 	return func(ctx context.Context) (float64, error) {
-		address := strings.TrimPrefix(w.url, "redis://")
+		address := strings.TrimPrefix(e.url, "redis://")
 		// The very key that it reads.
-		if err := w.store.Set(ctx, "key:__rand_int__", strings.Repeat("x", size), 0).Err(); err != nil {
+		if err := e.store.Set(ctx, "key:__rand_int__", strings.Repeat("x", size), 0).Err(); err != nil {
 			return 0, err
 		}
 		_, port, _ := strings.Cut(address, ":")
 		requests := "300000"
-		if w.Quick {
+		if e.Quick {
 			requests = "100000"
 		}
-		text, err := w.Run(ctx, Program{Cores: w.LoadCores, Args: []string{
+		text, err := e.Run(ctx, Program{Cores: e.LoadCores, Args: []string{
 			"redis-benchmark", "-p", port, "-t", "get", "-c", fmt.Sprint(connections), "-n", requests, "-d", fmt.Sprint(size), "--csv",
 		}})
 		if err != nil {

@@ -18,7 +18,7 @@ func Latencies() []Latency {
 	for _, publishing := range []bool{false, true} {
 		suffix, id := "", ""
 		if publishing {
-			suffix, id = fmt.Sprintf(", %d proposals being published, again and again", changedBatchSize), "-publishing"
+			suffix, id = fmt.Sprintf(", while %d proposals are published repeatedly", changedBatchSize), "-publishing"
 		}
 		all = append(all,
 			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: freeLoad},
@@ -29,21 +29,21 @@ func Latencies() []Latency {
 	return all
 }
 
-func freeLoad(ctx context.Context, w *World) (Load, error) {
-	url, _, err := w.hotFree(ctx)
+func freeLoad(ctx context.Context, e *Environment) (Load, error) {
+	url, _, err := e.hotFree(ctx)
 	if err != nil {
 		return Load{}, err
 	}
-	rate, err := w.saturation("hot-free", func() (float64, error) { return w.Saturate(url, nil)(ctx) })
+	rate, err := e.saturation("hot-free", func() (float64, error) { return e.Saturate(url, nil)(ctx) })
 	return Load{URLs: []string{url}, Saturation: rate}, err
 }
 
-func paidLoad(ctx context.Context, w *World) (Load, error) {
-	url, header, _, err := w.hotPaid(ctx)
+func paidLoad(ctx context.Context, e *Environment) (Load, error) {
+	url, header, _, err := e.hotPaid(ctx)
 	if err != nil {
 		return Load{}, err
 	}
-	rate, err := w.saturation("hot-paid", func() (float64, error) { return w.Saturate(url, header)(ctx) })
+	rate, err := e.saturation("hot-paid", func() (float64, error) { return e.Saturate(url, header)(ctx) })
 	return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
 }
 
@@ -51,13 +51,13 @@ func paidLoad(ctx context.Context, w *World) (Load, error) {
 const coldSample = 3 * time.Second
 
 // coldLoad requests deep pages of the largest proposal that are not in any cache.
-func coldLoad(ctx context.Context, w *World) (Load, error) {
-	urls, err := w.coldPages(ctx)
+func coldLoad(ctx context.Context, e *Environment) (Load, error) {
+	urls, err := e.coldPages(ctx)
 	if err != nil {
 		return Load{}, err
 	}
-	load := Load{URLs: urls, Header: w.internal()}
-	load.Saturation, err = w.saturation("cold", func() (float64, error) {
+	load := Load{URLs: urls, Header: e.internal()}
+	load.Saturation, err = e.saturation("cold", func() (float64, error) {
 		drive, err := newDrive(load, coldConcurrency)
 		if err != nil {
 			return 0, err
@@ -72,7 +72,7 @@ func coldLoad(ctx context.Context, w *World) (Load, error) {
 	if err != nil {
 		return Load{}, err
 	}
-	return load, w.forgetPages(ctx)
+	return load, e.forgetPages(ctx)
 }
 
 // coldConcurrency is the concurrency at which the saturation rate of cold pages is measured.
@@ -82,28 +82,28 @@ const coldConcurrency = 8
 const coldWanted = 600
 
 // coldPages walks until it has enough pages, and then removes them from Redis.
-func (w *World) coldPages(ctx context.Context) ([]string, error) {
-	if len(w.coldURLs) < coldWanted {
-		sides, err := w.walk(ctx, "power")
+func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
+	if len(e.coldURLs) < coldWanted {
+		sides, err := e.walk(ctx, "power")
 		if err != nil {
 			return nil, err
 		}
-		for len(w.coldURLs) < coldWanted {
-			if _, err := sides.Ours(ctx); err != nil {
+		for len(e.coldURLs) < coldWanted {
+			if _, err := sides.Pnyx(ctx); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return w.coldURLs, w.forgetPages(ctx)
+	return e.coldURLs, e.forgetPages(ctx)
 }
 
 // saturation returns the median of a row. If the row was not measured, it measures once.
-func (w *World) saturation(id string, measure func() (float64, error)) (float64, error) {
-	if rate, known := w.saturations[id]; known {
+func (e *Environment) saturation(id string, measure func() (float64, error)) (float64, error) {
+	if rate, known := e.saturations[id]; known {
 		return rate, nil
 	}
 	rate, err := measure()
-	w.saturations[id] = rate
+	e.saturations[id] = rate
 	return rate, err
 }
 
@@ -113,7 +113,7 @@ const changedBatchSize = 500
 // keepPublishing imports ballots on many proposals until stop is called, so that the
 // worker always has data to publish. stop waits for the last import: the embedded
 // engine restarts when a client disconnects while it sends.
-func (w *World) keepPublishing(ctx context.Context) (stop func()) {
+func (e *Environment) keepPublishing(ctx context.Context) (stop func()) {
 	stopped := make(chan struct{})
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
@@ -123,8 +123,8 @@ func (w *World) keepPublishing(ctx context.Context) (stop func()) {
 				return
 			default:
 			}
-			if err := w.touch(ctx); err != nil {
-				fmt.Fprintln(w.Log, "  nothing is published meanwhile:", err)
+			if err := e.touch(ctx); err != nil {
+				fmt.Fprintln(e.Log, "  publishing failed during the measurement:", err)
 				return
 			}
 		}
@@ -136,20 +136,20 @@ func (w *World) keepPublishing(ctx context.Context) (stop func()) {
 }
 
 // touch imports a ballot on each of many proposals.
-func (w *World) touch(ctx context.Context) error {
-	proposals, err := w.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
+func (e *Environment) touch(ctx context.Context) error {
+	proposals, err := e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
 	if err != nil {
 		return err
 	}
 	var lines strings.Builder
 	for _, p := range proposals {
-		lines.WriteString(w.newBallot(p) + "\n")
+		lines.WriteString(e.newBallot(p) + "\n")
 	}
-	path := filepath.Join(w.Dir, "touch.ndjson")
+	path := filepath.Join(e.Dir, "touch.ndjson")
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		return err
 	}
-	_, err = w.Run(ctx, Program{Args: []string{w.Pnyx, "import", path}, Env: w.warehouseEnv(), Nice: w.Niceness})
+	_, err = e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv(), Nice: e.Niceness})
 	return err
 }
 
@@ -158,13 +158,13 @@ func (w *World) touch(ctx context.Context) error {
 const publishedPattern = "pnyx:*:{worker}:publication"
 
 // republish makes the worker publish everything once.
-func (w *World) republish(ctx context.Context) error {
-	keys, err := w.store.Keys(ctx, publishedPattern).Result()
+func (e *Environment) republish(ctx context.Context) error {
+	keys, err := e.store.Keys(ctx, publishedPattern).Result()
 	if err != nil || len(keys) != 1 {
-		return errors.Join(fmt.Errorf("find the mark of publication: %d", len(keys)), err)
+		return errors.Join(fmt.Errorf("find the key of the publication state: %d keys", len(keys)), err)
 	}
-	if err := w.store.Del(ctx, keys[0]).Err(); err != nil {
+	if err := e.store.Del(ctx, keys[0]).Err(); err != nil {
 		return err
 	}
-	return w.worker.until(ctx, func() error { return w.store.Get(ctx, keys[0]).Err() })
+	return e.worker.until(ctx, func() error { return e.store.Get(ctx, keys[0]).Err() })
 }

@@ -18,8 +18,8 @@ import (
 // pageConcurrency is the number of pages of a walk that one figure is measured over.
 const pageConcurrency = 20
 
-// rowsAPage is the maximum page size.
-const rowsAPage = 500
+// maxPageSize is the maximum page size.
+const maxPageSize = 500
 
 // pageRows measures requests that no cache can answer: deep pages and new imports.
 func pageRows() []Row {
@@ -27,47 +27,47 @@ func pageRows() []Row {
 	for _, order := range []string{"power", "time"} {
 		rows = append(rows, Row{
 			ID: "cold-" + order, Name: "cold page of 500 ballots out of 900,000, by " + order + ": the slowest of 20",
-			Yardstick: "the bare statement on the ordered copy", Unit: "ms",
+			Baseline: "a plain statement on the sorted copy", Unit: "ms",
 			Value: AtMost(50), Rounds: 90, Quick: 8,
-			Prepare: func(ctx context.Context, w *World) (Sides, error) { return w.walk(ctx, order) },
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.walk(ctx, order) },
 		})
 	}
 	return append(rows, Row{
-		ID: "arrival", Name: "ballot handed to pnyx import → in the vote summary over HTTP", Unit: "s",
+		ID: "arrival", Name: "start of pnyx import → ballot in the vote summary over HTTP", Unit: "s",
 		Value: AtMost(2), Rounds: 7, Quick: 3,
-		Prepare: func(ctx context.Context, w *World) (Sides, error) {
-			small, err := w.smallProposal(ctx)
-			return Sides{Ours: func(ctx context.Context) (float64, error) { return w.arrival(ctx, small) }}, err
+		Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+			small, err := e.smallProposal(ctx)
+			return Sides{Pnyx: func(ctx context.Context) (float64, error) { return e.arrival(ctx, small) }}, err
 		},
 	})
 }
 
 // walk reads the ballots of the largest proposal from the first to the last page,
 // and from the first again.
-func (w *World) walk(ctx context.Context, order string) (Sides, error) {
-	base, _, err := w.API(ctx)
+func (e *Environment) walk(ctx context.Context, order string) (Sides, error) {
+	base, _, err := e.API(ctx)
 	if err != nil {
 		return Sides{}, err
 	}
-	largest, err := w.largestProposal(ctx)
+	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return Sides{}, err
 	}
-	copied, err := w.copied(ctx, largest)
+	copied, err := e.copied(ctx, largest)
 	if err != nil {
 		return Sides{}, err
 	}
 	walk := &walk{
-		world: w, order: order, generation: copied,
-		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, rowsAPage),
+		environment: e, order: order, generation: copied,
+		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
 	}
-	return Sides{Ours: walk.pages, Bare: walk.statements}, nil
+	return Sides{Pnyx: walk.pages, Baseline: walk.statements}, nil
 }
 
 // copied waits for the sorted copy of a proposal's ballots.
-func (w *World) copied(ctx context.Context, p Proposal) (generation uint64, err error) {
-	err = w.worker.until(ctx, func() error {
-		generation, err = w.generation(ctx, p.Key)
+func (e *Environment) copied(ctx context.Context, p Proposal) (generation uint64, err error) {
+	err = e.worker.until(ctx, func() error {
+		generation, err = e.generation(ctx, p.Key)
 		if err == nil && generation == 0 {
 			err = fmt.Errorf("the ballots of %s are not copied yet", p.Key)
 		}
@@ -78,29 +78,29 @@ func (w *World) copied(ctx context.Context, p Proposal) (generation uint64, err 
 
 // walk reads all pages of a proposal's ballots.
 type walk struct {
-	world       *World
+	environment *Environment
 	order, path string
 	generation  uint64
 	cursor      string
-	// turns are the last rows of the latest pages; the bare statements start after them.
-	turns []turn
+	// ends are the last rows of the latest pages. The plain statements start after them.
+	ends []pageEnd
 }
 
-// turn is the last row of a page.
-type turn struct {
+// pageEnd is the last row of a page.
+type pageEnd struct {
 	VoterIdentity string  `json:"voterIdentity"`
 	VotingPower   string  `json:"votingPower"`
 	VotedAt       *string `json:"votedAt"`
 }
 
-// forget removes the pages of ballots from Redis, so that they are cold again.
-func (k *walk) forget(ctx context.Context) error { return k.world.forgetPages(ctx) }
+// dropPages removes the pages of ballots from Redis, so that they are cold again.
+func (k *walk) dropPages(ctx context.Context) error { return k.environment.forgetPages(ctx) }
 
-func (w *World) forgetPages(ctx context.Context) error {
-	keys := w.store.Scan(ctx, 0, "pnyx:*:view:page:ballots:*", 1000).Iterator()
+func (e *Environment) forgetPages(ctx context.Context) error {
+	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:ballots:*", 1000).Iterator()
 	for keys.Next(ctx) {
-		if err := w.store.Unlink(ctx, keys.Val()).Err(); err != nil {
-			return fmt.Errorf("forget a page: %w", err)
+		if err := e.store.Unlink(ctx, keys.Val()).Err(); err != nil {
+			return fmt.Errorf("remove a page: %w", err)
 		}
 	}
 	return keys.Err()
@@ -109,7 +109,7 @@ func (w *World) forgetPages(ctx context.Context) error {
 // pages reads the next pages and returns the latency of the slowest, in milliseconds.
 func (k *walk) pages(ctx context.Context) (float64, error) {
 	var slowest time.Duration
-	k.turns = nil
+	k.ends = nil
 	for range pageConcurrency {
 		took, err := k.page(ctx)
 		if err != nil {
@@ -124,36 +124,36 @@ func (k *walk) page(ctx context.Context) (time.Duration, error) {
 	address := k.path
 	if k.cursor != "" {
 		address += "&cursor=" + url.QueryEscape(k.cursor)
-	} else if err := k.forget(ctx); err != nil {
+	} else if err := k.dropPages(ctx); err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	status, body, err := get(ctx, address, k.world.internal())
+	status, body, err := get(ctx, address, k.environment.internal())
 	took := time.Since(began)
 	if err != nil {
 		return 0, err
 	}
 	var page struct {
-		Data []turn
+		Data []pageEnd
 		Meta struct{ Page struct{ NextCursor string } }
 	}
 	if err := json.Unmarshal(body, &page); err != nil || status != http.StatusOK {
 		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", address, status, body), err)
 	}
-	k.world.coldURLs = append(k.world.coldURLs, address)
+	k.environment.coldURLs = append(k.environment.coldURLs, address)
 	k.cursor = page.Meta.Page.NextCursor
 	if k.cursor != "" {
-		k.turns = append(k.turns, page.Data[len(page.Data)-1])
+		k.ends = append(k.ends, page.Data[len(page.Data)-1])
 	}
 	return took, nil
 }
 
-// statements reads the same pages with bare statements and returns the duration of the
+// statements reads the same pages with plain statements and returns the duration of the
 // slowest, in milliseconds.
 func (k *walk) statements(ctx context.Context) (float64, error) {
-	turns := k.turns
+	turns := k.ends
 	if len(turns) == 0 {
-		turns = []turn{{VotingPower: "1000000000000"}}
+		turns = []pageEnd{{VotingPower: "1000000000000"}}
 	}
 	var slowest time.Duration
 	for _, t := range turns {
@@ -166,7 +166,7 @@ func (k *walk) statements(ctx context.Context) (float64, error) {
 	return milliseconds(slowest), nil
 }
 
-func (k *walk) statement(ctx context.Context, t turn) error {
+func (k *walk) statement(ctx context.Context, t pageEnd) error {
 	column, value := "power", "toDecimal256({value:String}, 18)"
 	text := t.VotingPower
 	if k.order == "time" {
@@ -175,11 +175,11 @@ func (k *walk) statement(ctx context.Context, t turn) error {
 			text = *t.VotedAt
 		}
 	}
-	rows, err := k.world.conn.Query(ctx, fmt.Sprintf(`SELECT voter, vote_id, choice_key, raw_choice, toString(power), voted_at, tx_hash
+	rows, err := k.environment.conn.Query(ctx, fmt.Sprintf(`SELECT voter, vote_id, choice_key, raw_choice, toString(power), voted_at, tx_hash
 		FROM sorted_ballots WHERE generation = {generation:UInt64} AND %[1]s < %[2]s ORDER BY %[1]s DESC, voter DESC LIMIT %[3]d`,
-		column, value, rowsAPage+1), clickhouse.Named("generation", k.generation), clickhouse.Named("value", text))
+		column, value, maxPageSize+1), clickhouse.Named("generation", k.generation), clickhouse.Named("value", text))
 	if err != nil {
-		return fmt.Errorf("the bare statement: %w", err)
+		return fmt.Errorf("run the baseline statement: %w", err)
 	}
 	defer rows.Close()
 	var voter, vote, choice, raw, power, hash string
@@ -194,26 +194,26 @@ func (k *walk) statement(ctx context.Context, t turn) error {
 
 // arrival imports a ballot of a new voter and returns the time until it is counted, in
 // seconds. The time includes the start of the import command.
-func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
-	base, _, err := w.API(ctx)
+func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) {
+	base, _, err := e.API(ctx)
 	if err != nil {
 		return 0, err
 	}
 	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
-	before, err := w.votes(ctx, summary)
+	before, err := e.votes(ctx, summary)
 	if err != nil {
 		return 0, err
 	}
-	path := filepath.Join(w.Dir, "arrival.ndjson")
-	if err := os.WriteFile(path, []byte(w.newBallot(p)+"\n"), 0o600); err != nil {
+	path := filepath.Join(e.Dir, "arrival.ndjson")
+	if err := os.WriteFile(path, []byte(e.newBallot(p)+"\n"), 0o600); err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	if _, err := w.Run(ctx, Program{Args: []string{w.Pnyx, "import", path}, Env: w.warehouseEnv()}); err != nil {
+	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv()}); err != nil {
 		return 0, err
 	}
-	err = w.api.until(ctx, func() error {
-		votes, err := w.votes(ctx, summary)
+	err = e.api.until(ctx, func() error {
+		votes, err := e.votes(ctx, summary)
 		if err == nil && votes <= before {
 			err = errors.New("the ballot is not counted yet")
 		}
@@ -223,17 +223,17 @@ func (w *World) arrival(ctx context.Context, p Proposal) (float64, error) {
 }
 
 // newBallot returns a ballot of a new voter in the format of Snapshot.
-func (w *World) newBallot(p Proposal) string {
-	w.ballots++
+func (e *Environment) newBallot(p Proposal) string {
+	e.ballots++
 	now := time.Now()
-	name := strconv.FormatInt(now.UnixNano()+int64(w.ballots), 16)
+	name := strconv.FormatInt(now.UnixNano()+int64(e.ballots), 16)
 	return fmt.Sprintf(`{"id":"bench-%s","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%s","created":%d,"choice":1,"vp":1}`,
 		name, p.ExternalID, p.Source, name, now.Unix())
 }
 
 // votes returns the number of votes in a summary.
-func (w *World) votes(ctx context.Context, summary string) (int, error) {
-	status, body, err := get(ctx, summary, w.internal())
+func (e *Environment) votes(ctx context.Context, summary string) (int, error) {
+	status, body, err := get(ctx, summary, e.internal())
 	if err != nil {
 		return 0, err
 	}

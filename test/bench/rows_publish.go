@@ -16,15 +16,15 @@ import (
 func publishRows() []Row {
 	return []Row{
 		{
-			ID: "publish", Name: "full publish", Yardstick: "the bare statements that read the same rows once", Unit: "s",
+			ID: "publish", Name: "full publish", Baseline: "plain statements that read the same rows once", Unit: "s",
 			Ratio: AtMost(2), Rounds: 3, Quick: 1, Prepare: fullPublish,
 		},
 		{
 			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
-			Yardstick: "the bare statement that counts its ballots once", Value: AtMost(2), Rounds: 5, Quick: 2, Prepare: incrementalPublish,
+			Baseline: "a plain statement that counts its ballots once", Value: AtMost(2), Rounds: 5, Quick: 2, Prepare: incrementalPublish,
 		},
 		{
-			ID: "import", Name: "import of ballots", Yardstick: "bare INSERT … SELECT FROM file, the engine reads the same files",
+			ID: "import", Name: "import of ballots", Baseline: "INSERT … SELECT FROM file: the engine reads the same files",
 			Unit: "rows/s", Rounds: 3, Quick: 1, Prepare: importBallots,
 		},
 	}
@@ -43,44 +43,44 @@ func readOnce() []string {
 	}
 }
 
-func fullPublish(ctx context.Context, w *World) (Sides, error) {
-	if _, _, err := w.API(ctx); err != nil {
+func fullPublish(ctx context.Context, e *Environment) (Sides, error) {
+	if _, _, err := e.API(ctx); err != nil {
 		return Sides{}, err
 	}
 	return Sides{
-		Ours: func(ctx context.Context) (float64, error) {
+		Pnyx: func(ctx context.Context) (float64, error) {
 			began := time.Now()
-			err := w.republish(ctx)
+			err := e.republish(ctx)
 			return time.Since(began).Seconds(), err
 		},
-		Bare: func(ctx context.Context) (float64, error) { return timed(ctx, w.conn, readOnce()...) },
+		Baseline: func(ctx context.Context) (float64, error) { return timeStatements(ctx, e.conn, readOnce()...) },
 	}, nil
 }
 
-// timed runs statements one after the other and returns their duration in seconds.
-func timed(ctx context.Context, conn driver.Conn, statements ...string) (float64, error) {
+// timeStatements runs statements one after the other and returns their duration in seconds.
+func timeStatements(ctx context.Context, conn driver.Conn, statements ...string) (float64, error) {
 	began := time.Now()
 	for _, statement := range statements {
 		if err := conn.Exec(ctx, statement); err != nil {
-			return 0, fmt.Errorf("the bare statement: %w", err)
+			return 0, fmt.Errorf("run the baseline statement: %w", err)
 		}
 	}
 	return time.Since(began).Seconds(), nil
 }
 
-func incrementalPublish(ctx context.Context, w *World) (Sides, error) {
-	if _, _, err := w.API(ctx); err != nil {
+func incrementalPublish(ctx context.Context, e *Environment) (Sides, error) {
+	if _, _, err := e.API(ctx); err != nil {
 		return Sides{}, err
 	}
-	largest, err := w.largestProposal(ctx)
+	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return Sides{}, err
 	}
 	statement := fmt.Sprintf(`SELECT choices, count(), sum(power) FROM latest_ballots WHERE proposal_ref =
 		(SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s') GROUP BY choices FORMAT Null`, largest.Key)
 	return Sides{
-		Ours: func(ctx context.Context) (float64, error) { return w.arrival(ctx, largest) },
-		Bare: func(ctx context.Context) (float64, error) { return timed(ctx, w.conn, statement) },
+		Pnyx:     func(ctx context.Context) (float64, error) { return e.arrival(ctx, largest) },
+		Baseline: func(ctx context.Context) (float64, error) { return timeStatements(ctx, e.conn, statement) },
 	}, nil
 }
 
@@ -94,12 +94,12 @@ func importSize(quick bool) Size {
 
 // importBallots imports the Snapshot ballots into a new database each time, in an
 // engine without other data.
-func importBallots(ctx context.Context, w *World) (Sides, error) {
-	data, err := w.Generate(ctx, importSize(w.Quick))
+func importBallots(ctx context.Context, e *Environment) (Sides, error) {
+	data, err := e.Generate(ctx, importSize(e.Quick))
 	if err != nil {
 		return Sides{}, err
 	}
-	instance, err := w.emptyEngine(ctx, filepath.Join(w.Dir, "import"))
+	instance, err := e.emptyEngine(ctx, filepath.Join(e.Dir, "import"))
 	if err != nil {
 		return Sides{}, err
 	}
@@ -111,14 +111,14 @@ func importBallots(ctx context.Context, w *World) (Sides, error) {
 		return fmt.Sprintf("import_%d_%d", began, round)
 	}
 	return Sides{
-		Ours: func(ctx context.Context) (float64, error) { return w.importInto(ctx, instance.URL(fresh()), files) },
-		Bare: func(ctx context.Context) (float64, error) { return w.insertInto(ctx, instance, fresh(), files) },
+		Pnyx:     func(ctx context.Context) (float64, error) { return e.importInto(ctx, instance.URL(fresh()), files) },
+		Baseline: func(ctx context.Context) (float64, error) { return e.insertInto(ctx, instance, fresh(), files) },
 	}, nil
 }
 
 // emptyEngine starts an engine without data. It stops with the row.
-func (w *World) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
-	err := w.Start(ctx, w.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
+func (e *Environment) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
+	err := e.Start(ctx, e.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
 	if err != nil {
 		return engine.Instance{}, err
 	}
@@ -126,22 +126,22 @@ func (w *World) emptyEngine(ctx context.Context, dir string) (engine.Instance, e
 }
 
 // importInto imports files and returns the rate in ballots per second.
-func (w *World) importInto(ctx context.Context, url, files string) (float64, error) {
+func (e *Environment) importInto(ctx context.Context, url, files string) (float64, error) {
 	began := time.Now()
-	env := append(w.common(), "CLICKHOUSE_URL="+url)
-	if _, err := w.Run(ctx, Program{Args: []string{w.Pnyx, "import", "--tolerate-rejects", files}, Env: env}); err != nil {
+	env := append(e.common(), "CLICKHOUSE_URL="+url)
+	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", files}, Env: env}); err != nil {
 		return 0, err
 	}
-	return rowsASecond(ctx, url, time.Since(began))
+	return ballotRate(ctx, url, time.Since(began))
 }
 
 // insertInto makes the engine insert the same files into the same table with one statement.
-func (w *World) insertInto(ctx context.Context, instance engine.Instance, database, files string) (float64, error) {
+func (e *Environment) insertInto(ctx context.Context, instance engine.Instance, database, files string) (float64, error) {
 	url := instance.URL(database)
 	// Importing an empty folder creates the tables.
-	if _, err := w.Run(ctx, Program{
-		Args: []string{w.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
-		Env:  append(w.common(), "CLICKHOUSE_URL="+url),
+	if _, err := e.Run(ctx, Program{
+		Args: []string{e.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
+		Env:  append(e.common(), "CLICKHOUSE_URL="+url),
 	}); err != nil {
 		return 0, err
 	}
@@ -152,9 +152,9 @@ func (w *World) insertInto(ctx context.Context, instance engine.Instance, databa
 	defer conn.Close()
 	began := time.Now()
 	if err := conn.Exec(ctx, fmt.Sprintf(insertFiles, filepath.Join(files, "*.gz"))); err != nil {
-		return 0, fmt.Errorf("the bare statement: %w", err)
+		return 0, fmt.Errorf("run the baseline statement: %w", err)
 	}
-	return rowsASecond(ctx, url, time.Since(began))
+	return ballotRate(ctx, url, time.Since(began))
 }
 
 // insertFiles fills the ballot columns that a Snapshot file contains unchanged.
@@ -169,8 +169,8 @@ const insertFiles = `INSERT INTO ballots (proposal_ref, voter, vote_id, provider
 	SETTINGS input_format_skip_unknown_fields = 1, input_format_json_read_numbers_as_strings = 1,
 		input_format_json_read_arrays_as_strings = 1, input_format_json_read_objects_as_strings = 1`
 
-// rowsASecond divides the number of stored ballots by the time taken.
-func rowsASecond(ctx context.Context, url string, took time.Duration) (float64, error) {
+// ballotRate divides the number of stored ballots by the time taken.
+func ballotRate(ctx context.Context, url string, took time.Duration) (float64, error) {
 	conn, err := connect(url)
 	if err != nil {
 		return 0, err

@@ -107,86 +107,86 @@ func scaleCommand(args []string) error {
 
 // measureAt copies the previous warehouse, grows the copy to a size and measures it.
 func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions int) (p Point, data *Dataset, err error) {
-	w, err := newWorld(ctx, pnyx, dir, false, os.Stderr)
+	e, err := newEnvironment(ctx, pnyx, dir, false, os.Stderr)
 	if err != nil {
 		return p, nil, err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	if data, err = w.grown(ctx, before, millions); err != nil {
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if data, err = e.grown(ctx, before, millions); err != nil {
 		return p, nil, err
 	}
-	w.data = data
+	e.data = data
 	for _, step := range []func(context.Context, *Point) error{
-		w.measurePublish, w.measureSizes, w.measureArrivals, w.measurePages, w.measureImport, w.measureMemory,
+		e.measurePublish, e.measureSizes, e.measureArrivals, e.measurePages, e.measureImport, e.measureMemory,
 	} {
 		if err := step(ctx, &p); err != nil {
 			return p, data, err
 		}
 	}
-	fmt.Fprintf(w.Log, "%+v\n", p)
+	fmt.Fprintf(e.Log, "%+v\n", p)
 	return p, data, nil
 }
 
 // measurePublish times the first publication into an empty Redis.
-func (w *World) measurePublish(ctx context.Context, p *Point) error {
-	if _, _, err := w.Warehouse(ctx); err != nil {
+func (e *Environment) measurePublish(ctx context.Context, p *Point) error {
+	if _, _, err := e.Warehouse(ctx); err != nil {
 		return err
 	}
-	if _, err := w.Redis(ctx); err != nil {
+	if _, err := e.Redis(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(w.Log, "publishing everything")
+	fmt.Fprintln(e.Log, "publishing everything")
 	began := time.Now()
-	if err := w.Published(ctx); err != nil {
+	if err := e.Published(ctx); err != nil {
 		return err
 	}
-	store, err := cache.Open(w.url, stopTimeout)
+	store, err := cache.Open(e.url, stopTimeout)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := w.worker.until(ctx, func() error { _, err := store.PublicationState(ctx); return err }); err != nil {
+	if err := e.worker.until(ctx, func() error { _, err := store.PublicationState(ctx); return err }); err != nil {
 		return err
 	}
 	p.Publish = time.Since(began).Seconds()
-	p.Statements, err = timed(ctx, w.conn, readOnce()...)
+	p.Statements, err = timeStatements(ctx, e.conn, readOnce()...)
 	return err
 }
 
 // measureSizes counts the ballots, proposals and DAOs in the warehouse.
-func (w *World) measureSizes(ctx context.Context, p *Point) error {
-	err := w.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
+func (e *Environment) measureSizes(ctx context.Context, p *Point) error {
+	err := e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
 		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest)
 	if err != nil {
 		return err
 	}
-	return w.conn.QueryRow(ctx, "SELECT toFloat64(sum(bytes_on_disk)) FROM system.parts WHERE active AND database = currentDatabase()").
+	return e.conn.QueryRow(ctx, "SELECT toFloat64(sum(bytes_on_disk)) FROM system.parts WHERE active AND database = currentDatabase()").
 		Scan(&p.DiskBytes)
 }
 
-func (w *World) measureArrivals(ctx context.Context, p *Point) error {
-	small, err := w.smallProposal(ctx)
+func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
+	small, err := e.smallProposal(ctx)
 	if err != nil {
 		return err
 	}
-	largest, err := w.largestProposal(ctx)
+	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return err
 	}
-	if p.Small, err = w.medianArrival(ctx, small); err != nil {
+	if p.Small, err = e.medianArrival(ctx, small); err != nil {
 		return err
 	}
-	p.Big, err = w.medianArrival(ctx, largest)
+	p.Big, err = e.medianArrival(ctx, largest)
 	return err
 }
 
-// arrivals is the number of ballots whose arrival is timed.
-const arrivals = 3
+// arrivalRounds is the number of ballots whose arrival is timed.
+const arrivalRounds = 3
 
-func (w *World) medianArrival(ctx context.Context, proposal Proposal) (float64, error) {
+func (e *Environment) medianArrival(ctx context.Context, proposal Proposal) (float64, error) {
 	var times []float64
-	for range arrivals {
-		took, err := w.arrival(ctx, proposal)
+	for range arrivalRounds {
+		took, err := e.arrival(ctx, proposal)
 		if err != nil {
 			return 0, err
 		}
@@ -195,39 +195,39 @@ func (w *World) medianArrival(ctx context.Context, proposal Proposal) (float64, 
 	return spreadOf(times).Median, nil
 }
 
-// probe is the number of ballots imported at each size.
-const probe = 50_000
+// importedBallots is the number of ballots imported at each size.
+const importedBallots = 50_000
 
 // measureImport imports ballots of new voters on the largest proposal, where each new
 // ballot is compared with the most existing ones.
-func (w *World) measureImport(ctx context.Context, p *Point) error {
-	largest, err := w.largestProposal(ctx)
+func (e *Environment) measureImport(ctx context.Context, p *Point) error {
+	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return err
 	}
 	var lines strings.Builder
 	now := time.Now()
-	for i := range probe {
+	for i := range importedBallots {
 		id := now.UnixNano() + int64(i)
 		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
 			id, largest.ExternalID, largest.Source, id, now.Unix())
 	}
-	path := filepath.Join(w.Dir, "probe.ndjson")
+	path := filepath.Join(e.Dir, "probe.ndjson")
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		return err
 	}
 	began := time.Now()
-	_, err = w.Run(ctx, Program{Args: []string{w.Pnyx, "import", path}, Env: w.warehouseEnv()})
-	p.Import = probe / time.Since(began).Seconds()
+	_, err = e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv()})
+	p.Import = importedBallots / time.Since(began).Seconds()
 	return err
 }
 
 // measureMemory reads peak memory, so it runs after all other measurements.
-func (w *World) measureMemory(ctx context.Context, p *Point) (err error) {
-	if p.WorkerMemory, err = w.worker.peakMemory(); err != nil {
+func (e *Environment) measureMemory(ctx context.Context, p *Point) (err error) {
+	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
 		return err
 	}
-	text, err := w.store.Info(ctx, "memory").Result()
+	text, err := e.store.Info(ctx, "memory").Result()
 	if err != nil {
 		return err
 	}
@@ -239,16 +239,16 @@ func (w *World) measureMemory(ctx context.Context, p *Point) (err error) {
 	return err
 }
 
-// pagesDeep is the number of pages that a walk reads.
-const pagesDeep = 20
+// walkPages is the number of pages that a walk reads.
+const walkPages = 20
 
-func (w *World) measurePages(ctx context.Context, p *Point) error {
-	largest, err := w.largestProposal(ctx)
+func (e *Environment) measurePages(ctx context.Context, p *Point) error {
+	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return err
 	}
 	var dao string
-	if err := w.conn.QueryRow(ctx, "SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT 1").
+	if err := e.conn.QueryRow(ctx, "SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT 1").
 		Scan(&dao); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (w *World) measurePages(ctx context.Context, p *Point) error {
 		{"list of proposals, filtered", "/v2/proposals?outcome=failed,unknown&sort=createdDesc&limit=100"},
 		{"ranking of the largest DAO", "/v2/daos/" + dao + "/voters?limit=100"},
 	} {
-		times, err := w.walkList(ctx, list.path)
+		times, err := e.walkList(ctx, list.path)
 		if err != nil {
 			return err
 		}
@@ -269,19 +269,19 @@ func (w *World) measurePages(ctx context.Context, p *Point) error {
 }
 
 // walkList reads pages one after the other and returns the milliseconds of each.
-func (w *World) walkList(ctx context.Context, path string) (times []float64, err error) {
-	base, _, err := w.API(ctx)
+func (e *Environment) walkList(ctx context.Context, path string) (times []float64, err error) {
+	base, _, err := e.API(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// The sorted copies that large pages are read from are built after the publication.
-	if err := w.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, w.internal()); return err }); err != nil {
+	if err := e.worker.until(ctx, func() error { _, err := sizeOfAnswer(ctx, base+path, e.internal()); return err }); err != nil {
 		return nil, err
 	}
 	cursor := ""
-	for range pagesDeep {
+	for range walkPages {
 		began := time.Now()
-		status, body, err := get(ctx, base+path+cursor, w.internal())
+		status, body, err := get(ctx, base+path+cursor, e.internal())
 		took := milliseconds(time.Since(began))
 		var answer struct {
 			Meta struct{ Page struct{ NextCursor *string } }

@@ -13,26 +13,26 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// million is the size that is generated and imported. The engine makes larger
+// baseSize is the size that is generated and imported. The engine makes larger
 // warehouses from copies of it under other names, because importing all of them would
 // take an hour on two cores.
-func million() Size {
+func baseSize() Size {
 	return Size{DAOs: 100, Proposals: 2500, Ballots: 1_000_000, Largest: 180_000}
 }
 
 // grown returns a warehouse with a number of million ballots, made from the previous one.
-func (w *World) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
-	dir := filepath.Join(w.Dir, fmt.Sprintf("%dM", millions))
-	size := million()
+func (e *Environment) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
+	dir := filepath.Join(e.Dir, fmt.Sprintf("%dM", millions))
+	size := baseSize()
 	size.Ballots, size.Proposals, size.DAOs = millions*size.Ballots, millions*size.Proposals, millions*size.DAOs
 	data := &Dataset{Warehouse: dir, Size: size}
 	return data, once(dir, size, func() error {
 		if before == nil {
-			base, err := w.Generate(ctx, million())
+			base, err := e.Generate(ctx, baseSize())
 			if err != nil {
 				return err
 			}
-			if err := base.load(ctx, w); err != nil {
+			if err := base.load(ctx, e); err != nil {
 				return err
 			}
 			before = base
@@ -40,12 +40,12 @@ func (w *World) grown(ctx context.Context, before *Dataset, millions int) (*Data
 		if err := os.CopyFS(dir, os.DirFS(before.Warehouse)); err != nil {
 			return fmt.Errorf("copy the warehouse: %w", err)
 		}
-		return w.grow(ctx, dir, before.Size.Ballots/million().Ballots, millions)
+		return e.grow(ctx, dir, before.Size.Ballots/baseSize().Ballots, millions)
 	})
 }
 
-func (w *World) grow(ctx context.Context, dir string, from, to int) error {
-	process, err := w.launch(w.engineAt(dir))
+func (e *Environment) grow(ctx context.Context, dir string, from, to int) error {
+	process, err := e.launch(e.engineAt(dir))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (w *World) grow(ctx context.Context, dir string, from, to int) error {
 	}
 	defer conn.Close()
 	for copied := from; copied < to; copied++ {
-		fmt.Fprintf(w.Log, "copying the %d. million\n", copied+1)
+		fmt.Fprintf(e.Log, "copying the %d. million\n", copied+1)
 		if err := copyMillion(ctx, conn, copied); err != nil {
 			return err
 		}

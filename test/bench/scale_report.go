@@ -28,8 +28,8 @@ type ScaleReport struct {
 	Points []Point
 }
 
-// foretold is the number of ballots to which the curves are extrapolated.
-const foretold = 100e6
+// extrapolatedBallots is the number of ballots to which the curves are extrapolated.
+const extrapolatedBallots = 100e6
 
 // curve is one figure as a function of the size.
 type curve struct {
@@ -41,13 +41,13 @@ type curve struct {
 func (r ScaleReport) curves() []curve {
 	all := []curve{
 		{"full publish", "s", func(p Point) float64 { return p.Publish }},
-		{"the bare statements that read the same rows once", "s", func(p Point) float64 { return p.Statements }},
+		{"plain statements that read the same rows once", "s", func(p Point) float64 { return p.Statements }},
 		{"ballot on a small proposal → in its summary", "s", func(p Point) float64 { return p.Small }},
 		{"ballot on the largest proposal → in its summary", "s", func(p Point) float64 { return p.Big }},
 		{"import of 50,000 ballots on the largest proposal", "ballots/s", func(p Point) float64 { return p.Import }},
-		{"worker, most memory resident", "MB", func(p Point) float64 { return p.WorkerMemory / 1e6 }},
-		{"Redis a proposal, all that is published", "KB", func(p Point) float64 { return p.RedisBytes / 1e3 / float64(p.Proposals) }},
-		{"warehouse a ballot, on disk", "bytes", func(p Point) float64 { return p.DiskBytes / float64(p.Ballots) }},
+		{"worker, peak resident memory", "MB", func(p Point) float64 { return p.WorkerMemory / 1e6 }},
+		{"Redis memory per proposal", "KB", func(p Point) float64 { return p.RedisBytes / 1e3 / float64(p.Proposals) }},
+		{"warehouse disk space per ballot", "bytes", func(p Point) float64 { return p.DiskBytes / float64(p.Ballots) }},
 	}
 	for i, pages := range r.Points[0].Pages {
 		all = append(all, curve{"cold page: " + pages.Name, "ms", func(p Point) float64 { return p.Pages[i].Median }},
@@ -63,24 +63,24 @@ func (r ScaleReport) growth(c curve) float64 {
 	return math.Log(c.of(last)/c.of(first)) / math.Log(float64(last.Ballots)/float64(first.Ballots))
 }
 
-// foretell extrapolates a curve from its last two points.
-func (r ScaleReport) foretell(c curve) float64 {
+// extrapolate extrapolates a curve from its last two points.
+func (r ScaleReport) extrapolate(c curve) float64 {
 	n := len(r.Points)
 	last, before := r.Points[n-1], r.Points[max(n-2, 0)]
 	if last.Ballots == before.Ballots {
 		return c.of(last)
 	}
 	slope := math.Log(c.of(last)/c.of(before)) / math.Log(float64(last.Ballots)/float64(before.Ballots))
-	return c.of(last) * math.Pow(foretold/float64(last.Ballots), slope)
+	return c.of(last) * math.Pow(extrapolatedBallots/float64(last.Ballots), slope)
 }
 
 // Markdown writes the report as a document.
 func (r ScaleReport) Markdown(out io.Writer) {
-	fmt.Fprintf(out, `# How it grows
+	fmt.Fprintf(out, `# Growth
 
-Written by %[1]smake bench-scale%[1]s. The same things were measured while the warehouse grew, each time with a worker, a Redis and an
-API node that had just been started. A million generated ballots were imported; the rest are copies of them under other names, and
-one proposal of them was enlarged. %[2]s, %[3]d cores, commit %[4]s, %[5]s.
+Written by %[1]smake bench-scale%[1]s. The same measurements at each size of the warehouse, each time with a worker, a Redis and an
+API node that had just started. A million generated ballots were imported; the rest are copies of them under other names, and
+one proposal was enlarged. %[2]s, %[3]d cores, commit %[4]s, %[5]s.
 
 ![curves](scale.svg)
 
@@ -88,21 +88,21 @@ one proposal of them was enlarged. %[2]s, %[3]d cores, commit %[4]s, %[5]s.
 	for _, p := range r.Points {
 		fmt.Fprintf(out, "| %.1f M ballots, %d proposals, %d DAOs, largest %d ", float64(p.Ballots)/1e6, p.Proposals, p.DAOs, p.Largest)
 	}
-	fmt.Fprintf(out, "| grows with the power | at 100 M |\n|---%s|---:|---:|\n", strings.Repeat("|---:", len(r.Points)))
+	fmt.Fprintf(out, "| exponent | at 100 M |\n|---%s|---:|---:|\n", strings.Repeat("|---:", len(r.Points)))
 	for _, c := range r.curves() {
 		fmt.Fprintf(out, "| %s, %s ", c.name, c.unit)
 		for _, p := range r.Points {
 			fmt.Fprintf(out, "| %s ", figure(c.of(p)))
 		}
 		if len(r.Points) > 1 {
-			fmt.Fprintf(out, "| %.2f | %s |\n", r.growth(c), figure(r.foretell(c)))
+			fmt.Fprintf(out, "| %.2f | %s |\n", r.growth(c), figure(r.extrapolate(c)))
 			continue
 		}
 		fmt.Fprintln(out, "| | |")
 	}
 	fmt.Fprintln(out, `
-A power of 0 stays whatever is added, and one of 1 doubles with the data. The last column is the line through the last two sizes, drawn
-on; it holds as long as memory and disk do.`)
+An exponent of 0 means constant, 1 means proportional to the data. The last column extrapolates from the last two sizes; it holds as
+long as memory and disk suffice.`)
 }
 
 // write writes the document and the chart.
@@ -122,7 +122,7 @@ func (r ScaleReport) chart(path string) error {
 		title  string
 		curves []curve
 	}{
-		{"publication, seconds", all[:4]}, {"cold pages, median, ms", everySecond(all[8:])}, {"memory and disk", all[5:8]},
+		{"publication, seconds", all[:4]}, {"cold pages, median, ms", medians(all[8:])}, {"memory and disk", all[5:8]},
 	}
 	const width, height = 820, 300
 	canvas := vgsvg.New(vg.Points(width), vg.Points(float64(height*len(panels))))
@@ -145,7 +145,7 @@ func (r ScaleReport) chart(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-func everySecond(all []curve) (some []curve) {
+func medians(all []curve) (some []curve) {
 	for i := 0; i < len(all); i += 2 {
 		some = append(some, all[i])
 	}

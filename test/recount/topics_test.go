@@ -64,8 +64,8 @@ func checkTopics(t *testing.T, dir string, parts ...string) {
 	concurrently(t, jobs)
 }
 
-// Lists include visible topics and exclude hidden ones as soon as they are imported.
-func TestImportedTopicsAreListedAtOnce(t *testing.T) {
+// Lists come to include visible topics and to exclude hidden ones.
+func TestImportedTopicsAppearInLists(t *testing.T) {
 	t.Parallel()
 	i := startShared(t)
 	file := filepath.Join(t.TempDir(), "forum.example", "topics.ndjson")

@@ -21,10 +21,10 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// Bare starts a bare Fiber server on the serving core and returns its URL. It answers
-// with size bytes. If redisURL is not empty, each request first takes from a bucket in
-// Redis.
-func (w *World) Bare(ctx context.Context, size int, redisURL string) (string, error) {
+// FiberBaseline starts a minimal Fiber server on the serving core and returns its URL. It
+// answers with size bytes. If redisURL is not empty, each request first takes from a
+// bucket in Redis.
+func (e *Environment) FiberBaseline(ctx context.Context, size int, redisURL string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -34,23 +34,23 @@ func (w *World) Bare(ctx context.Context, size int, redisURL string) (string, er
 		return "", err
 	}
 	url := "http://" + listen + "/"
-	err = w.Start(ctx, Program{
-		Name: "bare Fiber", Cores: w.ServeCores,
-		Args: []string{executable, "bare", "-listen", listen, "-size", strconv.Itoa(size), "-redis", redisURL},
+	err = e.Start(ctx, Program{
+		Name: "Fiber baseline", Cores: e.ServeCores,
+		Args: []string{executable, "baseline", "-listen", listen, "-size", strconv.Itoa(size), "-redis", redisURL},
 	}, func() error { return answersOK(url) })
 	return url, err
 }
 
-// bareCommand runs the yardstick, a minimal Fiber server.
-func bareCommand(args []string) error {
-	flags := flag.NewFlagSet("bare", flag.ExitOnError)
+// baselineCommand runs the minimal Fiber server of FiberBaseline.
+func baselineCommand(args []string) error {
+	flags := flag.NewFlagSet("baseline", flag.ExitOnError)
 	listen := flags.String("listen", "", "address to listen on")
 	size := flags.Int("size", 0, "bytes of the body")
 	redisURL := flags.String("redis", "", "Redis to take a token from, before each answer")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	handler, err := bareHandler(bytes.Repeat([]byte("x"), *size), *redisURL)
+	handler, err := baselineHandler(bytes.Repeat([]byte("x"), *size), *redisURL)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func bareCommand(args []string) error {
 	return app.Listen(*listen)
 }
 
-func bareHandler(body []byte, redisURL string) (fiber.Handler, error) {
+func baselineHandler(body []byte, redisURL string) (fiber.Handler, error) {
 	send := func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSONCharsetUTF8)
 		return c.Send(body)
@@ -69,16 +69,16 @@ func bareHandler(body []byte, redisURL string) (fiber.Handler, error) {
 	}
 	options, err := redis.ParseURL(redisURL)
 	if err != nil {
-		return nil, fmt.Errorf("address of Redis: %w", err)
+		return nil, fmt.Errorf("parse the address of Redis: %w", err)
 	}
 	pipeliner, err := redis.NewClient(options).AutoPipelineWithOptions(redis.DefaultBlockingAutoPipelineOptions())
 	if err != nil {
 		return nil, fmt.Errorf("open a pipeline: %w", err)
 	}
 	limiter := redis_rate.NewLimiter(pipeliner)
-	limit := redis_rate.Limit{Rate: manyPerMinute, Burst: manyPerMinute, Period: time.Minute}
+	limit := redis_rate.Limit{Rate: unreachableRate, Burst: unreachableRate, Period: time.Minute}
 	return func(c *fiber.Ctx) error {
-		result, err := limiter.Allow(c.UserContext(), "bare", limit)
+		result, err := limiter.Allow(c.UserContext(), "baseline", limit)
 		if err != nil || result.Allowed == 0 {
 			return c.SendStatus(http.StatusTooManyRequests)
 		}
@@ -86,9 +86,9 @@ func bareHandler(body []byte, redisURL string) (fiber.Handler, error) {
 	}, nil
 }
 
-// Nginx starts nginx with one worker process on the serving core and returns the URL
-// of a file of size bytes.
-func (w *World) Nginx(ctx context.Context, size int) (string, error) {
+// NginxBaseline starts nginx with one worker process on the serving core and returns the
+// URL of a file of size bytes.
+func (e *Environment) NginxBaseline(ctx context.Context, size int) (string, error) {
 	listen, err := freeAddress()
 	if err != nil {
 		return "", err
@@ -97,7 +97,7 @@ func (w *World) Nginx(ctx context.Context, size int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w.Undo(func() error { return os.RemoveAll(dir) })
+	e.Undo(func() error { return os.RemoveAll(dir) })
 	// The worker processes run without root's permissions, and the folder is root's.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // it holds one file of the letter x
 		return "", err
@@ -110,8 +110,8 @@ func (w *World) Nginx(ctx context.Context, size int) (string, error) {
 		return "", err
 	}
 	url := "http://" + listen + "/answer.json"
-	err = w.Start(ctx, Program{
-		Name: "nginx", Cores: w.ServeCores, Args: []string{"nginx", "-c", conf},
+	err = e.Start(ctx, Program{
+		Name: "nginx", Cores: e.ServeCores, Args: []string{"nginx", "-c", conf},
 	}, func() error { return answersOK(url) })
 	return url, err
 }
@@ -131,8 +131,8 @@ http {
 // engineCommand runs the embedded ClickHouse until it receives a signal.
 func engineCommand(args []string) error {
 	flags := flag.NewFlagSet("engine", flag.ExitOnError)
-	pnyx := flags.String("pnyx", "", "program that can be the engine")
-	dir := flags.String("data", "", "its folder")
+	pnyx := flags.String("pnyx", "", "path of pnyx, which becomes the engine")
+	dir := flags.String("data", "", "data folder of the engine")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
