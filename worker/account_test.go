@@ -118,7 +118,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 		cancel()
 		meter.Run(ctx)
 	}
-	counts, err := accounts.New(h.store).Counters(t.Context(), 100)
+	counts, _, err := accounts.New(h.store).Counters(t.Context(), 0, 100)
 	if err != nil || len(counts) == 0 {
 		t.Fatalf("got %v, %v, want counters", counts, err)
 	}
@@ -134,7 +134,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Until(h.t, func() error {
-		left, err := accounts.New(h.store).Counters(t.Context(), 100)
+		left, _, err := accounts.New(h.store).Counters(t.Context(), 0, 100)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("got %d counters left, want none", len(left))
 		}

@@ -49,7 +49,7 @@ func (t *fixture) writeFormat3() {
 // of payments could be restored from the warehouse as well.
 func upgradeFindsAccounts(t *fixture) {
 	t.writeFormat3()
-	counters, err := t.store.Counters(t.Context(), 100)
+	counters, _, err := t.store.Counters(t.Context(), 0, 100)
 	if err != nil || len(counters) != 1 || counters[0].Value != "counted" {
 		t.Errorf("usage counters: got %v, %v, want the one of format 3", counters, err)
 	}

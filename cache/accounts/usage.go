@@ -23,17 +23,27 @@ func (s *Store) WriteCounters(ctx context.Context, counters []UsageCounter) erro
 	return cache.WrapError(s.conn.Client.HSet(ctx, string(usageKey), arguments(counters)...).Err())
 }
 
-// Counters returns about limit counters that are not drained yet, in no order.
-func (s *Store) Counters(ctx context.Context, limit int64) ([]UsageCounter, error) {
-	pairs, _, err := s.conn.Client.HScan(ctx, string(usageKey), 0, "", limit).Result()
+// Counters returns about limit counters that are not drained yet, in no order, and the
+// cursor of the next ones. It begins at cursor 0, and ends when the next cursor is 0: every
+// counter that was there all the time has been returned then, some perhaps twice.
+func (s *Store) Counters(
+	ctx context.Context, cursor uint64, limit int64,
+) (counters []UsageCounter, next uint64, err error) {
+	pairs, next, err := s.conn.Client.HScan(ctx, string(usageKey), cursor, "", limit).Result()
 	if err != nil {
-		return nil, cache.WrapError(err)
+		return nil, 0, cache.WrapError(err)
 	}
-	counters := make([]UsageCounter, 0, len(pairs)/2)
+	counters = make([]UsageCounter, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		counters = append(counters, UsageCounter{Field: pairs[i], Value: pairs[i+1]})
 	}
-	return counters, nil
+	return counters, next, nil
+}
+
+// PendingCounters returns the number of counters that are not drained yet.
+func (s *Store) PendingCounters(ctx context.Context) (int64, error) {
+	pending, err := s.conn.Client.HLen(ctx, string(usageKey)).Result()
+	return pending, cache.WrapError(err)
 }
 
 // deleteCounters deletes counters whose value is still the one given.

@@ -20,7 +20,7 @@ func changedCounterStays(t *fixture) {
 	}
 	write("idle", "1")
 	write("busy", "1")
-	drained, err := t.store.Counters(t.Context(), 100)
+	drained, _, err := t.store.Counters(t.Context(), 0, 100)
 	if err != nil || len(drained) != 2 {
 		t.Fatalf("counters: got %v, %v, want two", drained, err)
 	}
@@ -28,7 +28,7 @@ func changedCounterStays(t *fixture) {
 	if err := t.store.DeleteCounters(t.Context(), drained); err != nil {
 		t.Fatal(err)
 	}
-	left, err := t.store.Counters(t.Context(), 100)
+	left, _, err := t.store.Counters(t.Context(), 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

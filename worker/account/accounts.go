@@ -55,6 +55,10 @@ type Accounts struct {
 	logger *slog.Logger
 	// moved counts the usage counters that were moved, and errors the failed attempts.
 	moved, errors prometheus.Counter
+	// pending is the number of counters that the last round left.
+	pending prometheus.Gauge
+	// usageCursor is where the next round continues to move counters; 0 for the first one.
+	usageCursor uint64
 	// tokens are the published ones as this worker last read them, at revision.
 	tokens   []byte
 	revision uint64
@@ -69,6 +73,10 @@ func New(o Options) *Accounts {
 	return &Accounts{
 		warehouse: o.Warehouse, views: o.Store, store: accounts.New(o.Store), logger: o.Logger,
 		moved: counter("pnyx_usage_counts_total", "Usage counters moved to the warehouse."),
+		pending: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_usage_pending_counts",
+			Help: "Usage counters in Redis that were not in the warehouse after the last move.",
+		})),
 		errors: counter("pnyx_accounts_errors_total",
 			"Failed attempts to publish tokens or to move usage to the warehouse."),
 	}

@@ -15,29 +15,62 @@ import (
 	"pnyx/warehouse"
 )
 
-// usageBatchSize is how many counters are moved together.
-const usageBatchSize = 5000
+const (
+	// usageBatchSize is about how many counters are moved together.
+	usageBatchSize = 5000
+	// maxUsageBatches bounds what one round moves: tokens are not published meanwhile.
+	maxUsageBatches = 20
+)
 
-// moveUsage moves counters to the warehouse, and publishes the usage of their tokens.
-// Counters are deleted after they are written, and writing them again changes nothing.
+// moveUsage moves counters to the warehouse, and publishes the usage of their tokens. It
+// goes over all counters, and continues in the next round where there are too many for one:
+// a node writes the counters of busy tokens again at once, and starting over with them would
+// leave others where they are.
 func (a *Accounts) moveUsage(ctx context.Context) error {
-	counters, err := a.store.Counters(ctx, usageBatchSize)
-	if err != nil || len(counters) == 0 {
+	for range maxUsageBatches {
+		counters, next, err := a.store.Counters(ctx, a.usageCursor, usageBatchSize)
+		if err != nil {
+			return err
+		}
+		if err := a.moveCounters(ctx, counters); err != nil {
+			return err
+		}
+		if a.usageCursor = next; next == 0 {
+			break
+		}
+	}
+	pending, err := a.store.PendingCounters(ctx)
+	if err != nil {
 		return err
+	}
+	a.pending.Set(float64(pending))
+	return nil
+}
+
+// moveCounters moves some counters. They are deleted last, and moving them again changes
+// nothing: a worker that dies in between leaves them to the next round.
+func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCounter) error {
+	if len(counters) == 0 {
+		return nil
 	}
 	usage, tokenIDs := a.decode(ctx, counters)
 	if err := a.warehouse.PutUsage(ctx, usage); err != nil {
 		return err
 	}
+	if len(tokenIDs) > 0 {
+		now, err := a.warehouse.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.publishUsage(ctx, now, tokenIDs); err != nil {
+			return err
+		}
+	}
 	if err := a.store.DeleteCounters(ctx, counters); err != nil {
 		return err
 	}
 	a.moved.Add(float64(len(counters)))
-	now, err := a.warehouse.Now(ctx)
-	if err != nil || len(tokenIDs) == 0 {
-		return err
-	}
-	return a.publishUsage(ctx, now, tokenIDs)
+	return nil
 }
 
 // decode decodes counters, and returns the tokens that they belong to. A counter that
