@@ -61,7 +61,9 @@ func startEngine(
 	if err != nil {
 		return engine.Instance{}, err
 	}
-	running, err := engine.Start(ctx, engine.Options{DataDir: cfg.Warehouse.Data, Program: program, Logger: logger})
+	running, err := engine.Start(ctx, engine.Options{
+		DataDir: cfg.Warehouse.Data, Program: program, Logger: logger, AnalystGrants: warehouse.AnalystGrants(),
+	})
 	if err != nil {
 		return engine.Instance{}, err
 	}

@@ -43,7 +43,7 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 
 func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t)
+	instance := env.StartEngine(t, warehouse.AnalystGrants()...)
 	if _, err := openAs(t, instance.AnalystURL(engine.AnalystDatabase)); err == nil {
 		t.Fatal("a warehouse without a schema opens for a user who may not make one")
 	}

@@ -43,10 +43,13 @@ func EngineOptions(tb testing.TB) engine.Options {
 	}
 }
 
-// StartEngine runs an engine until the end of tb. It skips the test when there is none.
-func StartEngine(tb testing.TB) engine.Instance {
+// StartEngine runs an engine until the end of tb, with these rights of the user analyst. It
+// skips the test when there is none.
+func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 	tb.Helper()
-	e, err := engine.Start(tb.Context(), EngineOptions(tb))
+	options := EngineOptions(tb)
+	options.AnalystGrants = analystGrants
+	e, err := engine.Start(tb.Context(), options)
 	if err != nil {
 		tb.Fatal(err)
 	}

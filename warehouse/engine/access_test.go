@@ -14,9 +14,9 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-func TestAnalystReadsTheDatabase(t *testing.T) {
+func TestAnalystReadsWhatIsGranted(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t)
+	instance := env.StartEngine(t, "SELECT ON pnyx.vote")
 	table(t, instance)
 	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
@@ -38,11 +38,12 @@ func TestAnalystReadsTheDatabase(t *testing.T) {
 // or raise a limit.
 func TestAnalystHasNoOtherPermission(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t)
+	instance := env.StartEngine(t, "SELECT ON pnyx.vote")
 	table(t, instance)
 	run(t, open(t, instance.URL("default")), "CREATE DATABASE other",
 		"CREATE TABLE other.secret (word String) ENGINE = MergeTree ORDER BY word",
-		"INSERT INTO other.secret VALUES ('canary')", "SYSTEM FLUSH LOGS")
+		"INSERT INTO other.secret VALUES ('canary')", "CREATE TABLE pnyx.secret AS other.secret",
+		"INSERT INTO pnyx.secret VALUES ('canary')", "SYSTEM FLUSH LOGS")
 	file := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(file, []byte("canary"), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,6 +69,15 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"SELECT 1 INTO OUTFILE '{file}' FORMAT CSV",
 
 		"SELECT * FROM other.secret",
+		"SELECT * FROM pnyx.secret",
+		"SELECT * FROM merge('pnyx', 'secret')",
+		"SELECT * FROM loop(pnyx.secret) LIMIT 1",
+		"SELECT * FROM mergeTreeIndex('pnyx', 'secret')",
+		"SELECT * FROM view(SELECT * FROM pnyx.secret)",
+		"SELECT count() FROM pnyx.vote WHERE voter IN (SELECT length(word) FROM pnyx.secret)",
+		"SHOW CREATE TABLE pnyx.secret",
+		"SHOW PROCESSLIST",
+		"SELECT * FROM system.errors",
 		"SELECT * FROM merge('other', 'secret')",
 		"SELECT * FROM system.query_log",
 		"SELECT * FROM system.users",

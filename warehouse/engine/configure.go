@@ -80,7 +80,7 @@ func configure(options Options, instance Instance) error {
 	if err != nil {
 		return err
 	}
-	users, err := usersConfig(instance)
+	users, err := usersConfig(options, instance)
 	if err != nil {
 		return err
 	}
@@ -120,15 +120,17 @@ func serverConfig(at layout, options Options) ([]byte, error) {
 }
 
 // usersConfig renders the configuration file of users and their limits.
-func usersConfig(instance Instance) ([]byte, error) {
+func usersConfig(options Options, instance Instance) ([]byte, error) {
 	return render("users.xml", usersTemplate, struct {
 		User, PasswordHash, AnalystUser, AnalystPasswordHash, AnalystDatabase string
+		AnalystGrants                                                         []string
 	}{
 		User:                instance.User,
 		PasswordHash:        hash(instance.Password),
 		AnalystUser:         instance.AnalystUser,
 		AnalystPasswordHash: hash(instance.AnalystPassword),
 		AnalystDatabase:     AnalystDatabase,
+		AnalystGrants:       options.AnalystGrants,
 	})
 }
 

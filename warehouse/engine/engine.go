@@ -67,6 +67,10 @@ type Options struct {
 	// ClusterName, including this engine. All share User and Password.
 	Shards []string
 
+	// AnalystGrants are the rights of AnalystUser, such as "SELECT ON pnyx.votes". It has no
+	// others.
+	AnalystGrants []string
+
 	// MaxMemory is the memory limit of the engine in bytes. Zero means 16 GiB. 60 % of
 	// the machine's memory is a limit in any case.
 	MaxMemory int64

@@ -18,11 +18,11 @@ const (
 	// User has all permissions.
 	User = "pnyx"
 
-	// AnalystUser may only read the database AnalystDatabase, within limits. It cannot
+	// AnalystUser may only read what Options.AnalystGrants name, within limits. It cannot
 	// write tables, and cannot read files or URLs.
 	AnalystUser = "analyst"
 
-	// AnalystDatabase is the database that AnalystUser may read.
+	// AnalystDatabase is the database that AnalystUser may open.
 	AnalystDatabase = "pnyx"
 )
 
