@@ -23,12 +23,10 @@ import (
 // KEYS: rows, state, sets. ARGV: revision, row, state, id, number of matching sets.
 //
 //nolint:gochecknoglobals,dupword // scripts are constants that know their own hash; Lua ends twice
-var putDAO = redis.NewScript(`
-local row = redis.call('HGET', KEYS[1], ARGV[4])
-local stored = row and tonumber(string.sub(row, 1, ` + strconv.Itoa(RevisionDigits) + `))
-if stored and stored > tonumber(ARGV[1]) then return 0 end
-local state = tonumber(redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(RevisionDigits-1) + `))
-if not state or state <= tonumber(ARGV[1]) then redis.call('SET', KEYS[2], ARGV[3]) end
+var putDAO = redis.NewScript(IsNewerFunction + `
+if is_newer(redis.call('HGET', KEYS[1], ARGV[4]), ARGV[1]) then return 0 end
+local state = redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(RevisionDigits-1) + `)
+if not is_newer(state, ARGV[1]) then redis.call('SET', KEYS[2], ARGV[3]) end
 redis.call('HSET', KEYS[1], ARGV[4], ARGV[2])
 local matching = tonumber(ARGV[5])
 for i = 3, #KEYS do

@@ -2,7 +2,9 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -12,10 +14,13 @@ import (
 // its own, and without one no key would expire.
 const embeddedTick = 100 * time.Millisecond
 
-// StartEmbedded runs a Redis inside this process until ctx ends, and returns its URL. It
-// persists nothing.
+// StartEmbedded runs a Redis inside this process until ctx ends, and returns its URL with a
+// password that is new each time: other users of the machine can reach the port. It persists
+// nothing.
 func StartEmbedded(ctx context.Context) (string, error) {
+	password := rand.Text()
 	server := miniredis.NewMiniRedis()
+	server.RequireAuth(password)
 	if err := server.Start(); err != nil {
 		return "", fmt.Errorf("start the embedded redis: %w", err)
 	}
@@ -34,5 +39,6 @@ func StartEmbedded(ctx context.Context) (string, error) {
 			}
 		}
 	}()
-	return "redis://" + server.Addr(), nil
+	address := url.URL{Scheme: "redis", User: url.UserPassword("", password), Host: server.Addr()}
+	return address.String(), nil
 }

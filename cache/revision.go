@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // RevisionDigits is the width of the revision that starts every stored value, in
@@ -10,13 +11,41 @@ import (
 // fits until the year 2286.
 const RevisionDigits = 16
 
+// MaxRevisionLead is how far a stored revision may be ahead of both the writer's revision
+// and the clock of Redis. Revisions follow the clock, and no worker that was paused writes
+// this late: one that is further ahead was not given by a publisher. Kept, it would hide
+// every publication until then, for good if it is the largest.
+const MaxRevisionLead = tombstoneTTL
+
+// IsNewerFunction begins a script with the Lua function is_newer(value, revision): whether a
+// stored value has a revision that is newer and could have been given by a publisher.
+//
+//nolint:gochecknoglobals // a constant expression but for Itoa
+var IsNewerFunction = `
+local function is_newer(value, revision)
+	local stored, revision = tonumber(string.sub(value or '', 1, ` + strconv.Itoa(RevisionDigits) + `)), tonumber(revision)
+	if not stored or stored <= revision then return false end
+	local time = redis.call('TIME')
+	local clock = tonumber(time[1]) * 1000000 + tonumber(time[2])
+	return stored <= math.max(revision, clock) + ` + strconv.FormatInt(MaxRevisionLead.Microseconds(), 10) + `
+end -- function
+`
+
 // revisionGuard starts a script that must not replace a revision newer than ARGV[1] at
 // KEYS[1].
 //
 //nolint:gochecknoglobals // a constant expression but for Itoa
-var revisionGuard = `
-local stored = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(RevisionDigits-1) + `))
-if stored and stored > tonumber(ARGV[1]) then return 0 end`
+var revisionGuard = IsNewerFunction + `
+if is_newer(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(RevisionDigits-1) + `), ARGV[1]) then return 0 end`
+
+// NextRevision returns a revision by the clock that is later than the last one, unless the
+// last one is too far ahead to have been given.
+func NextRevision(now time.Time, last uint64) uint64 {
+	if last > uint64(now.Add(MaxRevisionLead).UnixMicro()) {
+		last = 0
+	}
+	return max(uint64(now.UnixMicro()), last+1)
+}
 
 // EncodeRevision returns the revision as it starts a stored value.
 func EncodeRevision(revision uint64) []byte {

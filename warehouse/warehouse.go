@@ -141,6 +141,16 @@ func (w *Warehouse) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
+// LastRevision returns the latest revision at which a proposal or topic was published; 0 for
+// none.
+func (w *Warehouse) LastRevision(ctx context.Context) (revision uint64, err error) {
+	const sql = "SELECT max(revision) FROM (SELECT revision FROM proposal_states UNION ALL SELECT revision FROM topic_states)"
+	if err := w.conn.QueryRow(ctx, sql).Scan(&revision); err != nil {
+		return 0, fmt.Errorf("read the last revision: %w", err)
+	}
+	return revision, nil
+}
+
 func connectOptions(o Options) (*clickhouse.Options, error) {
 	options, err := clickhouse.ParseDSN(o.URL)
 	if err != nil {

@@ -88,4 +88,3 @@ func (h *harness) countersReachTheWarehouse() {
 		return check(func(charged uint64) bool { return charged == written })
 	})
 }
-

@@ -16,10 +16,10 @@ import (
 // KEYS: tokens. ARGV: revision, value, "existing" or "".
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var setTokens = redis.NewScript(`
-local stored = tonumber(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(cache.RevisionDigits-1) + `))
-if not stored and ARGV[3] == 'existing' then return 0 end
-if stored and stored > tonumber(ARGV[1]) then return 0 end
+var setTokens = redis.NewScript(cache.IsNewerFunction + `
+local stored = redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(cache.RevisionDigits-1) + `)
+if not tonumber(stored) and ARGV[3] == 'existing' then return 0 end
+if is_newer(stored, ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 

@@ -66,7 +66,7 @@ func (a *Accounts) replace(ctx context.Context, now time.Time, tokens []byte) er
 		return err
 	}
 	if !bytes.Equal(published, tokens) {
-		revision = max(uint64(now.UnixMicro()), revision+1)
+		revision = cache.NextRevision(now, revision)
 		if err := a.store.ReplaceTokens(ctx, revision, tokens); err != nil {
 			return err
 		}

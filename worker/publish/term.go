@@ -74,6 +74,16 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	forged, err := t.isForged(ctx, now, published.Revision)
+	if err != nil {
+		return err
+	}
+	if forged {
+		t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
+			"publishing everything again: Redis holds a revision that no publisher has given",
+			slog.Uint64("revision", published.Revision))
+		return t.publishAll(ctx, now, runIDs)
+	}
 	// If the warehouse's clock was set back, the next revision must still be later than
 	// the published one, or Redis refuses it.
 	t.published.Revision = max(t.published.Revision, published.Revision)
@@ -91,6 +101,24 @@ func (t *leaderTerm) step(ctx context.Context) error {
 		t.resumeFrom(published)
 	}
 	return t.publishChanges(ctx, now)
+}
+
+// isForged reports whether a published revision is beyond all that publishers have given. It
+// may be ahead of the warehouse's clock, which was set back then: the warehouse holds the
+// revisions that were given before, and the next one is later.
+func (t *leaderTerm) isForged(
+	ctx context.Context, now time.Time, published uint64,
+) (bool, error) {
+	lead := uint64(cache.MaxRevisionLead.Microseconds())
+	if published <= uint64(now.UnixMicro())+lead {
+		return false, nil
+	}
+	given, err := t.publisher.warehouse.LastRevision(ctx)
+	if err != nil {
+		return false, err
+	}
+	t.published.Revision = max(t.published.Revision, given)
+	return published > given+lead, nil
 }
 
 // resumeFrom continues from what another worker, or an earlier term, has published.
