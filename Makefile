@@ -53,13 +53,17 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
   PNYX_TEST_REQUIRE_BROWSER=$$(command -v chromium >/dev/null && echo 1) \
   PNYX_TEST_REQUIRE_NGINX=$$([ -e $(NGINX_LUA) ] && echo 1)
 
+# Tests wait for other processes most of the time: more of them run at once than there are
+# processors.
+PARALLEL := 4
+
 .PHONY: test
 test: engine redis browser npm nginx ## Run the tests, with the race detector, on the real engine and a real Redis
-	@$(TESTED) $(GO) test $(RACE) -timeout 30m ./...
+	@$(TESTED) $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m ./...
 
 .PHONY: test-long
 test-long: engine redis browser npm nginx ## Run what takes long: large data, crashes, two shards, a full disk
-	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test $(RACE) -timeout 30m -run '^TestLong' ./...
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^TestLong' ./...
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server, in seconds

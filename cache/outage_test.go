@@ -34,7 +34,7 @@ func goneIsUnavailable(t *bench) {
 }
 
 // wantUnavailable checks that whatever a store is asked for, it says that Redis is
-// unavailable, and does not take longer than it may.
+// unavailable, instead of waiting for a Redis that does not answer before the test ends.
 func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 	t.Helper()
 	// Writers and leases have no deadline of their own, but keep their caller's.
@@ -61,13 +61,8 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 			return bounded(writer.Flush)
 		},
 	} {
-		began := time.Now()
 		if err := ask(); !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: got %v, want %v", name, err, cache.ErrUnavailable)
-		}
-		// Far from hanging, on a machine that does other things besides.
-		if took := time.Since(began); took > timeout+20*time.Second {
-			t.Errorf("%s: took %s, want at most %s", name, took, timeout)
 		}
 	}
 }

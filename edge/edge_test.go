@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,34 +10,31 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/test/env"
 )
 
-// outOfDate is how long it takes until a response with s-maxage=1 is stale: nginx
-// counts whole seconds.
-const outOfDate = 2500 * time.Millisecond
-
 // origin is an HTTP server in place of the API nodes, with a handler of the test.
 type origin struct {
 	*httptest.Server
 
-	// asked counts requests; seen is the last one.
+	// asked counts requests, paths those of each path; seen is the last one.
 	asked atomic.Int64
 	mu    sync.Mutex
+	paths map[string]int
 	seen  *http.Request
 }
 
 func newOrigin(tb testing.TB, answer http.HandlerFunc) *origin {
 	tb.Helper()
-	o := &origin{}
+	o := &origin{paths: map[string]int{}}
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.asked.Add(1)
 		o.mu.Lock()
 		o.seen = r
+		o.paths[r.URL.Path]++
 		o.mu.Unlock()
 		answer(w, r)
 	}))
@@ -50,27 +48,65 @@ func (o *origin) last() *http.Request {
 	return o.seen
 }
 
+// askedFor returns how often a path was requested.
+func (o *origin) askedFor(path string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.paths[path]
+}
+
+// untilExpired waits until all responses with s-maxage=1 that the edge has cached so far are
+// out of date: until one that is cached now is requested from the origin again.
+func (o *origin) untilExpired(e *nginx) {
+	e.Helper()
+	const probe = "/v2/daos/cached-last"
+	e.get(probe)
+	cached := o.askedFor(probe)
+	env.Until(e, func() error {
+		if e.get(probe); o.askedFor(probe) == cached {
+			return errors.New("the response that was cached last is not out of date")
+		}
+		return nil
+	})
+}
+
 func TestConcurrentMissesReachTheOriginOnce(t *testing.T) {
 	t.Parallel()
-	control := "public, s-maxage=1"
-	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
-		<-time.After(200 * time.Millisecond) // so that the others come meanwhile
-		w.Header().Set("Cache-Control", control)
-		fmt.Fprint(w, r.URL.Path)
-	})
-	e := startEdge(t, o.URL)
-	began := time.Now()
-	e.together(100, "/v2/daos/unknown-yet")
-	// One request, and one more for each second that the requests took.
-	if got, most := o.asked.Load(), 1+int64(time.Since(began)/time.Second); got > most {
-		t.Errorf("an answer that is not there: got %d requests, want %d at the most", got, most)
-	}
-	<-time.After(outOfDate)
-	o.asked.Store(0)
-	control = "public, s-maxage=3600"
-	e.together(100, "/v2/daos/unknown-yet")
-	if got := o.asked.Load(); got != 1 {
-		t.Errorf("an answer out of date: got %d requests, want one", got)
+	const path, requests = "/v2/daos/wanted", 100
+	for name, prepare := range map[string]func(*origin, *nginx){
+		"an answer that is not there": func(*origin, *nginx) {},
+		"an answer out of date":       func(o *origin, e *nginx) { e.get(path); o.untilExpired(e) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var held atomic.Bool // as long, the origin answers nothing
+			release := make(chan struct{})
+			o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "public, s-maxage=1")
+				if held.Load() {
+					<-release
+					w.Header().Set("Cache-Control", "public, s-maxage=3600")
+				}
+				fmt.Fprint(w, r.URL.Path)
+			})
+			e := startEdge(t, o.URL)
+			prepare(o, e)
+			before := o.askedFor(path)
+			held.Store(true)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				e.together(requests, path)
+			}()
+			end := sync.OnceFunc(func() { close(release) })
+			t.Cleanup(end) // before the origin is closed, which waits for it
+			e.untilProcessing(requests)
+			end()
+			<-done
+			if got := o.askedFor(path) - before; got != 1 {
+				t.Errorf("%d requests: got %d at the origin, want one", requests, got)
+			}
+		})
 	}
 }
 
@@ -80,7 +116,7 @@ func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {
 	var status atomic.Int64
 	status.Store(http.StatusOK)
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", map[bool]string{true: stale, false: "public, s-maxage=1"}[r.URL.Path != "/v2/daos"])
+		w.Header().Set("Cache-Control", map[bool]string{true: stale, false: "public, s-maxage=1"}[r.URL.Path == "/v2/daos/a"])
 		if status.Load() != http.StatusOK {
 			w.Header().Set("Cache-Control", "no-store")
 		}
@@ -90,7 +126,7 @@ func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {
 	e := startEdge(t, o.URL)
 	e.get("/v2/daos/a")
 	e.get("/v2/daos")
-	<-time.After(outOfDate)
+	o.untilExpired(e)
 	status.Store(http.StatusServiceUnavailable)
 	if got := e.get("/v2/daos/a"); got.status != http.StatusOK || got.body != "data" || got.header.Get("Age") == "" ||
 		!strings.Contains(got.header.Get("Cache-Status"), "pnyx-edge; hit") {

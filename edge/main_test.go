@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // soon bounds every wait in these tests. A test that passes never waits that long.
-const soon = 30 * time.Second
+const soon = 2 * time.Minute
 
 // internalToken is the internal token of the edge under test.
 const internalToken = "internal-token-of-the-tests-of-the-edge"
@@ -27,7 +28,36 @@ type nginx struct {
 	testing.TB
 
 	base   string
+	admin  string
 	client *http.Client
+}
+
+// with returns the edge for a subtest, whose failures are its own.
+func (e *nginx) with(tb testing.TB) *nginx { //nolint:thelper // the receiver is a test
+	tb.Helper()
+	same := *e
+	same.TB = tb
+	return &same
+}
+
+// untilProcessing waits until the edge processes a number of requests at the same time.
+func (e *nginx) untilProcessing(requests int) {
+	e.Helper()
+	env.Until(e, func() error {
+		_, body, err := env.Fetch(e.admin + "/status")
+		if err != nil {
+			return err
+		}
+		var reading, processing int
+		_, counts, _ := strings.Cut(string(body), "Reading: ")
+		if _, err := fmt.Sscanf(counts, "%d Writing: %d", &reading, &processing); err != nil {
+			return fmt.Errorf("status of the edge: %w: %s", err, body)
+		}
+		if processing--; processing < requests { // one is this request itself
+			return fmt.Errorf("the edge processes %d requests, want %d", processing, requests)
+		}
+		return nil
+	})
 }
 
 // startEdge runs an edge in front of an origin until the end of the test.
@@ -52,7 +82,7 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 	ended := make(chan error, 1)
 	go func() { ended <- edge.Run(ctx, options, io.Discard, &log) }()
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
-	e := &nginx{TB: tb, base: "http://" + listen, client: &http.Client{Transport: transport, Timeout: soon}}
+	e := &nginx{TB: tb, base: "http://" + listen, admin: "http://" + admin, client: &http.Client{Transport: transport, Timeout: soon}}
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()
@@ -64,7 +94,7 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 		}
 	})
 	env.Until(e, func() error {
-		response, err := e.client.Get("http://" + admin + "/healthz")
+		response, err := e.client.Get(e.admin + "/healthz")
 		if err != nil {
 			return err
 		}

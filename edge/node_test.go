@@ -304,14 +304,12 @@ func TestFreeResponsesAreServedFromTheCache(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	took := time.Since(began)
-	// Revalidation takes about one request a second; a slow machine may add some.
-	most := 3 + 2*int(took/time.Second)
+	// Revalidation takes about one request a second, however many there are.
 	got := n.requests(route) - before
-	if got > most {
-		t.Errorf("%d requests in %s: got %d at the origin, want %d at the most", all, took, got, most)
+	if got > all/20 {
+		t.Errorf("%d requests: got %d at the origin, want next to none", all, got)
 	}
-	t.Logf("%d requests in %s: %d at the origin", all, took, got)
+	t.Logf("%d requests in %s: %d at the origin", all, time.Since(began), got)
 }
 
 func TestPublicationReplacesCachedResponses(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
 
@@ -76,26 +77,29 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 			return err
 		},
 	} {
-		if rows := rowsRead(t, read); rows > others*3/4 {
-			t.Errorf("%s: %d rows are read where there are %d proposals", what, rows, others)
-		}
+		t.Run(what, func(t *testing.T) {
+			if rows := rowsRead(t, read); rows > others*3/4 {
+				t.Errorf("%d rows are read where there are %d proposals", rows, others)
+			}
+		})
 	}
 	middle := governance.Timestamp(others/2) * 1000
-	orders := []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon}
-	for _, order := range orders {
-		for _, after := range []*query.ProposalPosition{nil, {Band: 2, At: &middle}} {
-			q := query.Proposals{Outcomes: []governance.Outcome{governance.Failed, governance.Unknown}, Order: order}
-			q.After, q.Limit = after, 5
-			rows := rowsRead(t, func(ctx context.Context) error {
-				page, err := w.ListProposals(ctx, q)
-				if len(page) != 5 {
-					t.Errorf("a page by %s: got %d rows, want 5", order, len(page))
+	for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon} {
+		for where, after := range map[string]*query.ProposalPosition{"first": nil, "middle": {Band: 2, At: &middle}} {
+			t.Run(fmt.Sprintf("the %s page by %v", where, order), func(t *testing.T) {
+				q := query.Proposals{Outcomes: []governance.Outcome{governance.Failed, governance.Unknown}, Order: order}
+				q.After, q.Limit = after, 5
+				rows := rowsRead(t, func(ctx context.Context) error {
+					page, err := w.ListProposals(ctx, q)
+					if len(page) != 5 {
+						t.Errorf("got %d rows, want 5", len(page))
+					}
+					return err
+				})
+				if rows > others/2 {
+					t.Errorf("%d rows are read where there are %d proposals", rows, others)
 				}
-				return err
 			})
-			if rows > others/2 {
-				t.Errorf("a page by %s after %v: %d rows are read where there are %d proposals", order, after, rows, others)
-			}
 		}
 	}
 }
@@ -110,8 +114,7 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 	if err := w.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	env.Until(t, func() error {
 		rows := rowsRead(t, func(ctx context.Context) error {
 			page, err := w.ListProposals(ctx, query.Proposals{
 				Order: query.ProposalsByCreation, Paging: query.Paging[query.ProposalPosition]{Limit: 5},
@@ -121,12 +124,9 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 			}
 			return err
 		})
-		if rows <= others/2 {
-			return
+		if rows > others/2 {
+			return fmt.Errorf("a page reads %d of %d rows", rows, others)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a page reads %d of %d rows for half a minute", rows, others)
-		}
-		<-time.After(50 * time.Millisecond)
-	}
+		return nil
+	})
 }

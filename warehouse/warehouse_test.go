@@ -39,7 +39,7 @@ func openURL(t *testing.T) (w *warehouse.Warehouse, url string) {
 
 func openAt(t *testing.T, o warehouse.Options) *warehouse.Warehouse {
 	t.Helper()
-	o.QueryTimeout, o.MaxMemory = 30*time.Second, 2<<30
+	o.QueryTimeout, o.MaxMemory = 2*time.Minute, 2<<30
 	o.Logger = slog.New(slog.DiscardHandler)
 	w, err := warehouse.Open(t.Context(), o)
 	if err != nil {

@@ -25,7 +25,7 @@ func (h *harness) readFeedPage(q query.Page, rows any) error {
 	request := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), request)
 	if errors.Is(err, cache.ErrMiss) || err == nil && view.Revision < version {
-		err = errors.Join(errors.New("the page is not made yet"), h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(10 * time.Second))}))
+		err = errors.Join(errors.New("the page is not made yet"), h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(soon))}))
 	}
 	if err != nil {
 		return err

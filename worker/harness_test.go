@@ -21,6 +21,14 @@ import (
 	"pnyx/worker/fill"
 )
 
+const (
+	// soon bounds every step of these tests. Nothing waits for it when all is well.
+	soon = time.Minute
+	// leaseTTL is the lease of leaders: half of it without a renewal ends their term, which
+	// must not happen because the machine is busy.
+	leaseTTL = 2 * soon
+)
+
 // harness is a warehouse database and a Redis for one test.
 type harness struct {
 	t         *testing.T
@@ -41,13 +49,13 @@ func newHarnessOn(t *testing.T, redisURL string) *harness {
 	instance := env.SharedEngine(t)
 	opened, err := warehouse.Open(t.Context(), warehouse.Options{
 		URL:          instance.URL(env.EngineDatabase(t, instance)),
-		QueryTimeout: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		QueryTimeout: soon, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { opened.Close() })
-	store, err := cache.Open(redisURL, 5*time.Second)
+	store, err := cache.Open(redisURL, soon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +68,7 @@ func newHarnessOn(t *testing.T, redisURL string) *harness {
 // startLeader runs the leader of a worker, and returns how to stop it.
 func (h *harness) startLeader(metrics prometheus.Registerer) (stop func()) {
 	publisher := worker.NewLeader(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: 5 * time.Second,
+		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
 		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -166,7 +174,7 @@ func keyOf(dao, proposalID string) governance.ProposalKey {
 // startFiller runs a filler until the end of the test.
 func (h *harness) startFiller() {
 	filler := fill.New(fill.Options{
-		Warehouse: h.warehouse, Store: h.store, Timeout: 10 * time.Second,
+		Warehouse: h.warehouse, Store: h.store, Timeout: soon,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -22,7 +22,7 @@ func (h *harness) readPage(q query.Page, payload any) error {
 	if err == nil && !view.Absent && view.Revision >= version {
 		return view.Decode(payload)
 	}
-	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(time.Second))}); requestErr != nil {
+	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(soon))}); requestErr != nil {
 		return requestErr
 	}
 	return fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version, err)

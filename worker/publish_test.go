@@ -146,20 +146,21 @@ func TestNextLeaderContinuesWithLaterRevisions(t *testing.T) {
 }
 
 // appendEndingSoon appends a proposal that ends soon, and waits until before returns nil,
-// which has to happen before the end. On a slow machine it tries again with a later end.
+// which has to happen before the end. If it does not, it tries again with a later end.
 func (h *harness) appendEndingSoon(p *record.Proposal, before func() error) {
 	h.t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
 	var err error
-	for _, ahead := range []time.Duration{8 * time.Second, time.Minute} {
+	for ahead := 2 * time.Second; ahead < 5*time.Minute; ahead *= 4 {
 		p.EndAt = new(governance.TimestampOf(time.Now().Add(ahead)))
 		h.append(p)
-		for time.Now().Before(p.EndAt.Time()) {
-			if err = before(); err == nil {
-				return
+		env.Until(h.t, func() error {
+			if err = before(); err != nil && !time.Now().Before(p.EndAt.Time()) {
+				return nil // too late
 			}
-			<-ticker.C
+			return err
+		})
+		if err == nil {
+			return
 		}
 	}
 	h.t.Fatalf("not reached before the end: %v", err)
@@ -313,7 +314,7 @@ func (h *harness) publishOnce() cache.PublicationState {
 // writeState writes the state of a leader with another clock.
 func (h *harness) writeState(published cache.PublicationState) {
 	h.t.Helper()
-	lease := h.store.NewLease(5 * time.Second)
+	lease := h.store.NewLease(leaseTTL)
 	if err := errors.Join(
 		lease.Acquire(h.t.Context()), lease.SetPublicationState(h.t.Context(), published, ""), lease.Release(h.t.Context()),
 	); err != nil {

@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,21 +53,25 @@ func undisturbed(t *testing.T, data string) (answers, held string) {
 }
 
 // importing starts an import and returns when it has written a part.
-func (i *instance) importing(data string) *exec.Cmd {
+func (i *instance) importing(data string) *env.Process {
 	i.TB.Helper()
-	cmd := exec.Command(env.Binary(i.TB), "import", data)
-	cmd.Env = append(os.Environ(), append(i.Environ, "PNYX_IMPORT_BATCH=1000")...)
-	cmd.Stdout, cmd.Stderr = i.Output, i.Output
-	if err := cmd.Start(); err != nil {
-		i.TB.Fatal(err)
-	}
+	running := env.NewProcess(i.TB, env.Binary(i.TB), append(i.Environ, "PNYX_IMPORT_BATCH=1000"), "import", data)
+	running.Start()
 	env.Until(i.TB, func() error {
 		if i.Metric("pnyx_publish_proposals_total") == 0 {
 			return fmt.Errorf("no data of the import is published yet")
 		}
 		return nil
 	})
-	return cmd
+	return running
+}
+
+// wantRecovered waits for the end of an import, which must be a success.
+func wantRecovered(t *testing.T, running *env.Process) {
+	t.Helper()
+	if status := running.ExitCode(); status != 0 {
+		t.Errorf("the import did not recover: status %d: %s", status, running.Output)
+	}
 }
 
 func TestImportAfterACrashGivesTheRightAnswers(t *testing.T) {
@@ -90,16 +92,14 @@ func TestLongCrashesLeaveTheRightAnswers(t *testing.T) {
 	t.Run("import killed half-way", func(t *testing.T) {
 		t.Parallel()
 		i := start(t, t.TempDir(), nil, "serve").ready()
-		cmd := i.importing(data)
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // killed on purpose
+		i.importing(data).Kill()
 		i.Import(data)
 		i.compare(want, wantContents)
 	})
 	t.Run("engine killed during import and publish", func(t *testing.T) {
 		t.Parallel()
 		i := start(t, t.TempDir(), nil, "serve").ready()
-		cmd := i.importing(data)
+		running := i.importing(data)
 		instance, err := engine.Find(i.DataDir)
 		if err != nil {
 			t.Fatal(err)
@@ -107,9 +107,7 @@ func TestLongCrashesLeaveTheRightAnswers(t *testing.T) {
 		if err := syscall.Kill(instance.EnginePID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the import did not recover: %v\n%s", err, i.Output)
-		}
+		wantRecovered(t, running)
 		i.compare(want, wantContents)
 	})
 	t.Run("whole process tree killed during import and publish", func(t *testing.T) {
@@ -120,15 +118,13 @@ func TestLongCrashesLeaveTheRightAnswers(t *testing.T) {
 		t.Parallel()
 		redis := env.Redis(t)
 		i := start(t, t.TempDir(), []string{"REDIS_URL=" + redis.URL}, "serve").ready()
-		cmd := i.importing(data)
+		running := i.importing(data)
 		redis.Kill()
 		if status, body, _ := env.Fetch(i.URL + "/v2/daos"); status != http.StatusServiceUnavailable {
 			t.Errorf("while Redis is down: got %d %s, want 503", status, body)
 		}
 		redis.Restart()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the import did not recover: %v\n%s", err, i.Output)
-		}
+		wantRecovered(t, running)
 		i.compare(want, wantContents)
 	})
 }
@@ -139,10 +135,9 @@ func killProcessTree(t *testing.T, data string) *instance {
 	t.Helper()
 	dir := t.TempDir()
 	i := start(t, dir, nil, "serve").ready()
-	cmd := i.importing(data)
+	running := i.importing(data)
 	i.Kill()
-	_ = cmd.Process.Kill() // it waits for an engine that does not restart
-	_ = cmd.Wait()         // killed on purpose
+	running.Kill() // it waits for an engine that does not restart
 	again := start(t, dir, nil, "serve").ready()
 	again.Import(data)
 	return again

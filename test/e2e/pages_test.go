@@ -166,10 +166,7 @@ func (i *instance) coldPaths(n int) (paths []string) {
 		for _, order := range []string{"power", "time"} {
 			path := "/v2/proposals/" + proposal + "/votes?order=" + order
 			for limit := 1; limit <= 100 && len(paths) < n; limit++ {
-				p, err := i.Page(path, limit, "")
-				if err != nil {
-					i.TB.Fatal(err)
-				}
+				p := i.awaitPage(path, limit, "")
 				if p.Next == "" {
 					break
 				}
@@ -183,6 +180,16 @@ func (i *instance) coldPaths(n int) (paths []string) {
 	chance := rand.New(rand.NewPCG(5, 8))
 	chance.Shuffle(n, func(a, b int) { paths[a], paths[b] = paths[b], paths[a] })
 	return paths
+}
+
+// awaitPage reads a page, which may be refused at first.
+func (i *instance) awaitPage(path string, limit int, cursor string) (page env.Page) {
+	i.TB.Helper()
+	env.Until(i.TB, func() (err error) {
+		page, err = i.Page(path, limit, cursor)
+		return err
+	})
+	return page
 }
 
 // peakMemory is the maximum resident memory of the process so far, in bytes.
@@ -217,7 +224,9 @@ func checkFlushes(t *testing.T, daos, flushes int) {
 	t.Helper()
 	env.RequireEngine(t)
 	redis := env.Redis(t)
-	i := startShared(t, []string{"REDIS_URL=" + redis.URL, "PNYX_LEASE_TTL=1s"}, "serve").ready()
+	i := startShared(t, []string{
+		"REDIS_URL=" + redis.URL, "PNYX_LEASE_TTL=1s", "PNYX_REQUEST_TIMEOUT=5s", "PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
+	}, "serve").ready()
 	i.Import(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", strconv.Itoa(daos),
 		"--proposals", strconv.Itoa(daos+50), "--ballots", strconv.Itoa(40*daos), "--largest", strconv.Itoa(7*daos)))
 	i.AwaitPublished()
@@ -253,10 +262,7 @@ func (i *instance) mixedPaths() (paths []string) {
 		paths = append(paths, path, path+"/votes/summary")
 		for _, order := range []string{"power", "time"} {
 			for page, cursor := 0, ""; page < 4; page++ {
-				p, err := i.Page(path+"/votes?order="+order, 25, cursor)
-				if err != nil {
-					i.TB.Fatal(err)
-				}
+				p := i.awaitPage(path+"/votes?order="+order, 25, cursor)
 				paths = append(paths, strings.TrimSuffix(path+"/votes?limit=25&order="+order+"&cursor="+cursor, "&cursor="))
 				cursor = p.Next
 			}
@@ -275,10 +281,11 @@ func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	everything := start(t, t.TempDir(), []string{warehouse}, "serve").ready()
 	workerEnv := []string{redis, warehouse, "PNYX_LEASE_TTL=1s"}
 	worker := start(t, t.TempDir(), workerEnv, "worker")
-	node := start(t, t.TempDir(), []string{
-		redis, "PNYX_LEASE_TTL=1s", "PNYX_STALE_AFTER=3s", "PNYX_REQUEST_TIMEOUT=2s",
-		"PNYX_CACHE_TIMEOUT=1800ms", "PNYX_LIMIT_TIMEOUT=1800ms",
-	}, "api").ready()
+	node := start(t, t.TempDir(), []string{redis, "PNYX_LEASE_TTL=1s", "PNYX_STALE_AFTER=3s"}, "api").ready()
+	// Pages that nobody makes are refused once a request has waited for them.
+	hasty := start(t, t.TempDir(), []string{
+		redis, "PNYX_REQUEST_TIMEOUT=1s", "PNYX_CACHE_TIMEOUT=900ms", "PNYX_LIMIT_TIMEOUT=900ms",
+	}, "api")
 	everything.Import(env.DataSet(t, 4_000))
 	everything.AwaitPublished()
 	worker.AwaitPublished()
@@ -292,7 +299,7 @@ func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	}
 	// Answers stay ready for longer than PNYX_STALE_AFTER while a worker confirms that
 	// nothing has changed.
-	confirmed := float64(time.Now().Add(9 * time.Second).Unix())
+	confirmed := float64(time.Now().Add(4 * time.Second).Unix())
 	env.Until(t, func() error {
 		if through := worker.Metric("pnyx_publish_sealed_through_timestamp_seconds"); through < confirmed {
 			return fmt.Errorf("the worker has confirmed the answers of %.0f, want %.0f", through, confirmed)
@@ -304,7 +311,7 @@ func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	worker.Stop()
 	node.stillAnswers(paths, before, "stale")
 	env.Concurrently(t, len(cold), len(cold), func(n int) error {
-		ready, err := node.answerOrRefusal("/v2/voters/" + cold[n])
+		ready, err := hasty.answerOrRefusal("/v2/voters/" + cold[n])
 		if err == nil && ready {
 			err = fmt.Errorf("got an answer for %s, want none without a worker", cold[n])
 		}

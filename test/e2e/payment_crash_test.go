@@ -33,18 +33,21 @@ func startPaidService(t *testing.T) *paidService {
 	terms := facilitator.Terms(nil)
 	// Short, so that the lease of a killed process expires within the test.
 	environ := []string{
-		"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=1s",
-		"PNYX_CACHE_TIMEOUT=900ms", "PNYX_LIMIT_TIMEOUT=900ms",
+		"REDIS_URL=" + redis.URL, "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=3s",
+		"PNYX_CACHE_TIMEOUT=2s", "PNYX_LIMIT_TIMEOUT=2s",
 		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
-		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=1s",
+		"X402_VERIFY_TIMEOUT=3s", "X402_SETTLE_TIMEOUT=1s",
 	}
 	s := &paidService{
 		instance: start(t, t.TempDir(), environ, "serve", "--demo").ready(),
 		ledger:   ledger, wallet: facilitator.NewWallet(t), settings: environ,
 	}
 	var daos []struct{ DAOID string }
-	s.Get("/v2/daos?limit=1", &daos)
+	env.Until(t, func() error {
+		_, err := s.Read("/v2/daos?limit=1", &daos)
+		return err
+	})
 	s.path = "/v2/daos/" + daos[0].DAOID + "/timeline?metric=votes_cast"
 	return s
 }
@@ -77,13 +80,32 @@ func (s *paidService) pay(header string) (status int, body, receipt string, err 
 	return response.StatusCode, string(text), response.Header.Get(x402.HeaderReceipt), err
 }
 
+// payUntil sends a payment again and again until the facilitator was reached, and returns
+// how the last attempt ended.
+func (s *paidService) payUntil(reached <-chan struct{}, header string) error {
+	for {
+		_, body, _, err := s.pay(header)
+		select {
+		case <-reached:
+			return errors.Join(err, errors.New(body))
+		case <-s.TB.Context().Done():
+			return s.TB.Context().Err()
+		default:
+		}
+	}
+}
+
 // sign signs a payment for the path without sending it.
 func (s *paidService) sign() string {
 	s.TB.Helper()
-	_, _, challenge, err := s.pay("")
-	if err != nil {
-		s.TB.Fatal(err)
-	}
+	var challenge string
+	env.Until(s.TB, func() error {
+		status, body, required, err := s.pay("")
+		if challenge = required; err == nil && challenge == "" {
+			err = fmt.Errorf("got %d %s, want a challenge", status, body)
+		}
+		return err
+	})
 	return s.wallet.Pay(challenge).Header()
 }
 
@@ -126,10 +148,7 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 				<-r.Context().Done()
 			})
 			over := make(chan error, 1)
-			go func() {
-				_, body, _, err := s.pay(header)
-				over <- errors.Join(err, errors.New(body))
-			}()
+			go func() { over <- s.payUntil(reached, header) }()
 			<-reached
 			s.restart()
 			if err := <-over; strings.Contains(err.Error(), `"data"`) {
@@ -154,7 +173,7 @@ func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_, _, _, _ = s.pay(header) // it is killed
+		_ = s.payUntil(reached, header) // it is killed
 	}()
 	<-reached
 	s.restart()

@@ -82,16 +82,14 @@ func StopEngine(ctx context.Context) error {
 func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
 	name := "test_" + strings.ToLower(rand.Text()[:12])
-	if err := execute(tb.Context(), instance, "CREATE DATABASE "+name); err != nil {
-		tb.Fatal(err)
-	}
+	untilRunning(tb, func() error { return execute(tb.Context(), instance, "CREATE DATABASE IF NOT EXISTS "+name) })
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			return
 		}
-		if err := execute(context.WithoutCancel(tb.Context()), instance, "DROP DATABASE "+name+" SYNC"); err != nil {
-			tb.Error(err)
-		}
+		untilRunning(tb, func() error {
+			return execute(context.WithoutCancel(tb.Context()), instance, "DROP DATABASE IF EXISTS "+name+" SYNC")
+		})
 	})
 	return name
 }

@@ -31,6 +31,7 @@ type common struct {
 	dir     string // data folder of the engine
 	engine  *engine.Engine
 	err     error // why there is no engine
+	log     Buffer
 }
 
 // start returns the engine of the process.
@@ -62,7 +63,7 @@ func (c *common) open(ctx context.Context, program engine.Program, executable st
 		DataDir:    c.dir,
 		Program:    program,
 		Executable: executable,
-		Logger:     slog.New(slog.DiscardHandler), // it outlives the test that would print it
+		Logger:     slog.New(slog.NewTextHandler(&c.log, nil)), // it outlives the test that would print it
 		MaxMemory:  maxMemory,
 	})
 	return err

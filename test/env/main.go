@@ -11,7 +11,8 @@ import (
 
 // Main runs the tests of a package that uses what the process shares: it is the body of
 // their TestMain. After the tests it stops the shared engine, removes the shared folders
-// and makes the checks, of leaked goroutines for instance. It does not return.
+// and makes the checks, of leaked goroutines for instance. After a failure it prints the log
+// of the shared engine. It does not return.
 func Main(m *testing.M, checks ...func() error) {
 	QuietRedis()
 	status := m.Run()
@@ -24,6 +25,9 @@ func Main(m *testing.M, checks ...func() error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
+	}
+	if log := shared.log.String(); status != 0 && log != "" {
+		fmt.Fprintf(os.Stderr, "log of the shared engine:\n%s", log[max(0, len(log)-shownOutput):])
 	}
 	os.Exit(status)
 }

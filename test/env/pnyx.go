@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -72,10 +73,16 @@ func Run(tb testing.TB, environ []string, args ...string) (output string, status
 	return string(text), command.ProcessState.ExitCode()
 }
 
-// MustRun is Run for a command that must succeed.
+// MustRun is Run for a command that must succeed. It is repeated while there is no warehouse.
 func MustRun(tb testing.TB, environ []string, args ...string) (output string) {
 	tb.Helper()
-	output, status := Run(tb, environ, args...)
+	var status int
+	Until(tb, func() error {
+		if output, status = Run(tb, environ, args...); status != 0 && strings.Contains(output, unreachable) {
+			return fmt.Errorf("pnyx %v: status %d: %s", args, status, output)
+		}
+		return nil
+	})
 	if status != 0 {
 		tb.Fatalf("pnyx %v: status %d: %s", args, status, output)
 	}
@@ -107,22 +114,45 @@ func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) 
 	p.Environ = append([]string{
 		"PNYX_INTERNAL_TOKEN=" + InternalToken, "PNYX_DATA=" + dataDir, "PNYX_LISTEN=" + listen,
 		"PNYX_ADMIN_LISTEN=" + admin, "PNYX_PUBLISH_INTERVAL=200ms",
-		// A busy machine answers late; tests of what is slow or down set shorter limits.
-		"PNYX_REQUEST_TIMEOUT=30s", "PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
+		// A busy machine is late with everything. Tests of what is slow or down set shorter limits.
+		"PNYX_REQUEST_TIMEOUT=30s", "PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s", "PNYX_QUERY_TIMEOUT=2m",
+		"PNYX_LEASE_TTL=30s", "PNYX_STALE_AFTER=2m",
 	}, environ...)
+	tb.Cleanup(func() { awaitEngineEnd(tb, dataDir) })
 	p.Process = NewProcess(tb, Binary(tb), p.Environ, args...)
 	p.Start()
 	tb.Cleanup(p.Stop)
 	return p
 }
 
+// awaitEngineEnd waits until no engine runs in a data folder: that of a killed process ends
+// a moment later, and writes until then.
+func awaitEngineEnd(tb testing.TB, dataDir string) {
+	tb.Helper()
+	Until(tb, func() error {
+		if _, err := engine.Find(dataDir); !errors.Is(err, engine.ErrNotRunning) || strings.Contains(err.Error(), "starting") {
+			return fmt.Errorf("an engine runs in %s (%w)", dataDir, err)
+		}
+		return nil
+	})
+}
+
+const (
+	// unreachable is in the error of a command whose warehouse did not answer in time.
+	unreachable = "is unreachable"
+	// inUse is in the error of a command whose data folder has another owner.
+	inUse = "in use"
+)
+
 // AwaitReady waits until the process reports that it is ready. A process that has ended
-// because a server answered its first request too late, on a busy machine, is started again.
+// because a server answered its first request too late, or a killed owner of its folder had
+// not ended yet, is started again: the machine is busy.
 func (p *Pnyx) AwaitReady() {
 	p.TB.Helper()
 	starts := 1
 	Until(p.TB, func() error {
-		if err := p.Err(); err != nil && strings.Count(p.Output.String(), "is unreachable") < starts {
+		said := p.Output.String()
+		if err := p.Err(); err != nil && strings.Count(said, unreachable)+strings.Count(said, inUse) < starts {
 			p.TB.Fatal(err)
 		} else if err != nil {
 			starts++

@@ -1,6 +1,7 @@
 package env
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -77,22 +78,27 @@ func (p *Pnyx) Column(sql string, args ...any) []string {
 // Column reads a column of texts.
 func Column(tb testing.TB, conn driver.Conn, sql string, args ...any) (texts []string) {
 	tb.Helper()
-	rows, err := conn.Query(tb.Context(), sql, args...)
+	untilRunning(tb, func() (err error) {
+		texts, err = column(tb.Context(), conn, sql, args...)
+		return err
+	})
+	return texts
+}
+
+func column(ctx context.Context, conn driver.Conn, sql string, args ...any) (texts []string, err error) {
+	rows, err := conn.Query(ctx, sql, args...)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			tb.Fatal(err)
+			return nil, err
 		}
 		texts = append(texts, text)
 	}
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return texts
+	return texts, rows.Err()
 }
 
 // Rows reads rows by the command `pnyx sql`, as an analyst does. All values are texts, and

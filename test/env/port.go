@@ -1,11 +1,16 @@
 package env
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/gofrs/flock"
 )
 
 // Ports that are given out begin at first. Systems take those of outgoing connections
@@ -15,18 +20,37 @@ const (
 	ports = 22_000
 )
 
-// given holds the ports that this process has given out.
+// given holds the ports that this process has given out, with a locked file of each: between
+// its choice and its use, no other test process may choose a port.
 //
 //nolint:gochecknoglobals // ports are the machine's
 var given sync.Map
+
+// portFolder is the folder of those files, which all test processes of a user share.
+//
+//nolint:gochecknoglobals // made once
+var portFolder = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-ports-%d", os.Getuid()))
+	return dir, os.MkdirAll(dir, 0o700)
+})
 
 // Free is a port of the loopback interface at which nobody listens, and a different one
 // each time.
 func Free(tb testing.TB) string {
 	tb.Helper()
+	dir, err := portFolder()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	for range ports {
 		port := strconv.Itoa(first + rand.IntN(ports)) //nolint:gosec // no secret
-		if _, again := given.LoadOrStore(port, true); again {
+		lock := flock.New(filepath.Join(dir, port))
+		if _, again := given.LoadOrStore(port, lock); again {
+			continue
+		}
+		if taken, err := lock.TryLock(); err != nil {
+			tb.Fatal(err)
+		} else if !taken {
 			continue
 		}
 		listener, err := net.Listen("tcp", "127.0.0.1:"+port) //nolint:noctx // it does not wait

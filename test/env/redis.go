@@ -12,7 +12,7 @@ import (
 const program = "redis-server"
 
 // soon bounds every wait for a server. Nothing waits for it when all is well.
-const soon = 30 * time.Second
+const soon = time.Minute
 
 // EmbeddedRedis runs the embedded Redis until the end of tb and returns its URL.
 func EmbeddedRedis(tb testing.TB) string {

@@ -16,8 +16,9 @@ const (
 	clusterPrimaries = 3
 	clusterSlots     = 16384
 	// clusterTimeout is after how many milliseconds without a word a node is taken for
-	// dead: a failover takes about a second more.
-	clusterTimeout = "2000"
+	// dead, while a cluster is formed and when a primary is killed: a failover takes about
+	// a second more. In between, a busy machine must not cause one.
+	clusterTimeout, clusterTimeoutBetween = "2000", "120000"
 )
 
 // RedisClusterServers is a Redis RedisClusterServers on this machine.
@@ -66,7 +67,16 @@ func startCluster(tb testing.TB, nodes int) *RedisClusterServers {
 		c.URL += node.Addr
 	}
 	c.join()
+	c.setTimeout(clusterTimeoutBetween)
 	return c
+}
+
+// setTimeout sets after how many milliseconds nodes take another one for dead.
+func (c *RedisClusterServers) setTimeout(milliseconds string) {
+	c.tb.Helper()
+	for _, node := range c.nodes {
+		node.command(context.WithoutCancel(c.tb.Context()), "config", "set", "cluster-node-timeout", milliseconds)
+	}
 }
 
 // Kill ends every node at once.
@@ -83,6 +93,7 @@ func (c *RedisClusterServers) KillPrimary() *RedisServer {
 	if killed.role("master") != nil {
 		killed, replica = replica, killed
 	}
+	c.setTimeout(clusterTimeout)
 	killed.Kill()
 	Until(c.tb, func() error { return replica.role("master") })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.tb.Context()), soon)

@@ -17,8 +17,9 @@ const (
 	// sentinelMaster is the name by which RedisSentinelServers know the pair.
 	sentinelMaster = "pnyx"
 	// sentinelDown is after how many milliseconds without an answer a Sentinel takes a
-	// server for dead: a failover takes about two seconds more.
-	sentinelDown = 1000
+	// server for dead, once a failover is awaited: it takes about two seconds more. Before,
+	// a busy machine must not cause one.
+	sentinelDown, sentinelDownBefore = 1000, 120_000
 )
 
 // RedisSentinelServers are a Redis and its replica on this machine, and three RedisSentinelServers that
@@ -87,6 +88,9 @@ func (s *RedisSentinelServers) Replica() *RedisServer {
 // former one, which was killed or hangs.
 func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
 	s.tb.Helper()
+	for _, sentinel := range s.sentinels {
+		s.set(sentinel, "down-after-milliseconds", sentinelDown)
+	}
 	Until(s.tb, func() error {
 		primary, err := s.named()
 		if err == nil && primary == former {
@@ -143,10 +147,20 @@ func (s *RedisSentinelServers) watch(sentinel *RedisServer, host, port string) {
 	defer client.Close()
 	err := errors.Join(
 		client.Monitor(ctx, sentinelMaster, host, port, fmt.Sprint(sentinelNodes/2+1)).Err(),
-		client.Set(ctx, sentinelMaster, "down-after-milliseconds", fmt.Sprint(sentinelDown)).Err(),
+		client.Set(ctx, sentinelMaster, "down-after-milliseconds", fmt.Sprint(sentinelDownBefore)).Err(),
 		client.Set(ctx, sentinelMaster, "failover-timeout", fmt.Sprint(5*sentinelDown)).Err(),
 	)
 	if err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// set changes how a Sentinel watches the pair.
+func (s *RedisSentinelServers) set(sentinel *RedisServer, option string, value int) {
+	s.tb.Helper()
+	client := s.client(sentinel)
+	defer client.Close()
+	if err := client.Set(context.WithoutCancel(s.tb.Context()), sentinelMaster, option, fmt.Sprint(value)).Err(); err != nil {
 		s.tb.Fatal(err)
 	}
 }

@@ -31,8 +31,7 @@ func realData(t *testing.T) string {
 	return dir
 }
 
-// startEmpty runs a service over an empty warehouse, and waits until it is ready. Requests
-// have long timeouts: these tests check the content of answers, not latency.
+// startEmpty runs a service over an empty warehouse, and waits until it is ready.
 func startEmpty(t *testing.T) *env.Pnyx {
 	t.Helper()
 	env.RequireEngine(t)

@@ -121,15 +121,15 @@ func (r *recount) compare(paths []string, differs func(path string, got answer) 
 	return wrong
 }
 
-// checkAll compares all paths of a form. It repeats those that differ while the service
-// may still be publishing.
+// checkAll compares all paths of a form. It repeats those that differ: an answer that is in
+// a node's memory lags behind the publication.
 func (r *recount) checkAll(t *testing.T, form string) {
 	t.Helper()
 	of := regexp.MustCompile(form)
 	paths := slices.Sorted(maps.Keys(r.want.answers))
 	paths = slices.DeleteFunc(paths, func(path string) bool { return !of.MatchString(path) })
 	wrong := r.compare(paths, r.differs)
-	for deadline := time.Now().Add(5 * time.Second); len(wrong) > 0 && time.Now().Before(deadline); {
+	for range 5 {
 		wrong = r.compare(slices.Sorted(maps.Keys(wrong)), r.differs)
 	}
 	t.Logf("%d of %d answers are exact", len(paths)-len(wrong), len(paths))
@@ -167,46 +167,29 @@ func reportWrong(t *testing.T, wrong map[string]string) {
 	}
 }
 
-// settle waits until all DAOs have the imported data and nothing was published for half
-// a second. If that takes too long, the checks that follow report the differences.
+// settle waits until everything that was imported is published, and in the feed.
 func (r *recount) settle(t *testing.T) {
 	t.Helper()
-	var last string
-	var since time.Time
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(15 * time.Second); ; <-ticker.C {
-		missing, dataAsOf := r.unpublished()
-		if dataAsOf != last {
-			last, since = dataAsOf, time.Now()
-		}
-		if missing == "" && time.Since(since) > 500*time.Millisecond {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("15 s after the import: %s (published last: %s)", missing, last)
-			return
-		}
-	}
+	r.AwaitPublished()
+	r.AwaitFeed()
+	env.Until(t, r.unpublished)
 }
 
-// unpublished returns a DAO that does not have all proposals and votes yet, and the time
-// of the published data.
-func (r *recount) unpublished() (missing, dataAsOf string) {
+// unpublished names a DAO that does not have all proposals and votes yet.
+func (r *recount) unpublished() error {
 	for path, want := range r.want.answers {
 		if !strings.HasPrefix(path, "/v2/daos/") {
 			continue
 		}
 		got, err := r.ask(path)
 		if err != nil {
-			return err.Error(), ""
+			return err
 		}
 		if total(env.Plain(got.data)) != total(env.Plain(want)) {
-			return fmt.Sprintf("GET %s: %s of proposals and votes, want %s", path, total(env.Plain(got.data)), total(env.Plain(want))), ""
+			return fmt.Errorf("GET %s: %s of proposals and votes, want %s", path, total(env.Plain(got.data)), total(env.Plain(want)))
 		}
-		dataAsOf = max(dataAsOf, got.meta.DataAsOf)
 	}
-	return "", dataAsOf
+	return nil
 }
 
 // total returns the numbers of proposals and votes in a DAO's answer.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"pnyx/test/env"
 	"pnyx/warehouse/engine"
@@ -38,11 +37,12 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 			if err := owner.Process.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			stopped := time.Now()
-			next := start(t, options)
-			if took := time.Since(stopped); took > engine.ChildGrace+5*time.Second {
-				t.Errorf("next start: got %v, want at most %v", took, engine.ChildGrace+5*time.Second)
-			}
+			var next *engine.Engine
+			env.Until(t, func() (err error) { // the orphan ends first
+				next, err = engine.Start(t.Context(), options)
+				return err
+			})
+			t.Cleanup(func() { stop(t, next) })
 			wantCount(t, open(t, next.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
 			if err := answers(instance.TCPAddr); err == nil {
 				t.Error("orphaned engine: got an answer, want none")
@@ -118,7 +118,7 @@ func TestEngineIgnoresSignalsToTheProcessGroup(t *testing.T) {
 func TestHangingEngineIsKilled(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "clickhouse")
-	script(t, program, "exec sleep 60")
+	script(t, program, "exec sleep infinity")
 	child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, engine.ChildCommand, "program", program)
 	child.ExtraFiles = []*os.File{os.Stderr} // in place of the lock
 	pipe, err := child.StdinPipe()
@@ -128,25 +128,26 @@ func TestHangingEngineIsKilled(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	if err := pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := child.Wait(); err == nil {
 		t.Error("child: got exit status 0, want killed")
 	}
-	if took := time.Since(began); took > testTimeout {
-		t.Errorf("child after its parent ended: got %v, want about %v", took, engine.ChildGrace)
-	}
 }
 
 func TestChildCommandExplainsItself(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{engine.ChildCommand}, {engine.ChildCommand, "unknown", "x"}} {
-		child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, args...)
-		if output, err := child.CombinedOutput(); err == nil || len(output) == 0 {
-			t.Errorf("%v: got %q, %v, want an error", args, output, err)
-		}
+	for name, args := range map[string][]string{
+		"no arguments": {engine.ChildCommand}, "an unknown argument": {engine.ChildCommand, "unknown", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, args...)
+			if output, err := child.CombinedOutput(); err == nil || len(output) == 0 {
+				t.Errorf("got %q, %v, want an error", output, err)
+			}
+		})
 	}
 }
 

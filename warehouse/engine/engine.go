@@ -25,8 +25,8 @@ import (
 
 const (
 	// readyTimeout bounds the time until an engine answers its first query. It takes
-	// 0.3 s on an idle machine.
-	readyTimeout = 10 * time.Second
+	// 0.3 s on an idle machine, and many times as long on a busy one.
+	readyTimeout = time.Minute
 
 	// lockTimeout is how long Start waits for the previous engine of the folder to end.
 	// It outlasts childGracePeriod, so that a start right after a crash succeeds.

@@ -195,16 +195,12 @@ func TestFetchRejectsATarballWithoutLibrary(t *testing.T) {
 
 func TestFetchStopsWhenCanceled(t *testing.T) {
 	dir := onPath(t)
-	script(t, filepath.Join(dir, "npm"), "exec sleep 60")
+	script(t, filepath.Join(dir, "npm"), "exec sleep infinity")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	start := time.Now()
 	_, err := engine.FetchPackage(ctx, "@pnyx/lib", "1.0.0", "", engine.FetchOptions{CacheDir: t.TempDir()})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
-	}
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("canceled fetch: got %v, want less than 10s", took)
 	}
 }
 

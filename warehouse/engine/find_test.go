@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -55,7 +54,7 @@ func TestFindDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
-	script(t, options.Program.ClickHouse, "exec sleep 60")
+	script(t, options.Program.ClickHouse, "exec sleep infinity")
 	stale := filepath.Join(options.DataDir, "engine.json")
 	if err := os.WriteFile(stale, []byte(`{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -74,12 +73,8 @@ func TestFindDoesNotBlock(t *testing.T) {
 		return nil
 	})
 	cancel()
-	canceled := time.Now()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("start: got %v, want canceled", err)
-	}
-	if took := time.Since(canceled); took > testTimeout {
-		t.Errorf("canceled start: got %v, want less than %v", took, testTimeout)
 	}
 	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) || strings.Contains(err.Error(), "starting") {
 		t.Errorf("find after the start: got %v, want ErrNotRunning and a free folder", err)

@@ -24,7 +24,7 @@ const ownerCommand = "run-engine-owner"
 
 // testTimeout bounds each step of these tests. It is generous for a loaded machine; no
 // test waits for it unless it fails.
-const testTimeout = 30 * time.Second
+const testTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == ownerCommand {

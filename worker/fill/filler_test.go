@@ -13,7 +13,7 @@ import (
 
 func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), 5*time.Second)
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
