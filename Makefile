@@ -92,6 +92,11 @@ soak: engine redis ## Ask at a steady rate for an hour (SOAK=10m for less), fail
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md \
 	  $(GO) test -count=1 -v -timeout 30h -run TestSoak ./test/drills
 
+.PHONY: flood
+flood: engine redis ## Flood a node beside honest callers, fail where these notice, and renew docs/flood.md (FLOOD=5s for less)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FLOOD=$(or $(FLOOD),30s) PNYX_TEST_FLOOD_REPORT=$(CURDIR)/docs/flood.md \
+	  $(GO) test -count=1 -v -timeout 1h -run TestFlood ./test/drills
+
 .PHONY: test-edge
 test-edge: nginx ## Let a hundred thousand requests and changes interleave at the edge
 	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_STEPS=100000 $(GO) test -count 1 -timeout 60m -v -run Interleaving ./edge
