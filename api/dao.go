@@ -57,12 +57,12 @@ func (a *API) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, e
 	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: sourceRedis})
 }
 
-// daoPageTries is how often a page is read while publications come in between.
+// daoPageTries is how often a page is read when publications come in between.
 const daoPageTries = 3
 
-// daoPage reads a page of the directory as one publication left it: one that Redis
-// was flushed and filled around might lack DAOs that are not back yet. Without a
-// directory beside what is published, the warehouse holds no DAO at all.
+// daoPage reads a page of the DAO index as one publication wrote it. It reads again when
+// a publication came in between: after a flush of Redis, the index lacks DAOs until it is
+// complete. When something is published but no index, the warehouse has no DAO.
 func (a *API) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
 	before, err := a.store.PublicationState(ctx)
 	for range daoPageTries {
@@ -76,7 +76,7 @@ func (a *API) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, er
 		case err != nil || now.Revision != before.Revision:
 			before = now
 		case errors.Is(failed, cache.ErrMiss):
-			return emptyDirectory(now), nil
+			return emptyIndex(now), nil
 		default:
 			return listed, failed
 		}
@@ -84,10 +84,10 @@ func (a *API) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, er
 	return cache.DAOIndexPage{}, cmp.Or(err, errUnsettled)
 }
 
-// errUnsettled is a directory that was published anew at every try.
-var errUnsettled = errors.New("publications come too fast to read the directory")
+// errUnsettled reports that a publication came in between at every try.
+var errUnsettled = errors.New("the DAO index changed during every read")
 
-func emptyDirectory(published cache.PublicationState) cache.DAOIndexPage {
+func emptyIndex(published cache.PublicationState) cache.DAOIndexPage {
 	return cache.DAOIndexPage{
 		View: cache.View{
 			Revision: published.Revision, Readiness: governance.Ready,

@@ -2,7 +2,7 @@ package governance
 
 import "encoding/json"
 
-// Signal is one curated signal, as the contract calls it: something that deserves attention.
+// Signal is something that deserves attention: a curated signal in the API contract.
 type Signal struct {
 	// SignalID is the id of the signal, see SignalID.
 	SignalID string `json:"signalId" msgpack:"signalId"`
@@ -46,11 +46,11 @@ type Surface string
 const (
 	// AgentSurface has every signal.
 	AgentSurface Surface = "agent"
-	// AtlasLatest has what is worth reading.
+	// AtlasLatest has the signals that are worth reading.
 	AtlasLatest Surface = "atlas_latest"
-	// AtlasPriority has what comes first.
+	// AtlasPriority has the most important signals.
 	AtlasPriority Surface = "atlas_priority"
-	// TelegramRealtime has what cannot wait: few, and with something left to do.
+	// TelegramRealtime has the few signals that are urgent and still allow an action.
 	TelegramRealtime Surface = "telegram_realtime"
 )
 
@@ -59,7 +59,8 @@ func Surfaces() []Surface {
 	return []Surface{AgentSurface, AtlasLatest, AtlasPriority, TelegramRealtime}
 }
 
-// SignalRow is a signal as the cache stores it: with the time that it is selected by.
+// SignalRow is a signal with the time that queries filter and sort by, as the cache stores
+// it.
 type SignalRow struct {
 	Signal
 	// DetectedAt is when the signal was detected.

@@ -13,7 +13,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ListedProposal is a proposal as lists show it and searches find it.
+// ListedProposal is a row of the list of proposals, which lists and searches read.
 type ListedProposal struct {
 	// Ref identifies the proposal among all providers.
 	Ref record.RefHash `ch:"proposal_ref"`
@@ -29,11 +29,11 @@ type ListedProposal struct {
 	// author; empty if upstream states none. Reads of the list leave ProposerID empty.
 	Title, SourceURL, DiscussionURL, ProposerID string
 
-	// Lifecycle is the lifecycle as the API shows it.
+	// Lifecycle is the lifecycle status in the API.
 	Lifecycle governance.Lifecycle
-	// Outcome is the outcome as the API shows it.
+	// Outcome is the outcome in the API.
 	Outcome governance.Outcome
-	// Coverage is the coverage of the ballots as the API shows it.
+	// Coverage is the coverage of the ballots in the API.
 	Coverage governance.Coverage
 
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where

@@ -9,24 +9,24 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// addressForm is an address in any letter case.
+// addressForm matches an address in any letter case.
 var addressForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
-// checkAddress refuses an address that is not in its EIP-55 spelling: one wrong
-// digit in a recipient, and money goes where nobody can fetch it.
+// checkAddress refuses an address without a valid EIP-55 checksum: money sent to a mistyped
+// address is lost.
 func checkAddress(address string) error {
 	if !addressForm.MatchString(address) {
 		return fmt.Errorf("%q is not an address: want 0x and 40 hexadecimal digits", address)
 	}
 	if want := checksummed(address); address != want {
-		return fmt.Errorf("%q is not in its EIP-55 spelling, which would be %s: compare it digit by digit with its source",
+		return fmt.Errorf("%q has no valid EIP-55 checksum, which would be %s: compare it digit by digit with its source",
 			address, want)
 	}
 	return nil
 }
 
-// checksummed returns the EIP-55 spelling of an address: a letter is a capital
-// where the hash of the lower-case spelling has a digit above 7.
+// checksummed returns an address with its EIP-55 checksum: a letter is upper case where
+// the hash of the lower-case address has a digit above 7.
 func checksummed(address string) string {
 	digits := strings.ToLower(address[2:])
 	hash := hex.EncodeToString(keccak([]byte(digits)))

@@ -17,13 +17,13 @@ const (
 	// breakerPayers is from how many payers these failures must come, unless the
 	// facilitator cannot be reached: one payer's payments may fail for what is in them.
 	breakerPayers = 3
-	// defaultBusyWait is how long a facilitator that answers 429 is left alone, unless it
-	// says how long, and maxBusyWait the maximum of what it may say.
+	// defaultBusyWait is how long no call is made after a 429 without Retry-After, and
+	// maxBusyWait the maximum for one with it.
 	defaultBusyWait = time.Second
 	maxBusyWait     = 30 * time.Second
 )
 
-// errOpen means that the last calls failed, so that none is made for a while.
+// errOpen means that the last calls failed, and that no call is made for a while.
 var errOpen = errors.New("the circuit breaker is open")
 
 // busyError is a facilitator that answered 429.
@@ -32,7 +32,7 @@ type busyError struct {
 	wait time.Duration
 }
 
-// Error says for how long the facilitator is left alone.
+// Error states how long no call is made.
 func (b *busyError) Error() string {
 	return fmt.Sprintf("it is busy for %s", b.wait)
 }
@@ -63,7 +63,7 @@ type breaker struct {
 	// means that one does.
 	openUntil time.Time
 	trying    bool
-	// busyUntil is until when the facilitator has asked to be left alone.
+	// busyUntil is the time before which the facilitator wants no calls.
 	busyUntil time.Time
 }
 
@@ -71,7 +71,7 @@ func newBreaker(now func() time.Time) *breaker {
 	return &breaker{now: now, payers: map[string]bool{}}
 }
 
-// call asks unless the breaker is open or the facilitator is busy; the error is
+// call makes a call, unless the breaker is open or the facilitator is busy; the error is
 // errNotSent then. vouched means that the payment is known to be signed by its payer.
 func (b *breaker) call(payer string, vouched bool, ask func() (verdict, error)) (verdict, error) {
 	b.mu.Lock()

@@ -60,7 +60,7 @@ func (c *Charge) Receipt() string {
 type receipt struct {
 	// Success says whether the payment is settled.
 	Success bool `json:"success"`
-	// ErrorReason is the protocol's word for a refusal; it is empty for a success.
+	// ErrorReason is the error code of a refusal; empty for a success.
 	ErrorReason string `json:"errorReason,omitempty"`
 	// Payer is the address that pays, in lower case.
 	Payer string `json:"payer"`
@@ -183,7 +183,7 @@ func (c *Charge) Settle(ctx context.Context, answer Response) error {
 	if c.payment.State == governance.PaymentSettled {
 		return nil
 	}
-	// A client that disconnects now has paid all the same.
+	// The payment is charged even if the client disconnects now.
 	ctx = context.WithoutCancel(ctx)
 	p := c.payment
 	p.State, p.Attempts = governance.PaymentSettling, 1

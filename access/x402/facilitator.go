@@ -24,9 +24,9 @@ var transactionForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
 // Errors of a facilitator.
 var (
-	// errNotSent is a request that did not reach the facilitator: nothing was done.
+	// errNotSent is a request that did not reach the facilitator: nothing was charged.
 	errNotSent = errors.New("the facilitator was not reached")
-	// errNoAnswer is a request that got no usable answer: nobody knows what was done.
+	// errNoAnswer is a request without a usable answer: the payment may have been charged.
 	errNoAnswer = errors.New("the facilitator gave no answer")
 	// errBroken is a connection that failed.
 	errBroken = errors.New("the connection failed")
@@ -44,7 +44,7 @@ type facilitator struct {
 	observeRequest func(call string, began time.Time, err error)
 }
 
-// verdict is what a facilitator said of a payment.
+// verdict is the answer of a facilitator about a payment.
 type verdict struct {
 	yes         bool
 	reason      string
@@ -55,7 +55,7 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 	return &facilitator{
 		base: strings.TrimSuffix(o.FacilitatorURL, "/"),
 		client: &http.Client{
-			// A redirected POST would become a GET, or reach somebody else.
+			// A redirected POST would become a GET, or reach another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
 		},
@@ -65,8 +65,8 @@ func newFacilitator(o Options, observe func(string, time.Time, error), now func(
 	}
 }
 
-// verify asks whether a payment could be charged. It is asked again, once, when
-// the connection broke: nothing changes by asking. vouched means that the payment is
+// verify requests whether a payment could be charged. It repeats the request once after a
+// failed connection, since verifying changes nothing. vouched means that the payment is
 // known to be signed by its payer.
 func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched bool) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
@@ -79,8 +79,8 @@ func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched 
 	return said, err
 }
 
-// settle has a payment charged. It is asked again, once, only where the
-// facilitator itself says that the transfer is under way. The facilitator has verified
+// settle requests that a payment be charged. It repeats the request once, only when the
+// facilitator reports that the transfer is in progress. The facilitator has verified
 // the payment before.
 func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
@@ -95,12 +95,12 @@ func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict
 	return said, err
 }
 
-// isBroken says whether a connection failed, rather than being slow.
+// isBroken reports whether a connection failed, as opposed to a timeout.
 func isBroken(err error) bool {
 	return errors.Is(err, errBroken) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// post asks the facilitator. The error is errNotSent or errNoAnswer.
+// post sends a request to the facilitator. The error is errNotSent or errNoAnswer.
 func (f *facilitator) post(
 	ctx context.Context, call string, body []byte, read func(answered []byte, good bool) (verdict, error),
 ) (said verdict, err error) {
@@ -133,11 +133,11 @@ func (f *facilitator) post(
 	return said, nil
 }
 
-// errUnusable is an answer that says neither yes nor no.
+// errUnusable is an answer that contains no verdict.
 var errUnusable = errors.New("no verdict in the answer")
 
-// readVerified reads an answer to verify. A no counts whatever the status; a yes
-// only with a good one.
+// readVerified parses an answer to verify. A refusal counts with any HTTP status, an
+// approval only with 200.
 func readVerified(answered []byte, good bool) (verdict, error) {
 	var said struct {
 		IsValid       *bool  `json:"isValid"`
@@ -149,8 +149,8 @@ func readVerified(answered []byte, good bool) (verdict, error) {
 	return verdict{yes: *said.IsValid, reason: said.InvalidReason}, nil
 }
 
-// readSettled reads an answer to settle. A yes without the hash of a transaction is
-// none.
+// readSettled parses an answer to settle. A success without the hash of a transaction is
+// unusable.
 func readSettled(answered []byte, good bool) (verdict, error) {
 	var said struct {
 		Success     *bool  `json:"success"`

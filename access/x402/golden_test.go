@@ -108,8 +108,8 @@ func TestWrongTermsAreRefusedAtTheStart(t *testing.T) {
 		want  string
 	}{
 		"recipient":    {func(o *x402.Options) { o.Terms.PayTo = "0x12" }, `X402_PAY_TO: "0x12" is not an address`},
-		"checksum":     {func(o *x402.Options) { o.Terms.PayTo = strings.ToLower(o.Terms.PayTo) }, "EIP-55 spelling, which would be " + facilitator.PayTo},
-		"burnt":        {func(o *x402.Options) { o.Terms.PayTo = o.Terms.Token.Asset }, "X402_PAY_TO: is the token's own contract"},
+		"checksum":     {func(o *x402.Options) { o.Terms.PayTo = strings.ToLower(o.Terms.PayTo) }, "no valid EIP-55 checksum, which would be " + facilitator.PayTo},
+		"burnt":        {func(o *x402.Options) { o.Terms.PayTo = o.Terms.Token.Asset }, "X402_PAY_TO: is the contract of the token itself"},
 		"network":      {func(o *x402.Options) { o.Terms.Token.Network = "base" }, `X402_NETWORK: "base" is not eip155:<chain id>`},
 		"name":         {func(o *x402.Options) { o.Terms.Token.Name = "USD Coin" }, `has the name "USDC"`},
 		"decimals":     {func(o *x402.Options) { o.Terms.Token.Decimals = 18 }, "and 6 decimals"},

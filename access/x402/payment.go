@@ -15,8 +15,8 @@ import (
 	"pnyx/governance"
 )
 
-// MaxHeaderBytes bounds a payment header. An ordinary one has a kilobyte; the
-// signatures of some wallets take a few.
+// MaxHeaderBytes is the maximum length of a payment header. A typical one takes a
+// kilobyte, with the signature of a contract wallet several.
 const MaxHeaderBytes = 16 << 10
 
 // authorization is the EIP-3009 message that was signed.
@@ -61,11 +61,11 @@ func (p *Payment) NeedsContract() bool {
 	return len(p.payload.Signature) != 2+2*plainSignatureBytes
 }
 
-// envelope is the form of a payment on the way.
+// envelope is the JSON of a payment header.
 type envelope struct {
 	// X402Version is the version of the protocol; only 2 is accepted.
 	X402Version int `json:"x402Version"`
-	// Accepted is the object of the terms that the payer accepts.
+	// Accepted holds the terms that the payer accepts, an object.
 	Accepted json.RawMessage `json:"accepted"`
 	// Payload is the signed authorization.
 	Payload exactPayload `json:"payload"`
@@ -78,7 +78,7 @@ var (
 	signatureForm = regexp.MustCompile(`^0x([0-9a-fA-F]{2}){65,}$`)
 )
 
-// parsePayment reads a payment header. What it refuses is no payment of this
+// parsePayment parses a payment header. It refuses a header that is not a payment of this
 // protocol, version and scheme.
 func parsePayment(header string) (Payment, *RefusedError) {
 	if len(header) > MaxHeaderBytes {
@@ -93,12 +93,12 @@ func parsePayment(header string) (Payment, *RefusedError) {
 		return Payment{}, malformed("the payment header is not base64 of the JSON of a payment: x402Version (a number), accepted, and payload with signature and authorization (six strings)")
 	}
 	if sent.X402Version != version {
-		return Payment{}, malformed("x402Version has to be the number 2, and is " + strconv.Itoa(sent.X402Version))
+		return Payment{}, malformed("x402Version must be the number 2, not " + strconv.Itoa(sent.X402Version))
 	}
 	hash := sha256.Sum256([]byte(header))
 	p := Payment{payload: sent.Payload, fingerprint: hex.EncodeToString(hash[:])}
 	if err := json.Unmarshal(sent.Accepted, &p.accepted); err != nil || p.accepted == nil {
-		return Payment{}, malformed("accepted has to be the object of the terms that are accepted")
+		return Payment{}, malformed("accepted must be an object: the accepted terms")
 	}
 	return p, p.checkForm()
 }
@@ -118,17 +118,17 @@ func (p *Payment) checkForm() *RefusedError {
 		{"payload.authorization.nonce", auth.Nonce, "0x and 64 hexadecimal digits", nonceForm},
 	} {
 		if !field.form.MatchString(field.text) {
-			return malformed(field.name + " has to be " + field.want)
+			return malformed(field.name + " must be " + field.want)
 		}
 	}
-	after, _ := strconv.ParseInt(auth.ValidAfter, 10, 64) // of that form, hence no error
+	after, _ := strconv.ParseInt(auth.ValidAfter, 10, 64) // matches secondsForm, so it parses
 	before, _ := strconv.ParseInt(auth.ValidBefore, 10, 64)
 	p.validAfter, p.validBefore = time.Unix(after, 0), time.Unix(before, 0)
 	return nil
 }
 
-// id names what can be charged once. A second signature over the same nonce is the
-// same payment.
+// id returns what identifies the payment. Two signatures over the same nonce are one
+// payment, which can be charged once.
 func (p *Payment) id(r Requirements) string {
 	auth := p.payload.Authorization
 	return strings.ToLower(strings.Join([]string{r.Network, r.Asset, auth.From, auth.Nonce}, "/"))
@@ -137,13 +137,13 @@ func (p *Payment) id(r Requirements) string {
 const (
 	// minValidity is how long an authorization must still be valid to be submitted.
 	minValidity = 6 * time.Second
-	// clockSlack is how far the clocks of callers may be off. Beyond it and the
-	// offered window, an authorization would have to be remembered for longer than
-	// anybody waits for an answer.
+	// clockSlack is how far the clocks of callers may be ahead. It also limits how long
+	// payments have to be stored.
 	clockSlack = 10 * time.Minute
 )
 
-// match returns the reason for which a payment does not fit the terms, or "".
+// match returns the error code of a payment that does not match the terms; empty for one
+// that does.
 func (p *Payment) match(r Requirements, now time.Time) string {
 	auth := p.payload.Authorization
 	switch {
@@ -162,8 +162,8 @@ func (p *Payment) match(r Requirements, now time.Time) string {
 	return ""
 }
 
-// accepts says whether the accepted terms are those that are offered: the same in
-// every field, but for additions to extra.
+// accepts reports whether the accepted terms are the offered ones: equal in every field,
+// except for additional fields in extra.
 func accepts(accepted map[string]any, r Requirements) bool {
 	offered, err := generic(r)
 	if err != nil {
@@ -187,7 +187,7 @@ func accepts(accepted map[string]any, r Requirements) bool {
 	return true
 }
 
-// generic returns a value as JSON has it.
+// generic returns the JSON object of a value.
 func generic(value any) (map[string]any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -198,9 +198,9 @@ func generic(value any) (map[string]any, error) {
 	return object, err
 }
 
-// settlement is the body of both requests to a facilitator. It is made of what was
-// checked here, and of our own terms: a field that two parsers might read in two
-// ways is never passed on.
+// settlement returns the request body for a facilitator, to verify and to settle. It is
+// built from checked fields and from our own terms only, so that a facilitator cannot
+// parse it differently.
 func (p *Payment) settlement(r Requirements) ([]byte, error) {
 	return marshalPlain(map[string]any{
 		"x402Version": version,

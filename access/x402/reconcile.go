@@ -137,7 +137,7 @@ func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {
 }
 
 // checkFacilitator logs a warning when the facilitator does not support the terms.
-// Payments are accepted all the same: the facilitator may only be unreachable.
+// Payments are accepted in any case: the facilitator may only be unreachable.
 func (g *Gate) checkFacilitator(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, g.facilitator.verifyTimeout)
 	defer cancel()

@@ -11,17 +11,16 @@ type Kind string
 
 // The kinds of refusals.
 const (
-	// Required wants a payment, or another one: the challenge says which.
+	// Required asks for a payment, or for another one, by the terms of the challenge.
 	Required Kind = "required"
-	// Malformed is a header that is no payment at all.
+	// Malformed is a header that is not a well-formed payment.
 	Malformed Kind = "malformed"
-	// InProgress is a payment that another request is working on.
+	// InProgress is a payment that another request is using at the moment.
 	InProgress Kind = "inProgress"
-	// Pending is a payment whose settlement has no outcome yet. It must not be
-	// replaced by another one, only sent again.
+	// Pending is a payment whose settlement has no known outcome yet. The caller must send
+	// the same payment again, not a new one.
 	Pending Kind = "pending"
-	// Unavailable is a service that can take no payment at the moment; nothing was
-	// charged.
+	// Unavailable means that no payments are accepted at the moment. Nothing was charged.
 	Unavailable Kind = "unavailable"
 )
 
@@ -29,21 +28,22 @@ const (
 type RefusedError struct {
 	// Kind says what the caller should do.
 	Kind Kind
-	// Reason is the protocol's word for it; it is empty where the protocol has none.
+	// Reason is the error code of the protocol; empty where it has none.
 	Reason string
-	// Message says what to do.
+	// Message tells the caller what to do.
 	Message string
-	// Challenge asks for the payment where the kind is Required.
+	// Challenge holds the terms where the kind is Required; nil otherwise.
 	Challenge *Challenge
-	// Receipt is the header that says that a settlement was refused, or empty.
+	// Receipt is the value of the PAYMENT-RESPONSE header of a refused settlement; empty
+	// without one.
 	Receipt string
-	// RetryAfter is the time until a retry; zero for none.
+	// RetryAfter is when the caller should try again; zero for no such time.
 	RetryAfter time.Duration
-	// Cause is for the log.
+	// Cause is the internal error, for the log; nil for none.
 	Cause error
 }
 
-// Error returns the message, and the cause behind it.
+// Error returns the message and the cause.
 func (r *RefusedError) Error() string {
 	if r.Cause != nil {
 		return fmt.Sprintf("%s: %v", r.Message, r.Cause)
@@ -54,14 +54,15 @@ func (r *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (r *RefusedError) Unwrap() error { return r.Cause }
 
-// Times until a retry.
+// The values of RefusedError.RetryAfter by kind.
 const (
 	retryInProgress  = 2 * time.Second
 	retryPending     = 5 * time.Second
 	retryUnavailable = 10 * time.Second
 )
 
-// Reasons that are ours, or that others are told apart by.
+// Error codes of the protocol that this package sends or compares with. Facilitators may
+// send others.
 const (
 	reasonRequired    = "Payment required"
 	reasonNoMatch     = "No matching payment requirements"
@@ -82,15 +83,15 @@ func malformed(message string) *RefusedError {
 func inProgress() *RefusedError {
 	return &RefusedError{
 		Kind: InProgress, RetryAfter: retryInProgress,
-		Message: "another request with this payment is being worked on; send the same payment again in a moment to get its answer",
+		Message: "another request with this payment is in progress; send the same payment again in a moment to get its answer",
 	}
 }
 
 func pending(cause error) *RefusedError {
 	return &RefusedError{
 		Kind: Pending, Reason: reasonPending, RetryAfter: retryPending, Cause: cause,
-		Message: "the payment was handed over for settlement and the outcome is not known yet; " +
-			"send the same payment header again to get the answer, and do not pay anew",
+		Message: "the payment was submitted and its outcome is not known yet; " +
+			"send the same payment header again to get the answer, and do not sign a new payment",
 	}
 }
 
@@ -101,7 +102,7 @@ func unavailable(cause error) *RefusedError {
 	}
 	return &RefusedError{
 		Kind: Unavailable, RetryAfter: retryAfter, Cause: cause,
-		Message: "payments cannot be taken at the moment; nothing was charged, and the same payment may be sent again while it is valid",
+		Message: "payments are not accepted at the moment; nothing was charged, and the same payment can be sent again while it is valid",
 	}
 }
 
@@ -109,21 +110,21 @@ func unavailable(cause error) *RefusedError {
 func messageOf(reason string) string {
 	switch reason {
 	case reasonRequired:
-		return "this endpoint is paid: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE"
+		return "this endpoint requires payment: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE"
 	case reasonNoMatch:
 		return "accepted is not one of the offered terms: sign for the terms in the PAYMENT-REQUIRED header, unchanged"
 	case reasonSignature:
-		return "the signature is not that of from over the authorization: sign the EIP-712 message with the account that pays, for the domain in extra"
+		return "the signature does not match the authorization: sign the EIP-712 message with the account in from, for the domain in extra"
 	case reasonUsed:
 		return "this payment was already used: sign a new one, with a fresh nonce"
 	case reasonRecipient:
-		return "the authorization pays somebody else: to has to be payTo of the terms"
+		return "the authorization pays another address: to must equal payTo of the terms"
 	case reasonValue:
-		return "the authorization is over another amount: value has to equal amount of the terms"
+		return "the authorization has another amount: value must equal amount of the terms"
 	case reasonValidBefore:
-		return "the authorization has expired, is about to, or holds for much longer than maxTimeoutSeconds: sign a new one"
+		return "the authorization has expired, expires too soon, or is valid for much longer than maxTimeoutSeconds: sign a new one"
 	case reasonValidAfter:
-		return "the authorization is not valid yet: validAfter has to be in the past"
+		return "the authorization is not valid yet: validAfter must be in the past"
 	}
 	return "the payment was refused (" + reason + "): nothing was charged; sign a new payment for the terms in the PAYMENT-REQUIRED header"
 }

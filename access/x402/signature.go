@@ -66,7 +66,7 @@ func numberWord(decimal string) []byte {
 
 // hexWord returns hexadecimal digits after 0x as a 32-byte word.
 func hexWord(digits string) []byte {
-	raw, _ := hex.DecodeString(digits[2:]) // of that form, hence no error
+	raw, _ := hex.DecodeString(digits[2:]) // its form is checked, so it decodes
 	word := make([]byte, 32)
 	copy(word[32-len(raw):], raw)
 	return word

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// Terms are what payments are accepted for, and in what.
+// Terms are the prices, and the token and address that payments are accepted in.
 type Terms struct {
-	// Token is what payments are made in.
+	// Token is the token that payments are made in.
 	Token Token
 	// PayTo is the address of the payee.
 	PayTo string
 	// Prices holds the price of each paid route by its id, a decimal number of the
 	// token.
 	Prices map[string]string
-	// Window is how long a new signature should be valid.
+	// Window is how long a new authorization should be valid.
 	Window time.Duration
-	// PublicURL is where callers reach the service.
+	// PublicURL is the base URL under which callers reach the service.
 	PublicURL string
 }
 
@@ -39,7 +39,7 @@ type Requirements struct {
 	Asset string `json:"asset"`
 	// PayTo is the address of the payee.
 	PayTo string `json:"payTo"`
-	// MaxTimeoutSeconds is how long a new signature should be valid, in seconds.
+	// MaxTimeoutSeconds is how long a new authorization should be valid, in seconds.
 	MaxTimeoutSeconds int `json:"maxTimeoutSeconds"`
 	// Extra is what the payer needs to know of the token to sign.
 	Extra Domain `json:"extra"`
@@ -67,7 +67,7 @@ type Resource struct {
 type Challenge struct {
 	// X402Version is the version of the protocol, always 2.
 	X402Version int `json:"x402Version"`
-	// Error is the reason for which a payment is asked for.
+	// Error is the error code: why a payment is required.
 	Error string `json:"error"`
 	// Resource is what the payment is for.
 	Resource Resource `json:"resource"`
@@ -80,7 +80,8 @@ func (c Challenge) Header() string {
 	return encodeHeader(c)
 }
 
-// encodeHeader returns the base64 of the JSON of a value that is known to have one.
+// encodeHeader returns the base64 of the JSON of a value. It panics if the value has no
+// JSON.
 func encodeHeader(value any) string {
 	text, err := marshalPlain(value)
 	if err != nil {
@@ -89,7 +90,7 @@ func encodeHeader(value any) string {
 	return base64.StdEncoding.EncodeToString(text)
 }
 
-// marshalPlain returns JSON with &, < and > as they are.
+// marshalPlain returns JSON without escaping &, < and >.
 func marshalPlain(value any) ([]byte, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -111,7 +112,7 @@ func newPriceTable(terms Terms) (*priceTable, error) {
 		problems = append(problems, fmt.Errorf("X402_PAY_TO: %w", err))
 	}
 	if strings.EqualFold(terms.PayTo, terms.Token.Asset) {
-		problems = append(problems, errors.New("X402_PAY_TO: is the token's own contract, from which nothing can be fetched"))
+		problems = append(problems, errors.New("X402_PAY_TO: is the contract of the token itself; tokens sent there are lost"))
 	}
 	if base, err := url.Parse(terms.PublicURL); err != nil || base.Scheme == "" || base.Host == "" || base.RawQuery != "" {
 		problems = append(problems, fmt.Errorf("PNYX_PUBLIC_URL: %q is not the address of a service such as https://api.example.org", terms.PublicURL))

@@ -8,16 +8,17 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Token is what is paid with.
+// Token is the token that payments are made in.
 type Token struct {
 	// Network is eip155:<chain id>.
 	Network string
-	// Asset is the token's contract.
+	// Asset is the address of the token's contract.
 	Asset string
-	// Name and Version are those of its EIP-712 domain; no signature is right
-	// without them.
-	Name, Version string
-	// Symbol is the token's name for people.
+	// Name is the name in the token's EIP-712 domain, which signatures depend on.
+	Name string
+	// Version is the version in the same domain.
+	Version string
+	// Symbol is the short name that is shown to people.
 	Symbol string
 	// Decimals is the number of decimal places, from 0 to 18.
 	Decimals int
@@ -26,7 +27,7 @@ type Token struct {
 // maxDecimals bounds the decimals of a token.
 const maxDecimals = 18
 
-// knownTokens are those of which one can say that they are configured wrongly.
+// knownTokens are the tokens whose settings checkKnown can check.
 func knownTokens() []Token {
 	return []Token{
 		{"eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", "2", "USDC", 6},
@@ -36,8 +37,7 @@ func knownTokens() []Token {
 
 var networkForm = regexp.MustCompile(`^eip155:[1-9][0-9]{0,17}$`)
 
-// check returns what is wrong with a token, each problem under the name of its
-// setting.
+// check returns the problems with a token, each with the name of its setting.
 func (t Token) check() error {
 	var problems []error
 	if !networkForm.MatchString(t.Network) {
@@ -55,8 +55,8 @@ func (t Token) check() error {
 	return errors.Join(append(problems, t.checkKnown())...)
 }
 
-// checkKnown holds a token against what is known of it. A wrong domain would only
-// show as signatures that fail, all of them.
+// checkKnown compares a token with knownTokens. Without it, a wrong domain would show
+// only in that every signature fails.
 func (t Token) checkKnown() error {
 	for _, known := range knownTokens() {
 		switch {
@@ -79,7 +79,7 @@ func (t Token) units(price string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%q is not a decimal number", price)
 	}
-	units := amount.Shift(int32(t.Decimals)) //nolint:gosec // checked to be small
+	units := amount.Shift(int32(t.Decimals)) //nolint:gosec // at most maxDecimals
 	if !units.IsPositive() || !units.IsInteger() {
 		return "", fmt.Errorf("%s is not a price above 0 with at most %d decimal places", price, t.Decimals)
 	}
