@@ -103,7 +103,7 @@ func (a *API) limitToken(c *fiber.Ctx, s *requestState, limits ratelimit.Limits)
 
 // finishAccounting sets the headers about limits once the answer is known, refunds what
 // an answer without data took from the quota, and counts the answer for its token. The
-// 200 to a HEAD counts like that to a GET: its headers tell of the data.
+// 200 to a HEAD counts like one to a GET, because its headers describe the data.
 func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if s.route == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"pnyx/telemetry"
 )
 
-// accessRecord is an answered request, as it is counted, logged and traced.
+// accessRecord describes an answered request for metrics, log and trace.
 type accessRecord struct {
 	*requestState
 
@@ -76,7 +76,7 @@ func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 	return "", ""
 }
 
-// planInternal stands for the plan of internal callers, who have none.
+// planInternal is logged as the plan of internal callers, who have none.
 const planInternal ratelimit.Plan = "internal"
 
 // failed reports whether the service failed.

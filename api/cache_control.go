@@ -19,7 +19,7 @@ const (
 	varyCredentials = varyPublic + ", " + access.HeaderToken + ", " + x402.HeaderPayment
 )
 
-// setVary sets Vary to the request headers that the answer depends on, whatever it is.
+// setVary sets Vary to the request headers that any answer of the route depends on.
 func setVary(c *fiber.Ctx, s *requestState) {
 	if (s.route.Paid() || s.route.TokenOnly) && !s.internal {
 		setHeader(c, fiber.HeaderVary, varyCredentials)
@@ -29,7 +29,7 @@ func setVary(c *fiber.Ctx, s *requestState) {
 }
 
 // setCacheControl sets who may cache an answer and for how long, its surrogate keys,
-// and which caches were asked for it. Answers for one token have no keys.
+// and its Cache-Status. Answers for one token have no surrogate keys.
 func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	switch {
 	case s.charge != nil, s.route.TokenOnly:

@@ -43,7 +43,7 @@ type Document struct {
 	Render func() ([]byte, error)
 }
 
-// renderedDocument is a document as it is sent, plain and compressed.
+// renderedDocument is a document ready to be sent, plain and compressed.
 type renderedDocument struct {
 	Document
 

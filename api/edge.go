@@ -17,19 +17,19 @@ import (
 	"pnyx/governance"
 )
 
-// An edge (nginx) caches answers of paid routes, and asks a node for permission to send
-// them: it sends the request of the caller with PathAuthorize before its path. The node
+// An edge (nginx) caches answers of paid routes, and requests permission from a node for
+// each use: it sends the request of the caller with PathAuthorize before its path. The node
 // does everything that it would do for the caller, but sends no body. Instead, the
 // X-Accel-Redirect header holds PathBody and the key under which the edge caches it.
 // Without an internal token, these paths do not exist.
 const (
-	// PathAuthorize is before the path of a request that an edge asks about.
+	// PathAuthorize precedes the path of a request that an edge requests permission for.
 	PathAuthorize = "/internal/edge/authorize"
-	// PathBody is before the key of a body at the edge.
+	// PathBody precedes the key of a body at the edge.
 	PathBody = "/edge/body/"
 )
 
-// HeaderFill holds the key of a body that an edge lacks and asks for. The answer says,
+// HeaderFill holds the key of a body that an edge lacks and requests. The answer says,
 // in X-Accel-Expires, how long to keep it.
 const HeaderFill = "X-Edge-Fill"
 
@@ -76,8 +76,8 @@ func delegateToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered) 
 	return nil
 }
 
-// setBodyExpiry tells an edge that asks for a body how long to keep it: not at all when
-// it is not the body of the key that it asks for, because the node knows of another
+// setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not
+// keep it when it has another key than requested, because the node knows of another
 // publication.
 func setBodyExpiry(c *fiber.Ctx, s *requestState, r *request, found *rendered) {
 	if !s.internal {
@@ -94,8 +94,8 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, r *request, found *rendered) {
 	c.Set(headerAccelExpires, strconv.Itoa(ttl))
 }
 
-// setAccelExpires tells an edge by its own clock until when to keep an answer that is
-// for everyone. nginx may keep one up to a second longer than Cache-Control says. Only a
+// setAccelExpires tells an edge until when, by the edge's clock, to keep an answer that is
+// the same for all callers. nginx may keep one up to a second longer than Cache-Control says. Only a
 // trusted proxy may state the time, because a cache obeys the result.
 func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	clock := c.Get(HeaderTime)
@@ -117,7 +117,7 @@ func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) st
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// EdgeFailure is an answer that an edge sends by itself, with what a node would send.
+// EdgeFailure is an error that an edge sends itself, equal to that of a node.
 type EdgeFailure struct {
 	// Body is the body of the answer.
 	Body []byte
@@ -127,7 +127,7 @@ type EdgeFailure struct {
 
 // NewEdgeFailure returns the answer with a status: 503 when no node can be reached, or
 // the status of 4xx for a request that is malformed. Method and requestID are put into
-// the body as they are, and may be variables of nginx.
+// the body without escaping, and may be variables of nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	e := malformedRequest(status)
 	switch status {

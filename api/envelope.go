@@ -36,7 +36,7 @@ func RequestIDPattern() string {
 type answer struct {
 	// data becomes the member data of the envelope.
 	data any
-	// view is the view that the data was read from. Its time and readiness go into meta.
+	// view is the view that the data was read from. meta contains its time and readiness.
 	view cache.View
 	// page is set for lists.
 	page *Page
@@ -49,7 +49,7 @@ type answer struct {
 
 // Page describes which part of a list an answer is.
 type Page struct {
-	// Limit is the number of rows that was asked for.
+	// Limit is the number of rows that was requested.
 	Limit int `json:"limit"`
 	// HasMore says that there is a next page.
 	HasMore bool `json:"hasMore"`

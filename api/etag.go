@@ -18,8 +18,8 @@ func etagOf(r *request, found *rendered) string {
 	if found.nodeLocal {
 		revision = xxhash.Sum64(found.data)
 	}
-	asked := xxhash.Sum64String(SurfaceVersion + "\x00" + r.canonical())
-	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(asked, 36) + `"`
+	requested := xxhash.Sum64String(SurfaceVersion + "\x00" + r.canonical())
+	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(requested, 36) + `"`
 }
 
 // etagFor returns the ETag for a readiness. A stale answer has another ETag, so that a

@@ -72,7 +72,7 @@ func cutPage[Row, Position any](
 	return found, nil
 }
 
-// invalidCursor is the error of a cursor that does not decode.
+// invalidCursor returns the error for a cursor that does not decode.
 func invalidCursor(cursor string, err error) *Error {
 	param := Param{Name: "cursor", Kind: Cursor}
 	return validationError([]Problem{{
@@ -80,14 +80,14 @@ func invalidCursor(cursor string, err error) *Error {
 	}}, 0)
 }
 
-// pageTags returns what a page is made from: whatever moves its version.
+// pageTags returns the tags of a page: that of the scope whose version it depends on.
 func pageTags[Query query.Page](q Query) []cache.Tag {
 	return []cache.Tag{cache.ScopeTag(q.Scope())}
 }
 
-// page reads a page of something that exists, or fails with missing. A worker that
-// found nothing may have looked into a Redis that was just flushed: only when
-// everything is published, nothing is really nothing, and is looked at again.
+// page reads a page, or returns the error missing when its subject does not exist. A worker
+// also reports an absent subject right after a flush of Redis. The page is therefore read
+// again once everything is published.
 func (a *API) page(ctx context.Context, request cache.PageRequest, missing *Error) (cache.View, source, error) {
 	view, from, err := a.pages.page(ctx, request)
 	if err != nil || !view.Absent {

@@ -224,11 +224,11 @@ func TestRefusedPaymentsStateTheReason(t *testing.T) {
 		"oversized": {strings.Repeat("A", 17<<10), http.StatusBadRequest, api.CodeValidation, "16384 bytes"},
 		"less": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.Value = "4999" }),
-			http.StatusPaymentRequired, api.CodePaymentRequired, "value has to equal amount",
+			http.StatusPaymentRequired, api.CodePaymentRequired, "value must equal amount",
 		},
 		"elsewhere": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.To = n.wallet.Address() }),
-			http.StatusPaymentRequired, api.CodePaymentRequired, "to has to be payTo",
+			http.StatusPaymentRequired, api.CodePaymentRequired, "to must equal payTo",
 		},
 		"expired": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidBefore = "1000" }),

@@ -18,11 +18,11 @@ const (
 	pathEvidence    = pathProposal + "/evidence"
 )
 
-// errNothingListed is a list that was not published yet.
-var errNothingListed = errors.New("the list of proposals is not published")
+// errListUnpublished reports that the list was not published yet.
+var errListUnpublished = errors.New("the list of proposals is not published yet")
 
 // proposalRoutes are about proposals and their results. The path of a proposal's detail
-// would match that of resolve, which stands before it.
+// would match that of resolve, which therefore comes first.
 func proposalRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -60,7 +60,7 @@ func checkProposals(q query.Proposals) []Problem {
 // listProposals answers GET /v2/proposals.
 func (a *API) listProposals(ctx context.Context, r *request, q query.Proposals) (answer, error) {
 	q = q.Canonical()
-	found, err := listPage(ctx, a, r, &proposalList{q}, unavailable(errNothingListed))
+	found, err := listPage(ctx, a, r, &proposalList{q}, unavailable(errListUnpublished))
 	if err != nil {
 		return answer{}, err
 	}
@@ -86,7 +86,7 @@ func checkResolve(q query.Resolve) []Problem {
 
 // resolveProposal answers GET /v2/proposals/resolve.
 func (a *API) resolveProposal(ctx context.Context, _ *request, q query.Resolve) (answer, error) {
-	view, from, err := a.page(ctx, cache.NewPageRequest(q.Canonical()), unavailable(errNothingListed))
+	view, from, err := a.page(ctx, cache.NewPageRequest(q.Canonical()), unavailable(errListUnpublished))
 	if err != nil {
 		return answer{}, err
 	}

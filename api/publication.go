@@ -11,8 +11,8 @@ import (
 	"pnyx/governance"
 )
 
-// pollInterval is how often a node reads the publication state, besides when it is
-// notified of a change.
+// pollInterval is how often a node reads the publication state without being notified of a
+// change.
 const pollInterval = 500 * time.Millisecond
 
 // publicationWatcher keeps a node's own copy of the publication state.
@@ -41,7 +41,7 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	defer subscription.Wait()
 	subscription.Go(func() {
 		w.store.Subscribe(ctx, func() {
-			w.changed() // even if only lists changed, which leave the revision as it is
+			w.changed() // also when only lists changed, which does not change the revision
 			select {
 			case notified <- struct{}{}:
 			default:
@@ -69,8 +69,8 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	}
 }
 
-// readiness returns how far a view may be relied on: stale when the worker's heartbeat
-// is too old or the view's time has run out, else what the view says.
+// readiness returns the readiness of a view: stale when the heartbeat of the worker is too
+// old or the view has expired, else that of the view.
 func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
 	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {
@@ -82,7 +82,7 @@ func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.R
 	return v.Readiness
 }
 
-// readiness returns how far an answer may be relied on at a time.
+// readiness returns the readiness of an answer at a time.
 func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	if found.nodeLocal {
 		return found.view.Readiness

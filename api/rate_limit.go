@@ -15,7 +15,7 @@ import (
 
 // The headers of draft-ietf-httpapi-ratelimit-headers-10. The quota and window of a
 // policy are those of a full bucket, its burst and the time to refill it, because that
-// is what a caller may send at once.
+// is what a caller may send in a burst.
 const (
 	// HeaderRateLimit is what is left of the caller's limits.
 	HeaderRateLimit = "RateLimit"

@@ -18,7 +18,7 @@ import (
 type requestState struct {
 	// id is the request's id once requestID was called.
 	id string
-	// fromEdge says that an edge asks whether it may answer the request.
+	// fromEdge says that an edge requests permission to answer the request.
 	fromEdge bool
 	// err is the error that was sent; nil for an answer with data.
 	err *Error
@@ -26,8 +26,8 @@ type requestState struct {
 	// route is the route of the request; nil for documents and unknown paths. The fields
 	// below are set for routes only.
 	route *Route
-	// now is the time that the answer goes by: when the request came, or when what it
-	// waited for arrived. It is kept because reading the clock is expensive next to the
+	// now is the time of the answer: when the request arrived, or when the data that it
+	// waited for did. It is stored because reading the clock is expensive compared with the
 	// rest of a cache hit.
 	now time.Time
 	// internal says that the caller sent an internal token. Internal callers are neither
@@ -37,14 +37,14 @@ type requestState struct {
 	caller *access.Caller
 	// credentialErr is what is wrong with the credentials; nil when none were sent.
 	credentialErr error
-	// limited says that a bucket was asked.
+	// limited says that a bucket was charged or found empty.
 	limited bool
-	// grant is the decision of the limiter; nil when it was not asked.
+	// grant is the decision of the limiter; nil without one.
 	grant *ratelimit.Grant
 	// charge is the payment for this request; nil for none.
 	charge *x402.Charge
-	// queried says that an answer was looked up, layer where it was found, and readiness
-	// how far it may be relied on.
+	// queried says that data was requested, layer where it was found, and readiness how
+	// complete it is.
 	queried   bool
 	layer     layer
 	readiness governance.Readiness

@@ -43,20 +43,20 @@ type Route struct {
 	Path string
 	// Tier is who may read the route.
 	Tier Tier
-	// Summary is what an answer is, in one sentence for documents.
+	// Summary describes the answer in one sentence, as documents show it.
 	Summary string
 	// Params are the parameters in the order of documents; nil for none.
 	Params []Param
-	// Addition marks what the contract does not have.
+	// Addition marks a route that the API contract does not define.
 	Addition bool
-	// TokenOnly answers are about the token that asks: one is needed, and they cost
-	// nothing.
+	// TokenOnly says that the answer is about the token of the request. Such a route requires
+	// a token and is free.
 	TokenOnly bool
-	// Returns is a value of the type that data has in an answer.
+	// Returns is a value of the type of the member data.
 	Returns any
-	// Fresh says how long an answer may be used again; personal ones never may.
+	// Fresh is how long caches may reuse an answer. It does not apply to TokenOnly routes.
 	Fresh Freshness
-	// fields are where the values of Params go in the struct that newParams returns.
+	// fields are the fields for the values of Params in the struct that newParams returns.
 	fields    []paramField
 	newParams func() any
 	// kind is that of the pages that the route answers with; empty for views.
@@ -155,8 +155,8 @@ func (r *Route) Codes() []Code {
 	return codes
 }
 
-// Routes is the table of routes. Order matters: a path with a fixed part stands before
-// one whose parameter would match it, and documents list routes in this order.
+// Routes is the table of routes. Order matters: a path with a fixed part comes before one
+// whose parameter would match it, and documents list routes in this order.
 func Routes() []Route {
 	return slices.Concat(
 		metaRoutes(),

@@ -6,17 +6,18 @@ import (
 	"pnyx/cache"
 )
 
-// The headers in which caches look for tags: Fastly and those that follow it for the
-// first, with spaces between; Cloudflare for the second, with commas.
+// The headers from which caches read tags: Fastly and Varnish the first, separated by
+// spaces; Cloudflare the second, separated by commas.
 const (
 	HeaderSurrogateKey = "Surrogate-Key"
 	HeaderCacheTag     = "Cache-Tag"
 )
 
-// surrogateKeys is the tags of an answer as the headers spell them.
+// surrogateKeys holds the tags of an answer in the form of both headers.
 type surrogateKeys struct{ spaced, joined string }
 
-// surrogateKeysOf returns the tags of a request's answer, one that names everything first.
+// surrogateKeysOf returns the tags of the answer to a request, beginning with the tag that
+// purges everything.
 func surrogateKeysOf(r *request) surrogateKeys {
 	names := []string{string(cache.EverythingTag)}
 	for _, tag := range r.route.tags(r.params) {

@@ -15,7 +15,7 @@ import (
 
 // usage is the data of GET /v2/meta/usage: limits and usage of one token.
 type usage struct {
-	// TokenID is the id of the token that asks.
+	// TokenID is the id of the token of the request.
 	TokenID string `json:"tokenId"`
 	// Plan is the plan of the token.
 	Plan ratelimit.Plan `json:"plan"`
@@ -38,11 +38,11 @@ type bucketUsage struct {
 	Bucket ratelimit.Bucket `json:"bucket"`
 	// PerMinute is how many requests a minute are allowed on average.
 	PerMinute string `json:"perMinute"`
-	// Limit is how many requests a full bucket allows at once.
+	// Limit is the burst: how many requests a full bucket allows without a pause.
 	Limit string `json:"limit"`
 	// Used is how many of them are used at the moment.
 	Used string `json:"used"`
-	// Remaining is how many more requests are allowed at once.
+	// Remaining is how many more requests are allowed without a pause.
 	Remaining string `json:"remaining"`
 	// ResetAt is when the bucket is full again.
 	ResetAt governance.Timestamp `json:"resetAt"`

@@ -44,7 +44,7 @@ func isPreviousFormat(key string) bool {
 }
 
 // ExpirePreviousFormat sets a lifetime on everything that the version before has
-// stored, which would otherwise stay for good. It leaves the keys of package accounts
+// stored, which would otherwise stay forever. It leaves the keys of package accounts
 // that outlive an upgrade. done is false while a worker of that version still holds
 // its lease: call again later. Calling it again, or concurrently, is harmless.
 func (s *Store) ExpirePreviousFormat(ctx context.Context) (done bool, err error) {

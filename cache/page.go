@@ -46,7 +46,7 @@ func NewPageRequest(q query.Page) PageRequest {
 }
 
 // Decode reads the query. A field that it does not know is an error: a node of a newer
-// version asks for a page that this process would make wrong.
+// version requests a page that this process would build incorrectly.
 func (r PageRequest) Decode(q any) error {
 	decoder := msgpack.NewDecoder(bytes.NewReader(r.Query))
 	decoder.SetCustomStructTag("param")

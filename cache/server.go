@@ -15,7 +15,7 @@ import (
 // restarts, when a replica replaces it and when a node joins a Cluster. Replication and
 // persistence are asynchronous, so the last writes before such a change may be lost,
 // and nothing else reveals it. A Redis that does not report a run id, such as the
-// embedded one, has the same result for good.
+// embedded one, always has the same result.
 func (s *Store) ServerRunIDs(ctx context.Context) (string, error) {
 	var ids []string
 	err := s.serverInfo(ctx, "server", func(info map[string]string) {

@@ -114,7 +114,7 @@ type Payment struct {
 	// FacilitatorURL is the base address of the facilitator; it may be empty only when
 	// PayTo is.
 	FacilitatorURL SecretURL `env:"X402_FACILITATOR_URL" unit:"http:// https://" doc:"The x402 facilitator that checks payments and submits them; user and password in it are sent as basic authentication."`
-	// RPCURL is an endpoint of the network; empty means that the chain is not asked.
+	// RPCURL is an endpoint of the network; empty means that the chain is not queried.
 	RPCURL SecretURL `env:"X402_RPC_URL" unit:"http:// https://" doc:"JSON-RPC endpoint of the network, to check a payment whose outcome the facilitator did not report; empty: only retries at the facilitator determine it."`
 	// Network is eip155:<chain id>.
 	Network string `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"Network of payments."`

@@ -20,8 +20,8 @@ const fewSteps = 3000
 // walkers is the number of goroutines that take steps concurrently.
 const walkers = 8
 
-// crowd is a node with callers of all kinds, and the responses that they must get.
-type crowd struct {
+// callers is a node with callers of all kinds, and the responses that they must get.
+type callers struct {
 	*node
 
 	partners []partner // with the whole scope, and months without an end
@@ -49,7 +49,7 @@ const poorMonth = 20
 func TestConcurrentReadsAreAuthorizedAndCountedExactly(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := &crowd{node: n, reads: map[partner]*atomic.Int64{}, kinds: map[string]int{}}
+	c := &callers{node: n, reads: map[partner]*atomic.Int64{}, kinds: map[string]int{}}
 	for range 3 {
 		c.partners = append(c.partners, n.issue(1_000_000, access.V2All))
 	}
@@ -92,7 +92,7 @@ func TestConcurrentReadsAreAuthorizedAndCountedExactly(t *testing.T) {
 }
 
 // step takes one random step: a request, a publication or a change of a token.
-func (c *crowd) step(dice *rand.Rand) {
+func (c *callers) step(dice *rand.Rand) {
 	switch roll := dice.IntN(1000); {
 	case roll < 10:
 		c.publish(dice.IntN(len(keys)))
@@ -105,7 +105,7 @@ func (c *crowd) step(dice *rand.Rand) {
 }
 
 // turn revokes the token of fickle, or restores it.
-func (c *crowd) turn() {
+func (c *callers) turn() {
 	c.gate.Lock()
 	defer c.gate.Unlock()
 	c.revoked = !c.revoked
@@ -121,7 +121,7 @@ type visit struct {
 	status  []int
 }
 
-func (c *crowd) visit(dice *rand.Rand) visit {
+func (c *callers) visit(dice *rand.Rand) visit {
 	data := []int{http.StatusOK, http.StatusNotModified}
 	as := func(p partner, status ...int) visit {
 		return visit{p, []string{access.HeaderToken, p.token}, status}
@@ -147,7 +147,7 @@ func (c *crowd) visit(dice *rand.Rand) visit {
 }
 
 // ask requests a proposal and checks the response.
-func (c *crowd) ask(dice *rand.Rand) {
+func (c *callers) ask(dice *rand.Rand) {
 	c.gate.RLock()
 	defer c.gate.RUnlock()
 	which := dice.IntN(len(keys))
@@ -171,7 +171,7 @@ func (c *crowd) ask(dice *rand.Rand) {
 }
 
 // held returns the ETag that a caller sends for a response it may already have, if any.
-func (c *crowd) held(dice *rand.Rand, which int) string {
+func (c *callers) held(dice *rand.Rand, which int) string {
 	if dice.IntN(4) != 0 {
 		return ""
 	}
@@ -182,7 +182,7 @@ func (c *crowd) held(dice *rand.Rand, which int) string {
 
 // judge checks a response against the statuses that are correct for its request, and
 // its body against those seen before.
-func (c *crowd) judge(v visit, method string, which int, got answer) {
+func (c *callers) judge(v visit, method string, which int, got answer) {
 	c.note(fmt.Sprintf("%s %d", method, got.status))
 	allowed := false
 	for _, status := range v.status {
@@ -211,7 +211,7 @@ func (c *crowd) judge(v visit, method string, which int, got answer) {
 }
 
 // note counts what happened, for the log.
-func (c *crowd) note(kind string) {
+func (c *callers) note(kind string) {
 	c.noting.Lock()
 	defer c.noting.Unlock()
 	c.kinds[kind]++

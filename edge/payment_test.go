@@ -17,25 +17,25 @@ import (
 	"pnyx/test/facilitator"
 )
 
-// till is a node that takes payments behind an edge, with a fake facilitator.
-type till struct {
+// paymentNode is a node that takes payments behind an edge, with a fake facilitator.
+type paymentNode struct {
 	*node
 
 	ledger *facilitator.Ledger
 	wallet *facilitator.Wallet
 }
 
-// newTill runs a node that takes payments, and an edge in front of it, until the end of
+// newPaymentNode runs a node that takes payments, and an edge in front of it, until the end of
 // the test.
-func newTill(t *testing.T) *till {
+func newPaymentNode(t *testing.T) *paymentNode {
 	t.Helper()
 	env.Nginx(t)
 	ledger := facilitator.NewLedger(t)
-	return &till{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: facilitator.NewWallet(t)}
+	return &paymentNode{node: startNodeOn(t, env.EmbeddedRedis(t), ledger), ledger: ledger, wallet: facilitator.NewWallet(t)}
 }
 
 // sign returns a payment for a path by the edge's challenge, without sending it.
-func (t *till) sign(path string, spoil ...func(*facilitator.Authorization)) string {
+func (t *paymentNode) sign(path string, spoil ...func(*facilitator.Authorization)) string {
 	t.Helper()
 	got := t.get(path)
 	t.wantRefusal("who has not paid", got, http.StatusPaymentRequired, api.CodePaymentRequired)
@@ -43,14 +43,14 @@ func (t *till) sign(path string, spoil ...func(*facilitator.Authorization)) stri
 }
 
 // with requests a path with a payment.
-func (t *till) with(payment, path string) answer {
+func (t *paymentNode) with(payment, path string) answer {
 	t.Helper()
 	return t.get(path, x402.HeaderPayment, payment)
 }
 
 // wantSold checks for a response of the node itself, paid by the latest charge, and for
 // the total number of charges.
-func (t *till) wantSold(got answer, charges int) {
+func (t *paymentNode) wantSold(got answer, charges int) {
 	t.Helper()
 	if got.status != http.StatusOK || titleIn(got.body) == "" || got.header.Get("Cache-Control") != "private, no-store" {
 		t.Fatalf("got %d %v %.200s, want the answer, for this caller alone", got.status, got.header, got.body)
@@ -69,7 +69,7 @@ func (t *till) wantSold(got answer, charges int) {
 }
 
 // wantUnchanged compares a response of the edge with the node's own to the same request.
-func (t *till) wantUnchanged(path string, headers ...string) answer {
+func (t *paymentNode) wantUnchanged(path string, headers ...string) answer {
 	t.Helper()
 	headers = append(headers, "X-Request-Id", "the.same")
 	byEdge, byNode := t.get(path, headers...), t.direct.get(path, headers...)
@@ -85,7 +85,7 @@ func (t *till) wantUnchanged(path string, headers ...string) answer {
 
 func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 	t.Parallel()
-	n := newTill(t)
+	n := newPaymentNode(t)
 	path := pathOf(0)
 	n.wantUnchanged(path)
 	payment := n.sign(path)
@@ -127,7 +127,7 @@ func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 // callers with tokens.
 func TestCachedBodyStillRequiresPayment(t *testing.T) {
 	t.Parallel()
-	n := newTill(t)
+	n := newPaymentNode(t)
 	path := pathOf(0)
 	alice := n.issue(1000, access.V2All)
 	n.wantHeld(alice, path)
@@ -178,7 +178,7 @@ func TestCachedBodyStillRequiresPayment(t *testing.T) {
 }
 
 // wantHeld waits until the edge has cached the body of a paid response.
-func (t *till) wantHeld(p partner, path string) {
+func (t *paymentNode) wantHeld(p partner, path string) {
 	t.Helper()
 	env.Until(t, func() error {
 		got := t.read(p, path)
@@ -190,7 +190,7 @@ func (t *till) wantHeld(p partner, path string) {
 }
 
 // wantCharges checks how many transfers the ledger has.
-func (t *till) wantCharges(payments int) {
+func (t *paymentNode) wantCharges(payments int) {
 	t.Helper()
 	if got := len(t.ledger.Transfers()); got != payments {
 		t.Errorf("got %d transfers, want %d", got, payments)

@@ -68,7 +68,7 @@ const (
 	IntelligenceUnavailable IntelligenceStatus = "unavailable"
 )
 
-// NoIntelligence stands in where no analysis was imported.
+// NoIntelligence returns the value for a proposal without an imported analysis.
 func NoIntelligence() Intelligence {
 	return Intelligence{
 		Status: IntelligenceUnavailable, SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),

@@ -1,6 +1,6 @@
 package governance
 
-// Lifecycle is where a proposal stands: pending, then active, then closed.
+// Lifecycle is the lifecycle status of a proposal: pending, then active, then closed.
 type Lifecycle string
 
 // The states of a proposal's life.

@@ -23,9 +23,9 @@ func slow(burst int, month int64) ratelimit.Limits {
 	return ratelimit.Limits{Month: month, Standard: rate, Detail: rate}
 }
 
-// crowd lets many clients ask a number of limiters at once, each so many times, and
+// takeConcurrently lets clients take from limiters concurrently, each so many times, and
 // counts what is allowed.
-func crowd(t *testing.T, clients, times int, r ratelimit.Request, limiters ...*ratelimit.Limiter) (allowed int64) {
+func takeConcurrently(t *testing.T, clients, times int, r ratelimit.Request, limiters ...*ratelimit.Limiter) (allowed int64) {
 	t.Helper()
 	var count atomic.Int64
 	var asking sync.WaitGroup
@@ -56,7 +56,7 @@ func TestTwoProcessesShareABucketUnlessToldNotTo(t *testing.T) {
 			first := newLimiter(t, server.URL, soon, c.perProcess)
 			second := newLimiter(t, server.URL, soon, c.perProcess)
 			r := ratelimit.Request{Caller: "a", Limits: slow(40, 1000), Bucket: ratelimit.Standard}
-			if got := crowd(t, 20, 20, r, first, second); got != c.want {
+			if got := takeConcurrently(t, 20, 20, r, first, second); got != c.want {
 				t.Errorf("got %d of 400 requests allowed, want %d", got, c.want)
 			}
 		})
@@ -71,7 +71,7 @@ func TestAMonthIsExactForManyClientsOfManyProcesses(t *testing.T) {
 		limiters = append(limiters, newLimiter(t, server.URL, soon, false))
 	}
 	r := ratelimit.Request{Caller: "a", Limits: slow(100_000, 100), Bucket: ratelimit.Detail}
-	if got := crowd(t, 50, 10, r, limiters...); got != 100 {
+	if got := takeConcurrently(t, 50, 10, r, limiters...); got != 100 {
 		t.Errorf("got %d of 500 requests allowed, want the month's 100", got)
 	}
 	grant := limiters[0].Take(t.Context(), r, noon)
@@ -89,7 +89,7 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	server := env.Redis(t)
 	limiter := newLimiter(t, server.URL, soon, false)
 	r := ratelimit.Request{Caller: "a", Limits: slow(3, 100), Bucket: ratelimit.Detail}
-	if got := crowd(t, 1, 2, r, limiter); got != 2 {
+	if got := takeConcurrently(t, 1, 2, r, limiter); got != 2 {
 		t.Fatalf("got %d of 2 requests allowed", got)
 	}
 	client := redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(server.URL, "redis://")})
@@ -103,7 +103,7 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	if err := client.IncrByFloat(t.Context(), buckets[0], time.Hour.Seconds()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := crowd(t, 1, 5, r, limiter); got != 3 {
+	if got := takeConcurrently(t, 1, 5, r, limiter); got != 3 {
 		t.Errorf("got %d of 5 requests allowed once the clock was right again, want a full bucket's 3", got)
 	}
 }
@@ -152,7 +152,7 @@ func TestWhatTheBucketRefusesTakesNothingFromTheMonth(t *testing.T) {
 			t.Parallel()
 			limiter := newLimiter(t, start(t), soon, false)
 			r := ratelimit.Request{Caller: "a", Limits: slow(3, 100), Bucket: ratelimit.Detail}
-			if got := crowd(t, 5, 4, r, limiter); got != 3 {
+			if got := takeConcurrently(t, 5, 4, r, limiter); got != 3 {
 				t.Errorf("got %d allowed, want 3", got)
 			}
 			r.Bucket = ratelimit.Standard
@@ -173,7 +173,7 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	}
 	t.Cleanup(func() { store.Close() })
 	r := ratelimit.Request{Caller: "a", Limits: slow(100, 10), Bucket: ratelimit.Detail}
-	crowd(t, 1, 7, r, limiter)
+	takeConcurrently(t, 1, 7, r, limiter)
 	env.FlushRedis(t, env.RedisClient(t, url))
 	raise := func(used int64) {
 		t.Helper()
@@ -183,7 +183,7 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	}
 	raise(7)
 	raise(3) // an older journal
-	if got := crowd(t, 4, 4, r, limiter); got != 3 {
+	if got := takeConcurrently(t, 4, 4, r, limiter); got != 3 {
 		t.Errorf("got %d allowed, want the 3 that were left", got)
 	}
 }
@@ -226,9 +226,9 @@ func TestNoRequestWaitsForARedisThatIsAway(t *testing.T) {
 			server := env.Redis(t)
 			limiter := newLimiter(t, server.URL, patience, false)
 			r := ratelimit.Request{Caller: "a", Limits: slow(50, 1_000_000), Bucket: ratelimit.Detail}
-			allowed := crowd(t, 16, 10, r, limiter)
+			allowed := takeConcurrently(t, 16, 10, r, limiter)
 			trouble.begin(server)
-			allowed += crowd(t, 16, 50, r, limiter)
+			allowed += takeConcurrently(t, 16, 50, r, limiter)
 			trouble.end(server)
 			wantOneBucketOrTwo(t, allowed)
 			untilShared(t, limiter, server.URL)

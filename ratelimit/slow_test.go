@@ -86,7 +86,7 @@ func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
 	link := newSlowLink(t, server.URL)
 	limiter := newLimiter(t, "redis://"+link.listener.Addr().String(), patience, false)
 	r := ratelimit.Request{Caller: "a", Limits: slow(50, 1_000_000), Bucket: ratelimit.Detail}
-	allowed := crowd(t, 16, 10, r, limiter)
+	allowed := takeConcurrently(t, 16, 10, r, limiter)
 	func() {
 		link.held.Lock()
 		defer link.held.Unlock()
@@ -94,7 +94,7 @@ func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
 		for before := link.sent.Load(); link.sent.Load() < before+retries; {
 			env.Until(t, func() error {
 				seen := link.sent.Load()
-				allowed += crowd(t, 16, 10, r, limiter)
+				allowed += takeConcurrently(t, 16, 10, r, limiter)
 				if link.sent.Load() == seen {
 					return fmt.Errorf("got %d commands sent to Redis, want one more", seen)
 				}
@@ -103,7 +103,7 @@ func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
 		}
 	}()
 	// Now the answers come that nobody waits for anymore.
-	allowed += crowd(t, 16, 10, r, limiter)
+	allowed += takeConcurrently(t, 16, 10, r, limiter)
 	wantOneBucketOrTwo(t, allowed)
 	untilShared(t, limiter, server.URL)
 }

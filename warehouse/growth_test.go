@@ -14,12 +14,12 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// others is how many proposals there are beside the few that something is asked of:
+// others is the number of proposals in addition to those that a query is about:
 // several of the blocks that tables are read in.
 const others = 40_000
 
-// crowd is proposals of many DAOs, each with a state and a row of the list.
-const crowd = `(SELECT toFixedString(substring(SHA256(toString(number)), 1, 16), 16) AS proposal_ref,
+// manyProposals selects proposals of many DAOs, each with a state and a row of the list.
+const manyProposals = `(SELECT toFixedString(substring(SHA256(toString(number)), 1, 16), 16) AS proposal_ref,
 	concat('p1_', toString(number)) AS proposal_key, concat('dao-', toString(number)) AS dao_id,
 	'snapshot' AS provider, dao_id AS source_id, toString(number) AS external_id,
 	'closed' AS lifecycle, ['passed', 'failed', 'unknown'][1 + modulo(number, 3)] AS outcome, 1 AS votes,
@@ -27,8 +27,8 @@ const crowd = `(SELECT toFixedString(substring(SHA256(toString(number)), 1, 16),
 	toDateTime64(number, 3, 'UTC') AS created_at, created_at AS updated_at, created_at AS end_at, 1 AS revision
 	FROM numbers(%d))`
 
-// crowded writes a crowd into a warehouse.
-func crowded(t *testing.T, url string) {
+// writeProposals writes manyProposals into a warehouse.
+func writeProposals(t *testing.T, url string) {
 	t.Helper()
 	conn := raw(t, url)
 	for table, columns := range map[string]string{
@@ -36,7 +36,7 @@ func crowded(t *testing.T, url string) {
 		"proposal_states":  "proposal_ref, proposal_key, dao_id, provider, lifecycle, outcome, votes, next_change_at, revision",
 		"listed_proposals": "proposal_ref, proposal_key, dao_id, provider, lifecycle, outcome, created_at, updated_at, end_at, revision",
 	} {
-		insert := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM "+crowd, table, columns, columns, others)
+		insert := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM "+manyProposals, table, columns, columns, others)
 		if err := conn.Exec(t.Context(), insert); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func rowsRead(t *testing.T, read func(context.Context) error) (rows uint64) {
 func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
-	crowded(t, url)
+	writeProposals(t, url)
 	for what, read := range map[string]func(context.Context) error{
 		"those whose time has come": func(ctx context.Context) error {
 			due, err := w.ProposalsDue(ctx, time.Now())
@@ -110,7 +110,7 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 	if err := raw(t, url).Exec(t.Context(), "ALTER TABLE listed_proposals DROP PROJECTION by_creation"); err != nil {
 		t.Fatal(err)
 	}
-	crowded(t, url)
+	writeProposals(t, url)
 	if err := w.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

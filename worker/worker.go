@@ -1,4 +1,4 @@
-// Package worker runs what stands between the warehouse and Redis. A Worker has four
+// Package worker runs the processing between the warehouse and Redis. A Worker has four
 // parts, each in a package of its own:
 //
 //   - publish computes proposals, DAOs and topics from newly committed batches and writes

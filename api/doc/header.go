@@ -51,7 +51,7 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 	return all
 }
 
-// keptHeaders lists the headers that a 304 has like the answer that it stands for.
+// keptHeaders lists the headers that a 304 repeats from the answer that it replaces.
 func keptHeaders(route api.Route) []string {
 	names := []string{api.HeaderRequestID, fiber.HeaderCacheControl, fiber.HeaderVary}
 	if route.TokenOnly {

@@ -15,7 +15,7 @@ import (
 // warehouse. Any number of workers may read it concurrently: an entry is removed by its
 // own id, and the ledger keeps one row per payment.
 
-// LedgerEntry is a payment state on its way to the ledger.
+// LedgerEntry is a payment state that the worker has yet to write to the ledger.
 type LedgerEntry struct {
 	// ID names the entry in the queue.
 	ID string

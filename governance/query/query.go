@@ -1,5 +1,5 @@
-// Package query describes what can be asked of each list: one struct a list, with its
-// filter, its order, its page size and the position that a page begins after.
+// Package query defines the query of each list: one struct per list, with its filter, its
+// order, its page size and the position that a page begins after.
 //
 // A struct is written once and used by everyone between the caller and the table. The
 // api package reads the parameters of a route from the struct's tags and parses requests
@@ -9,7 +9,7 @@
 // These tags describe a parameter:
 //
 //	param     its name in requests; a field without it is no parameter
-//	in        "path" for a part of the path; otherwise it stands in the query
+//	in        "path" for a part of the path; without the tag it is in the query
 //	doc       what it means, as a sentence for callers
 //	example   a value that works
 //	default   the value when a request leaves it out
@@ -38,8 +38,8 @@ const (
 	KindSignals    Kind = "signals"
 )
 
-// Page is a query that names one page completely: equal queries have equal pages. It is
-// in canonical form, so that two spellings of one question are equal.
+// Page is a query that identifies one page completely: equal queries have equal pages. It is
+// in canonical form, so that two spellings of one request are equal.
 //
 //nolint:iface // api, cache and worker take it
 type Page interface {
@@ -49,7 +49,7 @@ type Page interface {
 	Scope() Scope
 }
 
-// Scope is what one version covers: pages that become stale together. The zero Scope is
+// Scope identifies the pages that share a version: they become stale together. The zero Scope is
 // that of pages without a version, which only time makes stale.
 type Scope struct {
 	// Kind is the list that the pages belong to.
@@ -59,8 +59,8 @@ type Scope struct {
 	Subject string
 }
 
-// Page sizes. The size of a page is one of these, so that callers who ask for 20 rows
-// and for 50 share a page.
+// Page sizes. The size of a page is one of these, so that requests for 20 rows and
+// for 50 share a page.
 const (
 	ShortPage = 100
 	LongPage  = 500

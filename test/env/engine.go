@@ -77,8 +77,8 @@ func StopEngine(ctx context.Context) error {
 }
 
 // EngineDatabase creates a database with a name of its own and returns the name. It is
-// dropped at the end of tb, unless tb has failed: then it is there to be looked
-// at as long as the engine is.
+// dropped at the end of tb, unless tb has failed: then it can be inspected as
+// long as the engine runs.
 func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
 	name := "test_" + strings.ToLower(rand.Text()[:12])

@@ -24,7 +24,7 @@ const sweepMark = "remove-with-engine"
 //nolint:gochecknoglobals // one for the process is what it is for
 var shared common
 
-// common is an engine and the program it runs in, each made when first asked for.
+// common is an engine and the program it runs in, each created on first use.
 type common struct {
 	mu      sync.Mutex
 	program string // path of the child program

@@ -1,4 +1,4 @@
-// Package env starts whatever a test needs beside the code under test: a Redis, an
+// Package env starts what a test needs in addition to the code under test: a Redis, an
 // embedded ClickHouse, free ports. It also waits for conditions and captures logs.
 //
 // [EmbeddedRedis] runs inside the process. [Redis] is a redis-server of the test's own,

@@ -304,6 +304,6 @@ func Concurrently(tb testing.TB, goroutines, n int, job func(n int) error) {
 	}
 }
 
-// FillConcurrency is the number of goroutines that ask a node for pages on demand: as many
+// FillConcurrency is the number of goroutines that request pages on demand: as many
 // as it fills pages concurrently.
 const FillConcurrency = 4

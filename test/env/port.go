@@ -34,7 +34,7 @@ var portFolder = sync.OnceValues(func() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 })
 
-// Free is a port of the loopback interface at which nobody listens, and a different one
+// Free is a port of the loopback interface on which no process listens, and a different one
 // each time.
 func Free(tb testing.TB) string {
 	tb.Helper()

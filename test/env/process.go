@@ -30,7 +30,7 @@ type Process struct {
 	exited  chan struct{}
 }
 
-// NewProcess prepares a program with an environment besides that of the test. Start starts
+// NewProcess prepares a program, with settings in addition to the environment of the test. Start starts
 // it; the end of tb kills what still runs, and logs the output of a failed test.
 func NewProcess(tb testing.TB, path string, environ []string, args ...string) *Process {
 	tb.Helper()

@@ -8,7 +8,7 @@ import (
 	"pnyx/cache"
 )
 
-// program is the server that is looked for in PATH.
+// program is the name of the server, which must be in PATH.
 const program = "redis-server"
 
 // soon bounds every wait for a server. Nothing waits for it when all is well.

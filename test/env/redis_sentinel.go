@@ -123,7 +123,7 @@ func (s *RedisSentinelServers) other(server *RedisServer) *RedisServer {
 	return s.servers[0]
 }
 
-// named asks a Sentinel for the primary.
+// named returns the primary that a Sentinel names.
 func (s *RedisSentinelServers) named() (*RedisServer, error) {
 	client := s.client(s.sentinels[0])
 	defer client.Close()

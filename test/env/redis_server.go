@@ -27,7 +27,7 @@ type RedisServer struct {
 
 	// file is the configuration that a Sentinel keeps; other servers have none.
 	file string
-	// options are the arguments besides the port and the file.
+	// options are the arguments after the port and the file.
 	options []string
 }
 
@@ -110,7 +110,7 @@ func (s *RedisServer) launch() error {
 	return s.Err()
 }
 
-// ping asks for a sign of life without a client, which would log every failure.
+// ping checks that the server answers, without a client, which would log every failure.
 func ping(ctx context.Context, addr string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {

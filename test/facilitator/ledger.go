@@ -98,14 +98,14 @@ func (l *Ledger) Cancel(a Authorization) {
 	l.used[a.Nonce] = true
 }
 
-// Submit moves the money of an authorization, as anybody may.
+// Submit transfers the tokens of an authorization, as any account may.
 func (l *Ledger) Submit(a Authorization) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.transfer(a)
 }
 
-// request is what a facilitator is asked.
+// request is the body of a request to the facilitator.
 type request struct {
 	// PaymentPayload is the payment to verify or settle.
 	PaymentPayload struct {
@@ -145,7 +145,8 @@ func writeJSON(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value) // the caller may be gone
 }
 
-// objection is what a facilitator holds against a payment, in its order.
+// objection returns the first reason to refuse a payment, in the order in which a
+// facilitator checks; empty for none.
 func (l *Ledger) objection(asked request) string {
 	a, terms := asked.PaymentPayload.Payload.Authorization, asked.PaymentRequirements
 	signer, err := recoverSigner(asked.PaymentPayload.Payload.Signature, Digest(a, terms))
@@ -196,7 +197,7 @@ func (l *Ledger) transfer(a Authorization) string {
 	return hash
 }
 
-// serveRPC answers the questions that are asked about an authorization.
+// serveRPC answers the RPC calls about an authorization.
 func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Method string            `json:"method"`

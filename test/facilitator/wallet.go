@@ -129,7 +129,7 @@ type Payment struct {
 	} `json:"payload"`
 }
 
-// Header returns the payment as it is sent.
+// Header returns the payment as the value of its header.
 func (p Payment) Header() string {
 	plain, err := json.Marshal(p)
 	if err != nil {

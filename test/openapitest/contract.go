@@ -98,12 +98,12 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 
 // promised returns the described response to a status, and its JSON pointer.
 func (c *Contract) promised(path string, status int) (response, string, error) {
-	asked, known := c.document.Paths[path]["get"]
+	get, known := c.document.Paths[path]["get"]
 	if !known {
 		return response{}, "", fmt.Errorf("%s is not in the document", path)
 	}
 	code := strconv.Itoa(status)
-	answer, known := asked.Responses[code]
+	answer, known := get.Responses[code]
 	if !known {
 		return response{}, "", fmt.Errorf("%s: status %d is not promised", path, status)
 	}

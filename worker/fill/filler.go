@@ -101,8 +101,8 @@ func (f *Filler) work(ctx context.Context) {
 }
 
 // nextEnd returns the end of the queue to dequeue from next. Under overload, callers at
-// the front give up before their page is made: in arrival order hardly anyone would get
-// one.
+// the front give up before their page is made: in arrival order hardly any request would
+// succeed.
 func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 	if hasWaitedLong(previous, now) {
 		return cache.Newest

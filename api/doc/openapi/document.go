@@ -76,7 +76,8 @@ type Operation struct {
 	Tags []string `json:"tags"`
 	// Summary is what an answer is, in one sentence.
 	Summary string `json:"summary"`
-	// Description is who may ask and which limits hold, as Markdown; empty for none.
+	// Description states who may call the operation and which limits apply, as Markdown;
+	// empty for none.
 	Description string `json:"description,omitempty"`
 	// Parameters are the parameters of the path and the query; empty for none.
 	Parameters []*Parameter `json:"parameters,omitempty"`
@@ -109,7 +110,7 @@ type Price struct {
 type Parameter struct {
 	// Name is the name in the path or the query.
 	Name string `json:"name"`
-	// In is where the parameter stands, "path" or "query".
+	// In is the location of the parameter, "path" or "query".
 	In string `json:"in"`
 	// Required parameters have to be given; those in a path always are.
 	Required bool `json:"required,omitempty"`

@@ -68,7 +68,7 @@ type Field struct {
 	Raw *Schema `json:"schema"`
 }
 
-// Descriptions are what cannot be told from Go types.
+// Descriptions holds what Go types do not say.
 type Descriptions struct {
 	// Types describes structs and enumerations, by component name.
 	Types map[string]string `json:"types"`

@@ -16,8 +16,8 @@ func main() {
 	os.Exit(status)
 }
 
-// sweep removes the data folder if it asks for that: the engine that the tests of
-// a process share outlives them by a moment, and nobody else is there to do it.
+// sweep removes the data folder if it contains the mark for that: the engine that the tests
+// of a process share ends after them, so that no test can remove it.
 func sweep(args []string) {
 	for _, arg := range args {
 		store, found := strings.CutPrefix(arg, "--path=")

@@ -12,8 +12,8 @@ import (
 	"pnyx/test/env"
 )
 
-// stage is a place where buckets are kept, with a clock that the test moves.
-type stage struct {
+// bucketStore is one of the stores of buckets, with a clock that the test advances.
+type bucketStore struct {
 	take    func(ratelimit.Request) ratelimit.Decision
 	advance func(time.Duration)
 	// off is by how much times may be short: a real server's clock goes on.
@@ -22,24 +22,24 @@ type stage struct {
 
 func TestBucketsOfEveryPlan(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) *stage{
-		"in process": processStage, "on the embedded Redis": embeddedStage, "on a real Redis": realStage,
+	for name, open := range map[string]func(*testing.T) *bucketStore{
+		"in process": processBuckets, "on the embedded Redis": embeddedBuckets, "on a real Redis": serverBuckets,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			for _, plan := range ratelimit.Plans() {
 				for _, bucket := range []ratelimit.Bucket{ratelimit.Standard, ratelimit.Detail} {
-					s.tell(t, plan, bucket)
+					s.check(t, plan, bucket)
 				}
 			}
 		})
 	}
 }
 
-// tell is the story of one bucket: a burst, a refusal that says when to come back,
+// check takes from one bucket: a burst, a refusal with the time of the next token,
 // a request that comes a moment early, one in time, and a rest.
-func (s *stage) tell(t *testing.T, plan ratelimit.Plan, bucket ratelimit.Bucket) {
+func (s *bucketStore) check(t *testing.T, plan ratelimit.Plan, bucket ratelimit.Bucket) {
 	t.Helper()
 	limits := plan.Limits()
 	limits.Month = 0
@@ -50,13 +50,13 @@ func (s *stage) tell(t *testing.T, plan ratelimit.Plan, bucket ratelimit.Bucket)
 
 	refused := s.take(r)
 	if refused.Allowed || refused.Remaining != 0 || !s.near(refused.RetryAfter, interval) || !s.near(refused.ResetAfter, rate.Window()) {
-		t.Errorf("%s %s after the burst: got %+v, want to come back after %s, full after %s",
+		t.Errorf("%s %s after the burst: got %+v, want a retry after %s, full after %s",
 			plan, bucket, refused, interval, rate.Window())
 	}
 	early := 2*s.off + time.Millisecond
 	s.advance(interval - early)
 	if refused = s.take(r); refused.Allowed || !s.near(refused.RetryAfter, early) {
-		t.Errorf("%s %s, %s early: got %+v, want to come back then", plan, bucket, early, refused)
+		t.Errorf("%s %s, %s early: got %+v, want a retry then", plan, bucket, early, refused)
 	}
 	s.advance(early)
 	if in := s.take(r); !in.Allowed || in.Remaining != 0 || in.RetryAfter != 0 {
@@ -72,7 +72,7 @@ func (s *stage) tell(t *testing.T, plan ratelimit.Plan, bucket ratelimit.Bucket)
 }
 
 // burst wants exactly as many requests allowed as the bucket holds.
-func (s *stage) burst(t *testing.T, r ratelimit.Request) {
+func (s *bucketStore) burst(t *testing.T, r ratelimit.Request) {
 	t.Helper()
 	size := r.Limits.Rate(r.Bucket).Burst
 	for n := range size {
@@ -85,24 +85,24 @@ func (s *stage) burst(t *testing.T, r ratelimit.Request) {
 	}
 }
 
-func (s *stage) near(got, want time.Duration) bool {
+func (s *bucketStore) near(got, want time.Duration) bool {
 	return got <= want && got >= want-s.off
 }
 
-// processStage is a limiter without a Redis.
-func processStage(t *testing.T) *stage {
+// processBuckets is a limiter without a Redis.
+func processBuckets(t *testing.T) *bucketStore {
 	t.Helper()
 	limiter := newLimiter(t, "redis://127.0.0.1:1", 50*time.Millisecond, false)
 	now := noon
-	return &stage{
+	return &bucketStore{
 		take:    func(r ratelimit.Request) ratelimit.Decision { return limiter.Take(t.Context(), r, now).Decision },
 		advance: func(d time.Duration) { now = now.Add(d) },
 	}
 }
 
-// embeddedStage is a limiter on a miniredis, whose clock stands still. It is let
+// embeddedBuckets is a limiter on a miniredis, whose clock stands still. It is let
 // go on by what a float of seconds since 2017 cannot tell apart.
-func embeddedStage(t *testing.T) *stage {
+func embeddedBuckets(t *testing.T) *bucketStore {
 	t.Helper()
 	const tick = 20 * time.Microsecond
 	server := miniredis.RunT(t)
@@ -113,7 +113,7 @@ func embeddedStage(t *testing.T) *stage {
 		server.FastForward(d)
 		server.SetTime(now)
 	}
-	return &stage{
+	return &bucketStore{
 		take: func(r ratelimit.Request) ratelimit.Decision {
 			advance(tick)
 			return limiter.Take(t.Context(), r, now).Decision
@@ -123,17 +123,17 @@ func embeddedStage(t *testing.T) *stage {
 	}
 }
 
-// realStage is a limiter on a redis-server. Its clock cannot be moved, but what a
+// serverBuckets is a limiter on a redis-server. Its clock cannot be moved, but what a
 // bucket remembers can: before each step it is put to where it was after the last,
 // by the server's clock. A step that took long is done again.
-func realStage(t *testing.T) *stage {
+func serverBuckets(t *testing.T) *bucketStore {
 	t.Helper()
 	const quick = 20 * time.Millisecond
 	server := env.Redis(t)
 	client := env.RedisClient(t, server.URL)
 	limiter := newLimiter(t, server.URL, soon, false)
 	leads := map[string]time.Duration{} // how far ahead of the clock each bucket is full
-	return &stage{
+	return &bucketStore{
 		take: func(r ratelimit.Request) ratelimit.Decision {
 			key := "rate:" + accounts.BucketKey(r.Caller, string(r.Bucket))
 			for range 100 {
