@@ -38,7 +38,8 @@ type desk struct {
 	revision  uint64
 }
 
-func newDesk(t *testing.T, launchedAt time.Time) *desk {
+// newDesk publishes records before the directory reads for the first time.
+func newDesk(t *testing.T, launchedAt time.Time, records ...access.Token) *desk {
 	t.Helper()
 	url := env.EmbeddedRedis(t)
 	store, err := cache.Open(url, soon)
@@ -47,6 +48,9 @@ func newDesk(t *testing.T, launchedAt time.Time) *desk {
 	}
 	t.Cleanup(func() { store.Close() })
 	d := &desk{T: t, url: url, store: accounts.New(store), directory: access.NewTokenCache(accounts.New(store), launchedAt)}
+	if len(records) > 0 {
+		d.publish(records...)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { d.directory.Run(ctx) })
@@ -136,30 +140,28 @@ func TestTheTokenBeforeARotationIsGoodForTheOverlap(t *testing.T) {
 
 func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
 	t.Parallel()
-	for _, scope := range []access.Scope{access.V1Standard, access.V1Plus, access.V1All} {
-		for name, wanted := range map[string]struct {
-			launchedAt time.Time
-			now        time.Time
-			upgraded   bool
-		}{
-			"issued before, asks after":  {noon.Add(time.Hour), noon.Add(time.Hour), true},
-			"issued before, asks before": {noon.Add(time.Hour), noon.Add(time.Hour - 1), false},
-			"issued at the launch":       {noon, noon.Add(time.Hour), false},
-			"never launched":             {time.Time{}, noon.Add(time.Hour), false},
-		} {
-			d := newDesk(t, wanted.launchedAt)
-			record, token := newRecord(scope)
-			d.publish(record)
-			if got := d.wantSoon(token, wanted.now, nil).HasScope(access.V2Plus); got != wanted.upgraded {
-				t.Errorf("%s, %s: got %t, want %t", scope, name, got, wanted.upgraded)
-			}
+	ofV1 := []access.Scope{access.V1Standard, access.V1Plus, access.V1All}
+	for name, c := range map[string]struct {
+		scopes          []access.Scope
+		launchedAt, now time.Time
+		upgraded        bool
+	}{
+		"issued before, asks after":  {ofV1, noon.Add(time.Hour), noon.Add(time.Hour), true},
+		"issued before, asks before": {ofV1, noon.Add(time.Hour), noon.Add(time.Hour - 1), false},
+		"issued at the launch":       {ofV1, noon, noon.Add(time.Hour), false},
+		"never launched":             {ofV1, time.Time{}, noon.Add(time.Hour), false},
+		"without a scope of v1":      {[]access.Scope{access.V2Standard}, noon.Add(time.Hour), noon.Add(2 * time.Hour), false},
+	} {
+		for _, scope := range c.scopes {
+			t.Run(name+", "+string(scope), func(t *testing.T) {
+				t.Parallel()
+				record, token := newRecord(scope)
+				d := newDesk(t, c.launchedAt, record)
+				if got := d.wantSoon(token, c.now, nil).HasScope(access.V2Plus); got != c.upgraded {
+					t.Errorf("got %t, want %t", got, c.upgraded)
+				}
+			})
 		}
-	}
-	d := newDesk(t, noon.Add(time.Hour))
-	record, token := newRecord(access.V2Standard)
-	d.publish(record)
-	if d.wantSoon(token, noon.Add(2*time.Hour), nil).HasScope(access.V2Plus) {
-		t.Error("a token without v1 is upgraded")
 	}
 }
 

@@ -76,20 +76,23 @@ func TestScopesOpenWhatTheySay(t *testing.T) {
 		"v1:paid:*,v2:paid:standard":     "standard",
 		"v2:paid:standard, v2:paid:plus": "standard plus",
 	} {
-		parsed, err := access.ParseScopes(scopes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		caller := access.Caller{Scopes: parsed}
-		var got []string
-		for _, scope := range []access.Scope{access.V2Standard, access.V2Plus} {
-			if caller.HasScope(scope) {
-				got = append(got, strings.TrimPrefix(string(scope), "v2:paid:"))
+		t.Run(scopes, func(t *testing.T) {
+			t.Parallel()
+			parsed, err := access.ParseScopes(scopes)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s opens %v, want %q", scopes, got, want)
-		}
+			caller := access.Caller{Scopes: parsed}
+			var got []string
+			for _, scope := range []access.Scope{access.V2Standard, access.V2Plus} {
+				if caller.HasScope(scope) {
+					got = append(got, strings.TrimPrefix(string(scope), "v2:paid:"))
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s opens %v, want %q", scopes, got, want)
+			}
+		})
 	}
 	for _, unknown := range []string{"", "*", "v2:paid", "v3:paid:*", "v2:paid:standard,", "V2:paid:plus"} {
 		if got, err := access.ParseScopes(unknown); err == nil {

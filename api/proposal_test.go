@@ -146,17 +146,20 @@ func TestResolveIgnoresSpelling(t *testing.T) {
 		"title=%20DEPLOY%20%20v4":                   {Title: "deploy v4"},
 		"externalId=0XAB&daoId=d&provider=snapshot": {ExternalID: "0xab", DAOID: "d", Provider: "snapshot"},
 	} {
-		n := newNode(t)
-		filter.Limit = query.MaxCandidates
-		n.writePage(filter, candidates)
-		for limit, want := range map[string]int{"": 2, "&limit=1": 1} {
-			got := n.wantSuccess("/v2/proposals/resolve?" + parameters + limit)
-			var data governance.Resolution
-			n.decode(string(got.Data), &data)
-			if diff := cmp.Diff(candidates[:want], data.Candidates); diff != "" || got.Meta.Page != nil {
-				t.Errorf("%s, page %v (-want +got):\n%s", parameters+limit, got.Meta.Page, diff)
+		t.Run(parameters, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			filter.Limit = query.MaxCandidates
+			n.writePage(filter, candidates)
+			for limit, want := range map[string]int{"": 2, "&limit=1": 1} {
+				got := n.wantSuccess("/v2/proposals/resolve?" + parameters + limit)
+				var data governance.Resolution
+				n.decode(string(got.Data), &data)
+				if diff := cmp.Diff(candidates[:want], data.Candidates); diff != "" || got.Meta.Page != nil {
+					t.Errorf("%s, page %v (-want +got):\n%s", parameters+limit, got.Meta.Page, diff)
+				}
 			}
-		}
+		})
 	}
 	n := newNode(t)
 	n.writePage(query.Resolve{Title: "nothing", Limit: query.MaxCandidates}, []governance.ProposalCandidate{})

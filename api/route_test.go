@@ -88,9 +88,12 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 		"code= route=daos.list status=200": 4, "code=VALIDATION_ERROR route=daos.list status=400": 1,
 		"code= route=daos.detail status=200": 2, "code=NOT_FOUND route=daos.detail status=404": 2,
 	} {
-		if got[series] != want {
-			t.Errorf("%s: got %g, want %g", series, got[series], want)
-		}
+		t.Run(series, func(t *testing.T) {
+			t.Parallel()
+			if got[series] != want {
+				t.Errorf("%s: got %g, want %g", series, got[series], want)
+			}
+		})
 	}
 	if got := got["code=NOT_FOUND route=none status=404"]; got < 2 {
 		t.Errorf("unknown paths: got %g, want at least 2", got)

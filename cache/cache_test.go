@@ -24,17 +24,20 @@ func TestOpenChoosesTheClientByTheURL(t *testing.T) {
 		"rediss+sentinel://u:p%26q@one.example:1?master=main&db=3": "*redis.Client tcp FailoverClient",
 		"redis+sentinel://o:1?master=m&sentinel_password=hunter2":  "*redis.Client tcp FailoverClient",
 	} {
-		store, err := cache.Open(url, time.Second)
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-			continue
-		}
-		if got := store.Connects(); got != want {
-			t.Errorf("%s: got %s, want %s", url, got, want)
-		}
-		if err := store.Close(); err != nil {
-			t.Errorf("close %s: %v", url, err)
-		}
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			store, err := cache.Open(url, time.Second)
+			if err != nil {
+				t.Errorf("%s: %v", url, err)
+				return
+			}
+			if got := store.Connects(); got != want {
+				t.Errorf("%s: got %s, want %s", url, got, want)
+			}
+			if err := store.Close(); err != nil {
+				t.Errorf("close %s: %v", url, err)
+			}
+		})
 	}
 }
 
@@ -63,15 +66,17 @@ func TestOpenRefusesWithoutShowingThePassword(t *testing.T) {
 		"tcp://" + password + "@localhost",
 		"redis\x7f://:" + password + "@localhost",
 	} {
-		store, err := cache.Open(url, time.Second)
-		if err == nil {
-			store.Close()
-			t.Errorf("%q: accepted", url)
-			continue
-		}
-		if strings.Contains(err.Error(), password) {
-			t.Errorf("%q: the error shows the password: %v", url, err)
-		}
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			store, err := cache.Open(url, time.Second)
+			if err == nil {
+				store.Close()
+				t.Fatal("accepted")
+			}
+			if strings.Contains(err.Error(), password) {
+				t.Errorf("the error shows the password: %v", err)
+			}
+		})
 	}
 }
 
@@ -103,9 +108,12 @@ func refusals() map[string]string {
 func TestARefusalSaysWhatToWriteInstead(t *testing.T) {
 	t.Parallel()
 	for url, want := range refusals() {
-		err := cache.CheckURL(url)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want a word on %q", url, err, want)
-		}
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			err := cache.CheckURL(url)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want a word on %q", err, want)
+			}
+		})
 	}
 }

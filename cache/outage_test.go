@@ -61,9 +61,11 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 			return bounded(writer.Flush)
 		},
 	} {
-		if err := ask(); !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
-			t.Errorf("%s: got %v, want %v", name, err, cache.ErrUnavailable)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := ask(); !errors.Is(err, cache.ErrUnavailable) || errors.Is(err, cache.ErrMiss) {
+				t.Errorf("got %v, want %v", err, cache.ErrUnavailable)
+			}
+		})
 	}
 }
 

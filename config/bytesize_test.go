@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -51,9 +52,12 @@ func TestByteSizeIsWrittenInItsLargestWholeUnit(t *testing.T) {
 	for size, want := range map[config.ByteSize]string{
 		0: "0B", 1: "1B", 1000: "1000B", 1024: "1KiB", 1536: "1536B", 3 << 19: "1536KiB", 4 << 30: "4GiB", 2 << 50: "2048TiB",
 	} {
-		if got := size.String(); got != want {
-			t.Errorf("%d bytes: got %s, want %s", int64(size), got, want)
-		}
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			if got := size.String(); got != want {
+				t.Errorf("%d bytes: got %s, want %s", int64(size), got, want)
+			}
+		})
 	}
 }
 

@@ -32,7 +32,7 @@ type callers struct {
 	// request uses the token.
 	revoked bool
 	gate    sync.RWMutex
-	reads   map[partner]*atomic.Int64 // answers with data
+	reads   map[partner]*atomic.Int64 // answers that count
 	bodies  sync.Map                  // ETag → title
 	steps   atomic.Int64
 
@@ -80,7 +80,7 @@ func TestConcurrentReadsAreAuthorizedAndCountedExactly(t *testing.T) {
 	walking.Wait()
 	for who, reads := range c.reads {
 		if got, want := n.used(who), reads.Load(); got != want {
-			t.Errorf("a month: got %d used after %d answers with data", got, want)
+			t.Errorf("a month: got %d used after %d answers that count", got, want)
 		}
 	}
 	if got := n.used(c.poor); got > poorMonth {
@@ -193,10 +193,12 @@ func (c *callers) judge(v visit, method string, which int, got answer) {
 		c.Errorf("%v: got %d %v %.300s, want one of %v", v.headers, got.status, got.header, got.body, v.status)
 		return
 	}
+	if got.status == http.StatusOK {
+		c.reads[v.who].Add(1) // of HEAD, too
+	}
 	if !hasData {
 		return
 	}
-	c.reads[v.who].Add(1)
 	if status := got.header.Get("Cache-Status"); strings.HasSuffix(status, "pnyx-edge; hit") {
 		c.note("from the edge")
 	}

@@ -2,6 +2,7 @@ package governance_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -239,9 +240,12 @@ func TestDecimalOfKeepsEveryDigit(t *testing.T) {
 func TestCountOfCoversEveryCount(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[uint64]governance.Decimal{0: "0", 1: "1", 1000: "1000", math.MaxUint64: "18446744073709551615"} {
-		if got := governance.CountOf(count); got != want {
-			t.Errorf("%d: got %s, want %s", count, got, want)
-		}
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			if got := governance.CountOf(count); got != want {
+				t.Errorf("%d: got %s, want %s", count, got, want)
+			}
+		})
 	}
 }
 

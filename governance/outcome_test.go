@@ -1,6 +1,7 @@
 package governance_test
 
 import (
+	"fmt"
 	"testing"
 
 	"pnyx/governance"
@@ -26,11 +27,14 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 			"Maybe", "Noé", "Sì", "Disagreement", "y", "n", "Very much for",
 		},
 	} {
-		for _, label := range labels {
-			if got := governance.VerdictOf(label); got != verdict {
-				t.Errorf("%q: got %d, want %d", label, got, verdict)
+		t.Run(fmt.Sprint(verdict), func(t *testing.T) {
+			t.Parallel()
+			for _, label := range labels {
+				if got := governance.VerdictOf(label); got != verdict {
+					t.Errorf("%q: got %d, want %d", label, got, verdict)
+				}
 			}
-		}
+		})
 	}
 }
 

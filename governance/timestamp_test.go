@@ -3,6 +3,7 @@ package governance_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -65,9 +66,12 @@ func TestTimestampOfUnixKeepsToItsBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seconds, want := range map[int64]governance.Timestamp{0: 0, 1: 1000, int64(last) / 1000: last - 999} {
-		if got, err := governance.TimestampOfUnix(seconds); err != nil || got != want {
-			t.Errorf("%d: got %d, %v, want %d", seconds, got, err, want)
-		}
+		t.Run(fmt.Sprint(seconds), func(t *testing.T) {
+			t.Parallel()
+			if got, err := governance.TimestampOfUnix(seconds); err != nil || got != want {
+				t.Errorf("%d: got %d, %v, want %d", seconds, got, err, want)
+			}
+		})
 	}
 	for _, seconds := range []int64{-1, int64(last)/1000 + 1, int64(last), -1 << 63, 1<<63 - 1} {
 		if got, err := governance.TimestampOfUnix(seconds); err == nil || got != 0 {

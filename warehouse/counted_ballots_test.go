@@ -22,11 +22,14 @@ func TestBallotsThatArriveDuringReadAreDetected(t *testing.T) {
 		"on one of two that are told as one": {map[record.RefHash]uint64{a: 2, b: 4, other: 7}, []record.RefHash{a, b}},
 		"a second row of a voter":            {map[record.RefHash]uint64{a: 2, b: 3, other: 8}, []record.RefHash{other}},
 	} {
-		got := voters.changedDuringRead(c.taken)
-		slices.SortFunc(got, func(x, y record.RefHash) int { return slices.Compare(x[:], y[:]) })
-		want := slices.SortedFunc(slices.Values(c.want), func(x, y record.RefHash) int { return slices.Compare(x[:], y[:]) })
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %d moving, want %d", name, len(got), len(want))
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := voters.changedDuringRead(c.taken)
+			slices.SortFunc(got, func(x, y record.RefHash) int { return slices.Compare(x[:], y[:]) })
+			want := slices.SortedFunc(slices.Values(c.want), func(x, y record.RefHash) int { return slices.Compare(x[:], y[:]) })
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: got %d moving, want %d", name, len(got), len(want))
+			}
+		})
 	}
 }

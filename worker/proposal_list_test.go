@@ -151,7 +151,7 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.waitForList(inOrder(query.Proposals{}), "b", "a")
 }
 
-func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
+func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel // its subtests share a publication
 	t.Parallel()
 	const id = "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"
 	h := newHarness(t)
@@ -184,19 +184,21 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 		{query.Resolve{Title: "fu"}, ""},
 		{query.Resolve{Title: "%"}, ""},
 	} {
-		env.Until(h.t, func() error {
-			var candidates []governance.ProposalCandidate
-			if err := h.readPage(c.filter.Canonical(), &candidates); err != nil {
-				return err
-			}
-			got := ""
-			for _, found := range candidates {
-				got += fmt.Sprintf("%s %s %v; ", found.Identity.ExternalID, found.Match.Type, found.Match.MatchedFields)
-			}
-			if got != c.want {
-				return fmt.Errorf("%+v: got %q, want %q", c.filter, got, c.want)
-			}
-			return nil
+		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
+			env.Until(t, func() error {
+				var candidates []governance.ProposalCandidate
+				if err := h.readPage(c.filter.Canonical(), &candidates); err != nil {
+					return err
+				}
+				got := ""
+				for _, found := range candidates {
+					got += fmt.Sprintf("%s %s %v; ", found.Identity.ExternalID, found.Match.Type, found.Match.MatchedFields)
+				}
+				if got != c.want {
+					return fmt.Errorf("got %q, want %q", got, c.want)
+				}
+				return nil
+			})
 		})
 	}
 }

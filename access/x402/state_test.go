@@ -43,17 +43,20 @@ func TestJudge(t *testing.T) {
 		"over, chain is away":               {true, "", evidence{}, after, governance.PaymentSettling},
 		"over, chain stays away":            {true, "", evidence{}, after.Add(chainMargin), governance.PaymentUnknown},
 	} {
-		p := governance.Payment{
-			State: governance.PaymentSettling, Unanswered: c.unanswered, Reason: c.reason,
-			ValidBefore: governance.TimestampOf(expiry), Settlement: []byte("x"), Revision: 7,
-		}
-		got := decide(p, c.e, c.now)
-		if got.State != c.want || got.Revision != 8 {
-			t.Errorf("%s: got %s at %d, want %s at 8", name, got.State, got.Revision, c.want)
-		}
-		if kept := len(got.Settlement) > 0; kept != (c.want == governance.PaymentSettling) {
-			t.Errorf("%s: what can be handed over is kept: %t", name, kept)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := governance.Payment{
+				State: governance.PaymentSettling, Unanswered: c.unanswered, Reason: c.reason,
+				ValidBefore: governance.TimestampOf(expiry), Settlement: []byte("x"), Revision: 7,
+			}
+			got := decide(p, c.e, c.now)
+			if got.State != c.want || got.Revision != 8 {
+				t.Errorf("%s: got %s at %d, want %s at 8", name, got.State, got.Revision, c.want)
+			}
+			if kept := len(got.Settlement) > 0; kept != (c.want == governance.PaymentSettling) {
+				t.Errorf("%s: what can be handed over is kept: %t", name, kept)
+			}
+		})
 	}
 }
 

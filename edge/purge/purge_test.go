@@ -163,10 +163,13 @@ func TestEachKindUsesItsOwnProtocol(t *testing.T) {
 			return strings.Fields(r.Header.Get("Xkey"))
 		},
 	} {
-		c := newCDN(t, check)
-		p := start(t, purge.Options{Kind: kind, URLs: []string{c.URL + "/service/7/purge"}, Token: "secret"})
-		p.Purge([]string{"dao:uniswap", "daos"})
-		wantPurged(t, c, "dao:uniswap", "daos")
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			t.Parallel()
+			c := newCDN(t, check)
+			p := start(t, purge.Options{Kind: kind, URLs: []string{c.URL + "/service/7/purge"}, Token: "secret"})
+			p.Purge([]string{"dao:uniswap", "daos"})
+			wantPurged(t, c, "dao:uniswap", "daos")
+		})
 	}
 }
 
@@ -225,23 +228,26 @@ func TestTooManyTagsPurgeEverything(t *testing.T) {
 func TestRequestsStayWithinTheLimitsOfTheirCache(t *testing.T) {
 	t.Parallel()
 	for kind, most := range map[purge.Kind]int{purge.Fastly: 256, purge.Cloudflare: 100, purge.Varnish: 100} {
-		c := newCDN(t, func(r *http.Request) []string {
-			var said struct{ Tags []string }
-			_ = json.NewDecoder(r.Body).Decode(&said)
-			return slices.Concat(said.Tags, bySurrogateKey(r), strings.Fields(r.Header.Get("Xkey")))
-		})
-		p := start(t, purge.Options{Kind: kind, URLs: []string{c.URL}})
-		var tags []string
-		for i := range 300 {
-			tags = append(tags, fmt.Sprintf("%s:%03d", strings.Repeat("x", 90), i))
-		}
-		p.Purge(tags)
-		wantPurged(t, c, tags...)
-		for _, request := range c.seen() {
-			if len(request) > most || len(strings.Join(request, " ")) > 8<<10 {
-				t.Errorf("%s: got %d tags in %d bytes, want at most %d in 8 KB", kind, len(request), len(strings.Join(request, " ")), most)
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			t.Parallel()
+			c := newCDN(t, func(r *http.Request) []string {
+				var said struct{ Tags []string }
+				_ = json.NewDecoder(r.Body).Decode(&said)
+				return slices.Concat(said.Tags, bySurrogateKey(r), strings.Fields(r.Header.Get("Xkey")))
+			})
+			p := start(t, purge.Options{Kind: kind, URLs: []string{c.URL}})
+			var tags []string
+			for i := range 300 {
+				tags = append(tags, fmt.Sprintf("%s:%03d", strings.Repeat("x", 90), i))
 			}
-		}
+			p.Purge(tags)
+			wantPurged(t, c, tags...)
+			for _, request := range c.seen() {
+				if len(request) > most || len(strings.Join(request, " ")) > 8<<10 {
+					t.Errorf("%s: got %d tags in %d bytes, want at most %d in 8 KB", kind, len(request), len(strings.Join(request, " ")), most)
+				}
+			}
+		})
 	}
 }
 

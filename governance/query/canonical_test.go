@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,8 +77,11 @@ func TestAPageHoldsEveryLimit(t *testing.T) {
 	for limit, want := range map[int]int{
 		1: query.ShortPage, query.ShortPage: query.ShortPage, query.ShortPage + 1: query.LongPage, query.LongPage: query.LongPage,
 	} {
-		if got := query.PageSize(limit); got != want {
-			t.Errorf("page for %d rows: got %d rows, want %d", limit, got, want)
-		}
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
+			if got := query.PageSize(limit); got != want {
+				t.Errorf("page for %d rows: got %d rows, want %d", limit, got, want)
+			}
+		})
 	}
 }

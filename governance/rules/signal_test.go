@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -257,9 +258,12 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 func TestBandsAndSurfacesFollowTheScore(t *testing.T) {
 	t.Parallel()
 	for score, want := range map[int]string{0: "low", 44: "low", 45: "medium", 69: "medium", 70: "high", 84: "high", 85: "critical", 100: "critical"} {
-		if got := rules.PriorityOf(score); got.Band != want || got.Score != score {
-			t.Errorf("%d: got %+v, want %s", score, got, want)
-		}
+		t.Run(fmt.Sprint(score), func(t *testing.T) {
+			t.Parallel()
+			if got := rules.PriorityOf(score); got.Band != want || got.Score != score {
+				t.Errorf("%d: got %+v, want %s", score, got, want)
+			}
+		})
 	}
 	for _, c := range []struct {
 		score    int

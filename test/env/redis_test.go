@@ -43,28 +43,30 @@ func TestAPausedServerHangs(t *testing.T) {
 	}
 }
 
-func TestFlushEmptiesEveryKindOfRedis(t *testing.T) {
+func TestFlushEmptiesEveryKindOfRedis(t *testing.T) { //nolint:tparallel // the cluster is killed after its subtest
 	t.Parallel()
 	cluster := env.RedisCluster(t)
 	for name, url := range map[string]string{
 		"embedded": env.EmbeddedRedis(t), "a server": env.Redis(t).URL, "a cluster": cluster.URL,
 	} {
-		client := env.RedisClient(t, url)
-		keys := []string{"a", "b", "c", "d", "e", "f", "g"} // of slots all over
-		for _, key := range keys {
-			if err := client.Set(t.Context(), key, "value of "+key, 0).Err(); err != nil {
-				t.Fatalf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			client := env.RedisClient(t, url)
+			keys := []string{"a", "b", "c", "d", "e", "f", "g"} // of slots all over
+			for _, key := range keys {
+				if err := client.Set(t.Context(), key, "value of "+key, 0).Err(); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if got, err := client.Get(t.Context(), key).Result(); err != nil || got != "value of "+key {
+					t.Errorf("%s: %s is %q, %v", name, key, got, err)
+				}
 			}
-			if got, err := client.Get(t.Context(), key).Result(); err != nil || got != "value of "+key {
-				t.Errorf("%s: %s is %q, %v", name, key, got, err)
+			env.FlushRedis(t, client)
+			for _, key := range keys {
+				if err := client.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) {
+					t.Errorf("%s: %s after a flush: got %v, want %v", name, key, err, redis.Nil)
+				}
 			}
-		}
-		env.FlushRedis(t, client)
-		for _, key := range keys {
-			if err := client.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) {
-				t.Errorf("%s: %s after a flush: got %v, want %v", name, key, err, redis.Nil)
-			}
-		}
+		})
 	}
 
 	client := env.RedisClient(t, cluster.URL)

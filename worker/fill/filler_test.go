@@ -68,8 +68,11 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 		"nobody is there any more":    {asked(6*time.Second, -time.Second), cache.Newest, true},
 		"of a version without a time": {cache.Fill{Deadline: governance.TimestampOf(now.Add(time.Second))}, cache.Oldest, false},
 	} {
-		if next, late := nextEnd(c.fill, now), isTooLate(c.fill, now); next != c.next || late != c.late {
-			t.Errorf("%s: got the %s next, too late %v, want %s, %v", name, next, late, c.next, c.late)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if next, late := nextEnd(c.fill, now), isTooLate(c.fill, now); next != c.next || late != c.late {
+				t.Errorf("%s: got the %s next, too late %v, want %s, %v", name, next, late, c.next, c.late)
+			}
+		})
 	}
 }
