@@ -82,7 +82,7 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 	setDocumentCaching(c)
 	c.Set(fiber.HeaderETag, d.etag)
 	c.Vary(fiber.HeaderAcceptEncoding)
-	if c.Fresh() {
+	if etagMatches(c, d.etag) {
 		c.Status(http.StatusNotModified)
 		return nil
 	}

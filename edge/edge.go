@@ -14,9 +14,11 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"text/template"
 	"time"
+	"unicode"
 
 	"pnyx/access"
 	"pnyx/access/x402"
@@ -59,7 +61,7 @@ func Write(w io.Writer, o Options) error {
 		return err
 	}
 	parsed, err := template.New("nginx.conf").Funcs(template.FuncMap{
-		"quote": quote, "sockets": sockets, "milliseconds": milliseconds, "inSeconds": time.Duration.Seconds,
+		"quote": quote, "literal": literal, "sockets": sockets, "milliseconds": milliseconds, "inSeconds": time.Duration.Seconds,
 	}).Parse(configuration)
 	if err != nil {
 		return fmt.Errorf("parse the template of nginx.conf: %w", err)
@@ -100,6 +102,9 @@ func (o Options) facts() (facts, error) {
 	// nginx resolves relative paths below its own folder.
 	if o.Modules, err = filepath.Abs(o.Modules); err != nil {
 		return facts{}, fmt.Errorf("folder of nginx's modules: %w", err)
+	}
+	if err := o.checkTexts(origin.Host); err != nil {
+		return facts{}, err
 	}
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
@@ -167,6 +172,28 @@ func failures() ([]failure, error) {
 // the beginning of a variable, or the end of a line in a pattern.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// literal is quote for a text in which a dollar sign is nothing but itself.
+func literal(text string) string {
+	return strings.ReplaceAll(quote(text), "$", "${dollar}")
+}
+
+// checkTexts refuses options that nginx would not read as they are: addresses are not
+// quoted in its configuration, and no text may end a line of it.
+func (o Options) checkTexts(host string) error {
+	address := regexp.MustCompile(`^[\w.*:\[\]%-]+$`)
+	for name, text := range map[string]string{"origin": host, "listen address": o.Listen, "admin address": o.AdminListen} {
+		if !address.MatchString(text) {
+			return fmt.Errorf("%s %q: want a host of letters, digits, dots and dashes, and a port", name, text)
+		}
+	}
+	for name, text := range map[string]string{"folder": o.Dir, "modules": o.Modules, "user": o.User, "internal token": o.Token} {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return fmt.Errorf("%s: want a text without control characters", name)
+		}
+	}
+	return nil
 }
 
 // sockets returns the parameters of nginx's listen directive for an address. Without a

@@ -28,12 +28,34 @@ local function usable()
     return math.max(1, fresh + renewing)
 end
 
+-- prepare removes preconditions that nodes ignore: nginx would answer them by itself.
+function edge.prepare()
+    local var = ngx.var
+    if var.http_if_match then
+        ngx.req.clear_header("If-Match")
+    end
+    if var.http_if_unmodified_since then
+        ngx.req.clear_header("If-Unmodified-Since")
+    end
+end
+
+-- prompt says whether a request is complete: nginx reads a body before it asks the origin,
+-- and a caller that does not send it must not hold up the others.
+local function prompt()
+    local method, var = ngx.req.get_method(), ngx.var
+    return (method == "GET" or method == "HEAD") and (var.http_content_length or "0") == "0"
+        and not var.http_transfer_encoding
+end
+
 -- enter passes one request for a response that is not known to be usable, and the others
 -- once it is, or after timeout seconds.
 function edge.enter(name, timeout)
+    if not prompt() then
+        return
+    end
     local deadline = ngx.now() + timeout
     while not known:get(name) do
-        if known:add("lock " .. name, true, timeout) then
+        if known:add("lock " .. name, ngx.var.request_id, timeout) then
             ngx.var.holds = name
             return
         end
@@ -44,12 +66,34 @@ function edge.enter(name, timeout)
     end
 end
 
+-- release releases the requests that wait for a response which request id fetches, and
+-- lets others pass for some seconds.
+local function release(name, id, seconds)
+    if known:get("lock " .. name) == id then
+        known:set(name, true, seconds)
+        known:delete("lock " .. name)
+    end
+end
+
 -- leave releases the requests that wait for a response, which is in the cache by now.
 function edge.leave()
     local name = ngx.var.holds
     if name ~= "" then
-        known:set(name, true, usable())
-        known:delete("lock " .. name)
+        release(name, ngx.var.request_id, usable())
+    end
+end
+
+-- grace is how long, in seconds, a caller may take to read before the others go on. The
+-- response is in the cache then; of a longer one, nginx's own lock holds the others.
+local grace = 0.1
+
+-- begun releases the requests that wait for a response, soon after its headers are there:
+-- the caller may read slowly.
+function edge.begun()
+    local name = ngx.var.holds
+    if name ~= "" then
+        local id, seconds = ngx.var.request_id, math.max(0.001, usable() - grace)
+        ngx.timer.at(grace, function() release(name, id, seconds) end)
     end
 end
 

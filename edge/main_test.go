@@ -66,8 +66,8 @@ func startEdge(tb testing.TB, origin string) *nginx {
 	return startEdgeAt(tb, origin, env.FreeAddress(tb), env.FreeAddress(tb))
 }
 
-// startEdgeAt runs an edge that listens at the given addresses.
-func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
+// startEdgeAt runs an edge that listens at the given addresses, with changed options.
+func startEdgeAt(tb testing.TB, origin, listen, admin string, changes ...func(*edge.Options)) *nginx {
 	tb.Helper()
 	env.Nginx(tb)
 	options := edge.Options{
@@ -76,6 +76,9 @@ func startEdgeAt(tb testing.TB, origin, listen, admin string) *nginx {
 	}
 	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
 		options.User = me.Username
+	}
+	for _, change := range changes {
+		change(&options)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var log env.Buffer

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,7 +77,7 @@ func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
 		Documents: doc.Documents(prices()),
 		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
-		Addresses: ratelimit.NewIPLimiter(0, nil, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
+		Addresses: ratelimit.NewIPLimiter(0, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
 	}
 	if ledger != nil {
 		options.Payments = facilitator.NewGate(tb, ledger, accounts.New(store), n.registry, maps.Keys(options.Prices.Paid))

@@ -1,0 +1,207 @@
+package edge_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/edge"
+	"pnyx/test/env"
+)
+
+// dial opens a connection to the edge and sends bytes.
+func (e *nginx) dial(text string) net.Conn {
+	e.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(e.base, "http://"))
+	if err != nil {
+		e.Fatal(err)
+	}
+	e.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, text); err != nil {
+		e.Fatal(err)
+	}
+	return conn
+}
+
+// waitBusy waits until nginx has read the headers of so many requests and not answered
+// them yet.
+func (e *nginx) waitBusy(admin string, requests int) {
+	e.Helper()
+	env.Until(e, func() error {
+		response, err := e.client.Get("http://" + admin + "/status")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if want := fmt.Sprintf("Writing: %d ", requests+1); err == nil && !strings.Contains(string(text), want) { // and this one
+			err = fmt.Errorf("got %s, want %s", text, want)
+		}
+		return err
+	})
+}
+
+func TestAttackHeadIsMeteredAtTheEdge(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.issue(2, access.V2All)
+	for _, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
+		if got, err := n.try(http.MethodHead, pathOf(0), access.HeaderToken, p.token); err != nil || got.status != want {
+			t.Errorf("got %d %v, want %d", got.status, err, want)
+		}
+	}
+	n.wantUsed(map[partner]int64{p: 2})
+}
+
+func TestAttackTracesAndClocksOfCallersDoNotPassTheEdge(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
+	e := startEdge(t, o.URL)
+	const forged = "1"
+	for _, path := range []string{"/v2/daos", "/v2/daos?x=1", "/v2/meta/usage", "/nowhere", "/v2/proposals", "/v2/proposals/p1_x/votes?limit=3"} {
+		t.Run(path, func(t *testing.T) {
+			e.get(path, "traceparent", forged, "tracestate", forged, "baggage", forged, api.HeaderTime, forged)
+			for _, name := range []string{"traceparent", "tracestate", "baggage", api.HeaderTime} {
+				if got := o.last().Header.Values(name); len(got) > 1 || len(got) == 1 && got[0] == forged {
+					t.Errorf("%s: the origin got %q, want nothing of the caller's", name, got)
+				}
+			}
+		})
+	}
+}
+
+func TestInternalTokenReachesNodesAsItIs(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		if name, asks := strings.CutPrefix(r.RequestURI, api.PathAuthorize); asks {
+			w.Header().Set("X-Accel-Redirect", api.PathBody+strings.ReplaceAll(name[1:], "/", "_"))
+		}
+	})
+	const token = `secret-of-$remote_addr-${host}-$$-"quoted"-\backslash\-{};#-$`
+	e := startEdgeAt(t, o.URL, env.FreeAddress(t), env.FreeAddress(t), func(o *edge.Options) { o.Token = token })
+	e.get("/v2/proposals", access.HeaderToken, "x")
+	if got := o.last().Header.Get(access.HeaderInternal); got != token || o.last().RequestURI != "/v2/proposals" {
+		t.Errorf("the fill of a body: got %s with %q, want %q", o.last().RequestURI, got, token)
+	}
+	e.get("/v2/proposals/p1_x", "If-None-Match", "*")
+	if got := o.last().Header.Get(access.HeaderInternal); got != token {
+		t.Errorf("a request for permission: got %q, want %q", got, token)
+	}
+}
+
+func TestAddressesThatNginxWouldReadOtherwiseAreRefused(t *testing.T) {
+	t.Parallel()
+	valid := edge.Options{Listen: "127.0.0.1:8000", AdminListen: ":8001", Origin: "http://[::1]:8080", Dir: t.TempDir(), Modules: env.NginxModules}
+	if err := edge.Write(io.Discard, valid); err != nil {
+		t.Errorf("valid: got %v", err)
+	}
+	for name, change := range map[string]func(*edge.Options){
+		"origin with a variable":  func(o *edge.Options) { o.Origin = "http://$host:80" },
+		"origin with a semicolon": func(o *edge.Options) { o.Origin = "http://a;b:80" },
+		"listen with a block":     func(o *edge.Options) { o.Listen = "a{}:80" },
+		"admin with a space":      func(o *edge.Options) { o.AdminListen = "a b:80" },
+		"token with a line end":   func(o *edge.Options) { o.Token = "a\nb" },
+		"folder with a line end":  func(o *edge.Options) { o.Dir = "/tmp/a\nb" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := valid
+			change(&o)
+			if err := edge.Write(io.Discard, o); err == nil || !strings.Contains(err.Error(), "want") {
+				t.Errorf("got %v, want what is allowed", err)
+			}
+		})
+	}
+}
+
+func TestAttackHalfSentRequestHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=3600")
+		fmt.Fprint(w, "data")
+	})
+	admin := env.FreeAddress(t)
+	e := startEdgeAt(t, o.URL, env.FreeAddress(t), admin)
+	for name, half := range map[string]string{
+		"length": "GET %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n",
+		"part":   "GET %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx",
+		"chunks": "GET %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"head":   "HEAD %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n",
+		"post":   "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := "/v2/daos/quiet-" + name
+			e.waitBusy(admin, 0)
+			conn := e.dial(fmt.Sprintf(half, path))
+			e.waitBusy(admin, 1)
+			e.waitBusy(admin, 1) // a moment later it has reached the cache
+			var over atomic.Bool
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = bufio.NewReader(conn).ReadByte() // an answer, or the end of the connection
+				over.Store(true)
+			}()
+			if got := e.get(path); got.status != http.StatusOK || over.Load() {
+				t.Errorf("got %d, the half-sent request was given up before: %t, want 200 and false", got.status, over.Load())
+			}
+			conn.Close()
+			<-ended
+		})
+	}
+}
+
+func TestAttackSlowReaderHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat("x", 32<<20) // more than the buffers of both ends
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=3600")
+		fmt.Fprint(w, body)
+	})
+	e := startEdge(t, o.URL)
+	slow := e.dial("GET /v2/daos/long HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := bufio.NewReader(slow).ReadByte(); err != nil { // it is being answered
+		t.Fatal(err)
+	}
+	if got := e.get("/v2/daos/long"); got.status != http.StatusOK || len(got.body) != len(body) {
+		t.Errorf("got %d with %d bytes, want the answer", got.status, len(got.body))
+	}
+}
+
+func TestAttackPreconditionsAreLeftToNodes(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.issue(1000, access.V2All)
+	n.wantBody(n.read(p, pathOf(0)), "fwd=uri-miss")
+	n.get("/v2/daos/a")
+	used := int64(1)
+	for name, headers := range map[string][]string{
+		"If-Match":                        {"If-Match", `"x"`},
+		"If-Unmodified-Since":             {"If-Unmodified-Since", "Mon, 02 Jan 2006 15:04:05 GMT"},
+		"both":                            {"If-Match", `"x"`, "If-Unmodified-Since", "Mon, 02 Jan 2006 15:04:05 GMT"},
+		"If-Range":                        {"If-Range", `"x"`, "Range", "bytes=0-1"},
+		"If-Modified-Since":               {"If-Modified-Since", "Mon, 02 Jan 2040 15:04:05 GMT"},
+		"If-Match and a changed response": {"If-Match", `"x"`, "If-None-Match", `"y"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{"/v2/daos/a", "/v2/daos/a?x=1", "/docs", "/v2/meta/pricing"} {
+				byEdge, byNode := n.get(path, headers...), n.direct.get(path, headers...)
+				if byEdge.status != byNode.status || byEdge.status == http.StatusPreconditionFailed {
+					t.Errorf("%s: got %d, without the edge %d, want the node's answer", path, byEdge.status, byNode.status)
+				}
+			}
+			got := n.read(p, pathOf(0), headers...)
+			if got.status != http.StatusOK || titleIn(got.body) == "" {
+				t.Errorf("with a token: got %d %.100s, want the body", got.status, got.body)
+			}
+		})
+		used++
+	}
+	n.wantUsed(map[partner]int64{p: used})
+}
