@@ -1,13 +1,17 @@
 package worker_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/vmihailenco/msgpack/v5"
 
+	"pnyx/access"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -58,4 +62,37 @@ func TestAttackForgedPublicationStateIsReplaced(t *testing.T) {
 	})
 	h.append(vote("a", "0x2", "5"))
 	h.waitForVotes(keyOf("dao.eth", "a"), "2")
+}
+
+func TestAttackForgedTokensAreReplaced(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	defer h.startAccounts()()
+	tokens := h.startTokenCache()
+	_, honest := h.putToken("honest")
+	env.Until(h.t, h.authenticates(tokens, honest, nil))
+
+	id := access.NewTokenID()
+	stolen := access.GenerateToken(id)
+	forged, err := msgpack.Marshal([]access.Token{{ID: id, Hash: access.HashToken(stolen)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := accounts.New(h.store).SetTokens(t.Context(), forgedRevision, forged); err != nil {
+		t.Fatal(err)
+	}
+	env.Until(h.t, func() error {
+		revision, published, err := accounts.New(h.store).Tokens(t.Context())
+		if err == nil && (revision >= forgedRevision || bytes.Equal(published, forged)) {
+			err = fmt.Errorf("got tokens of revision %d, want the warehouse's", revision)
+		}
+		return err
+	})
+	_, later := h.putToken("later") // published after the forged ones
+	env.Until(h.t, h.authenticates(tokens, later, nil))
+	for raw, want := range map[string]error{honest: nil, stolen: access.ErrUnauthorized} {
+		if err := h.authenticates(tokens, raw, want)(); err != nil {
+			t.Error(err)
+		}
+	}
 }
