@@ -18,17 +18,19 @@ const RevisionDigits = 16
 const MaxRevisionLead = tombstoneTTL
 
 // IsNewerFunction begins a script with the Lua function is_newer(value, revision): whether a
-// stored value has a revision that is newer and could have been given by a publisher.
+// stored value has a revision that is newer and could have been given by a publisher. It is
+// short because it is sent with every write.
 //
 //nolint:gochecknoglobals // a constant expression but for Itoa
 var IsNewerFunction = `
 local function is_newer(value, revision)
-	local stored, revision = tonumber(string.sub(value or '', 1, ` + strconv.Itoa(RevisionDigits) + `)), tonumber(revision)
-	if not stored or stored <= revision then return false end
-	local time = redis.call('TIME')
-	local clock = tonumber(time[1]) * 1000000 + tonumber(time[2])
-	return stored <= math.max(revision, clock) + ` + strconv.FormatInt(MaxRevisionLead.Microseconds(), 10) + `
-end -- function
+local stored = tonumber(string.sub(value or '', 1, ` + strconv.Itoa(RevisionDigits) + `))
+revision = tonumber(revision)
+if not stored or stored <= revision then return false end
+local time = redis.call('TIME')
+return stored <= math.max(revision, time[1] * 1000000 + time[2]) + ` +
+	strconv.FormatInt(MaxRevisionLead.Microseconds(), 10) + `
+end
 `
 
 // revisionGuard starts a script that must not replace a revision newer than ARGV[1] at
