@@ -28,18 +28,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, env.RedisLeftover())
 }
 
-// desk is a directory, and the Redis that it is a copy of.
-type desk struct {
+// tokenTest is a token cache, and the Redis that it reads.
+type tokenTest struct {
 	*testing.T
 
-	url       string
-	store     *accounts.Store
-	directory *access.TokenCache
-	revision  uint64
+	url      string
+	store    *accounts.Store
+	cache    *access.TokenCache
+	revision uint64
 }
 
-// newDesk publishes records before the directory reads for the first time.
-func newDesk(t *testing.T, launchedAt time.Time, records ...access.Token) *desk {
+// newTokenTest publishes records before the directory reads for the first time.
+func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *tokenTest {
 	t.Helper()
 	url := env.EmbeddedRedis(t)
 	store, err := cache.Open(url, soon)
@@ -47,13 +47,13 @@ func newDesk(t *testing.T, launchedAt time.Time, records ...access.Token) *desk 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	d := &desk{T: t, url: url, store: accounts.New(store), directory: access.NewTokenCache(accounts.New(store), launchedAt)}
+	d := &tokenTest{T: t, url: url, store: accounts.New(store), cache: access.NewTokenCache(accounts.New(store), launchedAt)}
 	if len(records) > 0 {
 		d.publish(records...)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { d.directory.Run(ctx) })
+	running.Go(func() { d.cache.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
@@ -62,7 +62,7 @@ func newDesk(t *testing.T, launchedAt time.Time, records ...access.Token) *desk 
 }
 
 // publish replaces what is published.
-func (t *desk) publish(records ...access.Token) {
+func (t *tokenTest) publish(records ...access.Token) {
 	t.Helper()
 	encoded, err := access.EncodeTokens(records)
 	if err != nil {
@@ -75,11 +75,11 @@ func (t *desk) publish(records ...access.Token) {
 }
 
 // wantSoon waits until a token is answered with an error, or with none.
-func (t *desk) wantSoon(token string, now time.Time, want error) *access.Caller {
+func (t *tokenTest) wantSoon(token string, now time.Time, want error) *access.Caller {
 	t.Helper()
 	var caller *access.Caller
 	env.Until(t, func() (err error) {
-		if caller, err = t.directory.Authenticate(token, now); !errors.Is(err, want) {
+		if caller, err = t.cache.Authenticate(token, now); !errors.Is(err, want) {
 			return fmt.Errorf("got %v, want %v", err, want) //nolint:errorlint // either may be nil
 		}
 		return nil
@@ -98,7 +98,7 @@ func newRecord(scopes ...access.Scope) (access.Token, string) {
 
 func TestWhoATokenIs(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, time.Time{})
+	d := newTokenTest(t, time.Time{})
 	ends := noon.Add(time.Hour)
 	record, token := newRecord(access.V2Plus)
 	record.ExpiresAt = &ends
@@ -116,18 +116,18 @@ func TestWhoATokenIs(t *testing.T) {
 		"of the same id": {wrong, noon}, "of an unknown id": {unknown, noon}, "malformed": {token + "x", noon},
 		"expired": {token, ends}, "long expired": {token, ends.AddDate(1, 0, 0)},
 	} {
-		if _, err := d.directory.Authenticate(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
+		if _, err := d.cache.Authenticate(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
 			t.Errorf("a token %s: got %v, want %v", name, err, access.ErrUnauthorized)
 		}
 	}
-	if _, err := d.directory.Authenticate(token, ends.Add(-time.Millisecond)); err != nil {
+	if _, err := d.cache.Authenticate(token, ends.Add(-time.Millisecond)); err != nil {
 		t.Errorf("just before it expires: %v", err)
 	}
 }
 
 func TestTheTokenBeforeARotationIsGoodForTheOverlap(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, time.Time{})
+	d := newTokenTest(t, time.Time{})
 	record, before := newRecord(access.V2All)
 	after := access.GenerateToken(record.ID)
 	record.PreviousHash, record.Hash, record.PreviousUntil = record.Hash, access.HashToken(after), noon.Add(time.Hour)
@@ -156,7 +156,7 @@ func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
 			t.Run(name+", "+string(scope), func(t *testing.T) {
 				t.Parallel()
 				record, token := newRecord(scope)
-				d := newDesk(t, c.launchedAt, record)
+				d := newTokenTest(t, c.launchedAt, record)
 				if got := d.wantSoon(token, c.now, nil).HasScope(access.V2Plus); got != c.upgraded {
 					t.Errorf("got %t, want %t", got, c.upgraded)
 				}
@@ -167,12 +167,12 @@ func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
 
 func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, time.Time{})
+	d := newTokenTest(t, time.Time{})
 	client := env.RedisClient(t, d.url)
 	known, token := newRecord(access.V2All)
 	fresh, freshToken := newRecord(access.V2All)
 	unknown := access.GenerateToken(access.NewTokenID())
-	if _, err := d.directory.Authenticate(unknown, noon); !errors.Is(err, access.ErrTokensUnavailable) {
+	if _, err := d.cache.Authenticate(unknown, noon); !errors.Is(err, access.ErrTokensUnavailable) {
 		t.Errorf("before anything is published: got %v, want %v", err, access.ErrTokensUnavailable)
 	}
 	d.publish(known)
@@ -192,7 +192,7 @@ func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
 
 func TestAnOlderStateOfTheTokensIsNotPublished(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, time.Time{})
+	d := newTokenTest(t, time.Time{})
 	record, token := newRecord(access.V2All)
 	d.revision = 5
 	d.publish(record)

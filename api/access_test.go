@@ -51,8 +51,8 @@ func (t *node) admits(token string, records ...access.Token) {
 		if got.status == http.StatusUnauthorized || got.status == http.StatusServiceUnavailable {
 			return fmt.Errorf("the token is not known: got %d", got.status)
 		}
-		stranger := access.GenerateToken(access.NewTokenID())
-		if got := t.askWith(http.MethodHead, "/v2/meta/usage", stranger); got.status != http.StatusUnauthorized {
+		unknown := access.GenerateToken(access.NewTokenID())
+		if got := t.askWith(http.MethodHead, "/v2/meta/usage", unknown); got.status != http.StatusUnauthorized {
 			return fmt.Errorf("another token: got %d", got.status)
 		}
 		return nil

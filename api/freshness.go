@@ -40,7 +40,7 @@ func publishedFreshness() Freshness {
 func voterFreshness() Freshness {
 	fresh := publishedFreshness()
 	fresh.PurgedSMaxAge = fresh.SMaxAge
-	fresh.Reason = "A publication touches thousands of voters and purges none of them, so that only time outdates these."
+	fresh.Reason = "A publication touches thousands of voters and purges none of them, so that they only expire."
 	return fresh
 }
 

@@ -31,9 +31,9 @@ func TestAttackEmbeddedRedisNeedsThePassword(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stranger := *parsed
-			stranger.User = user
-			client := env.RedisClient(t, stranger.String())
+			otherUser := *parsed
+			otherUser.User = user
+			client := env.RedisClient(t, otherUser.String())
 			for _, command := range [][]any{
 				{"GET", "pnyx:4:view:dao:uniswap"},
 				{"SET", "a", "b"},

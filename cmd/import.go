@@ -64,8 +64,8 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, shows progress, and prints a table of the result, also when the
-// import fails half-way. It returns errRejected when files or, unless tolerated,
+// runImport imports, shows progress, and prints a table of the result, also after an
+// import that failed. It returns errRejected when files or, unless tolerated,
 // records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
@@ -124,7 +124,7 @@ func progressLine(s importer.Snapshot) string {
 }
 
 // printReport prints a table with one row for each kind of record that occurred, in the
-// order of record.Kinds, then what was rejected or waits. Lines that could not be
+// order of record.Kinds, then the rejected and the waiting records. Lines that could not be
 // attributed to a kind are counted as unknown.
 func printReport(out io.Writer, report importer.Report) {
 	t := table.NewWriter()
@@ -151,7 +151,7 @@ func printReport(out io.Writer, report importer.Report) {
 		fmt.Fprintln(out, "rejected records are kept in", report.RejectsFile)
 	}
 	if report.Waiting > 0 {
-		fmt.Fprintf(out, "%d ballots wait for a proposal that is not there yet\n", report.Waiting)
+		fmt.Fprintf(out, "%d ballots wait for a proposal that is not imported yet\n", report.Waiting)
 	}
 	fmt.Fprintf(out, "imported in %s\n", report.Duration.Round(time.Millisecond))
 }

@@ -110,7 +110,7 @@ type Worker struct {
 type Payment struct {
 	// PayTo is the address of the payee; empty means that single requests cannot be
 	// paid for.
-	PayTo string `env:"X402_PAY_TO" unit:"address" doc:"Address that receives payments, in EIP-55 spelling; empty: no payments per request, so that paid routes need a token."`
+	PayTo string `env:"X402_PAY_TO" unit:"address" doc:"Address that receives payments, with EIP-55 checksum; empty: no payments per request, so that paid routes need a token."`
 	// FacilitatorURL is the base address of the facilitator; it may be empty only when
 	// PayTo is.
 	FacilitatorURL SecretURL `env:"X402_FACILITATOR_URL" unit:"http:// https://" doc:"The x402 facilitator that checks payments and submits them; user and password in it are sent as basic authentication."`
@@ -119,7 +119,7 @@ type Payment struct {
 	// Network is eip155:<chain id>.
 	Network string `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"Network of payments."`
 	// Asset is the address of the token's contract.
-	Asset string `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the payment token, in EIP-55 spelling; it must support EIP-3009."`
+	Asset string `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the payment token, with EIP-55 checksum; it must support EIP-3009."`
 	// AssetName is the name in the token's EIP-712 domain, without which no signature is
 	// right.
 	AssetName string `env:"X402_ASSET_NAME" envDefault:"USD Coin" unit:"text" doc:"The token's EIP-712 name; on Base Sepolia it is USDC."`

@@ -490,8 +490,8 @@ func TestNoMessageShowsASecret(t *testing.T) {
 	}
 }
 
-// everythingWith is everything with one more variable, and a contradiction
-// with each secret so that the valid ones are considered for printing too.
+// everythingWith is everything with one more variable, and an error
+// that involves every secret, so that valid secrets could be printed too.
 func everythingWith(name, value string) map[string]string {
 	environ := maps.Clone(everything())
 	environ["PNYX_STALE_AFTER"] = "1s"

@@ -48,14 +48,14 @@ func Markdown() string {
 	return table.String()
 }
 
-// The markers of the README between which the table of settings stands.
+// The markers around the table of settings in the README.
 const (
 	readmeBegin = "<!-- settings:begin -->"
 	readmeEnd   = "<!-- settings:end -->"
 )
 
-// UpdateReadme returns readme with the present table of settings between its
-// markers. Both markers must be there once, the beginning first.
+// UpdateReadme returns readme with the current table of settings between its markers. Each
+// marker must occur once, the first one first.
 func UpdateReadme(readme string) (string, error) {
 	before, rest, begun := strings.Cut(readme, readmeBegin)
 	old, after, ended := strings.Cut(rest, readmeEnd)

@@ -29,7 +29,7 @@ func (u SecretURL) String() string {
 	return strings.Replace(parsed.Redacted(), ":xxxxx@", ":"+mask+"@", 1)
 }
 
-// MarshalText is String, for log handlers and JSON.
+// MarshalText returns the masked URL, for log handlers and JSON.
 func (u SecretURL) MarshalText() ([]byte, error) {
 	return []byte(u.String()), nil
 }
@@ -75,7 +75,7 @@ func (u SecretURL) parse() (*url.URL, bool) {
 func maskQuery(query string) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
-		plain, _ := url.QueryUnescape(pair) // well-formed, hence no error
+		plain, _ := url.QueryUnescape(pair) // cannot fail: parse has checked the query
 		name, value, _ := strings.Cut(plain, "=")
 		if strings.Contains(strings.ToLower(name), "password") || strings.Contains(value, "@") {
 			key, _, _ := strings.Cut(pair, "=")

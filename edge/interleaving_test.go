@@ -167,7 +167,7 @@ func (c *callers) ask(dice *rand.Rand) {
 		c.Error(err)
 		return
 	}
-	c.judge(v, method, which, got)
+	c.checkResponse(v, method, which, got)
 }
 
 // held returns the ETag that a caller sends for a response it may already have, if any.
@@ -180,9 +180,9 @@ func (c *callers) held(dice *rand.Rand, which int) string {
 	return text
 }
 
-// judge checks a response against the statuses that are correct for its request, and
+// checkResponse checks a response against the statuses that are correct for its request, and
 // its body against those seen before.
-func (c *callers) judge(v visit, method string, which int, got answer) {
+func (c *callers) checkResponse(v visit, method string, which int, got answer) {
 	c.note(fmt.Sprintf("%s %d", method, got.status))
 	allowed := false
 	for _, status := range v.status {

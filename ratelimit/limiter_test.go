@@ -188,9 +188,9 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	}
 }
 
-// patience is the limiter's own in tests of a Redis that does not answer. Those tests end
+// limitTimeout is the limiter's own in tests of a Redis that does not answer. Those tests end
 // only if no request waits for Redis: it does not answer before all requests are done.
-const patience = 40 * time.Millisecond
+const limitTimeout = 40 * time.Millisecond
 
 // wantOneBucketOrTwo checks how many requests were allowed by slow(50, …) while Redis went
 // away: one bucket in Redis, and one of the same size in the process.
@@ -217,19 +217,19 @@ func untilShared(t *testing.T, limiter *ratelimit.Limiter, url string) {
 
 func TestNoRequestWaitsForARedisThatIsAway(t *testing.T) {
 	t.Parallel()
-	for name, trouble := range map[string]struct{ begin, end func(*env.RedisServer) }{
+	for name, failure := range map[string]struct{ begin, end func(*env.RedisServer) }{
 		"stopped": {(*env.RedisServer).Kill, (*env.RedisServer).Restart},
 		"paused":  {(*env.RedisServer).Pause, (*env.RedisServer).Resume},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := env.Redis(t)
-			limiter := newLimiter(t, server.URL, patience, false)
+			limiter := newLimiter(t, server.URL, limitTimeout, false)
 			r := ratelimit.Request{Caller: "a", Limits: slow(50, 1_000_000), Bucket: ratelimit.Detail}
 			allowed := takeConcurrently(t, 16, 10, r, limiter)
-			trouble.begin(server)
+			failure.begin(server)
 			allowed += takeConcurrently(t, 16, 50, r, limiter)
-			trouble.end(server)
+			failure.end(server)
 			wantOneBucketOrTwo(t, allowed)
 			untilShared(t, limiter, server.URL)
 		})

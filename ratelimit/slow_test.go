@@ -84,7 +84,7 @@ func TestNoRequestWaitsForARedisThatIsSlow(t *testing.T) {
 	t.Parallel()
 	server := env.Redis(t)
 	link := newSlowLink(t, server.URL)
-	limiter := newLimiter(t, "redis://"+link.listener.Addr().String(), patience, false)
+	limiter := newLimiter(t, "redis://"+link.listener.Addr().String(), limitTimeout, false)
 	r := ratelimit.Request{Caller: "a", Limits: slow(50, 1_000_000), Bucket: ratelimit.Detail}
 	allowed := takeConcurrently(t, 16, 10, r, limiter)
 	func() {

@@ -11,7 +11,7 @@ func TestBallotsThatArriveDuringReadAreDetected(t *testing.T) {
 	t.Parallel()
 	a, b, other := record.RefHash{1}, record.RefHash{1, 0, 9}, record.RefHash{2}
 	if refBucketOf(a) != refBucketOf(b) || refBucketOf(a) == refBucketOf(other) {
-		t.Fatalf("got kin %d, %d and %d, want the first two alike", refBucketOf(a), refBucketOf(b), refBucketOf(other))
+		t.Fatalf("got buckets %d, %d and %d, want the first two equal", refBucketOf(a), refBucketOf(b), refBucketOf(other))
 	}
 	voters := repeatedVoters{single: map[refBucket]uint64{refBucketOf(a): 5, refBucketOf(other): 7}}
 	for name, c := range map[string]struct {

@@ -13,5 +13,5 @@ const (
 	CallAuthorizationState = callAuthorizationState
 )
 
-// Checksummed is the EIP-55 spelling of an address.
+// Checksummed returns an address with its EIP-55 checksum.
 func Checksummed(address string) string { return checksummed(address) }

@@ -22,8 +22,8 @@ import (
 	"pnyx/test/facilitator"
 )
 
-// patience bounds what is waited for in tests.
-const patience = 20 * time.Second
+// testTimeout bounds every wait in tests.
+const testTimeout = 20 * time.Second
 
 // request is what tests pay for.
 func request() x402.Request {
@@ -69,7 +69,7 @@ func newFixture(t *testing.T, settings ...setting) *fixture {
 // newFixtureAt is another node beside the first.
 func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settings ...setting) *fixture {
 	t.Helper()
-	opened, err := cache.Open(redis, patience)
+	opened, err := cache.Open(redis, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settin
 	options := x402.Options{
 		Terms: facilitator.Terms(map[string]string{"proposals.detail": "0.005", "proposals.list": "0.001"}),
 		Store: store, FacilitatorURL: ledger.Facilitator,
-		VerifyTimeout: patience, SettleTimeout: patience, WorkTimeout: patience,
+		VerifyTimeout: testTimeout, SettleTimeout: testTimeout, WorkTimeout: testTimeout,
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 	for _, set := range settings {

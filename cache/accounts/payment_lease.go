@@ -10,9 +10,9 @@ import (
 	"pnyx/governance"
 )
 
-// PaymentLease is the right to work on one payment: to answer a request with it, or to
-// find out how its settlement ended. A lease expires by itself, so that a payment
-// outlives the process that worked on it.
+// PaymentLease is the exclusive right to process one payment: to answer a request with it,
+// or to find out the outcome of its settlement. A lease expires, so that another process
+// can continue when its holder has died.
 type PaymentLease struct {
 	// Owner identifies the holder, unique per request or check.
 	Owner string
@@ -22,9 +22,9 @@ type PaymentLease struct {
 
 // claimPayment claims a payment that is not stored, or whose claimant let its lease
 // expire: {1}. Otherwise it returns the stored state and takes the lease if the payment
-// is in progress and nobody holds it: {2, value} with the lease, {0, value} without.
-// Before payments are restored it returns {-1}. A claim ends with its lease: nothing is
-// left of a payment that was never submitted.
+// is in progress and the lease is free: {2, value} with the lease, {0, value} without.
+// Before payments are restored it returns {-1}. A claim expires with its lease, so that a
+// payment that was never submitted leaves nothing.
 //
 // KEYS: payment, lease, restored. ARGV: owner, TTL, value.
 //

@@ -142,7 +142,7 @@ func (l *load) pick(n int, chance *rand.Rand) func(base string) {
 // fixed sends a question with one right answer.
 func (l *load) fixed(q question, headers map[string]string) func(string) {
 	return func(base string) {
-		l.judge(base+q.path, headers, func(r *reply) error { return q.check(r) })
+		l.sendChecked(base+q.path, headers, func(r *reply) error { return q.check(r) })
 	}
 }
 
@@ -169,7 +169,7 @@ func (l *load) moving(q pollQuestion) func(string) {
 	return func(base string) {
 		url := base + q.path
 		before := l.maxShown(url, 0)
-		l.judge(url, with, func(r *reply) error {
+		l.sendChecked(url, with, func(r *reply) error {
 			casts, err := q.read(r.Data)
 			if err != nil {
 				return err
@@ -193,9 +193,9 @@ func (l *load) maxShown(url string, casts int) int {
 // errRefused is the result of a check for an error that counts as a right answer.
 var errRefused = errors.New("refused")
 
-// judge sends a request and records its outcome. Check looks at an answer,
+// sendChecked sends a request and records its outcome. Check looks at an answer,
 // and at errors of the statuses given; of the others, only 503 is honest.
-func (l *load) judge(url string, headers map[string]string, check func(*reply) error, statuses ...int) {
+func (l *load) sendChecked(url string, headers map[string]string, check func(*reply) error, statuses ...int) {
 	began := time.Now()
 	r := ask(url, headers)
 	o := outcome{

@@ -12,8 +12,8 @@ import (
 	"pnyx/test/facilitator"
 )
 
-// payEvery keeps the rate below the limit of one payer.
-const payEvery = 1500 * time.Millisecond
+// payInterval keeps the rate below the limit of one payer.
+const payInterval = 1500 * time.Millisecond
 
 // payer buys answers, one after the other, and sends a payment again until it is
 // answered or turned down for good.
@@ -42,7 +42,7 @@ func newPayer(tb testing.TB, l *load, ledger *facilitator.Ledger) *payer {
 
 // run buys until ctx ends, and then sees to what is pending.
 func (p *payer) run(ctx context.Context) {
-	for n := 0; wait(ctx, payEvery); n++ {
+	for n := 0; wait(ctx, payInterval); n++ {
 		questions := p.load.world.priced
 		p.buy(questions[n%len(questions)], p.load.bases[n%len(p.load.bases)])
 		p.again(p.load.bases[n%len(p.load.bases)])
@@ -52,7 +52,7 @@ func (p *payer) run(ctx context.Context) {
 // buy asks for the terms, pays, and sends the payment once.
 func (p *payer) buy(q question, base string) {
 	var challenge string
-	p.load.judge(base+q.path, nil, func(r *reply) error {
+	p.load.sendChecked(base+q.path, nil, func(r *reply) error {
 		if r.status != http.StatusPaymentRequired {
 			return errors.New("it was not paid for")
 		}
@@ -87,7 +87,7 @@ func (p *payer) send(base string, bought *purchase) (answered bool) {
 	honest := []int{
 		http.StatusPaymentRequired, http.StatusConflict, http.StatusGatewayTimeout, http.StatusTooManyRequests,
 	}
-	p.load.judge(base+bought.question.path, headers, func(r *reply) error {
+	p.load.sendChecked(base+bought.question.path, headers, func(r *reply) error {
 		if r.status != http.StatusOK {
 			bought.refusal = r.text
 			return errRefused

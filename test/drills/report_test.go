@@ -46,7 +46,7 @@ Settings are the defaults except %s, and shorter timeouts of the facilitator. Ea
 
 | drill | what is done | requests | wrong | refused | unanswered | marked stale | bought | slowest | recovery |
 |---|---|---:|---:|---:|---:|---:|---:|---:|---:|
-`, drillRate, payEvery, drillCold, 10, othersThanDefault(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
+`, drillRate, payInterval, drillCold, 10, othersThanDefault(), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())
 	for _, d := range drills() {
 		row, played := rows[d.name]
 		if !played {

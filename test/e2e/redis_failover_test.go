@@ -216,7 +216,7 @@ func TestOverFullRedisEvictsColdPagesFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lasting := func() int {
+	countPersistent := func() int {
 		t.Helper()
 		keys, count := client.Scan(t.Context(), 0, "*", 1000).Iterator(), 0
 		for keys.Next(t.Context()) {
@@ -226,14 +226,14 @@ func TestOverFullRedisEvictsColdPagesFirst(t *testing.T) {
 		}
 		return count
 	}
-	before := lasting()
+	before := countPersistent()
 	k.during(t, i, "memory for a few cold pages", func(*outcomes) {
 		limit("volatile-lru", used+used/20)
 		for _, voter := range i.BusiestVoters(400) {
 			_, _ = i.answerOrRefusal("/v2/voters/" + voter + "/votes?limit=100") // answers are checked separately
 		}
 	})
-	if after := lasting(); after < before {
+	if after := countPersistent(); after < before {
 		t.Errorf("got %d keys that must stay, want the %d of before", after, before)
 	}
 	if evicted := infoNumber(t, server.URL, "evicted_keys"); evicted == 0 {

@@ -122,7 +122,7 @@ func stop(tb testing.TB, e *engine.Engine) {
 
 // execute runs one statement as the user who may do everything.
 func execute(ctx context.Context, instance engine.Instance, statement string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	options, err := clickhouse.ParseDSN(instance.URL("default"))
 	if err != nil {

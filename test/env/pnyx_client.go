@@ -25,7 +25,7 @@ const TimeLayout = "2006-01-02T15:04:05.000Z"
 //nolint:gochecknoglobals // connections are reused by all tests of the process
 var Client = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 1000, IdleConnTimeout: 10 * time.Second},
-	Timeout:   patience,
+	Timeout:   maxWait,
 }
 
 // Response is an answer of the API, or its error, with the headers around it.
@@ -88,7 +88,7 @@ type Page struct {
 
 // Fetch sends a GET request as an internal caller and reads the response.
 func Fetch(url string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

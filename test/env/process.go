@@ -112,17 +112,17 @@ func (p *Process) Pause() { p.Signal(syscall.SIGSTOP) }
 func (p *Process) Resume() { p.Signal(syscall.SIGCONT) }
 
 // Stop ends the program with SIGTERM and waits until it has ended. The test fails if that
-// takes longer than patience.
+// takes longer than maxWait.
 func (p *Process) Stop() {
 	p.tb.Helper()
 	p.Signal(syscall.SIGTERM)
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(maxWait)
 	defer limit.Stop()
 	select {
 	case <-p.exited:
 	case <-limit.C:
 		p.Kill()
-		p.tb.Errorf("%s did not end within %s of SIGTERM", p.path, patience)
+		p.tb.Errorf("%s did not end within %s of SIGTERM", p.path, maxWait)
 	}
 }
 

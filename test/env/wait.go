@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// patience bounds a wait: nothing takes as long when all is well, on however slow a machine.
-	patience = 2 * time.Minute
+	// maxWait bounds a wait: nothing takes as long when all is well, on however slow a machine.
+	maxWait = 2 * time.Minute
 	// pause is between two tries.
 	pause = 10 * time.Millisecond
 )
@@ -15,7 +15,7 @@ const (
 // Until tries something until it succeeds. If that takes minutes, its last error ends the test.
 func Until(tb testing.TB, try func() error) {
 	tb.Helper()
-	Within(tb, patience, try)
+	Within(tb, maxWait, try)
 }
 
 // Within is Until for what has to come about in a limited time.

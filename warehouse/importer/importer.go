@@ -214,8 +214,8 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 }
 
 func (r *importRun) countWritten() {
-	for _, lane := range r.shards.all {
-		for kind, counts := range lane.counts {
+	for _, shard := range r.shards.all {
+		for kind, counts := range shard.counts {
 			r.kindReport(kind).Add(counts)
 		}
 	}
