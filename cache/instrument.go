@@ -37,10 +37,6 @@ const (
 	opOther    operation = "other"
 )
 
-func operations() []operation {
-	return []operation{opRead, opWrite, opScript, opPipeline, opWait, opConnect, opOther}
-}
-
 func operationOf(command string) operation {
 	switch command {
 	case "get", "getrange", "mget", "exists", "llen", "hget", "hmget", "hscan", "zrange", "xrange", "ping", "time":
@@ -66,10 +62,6 @@ const (
 	errorNetwork errorClass = "network"
 	errorServer  errorClass = "server" // Redis returned an error
 )
-
-func errorClasses() []errorClass {
-	return []errorClass{errorTimeout, errorPool, errorNetwork, errorServer}
-}
 
 // classOf classifies an error; empty for none. A missing key and a cancelled context are
 // not errors of Redis.
@@ -129,10 +121,10 @@ func newMeasure(i Instruments) *measure {
 	m := &measure{
 		tracer: i.Tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
 	}
-	for _, op := range operations() {
+	for _, op := range []operation{opRead, opWrite, opScript, opPipeline, opWait, opConnect, opOther} {
 		m.duration[op] = duration.WithLabelValues(i.Client, string(op))
 		m.errors[op] = map[errorClass]prometheus.Counter{}
-		for _, reason := range errorClasses() {
+		for _, reason := range []errorClass{errorTimeout, errorPool, errorNetwork, errorServer} {
 			m.errors[op][reason] = failures.WithLabelValues(i.Client, string(op), string(reason))
 		}
 	}

@@ -3,9 +3,7 @@ package cache
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"pnyx/governance"
@@ -114,8 +112,4 @@ func (s *tagSet) add(tag Tag) {
 	if len(*s) > maxTags {
 		*s = tagSet{EverythingTag: {}}
 	}
-}
-
-func (s tagSet) list() []Tag {
-	return slices.Sorted(maps.Keys(s))
 }

@@ -78,7 +78,7 @@ func decodeView(value []byte) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	if isTombstone(value) {
+	if len(value) == RevisionDigits { // only the revision of a removal
 		return View{}, fmt.Errorf("%w: removed at revision %d", ErrMiss, revision)
 	}
 	content, err := decompress(value[RevisionDigits:])
@@ -107,11 +107,6 @@ func (s *Store) View(ctx context.Context, key Key) (View, error) {
 // tombstoneTTL is how long the revision of a removal is kept: longer than a paused
 // worker that has lost its lease may take to send its last writes.
 const tombstoneTTL = time.Hour
-
-// isTombstone reports whether a value is only the revision of a removal.
-func isTombstone(value []byte) bool {
-	return len(value) == RevisionDigits
-}
 
 // setNewer stores a value unless a newer revision is stored. A stored value without a
 // revision is corrupt and always replaced.

@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -34,7 +36,7 @@ func (w *Writer) Written() int {
 // Changed returns the tags of all responses that the writes and removals since the last
 // call invalidate. It returns EverythingTag alone when there are too many to list.
 func (w *Writer) Changed() []Tag {
-	tags := w.changed.list()
+	tags := slices.Sorted(maps.Keys(w.changed))
 	w.changed = nil
 	return tags
 }
@@ -48,6 +50,15 @@ func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
 	}
 	w.changed.add(key.tag())
 	return w.run(ctx, setNewer, []string{string(key)}, w.revision, value)
+}
+
+// SetPayload writes a view with a payload and the head of other views, as SetView does.
+func (w *Writer) SetPayload(ctx context.Context, key Key, head View, payload any) error {
+	v, err := NewView(head, payload)
+	if err != nil {
+		return err
+	}
+	return w.SetView(ctx, key, v)
 }
 
 // SetPage writes the view of a page at the writer's revision, unless a newer one is

@@ -54,12 +54,6 @@ func (p *probes) started(ready func(context.Context) error) {
 	p.ready.Store(&ready)
 }
 
-// drain makes Ready fail from now on, so that load balancers stop sending requests
-// while the API still serves them.
-func (p *probes) drain() {
-	p.draining.Store(true)
-}
-
 // Started fails with errStarting until all parts run. Kubernetes does not make its
 // other probes before this one succeeds.
 func (p *probes) Started(context.Context) error {

@@ -150,7 +150,7 @@ func (n *node) stop() error {
 func (n *node) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		n.probes.drain()
+		n.probes.draining.Store(true) // load balancers stop sending requests while the API still serves them
 		n.logger.LogAttrs(ctx, slog.LevelInfo, "shutting down")
 		return nil
 	case err := <-n.failed:

@@ -212,7 +212,7 @@ func Parse(environ map[string]string) (Config, error) {
 			refused = append(refused, Problem{f.Name, f.masked(environ[f.Name]), "want " + f.allowed()})
 			continue
 		}
-		valid[f.pointer()] = f
+		valid[f.value.Addr().Interface()] = f
 	}
 	refused = append(refused, c.crossChecks(valid)...)
 	refused = append(refused, unknown(environ)...)

@@ -88,11 +88,6 @@ func isSecret(kind reflect.Type) bool {
 	}, kind)
 }
 
-// pointer identifies the field: it equals the field's address, such as &c.API.Listen.
-func (f field) pointer() any {
-	return f.value.Addr().Interface()
-}
-
 // text returns the value as it is written in the environment, secrets masked.
 func (f field) text() string {
 	if level, ok := reflect.TypeAssert[slog.Level](f.value); ok {

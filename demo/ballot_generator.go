@@ -275,7 +275,7 @@ func (g *ballotGenerator) votingPower(rank uint64, voter address) power {
 
 func (g *ballotGenerator) drawPower(rank uint64) power {
 	if g.proposal.dao.memberships {
-		return drawMembership(g.rng)
+		return power{amount: amount{whole: unsigned(min(g.rng.heavyTailed(3), 20))}} // 1 to 20
 	}
 	return drawPower(g.rng, rank)
 }

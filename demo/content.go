@@ -142,7 +142,7 @@ func (words wordLists) drawCandidates(rng random, people bool) []string {
 	for wanted := rng.between(4, 9); len(names) < wanted; {
 		name := words.person(rng)
 		if !people {
-			name = words.team(rng)
+			name = pick(rng, words.TeamHeads) + " " + pick(rng, words.TeamTails)
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)

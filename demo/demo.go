@@ -82,7 +82,7 @@ func Write(
 	if err != nil {
 		return Summary{}, err
 	}
-	if err := o.validate(texts.words.fullNames()); err != nil {
+	if err := o.validate(texts.words.shortNames() * len(texts.words.NameSuffixes)); err != nil {
 		return Summary{}, err
 	}
 	plan, err := newPlan(o, newRandom())

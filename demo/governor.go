@@ -86,11 +86,6 @@ func (p *proposal) drawTallyID(rng random) {
 	p.link = "https://www.tally.xyz/gov/" + p.dao.organization + "/proposal/" + number.String()
 }
 
-// onChainID returns the contract's id, the last part of the link.
-func (p *proposal) onChainID() string {
-	return p.link[strings.LastIndexByte(p.link, '/')+1:]
-}
-
 func (p *proposal) tallyLine(rng random, r *voteResult, now int64) tallyProposal {
 	rng.seed(deriveKey(p.key, streamResult))
 	if p.lacksBallots() {
@@ -102,7 +97,7 @@ func (p *proposal) tallyLine(rng random, r *voteResult, now int64) tallyProposal
 	proposer := p.author.lower()
 	body := "# " + p.content.title + "\n\n" + p.onChainText().markdown("## ")
 	line := tallyProposal{
-		ID: p.id, OnchainID: p.onChainID(),
+		ID: p.id, OnchainID: p.link[strings.LastIndexByte(p.link, '/')+1:],
 		Organization: tallyOrganizationRef{p.dao.organization},
 		Status:       status, Quorum: &quorum,
 		Metadata: tallyMetadata{Title: p.content.title, Description: &body},

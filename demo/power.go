@@ -140,11 +140,6 @@ func drawPower(rng random, rank uint64) power {
 	return asPublished(rng, scaled(100_000_000_000_000_000+rng.Uint64N(900_000_000_000_000_000), magnitude))
 }
 
-// drawMembership draws a number of memberships from 1 to 20.
-func drawMembership(rng random) power {
-	return power{amount: amount{whole: unsigned(min(rng.heavyTailed(3), 20))}}
-}
-
 // drawDust draws a remainder of a balance: at most 0.00001 tokens.
 func drawDust(rng random) power {
 	dust := power{amount: amount{baseUnits: 1 + rng.Uint64N(10_000_000_000_000)}, form: scientific}

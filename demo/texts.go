@@ -168,17 +168,8 @@ func (words wordLists) shortName(i int) string {
 	return head + words.NameTails[i/len(words.NameHeads)%len(words.NameTails)]
 }
 
-// fullNames returns the number of distinct full DAO names.
-func (words wordLists) fullNames() int {
-	return words.shortNames() * len(words.NameSuffixes)
-}
-
 func (words wordLists) person(rng random) string {
 	return pick(rng, words.FirstNames) + " " + pick(rng, words.LastNames)
-}
-
-func (words wordLists) team(rng random) string {
-	return pick(rng, words.TeamHeads) + " " + pick(rng, words.TeamTails)
 }
 
 func (words wordLists) username(rng random) string {

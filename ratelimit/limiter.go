@@ -153,7 +153,7 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 		return grant, err
 	}
 	key := accounts.QuotaKey(r.Caller, grant.Quota.Month.String())
-	reservation := reserveCommand(ctx, key)
+	reservation := redis.NewIntCmd(ctx, "incr", string(key))
 	var err error
 	if grant.Decision, err = l.takeBucket(ctx, r, reservation, now); err != nil {
 		return Grant{}, err
@@ -162,7 +162,7 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 		return Grant{}, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
 	if grant.Quota.Used == 1 {
-		err = setQuotaTTL(ctx, l.pipeline, key)
+		err = l.pipeline.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
 	}
 	if grant.Quota.Refused = grant.Quota.Used > grant.Quota.Limit; grant.Quota.Refused {
 		grant.Quota.Used, err = refundShared(ctx, l.pipeline, key)

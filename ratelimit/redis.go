@@ -76,18 +76,6 @@ func refundShared(ctx context.Context, p *cache.Pipeline, key cache.Key) (int64,
 	return used, nil
 }
 
-// reserveCommand increments the count of a month without checking the limit: a script
-// that checks first takes twice as long. A request that finds the count beyond the limit
-// refunds it. No two requests get the same count, so exactly as many are allowed as the
-// limit says.
-func reserveCommand(ctx context.Context, key cache.Key) *redis.IntCmd {
-	return redis.NewIntCmd(ctx, "incr", string(key))
-}
-
-func setQuotaTTL(ctx context.Context, p *cache.Pipeline, key cache.Key) error {
-	return p.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
-}
-
 // clockTolerance is how far beyond its window a bucket may claim to be full again. A later
 // time means that the clock of Redis was set back, or that the clock of a new primary
 // runs behind. Such a bucket would refuse every request until then, so it is reset.

@@ -30,11 +30,6 @@ func NewChangeSet() ChangeSet {
 	return ChangeSet{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
 }
 
-// Empty reports whether the set names nothing.
-func (c ChangeSet) Empty() bool {
-	return len(c.Proposals) == 0 && len(c.Sources) == 0
-}
-
 func (c ChangeSet) add(r record.Record, key []string) {
 	switch r := r.(type) {
 	case *record.DAO:
@@ -138,15 +133,9 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 // CommitAbandoned commits the batches of imports that died before they could: some of
 // their records may be written and have to be published.
 func (w *Warehouse) CommitAbandoned(ctx context.Context) error {
-	age := int64(w.abandonedAge() / time.Second)
+	age := int64(max(minAbandonedAge, 2*w.timeout) / time.Second)
 	if err := w.conn.Exec(ctx, sqlText("batch_commit_abandoned"), age); err != nil {
 		return fmt.Errorf("commit abandoned batches: %w", err)
 	}
 	return nil
-}
-
-// abandonedAge is the age at which an open batch counts as abandoned: longer than the
-// server lets any insert run.
-func (w *Warehouse) abandonedAge() time.Duration {
-	return max(minAbandonedAge, 2*w.timeout)
 }

@@ -45,11 +45,6 @@ type CatalogSource struct {
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
 }
 
-// HasRecords reports whether the warehouse has a proposal or topic of the source.
-func (s CatalogSource) HasRecords() bool {
-	return s.Proposals > 0 || s.Topics > 0
-}
-
 // OwnerOf returns the id of the DAO that a source belongs to. A source that the catalog
 // does not know is a DAO of its own.
 func (c Catalog) OwnerOf(source record.SourceRef) string {

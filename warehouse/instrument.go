@@ -24,8 +24,6 @@ const (
 	opCommand operation = "command"
 )
 
-func operations() []operation { return []operation{opSelect, opInsert, opCommand} }
-
 // errorClass is the label by which failed statements are counted.
 type errorClass string
 
@@ -36,13 +34,6 @@ const (
 	errorServer      errorClass = "server" // every other error that the server states
 )
 
-func errorClasses() []errorClass {
-	return []errorClass{errorTimeout, errorMemory, errorUnreachable, errorServer}
-}
-
-// timeoutCodes are the error codes TIMEOUT_EXCEEDED and TOO_SLOW.
-func timeoutCodes() []int32 { return []int32{159, 160} }
-
 // memoryCode is the error code MEMORY_LIMIT_EXCEEDED.
 const memoryCode = 241
 
@@ -52,7 +43,8 @@ func errorClassOf(err error) errorClass {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return ""
-	case errors.As(err, &exception) && slices.Contains(timeoutCodes(), exception.Code), errors.Is(err, context.DeadlineExceeded):
+	// TIMEOUT_EXCEEDED and TOO_SLOW
+	case errors.As(err, &exception) && slices.Contains([]int32{159, 160}, exception.Code), errors.Is(err, context.DeadlineExceeded):
 		return errorTimeout
 	case exception != nil && exception.Code == memoryCode:
 		return errorMemory
@@ -94,10 +86,10 @@ func newStatementMetrics(metrics prometheus.Registerer, tracer *telemetry.Tracer
 	m := &statementMetrics{
 		tracer: tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
 	}
-	for _, op := range operations() {
+	for _, op := range []operation{opSelect, opInsert, opCommand} {
 		m.duration[op] = duration.WithLabelValues(string(op))
 		m.errors[op] = map[errorClass]prometheus.Counter{}
-		for _, reason := range errorClasses() {
+		for _, reason := range []errorClass{errorTimeout, errorMemory, errorUnreachable, errorServer} {
 			m.errors[op][reason] = failures.WithLabelValues(string(op), string(reason))
 		}
 	}

@@ -123,17 +123,6 @@ func (w *Warehouse) AddQualityFlag(
 	return nil
 }
 
-// QualityFlags returns the quality flags of a published proposal.
-func (w *Warehouse) QualityFlags(ctx context.Context, ref record.RefHash) ([]string, error) {
-	var flags []string
-	row := w.conn.QueryRow(ctx, sqlText("proposal_state_quality_flags"),
-		clickhouse.Named("ref", hex.EncodeToString(ref[:])))
-	if err := row.Scan(&flags); err != nil {
-		return nil, fmt.Errorf("read quality flags: %w", err)
-	}
-	return flags, nil
-}
-
 // PublishedIdentities returns the identity under which each proposal was last published.
 // Proposals never published are missing.
 func (w *Warehouse) PublishedIdentities(

@@ -60,7 +60,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 		return Counts{}, err
 	}
 	c, err := compare(records, keys, known, open, run)
-	if err != nil || c.changes.Empty() && len(c.rows) == 0 {
+	if err != nil || len(c.changes.Proposals) == 0 && len(c.changes.Sources) == 0 && len(c.rows) == 0 {
 		return c.counts, err
 	}
 	batch, err := w.openBatch(ctx, run, c.changes)

@@ -26,14 +26,10 @@ const releaseTimeout = time.Second
 // Leader competes for the lease. While it holds it, it publishes, maintains the sorted
 // copies of large lists and derives events and signals.
 type Leader struct {
-	store    *cache.Store
-	lease    *cache.Lease
-	leaseTTL time.Duration
-	// interval is the pause before the lease is tried again.
-	interval time.Duration
-	purge    func([]cache.Tag)
-	logger   *slog.Logger
-	leading  prometheus.Gauge
+	Options
+
+	lease   *cache.Lease
+	leading prometheus.Gauge
 	// errors is shared with publisher and feed.
 	errors    prometheus.Counter
 	publisher *publish.Publisher
@@ -44,8 +40,7 @@ type Leader struct {
 // pages and accounts.
 func NewLeader(o Options) *Leader {
 	l := &Leader{
-		store: o.Store, lease: o.Store.NewLease(o.LeaseTTL), leaseTTL: o.LeaseTTL,
-		interval: o.PublishInterval, purge: o.Purge, logger: o.Logger,
+		Options: o, lease: o.Store.NewLease(o.LeaseTTL),
 		leading: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pnyx_worker_leading", Help: "1 while this worker holds the lease.",
 		})),
@@ -68,20 +63,20 @@ func NewLeader(o Options) *Leader {
 // Run leads whenever it can acquire the lease, until ctx ends. Errors of ClickHouse and
 // Redis are logged and retried with growing pauses.
 func (l *Leader) Run(ctx context.Context) {
-	pause := l.interval
+	pause := l.PublishInterval
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := l.lead(ctx)
 		if time.Since(began) > backoff.Max {
-			pause = l.interval // the errors before are long over
+			pause = l.PublishInterval // the errors before are long over
 		}
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, cache.ErrNotLeader), errors.Is(err, publish.ErrFailedOver):
-			pause = l.interval
+			pause = l.PublishInterval
 		default:
 			l.errors.Inc()
-			l.logger.LogAttrs(ctx, slog.LevelError, "publication interrupted", slog.Any("error", err))
+			l.Logger.LogAttrs(ctx, slog.LevelError, "publication interrupted", slog.Any("error", err))
 			pause = backoff.Next(pause)
 		}
 		backoff.Wait(ctx, backoff.Jitter(pause))
@@ -117,17 +112,17 @@ func (l *Leader) lead(ctx context.Context) error {
 func (l *Leader) renewLease(ctx context.Context) error {
 	renewed := time.Now()
 	for {
-		backoff.Wait(ctx, l.leaseTTL/4)
+		backoff.Wait(ctx, l.LeaseTTL/4)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		attempt, cancel := context.WithTimeout(ctx, l.leaseTTL/4)
+		attempt, cancel := context.WithTimeout(ctx, l.LeaseTTL/4)
 		err := l.lease.Acquire(attempt)
 		cancel()
 		switch {
 		case err == nil:
 			renewed = time.Now()
-		case errors.Is(err, cache.ErrNotLeader), time.Since(renewed) > l.leaseTTL/2:
+		case errors.Is(err, cache.ErrNotLeader), time.Since(renewed) > l.LeaseTTL/2:
 			return err
 		}
 	}
@@ -137,12 +132,12 @@ func (l *Leader) renewLease(ctx context.Context) error {
 // left in Redis, once no worker of that version leads.
 func (l *Leader) expirePreviousFormat(ctx context.Context) {
 	for ctx.Err() == nil {
-		done, err := l.store.ExpirePreviousFormat(ctx)
+		done, err := l.Store.ExpirePreviousFormat(ctx)
 		if done {
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			l.logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not expired, retrying",
+			l.Logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not expired, retrying",
 				slog.Any("error", err))
 		}
 		backoff.Wait(ctx, previousFormatInterval)
@@ -152,11 +147,11 @@ func (l *Leader) expirePreviousFormat(ctx context.Context) {
 // invalidate tells API nodes, and the caches in front of them, what was written. A lost
 // message only delays them: nodes poll as well, and no cache entry lives long.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
-	if err := l.store.Notify(ctx); err != nil && ctx.Err() == nil {
-		l.logger.LogAttrs(ctx, slog.LevelWarn,
+	if err := l.Store.Notify(ctx); err != nil && ctx.Err() == nil {
+		l.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"API nodes not notified of a publication, they poll for it", slog.Any("error", err))
 	}
-	if l.purge != nil {
-		l.purge(written.Changed())
+	if l.Purge != nil {
+		l.Purge(written.Changed())
 	}
 }

@@ -49,3 +49,12 @@ func FieldsOf(text string) map[string]string {
 	}
 	return fields
 }
+
+// Formats returns the name of every Format in import order.
+func Formats() []Format {
+	var names []Format
+	for _, f := range formatsInImportOrder() {
+		names = append(names, f.name)
+	}
+	return names
+}

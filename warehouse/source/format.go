@@ -164,15 +164,6 @@ func hasSlugAndID(in object, id jsonType) bool {
 	return in.has("name") && in.has("slug") && typeOf(in.get("id").json) == id
 }
 
-// Formats returns the name of every Format in import order.
-func Formats() []Format {
-	var names []Format
-	for _, f := range formatsInImportOrder() {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 func formatsInImportOrder() []format {
 	sorted := slices.Clone(formatTable)
 	slices.SortStableFunc(sorted, func(a, b format) int {

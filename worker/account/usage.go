@@ -130,11 +130,7 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 	writer := a.views.NewWriter(uint64(now.UnixMicro()))
 	for tokenID, usage := range views {
 		head := cache.View{DataAsOf: governance.TimestampOf(now), Readiness: governance.Ready}
-		view, err := cache.NewView(head, usage)
-		if err != nil {
-			return err
-		}
-		if err := writer.SetView(ctx, cache.UsageKey(tokenID), view); err != nil {
+		if err := writer.SetPayload(ctx, cache.UsageKey(tokenID), head, usage); err != nil {
 			return fmt.Errorf("publish usage: %w", err)
 		}
 	}

@@ -51,11 +51,8 @@ type Options struct {
 // Builder keeps events and signals up to date with what is published. At most one Run may
 // be active for a warehouse at a time: the caller holds the worker's lease.
 type Builder struct {
-	warehouse  *warehouse.Warehouse
-	store      *cache.Store
-	invalidate func(context.Context, *cache.Writer)
-	logger     *slog.Logger
-	errors     prometheus.Counter
+	Options
+
 	// published has room for one signal from Wake.
 	published chan struct{}
 	// progress belongs to the active Run.
@@ -77,10 +74,7 @@ type progress struct {
 
 // New returns a Builder that does nothing until Run.
 func New(o Options) *Builder {
-	return &Builder{
-		warehouse: o.Warehouse, store: o.Store, invalidate: o.Invalidate,
-		logger: o.Logger, errors: o.Errors, published: make(chan struct{}, 1),
-	}
+	return &Builder{Options: o, published: make(chan struct{}, 1)}
 }
 
 // Wake tells the Builder that something was published. It does not block.
@@ -109,8 +103,8 @@ func (b *Builder) Run(ctx context.Context) {
 			pausedUntil = time.Now().Add(min(time.Since(checked), backoff.Max))
 		}
 		if err != nil && ctx.Err() == nil {
-			b.errors.Inc()
-			b.logger.LogAttrs(ctx, slog.LevelError, "events and signals not updated, retrying",
+			b.Errors.Inc()
+			b.Logger.LogAttrs(ctx, slog.LevelError, "events and signals not updated, retrying",
 				slog.Any("error", err))
 		}
 		select {
@@ -124,7 +118,7 @@ func (b *Builder) Run(ctx context.Context) {
 
 // processPending processes what was published or imported since the last call.
 func (b *Builder) processPending(ctx context.Context) error {
-	catalog, err := b.warehouse.Catalog(ctx)
+	catalog, err := b.Warehouse.Catalog(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +129,7 @@ func (b *Builder) processPending(ctx context.Context) error {
 	if err := b.processRecorded(ctx); err != nil {
 		return err
 	}
-	proposals, err := b.warehouse.PendingFeedProposals(ctx, b.rulesVersion)
+	proposals, err := b.Warehouse.PendingFeedProposals(ctx, b.rulesVersion)
 	if err != nil {
 		return err
 	}
@@ -148,7 +142,7 @@ func (b *Builder) processPending(ctx context.Context) error {
 // nextRevision reads the warehouse's clock, and sets revision to it, or to a later one
 // than the revision before if the clock was set back.
 func (b *Builder) nextRevision(ctx context.Context) (now governance.Timestamp, err error) {
-	at, err := b.warehouse.Now(ctx)
+	at, err := b.Warehouse.Now(ctx)
 	if err != nil {
 		return 0, err
 	}

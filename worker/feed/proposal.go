@@ -19,7 +19,7 @@ func (b *Builder) processProposals(
 		return nil
 	}
 	for chunk := range slices.Chunk(slices.Clone(pending), proposalBatchSize) {
-		later, err := b.warehouse.LaterVotes(ctx, refsOf(chunk))
+		later, err := b.Warehouse.LaterVotes(ctx, refsOf(chunk))
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, rows.items)
+	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, rows.items)
 }
 
 // proposal is a published proposal with everything that its events and signals are
@@ -100,19 +100,19 @@ type proposal struct {
 func (b *Builder) readProposals(
 	ctx context.Context, refs []record.RefHash, now governance.Timestamp,
 ) ([]proposal, error) {
-	records, err := b.warehouse.Proposals(ctx, refs)
+	records, err := b.Warehouse.Proposals(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	states, err := b.warehouse.PublishedStates(ctx, refs)
+	states, err := b.Warehouse.PublishedStates(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := b.warehouse.RecordedTypes(ctx, refs)
+	recorded, err := b.Warehouse.RecordedTypes(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	turnouts, err := b.warehouse.EarlierTurnouts(ctx, refs)
+	turnouts, err := b.Warehouse.EarlierTurnouts(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +145,11 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			reached = append(reached, vote)
 		}
 	}
-	tallies, err := b.warehouse.InterimTallies(ctx, ended, windows())
+	tallies, err := b.Warehouse.InterimTallies(ctx, ended, windows())
 	if err != nil {
 		return err
 	}
-	times, err := b.warehouse.QuorumTimes(ctx, reached)
+	times, err := b.Warehouse.QuorumTimes(ctx, reached)
 	if err != nil {
 		return err
 	}

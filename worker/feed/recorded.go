@@ -14,11 +14,11 @@ import (
 // they are, or were, about: what someone recorded replaces what is derived.
 func (b *Builder) processRecorded(ctx context.Context) error {
 	for ctx.Err() == nil {
-		events, err := b.warehouse.PendingFeedEvents(ctx, b.rulesVersion)
+		events, err := b.Warehouse.PendingFeedEvents(ctx, b.rulesVersion)
 		if err != nil {
 			return err
 		}
-		signals, err := b.warehouse.PendingFeedSignals(ctx, b.rulesVersion)
+		signals, err := b.Warehouse.PendingFeedSignals(ctx, b.rulesVersion)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (b *Builder) processRecordedBatch(
 	if err := b.processProposals(ctx, rows.subjects()); err != nil {
 		return err
 	}
-	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
+	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
 }
 
 // recordedEvent returns the row of a recorded event. It is not discovered before it

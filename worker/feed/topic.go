@@ -19,7 +19,7 @@ func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) 
 		}
 	}
 	for ctx.Err() == nil {
-		topics, err := b.warehouse.PendingFeedTopics(ctx, b.rulesVersion, owners)
+		topics, err := b.Warehouse.PendingFeedTopics(ctx, b.rulesVersion, owners)
 		if err != nil || len(topics) == 0 {
 			return err
 		}
@@ -64,7 +64,7 @@ func (b *Builder) processTopicBatch(
 	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	return b.warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
+	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
 }
 
 func topicEvent(

@@ -19,7 +19,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 		return err
 	}
 	// The version of the list of all DAOs is missing only after a flush.
-	_, err = b.store.Version(ctx, query.Events{}.Scope())
+	_, err = b.Store.Version(ctx, query.Events{}.Scope())
 	if errors.Is(err, cache.ErrMiss) {
 		b.visibleThrough, err = 0, nil
 	}
@@ -30,7 +30,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	if b.visibleThrough == 0 {
 		changes, err = b.allLists(ctx)
 	} else {
-		changes, err = b.warehouse.BecameVisible(ctx, b.visibleThrough, now)
+		changes, err = b.Warehouse.BecameVisible(ctx, b.visibleThrough, now)
 	}
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 }
 
 func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges, error) {
-	catalog, err := b.warehouse.Catalog(ctx)
+	catalog, err := b.Warehouse.Catalog(ctx)
 	changes := map[string]warehouse.DAOChanges{"": {Events: true, Signals: true}}
 	for id := range catalog.DAOs {
 		changes[id] = warehouse.DAOChanges{Events: true, Signals: true}
@@ -61,7 +61,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) er
 		if b.daoNames[id] == dao.Name {
 			continue
 		}
-		row, err := b.store.DAORow(ctx, id)
+		row, err := b.Store.DAORow(ctx, id)
 		if err != nil && !errors.Is(err, cache.ErrMiss) {
 			return err
 		}
@@ -92,7 +92,7 @@ func (b *Builder) setVersions(
 	if len(changes) == 0 {
 		return nil
 	}
-	writer := b.store.NewWriter(b.revision)
+	writer := b.Store.NewWriter(b.revision)
 	// The caller's map stays as it is.
 	changes = maps.Clone(changes)
 	all := changes[""]
@@ -115,6 +115,6 @@ func (b *Builder) setVersions(
 	if err := writer.Flush(ctx); err != nil {
 		return err
 	}
-	b.invalidate(ctx, writer)
+	b.Invalidate(ctx, writer)
 	return nil
 }

@@ -19,7 +19,7 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 			return err
 		}
 		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-		rows, err = p.warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation}, q)
+		rows, err = p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation}, q)
 		return err
 	})
 	if err != nil || !there {
@@ -33,7 +33,7 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 func (p *page) proposalDetail(
 	ctx context.Context, key governance.ProposalKey,
 ) (detail governance.ProposalDetail, err error) {
-	view, err := p.store.View(ctx, cache.ProposalDetailKey(key))
+	view, err := p.Store.View(ctx, cache.ProposalDetailKey(key))
 	if err == nil {
 		err = view.Decode(&detail)
 	}

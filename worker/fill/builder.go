@@ -9,6 +9,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse"
 )
 
 // builder builds the page that a request names.
@@ -24,7 +25,7 @@ func builders() map[query.Kind]builder {
 		query.KindVoterVotes: build((*page).voterVotes),
 		query.KindProposals:  build((*page).proposals),
 		query.KindResolve:    build((*page).resolve),
-		query.KindTopics:     build((*page).topics),
+		query.KindTopics:     listed((*warehouse.Warehouse).ListTopics),
 		query.KindEvents:     build((*page).events),
 		query.KindSignals:    build((*page).signals),
 	}
@@ -43,6 +44,26 @@ func build[Query query.Page](read func(*page, context.Context, Query) (cache.Vie
 		}
 		return read(p, ctx, q)
 	}
+}
+
+// listed builds the pages of a list whose rows the warehouse returns as callers see them.
+// A scope without a version has had nothing published yet: the first publication of it
+// sets one, which makes the page stale.
+func listed[Query query.Page, Row any](
+	read func(*warehouse.Warehouse, context.Context, Query) ([]Row, error),
+) builder {
+	return build(func(p *page, ctx context.Context, q Query) (cache.View, error) {
+		version, _, err := p.version(ctx, q.Scope())
+		if err != nil {
+			return cache.View{}, err
+		}
+		rows, err := read(p.Warehouse, ctx, q)
+		if err != nil {
+			return cache.View{}, err
+		}
+		p.head.Revision = version.Revision
+		return cache.NewView(p.head, rows)
+	})
 }
 
 // errUnknownKind is a request that only another version of this program can answer.
@@ -73,7 +94,7 @@ func (p *page) absent() cache.View {
 
 // version reads the version of a scope; there is false when it has none.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
-	version, err = p.store.Version(ctx, scope)
+	version, err = p.Store.Version(ctx, scope)
 	if errors.Is(err, cache.ErrMiss) {
 		return cache.Version{}, false, nil
 	}

@@ -20,7 +20,7 @@ func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
 	if err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.warehouse.ListEvents(ctx, q, shown)
+	rows, err := p.Warehouse.ListEvents(ctx, q, shown)
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -41,7 +41,7 @@ func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Ti
 		p.head.Revision = version.Revision
 		return governance.TimestampOf(time.UnixMicro(int64(version.Revision))), nil //nolint:gosec // microseconds since 1970
 	}
-	now, err := p.warehouse.Now(ctx)
+	now, err := p.Warehouse.Now(ctx)
 	until := governance.TimestampOf(time.Now().Add(unversionedTTL))
 	p.head.FreshUntil = &until
 	return governance.TimestampOf(now), err
@@ -68,12 +68,12 @@ func (p *page) nameDAOs(ctx context.Context, rows []governance.EventRow) error {
 // daoName reads the name of a DAO from the DAO index. A row that is missing means that
 // there is no such DAO only if everything is published: Redis may have been flushed.
 func (p *page) daoName(ctx context.Context, id string) (string, error) {
-	row, err := p.store.DAORow(ctx, id)
+	row, err := p.Store.DAORow(ctx, id)
 	if errors.Is(err, cache.ErrMiss) {
-		if _, err := p.store.PublicationState(ctx); err != nil {
+		if _, err := p.Store.PublicationState(ctx); err != nil {
 			return "", err
 		}
-		row, err = p.store.DAORow(ctx, id)
+		row, err = p.Store.DAORow(ctx, id)
 	}
 	if errors.Is(err, cache.ErrMiss) {
 		return id, nil

@@ -54,22 +54,16 @@ type Options struct {
 // Filler makes the pages that API nodes enqueue. Any number of fillers may run, in any
 // number of processes.
 type Filler struct {
-	warehouse *warehouse.Warehouse
-	store     *cache.Store
-	timeout   time.Duration
-	logger    *slog.Logger
-	metrics   fillMetrics
-	tracer    *telemetry.Tracer
-	builders  map[query.Kind]builder
+	Options
+
+	metrics  fillMetrics
+	builders map[query.Kind]builder
 }
 
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
 	kinds := builders()
-	return &Filler{
-		warehouse: o.Warehouse, store: o.Store, timeout: o.Timeout, logger: o.Logger,
-		metrics: newFillMetrics(o.Metrics, kinds), tracer: o.Tracer, builders: kinds,
-	}
+	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), builders: kinds}
 }
 
 // Run fills pages until ctx ends. It returns once the requests in progress are finished.
@@ -85,7 +79,7 @@ func (f *Filler) Run(ctx context.Context) {
 func (f *Filler) work(ctx context.Context) {
 	pause, end := dequeueTimeout/10, cache.Oldest
 	for ctx.Err() == nil {
-		fill, err := f.store.DequeueFill(ctx, end, dequeueTimeout)
+		fill, err := f.Store.DequeueFill(ctx, end, dequeueTimeout)
 		switch {
 		case err == nil:
 			pause, end = dequeueTimeout/10, nextEnd(fill, time.Now())
@@ -93,7 +87,7 @@ func (f *Filler) work(ctx context.Context) {
 			f.fill(context.WithoutCancel(ctx), fill)
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
 		default:
-			f.logger.LogAttrs(ctx, slog.LevelWarn, "fill queue not read, retrying", slog.Any("error", err))
+			f.Logger.LogAttrs(ctx, slog.LevelWarn, "fill queue not read, retrying", slog.Any("error", err))
 			backoff.Wait(ctx, backoff.Jitter(pause))
 			pause = backoff.Next(pause)
 		}
@@ -126,7 +120,7 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 	if fill.EnqueuedAt != 0 {
 		f.metrics.waited.Observe(max(0, began.Sub(fill.EnqueuedAt.Time()).Seconds()))
 	}
-	ctx, span := f.tracer.Start(f.tracer.Extract(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
+	ctx, span := f.Tracer.Start(f.Tracer.Extract(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
 	defer span.End()
 	outcome := "made"
 	defer func() {
@@ -137,17 +131,17 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 		f.complete(ctx, fill, true)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	go f.sendHeartbeats(ctx, fill)
 	view, err := f.build(ctx, fill.Page)
 	if err == nil {
-		err = f.store.SetPage(ctx, fill.Page, view)
+		err = f.Store.SetPage(ctx, fill.Page, view)
 	}
 	if err != nil {
 		outcome = "failed"
 		span.SetError(outcome)
-		f.logger.LogAttrs(ctx, slog.LevelError, "filling a page failed",
+		f.Logger.LogAttrs(ctx, slog.LevelError, "filling a page failed",
 			slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
 	}
 	f.complete(ctx, fill, err != nil)
@@ -155,8 +149,8 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 
 // complete wakes those who wait for the page.
 func (f *Filler) complete(ctx context.Context, fill cache.Fill, failed bool) {
-	if err := f.store.CompleteFill(ctx, fill, failed); err != nil {
-		f.logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that a page is filled, they poll for it", slog.Any("error", err))
+	if err := f.Store.CompleteFill(ctx, fill, failed); err != nil {
+		f.Logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that a page is filled, they poll for it", slog.Any("error", err))
 	}
 }
 
@@ -167,8 +161,8 @@ func (f *Filler) sendHeartbeats(ctx context.Context, fill cache.Fill) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := f.store.HeartbeatFill(ctx, fill); err != nil && ctx.Err() == nil {
-			f.logger.LogAttrs(ctx, slog.LevelWarn, "heartbeat of a fill not sent, retrying", slog.Any("error", err))
+		if err := f.Store.HeartbeatFill(ctx, fill); err != nil && ctx.Err() == nil {
+			f.Logger.LogAttrs(ctx, slog.LevelWarn, "heartbeat of a fill not sent, retrying", slog.Any("error", err))
 		}
 	}
 }
@@ -176,7 +170,7 @@ func (f *Filler) sendHeartbeats(ctx context.Context, fill cache.Fill) {
 // measureQueue updates the metric of the queue's length until ctx ends.
 func (f *Filler) measureQueue(ctx context.Context) {
 	for ctx.Err() == nil {
-		if queued, err := f.store.FillQueueLength(ctx); err == nil {
+		if queued, err := f.Store.FillQueueLength(ctx); err == nil {
 			f.metrics.queued.Set(float64(queued))
 		}
 		backoff.Wait(ctx, queueLengthInterval)

@@ -28,7 +28,7 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 		}
 	}
 	scope := query.Ballots{Proposal: "p1_large"}.Scope()
-	building := page{Filler: &Filler{store: store}}
+	building := page{Filler: &Filler{Options: Options{Store: store}}}
 	var read []uint64
 	from := func(generation uint64) error {
 		read = append(read, generation)

@@ -17,7 +17,7 @@ const publicationPause = 20 * time.Millisecond
 
 func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
-		rows, err := p.warehouse.ListProposals(ctx, q)
+		rows, err := p.Warehouse.ListProposals(ctx, q)
 		return ProposalRows(rows, q.Order), err
 	})
 }

@@ -18,7 +18,7 @@ const minPartialTitle = 3
 // resolve builds the candidates that a query may mean.
 func (p *page) resolve(ctx context.Context, q query.Resolve) (cache.View, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
-		r := &resolution{warehouse: p.warehouse, query: q, candidates: []governance.ProposalCandidate{}}
+		r := &resolution{warehouse: p.Warehouse, query: q, candidates: []governance.ProposalCandidate{}}
 		err := r.search(ctx)
 		return r.candidates, err
 	})

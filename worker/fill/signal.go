@@ -12,7 +12,7 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	if err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.warehouse.ListSignals(ctx, q, shown)
+	rows, err := p.Warehouse.ListSignals(ctx, q, shown)
 	if err != nil {
 		return cache.View{}, err
 	}

@@ -17,7 +17,7 @@ const voterTTL = 5 * time.Second
 func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	var rows []governance.DAOVoter
 	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
-		rows, err = p.warehouse.ListVoters(ctx, q, generation)
+		rows, err = p.Warehouse.ListVoters(ctx, q, generation)
 		return err
 	})
 	if err != nil || !there {
@@ -27,7 +27,7 @@ func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 }
 
 func (p *page) setVoterHead(ctx context.Context) error {
-	published, err := p.store.PublicationState(ctx)
+	published, err := p.Store.PublicationState(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error)
 	if err := p.setVoterHead(ctx); err != nil {
 		return cache.View{}, err
 	}
-	profile, err := p.warehouse.VoterProfile(ctx, string(q.Voter))
+	profile, err := p.Warehouse.VoterProfile(ctx, string(q.Voter))
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -55,13 +55,13 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 	if err := p.setVoterHead(ctx); err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.warehouse.ListVoterVotes(ctx, q)
+	rows, err := p.Warehouse.ListVoterVotes(ctx, q)
 	if err != nil {
 		return cache.View{}, err
 	}
 	if len(rows) == 0 {
 		// Either the query selects none of the voter's votes, or there is no such voter.
-		profile, err := p.warehouse.VoterProfile(ctx, string(q.Voter))
+		profile, err := p.Warehouse.VoterProfile(ctx, string(q.Voter))
 		if err != nil || len(profile.DAOs) == 0 {
 			return p.absent(), err
 		}

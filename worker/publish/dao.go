@@ -59,9 +59,9 @@ func (d *daoPublication) totals(
 	ctx context.Context, ids []string,
 ) (totals map[string]warehouse.DAOTotals, err error) {
 	if d.voteCoverage != nil && len(ids) <= daoBatchSize {
-		totals, err = d.warehouse.DAOTotalsOf(ctx, ids)
+		totals, err = d.Warehouse.DAOTotalsOf(ctx, ids)
 	} else {
-		totals, err = d.warehouse.DAOTotals(ctx)
+		totals, err = d.Warehouse.DAOTotals(ctx)
 		ids = slices.Collect(maps.Keys(d.catalog.DAOs))
 		d.voteCoverage = make(map[string]governance.VoteCoverage, len(ids))
 	}
@@ -81,7 +81,7 @@ func (d *daoPublication) participationOf(
 	if len(uncounted) == 0 {
 		return d.participation, nil
 	}
-	found, err := d.warehouse.Participation(ctx, uncounted)
+	found, err := d.Warehouse.Participation(ctx, uncounted)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +98,7 @@ func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
 		}
 		global.add(e.dataStatus())
 	}
-	status, err := cache.NewView(d.head(), global.dataStatus())
-	if err != nil {
-		return err
-	}
-	return d.writer.SetView(ctx, cache.DataStatusKey(""), status)
+	return d.writer.SetPayload(ctx, cache.DataStatusKey(""), d.head(), global.dataStatus())
 }
 
 // publishDAO writes one DAO. If its proposals do not sum to its ballots, the detail keeps
@@ -139,7 +135,7 @@ func (d *daoPublication) publishDAO(
 // a published detail.
 func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool, err error) {
 	key := cache.DAODetailKey(id)
-	view, err := d.store.View(ctx, key)
+	view, err := d.Store.View(ctx, key)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
 		return false, nil
@@ -166,11 +162,7 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) error {
 		payloads[cache.TimelineKey(e.dao.ID, timeline.Metric)] = timeline
 	}
 	for key, payload := range payloads {
-		view, err := cache.NewView(d.head(), payload)
-		if err != nil {
-			return err
-		}
-		if err := d.writer.SetView(ctx, key, view); err != nil {
+		if err := d.writer.SetPayload(ctx, key, d.head(), payload); err != nil {
 			return err
 		}
 	}
@@ -182,14 +174,15 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) error {
 
 // writeDetail writes the one view that contains sums over the DAO's ballots.
 func (d *daoPublication) writeDetail(ctx context.Context, e daoEvaluation) error {
-	view, err := cache.NewView(d.head(), e.detail())
-	if e.withheld {
-		view, err = cache.Withheld(d.head())
+	key := cache.DAODetailKey(e.dao.ID)
+	if !e.withheld {
+		return d.writer.SetPayload(ctx, key, d.head(), e.detail())
 	}
+	view, err := cache.Withheld(d.head())
 	if err != nil {
 		return err
 	}
-	return d.writer.SetView(ctx, cache.DAODetailKey(e.dao.ID), view)
+	return d.writer.SetView(ctx, key, view)
 }
 
 // setVoterVersion changes the version of the DAO's ranking of voters. That of a large DAO

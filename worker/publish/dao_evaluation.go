@@ -62,7 +62,7 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 		case ref.Provider.IsForum() && source.TopicsSyncedAt != nil,
 			!ref.Provider.IsForum() && source.ProposalsSyncedAt != nil:
 			synced++
-		case source.HasRecords():
+		case source.Proposals > 0 || source.Topics > 0:
 			begun++
 		}
 	}

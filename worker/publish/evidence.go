@@ -16,7 +16,7 @@ func (p *proposalPublication) writeEvidence(
 	for i, e := range evaluations {
 		refs[i] = e.proposal.ProposalRef
 	}
-	analyses, err := p.warehouse.Evidence(ctx, refs)
+	analyses, err := p.Warehouse.Evidence(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -31,11 +31,7 @@ func (p *proposalPublication) writeEvidence(
 		}
 		head := p.head()
 		head.FreshUntil = e.nextChangeAt
-		view, err := cache.NewView(head, evidence)
-		if err != nil {
-			return err
-		}
-		if err := p.writer.SetView(ctx, cache.EvidenceKey(e.key), view); err != nil {
+		if err := p.writer.SetPayload(ctx, cache.EvidenceKey(e.key), head, evidence); err != nil {
 			return err
 		}
 	}

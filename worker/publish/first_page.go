@@ -48,7 +48,7 @@ func (p *proposalPublication) firstPage(
 ) (cache.View, error) {
 	q := firstBallots(e.key, order)
 	q.ReadAhead()
-	rows, err := p.warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: e.proposal.Ref}, q)
+	rows, err := p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: e.proposal.Ref}, q)
 	if err != nil {
 		return cache.View{}, err
 	}

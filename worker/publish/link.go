@@ -14,7 +14,7 @@ import (
 func (p *proposalPublication) writeLinks(
 	ctx context.Context, refs []record.RefHash, links []warehouse.ProposalLink,
 ) error {
-	published, err := p.warehouse.ProposalLinks(ctx, refs)
+	published, err := p.Warehouse.ProposalLinks(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (p *proposalPublication) writeLinks(
 		return nil
 	}
 	p.relinked = true
-	return p.warehouse.WriteProposalLinks(ctx, changed, p.revision)
+	return p.Warehouse.WriteProposalLinks(ctx, changed, p.revision)
 }
 
 func (e *evaluation) link() warehouse.ProposalLink {

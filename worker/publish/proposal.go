@@ -30,7 +30,7 @@ type proposalPublication struct {
 // publish evaluates the proposals chunk by chunk, and writes each chunk while the next
 // one is read. At most two chunks are in memory.
 func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash) error {
-	casts, err := p.warehouse.Casts(ctx, refs)
+	casts, err := p.Warehouse.Casts(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (p *proposalPublication) readChunk(
 		return err
 	})
 	group.Go(func() (err error) {
-		if c.identities, err = p.warehouse.PublishedIdentities(ctx, refs); err != nil {
+		if c.identities, err = p.Warehouse.PublishedIdentities(ctx, refs); err != nil {
 			return err
 		}
-		c.listed, err = p.warehouse.ListedVersions(ctx, refs)
+		c.listed, err = p.Warehouse.ListedVersions(ctx, refs)
 		return err
 	})
 	return c, group.Wait()
@@ -91,11 +91,11 @@ func (p *proposalPublication) evaluate(
 	var totals map[record.RefHash]warehouse.VoteTotals
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		proposals, err = p.warehouse.Proposals(groupCtx, refs)
+		proposals, err = p.Warehouse.Proposals(groupCtx, refs)
 		return err
 	})
 	group.Go(func() (err error) {
-		totals, err = p.warehouse.VoteTotals(groupCtx, refs)
+		totals, err = p.Warehouse.VoteTotals(groupCtx, refs)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -112,7 +112,7 @@ func (p *proposalPublication) evaluate(
 				ranked = append(ranked, proposal.Ref)
 			}
 		}
-		rankings, err := p.warehouse.Rankings(ctx, ranked)
+		rankings, err := p.Warehouse.Rankings(ctx, ranked)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (p *proposalPublication) keepPrevious(
 	if !wasPublished {
 		return nil
 	}
-	return p.warehouse.AddQualityFlag(ctx, e.proposal.Ref, rules.TotalsDisagree, p.revision)
+	return p.Warehouse.AddQualityFlag(ctx, e.proposal.Ref, rules.TotalsDisagree, p.revision)
 }
 
 // writeViews writes the detail and the vote summary of a proposal, and changes the
@@ -219,21 +219,13 @@ func (p *proposalPublication) keepPrevious(
 func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) error {
 	head := p.head()
 	head.FreshUntil = e.nextChangeAt
-	detail, err := cache.NewView(head, e.detail())
-	if err != nil {
+	if err := p.writer.SetPayload(ctx, cache.ProposalDetailKey(e.key), head, e.detail()); err != nil {
 		return err
 	}
 	if !e.result.ready {
 		head.Readiness = governance.ReadinessUnavailable
 	}
-	summary, err := cache.NewView(head, e.summary())
-	if err != nil {
-		return err
-	}
-	if err := p.writer.SetView(ctx, cache.ProposalDetailKey(e.key), detail); err != nil {
-		return err
-	}
-	if err := p.writer.SetView(ctx, cache.VoteSummaryKey(e.key), summary); err != nil {
+	if err := p.writer.SetPayload(ctx, cache.VoteSummaryKey(e.key), head, e.summary()); err != nil {
 		return err
 	}
 	if e.result.votes >= warehouse.SortedCopyThreshold {
@@ -270,7 +262,7 @@ func (p *proposalPublication) writeStates(
 	for i, e := range counted {
 		states[i], links[i] = e.state(p.revision), e.link()
 	}
-	if err := p.warehouse.WriteProposalStates(ctx, states); err != nil {
+	if err := p.Warehouse.WriteProposalStates(ctx, states); err != nil {
 		return err
 	}
 	return p.writeLinks(ctx, refs, links)

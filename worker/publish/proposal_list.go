@@ -43,7 +43,7 @@ func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalLi
 	if everything {
 		return list, nil
 	}
-	version, err := r.store.Version(ctx, query.Proposals{}.Scope())
+	version, err := r.Store.Version(ctx, query.Proposals{}.Scope())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (l *proposalList) write(ctx context.Context) error {
 			return err
 		}
 	}
-	err := l.warehouse.WriteListed(ctx, l.rows)
+	err := l.Warehouse.WriteListed(ctx, l.rows)
 	l.rows = l.rows[:0]
 	return err
 }
@@ -134,7 +134,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 		q.Limit = query.ShortPage
 		reading := q
 		reading.ReadAhead()
-		rows, err := l.warehouse.ListProposals(ctx, reading)
+		rows, err := l.Warehouse.ListProposals(ctx, reading)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 }
 
 func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
-	first, err := l.warehouse.FirstProposals(ctx, daoIDs, query.ShortPage+1)
+	first, err := l.Warehouse.FirstProposals(ctx, daoIDs, query.ShortPage+1)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}
 	r := &run{
 		Publisher: p, revision: in.Revision, at: in.At,
-		writer: p.store.NewWriter(in.Revision), catalog: work.catalog,
+		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog,
 	}
 	list, err := r.newProposalList(ctx, work.everything)
 	if err != nil {
@@ -135,7 +135,7 @@ func countTogether(
 	if len(daos.previouslyLagging) > 0 {
 		group.Go(func() (err error) {
 			ids := slices.Sorted(maps.Keys(daos.previouslyLagging))
-			daos.participation, err = daos.warehouse.Participation(ctx, ids)
+			daos.participation, err = daos.Warehouse.Participation(ctx, ids)
 			return err
 		})
 	}
@@ -164,14 +164,14 @@ func (r *run) show(ctx context.Context) error {
 	if err := r.writer.Flush(ctx); err != nil {
 		return err
 	}
-	r.invalidate(ctx, r.writer)
+	r.Invalidate(ctx, r.writer)
 	return nil
 }
 
 // hasView reports whether Redis holds a view. After a flush it does not, and what is not
 // written again would look as if it did not exist.
 func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
-	_, err := r.store.View(ctx, key)
+	_, err := r.Store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
 		return false, nil
 	}
@@ -181,6 +181,6 @@ func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 // reportUnbalanced reports sums that do not match their parts.
 func (p *Publisher) reportUnbalanced(ctx context.Context, err error, subject slog.Attr) {
 	p.metrics.unbalanced.Inc()
-	p.logger.LogAttrs(ctx, slog.LevelWarn, "sums do not match their parts, previous numbers stay",
+	p.Logger.LogAttrs(ctx, slog.LevelWarn, "sums do not match their parts, previous numbers stay",
 		subject, slog.Any("reason", err))
 }

@@ -70,28 +70,16 @@ type Options struct {
 
 // Publisher publishes what has changed in the warehouse to Redis.
 type Publisher struct {
-	warehouse  *warehouse.Warehouse
-	store      *cache.Store
-	lease      *cache.Lease
-	interval   time.Duration
-	invalidate func(context.Context, *cache.Writer)
-	onPublish  func()
-	logger     *slog.Logger
-	metrics    metrics
-	errors     prometheus.Counter
-	tracer     *telemetry.Tracer
+	Options
+
+	metrics metrics
 	// copiesPending wakes MaintainSortedCopies.
 	copiesPending chan struct{}
 }
 
 // New returns a Publisher that does nothing until Run.
 func New(o Options) *Publisher {
-	return &Publisher{
-		warehouse: o.Warehouse, store: o.Store, lease: o.Lease, interval: o.Interval,
-		invalidate: o.Invalidate, onPublish: o.OnPublish, logger: o.Logger,
-		metrics: newMetrics(o.Metrics), errors: o.Errors, tracer: o.Tracer,
-		copiesPending: make(chan struct{}, 1),
-	}
+	return &Publisher{Options: o, metrics: newMetrics(o.Metrics), copiesPending: make(chan struct{}, 1)}
 }
 
 // Run checks for changes at every interval and publishes them, until ctx ends or an
@@ -104,7 +92,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 		if err := term.step(ctx); err != nil {
 			return err
 		}
-		backoff.Wait(ctx, max(p.interval, min(time.Since(began), maxRest)))
+		backoff.Wait(ctx, max(p.Interval, min(time.Since(began), maxRest)))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

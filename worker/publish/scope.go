@@ -38,16 +38,16 @@ func (Everything) load(
 	ctx context.Context, p *Publisher, _ map[string]bool,
 ) (work workload, err error) {
 	work = workload{everything: true, daos: map[string]bool{}}
-	if work.proposals, err = p.warehouse.AllProposals(ctx); err != nil {
+	if work.proposals, err = p.Warehouse.AllProposals(ctx); err != nil {
 		return work, err
 	}
-	if work.topics.all, err = p.warehouse.AllTopics(ctx); err != nil {
+	if work.topics.all, err = p.Warehouse.AllTopics(ctx); err != nil {
 		return work, err
 	}
-	if work.counterparts, err = p.warehouse.Counterparts(ctx, nil); err != nil {
+	if work.counterparts, err = p.Warehouse.Counterparts(ctx, nil); err != nil {
 		return work, err
 	}
-	if work.catalog, err = p.warehouse.Catalog(ctx); err != nil {
+	if work.catalog, err = p.Warehouse.Catalog(ctx); err != nil {
 		return work, err
 	}
 	for id := range work.catalog.DAOs {
@@ -79,7 +79,7 @@ func (c Changes) load(
 		topics: topicScope{forums: map[string]bool{}, relinked: c.AllForums, since: c.Since},
 	}
 	maps.Copy(work.daos, lagging)
-	if work.catalog, err = p.warehouse.Catalog(ctx); err != nil {
+	if work.catalog, err = p.Warehouse.Catalog(ctx); err != nil {
 		return work, err
 	}
 	if c.AllForums {
@@ -93,7 +93,7 @@ func (c Changes) load(
 		work.topics.addForum(source)
 		daoID := work.catalog.OwnerOf(source)
 		work.daos[daoID] = true
-		moved, err := p.warehouse.ProposalsMoved(ctx, source, daoID)
+		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID)
 		if err != nil {
 			return work, err
 		}
@@ -101,7 +101,7 @@ func (c Changes) load(
 			proposals[ref] = true
 		}
 	}
-	if work.counterparts, err = addCounterparts(ctx, p.warehouse, proposals); err != nil {
+	if work.counterparts, err = addCounterparts(ctx, p.Warehouse, proposals); err != nil {
 		return work, err
 	}
 	work.proposals = slices.SortedFunc(maps.Keys(proposals), func(a, b record.RefHash) int {

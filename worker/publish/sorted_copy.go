@@ -34,8 +34,8 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := p.buildSortedCopies(ctx); err != nil && ctx.Err() == nil {
-			p.errors.Inc()
-			p.logger.LogAttrs(ctx, slog.LevelError,
+			p.Errors.Inc()
+			p.Logger.LogAttrs(ctx, slog.LevelError,
 				"building sorted copies failed, pages are sorted on request", slog.Any("error", err))
 			backoff.Wait(ctx, backoff.Jitter(backoff.Max))
 		}
@@ -43,7 +43,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 			dropped = time.Now()
 			var err error
 			if current, err = p.dropSortedCopies(ctx, current); err != nil && ctx.Err() == nil {
-				p.logger.LogAttrs(ctx, slog.LevelWarn, "dropping replaced sorted copies failed, retrying",
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "dropping replaced sorted copies failed, retrying",
 					slog.Any("error", err))
 			}
 		}
@@ -63,10 +63,10 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 // buildSortedCopies builds every copy that is missing or outdated. It builds none during a
 // publication of everything, as the copies would be outdated at its end.
 func (p *Publisher) buildSortedCopies(ctx context.Context) error {
-	if _, err := p.store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+	if _, err := p.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
 		return nil
 	}
-	stale, err := p.warehouse.StaleSortedCopies(ctx)
+	stale, err := p.Warehouse.StaleSortedCopies(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,15 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 // the version of the pages that are read from it.
 func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.SortedCopy) error {
 	began := time.Now()
-	now, err := p.warehouse.Now(ctx)
+	now, err := p.Warehouse.Now(ctx)
 	if err != nil {
 		return err
 	}
 	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
-	if err := p.warehouse.BuildSortedCopy(ctx, sorted, generation); err != nil {
+	if err := p.Warehouse.BuildSortedCopy(ctx, sorted, generation); err != nil {
 		return err
 	}
-	matches, err := p.warehouse.MatchesPublished(ctx, sorted, generation)
+	matches, err := p.Warehouse.MatchesPublished(ctx, sorted, generation)
 	if err != nil {
 		return err
 	}
@@ -101,16 +101,16 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 		return nil
 	}
 	sorted.Generation = generation
-	if err := p.warehouse.SwitchSortedCopy(ctx, sorted); err != nil {
+	if err := p.Warehouse.SwitchSortedCopy(ctx, sorted); err != nil {
 		return err
 	}
 	written, err := p.setCopyVersion(ctx, sorted)
 	if err != nil {
 		return err
 	}
-	p.invalidate(ctx, written)
+	p.Invalidate(ctx, written)
 	p.metrics.sortedCopies.WithLabelValues(string(sorted.Kind)).Observe(time.Since(began).Seconds())
-	p.logger.LogAttrs(ctx, slog.LevelDebug, "built a sorted copy",
+	p.Logger.LogAttrs(ctx, slog.LevelDebug, "built a sorted copy",
 		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject),
 		slog.Uint64("votes", sorted.Votes), slog.Duration("took", time.Since(began)))
 	return nil
@@ -123,7 +123,7 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedC
 	if sorted.Kind == warehouse.VoterCopy {
 		scope.Kind = query.KindVoters
 	}
-	writer := p.store.NewWriter(sorted.Revision)
+	writer := p.Store.NewWriter(sorted.Revision)
 	if err := writer.SetVersion(ctx, scope, sorted.Generation); err != nil {
 		return nil, err
 	}
@@ -139,11 +139,11 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedC
 func (p *Publisher) dropSortedCopies(
 	ctx context.Context, previous []warehouse.SortedCopy,
 ) (current []warehouse.SortedCopy, err error) {
-	now, err := p.warehouse.Now(ctx)
+	now, err := p.Warehouse.Now(ctx)
 	if err != nil {
 		return previous, err
 	}
-	if current, err = p.warehouse.CurrentSortedCopies(ctx); err != nil {
+	if current, err = p.Warehouse.CurrentSortedCopies(ctx); err != nil {
 		return previous, err
 	}
 	for _, sorted := range current {
@@ -152,5 +152,5 @@ func (p *Publisher) dropSortedCopies(
 		}
 	}
 	kept := slices.Concat(previous, current)
-	return current, p.warehouse.DropOldSortedCopies(ctx, kept, now.Add(-minCopyAge))
+	return current, p.Warehouse.DropOldSortedCopies(ctx, kept, now.Add(-minCopyAge))
 }

@@ -54,7 +54,7 @@ type leaderTerm struct {
 // step publishes what has changed, or everything when nothing is published.
 func (t *leaderTerm) step(ctx context.Context) error {
 	t.began = time.Now()
-	now, err := t.publisher.warehouse.Now(ctx)
+	now, err := t.publisher.Warehouse.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	}
 	// Read before anything else is read or written, so that a failover during the step
 	// shows at the next one.
-	runIDs, err := t.publisher.store.ServerRunIDs(ctx)
+	runIDs, err := t.publisher.Store.ServerRunIDs(ctx)
 	if err != nil {
 		return err
 	}
-	published, err := t.publisher.store.PublicationState(ctx)
+	published, err := t.publisher.Store.PublicationState(ctx)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
 		return t.publishAll(ctx, now, runIDs)
@@ -90,7 +90,7 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	if published.ServerRunIDs != runIDs {
 		return t.republishAll(ctx, now, runIDs)
 	}
-	requested, err := t.publisher.store.RepublishRequested(ctx)
+	requested, err := t.publisher.Store.RepublishRequested(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,9 +139,9 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs str
 	if t.processed != nil {
 		return ErrFailedOver
 	}
-	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
+	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
 		"publishing everything again: Redis failed over or restarted and may have lost the last writes")
-	if err := accounts.New(t.publisher.store).RequirePaymentRestore(ctx); err != nil {
+	if err := accounts.New(t.publisher.Store).RequirePaymentRestore(ctx); err != nil {
 		return err
 	}
 	return t.publishAll(ctx, now, runIDs)
@@ -152,12 +152,12 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs str
 func (t *leaderTerm) republishCorrupt(
 	ctx context.Context, now time.Time, runIDs string,
 ) error {
-	t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
+	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
 		"publishing everything again: a view does not decode")
 	if err := t.publishAll(ctx, now, runIDs); err != nil {
 		return err
 	}
-	return t.publisher.store.CompleteRepublish(ctx)
+	return t.publisher.Store.CompleteRepublish(ctx)
 }
 
 // commitAbandoned commits the batches of imports that died, from time to time.
@@ -166,25 +166,25 @@ func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	t.checkedAbandoned = now
-	return t.publisher.warehouse.CommitAbandoned(ctx)
+	return t.publisher.Warehouse.CommitAbandoned(ctx)
 }
 
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
-	ctx, span := t.publisher.tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
+	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
-	key, err := t.publisher.warehouse.SigningKey(ctx, "cursor")
+	key, err := t.publisher.Warehouse.SigningKey(ctx, "cursor")
 	if err != nil {
 		return err
 	}
 	// Taken before the first write. Redis accepts the publication at its end only if the
 	// token is still there, so that one which was flushed meanwhile does not count as
 	// complete.
-	token, err := t.publisher.lease.BeginFullPublication(ctx)
+	token, err := t.publisher.Lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
 	}
 	// Read before the records, so that every batch listed here is in what is read next.
-	batches, err := t.publisher.warehouse.CommittedBatches(ctx, now.Add(-commitOverlap))
+	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, now.Add(-commitOverlap))
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 		CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs,
 	})
 	t.markProcessed(batches)
-	t.publisher.logger.LogAttrs(ctx, slog.LevelInfo, "published everything",
+	t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo, "published everything",
 		result.attrs(in.Revision)...)
 	return t.commit(ctx, in, result, token)
 }
@@ -207,14 +207,14 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	due, err := t.publisher.warehouse.ProposalsDue(ctx, now)
+	due, err := t.publisher.Warehouse.ProposalsDue(ctx, now)
 	if err != nil {
 		return err
 	}
 	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && t.checkedForums {
 		return t.heartbeat(ctx, now, "")
 	}
-	ctx, span := t.publisher.tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
+	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
 	defer span.End()
 	changed := warehouse.NewChangeSet()
 	for _, ref := range due {
@@ -241,7 +241,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("publish %d batches: %w", len(batches), err)
 	}
 	t.markProcessed(batches)
-	t.publisher.logger.LogAttrs(ctx, slog.LevelInfo, "published changes",
+	t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo, "published changes",
 		append(result.attrs(in.Revision), slog.Int("batches", len(batches)))...)
 	return t.commit(ctx, in, result, "")
 }
@@ -259,7 +259,7 @@ func (t *leaderTerm) unprocessed(
 	ctx context.Context, now time.Time,
 ) ([]warehouse.CommittedBatch, error) {
 	since := time.UnixMicro(min(t.published.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
-	batches, err := t.publisher.warehouse.CommittedBatches(ctx, since)
+	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
 	if err != nil {
 		return nil, err
 	}
@@ -288,8 +288,8 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 	case t.publisher.copiesPending <- struct{}{}:
 	default:
 	}
-	t.publisher.onPublish()
-	t.publisher.invalidate(ctx, result.Written)
+	t.publisher.OnPublish()
+	t.publisher.Invalidate(ctx, result.Written)
 	return nil
 }
 
@@ -298,7 +298,7 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 func (t *leaderTerm) heartbeat(ctx context.Context, now time.Time, token string) error {
 	t.published.CommittedThrough = now.UnixMicro()
 	t.published.HeartbeatAt = governance.TimestampOf(t.began)
-	if err := t.publisher.lease.SetPublicationState(ctx, t.published, token); err != nil {
+	if err := t.publisher.Lease.SetPublicationState(ctx, t.published, token); err != nil {
 		return err
 	}
 	t.publisher.metrics.heartbeat(now, t.laggingDAOs)

@@ -64,12 +64,12 @@ func (t *topicPublication) changed(
 		if err != nil {
 			return nil, err
 		}
-		if refs, err = t.warehouse.TopicsChanged(ctx, forums, topicRulesVersion); err != nil {
+		if refs, err = t.Warehouse.TopicsChanged(ctx, forums, topicRulesVersion); err != nil {
 			return nil, err
 		}
 	}
 	if scope.relinked {
-		linked, err := t.warehouse.TopicsLinked(ctx, scope.since)
+		linked, err := t.Warehouse.TopicsLinked(ctx, scope.since)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (t *topicPublication) changed(
 func (t *topicPublication) forums(
 	ctx context.Context, scope topicScope,
 ) ([]warehouse.Forum, error) {
-	published, err := t.warehouse.PublishedForums(ctx)
+	published, err := t.Warehouse.PublishedForums(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (t *topicPublication) forums(
 
 // retract removes the views of topics that moved to another key.
 func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRef) error {
-	published, err := t.warehouse.PublishedTopics(ctx, refs)
+	published, err := t.Warehouse.PublishedTopics(ctx, refs)
 	if err != nil {
 		return err
 	}
@@ -141,14 +141,14 @@ func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.To
 		return err
 	}
 	t.published += len(states)
-	return t.warehouse.WriteTopicStates(ctx, states)
+	return t.Warehouse.WriteTopicStates(ctx, states)
 }
 
 // evaluate reads topics with the proposals that they are linked to, and evaluates them.
 func (t *topicPublication) evaluate(
 	ctx context.Context, refs []warehouse.TopicRef,
 ) ([]topicEvaluation, error) {
-	topics, err := t.warehouse.Topics(ctx, refs)
+	topics, err := t.Warehouse.Topics(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (t *topicPublication) evaluate(
 		names = append(names, evaluations[i].name)
 		links = append(links, evaluations[i].post.Links...)
 	}
-	proposals, err := t.warehouse.LinkedProposals(ctx, names, links)
+	proposals, err := t.Warehouse.LinkedProposals(ctx, names, links)
 	if err != nil {
 		return nil, err
 	}
@@ -174,11 +174,7 @@ func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) e
 	if !e.topic.Visible {
 		return t.writer.RemoveView(ctx, key)
 	}
-	view, err := cache.NewView(t.head(), e.detail())
-	if err != nil {
-		return err
-	}
-	return t.writer.SetView(ctx, key, view)
+	return t.writer.SetPayload(ctx, key, t.head(), e.detail())
 }
 
 // setVersions changes the versions of the DAOs' topic lists, and of the list of all DAOs.

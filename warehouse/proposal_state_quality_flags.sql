@@ -1,3 +1,0 @@
-SELECT quality_flags
-FROM proposal_states FINAL
-WHERE proposal_ref = unhex({ref:String})
