@@ -38,7 +38,6 @@ type TokenCache struct {
 	dummyToken Token
 }
 
-// tokenSet is one revision of the tokens.
 type tokenSet struct {
 	revision uint64
 	byID     map[string]*Token

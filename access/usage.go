@@ -122,7 +122,6 @@ type today struct {
 	fields map[counterKey]string
 }
 
-// counterKey distinguishes the counters of one day.
 type counterKey struct{ tokenID, route string }
 
 const secondsPerDay = 24 * 60 * 60

@@ -53,7 +53,6 @@ func operationOf(command string) operation {
 	return opOther
 }
 
-// errorClass classifies errors in the metrics.
 type errorClass string
 
 const (

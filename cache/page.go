@@ -12,7 +12,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// proposalRows is the kind of ProposalRows.
 const proposalRows query.Kind = "proposal-rows"
 
 // ProposalRows is the scope of no page: its version moves before the rows are written that

@@ -37,16 +37,13 @@ func Settings() []Setting {
 	return all
 }
 
-// field is a setting with the place in a Config that holds its value.
 type field struct {
 	Setting
 	// value is addressable, see pointer.
 	value reflect.Value
 }
 
-// group is one struct of settings within a Config.
 type group struct {
-	// name is the name of the field in Config.
 	name  string
 	value reflect.Value
 }

@@ -9,7 +9,6 @@ import (
 // maxChoices is the maximum number of choices of a proposal.
 const maxChoices = 12
 
-// ballot is one vote by one voter.
 type ballot struct {
 	id    [4]uint64
 	voter address
@@ -44,7 +43,6 @@ func (b *ballot) supersedes(other *ballot) bool {
 	return slices.Compare(b.id[:], other.id[:]) > 0
 }
 
-// ballotWriter formats the ballots of one proposal as lines.
 type ballotWriter struct {
 	// prefix is the text after the id that all lines share.
 	prefix  string

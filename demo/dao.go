@@ -142,7 +142,6 @@ func (d *dao) onChain(index int) bool {
 	return len(d.spaces) == 0 || d.organization != "" && index%3 == 2
 }
 
-// daoLine is a line of daos.ndjson.
 type daoLine struct {
 	ID      string       `json:"daoId"`
 	Name    string       `json:"name"`

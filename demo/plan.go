@@ -12,7 +12,6 @@ const (
 // waitingBallots is the number of ballots whose proposal no file contains.
 const waitingBallots = 5
 
-// voteState is the state of a vote at Options.Now.
 type voteState uint8
 
 const (
@@ -26,7 +25,6 @@ func (s voteState) String() string {
 	return [...]string{closed: "closed", active: "active", pending: "pending"}[s]
 }
 
-// proposalPlan is what the plan determines for one proposal.
 type proposalPlan struct {
 	// serial numbers the proposals of all DAOs.
 	serial int
@@ -60,7 +58,6 @@ func (p proposalPlan) takesBallots() bool {
 
 // plan distributes the proposals over the DAOs and the ballots over the proposals.
 type plan struct {
-	// proposalsPerDAO is indexed by DAO.
 	proposalsPerDAO []int
 	// ballotsPerProposal is indexed by serial number.
 	ballotsPerProposal []int

@@ -2,7 +2,6 @@ package demo
 
 import "encoding/json"
 
-// voteResult is the result of a vote: for every voter, the ballot that counts.
 type voteResult struct {
 	// scores holds the power and votes the number of ballots per choice, for vote
 	// types that add them up. For copeland they cover first preferences only.

@@ -57,7 +57,6 @@ type topicTemplate struct {
 	Items      []string `json:"items"`
 }
 
-// commonTexts are sentences that fit any proposal or ballot.
 type commonTexts struct {
 	Motivation []string `json:"motivation"`
 	Steps      []string `json:"steps"`
@@ -107,11 +106,10 @@ type wordLists struct {
 
 // texts holds everything that titles, bodies, names and reasons are made of.
 type texts struct {
-	words     wordLists
-	common    commonTexts
-	proposals []proposalTemplate
-	topics    []topicTemplate
-	// byQuestion groups proposals by their question.
+	words      wordLists
+	common     commonTexts
+	proposals  []proposalTemplate
+	topics     []topicTemplate
 	byQuestion map[question][]proposalTemplate
 	// reasons are the reasons that voters give.
 	reasons []string

@@ -13,7 +13,6 @@ const delegateID voterID = 0
 // to the pool that all DAOs share.
 type voterID uint64
 
-// address is the account of a voter.
 type address struct {
 	bytes [20]byte
 	// upper has a bit for each hexadecimal digit to write in upper case. The pattern

@@ -72,7 +72,6 @@ func Write(w io.Writer, o Options) error {
 	return nil
 }
 
-// facts is the data of the template.
 type facts struct {
 	Options
 

@@ -50,7 +50,6 @@ func ParsePost(cooked string) Post {
 	return Post{Text: whole.String(), Summary: summary, Links: slices.Compact(whole.links)}
 }
 
-// postReader collects the text of a post.
 type postReader struct {
 	tokens *html.Tokenizer
 	// brief leaves out what a summary does not show.

@@ -22,7 +22,6 @@ type IPLimiter struct {
 	decisions decisions
 }
 
-// paymentKey names a bucket of a hashed address.
 type paymentKey struct {
 	address uint64
 	bucket  Bucket

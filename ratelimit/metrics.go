@@ -63,7 +63,6 @@ func (d decisions) count(plan Plan, bucket Bucket, outcome string) {
 	}
 }
 
-// metrics are the metrics of a Limiter.
 type metrics struct {
 	decisions decisions
 	fallbacks prometheus.Counter

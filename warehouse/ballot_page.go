@@ -88,7 +88,6 @@ func byTime() ballotOrder {
 	}
 }
 
-// keyset is a position in an order: the text of {value}, and a voter.
 type keyset struct{ Text, Voter string }
 
 func (b keyset) args() []any {

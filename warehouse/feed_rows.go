@@ -195,7 +195,6 @@ func rowFingerprint(row any) (uint64, error) {
 	return xxhash.Sum64(content), nil
 }
 
-// feedDiff compares derived rows with the stored ones.
 type feedDiff struct {
 	stored []StoredFeedRow
 	// unmatched has the stored rows that no derived row has replaced or confirmed yet.

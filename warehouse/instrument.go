@@ -15,7 +15,6 @@ import (
 	"pnyx/telemetry"
 )
 
-// operation is a kind of statement.
 type operation string
 
 const (
@@ -96,7 +95,6 @@ func newStatementMetrics(metrics prometheus.Registerer, tracer *telemetry.Tracer
 	return m
 }
 
-// runningStatement is a statement that has not ended.
 type runningStatement struct {
 	measure   *statementMetrics
 	operation operation
@@ -130,7 +128,6 @@ func (s runningStatement) end(err error) {
 	s.span.End()
 }
 
-// measuredRows end their statement on Close.
 type measuredRows struct {
 	driver.Rows
 
@@ -144,7 +141,6 @@ func (r measuredRows) Close() error {
 	return err
 }
 
-// measuredRow ends its statement on Scan.
 type measuredRow struct {
 	driver.Row
 

@@ -266,7 +266,6 @@ func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]Liste
 	}), err
 }
 
-// versionAt is a version of a proposal, which may be out of date.
 type versionAt struct {
 	DAOID    string
 	Ref      record.RefHash `ch:"proposal_ref"`

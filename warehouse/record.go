@@ -73,7 +73,6 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	return c.counts, w.commitBatch(ctx, batch)
 }
 
-// row is a record to be written.
 type row struct {
 	record     record.Record
 	key        []string

@@ -25,7 +25,6 @@ type table struct {
 	values func(into []any, r record.Record) ([]any, error)
 }
 
-// column is the name and the type of a column.
 type column struct {
 	name string
 	kind chcolumn.Type

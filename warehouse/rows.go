@@ -175,7 +175,6 @@ func (s hashScanner) Scan(value any) error {
 	return nil
 }
 
-// decimalScanner reads a Decimal column, or a count.
 type decimalScanner struct{ into *governance.Decimal }
 
 // Scan implements sql.Scanner.

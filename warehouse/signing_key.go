@@ -7,7 +7,6 @@ import (
 	"fmt"
 )
 
-// signingKeyBytes is the length of a signing key in bytes.
 const signingKeyBytes = 32
 
 // SigningKey returns the key with this name. The first call creates it; concurrent calls

@@ -26,7 +26,6 @@ const (
 // errOpen means that the last calls failed, and that no call is made for a while.
 var errOpen = errors.New("the circuit breaker is open")
 
-// busyError is a facilitator that answered 429.
 type busyError struct {
 	// wait is the time until it may be called again.
 	wait time.Duration
@@ -48,7 +47,6 @@ func busyWait(header string, now time.Time) time.Duration {
 	return min(max(wait, defaultBusyWait), maxBusyWait)
 }
 
-// breaker stops the calls of a facilitator that fails, and pauses those of a busy one.
 type breaker struct {
 	now func() time.Time
 

@@ -35,7 +35,6 @@ const (
 	maxRPCBytes  = 8 << 20
 )
 
-// chainStatus is the status of a payment on the chain.
 type chainStatus string
 
 const (
@@ -59,7 +58,6 @@ func newChain(address string) *chain {
 	return &chain{url: address, client: &http.Client{Timeout: chainTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
 }
 
-// log is an event in the receipt of a transaction.
 type log struct {
 	// Address is the contract that emitted the event.
 	Address string `json:"address"`

@@ -10,7 +10,6 @@ import (
 	"pnyx/telemetry"
 )
 
-// metrics are the metrics of payments.
 type metrics struct {
 	payments *prometheus.CounterVec
 	replays  prometheus.Counter

@@ -24,7 +24,6 @@ type Token struct {
 	Decimals int
 }
 
-// maxDecimals bounds the decimals of a token.
 const maxDecimals = 18
 
 // knownTokens are the tokens whose settings checkKnown can check.

@@ -12,7 +12,6 @@
 // success nor a failure: it is checked until its outcome is known.
 package x402
 
-// version is the version of the protocol.
 const version = 2
 
 // scheme is the payment scheme that is offered.

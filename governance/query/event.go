@@ -16,6 +16,9 @@ const (
 	EventTimeDiscovered EventTime = "discoveredTime"
 )
 
+// KindEvents is the kind of Events.
+const KindEvents Kind = "events"
+
 // Events selects events in a window of time: the newest first, those of one time by id,
 // descending.
 type Events struct {

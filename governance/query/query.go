@@ -22,21 +22,9 @@
 // opaque cursor.
 package query
 
-// Kind names a list, or another answer, whose pages are computed on demand.
+// Kind names a list, or another answer, whose pages are computed on demand. Each kind
+// stands with its query.
 type Kind string
-
-// The kinds of pages.
-const (
-	KindBallots    Kind = "ballots"
-	KindVoters     Kind = "voters"
-	KindProfile    Kind = "profile"
-	KindVoterVotes Kind = "history"
-	KindProposals  Kind = "proposals"
-	KindResolve    Kind = "resolve"
-	KindTopics     Kind = "topics"
-	KindEvents     Kind = "events"
-	KindSignals    Kind = "signals"
-)
 
 // Page is a query that identifies one page completely: equal queries have equal pages. It is
 // in canonical form, so that two spellings of one request are equal.

@@ -5,6 +5,9 @@ import "pnyx/governance"
 // Voter is the identity of a voter, as governance.VoterIdentity spells it.
 type Voter string
 
+// KindVoters is the kind of Voters.
+const KindVoters Kind = "voters"
+
 // Voters selects voters of one DAO: the highest voting power first, equal ones by
 // identity, ascending.
 type Voters struct {
@@ -33,6 +36,9 @@ func (Voters) PositionOf(voter governance.DAOVoter) VoterPosition {
 	return VoterPosition{Power: voter.TotalVotingPower, Voter: voter.VoterIdentity}
 }
 
+// KindProfile is the kind of Profile.
+const KindProfile Kind = "profile"
+
 // Profile selects one voter over all DAOs.
 type Profile struct {
 	// Voter is the voter.
@@ -44,6 +50,9 @@ func (Profile) Kind() Kind { return KindProfile }
 
 // Scope implements Page: a publication changes too many voters to keep a version of each.
 func (Profile) Scope() Scope { return Scope{} }
+
+// KindVoterVotes is the kind of VoterVotes.
+const KindVoterVotes Kind = "history"
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
 // those of one time by proposal key, descending.

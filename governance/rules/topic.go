@@ -36,7 +36,6 @@ type TopicRule struct {
 	// Points are added to the score when it does.
 	Points int
 
-	// applies reports whether the rule applies to a topic.
 	applies func(topicWords) bool
 }
 

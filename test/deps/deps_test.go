@@ -59,6 +59,8 @@ func apart() map[string][]string {
 // listed is a package as `go list` describes it; paths are relative to the module.
 type listed struct {
 	ImportPath string
+	Dir        string
+	GoFiles    []string
 	Imports    []string // direct imports
 	Deps       []string // imports of imports, too
 }
@@ -66,7 +68,7 @@ type listed struct {
 // packages lists the packages of the module, by name.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Deps", module+"/...")
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,Imports,Deps", module+"/...")
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -82,7 +84,8 @@ func packages(t *testing.T) []listed {
 			t.Fatal(err)
 		}
 		if name, ours := local(p.ImportPath); ours {
-			all = append(all, listed{ImportPath: name, Imports: locals(p.Imports), Deps: locals(p.Deps)})
+			p.ImportPath, p.Imports, p.Deps = name, locals(p.Imports), locals(p.Deps)
+			all = append(all, p)
 		}
 	}
 	return all

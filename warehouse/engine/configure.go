@@ -34,7 +34,6 @@ var serverTemplate string
 //go:embed users.xml.tmpl
 var usersTemplate string
 
-// layout holds the paths in a data folder.
 type layout struct {
 	config, users string // configuration files
 	store         string // ClickHouse's own data folder
@@ -55,7 +54,6 @@ func layoutOf(dataDir string) layout {
 	}
 }
 
-// shard is the address of one shard of the cluster.
 type shard struct{ Host, Port string }
 
 // removeStaleFiles removes files of the previous process: temporary data, and the query

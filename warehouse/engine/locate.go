@@ -17,7 +17,6 @@ import (
 var ErrNoEngine = errors.New("no ClickHouse found: " +
 	`run "make engine" or "pnyx engine" to download it, or set CLICKHOUSE_URL to a server`)
 
-// errStatic reports that this program cannot load a library.
 var errStatic = errors.New("this pnyx is a static program and cannot load a library: " +
 	"set CLICKHOUSE_URL to a server")
 

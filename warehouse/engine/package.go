@@ -13,7 +13,6 @@ import (
 // 26.7.2.
 const Version = "26.7.3-stable.1"
 
-// npmPackage is the npm package of the library for one platform.
 type npmPackage struct {
 	name    string
 	version string

@@ -28,7 +28,6 @@ const serverQueries = "SYSTEM START LISTEN HTTP; " +
 	"SYSTEM START LISTEN TCP; " +
 	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/stdin' FORMAT LineAsString"
 
-// process is one run of the engine.
 type process struct {
 	command *exec.Cmd
 	pipe    io.Closer // closing it ends the engine

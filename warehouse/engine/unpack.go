@@ -20,7 +20,6 @@ const maxLibraryBytes = 4 << 30
 
 const megabyte = 1_000_000
 
-// unpackedFile is a file from a tarball.
 type unpackedFile struct {
 	path string
 	size int64

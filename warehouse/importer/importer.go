@@ -91,7 +91,6 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	return run.report, errors.Join(err, run.rejects.close())
 }
 
-// importRun is one running import.
 type importRun struct {
 	Options
 	run     warehouse.Import
@@ -161,7 +160,6 @@ func (r *importRun) readFile(file source.File) error {
 	return nil
 }
 
-// fileImport is the import of one file.
 type fileImport struct {
 	*importRun
 	kind     record.Kind

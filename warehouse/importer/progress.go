@@ -19,7 +19,6 @@ type Progress struct {
 	current    atomic.Pointer[currentFile]
 }
 
-// currentFile is the file that is being read.
 type currentFile struct {
 	file   source.File
 	reader *source.Reader

@@ -20,7 +20,6 @@ type rejectsFile struct {
 	file    *os.File
 }
 
-// rejectedLine is one line of a rejects file.
 type rejectedLine struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`

@@ -9,7 +9,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// sourcesByKind is a set of sources per kind of record.
 type sourcesByKind map[record.Kind]map[record.SourceRef]bool
 
 func (s sourcesByKind) add(kind record.Kind, ref record.SourceRef) {

@@ -37,7 +37,6 @@ func firstInvalidUTF8(text []byte) int {
 	return at
 }
 
-// member is one field of a JSON object: its name, unescaped, and its value.
 type member struct{ name, json []byte }
 
 // appendMembers appends the fields of a JSON object in their order.

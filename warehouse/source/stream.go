@@ -12,7 +12,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// stream is an open file, decompressed if it is gzip.
 type stream struct {
 	file      *os.File
 	fileBytes counter
@@ -72,7 +71,6 @@ func explainTruncation(err error) error {
 	return err
 }
 
-// counter counts the bytes read through it.
 type counter struct {
 	from io.Reader
 	read atomic.Int64

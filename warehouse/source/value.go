@@ -25,7 +25,6 @@ type value struct {
 	// owner is the path of the object, name that of the field in it.
 	owner string
 	name  string
-	// index is the index in an array, or −1.
 	index int
 	// json is the text of the value; nil if it is missing.
 	json []byte

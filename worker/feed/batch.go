@@ -18,7 +18,6 @@ const (
 	maxBallots        = 300_000
 )
 
-// batch is some items with the rows that are derived from them.
 type batch struct {
 	// items states up to which revision each item is processed.
 	items []warehouse.FeedProgress

@@ -59,7 +59,6 @@ type Builder struct {
 	progress
 }
 
-// progress is what a Run remembers.
 type progress struct {
 	// revision is that of the last write, in microseconds of the warehouse's clock.
 	revision uint64

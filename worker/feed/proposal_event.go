@@ -8,7 +8,6 @@ import (
 
 // event is something that happened to an item, or will happen at a time that is set.
 type event struct {
-	// eventType is one of rules.EventTypes.
 	eventType string
 	// at is nil when only the time of its discovery is known.
 	at *governance.Timestamp

@@ -12,7 +12,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// builder builds the page that a request names.
 type builder func(context.Context, *page, cache.PageRequest) (cache.View, error)
 
 // builders is the table of the kinds of pages. What else depends on the kind, the version
@@ -79,7 +78,6 @@ func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, er
 	}}, r)
 }
 
-// page is a page that is being built.
 type page struct {
 	*Filler
 	// head is the view without its payload.

@@ -10,7 +10,6 @@ import (
 	"pnyx/telemetry"
 )
 
-// fillMetrics are the metrics of fills and of their queue.
 type fillMetrics struct {
 	duration *prometheus.HistogramVec
 	waited   prometheus.Observer

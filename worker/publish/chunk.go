@@ -14,7 +14,6 @@ const (
 	daoBatchSize      = 200
 )
 
-// chunk is some of a publication's proposals, evaluated.
 type chunk struct {
 	refs        []record.RefHash
 	evaluations []evaluation

@@ -14,15 +14,13 @@ import (
 	"pnyx/warehouse"
 )
 
-// daoPublication is what one publication does with DAOs.
 type daoPublication struct {
 	*run
 	// previouslyLagging is Input.Lagging, and participation was counted for these DAOs at
 	// the same time as the proposals.
 	previouslyLagging map[string]bool
 	participation     map[string]warehouse.Participation
-	// committedAt is Input.CommittedAt.
-	committedAt time.Time
+	committedAt       time.Time
 	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
 	voteCoverage map[string]governance.VoteCoverage

@@ -8,7 +8,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// daoEvaluation is everything that is computed for one DAO.
 type daoEvaluation struct {
 	dao warehouse.CatalogDAO
 	// totals are sums over the states of proposals, and participation is counted from
@@ -141,7 +140,6 @@ func (e daoEvaluation) dataStatus() governance.DataStatus {
 	}
 }
 
-// globalStatus combines the data status of all DAOs.
 type globalStatus struct {
 	sync governance.LatestSync
 	// coverage and votes count the DAOs with each status.

@@ -14,7 +14,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// proposalPublication is what one publication does with proposals.
 type proposalPublication struct {
 	*run
 	list *proposalList
@@ -125,7 +124,6 @@ func (p *proposalPublication) evaluate(
 	return evaluations, nil
 }
 
-// writtenChunk is what was written of a chunk.
 type writtenChunk struct {
 	// shown are the proposals whose evidence is written next, counted those with new
 	// numbers, and large those with a sorted copy of their ballots.

@@ -146,7 +146,6 @@ func countTogether(
 // publication.
 type run struct {
 	*Publisher
-	// revision is Input.Revision, and at is Input.At.
 	revision uint64
 	at       time.Time
 	// writer buffers what is written to Redis. One goroutine uses it at a time.

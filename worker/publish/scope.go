@@ -15,7 +15,6 @@ type Scope interface {
 	load(ctx context.Context, p *Publisher, lagging map[string]bool) (workload, error)
 }
 
-// workload is a scope with what the warehouse knows of it.
 type workload struct {
 	// everything is set by the scope of that name.
 	everything bool
@@ -129,7 +128,6 @@ func addCounterparts(
 	return counterparts, nil
 }
 
-// topicScope is which topics a publication covers.
 type topicScope struct {
 	// all is set in a publication of everything, and then complete.
 	all []warehouse.TopicRef

@@ -79,7 +79,7 @@ func (t *leaderTerm) step(ctx context.Context) error {
 		return err
 	}
 	if forged {
-		t.publisher.logger.LogAttrs(ctx, slog.LevelWarn,
+		t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"publishing everything again: Redis holds a revision that no publisher has given",
 			slog.Uint64("revision", published.Revision))
 		return t.publishAll(ctx, now, runIDs)
@@ -113,7 +113,7 @@ func (t *leaderTerm) isForged(
 	if published <= uint64(now.UnixMicro())+lead {
 		return false, nil
 	}
-	given, err := t.publisher.warehouse.LastRevision(ctx)
+	given, err := t.publisher.Warehouse.LastRevision(ctx)
 	if err != nil {
 		return false, err
 	}

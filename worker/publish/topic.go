@@ -19,7 +19,6 @@ const topicBatchSize = 500
 // links name, what is relevant. Raising it publishes every topic again.
 const topicRulesVersion = 1
 
-// topicPublication is what one publication does with forum topics.
 type topicPublication struct {
 	*run
 	everything bool

@@ -8,7 +8,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// topicEvaluation is everything that is computed for one topic.
 type topicEvaluation struct {
 	topic    warehouse.Topic
 	identity governance.Identity

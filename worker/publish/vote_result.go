@@ -21,7 +21,6 @@ var errUnbalanced = errors.New("choices do not sum to the ballots")
 // ballots support.
 const maxDerivedChoices = 100
 
-// ballots is what the warehouse has summed up of one proposal's ballots.
 type ballots struct {
 	totals warehouse.VoteTotals
 	// rankings are those of a ranked-choice vote with at most maxPreferences preferences.
@@ -47,8 +46,7 @@ type voteResult struct {
 	quorum      *governance.Quorum
 	lastVotedAt *governance.Timestamp
 	flags       []governance.QualityFlag
-	// votedIn counts the votes by month.
-	votedIn map[warehouse.Month]uint64
+	votedIn     map[warehouse.Month]uint64
 	// decidable reports whether decisive and quorumReached determine the outcome.
 	decidable bool
 	// decisive are the scores that decide, in the order of choices. decidedByScores reports
