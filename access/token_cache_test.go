@@ -138,7 +138,7 @@ func TestTheTokenBeforeARotationIsGoodForTheOverlap(t *testing.T) {
 	d.wantSoon(after, noon.Add(time.Hour), nil)
 }
 
-func TestTokensOfV1AreUpgradedWhenV2IsLaunched(t *testing.T) {
+func TestAttackTokensOfV1AreUpgradedOnlyWhenV2IsLaunched(t *testing.T) {
 	t.Parallel()
 	ofV1 := []access.Scope{access.V1Standard, access.V1Plus, access.V1All}
 	for name, c := range map[string]struct {

@@ -64,7 +64,7 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-func TestScopesOpenWhatTheySay(t *testing.T) {
+func TestAttackScopesOpenOnlyWhatTheySay(t *testing.T) {
 	t.Parallel()
 	for scopes, want := range map[string]string{
 		"v2:paid:standard":               "standard",

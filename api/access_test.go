@@ -77,7 +77,7 @@ func (t *node) askWith(method, path, token string) answer {
 	return t.askAs(method, path, http.Header{access.HeaderToken: {token}})
 }
 
-func TestPaidRoutesRequireCredentials(t *testing.T) {
+func TestAttackPaidRoutesRequireCredentials(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Business, access.V2Plus)
@@ -306,7 +306,7 @@ func TestAttackEveryForwardedForLineIsRead(t *testing.T) {
 	}
 }
 
-func TestForwardedForIsIgnoredFromUntrustedPeers(t *testing.T) {
+func TestAttackForwardedForIsIgnoredFromUntrustedPeers(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{freeRate: 3})
 	first := n.askAs(http.MethodGet, "/v2/daos", http.Header{"X-Forwarded-For": {"192.0.2.1"}})

@@ -188,7 +188,7 @@ func (a *API) Ready(ctx context.Context) error {
 
 // Serve answers connections until Shutdown.
 func (a *API) Serve(listener net.Listener) error {
-	if err := a.app.Listener(lazyListener{listener}); err != nil {
+	if err := a.app.Listener(lazyListener{listener, new(atomic.Int64)}); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
 	return nil

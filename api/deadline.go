@@ -4,11 +4,24 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
+// While more than maxWaitingBytes wait for callers to read them, a caller has
+// pressedWriteTimeout for each write: slow readers do not fill the memory of a node.
+const (
+	maxWaitingBytes     = 32 << 20
+	pressedWriteTimeout = 2 * time.Second
+)
+
 // lazyListener wraps its connections in lazyConn.
-type lazyListener struct{ net.Listener }
+type lazyListener struct {
+	net.Listener
+
+	// waiting counts the bytes that are being written, on all connections.
+	waiting *atomic.Int64
+}
 
 // Accept implements net.Listener.
 func (l lazyListener) Accept() (net.Conn, error) {
@@ -16,7 +29,7 @@ func (l lazyListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lazyConn{Conn: conn}, nil
+	return &lazyConn{Conn: conn, waiting: l.waiting}, nil
 }
 
 // lazyConn is a connection that moves the timer of a deadline only when the deadline
@@ -28,6 +41,7 @@ type lazyConn struct {
 	net.Conn
 
 	reading, writing lazyDeadline
+	waiting          *atomic.Int64
 }
 
 // lazyDeadline is a deadline, and the time at which its timer fires: never later than due.
@@ -60,6 +74,16 @@ func (c *lazyConn) Read(b []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *lazyConn) Write(b []byte) (written int, err error) {
+	waiting := c.waiting.Add(int64(len(b)))
+	defer c.waiting.Add(-int64(len(b)))
+	if waiting > maxWaitingBytes {
+		due := time.Now().Add(pressedWriteTimeout)
+		if c.writing.due.IsZero() || due.Before(c.writing.due) {
+			if err := c.SetWriteDeadline(due); err != nil {
+				return 0, err
+			}
+		}
+	}
 	for {
 		n, err := c.Conn.Write(b[written:])
 		written += n

@@ -76,7 +76,7 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 	n.wantFailure(n.askAsEdge(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
 }
 
-func TestPermissionRequiresAnInternalToken(t *testing.T) {
+func TestAttackPermissionRequiresAnInternalToken(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner(ratelimit.Custom, access.V2All)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 // SetClock replaces the clock of a node that does not serve yet.
 func (a *API) SetClock(now func() time.Time) { a.now = now }
+
+// SetReadTimeout replaces the bound on reading a request of a node that does not serve yet.
+func (a *API) SetReadTimeout(d time.Duration) { a.app.Server().ReadTimeout = d }
 
 // Watched says whether the node knows the state of publication.
 func (a *API) Watched() bool { return a.publication.latest.Load() != nil }
@@ -98,4 +102,11 @@ func (c Cursors) Open(cursor string, position any) error {
 }
 
 // LazyListener gives a listener's connections lazy deadlines.
-func LazyListener(listener net.Listener) net.Listener { return lazyListener{listener} }
+func LazyListener(listener net.Listener) net.Listener { return LazyListenerUnder(listener, 0) }
+
+// LazyListenerUnder is LazyListener while so many bytes wait to be read.
+func LazyListenerUnder(listener net.Listener, waiting int64) net.Listener {
+	l := lazyListener{Listener: listener, waiting: new(atomic.Int64)}
+	l.waiting.Store(waiting)
+	return l
+}

@@ -80,6 +80,8 @@ type settings struct {
 	broken bool
 	// timeout is another than soon.
 	timeout time.Duration
+	// readTimeout is another bound on reading a request than the node's.
+	readTimeout time.Duration
 	// clock is another than noon.
 	clock func() time.Time
 	// freeRate is what one address may ask of free routes a minute; zero for any number.
@@ -131,6 +133,9 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	n.api = api.New(options)
 	n.api.SetClock(s.clock)
+	if s.readTimeout != 0 {
+		n.api.SetReadTimeout(s.readTimeout)
+	}
 	n.serve()
 	if s.broken {
 		return n

@@ -39,7 +39,7 @@ func TestCrossOriginRequestsAreAllowed(t *testing.T) {
 	}
 }
 
-func TestCallerInputCannotInjectHeaders(t *testing.T) {
+func TestAttackCallerInputCannotInjectHeaders(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	const line = "%0D%0ASet-Cookie:%20a=b%0D%0A"

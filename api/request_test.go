@@ -350,7 +350,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-func TestARequestIDCannotSmuggleAHeader(t *testing.T) {
+func TestAttackARequestIDCannotSmuggleAHeader(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, id := range []string{"a\r\n Set-Cookie: x=1", "a\n\tSet-Cookie: x=1", "a\rSet-Cookie: x=1", "a\x00b"} {

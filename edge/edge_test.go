@@ -227,7 +227,7 @@ func TestUnrecognizedURLsAreProxiedAndNotCached(t *testing.T) { //nolint:tparall
 	}
 }
 
-func TestForgedRequestHeadersAreNotForwardedOrCached(t *testing.T) { //nolint:tparallel // its subtests share a cache and count requests
+func TestAttackForgedRequestHeadersAreNotForwardedOrCached(t *testing.T) { //nolint:tparallel // its subtests share a cache and count requests
 	t.Parallel()
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, s-maxage=3600")

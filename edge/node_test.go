@@ -339,7 +339,7 @@ func TestPublicationReplacesCachedResponses(t *testing.T) {
 	}
 }
 
-func TestCachedPaidBodyIsSentOnlyToAuthorizedCallers(t *testing.T) {
+func TestAttackCachedPaidBodyIsSentOnlyToAuthorizedCallers(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	alice, bob := n.issue(1000, access.V2All), n.issue(1000, access.V2Plus)

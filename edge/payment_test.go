@@ -123,9 +123,9 @@ func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 	n.wantCharges(1)
 }
 
-// TestCachedBodyStillRequiresPayment requests a response that the edge has cached for
+// TestAttackCachedBodyStillRequiresPayment requests a response that the edge has cached for
 // callers with tokens.
-func TestCachedBodyStillRequiresPayment(t *testing.T) {
+func TestAttackCachedBodyStillRequiresPayment(t *testing.T) {
 	t.Parallel()
 	n := newPaymentNode(t)
 	path := pathOf(0)
