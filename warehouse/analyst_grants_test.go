@@ -21,6 +21,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 	if _, err := openAs(t, instance.URL(engine.AnalystDatabase)); err != nil {
 		t.Fatal(err)
 	}
+	execute(t, instance, "SYSTEM FLUSH LOGS") // the query log exists once something is in it
 	analyst, err := warehouse.OpenReadOnly(t.Context(), warehouse.Options{
 		URL: instance.AnalystURL(engine.AnalystDatabase), Logger: slog.New(slog.DiscardHandler),
 	})
