@@ -55,7 +55,7 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
 
 # Tests wait for other processes most of the time: more of them run at once than there are
 # processors.
-PARALLEL := 4
+PARALLEL := 3
 
 .PHONY: test
 test: engine redis browser npm nginx ## Run the tests, with the race detector, on the real engine and a real Redis

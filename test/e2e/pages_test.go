@@ -31,10 +31,10 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	proposals, voters := i.LargestProposals(tries), i.BusiestVoters(tries)
 	daos := i.Column("SELECT dao_id FROM proposal_states FINAL GROUP BY dao_id ORDER BY sum(votes) DESC LIMIT ?", tries)
 	for query, path := range map[string]func(n int) string{
-		"raw_choice, power, voted_at, tx_hash FROM": func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
-		"row_number()":            func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
-		"first_vote_at":           func(n int) string { return "/v2/voters/" + voters[n] },
-		"proposal_key DESC LIMIT": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
+		"tx_hash AS transaction_hash FROM": func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
+		"row_number()":                     func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
+		"first_vote_at":                    func(n int) string { return "/v2/voters/" + voters[n] },
+		"proposal_key DESC LIMIT":          func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
 	} {
 		i.wantOneQuery(other, query, path)
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxMemory bounds an engine, in bytes: the packages under test run side by
-	// side, each with one.
-	maxMemory = 2 << 30
+	// maxMemory bounds an engine, in bytes: the packages under test run side by side, each
+	// with one. An engine that many tests share counts far more than it uses.
+	maxMemory = 6 << 30
 
 	stopTimeout = 15 * time.Second
 )
