@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
+	"pnyx/access/x402"
 	"pnyx/governance"
 )
 
@@ -37,6 +38,10 @@ const HeaderFill = "X-Edge-Fill"
 // answers that it may cache for everyone. It is read from trusted proxies only.
 const HeaderTime = "X-Edge-Time"
 
+// HeaderTimeout holds how long an edge waits for an answer with a payment, in
+// milliseconds, and on answers to PathAuthorize how long a node may take.
+const HeaderTimeout = "X-Edge-Timeout"
+
 // Headers by which a node instructs nginx.
 const (
 	headerAccelRedirect = "X-Accel-Redirect"
@@ -58,6 +63,13 @@ func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx) {
 	request.Request.Header.Del(access.HeaderInternal)
 	request.Request.SetRequestURI(target)
 	request.SetUserValue(requestStateKey{}, &requestState{fromEdge: true})
+}
+
+// setEdgeTimeout tells an edge how long the node may work on a payment.
+func (a *API) setEdgeTimeout(request *fasthttp.RequestCtx) {
+	if s, is := request.UserValue(requestStateKey{}).(*requestState); is && s.fromEdge && a.payments != nil {
+		request.Response.Header.Set(HeaderTimeout, strconv.FormatInt(a.payments.MaxDuration().Milliseconds(), 10))
+	}
 }
 
 // delegatesToEdge reports whether the edge sends the body of the answer. It does for
@@ -125,14 +137,29 @@ type EdgeFailure struct {
 	RetryAfter int
 }
 
-// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, or
-// the status of 4xx for a request that is malformed. Method and requestID are put into
-// the body without escaping, and may be variables of nginx.
+// checkEdgeTimeout returns why a payment is not taken: the edge that passes it on would
+// give up before it is settled, and could not tell the caller what became of it.
+func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
+	limit, err := strconv.ParseInt(c.Get(HeaderTimeout), 10, 64)
+	waits, needed := time.Duration(limit)*time.Millisecond, a.payments.MaxDuration()
+	if err != nil || waits >= needed {
+		return nil // there is no edge, or it waits long enough
+	}
+	return unavailable(fmt.Errorf("the edge waits %s for a payment that may take %s: set the same "+
+		"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", waits, needed))
+}
+
+// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, 504
+// when that happens to a payment, or the status of 4xx for a request that is malformed.
+// Method and requestID are put into the body without escaping, and may be variables of
+// nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	e := malformedRequest(status)
 	switch status {
 	case http.StatusServiceUnavailable:
 		e = unavailable(nil)
+	case http.StatusGatewayTimeout:
+		e = paymentError(Route{}, x402.ExampleRefusal(x402.Pending))
 	case http.StatusNotFound:
 		e = &Error{Status: status, Code: CodeNotFound, Message: "no such path"}
 	case http.StatusMethodNotAllowed:

@@ -94,6 +94,7 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			if a.draining.Load() {
 				request.SetConnectionClose()
 			}
+			a.setEdgeTimeout(request)
 		}()
 		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
 			next(request)

@@ -28,6 +28,9 @@ func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error 
 	if header == "" || c.Method() == fiber.MethodHead {
 		return paymentError(*s.route, a.payments.Challenge(request))
 	}
+	if err := a.checkEdgeTimeout(c); err != nil {
+		return err
+	}
 	if err := a.limitPayment(c, s, ratelimit.Payment); err != nil {
 		return err
 	}

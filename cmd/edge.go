@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pnyx/access/x402"
 	"pnyx/config"
 	"pnyx/edge"
 )
@@ -65,15 +66,15 @@ func writeSecret(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, text.Bytes(), 0o600)
 }
 
-// edgeOptions returns the options of the edge by the settings. PaymentTimeout covers
-// verification and settlement next to the request itself. The first internal token is
+// edgeOptions returns the options of the edge by the settings. PaymentTimeout is that of
+// nodes with the same settings; edge.Run refuses to start before one with others. The first internal token is
 // sent to the nodes; a second one is only accepted there during a rotation.
 func edgeOptions(cfg config.Config) edge.Options {
 	options := edge.Options{
 		Listen: cfg.Edge.Listen, AdminListen: cfg.Edge.AdminListen, Origin: cfg.Edge.Origin,
 		Dir: cfg.Edge.Dir, CacheBytes: uint64(cfg.Edge.CacheSize), //nolint:gosec // validated to be positive
 		AnswerTimeout:  cfg.API.RequestTimeout,
-		PaymentTimeout: cfg.API.RequestTimeout + cfg.Payment.VerifyTimeout + cfg.Payment.SettleTimeout,
+		PaymentTimeout: x402.MaxDuration(cfg.Payment.VerifyTimeout, cfg.API.RequestTimeout, cfg.Payment.SettleTimeout),
 		Modules:        cfg.Edge.Modules,
 	}
 	if tokens := cfg.Access.Internal.All(); len(tokens) > 0 {

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// SecretURL is the address of a server, which may contain its password. It is masked when
-// printed, logged or encoded; only the conversion string(u) returns the password. It may
-// name several hosts, separated by commas, as ClickHouse addresses do.
+// SecretURL is the address of a server, which may contain its password or, where it is
+// no database, a key in the path or in place of the user. It is masked when printed, logged or
+// encoded; only the conversion string(u) returns the secret. It may name several hosts,
+// separated by commas, as ClickHouse addresses do.
 type SecretURL string
 
 // mask replaces secrets in everything that is printed or logged.
 const mask = "***"
 
-// String returns the URL with its passwords masked, or the mask alone when u is not
+// String returns the URL with its passwords and keys masked, or the mask alone when u is not
 // well-formed, because the place of a password is unknown then.
 func (u SecretURL) String() string {
 	if u == "" {
@@ -26,7 +27,22 @@ func (u SecretURL) String() string {
 		return mask
 	}
 	parsed.RawQuery = maskQuery(parsed.RawQuery)
-	return strings.Replace(parsed.Redacted(), ":xxxxx@", ":"+mask+"@", 1)
+	path, user := "", ""
+	if !publicPath.MatchString(parsed.Scheme) {
+		if len(parsed.Path) > 1 {
+			path, parsed.Path, parsed.RawPath = "/"+mask, "", ""
+		}
+		if password, _ := parsed.User.Password(); parsed.User != nil && password == "" {
+			user, parsed.User = mask+"@", nil
+		}
+	}
+	masked := strings.Replace(parsed.Redacted(), ":xxxxx@", ":"+mask+"@", 1)
+	masked = strings.Replace(masked, "://", "://"+user, 1)
+	address, query, has := strings.Cut(masked, "?")
+	if has {
+		query = "?" + query
+	}
+	return address + path + query
 }
 
 // MarshalText returns the masked URL, for log handlers and JSON.
@@ -70,14 +86,21 @@ func (u SecretURL) parse() (*url.URL, bool) {
 	return parsed, err == nil
 }
 
-// maskQuery masks the values of passwords, and of nested URLs that name a user,
-// in a well-formed query.
+// publicPath matches the schemes of databases, whose path is the name of one, and of
+// sockets. Any other path may contain a key, and so may the user.
+var publicPath = regexp.MustCompile(`^(unix|tcp|clickhouse|rediss?(\+\w+)?)$`)
+
+// secretName is the name of a parameter whose value is a secret.
+var secretName = regexp.MustCompile(`(?i)password|secret|token|key|auth`)
+
+// maskQuery masks the values of passwords and keys, and of nested URLs that name a user, in
+// a well-formed query.
 func maskQuery(query string) string {
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
 		plain, _ := url.QueryUnescape(pair) // cannot fail: parse has checked the query
 		name, value, _ := strings.Cut(plain, "=")
-		if strings.Contains(strings.ToLower(name), "password") || strings.Contains(value, "@") {
+		if secretName.MatchString(name) || strings.Contains(value, "@") {
 			key, _, _ := strings.Cut(pair, "=")
 			pairs[i] = key + "=" + mask
 		}

@@ -76,6 +76,45 @@ func TestSecretURLIsMaskedHoweverAConfigIsWritten(t *testing.T) {
 	}
 }
 
+// Providers of facilitators and RPC endpoints give out addresses that contain the key.
+func TestAttackAKeyInAnAddressIsMasked(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://f.example.com/":                        "https://f.example.com/",
+		"https://f.example.com/hunter2":                 "https://f.example.com/***",
+		"https://f.example.com:8443/v2/hunter2/":        "https://f.example.com:8443/***",
+		"https://f.example.com/v2%2Fhunter2":            "https://f.example.com/***",
+		"https://hunter2@f.example.com":                 "https://***@f.example.com",
+		"https://hunter2:@f.example.com":                "https://***@f.example.com",
+		"https://me:hunter2@f.example.com/x402":         "https://me:***@f.example.com/***",
+		"https://f.example.com?apiKey=hunter2&x=1":      "https://f.example.com?apiKey=***&x=1",
+		"https://f.example.com/a?access_token=hunter2":  "https://f.example.com/***?access_token=***",
+		"https://f.example.com/a?client_secret=hunter2": "https://f.example.com/***?client_secret=***",
+	} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			if got := config.SecretURL(url).String(); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+	environ := everything()
+	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://f.example.com/hunter2/x", "https://r.example.com/hunter2"
+	c, err := config.Parse(environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	if err := c.Print(&printed); err != nil {
+		t.Fatal(err)
+	}
+	environ["X402_PAY_TO"], environ["X402_FACILITATOR_URL"] = "nobody", "ftp://f.example.com/hunter2"
+	_, err = config.Parse(environ)
+	if err == nil || strings.Contains(printed.String()+err.Error(), "hunter2") {
+		t.Errorf("got %s and the error %v, want the keys masked", printed.String(), err)
+	}
+}
+
 func FuzzSecretURLHidesEveryPassword(f *testing.F) {
 	for _, seed := range []string{"", "hunter2", "a/b", "12/b", "12?b", "12#b", "a@b", "a:b", "%41", "%zz", "x,y:1", "[::1]", "1,b"} {
 		f.Add(seed)

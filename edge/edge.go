@@ -40,7 +40,8 @@ type Options struct {
 	// Token is an internal token, by which nodes recognise the edge. Without one, paid
 	// responses are not cached.
 	Token string
-	// AnswerTimeout bounds a response, PaymentTimeout one with a payment.
+	// AnswerTimeout bounds a response, PaymentTimeout one with a payment. Nodes take no
+	// payment that they may work on for longer than the latter.
 	AnswerTimeout, PaymentTimeout time.Duration
 	// Modules is the folder of nginx's modules.
 	Modules string
@@ -84,6 +85,7 @@ type facts struct {
 	HeaderInternal           string
 	HeaderToken              string
 	HeaderFill, HeaderTime   string
+	HeaderTimeout            string
 	HeaderPayment            string
 	VariablePayment          string
 	RequestID                string
@@ -110,7 +112,8 @@ func (o Options) facts() (facts, error) {
 		Lua: program, Paid: paidPattern(api.Routes()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
-		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime, HeaderPayment: x402.HeaderPayment,
+		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,
+		HeaderTimeout: api.HeaderTimeout, HeaderPayment: x402.HeaderPayment,
 		VariablePayment: "$http_" + strings.ReplaceAll(strings.ToLower(x402.HeaderPayment), "-", "_"),
 		RequestID:       api.RequestIDPattern(),
 	}
@@ -136,7 +139,7 @@ type failure struct {
 
 	// Status is the status that callers get.
 	Status int
-	// From lists the statuses of nginx that it replaces.
+	// From lists the statuses of nginx that it replaces; empty where the template says.
 	From string
 	// Place is the nginx location that sends it.
 	Place string
@@ -147,6 +150,7 @@ type failure struct {
 func failures() ([]failure, error) {
 	all := []failure{
 		{Status: http.StatusServiceUnavailable, From: "500 502 503 504"},
+		{Status: http.StatusGatewayTimeout}, // in its place for a payment
 		{Status: http.StatusBadRequest, From: "400 494"},
 		{Status: http.StatusNotFound, From: "404"},
 		{Status: http.StatusMethodNotAllowed, From: "405"},

@@ -63,29 +63,45 @@ func (e *nginx) untilProcessing(requests int) {
 // startEdge runs an edge in front of an origin until the end of the test.
 func startEdge(tb testing.TB, origin string) *nginx {
 	tb.Helper()
-	return startEdgeAt(tb, origin, env.FreeAddress(tb), env.FreeAddress(tb))
+	return startEdgeWith(tb, newOptions(tb, origin))
 }
 
 // startEdgeAt runs an edge that listens at the given addresses, with changed options.
 func startEdgeAt(tb testing.TB, origin, listen, admin string, changes ...func(*edge.Options)) *nginx {
 	tb.Helper()
-	env.Nginx(tb)
+	options := newOptions(tb, origin)
+	options.Listen, options.AdminListen = listen, admin
+	for _, change := range changes {
+		change(&options)
+	}
+	return startEdgeWith(tb, options)
+}
+
+// newOptions returns the options of an edge in front of an origin. It waits longer for
+// payments than nodes under test work on them.
+func newOptions(tb testing.TB, origin string) edge.Options {
+	tb.Helper()
 	options := edge.Options{
-		Listen: listen, AdminListen: admin, Origin: origin, Dir: tb.TempDir(), CacheBytes: 64 << 20,
-		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: soon, Modules: env.NginxModules,
+		Listen: env.FreeAddress(tb), AdminListen: env.FreeAddress(tb),
+		Origin: origin, Dir: tb.TempDir(), CacheBytes: 64 << 20,
+		Token: internalToken, AnswerTimeout: soon, PaymentTimeout: time.Hour, Modules: env.NginxModules,
 	}
 	if me, err := user.Current(); err == nil && os.Geteuid() == 0 {
 		options.User = me.Username
 	}
-	for _, change := range changes {
-		change(&options)
-	}
+	return options
+}
+
+// startEdgeWith runs an edge with the given options until the end of the test.
+func startEdgeWith(tb testing.TB, options edge.Options) *nginx {
+	tb.Helper()
+	env.Nginx(tb)
 	ctx, stop := context.WithCancel(context.Background())
 	var log env.Buffer
 	ended := make(chan error, 1)
 	go func() { ended <- edge.Run(ctx, options, io.Discard, &log) }()
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
-	e := &nginx{TB: tb, base: "http://" + listen, admin: "http://" + admin, client: &http.Client{Transport: transport, Timeout: soon}}
+	e := &nginx{TB: tb, base: "http://" + options.Listen, admin: "http://" + options.AdminListen, client: &http.Client{Transport: transport, Timeout: soon}}
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()

@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"pnyx/access"
+	"pnyx/api"
 )
 
 // nginx is the name of the program in PATH; on Debian only root has its folder there.
@@ -48,6 +54,9 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkOrigin(ctx); err != nil {
+		return err
+	}
 	file, err := o.prepare()
 	if err != nil {
 		return err
@@ -63,6 +72,38 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		return fmt.Errorf("start nginx: %w", err)
 	}
 	return wait(ctx, cmd)
+}
+
+// checkTimeout bounds the wait for a node at the start.
+const checkTimeout = 2 * time.Second
+
+// ErrTimeouts is returned when nodes may work on a payment for longer than the edge waits.
+var ErrTimeouts = errors.New("the edge gives up before nodes do")
+
+// checkOrigin compares the edge's time limit with that of a node. A node that does not
+// answer yet is none to start before: it takes no payment from an edge that gives up
+// before it does.
+func (o *Options) checkOrigin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	address := strings.TrimSuffix(o.Origin, "/") + api.PathAuthorize + "/v2/meta/pricing"
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("origin %q: %w", o.Origin, err)
+	}
+	request.Header.Set(access.HeaderInternal, o.Token)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil //nolint:nilerr // it does not answer yet
+	}
+	defer response.Body.Close()
+	needed, err := strconv.ParseInt(response.Header.Get(api.HeaderTimeout), 10, 64)
+	if needs := time.Duration(needed) * time.Millisecond; err == nil && needs > o.PaymentTimeout {
+		return fmt.Errorf("%w: they may take %s for a payment, and the edge waits %s: set the same "+
+			"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", ErrTimeouts, needs, o.PaymentTimeout)
+	}
+	return nil
 }
 
 // wait stops nginx when ctx ends, by SIGQUIT and, after stopTimeout, by SIGKILL.

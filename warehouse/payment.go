@@ -13,6 +13,23 @@ import (
 	"pnyx/governance"
 )
 
+// rankShift puts the rank of a payment's state above all revisions, which are times in
+// microseconds.
+const rankShift = 60
+
+// ledgerRevision returns the revision by which the ledger keeps one state of a payment: a
+// settlement with its transaction, or else a settlement, or else the latest state. What is
+// known for certain stays, whichever node learns it, and in whatever order.
+func ledgerRevision(p governance.Payment) uint64 {
+	switch {
+	case p.State != governance.PaymentSettled:
+		return p.Revision
+	case p.Transaction == "":
+		return p.Revision | 1<<rankShift
+	}
+	return p.Revision | 2<<rankShift
+}
+
 // WritePayments writes states of payments to the ledger. Writing a state again changes
 // nothing.
 func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Payment) error {
@@ -26,7 +43,7 @@ func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Pay
 			p.ID, string(p.State), p.RouteID, p.Request, p.Header, p.Payer, p.PayTo, p.Nonce,
 			p.Network, p.Asset, p.Symbol, amount, p.Units,
 			p.ValidBefore.Time(), p.ClaimedAt.Time(), p.ChangedAt.Time(), timeOrNull(p.SettledAt),
-			p.Transaction, p.Reason, uint32(p.Attempts), p.Unanswered, string(p.Settlement), p.Revision) //nolint:gosec // a small count
+			p.Transaction, p.Reason, uint32(p.Attempts), p.Unanswered, string(p.Settlement), ledgerRevision(p)) //nolint:gosec // a small count
 	})
 }
 
@@ -61,6 +78,7 @@ func (w *Warehouse) Payments(ctx context.Context, f PaymentFilter) ([]governance
 	for i, r := range rows {
 		p := r.Payment
 		p.Amount, p.Attempts = r.Amount.String(), int(r.Attempts)
+		p.Revision &= 1<<rankShift - 1
 		if len(p.Settlement) == 0 {
 			p.Settlement = nil
 		}

@@ -151,3 +151,30 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 		})
 	}
 }
+
+// A node that was slow to learn the outcome writes it after another one has given up.
+func TestAttackTheLedgerKeepsASettlementAndItsTransaction(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	known := paid("0x3", governance.PaymentSettled)
+	known.Transaction = "0xhash"
+	unnamed := known
+	unnamed.Transaction, unnamed.Revision = "", known.Revision+5
+	pending, refused, unknown := known, known, known
+	pending.State, pending.Revision = governance.PaymentSettling, known.Revision+9
+	refused.State, refused.Revision = governance.PaymentRefused, known.Revision+10
+	unknown.State, unknown.Revision = governance.PaymentUnknown, known.Revision+11
+	for _, p := range []governance.Payment{unnamed, known, pending, refused, unknown} {
+		if err := h.warehouse.WritePayments(t.Context(), []governance.Payment{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := h.warehouse.Payments(t.Context(), warehouse.PaymentFilter{})
+	if err != nil || len(got) != 1 {
+		t.Fatalf("got %v, %v, want one payment", got, err)
+	}
+	if got[0].State != governance.PaymentSettled || got[0].Transaction != "0xhash" || got[0].Revision != known.Revision {
+		t.Errorf("got %s, transaction %q, revision %d, want settled with 0xhash at %d",
+			got[0].State, got[0].Transaction, got[0].Revision, known.Revision)
+	}
+}

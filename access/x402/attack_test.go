@@ -1,7 +1,9 @@
 package x402_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -130,5 +132,22 @@ func TestRecoveryCodesOfBothFormsAreAccepted(t *testing.T) {
 	payment.Payload.Signature = payment.Payload.Signature[:130] + code
 	if _, err := f.Begin(t.Context(), request(), payment.Header()); err != nil {
 		t.Errorf("got %v, want the payment to be verified", err)
+	}
+}
+
+func TestAttackTheKeyInTheFacilitatorsAddressIsNeverLogged(t *testing.T) {
+	t.Parallel()
+	var log env.Buffer
+	f := newFixture(t, func(o *x402.Options) {
+		o.FacilitatorURL = "http://127.0.0.1:1/hunter2"
+		o.Logger = slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	f.Run(ctx) // checks the facilitator once
+	_, err := f.buy(f.pay().Header(), request(), "answer")
+	refusal := f.wantRefused(err, x402.Unavailable, "")
+	if text := log.String() + refusal.Error(); strings.Contains(text, "hunter2") || !strings.Contains(text, "may not support") {
+		t.Errorf("got %s, want a warning without the key", text)
 	}
 }

@@ -41,7 +41,7 @@ func (c *Charge) Payer() string {
 }
 
 // StoredResponse returns the response that the payment was already charged for. It returns
-// false for a new payment, and when the response has expired.
+// false for a new payment, and when the response is lost: Settle stores it again.
 func (c *Charge) StoredResponse() (Response, bool) {
 	if c.first == nil {
 		return Response{}, false
@@ -128,21 +128,34 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 		c.Release(ctx)
 		return nil, unavailable(err)
 	}
-	if !said.yes {
-		c.Release(ctx)
-		return nil, c.gate.require(c.request, said.reason)
+	if said.yes {
+		return c, nil
 	}
-	return c, nil
+	c.Release(ctx)
+	if isUsed(said.reason) {
+		// A node that worked on the payment before a flush of Redis may have used it.
+		stored, err := c.gate.store.Payment(ctx, c.payment.ID)
+		if err == nil && stored.State == governance.PaymentSettled {
+			c.ended = false
+			return c.enter(ctx, stored, false, c.payment.Header)
+		}
+	}
+	return nil, c.gate.require(c.request, said.reason)
 }
 
+// replay loads the stored response of a settled payment. If it is lost, one request builds
+// it again.
 func (c *Charge) replay(ctx context.Context) (*Charge, error) {
 	c.gate.metrics.replays.Inc()
-	kept, err := c.gate.store.PaidResponse(ctx, c.payment.ID)
+	kept, err := c.gate.store.LeasePaidResponse(ctx, c.payment.ID, c.lease)
+	c.ended = !errors.Is(err, cache.ErrMiss)
 	switch {
 	case errors.Is(err, cache.ErrMiss):
 		return c, nil // the caller builds the response again
+	case errors.Is(err, accounts.ErrPaymentLeased):
+		return nil, inProgress()
 	case err != nil:
-		return nil, unavailable(err)
+		return nil, pending(err)
 	}
 	c.first, err = decodeAnswer(kept)
 	if err != nil {
@@ -166,7 +179,7 @@ func (c *Charge) resume(ctx context.Context) (*Charge, error) {
 // Release ends a charge without a response to pay for: the payment may be used again.
 // After Settle it does nothing.
 func (c *Charge) Release(ctx context.Context) {
-	if c.ended || c.payment.State == governance.PaymentSettled {
+	if c.ended {
 		return
 	}
 	c.ended = true
@@ -180,17 +193,33 @@ func (c *Charge) Release(ctx context.Context) {
 // Settle charges the payment for a response, which may be sent if the error is nil. The
 // error is a RefusedError.
 func (c *Charge) Settle(ctx context.Context, answer Response) error {
-	if c.payment.State == governance.PaymentSettled {
-		return nil
-	}
 	// The payment is charged even if the client disconnects now.
 	ctx = context.WithoutCancel(ctx)
+	if c.payment.State == governance.PaymentSettled {
+		return c.keepAgain(ctx, answer)
+	}
 	p := c.payment
 	p.State, p.Attempts = governance.PaymentSettling, 1
+	p.Revision++
 	if err := c.prepare(ctx, p, answer); err != nil {
 		return err
 	}
 	return c.conclude(ctx, p, c.gate.ask(ctx, p))
+}
+
+// keepAgain stores the response of a settled payment whose first one is lost.
+func (c *Charge) keepAgain(ctx context.Context, answer Response) error {
+	kept, err := encodeAnswer(answer)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	if err := c.gate.store.SavePaidResponse(ctx, c.payment, c.lease, kept); err != nil {
+		return pending(err)
+	}
+	c.ended = true
+	return nil
 }
 
 // prepare stores the response before anything is charged, so that it outlives this
@@ -204,7 +233,6 @@ func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Respo
 	}
 	now := c.gate.now()
 	due := now.Add(c.gate.lease)
-	p.Revision++
 	p.ChangedAt, p.Unanswered = governance.TimestampOf(now), true
 	err = c.gate.save(ctx, accounts.PaymentUpdate{Payment: p, Lease: c.lease, KeepLease: true, Due: &due, Response: kept})
 	switch {
@@ -219,8 +247,14 @@ func (c *Charge) prepare(ctx context.Context, p governance.Payment, answer Respo
 // conclude stores the outcome of an attempt. It returns nil if the response may be sent.
 func (c *Charge) conclude(ctx context.Context, p governance.Payment, e evidence) error {
 	c.payment = decide(p, e, c.gate.now())
-	c.gate.record(ctx, c.payment, c.lease)
+	err := c.gate.record(ctx, c.payment, c.lease)
 	c.ended = true
+	if errors.Is(err, accounts.ErrPaymentLeased) {
+		// Another node has the payment. What it knows for certain holds here too.
+		if stored, err := c.gate.store.Payment(ctx, p.ID); err == nil && stored.State == governance.PaymentSettled {
+			c.payment = stored
+		}
+	}
 	switch c.payment.State {
 	case governance.PaymentSettled:
 		return nil

@@ -49,8 +49,15 @@ type Gate struct {
 	now         func() time.Time
 }
 
-// leaseMargin is added to the sum of all timeouts for the TTL of a lease.
-const leaseMargin = 5 * time.Second
+// leaseMargin is added to the sum of all timeouts for the TTL of a lease: for the writes
+// of a settlement, and what is not bounded.
+const leaseMargin = 2*storeTimeout + 2*time.Second
+
+// MaxDuration returns how long the answer to a request with a payment may take, by the
+// timeouts of Options.
+func MaxDuration(verify, work, settle time.Duration) time.Duration {
+	return verify + work + settle + 2*chainTimeout + leaseMargin
+}
 
 // storeTimeout bounds a write of the outcome of a settlement: longer than for a response,
 // because the write must not get lost.
@@ -68,7 +75,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{
 		prices: t, store: o.Store,
-		lease:  o.VerifyTimeout + o.WorkTimeout + o.SettleTimeout + 2*chainTimeout + leaseMargin,
+		lease:  MaxDuration(o.VerifyTimeout, o.WorkTimeout, o.SettleTimeout),
 		logger: o.Logger, metrics: newMetrics(o.Metrics), now: time.Now,
 	}
 	g.facilitator = newFacilitator(o, g.metrics.observe, func() time.Time { return g.now() })
@@ -150,6 +157,10 @@ func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error)
 	}
 	return c.enter(ctx, known, mine, p.fingerprint)
 }
+
+// MaxDuration returns how long the answer to a request with a payment may take, which is
+// also the TTL of a lease.
+func (g *Gate) MaxDuration() time.Duration { return g.lease }
 
 // Close closes the idle connections to facilitator and chain.
 func (g *Gate) Close() {

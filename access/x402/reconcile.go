@@ -95,13 +95,13 @@ func (g *Gate) Reconcile(ctx context.Context) {
 		p.Attempts++
 		// A shutdown must not interrupt the check: the lease would stay until it expires.
 		whole := context.WithoutCancel(ctx)
-		g.record(whole, decide(p, g.probe(whole, p), g.now()), lease)
+		_ = g.record(whole, decide(p, g.probe(whole, p), g.now()), lease) // it is logged
 	}
 }
 
 // record stores the new state of a payment. After an error the payment stays unresolved
 // and is checked again.
-func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.PaymentLease) {
+func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.PaymentLease) error {
 	step := accounts.PaymentUpdate{Payment: p, Lease: lease}
 	var err error
 	switch p.State {
@@ -121,6 +121,7 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 		slog.String("state", string(p.State)), slog.String("payment", p.ID), slog.String("route", p.RouteID),
 		slog.String("amount", p.Amount), slog.String("transaction", p.Transaction),
 		slog.String("reason", p.Reason), slog.Int("attempts", p.Attempts), slog.Any("error", err))
+	return err
 }
 
 func levelOf(p governance.Payment, err error) slog.Level {

@@ -33,8 +33,8 @@ func Keys() cache.KeySection {
 			{
 				Keys:     []cache.Key{paymentKey("PAYMENT"), paymentExpiryKey},
 				Contents: "payments, and when each is deleted", Writer: "API nodes",
-				Lifetime: "deleted by the worker " + cache.FormatLifetime(paymentRetention) +
-					" after the authorization expires",
+				Lifetime: "until the lease ends while nothing was submitted; then deleted by the worker " +
+					cache.FormatLifetime(paymentRetention) + " after the authorization expires",
 			},
 			{
 				Keys:     []cache.Key{paymentLeaseKey("PAYMENT")},
@@ -44,7 +44,12 @@ func Keys() cache.KeySection {
 			{
 				Keys:     []cache.Key{paidResponseKey("PAYMENT")},
 				Contents: "response that was paid for", Writer: "API nodes",
-				Lifetime: cache.FormatLifetime(paidResponseTTL),
+				Lifetime: "that of the payment",
+			},
+			{
+				Keys:     []cache.Key{refusedRevisionKey("PAYMENT")},
+				Contents: "revision at which a payment was refused", Writer: "API nodes",
+				Lifetime: "that of the payment",
 			},
 			{
 				Keys:     []cache.Key{paymentQueueKey, paymentDueKey},

@@ -59,10 +59,20 @@ func (s *Store) RequirePaymentRestore(ctx context.Context) error {
 	return cache.WrapError(s.conn.Client.Del(ctx, string(paymentRestoredKey)).Err())
 }
 
+// restoredOwner holds the lease of a payment that is restored while its settlement may
+// still be under way, so that nobody settles it a second time. A node that began to work
+// on it before the flush takes the lease for its own.
+const restoredOwner = "restored"
+
+// restoredLeaseTTL is how long after its last change a restored payment stays leased: more
+// than a node takes for a settlement by the default timeouts.
+const restoredLeaseTTL = time.Minute
+
 // restorePayment writes a payment unless its stored state is at least as far: claimed
 // (c), then in progress (p), then final (e).
 //
-// KEYS: payment, due, expiry. ARGV: value, time of expiry, id, now.
+// KEYS: payment, due, expiry, lease. ARGV: value, time of expiry, id, now, TTL of the lease
+// or 0 for none.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var restorePayment = redis.NewScript(`
@@ -73,6 +83,7 @@ redis.call('SET', KEYS[1], ARGV[1])
 redis.call('ZADD', KEYS[3], ARGV[2], ARGV[3])
 if new == 'p' then
 	redis.call('ZADD', KEYS[2], 'NX', ARGV[4], ARGV[3])
+	if ARGV[5] ~= '0' then redis.call('SET', KEYS[4], '` + restoredOwner + `', 'NX', 'PX', ARGV[5]) end -- if
 else
 	redis.call('ZREM', KEYS[2], ARGV[3])
 end
@@ -88,8 +99,13 @@ func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payme
 			if err != nil {
 				return err
 			}
-			keys := []string{string(paymentKey(p.ID)), string(paymentDueKey), string(paymentExpiryKey)}
-			restorePayment.Eval(ctx, pipe, keys, value, expiryOf(p), p.ID, time.Now().UnixMilli())
+			keys := []string{
+				string(paymentKey(p.ID)), string(paymentDueKey), string(paymentExpiryKey),
+				string(paymentLeaseKey(p.ID)),
+			}
+			lease := time.Until(p.ChangedAt.Time().Add(restoredLeaseTTL)).Milliseconds()
+			restorePayment.Eval(ctx, pipe, keys, value, expiryOf(p), p.ID, time.Now().UnixMilli(),
+				max(0, min(lease, restoredLeaseTTL.Milliseconds())))
 		}
 		pipe.Set(ctx, string(paymentRestoredKey), "1", 0)
 		return nil

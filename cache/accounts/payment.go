@@ -30,10 +30,6 @@ var (
 // when each is to be deleted, and DeleteExpiredPayments deletes them.
 const paymentRetention = 10 * time.Minute
 
-// paidResponseTTL is how long a paid response is kept. After that, a request with the
-// same payment gets a newly built response.
-const paidResponseTTL = 5 * time.Minute
-
 // The first byte of a stored payment is its stage, so that scripts need not decode the
 // rest.
 const (
@@ -84,15 +80,6 @@ func (s *Store) Payment(ctx context.Context, id string) (governance.Payment, err
 	return decodePayment(value)
 }
 
-// PaidResponse returns the stored response that a payment paid for. The error is
-// cache.ErrMiss or cache.ErrUnavailable.
-func (s *Store) PaidResponse(ctx context.Context, id string) ([]byte, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	value, err := s.conn.Client.Get(ctx, string(paidResponseKey(id))).Bytes()
-	return value, cache.WrapError(err)
-}
-
 // DuePayments returns the ids of up to limit unresolved payments whose next check is
 // due.
 func (s *Store) DuePayments(ctx context.Context, now time.Time, limit int) ([]string, error) {
@@ -114,6 +101,11 @@ func expiryOf(p governance.Payment) int64 {
 		end = now
 	}
 	return end.Add(paymentRetention).UnixMilli()
+}
+
+// millisecondsUntil returns the TTL of a key that is to go at a time in Unix milliseconds.
+func millisecondsUntil(at int64) int64 {
+	return max(1, at-time.Now().UnixMilli())
 }
 
 // deleteExpired deletes a payment unless its expiry was postponed.

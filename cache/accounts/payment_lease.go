@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,12 +22,12 @@ type PaymentLease struct {
 }
 
 // claimPayment claims a payment that is not stored, or whose claimant let its lease
-// expire: {1}. Otherwise it returns the stored state and takes the lease if the payment
-// is in progress and the lease is free: {2, value} with the lease, {0, value} without.
-// Before payments are restored it returns {-1}. A claim expires with its lease, so that a
-// payment that was never submitted leaves nothing.
+// expire: {1, revision of an earlier refusal or ""}. Otherwise it returns the stored state
+// and takes the lease if the payment is in progress and the lease is free: {2, value} with
+// the lease, {0, value} without. Before payments are restored it returns {-1}. A claim
+// expires with its lease, so that a payment that was never submitted leaves nothing.
 //
-// KEYS: payment, lease, restored. ARGV: owner, TTL, value.
+// KEYS: payment, lease, restored, refused revision. ARGV: owner, TTL, value.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var claimPayment = redis.NewScript(`
@@ -37,9 +38,9 @@ if stage == 'e' then return {0, stored} end
 if not redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {0, stored or ''} end
 if stage == 'p' then return {2, stored} end
 redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
-return {1}`)
+return {1, redis.call('GET', KEYS[4]) or ''}`)
 
-// Replies of claimPayment.
+// Replies of claimPayment and leaseResponse.
 const (
 	replyNotRestored = -1
 	replyClaimed     = 1
@@ -47,7 +48,8 @@ const (
 )
 
 // ClaimPayment claims a payment before any work is done for it. It returns the payment
-// as stored: the given one when it was unknown. leased reports whether the caller now
+// as stored: the given one when it was unknown, with a revision above that of an earlier
+// refusal. leased reports whether the caller now
 // holds the lease. The error is ErrNotRestored or cache.ErrUnavailable.
 func (s *Store) ClaimPayment(
 	ctx context.Context, p governance.Payment, lease PaymentLease,
@@ -60,7 +62,7 @@ func (s *Store) ClaimPayment(
 	}
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)),
-		string(paymentRestoredKey),
+		string(paymentRestoredKey), string(refusedRevisionKey(p.ID)),
 	}
 	reply, err := claimPayment.Run(ctx, s.conn.Client, keys,
 		lease.Owner, lease.TTL.Milliseconds(), value).Slice()
@@ -68,13 +70,15 @@ func (s *Store) ClaimPayment(
 		return governance.Payment{}, false, cache.WrapError(err)
 	}
 	code, _ := reply[0].(int64)
-	switch code {
-	case replyNotRestored:
+	if code == replyNotRestored {
 		return governance.Payment{}, false, ErrNotRestored
-	case replyClaimed:
-		return p, true, nil
 	}
 	content, _ := reply[1].(string)
+	if code == replyClaimed {
+		refused, _ := strconv.ParseUint(content, 10, 64) // zero if there was no refusal
+		p.Revision = max(p.Revision, refused+1)
+		return p, true, nil
+	}
 	if content == "" { // a lease that briefly outlives the payment it was for
 		return p, false, nil
 	}
@@ -131,4 +135,58 @@ func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLeas
 	defer cancel()
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id))}
 	return cache.WrapError(releasePayment.Run(ctx, s.conn.Client, keys, lease.Owner).Err())
+}
+
+// leaseResponse returns the stored response of a paid payment, {1, response}, or takes
+// the lease to make it again: {2}; {0} while another does.
+//
+// KEYS: response, lease. ARGV: owner, TTL.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var leaseResponse = redis.NewScript(`
+local stored = redis.call('GET', KEYS[1])
+if stored then return {1, stored} end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {2} end
+return {0}`)
+
+// LeasePaidResponse returns the stored response that a payment paid for. If it is lost it
+// takes the lease to make it again, which SavePaidResponse or ReleasePayment ends, and the
+// error is cache.ErrMiss. Other errors are ErrPaymentLeased while another makes it, and
+// cache.ErrUnavailable.
+func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentLease) ([]byte, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	keys := []string{string(paidResponseKey(id)), string(paymentLeaseKey(id))}
+	reply, err := leaseResponse.Run(ctx, s.conn.Client, keys, lease.Owner, lease.TTL.Milliseconds()).Slice()
+	if err != nil {
+		return nil, cache.WrapError(err)
+	}
+	switch code, _ := reply[0].(int64); code {
+	case replyClaimed:
+		response, _ := reply[1].(string)
+		return []byte(response), nil
+	case replyTakenOver:
+		return nil, cache.ErrMiss
+	}
+	return nil, ErrPaymentLeased
+}
+
+// saveResponse stores a response that was made again and releases the lease; it returns 0
+// if another holds the lease.
+//
+// KEYS: response, lease. ARGV: owner, response, TTL of the response.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var saveResponse = redis.NewScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+redis.call('DEL', KEYS[2])
+return 1`)
+
+// SavePaidResponse stores a response that was made again under a lease. The error is
+// ErrPaymentLeased when the lease has passed to another, or cache.ErrUnavailable.
+func (s *Store) SavePaidResponse(ctx context.Context, p governance.Payment, lease PaymentLease, response []byte) error {
+	keys := []string{string(paidResponseKey(p.ID)), string(paymentLeaseKey(p.ID))}
+	saved, err := saveResponse.Run(ctx, s.conn.Client, keys, lease.Owner, response, millisecondsUntil(expiryOf(p))).Int()
+	return leaseError(saved, err)
 }

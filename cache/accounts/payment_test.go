@@ -77,7 +77,7 @@ func oneRequestClaimsAPayment(t *fixture) {
 		t.Fatal(err)
 	}
 	t.wantClaim(newPayment("1"), "b", governance.PaymentSettled, false)
-	if response, err := t.store.PaidResponse(t.Context(), p.ID); err != nil || string(response) != "x" {
+	if response, err := t.store.LeasePaidResponse(t.Context(), p.ID, leaseOf("c")); err != nil || string(response) != "x" {
 		t.Errorf("paid response: got %q, %v, want x", response, err)
 	}
 	entries, err := t.store.QueuedPayments(t.Context(), 10)

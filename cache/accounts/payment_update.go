@@ -22,24 +22,34 @@ type PaymentUpdate struct {
 	KeepLease bool
 	// Due is when an unresolved settlement is checked; nil for never.
 	Due *time.Time
-	// Response is what the payment pays for, set once; nil leaves it unchanged.
+	// Response is what the payment pays for, kept until the payment is deleted; nil leaves
+	// it unchanged.
 	Response []byte
 }
 
-// savePayment stores a state if the caller holds the lease, or if a flush of Redis lost
-// the payment; otherwise it returns 0.
+// mayUpdate begins the scripts that change a payment. mine is whether the caller holds the
+// lease, or held it before a flush of Redis: the payment is lost then, or restored with a
+// lease that stands for the caller's.
+const mayUpdate = `
+local held, stage = redis.call('GET', KEYS[2]), redis.call('GETRANGE', KEYS[1], 0, 0)
+local mine = held == ARGV[1] or held == '` + restoredOwner + `' or not held and stage == ''
+`
+
+// savePayment stores a state if the caller holds the lease and the stored state is not
+// final; otherwise it returns 0. A settlement with its transaction is always stored: the
+// outcome is known, whoever holds the lease by now.
 //
 // KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or
 // 0 to release it, value, time of expiry, time of the next check or "", id, response or
-// "", TTL of the response.
+// "", TTL of the response, 1 for a settlement with its transaction.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var savePayment = redis.NewScript(`
-if redis.call('GET', KEYS[2]) ~= ARGV[1] and redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+var savePayment = redis.NewScript(mayUpdate + `
+if ARGV[9] ~= '1' and (not mine or stage == 'e') then return 0 end
 redis.call('SET', KEYS[1], ARGV[3])
 redis.call('ZADD', KEYS[6], ARGV[4], ARGV[6])
 if ARGV[2] == '0' then
-	redis.call('DEL', KEYS[2])
+	if mine then redis.call('DEL', KEYS[2]) end -- if
 else
 	redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 end
@@ -53,7 +63,8 @@ redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
 return 1`)
 
 // SavePayment stores a new state of a payment and queues it for the ledger. The error
-// is ErrPaymentLeased when the lease has passed to another, or cache.ErrUnavailable.
+// is ErrPaymentLeased when the lease has passed to another or the stored state is final,
+// or cache.ErrUnavailable.
 func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 	p := u.Payment
 	value, err := encodePayment(p)
@@ -71,19 +82,26 @@ func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
 		string(paymentQueueKey), string(paidResponseKey(p.ID)), string(paymentExpiryKey),
 	}
+	expiry, isFinal := expiryOf(p), 0
+	if p.State == governance.PaymentSettled && p.Transaction != "" {
+		isFinal = 1
+	}
 	saved, err := savePayment.Run(ctx, s.conn.Client, keys, u.Lease.Owner, leaseTTL, value,
-		expiryOf(p), due, p.ID, u.Response, paidResponseTTL.Milliseconds()).Int()
+		expiry, due, p.ID, u.Response, millisecondsUntil(expiry), isFinal).Int()
 	return leaseError(saved, err)
 }
 
-// deleteRefused deletes a payment that was refused and queues that for the ledger.
+// deleteRefused deletes a payment that was refused and queues that for the ledger. The
+// revision stays, so that the next claim has a higher one, whatever the clock of its node.
 //
-// KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, id, value.
+// KEYS: payment, lease, due, queue, response, expiry, revision. ARGV: owner, id, value,
+// revision, TTL of the revision.
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
-var deleteRefused = redis.NewScript(`
-if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+var deleteRefused = redis.NewScript(mayUpdate + `
+if not mine or stage == 'e' then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[5])
+redis.call('SET', KEYS[7], ARGV[4], 'PX', ARGV[5])
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('ZREM', KEYS[6], ARGV[2])
 redis.call('XADD', KEYS[4], '*', 'p', ARGV[3])
@@ -100,8 +118,10 @@ func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, 
 	keys := []string{
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)), string(paymentDueKey),
 		string(paymentQueueKey), string(paidResponseKey(p.ID)), string(paymentExpiryKey),
+		string(refusedRevisionKey(p.ID)),
 	}
-	deleted, err := deleteRefused.Run(ctx, s.conn.Client, keys, lease.Owner, p.ID, value).Int()
+	deleted, err := deleteRefused.Run(ctx, s.conn.Client, keys, lease.Owner, p.ID, value,
+		p.Revision, millisecondsUntil(expiryOf(p))).Int()
 	return leaseError(deleted, err)
 }
 

@@ -136,11 +136,12 @@ func (l *Ledger) serve(call string, honest func(request) any) http.HandlerFunc {
 			behave(w, r, func() any { return honest(asked) })
 			return
 		}
-		writeJSON(w, honest(asked))
+		WriteJSON(w, honest(asked))
 	}
 }
 
-func writeJSON(w http.ResponseWriter, value any) {
+// WriteJSON answers a call of the facilitator.
+func WriteJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(value) // the caller may be gone
 }
@@ -222,7 +223,7 @@ func (l *Ledger) serveRPC(w http.ResponseWriter, r *http.Request) {
 	case "eth_getTransactionReceipt":
 		result = map[string]any{"status": "0x1", "logs": l.receipt(string(asked.Params[0]))}
 	}
-	writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "result": result})
+	WriteJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "result": result})
 }
 
 func boolNumber(value bool) int {

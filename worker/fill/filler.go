@@ -133,7 +133,9 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
-	go f.sendHeartbeats(ctx, fill)
+	beating, stop := context.WithCancel(ctx)
+	var heartbeats sync.WaitGroup
+	heartbeats.Go(func() { f.sendHeartbeats(beating, fill) })
 	view, err := f.build(ctx, fill.Page)
 	if err == nil {
 		err = f.Store.SetPage(ctx, fill.Page, view)
@@ -144,6 +146,9 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 		f.Logger.LogAttrs(ctx, slog.LevelError, "filling a page failed",
 			slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
 	}
+	// A heartbeat after the end would keep the page from being enqueued again.
+	stop()
+	heartbeats.Wait()
 	f.complete(ctx, fill, err != nil)
 }
 

@@ -1,0 +1,81 @@
+package fill
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+)
+
+// lateHeartbeat is a hook of the client that holds the first heartbeat of a fill back until
+// the fill is completed, or the heartbeat is no longer wanted.
+type lateHeartbeat struct {
+	begun, completed, ended chan struct{}
+}
+
+// DialHook changes nothing.
+func (h lateHeartbeat) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook holds the heartbeat back, which is the only SET.
+func (h lateHeartbeat) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "set" {
+			return next(ctx, cmd)
+		}
+		close(h.begun)
+		defer close(h.ended)
+		select {
+		case <-h.completed:
+			return next(context.WithoutCancel(ctx), cmd)
+		case <-ctx.Done():
+			cmd.SetErr(ctx.Err())
+			return ctx.Err()
+		}
+	}
+}
+
+// ProcessPipelineHook waits for the pipeline of CompleteFill, which deletes first.
+func (h lateHeartbeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if cmds[0].Name() == "del" {
+			defer close(h.completed)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
+	t.Parallel()
+	url := env.EmbeddedRedis(t)
+	store, err := cache.Open(url, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	hook := lateHeartbeat{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	store.Conn().Client.AddHook(hook)
+	filler := New(Options{
+		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	filler.builders[query.KindBallots] = func(context.Context, *page, cache.PageRequest) (cache.View, error) {
+		<-hook.begun
+		return cache.View{Absent: true}, nil
+	}
+	filler.fill(t.Context(), cache.Fill{
+		Page:     cache.NewPageRequest(query.Ballots{Proposal: "p1_x"}),
+		Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
+	})
+	<-hook.ended
+	pending, err := env.RedisClient(t, url).Keys(t.Context(), "*pending:*").Result()
+	if err != nil || len(pending) > 0 {
+		t.Errorf("got the pending pages %q, %v, want none: the page would not be enqueued again", pending, err)
+	}
+}
