@@ -19,25 +19,46 @@ import (
 	"pnyx/warehouse/importer"
 )
 
-// prepareDemo loads the demonstration's data into an empty warehouse and creates its
-// tokens. A warehouse that already holds records keeps them and gets the tokens only.
+// prepareDemo creates the demonstration's tokens and loads its data into an empty
+// warehouse. A warehouse that already holds records keeps them.
+//
+// The tokens come first. The data is that of the moment at which they were issued, so
+// that a start after an interrupted load writes the same records again, and the rest.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
-	if err := loadDemo(ctx, admin.warehouse, admin.cfg, out); err != nil {
-		return nil, fmt.Errorf("load the demonstration data: %w", err)
+	interrupted, err := isDemoInterrupted(ctx, admin.warehouse)
+	if err != nil {
+		return nil, err
 	}
 	tokens, err := makeDemoTokens(ctx, admin)
 	if err != nil {
 		return nil, fmt.Errorf("create the demonstration tokens: %w", err)
 	}
+	empty, err := admin.warehouse.Empty(ctx)
+	if err != nil || !empty && !interrupted {
+		return tokens, err
+	}
+	if err := loadDemo(ctx, admin.warehouse, admin.cfg, out); err != nil {
+		return nil, fmt.Errorf("load the demonstration data: %w", err)
+	}
 	return tokens, nil
 }
 
-// loadDemo generates invented data and imports it, unless the warehouse holds records.
-// The data goes through the same files and importer as upstream data. The files are
-// removed afterwards.
+// isDemoInterrupted reports whether an earlier start issued the demonstration's tokens,
+// but no import was ever complete.
+func isDemoInterrupted(ctx context.Context, opened *warehouse.Warehouse) (bool, error) {
+	tokens, err := opened.Tokens(ctx)
+	if err != nil || findDemoToken(tokens, ratelimit.Developer) < 0 {
+		return false, err
+	}
+	synced, err := opened.Synced(ctx)
+	return !synced, err
+}
+
+// loadDemo generates invented data and imports it. The data goes through the same files
+// and importer as upstream data. The files are removed afterwards.
 func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Config, out io.Writer) (err error) {
-	empty, err := opened.Empty(ctx)
-	if err != nil || !empty {
+	tokens, err := opened.Tokens(ctx)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "Loading invented governance data for the demonstration…")
@@ -46,7 +67,7 @@ func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Confi
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	options := demo.Demo(time.Now())
+	options := demo.Demo(tokens[findDemoToken(tokens, ratelimit.Developer)].CreatedAt)
 	options.Dir = dir
 	if _, err := demo.Write(ctx, options, nil); err != nil {
 		return err
@@ -91,15 +112,25 @@ func makeDemoTokens(ctx context.Context, admin tokenAdmin) ([]demoToken, error) 
 }
 
 // makeDemoToken returns the plain text of the token of one plan. It rotates the token
-// among existing that is not revoked and has the demonstration's name, and issues one
-// if there is none.
+// among existing, and issues one if there is none.
 func makeDemoToken(ctx context.Context, admin tokenAdmin, plan ratelimit.Plan, existing []warehouse.Token) (string, error) {
-	name := "demonstration " + string(plan)
-	i := slices.IndexFunc(existing, func(t warehouse.Token) bool { return t.Name == name && t.RevokedAt == nil })
-	if i >= 0 {
+	if i := findDemoToken(existing, plan); i >= 0 {
 		return admin.rotate(ctx, &existing[i], demoOverlap)
 	}
-	return admin.issue(ctx, &warehouse.Token{Name: name, Plan: string(plan), Scopes: []string{string(access.V2All)}})
+	return admin.issue(ctx, &warehouse.Token{Name: demoTokenName(plan), Plan: string(plan), Scopes: []string{string(access.V2All)}})
+}
+
+// findDemoToken returns the index of the demonstration's token of a plan that is not
+// revoked, or -1.
+func findDemoToken(tokens []warehouse.Token, plan ratelimit.Plan) int {
+	return slices.IndexFunc(tokens, func(t warehouse.Token) bool {
+		return t.Name == demoTokenName(plan) && t.RevokedAt == nil
+	})
+}
+
+// demoTokenName returns the name by which a later start finds the token of a plan.
+func demoTokenName(plan ratelimit.Plan) string {
+	return "demonstration " + string(plan)
 }
 
 // printDemoTokens prints the tokens, and a request to the paid route at paidURL with

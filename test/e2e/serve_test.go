@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,30 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 	}
 	if strings.Contains(second.Output.String(), "Loading") {
 		t.Error("the demonstration was loaded a second time")
+	}
+}
+
+func TestDemoThatWasKilledWhileItLoadedIsLoadedAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	environ := []string{"CLICKHOUSE_URL=" + env.DatabaseURL(t), "PNYX_IMPORT_BATCH=100"}
+	i := start(t, t.TempDir(), environ, "serve", "--demo")
+	env.Until(t, func() error {
+		// The tables are made by the start, so that the first tries fail.
+		out, status := env.Run(t, environ, "sql", "--format=csv", "SELECT count() > 0 FROM ballots")
+		if status != 0 || !strings.Contains(out, "\n1") {
+			return fmt.Errorf("no ballot is loaded yet: status %d: %s", status, out)
+		}
+		return nil
+	})
+	i.Kill()
+	i.Start()
+	i.ready()
+	undisturbed := startShared(t, nil, "serve", "--demo").ready()
+	const counts = `SELECT toString(tuple(
+		(SELECT count() FROM daos FINAL), (SELECT count() FROM proposals FINAL),
+		(SELECT count() FROM topics FINAL), (SELECT count() FROM latest_ballots)))`
+	if got, want := i.Column(counts), undisturbed.Column(counts); !slices.Equal(got, want) {
+		t.Errorf("DAOs, proposals, topics and ballots: got %v, want %v", got, want)
 	}
 }
 
