@@ -101,7 +101,7 @@ func makeDemoTokens(ctx context.Context, admin tokenAdmin) ([]demoToken, error) 
 		return nil, err
 	}
 	var tokens []demoToken
-	for _, plan := range []ratelimit.Plan{ratelimit.Developer, ratelimit.Business, ratelimit.Custom} {
+	for _, plan := range ratelimit.TokenPlans() {
 		raw, err := makeDemoToken(ctx, admin, plan, existing)
 		if err != nil {
 			return nil, err

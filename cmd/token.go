@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
+	"pnyx/ratelimit"
 )
 
 // tokenCommand groups the commands on partner tokens. They change the warehouse, and
@@ -65,7 +66,7 @@ func issueCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&name, "name", "", "name of the partner")
-	flags.StringVar(&plan, "plan", "", "developer, business or custom")
+	flags.StringVar(&plan, "plan", "", fmt.Sprintf("one of %v", ratelimit.TokenPlans()))
 	flags.StringVar(&scopes, "scopes", "", "scopes, separated by commas, such as v2:paid:plus")
 	flags.StringVar(&expires, "expires", "", "date or RFC 3339 time at which it expires; without, it does not expire")
 	flags.StringVar(&limits, "limits", "", "for the plan custom: responses per month, then requests per minute and burst of the\n"+

@@ -50,9 +50,14 @@ func Plans() []Plan {
 	return plans
 }
 
+// TokenPlans returns the plans that a token may have.
+func TokenPlans() []Plan {
+	return slices.DeleteFunc(Plans(), func(p Plan) bool { return p == PayPerRequest })
+}
+
 // ParsePlan returns the plan with a name that a token may have.
 func ParsePlan(name string) (Plan, error) {
-	allowed := slices.DeleteFunc(Plans(), func(p Plan) bool { return p == PayPerRequest })
+	allowed := TokenPlans()
 	if !slices.Contains(allowed, Plan(name)) {
 		return "", fmt.Errorf("token plan %q: want one of %v", name, allowed)
 	}
