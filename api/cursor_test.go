@@ -14,8 +14,8 @@ import (
 )
 
 // ballotCursors are the cursors of the votes on one proposal.
-func ballotCursors(key string) api.Cursors {
-	return api.NewCursors(key, "proposals.votes",
+func ballotCursors() api.Cursors {
+	return api.NewCursors(cursorKey, "proposals.votes",
 		api.Given{Name: "proposalKey", Kind: api.ProposalKey, Value: string(countedKey)},
 		api.Given{Name: "order", Kind: api.Enum, Value: "power"})
 }
@@ -23,7 +23,7 @@ func ballotCursors(key string) api.Cursors {
 func TestAttackCursorTellsNothingOfTheLastRow(t *testing.T) {
 	t.Parallel()
 	position := query.BallotPosition{Power: "1234567.890123456789012345", Voter: "0x00000000000000000000000000000000000000aa"}
-	cursors := ballotCursors(cursorKey)
+	cursors := ballotCursors()
 	cursor := cursors.Seal(position)
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -44,12 +44,12 @@ func TestAttackCursorTellsNothingOfTheLastRow(t *testing.T) {
 func TestSamePositionHasTheSameCursorOnEveryNode(t *testing.T) {
 	t.Parallel()
 	position := query.BallotPosition{Power: "12.5", Voter: "0xaa"}
-	first, second := ballotCursors(cursorKey).Seal(position), ballotCursors(cursorKey).Seal(position)
+	first, second := ballotCursors().Seal(position), ballotCursors().Seal(position)
 	if first != second {
 		t.Errorf("got %s and %s, want one cursor", first, second)
 	}
 	position.Power = "12.4"
-	if other := ballotCursors(cursorKey).Seal(position); other == first || other[:16] == first[:16] {
+	if other := ballotCursors().Seal(position); other == first || other[:16] == first[:16] {
 		t.Errorf("another position: got %s beside %s, want nothing in common", other, first)
 	}
 }

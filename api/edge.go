@@ -143,7 +143,7 @@ func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
 	limit, err := strconv.ParseInt(c.Get(HeaderTimeout), 10, 64)
 	waits, needed := time.Duration(limit)*time.Millisecond, a.payments.MaxDuration()
 	if err != nil || waits >= needed {
-		return nil // there is no edge, or it waits long enough
+		return nil //nolint:nilerr // there is no edge, or it waits long enough
 	}
 	return unavailable(fmt.Errorf("the edge waits %s for a payment that may take %s: set the same "+
 		"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", waits, needed))

@@ -74,12 +74,12 @@ type Problem struct {
 func validationError(problems []Problem, omitted int) *Error {
 	omitted += max(0, len(problems)-MaxProblems)
 	problems = problems[:min(len(problems), MaxProblems)]
-	sentences := make([]string, len(problems))
+	sentences := make([]string, 0, len(problems)+1)
 	for i := range problems {
 		p := &problems[i]
 		p.Parameter, p.Given = cut(p.Parameter, maxEchoBytes), cut(p.Given, maxEchoBytes)
 		p.Fix = cmp.Or(p.Fix, "give "+p.Allowed)
-		sentences[i] = strings.TrimSpace(p.Parameter + " " + p.Message)
+		sentences = append(sentences, strings.TrimSpace(p.Parameter+" "+p.Message))
 	}
 	if omitted > 0 {
 		sentences = append(sentences, fmt.Sprintf("and %d more", omitted))

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func TestAttackPaymentsOfManyPayersFromOneAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	n.ledger.Behave("verify", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
-		w.Write([]byte(`{"isValid":false,"invalidReason":"insufficient_funds"}`))
+		fmt.Fprint(w, `{"isValid":false,"invalidReason":"insufficient_funds"}`)
 	})
 	challenge := n.challenge(paidPath)
 	for contract, bucket := range map[bool]ratelimit.Bucket{false: ratelimit.Payment, true: ratelimit.ContractPayment} {

@@ -33,7 +33,7 @@ type nginx struct {
 }
 
 // with returns the edge for a subtest, whose failures are its own.
-func (e *nginx) with(tb testing.TB) *nginx { //nolint:thelper // the receiver is a test
+func (e *nginx) with(tb testing.TB) *nginx {
 	tb.Helper()
 	same := *e
 	same.TB = tb

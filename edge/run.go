@@ -95,7 +95,7 @@ func (o *Options) checkOrigin(ctx context.Context) error {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil //nolint:nilerr // it does not answer yet
+		return nil // it does not answer yet
 	}
 	defer response.Body.Close()
 	needed, err := strconv.ParseInt(response.Header.Get(api.HeaderTimeout), 10, 64)

@@ -183,7 +183,7 @@ func (s *standing) Less(i, j int) bool {
 func (s *standing) Swap(i, j int) { s.choices[i], s.choices[j] = s.choices[j], s.choices[i] }
 
 // Push is not used: choices are only removed.
-func (s *standing) Push(choice any) { s.choices = append(s.choices, choice.(int)) }
+func (*standing) Push(any) { panic("a choice that is eliminated stays so") }
 
 // Pop removes the last choice, which heap.Pop has made the weakest.
 func (s *standing) Pop() any {

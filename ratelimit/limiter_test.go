@@ -108,15 +108,30 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	}
 }
 
+func embeddedRedis(t *testing.T) (url string) {
+	t.Helper()
+	return env.EmbeddedRedis(t)
+}
+
+func realRedis(t *testing.T) (url string) {
+	t.Helper()
+	return env.Redis(t).URL
+}
+
+func redisCluster(t *testing.T) (url string) {
+	t.Helper()
+	return env.RedisCluster(t).URL
+}
+
 // nobody is the address of a Redis that does not run.
 const nobody = "redis://127.0.0.1:1"
 
 func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (url string){
-		"embedded":  func(t *testing.T) string { return env.EmbeddedRedis(t) },
-		"real":      func(t *testing.T) string { return env.Redis(t).URL },
-		"a cluster": func(t *testing.T) string { return env.RedisCluster(t).URL },
+		"embedded":  embeddedRedis,
+		"real":      realRedis,
+		"a cluster": redisCluster,
 		"none":      func(*testing.T) string { return nobody },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +160,7 @@ func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 func TestWhatTheBucketRefusesTakesNothingFromTheMonth(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (url string){
-		"real": func(t *testing.T) string { return env.Redis(t).URL },
+		"real": realRedis,
 		"none": func(*testing.T) string { return nobody },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package warehouse_test
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
@@ -35,8 +36,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 			return err
 		}
 		_, err = rows.Next()
-		rows.Close()
-		return err
+		return errors.Join(err, rows.Close())
 	}
 	for _, grant := range warehouse.AnalystGrants() {
 		columns, table, _ := strings.Cut(strings.TrimPrefix(grant, "SELECT"), " ON ")

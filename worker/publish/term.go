@@ -109,8 +109,8 @@ func (t *leaderTerm) step(ctx context.Context) error {
 func (t *leaderTerm) isForged(
 	ctx context.Context, now time.Time, published uint64,
 ) (bool, error) {
-	lead := uint64(cache.MaxRevisionLead.Microseconds())
-	if published <= uint64(now.UnixMicro())+lead {
+	lead := uint64(cache.MaxRevisionLead.Microseconds()) //nolint:gosec // a positive constant
+	if published <= uint64(max(0, now.UnixMicro()))+lead {
 		return false, nil
 	}
 	given, err := t.publisher.Warehouse.LastRevision(ctx)
