@@ -176,7 +176,7 @@ func (w *Warehouse) Empty(ctx context.Context) (bool, error) {
 // Synced reports whether an import has ever read a source completely.
 func (w *Warehouse) Synced(ctx context.Context) (bool, error) {
 	var count uint64
-	if err := w.conn.QueryRow(ctx, sqlText("sync_count")).Scan(&count); err != nil {
+	if err := w.conn.QueryRow(ctx, sqlText("catalog_synced")).Scan(&count); err != nil {
 		return false, fmt.Errorf("count the synced sources: %w", err)
 	}
 	return count > 0, nil

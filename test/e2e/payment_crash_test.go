@@ -147,8 +147,8 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 				close(reached)
 				<-r.Context().Done()
 			})
-			over := make(chan error, 1)
-			go func() { over <- s.payUntil(reached, header) }()
+			over, killed := make(chan error, 1), *s
+			go func() { over <- killed.payUntil(reached, header) }()
 			<-reached
 			s.restart()
 			if err := <-over; strings.Contains(err.Error(), `"data"`) {
@@ -170,10 +170,10 @@ func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 		close(reached)
 		<-r.Context().Done()
 	})
-	over := make(chan struct{})
+	over, killed := make(chan struct{}), *s
 	go func() {
 		defer close(over)
-		_ = s.payUntil(reached, header) // it is killed
+		_ = killed.payUntil(reached, header) // no answer comes
 	}()
 	<-reached
 	s.restart()
