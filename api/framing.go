@@ -22,7 +22,7 @@ func framingProblem(header *fasthttp.RequestHeader) *Problem {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		line = bytes.TrimSuffix(line, []byte("\r"))
-		if bytes.ContainsAny(line, "\r\x00") {
+		if bytes.IndexByte(line, '\r') >= 0 || bytes.IndexByte(line, 0) >= 0 {
 			return &Problem{
 				Message: "a header contains control characters", Allowed: "one header a line, without control characters",
 				Fix: "remove carriage returns and zero bytes from the headers",
