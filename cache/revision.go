@@ -40,10 +40,15 @@ end
 var revisionGuard = IsNewerFunction + `
 if is_newer(redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(RevisionDigits-1) + `), ARGV[1]) then return 0 end`
 
+// IsTooFarAhead reports whether a revision is ahead of a time by more than MaxRevisionLead.
+func IsTooFarAhead(revision uint64, now time.Time) bool {
+	return revision > uint64(now.Add(MaxRevisionLead).UnixMicro())
+}
+
 // NextRevision returns a revision by the clock that is later than the last one, unless the
 // last one is too far ahead to have been given.
 func NextRevision(now time.Time, last uint64) uint64 {
-	if last > uint64(now.Add(MaxRevisionLead).UnixMicro()) {
+	if IsTooFarAhead(last, now) {
 		last = 0
 	}
 	return max(uint64(now.UnixMicro()), last+1)

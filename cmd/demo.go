@@ -25,16 +25,16 @@ import (
 // The tokens come first. The data is that of the moment at which they were issued, so
 // that a start after an interrupted load writes the same records again, and the rest.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
-	interrupted, err := isDemoInterrupted(ctx, admin.warehouse)
+	existing, err := admin.warehouse.Tokens(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := makeDemoTokens(ctx, admin)
+	tokens, err := makeDemoTokens(ctx, admin, existing)
 	if err != nil {
 		return nil, fmt.Errorf("create the demonstration tokens: %w", err)
 	}
-	empty, err := admin.warehouse.Empty(ctx)
-	if err != nil || !empty && !interrupted {
+	wanted, err := wantsDemoData(ctx, admin.warehouse, existing)
+	if err != nil || !wanted {
 		return tokens, err
 	}
 	if err := loadDemo(ctx, admin.warehouse, admin.cfg, out); err != nil {
@@ -43,12 +43,12 @@ func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoTo
 	return tokens, nil
 }
 
-// isDemoInterrupted reports whether an earlier start issued the demonstration's tokens,
-// but no import was ever complete.
-func isDemoInterrupted(ctx context.Context, opened *warehouse.Warehouse) (bool, error) {
-	tokens, err := opened.Tokens(ctx)
-	if err != nil || findDemoToken(tokens, ratelimit.Developer) < 0 {
-		return false, err
+// wantsDemoData reports whether the warehouse is empty, or an earlier start was interrupted:
+// its tokens are among existing, but no import was ever complete.
+func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []warehouse.Token) (bool, error) {
+	empty, err := opened.Empty(ctx)
+	if err != nil || empty || findDemoToken(existing, ratelimit.Developer) < 0 {
+		return empty, err
 	}
 	synced, err := opened.Synced(ctx)
 	return !synced, err
@@ -93,13 +93,9 @@ type demoToken struct {
 	raw string
 }
 
-// makeDemoTokens creates a token of each plan. A later start rotates them, because
-// their plain text is not stored and new records would pile up.
-func makeDemoTokens(ctx context.Context, admin tokenAdmin) ([]demoToken, error) {
-	existing, err := admin.warehouse.Tokens(ctx)
-	if err != nil {
-		return nil, err
-	}
+// makeDemoTokens creates a token of each plan. A later start rotates those among existing,
+// because their plain text is not stored and new records would pile up.
+func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []warehouse.Token) ([]demoToken, error) {
 	var tokens []demoToken
 	for _, plan := range ratelimit.TokenPlans() {
 		raw, err := makeDemoToken(ctx, admin, plan, existing)

@@ -109,8 +109,7 @@ func (t *leaderTerm) step(ctx context.Context) error {
 func (t *leaderTerm) isForged(
 	ctx context.Context, now time.Time, published uint64,
 ) (bool, error) {
-	lead := uint64(cache.MaxRevisionLead.Microseconds()) //nolint:gosec // a positive constant
-	if published <= uint64(max(0, now.UnixMicro()))+lead {
+	if !cache.IsTooFarAhead(published, now) {
 		return false, nil
 	}
 	given, err := t.publisher.Warehouse.LastRevision(ctx)
@@ -118,7 +117,7 @@ func (t *leaderTerm) isForged(
 		return false, err
 	}
 	t.published.Revision = max(t.published.Revision, given)
-	return published > given+lead, nil
+	return cache.IsTooFarAhead(published, time.UnixMicro(int64(given))), nil //nolint:gosec // a time
 }
 
 // resumeFrom continues from what another worker, or an earlier term, has published.
