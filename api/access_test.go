@@ -29,6 +29,17 @@ func partner(plan ratelimit.Plan, scopes ...access.Scope) (access.Token, string)
 	}, token
 }
 
+// admitsTwiceAMonth admits a new token with a month of two answers and buckets that do not
+// refuse, and returns it.
+func (t *node) admitsTwiceAMonth() (token string) {
+	t.Helper()
+	record, token := partner(ratelimit.Custom, access.V2All)
+	ample := ratelimit.Rate{PerMinute: 600, Burst: 200}
+	record.Limits = &ratelimit.Limits{Month: 2, Standard: ample, Detail: ample}
+	t.admits(token, record)
+	return token
+}
+
 // publishTokens publishes records, as a worker does.
 func (t *node) publishTokens(records ...access.Token) {
 	t.Helper()
@@ -204,9 +215,7 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 func TestOnlyAnswersWithDataCountTowardsTheQuota(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	record.Limits = &ratelimit.Limits{Month: 2, Standard: ratelimit.Rate{PerMinute: 600, Burst: 200}, Detail: ratelimit.Rate{PerMinute: 600, Burst: 200}}
-	n.admits(token, record)
+	token := n.admitsTwiceAMonth()
 	for range 5 {
 		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/"+string(unknownKey), token), http.StatusNotFound, api.CodeNotFound)
 		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/x", token), http.StatusBadRequest, api.CodeValidation)

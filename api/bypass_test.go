@@ -1,13 +1,11 @@
 package api_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -123,19 +121,8 @@ func TestAttackHalfARequestEndsItsConnection(t *testing.T) {
 		"body":    "POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\nContent-Length: 100\r\n\r\nx",
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", strings.TrimPrefix(n.base, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(conn, half); err != nil {
-				t.Fatal(err)
-			}
 			// It ends by itself, with or without a word.
-			if text, err := io.ReadAll(bufio.NewReader(conn)); err != nil || strings.Contains(string(text), " 200 ") {
+			if text, err := io.ReadAll(n.with(t).send(half)); err != nil || strings.Contains(string(text), " 200 ") {
 				t.Errorf("got %q, %v, want the end of the connection", text, err)
 			}
 		})

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"pnyx/access"
 	"pnyx/api"
 	"pnyx/governance/query"
-	"pnyx/ratelimit"
 )
 
 // ballotCursors are the cursors of the votes on one proposal.
@@ -68,9 +66,7 @@ func TestCursorOfAnEarlierVersionBeginsTheListAgain(t *testing.T) {
 func TestAttackHeadIsMeteredLikeGet(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	record.Limits = &ratelimit.Limits{Month: 2, Standard: ratelimit.Rate{PerMinute: 600, Burst: 200}, Detail: ratelimit.Rate{PerMinute: 600, Burst: 200}}
-	n.admits(token, record)
+	token := n.admitsTwiceAMonth()
 	for left := 1; left >= 0; left-- {
 		got := n.askWith(http.MethodHead, detailPath, token)
 		if limits := got.header.Get("RateLimit"); got.status != http.StatusOK || !strings.Contains(limits, `"month";r=`+string(rune('0'+left))+";") {

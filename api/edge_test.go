@@ -1,9 +1,7 @@
 package api_test
 
 import (
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -145,13 +143,7 @@ func TestPathsListsEveryDocument(t *testing.T) {
 // rawHead is the head of an answer, in the order in which it was sent.
 func (t *node) rawHead(path, header string) string {
 	t.Helper()
-	connection, err := net.Dial("tcp", strings.TrimPrefix(t.base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n", path, header)
-	text, err := io.ReadAll(connection)
+	text, err := io.ReadAll(t.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + header + "\r\n\r\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/ratelimit"
 	"pnyx/test/env"
 )
 
@@ -67,9 +66,7 @@ func TestNewRevisionHasANewETag(t *testing.T) {
 func Test304CostsNoQuota(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
-	record, token := partner(ratelimit.Custom, access.V2All)
-	record.Limits = &ratelimit.Limits{Month: 2, Standard: ratelimit.Rate{PerMinute: 600, Burst: 200}, Detail: ratelimit.Rate{PerMinute: 600, Burst: 200}}
-	n.admits(token, record)
+	token := n.admitsTwiceAMonth()
 	etag := n.askWith(http.MethodGet, paidPath, token).header.Get("Etag")
 	for range 3 {
 		n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{access.HeaderToken: {token}, "If-None-Match": {etag}}), etag)

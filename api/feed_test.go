@@ -148,18 +148,13 @@ func TestNextPageOfSignalsBeginsAfterTheLastRowShown(t *testing.T) {
 }
 
 // listed reads a page and returns where the next begins.
-func (t *node) listed(path string) (next string) {
+func (t *node) listed(path string) string {
 	t.Helper()
-	got := t.get(path)
-	if got.status != http.StatusOK {
-		t.Fatalf("GET %s: got %d %s, want 200", path, got.status, got.body)
-	}
-	var envelope success
-	t.decode(got.body, &envelope)
-	if envelope.Meta.Page.NextCursor == nil {
+	next := t.wantSuccess(path).Meta.Page.NextCursor
+	if next == nil {
 		return ""
 	}
-	return *envelope.Meta.Page.NextCursor
+	return *next
 }
 
 func TestInvalidFeedParametersAreRejected(t *testing.T) {

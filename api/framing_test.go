@@ -1,32 +1,17 @@
 package api_test
 
 import (
-	"bufio"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 )
 
 // answersTo sends bytes over one connection and returns the statuses of all answers, and
 // whether the node closed the connection. What it keeps open is asked once more.
 func (t *node) answersTo(bytes string) (statuses []int, closed bool) {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(t.base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, bytes); err != nil {
-		t.Fatal(err)
-	}
-	reader := bufio.NewReader(conn)
+	reader := t.send(bytes)
 	for {
 		response, err := http.ReadResponse(reader, nil)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -361,21 +361,28 @@ func TestAttackARequestIDCannotSmuggleAHeader(t *testing.T) {
 	}
 }
 
-// raw sends bytes that no client would, and returns the whole answer.
-func (t *node) raw(request string) (status int, answer string) {
+// send opens a connection and sends bytes that no client would. The connection ends with
+// the test.
+func (t *node) send(bytes string) *bufio.Reader {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(t.base, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, request); err != nil {
+	if _, err := io.WriteString(conn, bytes); err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	return bufio.NewReader(conn)
+}
+
+// raw sends bytes and returns the whole answer.
+func (t *node) raw(request string) (status int, answer string) {
+	t.Helper()
+	response, err := http.ReadResponse(t.send(request), nil)
 	if err != nil {
 		t.Fatalf("answer to %q: %v", request, err)
 	}
