@@ -38,16 +38,16 @@ CMD ["edge"]
 FROM gcr.io/distroless/base-debian12:nonroot AS dev
 COPY --from=engine /src/bin/pnyx /pnyx
 COPY --from=engine /engine/libchdb.so /engine/libchdb.so
-ENV PNYX_ENGINE_LIB=/engine/libchdb.so PNYX_DATA=/data PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:9090
+ENV PNYX_ENGINE_LIB=/engine/libchdb.so PNYX_DATA=/data PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:8081
 USER 65532:65532
-EXPOSE 8080 9090
+EXPOSE 8080 8081
 ENTRYPOINT ["/pnyx"]
 CMD ["serve", "--demo"]
 
 FROM scratch
 COPY --from=static /src/bin/pnyx-static /pnyx
-ENV PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:9090 PNYX_LOG_FORMAT=json
+ENV PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:8081 PNYX_LOG_FORMAT=json
 USER 65532:65532
-EXPOSE 8080 9090
+EXPOSE 8080 8081
 ENTRYPOINT ["/pnyx"]
 CMD ["api"]

@@ -55,7 +55,7 @@ type API struct {
 	// free port.
 	Listen string `env:"PNYX_LISTEN" envDefault:"127.0.0.1:8080" unit:"host:port" doc:"Where the API listens."`
 	// AdminListen is the private listener; it shares no port with Listen.
-	AdminListen string `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:9090" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
+	AdminListen string `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:8081" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
 	// PublicURL is the address that callers see; it may be empty where no payments are
 	// accepted.
 	PublicURL string `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Public address of the API, which payments name as the resource that is paid for."`

@@ -20,7 +20,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 	want := config.Config{
 		API: config.API{
 			Listen:          "127.0.0.1:8080",
-			AdminListen:     "127.0.0.1:9090",
+			AdminListen:     "127.0.0.1:8081",
 			RequestTimeout:  5 * time.Second,
 			ShutdownTimeout: 20 * time.Second,
 		},
@@ -236,7 +236,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, want, values string }{
 		{"PNYX_LISTEN", "host:port", "8080 127.0.0.1 127.0.0.1: 127.0.0.1:http a:65536 a:-1 ::1:80"},
-		{"PNYX_ADMIN_LISTEN", "host:port", "9090 :x"},
+		{"PNYX_ADMIN_LISTEN", "host:port", "8081 :x"},
 		{"PNYX_REQUEST_TIMEOUT", "30s", "5 0s -5s soon 1d"},
 		{"PNYX_DRAIN_DELAY", "0s, or a duration", "15 -1s soon"},
 		{"PNYX_SHUTDOWN_TIMEOUT", "30s", "20 0"},
@@ -323,12 +323,12 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 		want    string
 	}{
 		"one address twice": {
-			map[string]string{"PNYX_LISTEN": "127.0.0.1:9090"},
-			`PNYX_ADMIN_LISTEN="127.0.0.1:9090": must not share a port with PNYX_LISTEN=127.0.0.1:9090`,
+			map[string]string{"PNYX_LISTEN": "127.0.0.1:8081"},
+			`PNYX_ADMIN_LISTEN="127.0.0.1:8081": must not share a port with PNYX_LISTEN=127.0.0.1:8081`,
 		},
 		"one address within another": {
-			map[string]string{"PNYX_LISTEN": "[::]:9090"},
-			`PNYX_ADMIN_LISTEN="127.0.0.1:9090": must not share a port with PNYX_LISTEN=[::]:9090`,
+			map[string]string{"PNYX_LISTEN": "[::]:8081"},
+			`PNYX_ADMIN_LISTEN="127.0.0.1:8081": must not share a port with PNYX_LISTEN=[::]:8081`,
 		},
 		"one address of the edge twice": {
 			map[string]string{"PNYX_EDGE_LISTEN": "127.0.0.1:9091"},
@@ -454,7 +454,7 @@ func TestForeignVariablesAreIgnored(t *testing.T) {
 		"PNYX_API_SERVICE_HOST":       "10.0.0.1",
 		"PNYX_API_PORT":               "tcp://10.0.0.1:80",
 		"PNYX_API_PORT_80_UDP_ADDR":   "10.0.0.1",
-		"PNYX_API_SERVICE_PORT_ADMIN": "9090",
+		"PNYX_API_SERVICE_PORT_ADMIN": "8081",
 	}
 	if _, err := config.Parse(environ); err != nil {
 		t.Error(err)
@@ -509,7 +509,7 @@ func TestPrintShowsValueAndSourceOfEverySetting(t *testing.T) {
 	})
 	want := `# API
 PNYX_LISTEN=127.0.0.1:8080        # source: environment
-PNYX_ADMIN_LISTEN=127.0.0.1:9090  # source: default
+PNYX_ADMIN_LISTEN=127.0.0.1:8081  # source: default
 PNYX_PUBLIC_URL=                  # source: default
 PNYX_REQUEST_TIMEOUT=5s           # source: default
 PNYX_DRAIN_DELAY=0s               # source: default

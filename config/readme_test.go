@@ -91,3 +91,21 @@ func TestEverySettingIsDescribedCompletely(t *testing.T) {
 		t.Error("got no settings")
 	}
 }
+
+func TestPrometheusScrapesTheDefaultAdminListenerAndCanStartBesideIt(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("../observe/prometheus.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(file), `"`+cfg.API.AdminListen+`"`) {
+		t.Errorf("got %s\nwant the target %s, the default of PNYX_ADMIN_LISTEN", file, cfg.API.AdminListen)
+	}
+	if strings.HasSuffix(cfg.API.AdminListen, ":9090") {
+		t.Error("the default of PNYX_ADMIN_LISTEN is the port on which Prometheus itself listens")
+	}
+}
