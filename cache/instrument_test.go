@@ -1,0 +1,55 @@
+package cache_test
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/test/env"
+)
+
+// TestARedisThatDeniesINFOCountsNoErrors holds what the alert PnyxRedisErrors counts: a
+// worker asks for the run ids again and again, and a server that never tells them is healthy.
+func TestARedisThatDeniesINFOCountsNoErrors(t *testing.T) {
+	t.Parallel()
+	t.Run("the embedded server", func(t *testing.T) {
+		t.Parallel()
+		wantNoErrors(t, env.EmbeddedRedis(t))
+	})
+	t.Run("a user without the permission", func(t *testing.T) {
+		t.Parallel()
+		server := env.Redis(t)
+		err := env.RedisClient(t, server.URL).Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantNoErrors(t, server.URL)
+	})
+}
+
+// wantNoErrors asks a server for what it denies, and wants no error in the metrics.
+func wantNoErrors(t *testing.T, url string) {
+	t.Helper()
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	registry := prometheus.NewRegistry()
+	store.Instrument(cache.Instruments{Client: "worker", Metrics: registry})
+	if _, err := store.ServerRunIDs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if got := metric.GetCounter().GetValue(); family.GetName() == "pnyx_redis_errors_total" && got != 0 {
+				t.Errorf("got %v errors of %v, want none", got, metric.GetLabel())
+			}
+		}
+	}
+}
