@@ -185,5 +185,14 @@ bench-tools:
 	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null"; }
 
 .PHONY: clean
-clean: ## Remove what was built, and the data folder
-	@rm -rf bin data
+clean: ## Remove what was built
+	@rm -rf bin
+
+# The folder that pnyx uses; tokens and payments cannot be imported again.
+DATA := $(or $(PNYX_DATA),data)
+
+.PHONY: clean-data
+clean-data: ## Remove the data folder with everything in it, tokens and payments too; asks first
+	@[ -d '$(DATA)' ] || { echo 'there is no folder $(DATA)'; exit 0; }; \
+	  printf 'Remove %s with its data, tokens and payments? [y/N] ' '$(DATA)'; \
+	  read -r answer; [ "$$answer" = y ] || { echo 'nothing was removed'; exit 1; }; rm -rf -- '$(DATA)'

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"pnyx/cache"
@@ -16,6 +17,13 @@ import (
 const (
 	// stopTimeout bounds how long one part may take to stop.
 	stopTimeout = 10 * time.Second
+	// reachTimeout is how long a command waits for the engine of a process that has the
+	// data folder. That engine answers within a minute of its start, or ends.
+	reachTimeout = 2 * time.Minute
+	// reachInterval is how often it checks.
+	reachInterval = 100 * time.Millisecond
+	// reachLogInterval is how often it logs that it waits.
+	reachLogInterval = 10 * time.Second
 	// engineWait is how long a running engine may take to answer.
 	engineWait = 15 * time.Second
 	// serverWait is how long a worker waits for its ClickHouse server and the schema. In
@@ -52,6 +60,9 @@ func (c *cleanups) run() error {
 	return errors.Join(problems...)
 }
 
+// reach returns an engine for the data folder, which undo stops if it was started.
+type reach func(ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups) (engine.Instance, error)
+
 // startEngine runs the embedded ClickHouse on the data folder until the cleanup. It
 // fails when another process holds the folder.
 func startEngine(
@@ -80,23 +91,72 @@ func startEngine(
 func reachEngine(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (engine.Instance, error) {
-	instance, err := engine.Find(cfg.Warehouse.Data)
-	if errors.Is(err, engine.ErrNotRunning) {
-		return startEngine(ctx, cfg, logger, undo)
-	}
-	return instance, err
+	return awaitEngine(ctx, cfg, logger, undo, startEngine)
 }
 
-// openWarehouse opens the configured server, or the engine that reach returns:
-// startEngine for a node, reachEngine for other commands. It migrates the schema where
-// that is needed.
-func openWarehouse(
+// reachExisting is reachEngine for commands that must not create a warehouse: with a wrong
+// PNYX_DATA or working directory they would work on an empty one.
+func reachExisting(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-	reach func(context.Context, config.Config, *slog.Logger, *cleanups) (engine.Instance, error),
+) (engine.Instance, error) {
+	return awaitEngine(ctx, cfg, logger, undo, startExisting)
+}
+
+// startExisting is startEngine for a data folder that contains a warehouse.
+func startExisting(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
+) (engine.Instance, error) {
+	if dir := cfg.Warehouse.Data; !engine.HasDatabase(dir, warehouse.DefaultDatabase) {
+		if absolute, err := filepath.Abs(dir); err == nil {
+			dir = absolute
+		}
+		return engine.Instance{}, fmt.Errorf("no warehouse in %s (PNYX_DATA=%s): set PNYX_DATA to the folder of one, "+
+			"or create one with pnyx serve, import or migrate", dir, cfg.Warehouse.Data)
+	}
+	return startEngine(ctx, cfg, logger, undo)
+}
+
+// awaitEngine returns the engine that runs on the data folder, or the one that start
+// returns if none does. While another process starts or stops an engine, it waits for
+// reachTimeout at most, and logs for which process.
+func awaitEngine(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, start reach,
+) (engine.Instance, error) {
+	began, nextLog := time.Now(), time.Duration(0)
+	for {
+		instance, err := engine.Find(cfg.Warehouse.Data)
+		if errors.Is(err, engine.ErrNotRunning) {
+			instance, err = start(ctx, cfg, logger, undo)
+		}
+		waited := time.Since(began)
+		switch {
+		case !errors.Is(err, engine.ErrInUse):
+			return instance, err
+		case waited >= reachTimeout:
+			return instance, fmt.Errorf("%w, and its engine does not answer after %s: stop the process or use another folder",
+				err, reachTimeout)
+		case waited >= nextLog:
+			nextLog = waited + reachLogInterval
+			logger.LogAttrs(ctx, slog.LevelWarn, "another process starts or stops its engine, waiting for it",
+				slog.Duration("waited", waited.Round(time.Second)), slog.Duration("limit", reachTimeout), slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+			return instance, ctx.Err()
+		case <-time.After(reachInterval):
+		}
+	}
+}
+
+// openWarehouse opens the configured server, or the engine that reached returns:
+// startEngine for a node, reachEngine or reachExisting for other commands. It migrates the
+// schema where that is needed.
+func openWarehouse(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, reached reach,
 ) (*warehouse.Warehouse, error) {
 	options := warehouseOptions(cfg, logger)
 	if options.URL == "" {
-		instance, err := reach(ctx, cfg, logger, undo)
+		instance, err := reached(ctx, cfg, logger, undo)
 		if err != nil {
 			return nil, err
 		}

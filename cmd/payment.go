@@ -59,17 +59,16 @@ payment_ledger shows the settled ones to pnyx sql.`,
 	return cmd
 }
 
-// listPayments prints the payments that filter selects as a table. Its timeout leaves a
-// running engine time to answer before the query starts.
+// listPayments prints the payments that filter selects as a table.
 func listPayments(
 	cmd *cobra.Command, cfg config.Config, logger *slog.Logger, undo *cleanups, filter warehouse.PaymentFilter,
 ) error {
-	ctx, cancel := context.WithTimeout(cmd.Context(), cfg.Warehouse.QueryTimeout+engineWait)
-	defer cancel()
-	opened, err := openWarehouse(ctx, cfg, logger, undo, reachEngine)
+	opened, err := openWarehouse(cmd.Context(), cfg, logger, undo, reachExisting)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), cfg.Warehouse.QueryTimeout)
+	defer cancel()
 	payments, err := opened.Payments(ctx, filter)
 	if err != nil {
 		return err

@@ -28,13 +28,21 @@ func Execute() int {
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	// The first signal ends the command in good order, the second at once.
+	context.AfterFunc(ctx, stop)
 	err := rootCommand().ExecuteContext(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errInterrupted
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pnyx:", err)
 		return exitStatus(err)
 	}
 	return 0
 }
+
+// errInterrupted is the error of a command that a signal ended.
+var errInterrupted = errors.New("interrupted")
 
 // errRejected is the error of an import that completed, but rejected records or files.
 // exitStatus gives it a status of its own.

@@ -64,10 +64,10 @@ func openReadOnly(
 	options := warehouseOptions(cfg, logger)
 	if options.URL == "" {
 		// Opening it migrates the schema, which the user analyst may not do.
-		if _, err := openWarehouse(ctx, cfg, logger, undo, reachEngine); err != nil {
+		if _, err := openWarehouse(ctx, cfg, logger, undo, reachExisting); err != nil {
 			return nil, err
 		}
-		instance, err := reachEngine(ctx, cfg, logger, undo)
+		instance, err := reachExisting(ctx, cfg, logger, undo)
 		if err != nil {
 			return nil, err
 		}

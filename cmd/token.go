@@ -34,7 +34,7 @@ func tokenTask(
 	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
 		var undo cleanups
 		defer func() { err = errors.Join(err, undo.run()) }()
-		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachEngine)
+		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachExisting)
 		if err != nil {
 			return err
 		}

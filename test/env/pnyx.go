@@ -130,7 +130,7 @@ func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) 
 func awaitEngineEnd(tb testing.TB, dataDir string) {
 	tb.Helper()
 	Until(tb, func() error {
-		if _, err := engine.Find(dataDir); !errors.Is(err, engine.ErrNotRunning) || strings.Contains(err.Error(), "starting") {
+		if _, err := engine.Find(dataDir); !errors.Is(err, engine.ErrNotRunning) {
 			return fmt.Errorf("an engine runs in %s (%w)", dataDir, err)
 		}
 		return nil

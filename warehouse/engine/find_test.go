@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,8 +68,8 @@ func TestFindDoesNotBlock(t *testing.T) {
 	}()
 	env.Until(t, func() error {
 		found, err := engine.Find(options.DataDir)
-		if !errors.Is(err, engine.ErrNotRunning) || !strings.Contains(err.Error(), "starting") {
-			return fmt.Errorf("find during a start: got %+v, %w, want ErrNotRunning", found, err)
+		if !errors.Is(err, engine.ErrInUse) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+			return fmt.Errorf("find during a start: got %+v, %w, want ErrInUse by this process", found, err)
 		}
 		return nil
 	})
@@ -76,7 +77,7 @@ func TestFindDoesNotBlock(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("start: got %v, want canceled", err)
 	}
-	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) || strings.Contains(err.Error(), "starting") {
+	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
 		t.Errorf("find after the start: got %v, want ErrNotRunning and a free folder", err)
 	}
 }

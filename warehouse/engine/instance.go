@@ -57,7 +57,7 @@ type Instance struct {
 
 // Find returns the engine that runs in a data folder. Any process that can read the
 // folder's files may call it. The error is [ErrNotRunning] if none runs, also after a
-// crash, and while an engine starts or stops.
+// crash, and [ErrInUse] while an engine starts or stops.
 func Find(dataDir string) (Instance, error) {
 	locked, err := isLocked(dataDir)
 	if err != nil {
@@ -68,7 +68,7 @@ func Find(dataDir string) (Instance, error) {
 	}
 	text, err := os.ReadFile(instancePath(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
-		return Instance{}, fmt.Errorf("%w in %s: it is starting or stopping", ErrNotRunning, dataDir)
+		return Instance{}, inUseError(dataDir)
 	}
 	if err != nil {
 		return Instance{}, fmt.Errorf("read engine address: %w", err)
@@ -78,6 +78,13 @@ func Find(dataDir string) (Instance, error) {
 		return Instance{}, fmt.Errorf("decode %s: %w", instancePath(dataDir), err)
 	}
 	return found, nil
+}
+
+// HasDatabase reports whether a data folder contains a database, whether or not an engine
+// runs.
+func HasDatabase(dataDir, database string) bool {
+	_, err := os.Stat(filepath.Join(layoutOf(dataDir).store, "metadata", database+".sql"))
+	return err == nil
 }
 
 // URL returns the DSN of a database for User, as clickhouse.ParseDSN accepts it.

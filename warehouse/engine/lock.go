@@ -38,7 +38,7 @@ func lockFolder(ctx context.Context, dir string, timeout time.Duration) (*os.Fil
 	defer cancel()
 	file, err := lockFile(waiting, lockPath(dir))
 	if errors.Is(err, errLocked) {
-		return nil, errors.Join(inUseError(dir), ctx.Err())
+		return nil, errors.Join(fmt.Errorf("%w: stop it or use another folder", inUseError(dir)), ctx.Err())
 	}
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func inUseError(dir string) error {
 	if err := json.NewDecoder(io.LimitReader(file, 4096)).Decode(&holder); err != nil {
 		return fmt.Errorf("%w: %s: decode lock: %w", ErrInUse, dir, err)
 	}
-	return fmt.Errorf("%w: %s is locked by process %d since %s: stop it or use another folder",
+	return fmt.Errorf("%w: %s is locked by process %d since %s",
 		ErrInUse, dir, holder.PID, holder.Since.Format(time.RFC3339))
 }
 

@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pnyx/config"
+	"pnyx/warehouse/engine"
+)
+
+// lockedFolder returns settings with a data folder that process 4711 has locked, but
+// without the address of an engine: the process is starting or stopping it.
+func lockedFolder(t *testing.T) config.Config {
+	t.Helper()
+	dir := t.TempDir()
+	lock, err := os.Create(filepath.Join(dir, "engine.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close() })
+	fmt.Fprintln(lock, `{"pid":4711,"since":"2026-01-01T00:00:00Z"}`)
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return config.Config{Warehouse: config.Warehouse{Data: dir}}
+}
+
+func TestCommandsWaitForAProcessThatStartsItsEngineAndNameIt(t *testing.T) {
+	t.Parallel()
+	for name, reached := range map[string]reach{"import": reachEngine, "sql": reachExisting} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := lockedFolder(t)
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				time.AfterFunc(25*time.Second, func() {
+					address := []byte(`{"tcpAddr":"127.0.0.1:1"}`)
+					if err := os.WriteFile(filepath.Join(cfg.Warehouse.Data, "engine.json"), address, 0o600); err != nil {
+						t.Error(err)
+					}
+				})
+				got, err := reached(t.Context(), cfg, slog.New(slog.NewTextHandler(&out, nil)), nil)
+				if err != nil || got.TCPAddr != "127.0.0.1:1" {
+					t.Errorf("got %+v, %v, want the engine that answers after 25 s", got, err)
+				}
+				if lines := strings.Count(out.String(), "process 4711"); lines != 3 {
+					t.Errorf("got %d lines, want one at once and one every 10 s that name process 4711:\n%s", lines, &out)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitForAnotherProcessHasALimit(t *testing.T) {
+	t.Parallel()
+	cfg := lockedFolder(t)
+	synctest.Test(t, func(t *testing.T) {
+		_, err := reachEngine(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
+		if !errors.Is(err, engine.ErrInUse) || !strings.Contains(err.Error(), reachTimeout.String()) {
+			t.Errorf("got %v, want ErrInUse and the limit", err)
+		}
+	})
+}
+
+func TestWaitForAnotherProcessEndsWithTheCommand(t *testing.T) {
+	t.Parallel()
+	cfg := lockedFolder(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithTimeout(t.Context(), time.Second)
+		defer interrupt()
+		_, err := reachEngine(ctx, cfg, slog.New(slog.DiscardHandler), nil)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that of the context", err)
+		}
+	})
+}
+
+func TestOnlySomeCommandsCreateAWarehouse(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	cfg := config.Config{Warehouse: config.Warehouse{Data: dir}}
+	_, err := reachExisting(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
+	for _, want := range []string{dir, "PNYX_DATA", "pnyx serve"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that names %s", err, want)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that nothing was created", err)
+	}
+}
