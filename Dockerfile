@@ -28,9 +28,9 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends nginx libnginx-mod-http-lua ca-certificates \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=static /src/bin/pnyx-static /pnyx
-ENV PNYX_EDGE_LISTEN=:8000 PNYX_EDGE_ADMIN_LISTEN=:9091 PNYX_EDGE_DIR=/cache PNYX_LOG_FORMAT=json
+ENV PNYX_EDGE_LISTEN=:8000 PNYX_EDGE_ADMIN_LISTEN=:8001 PNYX_EDGE_DIR=/cache PNYX_LOG_FORMAT=json
 USER 65532:65532
-EXPOSE 8000 9091
+EXPOSE 8000 8001
 ENTRYPOINT ["/pnyx"]
 CMD ["edge"]
 

@@ -25,10 +25,11 @@ const (
 // layers lists every layer.
 func layers() []layer { return []layer{layerLocal, layerRedis, layerFill, layerNone} }
 
-// Values of the label route for requests of no route.
 const (
-	routeDocuments = "documents"
-	routeNone      = "none"
+	// RouteDocuments is the value of the label route for documents and the home page.
+	RouteDocuments = "documents"
+	// RouteNone is the value of the label route for paths that do not exist.
+	RouteNone = "none"
 )
 
 // metrics are the metrics of a node. Every label has a closed set of values: routes are
@@ -104,7 +105,7 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 	for _, route := range Routes() {
 		m.routes[route.Path] = add(route.ID)
 	}
-	m.documents, m.none = add(routeDocuments), add(routeNone)
+	m.documents, m.none = add(RouteDocuments), add(RouteNone)
 }
 
 // of returns the series of the route of a request.

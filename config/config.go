@@ -149,7 +149,7 @@ type Edge struct {
 	// Listen is the public listener of the edge.
 	Listen string `env:"PNYX_EDGE_LISTEN" envDefault:"127.0.0.1:8000" unit:"host:port" doc:"Where the edge listens."`
 	// AdminListen is the private listener of the edge; it shares no port with Listen.
-	AdminListen string `env:"PNYX_EDGE_ADMIN_LISTEN" envDefault:"127.0.0.1:9091" unit:"host:port" doc:"Where health and status of the edge are served; keep it private."`
+	AdminListen string `env:"PNYX_EDGE_ADMIN_LISTEN" envDefault:"127.0.0.1:8001" unit:"host:port" doc:"Where health and metrics of the edge are served; keep it private."`
 	// Origin is the base address of the API nodes.
 	Origin string `env:"PNYX_EDGE_ORIGIN" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Address of the API nodes. They trust the edge's X-Forwarded-For if PNYX_TRUSTED_PROXIES contains it."`
 	// Dir is the folder that the edge writes to.

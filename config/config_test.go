@@ -44,7 +44,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			Window: 2 * time.Minute, VerifyTimeout: 5 * time.Second, SettleTimeout: 20 * time.Second,
 		},
 		Edge: config.Edge{
-			Listen: "127.0.0.1:8000", AdminListen: "127.0.0.1:9091", Origin: "http://127.0.0.1:8080",
+			Listen: "127.0.0.1:8000", AdminListen: "127.0.0.1:8001", Origin: "http://127.0.0.1:8080",
 			Dir: "./data/edge", CacheSize: 1 << 30, Modules: "/usr/lib/nginx/modules",
 		},
 		Import: config.Import{Batch: 40_000, MaxLine: 8 << 20},
@@ -263,7 +263,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_LOG_SAMPLE", "0 for none", "-1 0.01 all"},
 		{"PNYX_LOG_SLOW", "above 0", "0s 1 -1s slow"},
 		{"PNYX_EDGE_LISTEN", "host:port", "8000 a:65536"},
-		{"PNYX_EDGE_ADMIN_LISTEN", "host:port", "9091 :x"},
+		{"PNYX_EDGE_ADMIN_LISTEN", "host:port", "8001 :x"},
 		{"PNYX_EDGE_ORIGIN", "http:// or https://", "127.0.0.1:8080 redis://a http://"},
 		{"PNYX_EDGE_CACHE_SIZE", "4GiB", "0 1GB lots"},
 		{"OTEL_SERVICE_NAME", "letters", "a'b a;b"},
@@ -331,8 +331,8 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 			`PNYX_ADMIN_LISTEN="127.0.0.1:8081": must not share a port with PNYX_LISTEN=[::]:8081`,
 		},
 		"one address of the edge twice": {
-			map[string]string{"PNYX_EDGE_LISTEN": "127.0.0.1:9091"},
-			`PNYX_EDGE_ADMIN_LISTEN="127.0.0.1:9091": must not share a port with PNYX_EDGE_LISTEN=127.0.0.1:9091`,
+			map[string]string{"PNYX_EDGE_LISTEN": "127.0.0.1:8001"},
+			`PNYX_EDGE_ADMIN_LISTEN="127.0.0.1:8001": must not share a port with PNYX_EDGE_LISTEN=127.0.0.1:8001`,
 		},
 		"a cluster of no server": {
 			map[string]string{"CLICKHOUSE_CLUSTER": "two"},
@@ -559,7 +559,7 @@ X402_VERIFY_TIMEOUT=5s                                 # source: default
 X402_SETTLE_TIMEOUT=20s                                # source: default
 # Edge
 PNYX_EDGE_LISTEN=127.0.0.1:8000           # source: default
-PNYX_EDGE_ADMIN_LISTEN=127.0.0.1:9091     # source: default
+PNYX_EDGE_ADMIN_LISTEN=127.0.0.1:8001     # source: default
 PNYX_EDGE_ORIGIN=http://127.0.0.1:8080    # source: default
 PNYX_EDGE_DIR=./data/edge                 # source: default
 PNYX_EDGE_CACHE_SIZE=1GiB                 # source: default

@@ -28,7 +28,7 @@ import (
 
 // Options configures an edge.
 type Options struct {
-	// Listen is the host:port for callers, AdminListen the one for health and status.
+	// Listen is the host:port for callers, AdminListen the one for health and metrics.
 	// Without a host it is every address of the machine.
 	Listen, AdminListen string
 	// Origin is the base URL of the nodes.
@@ -55,6 +55,9 @@ var configuration string
 //go:embed edge.lua
 var program string
 
+//go:embed metrics.lua
+var metricsProgram string
+
 // Write renders the configuration of nginx. It contains the token.
 func Write(w io.Writer, o Options) error {
 	facts, err := o.facts()
@@ -80,6 +83,8 @@ type facts struct {
 	Lua                      string
 	Free, Paid               string
 	URLPatterns              []urlPattern
+	Routes                   []routeLabel
+	RouteNone                string
 	Parameters               []parameter
 	PathAuthorize, PathBody  string
 	HeaderInternal           string
@@ -109,13 +114,14 @@ func (o Options) facts() (facts, error) {
 	}
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
-		Lua: program, Paid: paidPattern(api.Routes()),
+		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
 		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,
 		HeaderTimeout: api.HeaderTimeout, HeaderPayment: x402.HeaderPayment,
 		VariablePayment: "$http_" + strings.ReplaceAll(strings.ToLower(x402.HeaderPayment), "-", "_"),
 		RequestID:       api.RequestIDPattern(),
+		Routes:          routeLabels(api.Routes(), doc.Paths()), RouteNone: api.RouteNone,
 	}
 	f.URLPatterns, f.Parameters = urlPatterns(api.Routes(), doc.Paths())
 	f.Free = freePattern(f.URLPatterns)

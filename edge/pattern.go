@@ -138,3 +138,25 @@ func paidPattern(routes []api.Route) string {
 	slices.Sort(paths)
 	return fmt.Sprintf("^(?:%s)$", strings.Join(paths, "|"))
 }
+
+// routeLabel is the value of the metrics' label route for the requests of a path.
+type routeLabel struct {
+	// Path is the path, or a regular expression after a tilde, as nginx's map has it.
+	Path string
+	// ID is the id of the route, as in the metrics of a node.
+	ID string
+}
+
+func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
+	for _, path := range append(documents, api.PathHome) {
+		all = append(all, routeLabel{path, api.RouteDocuments})
+	}
+	for _, route := range routes {
+		path := route.Path
+		if strings.Contains(path, ":") {
+			path = "~^" + pathPattern(route, "[^/]+") + "$"
+		}
+		all = append(all, routeLabel{path, route.ID})
+	}
+	return all
+}
