@@ -8,6 +8,7 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"pnyx/ratelimit"
@@ -23,6 +24,9 @@ const (
 var (
 	// ErrUnauthorized means that a token is malformed, unknown, expired or revoked.
 	ErrUnauthorized = errors.New("the token is not valid")
+	// ErrUnknownToken is ErrUnauthorized for a well-formed token that is not in a copy of
+	// the valid tokens. It may have been issued or rotated since; see TokenCache.Recheck.
+	ErrUnknownToken = fmt.Errorf("%w: it is unknown, expired or revoked", ErrUnauthorized)
 	// ErrTokensUnavailable means that a token is unknown, but may be valid, because the
 	// copy of the valid tokens is missing or not up to date.
 	ErrTokensUnavailable = errors.New("the tokens are not available")

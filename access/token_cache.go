@@ -16,6 +16,10 @@ import (
 // of the worker it stays well below the second within which a revocation takes effect.
 const pollInterval = 250 * time.Millisecond
 
+// RecheckInterval is the least time between two reads of a node that callers with unknown
+// tokens cause. However many send one, Redis answers 40 short reads a second.
+const RecheckInterval = 25 * time.Millisecond
+
 // EncodeTokens returns tokens in their published form. Equal tokens have equal forms.
 func EncodeTokens(tokens []Token) ([]byte, error) {
 	encoded, err := msgpack.Marshal(tokens)
@@ -34,9 +38,20 @@ type TokenCache struct {
 	// upToDate means that the last poll succeeded. Otherwise a token that is not in the
 	// copy may still be valid.
 	upToDate atomic.Bool
+	// next is the read of the tokens that has not begun; wake asks Run for it.
+	next atomic.Pointer[tokenRead]
+	wake chan struct{}
 	// dummyToken stands in for an unknown token, so that checking it takes as long.
 	dummyToken Token
 }
+
+// tokenRead is one read of the tokens.
+type tokenRead struct {
+	// done is closed when the read has ended.
+	done chan struct{}
+}
+
+func newTokenRead() *tokenRead { return &tokenRead{make(chan struct{})} }
 
 type tokenSet struct {
 	revision uint64
@@ -46,8 +61,9 @@ type tokenSet struct {
 // NewTokenCache returns a copy that is empty until Run. launchedAt is the launch of v2,
 // zero for not launched.
 func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
-	c := &TokenCache{store: store, launchedAt: launchedAt}
+	c := &TokenCache{store: store, launchedAt: launchedAt, wake: make(chan struct{}, 1)}
 	c.current.Store(&tokenSet{})
+	c.next.Store(newTokenRead())
 	_, _ = rand.Read(c.dummyToken.Hash[:]) // it never fails
 	return c
 }
@@ -58,11 +74,19 @@ func (c *TokenCache) Run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
+		begun := c.next.Swap(newTokenRead())
 		c.upToDate.Store(c.refresh(ctx) == nil)
+		close(begun.done)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(RecheckInterval):
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-c.wake:
 		}
 	}
 }
@@ -89,8 +113,8 @@ func (c *TokenCache) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Authenticate returns the caller that a token belongs to. The error is ErrUnauthorized
-// or ErrTokensUnavailable. For a well-formed token it takes the same time whether the
+// Authenticate returns the caller that a token belongs to. The error is ErrUnauthorized,
+// which may be ErrUnknownToken, or ErrTokensUnavailable. For a well-formed token it takes the same time whether the
 // token is known or not.
 func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 	id, err := ParseToken(text)
@@ -108,7 +132,24 @@ func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 	case !c.upToDate.Load():
 		return nil, ErrTokensUnavailable
 	}
-	return nil, fmt.Errorf("%w: it is unknown, expired or revoked", ErrUnauthorized)
+	return nil, ErrUnknownToken
+}
+
+// Recheck is Authenticate with a copy that was read after the call, for a token that
+// Authenticate does not know: it may have been published a moment ago. Callers share one
+// read, and wait for it no longer than ctx. The error is that of Authenticate.
+func (c *TokenCache) Recheck(ctx context.Context, text string, now time.Time) (*Caller, error) {
+	next := c.next.Load()
+	select {
+	case c.wake <- struct{}{}:
+	default: // Run is asked already
+	}
+	select {
+	case <-next.done:
+	case <-ctx.Done():
+		return nil, ErrTokensUnavailable
+	}
+	return c.Authenticate(text, now)
 }
 
 // Ready returns ErrTokensUnavailable until the first copy is read.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"pnyx/access"
@@ -36,6 +38,8 @@ type tokenTest struct {
 	store    *accounts.Store
 	cache    *access.TokenCache
 	revision uint64
+	// reads counts the commands that reach Redis.
+	reads readCounter
 }
 
 // newTokenTest publishes records before the directory reads for the first time.
@@ -48,6 +52,7 @@ func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *
 	}
 	t.Cleanup(func() { store.Close() })
 	d := &tokenTest{T: t, url: url, store: accounts.New(store), cache: access.NewTokenCache(accounts.New(store), launchedAt)}
+	store.Conn().Client.AddHook(&d.reads)
 	if len(records) > 0 {
 		d.publish(records...)
 	}
@@ -188,6 +193,58 @@ func TestAFlushOfRedisMakesNobodyUnknown(t *testing.T) {
 	d.wantSoon(token, noon, access.ErrUnauthorized)
 	d.wantSoon(freshToken, noon, nil)
 	d.wantSoon(unknown, noon, access.ErrUnauthorized)
+}
+
+// readCounter counts the commands of a Redis client.
+type readCounter struct{ commands atomic.Int64 }
+
+func (*readCounter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *readCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		c.commands.Add(1)
+		return next(ctx, command)
+	}
+}
+
+func (*readCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestAttackUnknownTokensShareReads(t *testing.T) {
+	t.Parallel()
+	record, token := newRecord(access.V2All)
+	d := newTokenTest(t, time.Time{}, record)
+	d.wantSoon(token, noon, nil)
+	began, before := time.Now(), d.reads.commands.Load()
+	const callers, tokens = 50, 2000
+	env.Concurrently(t, callers, tokens, func(int) error {
+		unknown := access.GenerateToken(access.NewTokenID())
+		if _, err := d.cache.Recheck(t.Context(), unknown, noon); !errors.Is(err, access.ErrUnknownToken) {
+			return fmt.Errorf("got %w, want %w", err, access.ErrUnknownToken)
+		}
+		return nil
+	})
+	most := int64(time.Since(began)/access.RecheckInterval) + 2
+	if got := d.reads.commands.Load() - before; got > most {
+		t.Errorf("got %d reads for %d unknown tokens, want at most %d", got, tokens, most)
+	}
+}
+
+func TestRecheckEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	stopped := access.NewTokenCache(accounts.New(store), time.Time{}) // nothing reads
+	_, unknown := newRecord()
+	if _, err := stopped.Recheck(ctx, unknown, noon); !errors.Is(err, access.ErrTokensUnavailable) {
+		t.Errorf("got %v, want %v", err, access.ErrTokensUnavailable)
+	}
 }
 
 func TestAnOlderStateOfTheTokensIsNotPublished(t *testing.T) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -29,6 +30,9 @@ func (a *API) authenticate(c *fiber.Ctx, s *requestState) {
 // authorize decides whether a request with valid parameters is answered, and applies
 // the limits of its caller.
 func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
+	if err := a.recheckToken(c, s); err != nil {
+		return err
+	}
 	switch {
 	case s.route.TokenOnly:
 		if err := s.requireToken(); err != nil || s.internal {
@@ -48,6 +52,23 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 		return forbidden(needed, s.caller.Scopes)
 	}
 	return a.limitToken(c, s, s.caller.EffectiveLimits())
+}
+
+// recheckToken looks once more for a token that the node does not know, where one is
+// needed: it may have been issued a moment ago. The bucket of the address is taken from
+// first, so that guessing is slow.
+func (a *API) recheckToken(c *fiber.Ctx, s *requestState) error {
+	needed := s.route.TokenOnly || s.route.Paid() && !s.internal
+	if !needed || !errors.Is(s.credentialErr, access.ErrUnknownToken) {
+		return nil
+	}
+	if err := a.limitIP(c, s); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
+	defer cancel()
+	s.caller, s.credentialErr = a.tokens.Recheck(ctx, c.Get(access.HeaderToken), s.now)
+	return nil
 }
 
 // scope returns the narrowest scope that opens a paid route.

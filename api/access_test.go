@@ -136,6 +136,29 @@ func TestParametersAreCheckedBeforeAccess(t *testing.T) {
 	n.wantFailure(n.askAs(http.MethodGet, "/v2/nowhere", nil), http.StatusNotFound, api.CodeNotFound)
 }
 
+func TestATokenIsAcceptedByTheFirstRequestAfterItIsPublished(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, before := partner(ratelimit.Business, access.V2All)
+	n.admits(before, record)
+
+	issued, fresh := partner(ratelimit.Business, access.V2All)
+	n.publishTokens(record, issued)
+	if got := n.askWith(http.MethodGet, detailPath, fresh); got.status != http.StatusOK {
+		t.Errorf("a token that was just issued: got %d %s, want 200", got.status, got.body)
+	}
+
+	after := access.GenerateToken(record.ID)
+	record.PreviousHash, record.PreviousUntil = record.Hash, noon.Add(time.Hour)
+	record.Hash = access.HashToken(after)
+	n.publishTokens(record, issued, issued) // a later revision
+	for name, token := range map[string]string{"after": after, "before": before} {
+		if got := n.askWith(http.MethodGet, "/v2/meta/usage", token); got.status != http.StatusOK {
+			t.Errorf("the token %s a rotation: got %d %s, want 200", name, got.status, got.body)
+		}
+	}
+}
+
 func TestInvalidTokenOnFreeRouteIsIgnored(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)

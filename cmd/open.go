@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -83,6 +84,10 @@ func startEngine(
 		defer cancel()
 		return running.Stop(ctx)
 	})
+	// The folder is locked: an address that is there was left by a process that crashed.
+	if err := os.Remove(embeddedRedisPath(cfg)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return engine.Instance{}, err
+	}
 	return running.Instance(), nil
 }
 
@@ -199,16 +204,41 @@ func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options 
 	}
 }
 
-// redisURL returns the configured Redis, or starts an embedded one until the cleanup.
+// startRedis returns the configured Redis, or starts an embedded one until the cleanup.
 // The embedded one loses its content with the process; a worker publishes it again at
 // the next start.
-func redisURL(cfg config.Config, undo *cleanups) (string, error) {
+func startRedis(cfg config.Config, undo *cleanups) (string, error) {
 	if cfg.Cache.URL != "" {
 		return string(cfg.Cache.URL), nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	undo.add(func() error { stop(); return nil })
-	return cache.StartEmbedded(ctx)
+	address, err := cache.StartEmbedded(ctx)
+	if err != nil || cfg.Warehouse.URL != "" {
+		return address, err
+	}
+	path := embeddedRedisPath(cfg)
+	undo.add(func() error { return os.Remove(path) })
+	return address, os.WriteFile(path, []byte(address), 0o600)
+}
+
+// embeddedRedisPath is the file that holds the address of a running instance's embedded
+// Redis, with its password. Like that of the engine, only the owner can read it.
+func embeddedRedisPath(cfg config.Config) string {
+	return filepath.Join(cfg.Warehouse.Data, "redis.url")
+}
+
+// findRedis returns the configured Redis, or the embedded one of the instance that runs on
+// the data folder; empty where there is none.
+func findRedis(cfg config.Config) (string, error) {
+	if cfg.Cache.URL != "" || cfg.Warehouse.URL != "" {
+		return string(cfg.Cache.URL), nil
+	}
+	address, err := os.ReadFile(embeddedRedisPath(cfg))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return string(address), err
 }
 
 // openCache connects to a Redis until the cleanup. timeout bounds each command. The

@@ -74,22 +74,27 @@ func (a tokenAdmin) find(ctx context.Context, id string) (warehouse.Token, error
 	return tokens[i], nil
 }
 
-// publish writes the tokens to Redis, so that API nodes follow at once. A worker does
-// the same a moment later; without a worker, this is the only way. A failure is logged
+// publish writes the tokens to Redis, so that API nodes find them from now on. A worker
+// does the same a moment later; without a worker, this is the only way. A failure is logged
 // and not returned, because the change is already stored.
 func (a tokenAdmin) publish(ctx context.Context) {
-	// An embedded Redis belongs to another process; the worker there publishes.
-	if a.cfg.Cache.URL == "" {
-		return
-	}
-	var undo cleanups
-	store, err := openCache(string(a.cfg.Cache.URL), workerRedisTimeout, &undo)
-	if err == nil {
-		err = account.PublishTokens(ctx, a.warehouse, accounts.New(store))
-	}
-	if err := errors.Join(err, undo.run()); err != nil {
+	if err := a.publishToRedis(ctx); err != nil {
 		a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published to Redis, the worker publishes them", slog.Any("error", err))
 	}
+}
+
+func (a tokenAdmin) publishToRedis(ctx context.Context) (err error) {
+	url, err := findRedis(a.cfg)
+	if url == "" || err != nil {
+		return err
+	}
+	var undo cleanups
+	defer func() { err = errors.Join(err, undo.run()) }()
+	store, err := openCache(url, workerRedisTimeout, &undo)
+	if err != nil {
+		return err
+	}
+	return account.PublishTokens(ctx, a.warehouse, accounts.New(store))
 }
 
 // newTokenRecord returns the token that the flags of "token issue" describe. Errors name

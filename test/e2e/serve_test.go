@@ -51,9 +51,20 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 	} else if status, body := first.statusOf(with[2], with[1]); status != http.StatusOK {
 		t.Errorf("with the printed token: %d %s", status, body)
 	}
+	out, status := env.Run(t, first.Environ, "token", "issue", "--json", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
+	var issued issuedToken
+	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
+		t.Fatalf("token issue: status %d, %v in %s", status, err, out)
+	}
+	if status, body := first.statusOf("/v2/meta/usage", issued.Token); status == http.StatusUnauthorized {
+		t.Errorf("a token that was just issued, on an embedded Redis: %d %s", status, body)
+	}
 	first.Stop()
 	if code := first.ExitCode(); code != 0 {
 		t.Errorf("SIGTERM: got exit status %d, want 0", code)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "redis.url")); err != nil || len(left) > 0 {
+		t.Errorf("got %v, %v, want no address of a Redis that has ended", left, err)
 	}
 
 	second := start(t, dir, nil, "serve", "--demo").ready()

@@ -16,6 +16,13 @@ import (
 // PublishTokens publishes the warehouse's tokens in place of the published ones. It
 // publishes nothing to a Redis that was flushed: the worker restores usage there first.
 func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.Store) error {
+	published, err := store.TokensRevision(ctx)
+	if errors.Is(err, cache.ErrMiss) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	now, err := w.Now(ctx)
 	if err != nil {
 		return err
@@ -24,11 +31,16 @@ func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.
 	if err != nil {
 		return err
 	}
-	return store.ReplaceTokens(ctx, uint64(now.UnixMicro()), tokens)
+	return store.ReplaceTokens(ctx, cache.NextRevision(now, published), tokens)
 }
 
 // publishTokens publishes the tokens if they differ from the published ones.
 func (a *Accounts) publishTokens(ctx context.Context) error {
+	// Read first: whatever was published until here, the warehouse holds it already.
+	published, missing := a.store.TokensRevision(ctx)
+	if missing != nil && !errors.Is(missing, cache.ErrMiss) {
+		return missing
+	}
 	// Read before the tokens: of two workers, the one that read later has the later
 	// revision.
 	now, err := a.warehouse.Now(ctx)
@@ -39,14 +51,13 @@ func (a *Accounts) publishTokens(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	published, err := a.store.TokensRevision(ctx)
 	switch {
-	case errors.Is(err, cache.ErrMiss):
-		err = a.restore(ctx, now, tokens)
-	case err == nil && (published != a.revision || !bytes.Equal(tokens, a.tokens)):
-		err = a.replace(ctx, now, tokens)
+	case missing != nil:
+		return a.restore(ctx, now, tokens)
+	case published != a.revision || !bytes.Equal(tokens, a.tokens):
+		return a.replace(ctx, now, published, tokens)
 	}
-	return err
+	return nil
 }
 
 // restore publishes tokens to a Redis that has none. Usage comes first, so that no caller
@@ -59,10 +70,11 @@ func (a *Accounts) restore(ctx context.Context, now time.Time, tokens []byte) er
 }
 
 // replace publishes tokens unless another worker, or a command, has published the same.
-// Its revision is later than the published one, which may come from an older read.
-func (a *Accounts) replace(ctx context.Context, now time.Time, tokens []byte) error {
+// Its revision is later than the published one, which may come from an older read. What
+// was published since the revision seen may be newer than tokens: the next round compares.
+func (a *Accounts) replace(ctx context.Context, now time.Time, seen uint64, tokens []byte) error {
 	revision, published, err := a.store.Tokens(ctx)
-	if err != nil {
+	if err != nil || revision != seen {
 		return err
 	}
 	if !bytes.Equal(published, tokens) {

@@ -1,0 +1,47 @@
+package account
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/cache/accounts"
+	"pnyx/test/env"
+)
+
+func TestTokensReadBeforeTheLastPublicationAreNotPublished(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	a := &Accounts{store: accounts.New(store)}
+	read := time.Now()
+	seen := uint64(read.Add(-time.Minute).UnixMicro())
+	if err := a.store.SetTokens(t.Context(), seen, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	// `token issue` writes and publishes between the worker's read and its publication.
+	issued := read.Add(time.Millisecond)
+	if err := a.store.SetTokens(t.Context(), uint64(issued.UnixMicro()), []byte("with the new token")); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.replace(t.Context(), read, seen, []byte("without")); err != nil {
+		t.Fatal(err)
+	}
+	wantTokens(t, a, "with the new token")
+	if err := a.replace(t.Context(), issued.Add(time.Millisecond), uint64(issued.UnixMicro()), []byte("of the next round")); err != nil {
+		t.Fatal(err)
+	}
+	wantTokens(t, a, "of the next round")
+}
+
+func wantTokens(t *testing.T, a *Accounts, want string) {
+	t.Helper()
+	_, got, err := a.store.Tokens(t.Context())
+	if err != nil || !bytes.Equal(got, []byte(want)) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
