@@ -75,6 +75,9 @@ func startEngine(
 	}
 	running, err := engine.Start(ctx, engine.Options{
 		DataDir: cfg.Warehouse.Data, Program: program, Logger: logger, AnalystGrants: warehouse.AnalystGrants(),
+		AnalystLimits: engine.AnalystLimits{
+			Time: cfg.SQL.Timeout, Memory: int64(cfg.SQL.MaxMemory), Rows: cfg.SQL.MaxRows,
+		},
 	})
 	if err != nil {
 		return engine.Instance{}, err

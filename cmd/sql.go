@@ -2,67 +2,144 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"reflect"
-	"strings"
-	"time"
+	"os"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/shopspring/decimal"
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
 	"pnyx/warehouse"
 )
 
-// maxTableRows bounds the rows that are buffered to lay out a table; csv and json stream.
-const maxTableRows = 10_000
+// maxQueryBytes bounds the text of a query that is read from a file. ClickHouse's own
+// bound is lower unless it is set otherwise.
+const maxQueryBytes = 1 << 20
 
-// sqlCommand runs one query for people and scripts. The query comes from the caller
-// unchanged; the server enforces that it only reads.
+// sqlCommand runs one query for people and scripts. The query goes to the server as it is,
+// and the result comes back as the server has written it; the server enforces that the
+// query only reads.
 func sqlCommand() *cobra.Command {
-	var format string
+	var format, file string
 	cmd := &cobra.Command{
-		Use:   "sql 'SELECT …'",
+		Use:   "sql [QUERY]",
 		Short: "Run a read-only query on the warehouse",
 		Long: `Run a query on the warehouse in ClickHouse SQL. The server itself rejects writes,
-and reads of files or other addresses.`,
-		Example: `  pnyx sql 'SELECT dao_id, count() FROM proposal_states FINAL GROUP BY dao_id'`,
-		Args:    cobra.ExactArgs(1),
+and reads of files or other addresses. The query is the argument, or is read from a file,
+or from standard input. docs/sql.md has the limits, the formats and other clients.`,
+		Example: `  pnyx sql 'SELECT dao_id, total_votes FROM dao_participation'
+  pnyx sql --format Parquet --file query.sql > result.parquet`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
-			show, known := printers()[format]
-			if !known {
-				return fmt.Errorf("--format %s: want table, csv, markdown or json", format)
+			query, err := readQuery(cmd.InOrStdin(), args, file)
+			if err != nil {
+				return err
 			}
 			var undo cleanups
 			defer func() { err = errors.Join(err, undo.run()) }()
-			opened, err := openReadOnly(cmd.Context(), cfg, logger, &undo)
+			analyst, err := openAnalyst(cmd.Context(), cfg, logger, &undo)
 			if err != nil {
 				return err
 			}
-			rows, err := opened.Query(cmd.Context(), args[0])
-			if err != nil {
-				return err
+			format, escape := serverFormat(format)
+			out := cmd.OutOrStdout()
+			if file, is := out.(*os.File); escape || is && isatty.IsTerminal(file.Fd()) {
+				escaper := &controlEscaper{out: out}
+				defer func() { err = errors.Join(err, escaper.Close()) }()
+				out = escaper
 			}
-			return errors.Join(show(cmd.OutOrStdout(), rows), rows.Close())
+			return analyst.Ask(cmd.Context(), query, format, formatSettings(), out)
 		}),
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "table, csv, markdown or json (one object a line)")
+	cmd.Flags().StringVar(&format, "format", "table", "table, csv, markdown, json (one object a line), or any format of ClickHouse")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "read the query from a file; - is standard input")
 	return cmd
 }
 
-// openReadOnly opens the configured server, or the embedded engine as user analyst, who
-// may only read. undo closes the connection, and the engine if this command started it.
-func openReadOnly(
+// readQuery returns the query of the command line: an argument, the content of a file, or
+// standard input where that is no terminal.
+func readQuery(in io.Reader, args []string, file string) (string, error) {
+	if len(args) == 1 {
+		if file != "" {
+			return "", errors.New("sql: want either a query or --file, got both")
+		}
+		if args[0] != "-" {
+			return args[0], nil
+		}
+	}
+	if file != "" && file != "-" {
+		opened, err := os.Open(file) //nolint:gosec // the caller's own choice
+		if err != nil {
+			return "", fmt.Errorf("sql --file: %w", err)
+		}
+		defer opened.Close()
+		in = opened
+	} else if stdin, is := in.(*os.File); is && len(args) == 0 && file == "" && isatty.IsTerminal(stdin.Fd()) {
+		return "", errors.New("sql: want a query, --file FILE, or a query on standard input")
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxQueryBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("read the query: %w", err)
+	}
+	if len(text) > maxQueryBytes {
+		return "", fmt.Errorf("read the query: it is longer than %d bytes", maxQueryBytes)
+	}
+	return string(text), nil
+}
+
+// serverFormat returns ClickHouse's name of a format. The four short names stay what they
+// were before other names were possible. escape says that the format is for people, so that
+// control characters are escaped wherever the result goes.
+func serverFormat(name string) (format string, escape bool) {
+	switch name {
+	case "table":
+		return "PrettyCompactMonoBlock", true
+	case "markdown":
+		return "Markdown", true
+	case "csv":
+		return "CSVWithNames", false
+	case "json":
+		return "JSONEachRow", false
+	}
+	return name, false
+}
+
+// formatSettings returns how results are written, where that differs from the server's
+// defaults. A SETTINGS clause in the query takes precedence.
+func formatSettings() map[string]string {
+	return map[string]string{
+		// Most readers of JSON parse numbers as floats, which lose digits of voting power.
+		"output_format_json_quote_decimals": "1",
+		// A longer table has its middle left out, and says so.
+		"output_format_pretty_max_rows":                          "10000",
+		"output_format_pretty_row_numbers":                       "0",
+		"output_format_pretty_single_large_number_tip_threshold": "0",
+		"output_format_pretty_max_column_name_width_cut_to":      "0",
+		"output_format_markdown_escape_special_characters":       "1",
+	}
+}
+
+// openAnalyst connects to the configured server, or to the embedded engine as user
+// analyst. undo closes the connection, and the engine if this command started it.
+func openAnalyst(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (*warehouse.Warehouse, error) {
-	options := warehouseOptions(cfg, logger)
-	if options.URL == "" {
+) (*warehouse.Analyst, error) {
+	options := warehouse.AnalystOptions{
+		URL: string(cfg.SQL.URL), Timeout: cfg.SQL.Timeout,
+		MaxMemory: int64(cfg.SQL.MaxMemory), MaxRows: cfg.SQL.MaxRows,
+	}
+	server := warehouseOptions(cfg, logger)
+	switch {
+	case options.URL != "":
+	case server.URL != "":
+		var err error
+		if options.URL, err = warehouse.HTTPAddress(ctx, server); err != nil {
+			return nil, fmt.Errorf("%w: set PNYX_SQL_URL", err)
+		}
+	default:
 		// Opening it migrates the schema, which the user analyst may not do.
 		if _, err := openWarehouse(ctx, cfg, logger, undo, reachExisting); err != nil {
 			return nil, err
@@ -71,144 +148,12 @@ func openReadOnly(
 		if err != nil {
 			return nil, err
 		}
-		options.URL = instance.AnalystURL(warehouse.DefaultDatabase)
+		options.URL = instance.AnalystHTTPURL(warehouse.DefaultDatabase)
 	}
-	opened, err := warehouse.OpenReadOnly(ctx, options)
+	analyst, err := warehouse.NewAnalyst(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	undo.add(opened.Close)
-	return opened, nil
-}
-
-// printers returns the functions that print rows, by the name of the format. They read
-// all rows, but do not close them.
-func printers() map[string]func(io.Writer, *warehouse.Rows) error {
-	return map[string]func(io.Writer, *warehouse.Rows) error{
-		"table":    laidOut(table.Writer.Render),
-		"markdown": laidOut(table.Writer.RenderMarkdown),
-		"csv":      printCSV,
-		"json":     printJSON,
-	}
-}
-
-// laidOut returns a printer that buffers all rows, because the widths of the columns
-// depend on every row. More than maxTableRows rows are an error, and nothing is printed
-// then.
-func laidOut(render func(table.Writer) string) func(io.Writer, *warehouse.Rows) error {
-	return func(out io.Writer, rows *warehouse.Rows) error {
-		t := newTable(rows.Columns)
-		for count := 0; ; count++ {
-			values, err := rows.Next()
-			if err != nil {
-				return err
-			}
-			if values == nil {
-				_, err := fmt.Fprintln(out, render(t))
-				return err
-			}
-			if count == maxTableRows {
-				return fmt.Errorf("more than %d rows for a table: use LIMIT, or --format csv", maxTableRows)
-			}
-			t.AppendRow(shown(values))
-		}
-	}
-}
-
-// newTable returns an empty table with the given column names, which it prints
-// unchanged.
-func newTable(columns []string) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	header := make(table.Row, len(columns))
-	for i, column := range columns {
-		header[i] = column
-	}
-	t.AppendHeader(header)
-	return t
-}
-
-// printCSV prints row by row, so that the result need not fit into memory.
-func printCSV(out io.Writer, rows *warehouse.Rows) error {
-	header := newTable(rows.Columns)
-	if _, err := fmt.Fprintln(out, header.RenderCSV()); err != nil {
-		return err
-	}
-	for {
-		values, err := rows.Next()
-		if err != nil || values == nil {
-			return err
-		}
-		// A table for each row quotes its values and is dropped at once.
-		line := table.NewWriter()
-		line.AppendRow(shown(values))
-		if _, err := fmt.Fprintln(out, line.RenderCSV()); err != nil {
-			return err
-		}
-	}
-}
-
-// printJSON prints one JSON object a line, with the columns as keys. It streams like
-// printCSV.
-func printJSON(out io.Writer, rows *warehouse.Rows) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	for {
-		values, err := rows.Next()
-		if err != nil || values == nil {
-			return err
-		}
-		object := make(map[string]any, len(values))
-		for i, value := range values {
-			object[rows.Columns[i]] = value
-		}
-		if err := encoder.Encode(object); err != nil {
-			return err
-		}
-	}
-}
-
-func shown(values []any) table.Row {
-	row := make(table.Row, len(values))
-	for i, value := range values {
-		row[i] = shownValue(value)
-	}
-	return row
-}
-
-// shownValue formats one value: times in UTC to the millisecond, decimals exactly,
-// tuples and arrays in brackets, and NULL for a null. Other values are returned
-// unchanged for the table to format.
-func shownValue(value any) any {
-	switch value := value.(type) {
-	case time.Time:
-		return value.UTC().Format("2006-01-02 15:04:05.000")
-	case decimal.Decimal:
-		return value.String()
-	case []any:
-		return "(" + strings.Join(shownAll(value), ", ") + ")"
-	case []string:
-		return "[" + strings.Join(value, ", ") + "]"
-	// As ClickHouse writes it, and unlike an empty string.
-	case nil:
-		return "NULL"
-	}
-	// Other nullable values are pointers.
-	if pointer := reflect.ValueOf(value); pointer.Kind() == reflect.Pointer {
-		if pointer.IsNil() {
-			return "NULL"
-		}
-		return shownValue(pointer.Elem().Interface())
-	}
-	return value
-}
-
-// shownAll formats the members of a tuple as text.
-func shownAll(values []any) []string {
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = fmt.Sprint(shownValue(value))
-	}
-	return texts
+	undo.add(analyst.Close)
+	return analyst, nil
 }

@@ -28,6 +28,8 @@ type Config struct {
 	Access Access
 	// Warehouse holds the settings of ClickHouse.
 	Warehouse Warehouse
+	// SQL holds the settings of analysts' queries.
+	SQL SQL
 	// Cache holds the settings of Redis.
 	Cache Cache
 	// Worker holds the settings of the worker's intervals.
@@ -83,6 +85,19 @@ type Warehouse struct {
 	QueryMaxMemory ByteSize `env:"PNYX_QUERY_MAX_MEMORY" envDefault:"4GiB" unit:"bytes" doc:"Maximum memory of a warehouse query."`
 	// QueryMaxRows bounds the rows that one query reads; 0 means no limit.
 	QueryMaxRows uint64 `env:"PNYX_QUERY_MAX_ROWS" envDefault:"2000000000" unit:"rows" doc:"Maximum rows that a warehouse query may read; 0: no limit."`
+}
+
+// SQL configures the queries of analysts.
+type SQL struct {
+	// URL is the HTTP interface of a server, with the user that asks; empty means the
+	// embedded engine's analyst, or the user of Warehouse.URL.
+	URL SecretURL `env:"PNYX_SQL_URL" unit:"http:// https://" doc:"HTTP interface of ClickHouse that pnyx sql asks, with user and password; empty: the embedded engine as user analyst, or CLICKHOUSE_URL as its user, read-only."`
+	// Timeout bounds one query; it is above 0.
+	Timeout time.Duration `env:"PNYX_SQL_TIMEOUT" envDefault:"30s" unit:"duration" doc:"Maximum duration of an analyst's query."`
+	// MaxMemory bounds the memory of one query, in bytes; it is above 0.
+	MaxMemory ByteSize `env:"PNYX_SQL_MAX_MEMORY" envDefault:"2GiB" unit:"bytes" doc:"Maximum memory of an analyst's query."`
+	// MaxRows bounds the rows of one result; it is above 0.
+	MaxRows int `env:"PNYX_SQL_MAX_ROWS" envDefault:"1000000" unit:"rows" doc:"Maximum rows in the result of an analyst's query."`
 }
 
 // Cache configures Redis, and the copies that an API node keeps of it.

@@ -31,6 +31,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			QueryMaxMemory: 4 << 30,
 			QueryMaxRows:   2_000_000_000,
 		},
+		SQL:   config.SQL{Timeout: 30 * time.Second, MaxMemory: 2 << 30, MaxRows: 1_000_000},
 		Cache: config.Cache{Timeout: 100 * time.Millisecond, Local: 32 << 20},
 		Worker: config.Worker{
 			PublishInterval: 500 * time.Millisecond,
@@ -110,6 +111,10 @@ func everything() map[string]string {
 		"PNYX_QUERY_TIMEOUT":    "1s",
 		"PNYX_QUERY_MAX_MEMORY": "512MiB",
 		"PNYX_QUERY_MAX_ROWS":   "0",
+		"PNYX_SQL_URL":          "https://analyst:hunter2@ch1:8443/pnyx",
+		"PNYX_SQL_TIMEOUT":      "1m",
+		"PNYX_SQL_MAX_MEMORY":   "1GiB",
+		"PNYX_SQL_MAX_ROWS":     "8",
 		"REDIS_URL":             "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
 		"PNYX_CACHE_TIMEOUT":    "50ms",
 		"PNYX_CACHE_LOCAL":      "16MiB",
@@ -176,6 +181,9 @@ func TestParseReadsEverySetting(t *testing.T) {
 			Cluster:        "{cluster}",
 			QueryTimeout:   time.Second,
 			QueryMaxMemory: 512 << 20,
+		},
+		SQL: config.SQL{
+			URL: "https://analyst:hunter2@ch1:8443/pnyx", Timeout: time.Minute, MaxMemory: 1 << 30, MaxRows: 8,
 		},
 		Cache: config.Cache{
 			URL:     "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
@@ -267,6 +275,8 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_EDGE_ORIGIN", "http:// or https://", "127.0.0.1:8080 redis://a http://"},
 		{"PNYX_EDGE_CACHE_SIZE", "4GiB", "0 1GB lots"},
 		{"OTEL_SERVICE_NAME", "letters", "a'b a;b"},
+		{"PNYX_SQL_URL", "http:// or https://", "localhost:8123 clickhouse://a:9000"},
+		{"PNYX_SQL_MAX_ROWS", "whole number", "0 -1 all"},
 		{"CLICKHOUSE_URL", "clickhouse://, tcp://, http:// or https://", "localhost:9000 redis://a:1 http:///db tcp://a:x"},
 		{"REDIS_URL", "redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://", "a:6379 http://a redis:// redis://a:1,b:2 unix://a unix:///"},
 		{"CLICKHOUSE_CLUSTER", "letters", "a'b a;b `a`"},
@@ -529,6 +539,11 @@ CLICKHOUSE_CLUSTER=             # source: default
 PNYX_QUERY_TIMEOUT=30s          # source: default
 PNYX_QUERY_MAX_MEMORY=4GiB      # source: default
 PNYX_QUERY_MAX_ROWS=2000000000  # source: default
+# SQL
+PNYX_SQL_URL=              # source: default
+PNYX_SQL_TIMEOUT=30s       # source: default
+PNYX_SQL_MAX_MEMORY=2GiB   # source: default
+PNYX_SQL_MAX_ROWS=1000000  # source: default
 # Cache
 REDIS_URL=redis://pnyx:***@host:6379/1  # source: environment
 PNYX_CACHE_TIMEOUT=100ms                # source: default

@@ -1,89 +1,222 @@
 package warehouse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Rows is the result of an analyst's query.
-type Rows struct {
-	// Columns are the names of the columns.
-	Columns []string
-	// Next returns the values of the next row, nil for NULL, and a nil slice after the
-	// last row.
-	Next func() ([]any, error)
-	// Close ends the query.
-	Close func() error
+const (
+	// maxMessage bounds the error text that is read from a server, in bytes.
+	maxMessage = 64 << 10
+	// answerBuffer is how much of an answer is read at once, in bytes.
+	answerBuffer = 64 << 10
+	// analystGrace is how much longer than AnalystOptions.Timeout an answer may take to
+	// begin.
+	analystGrace = 30 * time.Second
+)
+
+// AnalystOptions configures an Analyst.
+type AnalystOptions struct {
+	// URL is the address of ClickHouse's HTTP interface, with user, password and database;
+	// without a database it is DefaultDatabase.
+	URL string
+	// Timeout bounds one query; it is above 0.
+	Timeout time.Duration
+	// MaxMemory bounds the memory of one query, in bytes; it is above 0.
+	MaxMemory int64
+	// MaxRows bounds the rows of a result; it is above 0.
+	MaxRows int
 }
 
-// OpenReadOnly connects for reading alone: the server itself refuses to write, to change
-// settings and to read files or other addresses. It does not touch the schema.
-func OpenReadOnly(ctx context.Context, o Options) (*Warehouse, error) {
+// Analyst sends queries to ClickHouse as they are, over its HTTP interface, and passes on
+// results in any of its formats. The server itself enforces that they only read.
+type Analyst struct {
+	client *http.Client
+	// endpoint is the address of the interface, without a query.
+	endpoint url.URL
+	user     *url.Userinfo
+	// always are the parameters of every query.
+	always url.Values
+	// mayFormat says that the user may change how results are written.
+	mayFormat bool
+}
+
+// NewAnalyst connects to a server, and reads what the user may do there. A user with more
+// rights than to read asks with the setting readonly and the limits of o; for any other
+// the limits of its profile hold.
+func NewAnalyst(ctx context.Context, o AnalystOptions) (*Analyst, error) {
+	endpoint, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("address of the HTTP interface: %w", err)
+	}
+	transport := &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		ResponseHeaderTimeout: o.Timeout + analystGrace,
+		DisableCompression:    true, // the server is near, and compresses only if told
+	}
+	a := &Analyst{
+		client: &http.Client{Transport: transport}, endpoint: *endpoint, user: endpoint.User,
+		always: url.Values{"database": {DefaultDatabase}},
+	}
+	if database := strings.Trim(endpoint.Path, "/"); database != "" {
+		a.always.Set("database", database)
+	}
+	a.endpoint.User, a.endpoint.Path, a.endpoint.RawQuery = nil, "/", ""
+	var readOnly bytes.Buffer
+	if err := a.Ask(ctx, "SELECT getSetting('readonly')", "TabSeparated", nil, &readOnly); err != nil {
+		return nil, fmt.Errorf("read the user's rights: %w", err)
+	}
+	switch strings.TrimSpace(readOnly.String()) {
+	case "0":
+		a.mayFormat = true
+		a.always.Set("readonly", "1")
+		a.always.Set("max_execution_time", strconv.FormatFloat(o.Timeout.Seconds(), 'f', -1, 64))
+		a.always.Set("max_memory_usage", strconv.FormatInt(o.MaxMemory, 10))
+		a.always.Set("max_result_rows", strconv.Itoa(o.MaxRows))
+		a.always.Set("result_overflow_mode", "throw")
+	case "2":
+		a.mayFormat = true
+	}
+	return a, nil
+}
+
+// Close closes idle connections.
+func (a *Analyst) Close() error {
+	a.client.CloseIdleConnections()
+	return nil
+}
+
+// Ask runs a query, and writes the result to out as it arrives. format is the name of one
+// of ClickHouse's formats; a FORMAT clause in the query takes precedence. settings are
+// those of the format, and are left out where the user may not set them. An error is that
+// of the server: it may follow after a part of the result.
+func (a *Analyst) Ask(
+	ctx context.Context, sql, format string, settings map[string]string, out io.Writer,
+) error {
+	parameters := url.Values{"default_format": {format}}
+	for name, values := range a.always {
+		parameters[name] = values
+	}
+	for name, value := range settings {
+		if a.mayFormat {
+			parameters.Set(name, value)
+		}
+	}
+	address := a.endpoint
+	address.RawQuery = parameters.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), strings.NewReader(sql))
+	if err != nil {
+		return err
+	}
+	if a.user != nil {
+		password, _ := a.user.Password()
+		request.Header.Set("X-ClickHouse-User", a.user.Username()) //nolint:canonicalheader // ClickHouse's spelling
+		request.Header.Set("X-ClickHouse-Key", password)           //nolint:canonicalheader // the same
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(io.LimitReader(response.Body, maxMessage))
+		return errors.Join(serverError(text), err)
+	}
+	return copyAnswer(out, response.Body, response.Header.Get("X-ClickHouse-Exception-Tag")) //nolint:canonicalheader // the same
+}
+
+// copyAnswer copies an answer up to its end, or up to an error of the server. Such an error
+// begins with a mark that holds tag, which is random, and is returned instead of copied.
+func copyAnswer(out io.Writer, body io.Reader, tag string) error {
+	mark := []byte("\r\n__exception__\r\n" + tag + "\r\n")
+	buffer := make([]byte, 0, answerBuffer+len(mark))
+	for {
+		n, readErr := body.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if at := bytes.Index(buffer, mark); tag != "" && at >= 0 {
+			text, _ := io.ReadAll(io.LimitReader(body, maxMessage)) // the server cuts the answer off
+			text = append(bytes.Clone(buffer[at+len(mark):]), text...)
+			// The mark at the end has a line with the length of the text before it.
+			text, _, _ = bytes.Cut(text, []byte(" "+tag+"\r\n"))
+			text = text[:max(bytes.LastIndexByte(text, '\n'), 0)]
+			_, err := out.Write(buffer[:at])
+			return errors.Join(serverError(text), err)
+		}
+		// What may be the beginning of the mark is held back.
+		ready := len(buffer)
+		if readErr == nil {
+			ready = max(len(buffer)-len(mark)+1, 0)
+		}
+		if _, err := out.Write(buffer[:ready]); err != nil {
+			return err
+		}
+		buffer = buffer[:copy(buffer, buffer[ready:])]
+		switch {
+		case errors.Is(readErr, io.EOF):
+			return nil
+		case readErr != nil:
+			return fmt.Errorf("the result is incomplete: %w", readErr)
+		}
+	}
+}
+
+var (
+	exceptionCode    = regexp.MustCompile(`^Code: \d+\. DB::Exception: `)
+	exceptionVersion = regexp.MustCompile(` \(version [^)]*\)\s*$`)
+)
+
+// serverError returns an error with the text of a server, without the numbers around it.
+func serverError(text []byte) error {
+	text = exceptionVersion.ReplaceAll(exceptionCode.ReplaceAll(bytes.TrimSpace(text), nil), nil)
+	if len(text) == 0 {
+		return errors.New("the server gives no reason")
+	}
+	return errors.New(string(text))
+}
+
+// HTTPAddress returns the address of a server's HTTP interface, with the user and database
+// of its native address. It asks the server for the port, and takes the first host.
+func HTTPAddress(ctx context.Context, o Options) (string, error) {
+	if strings.HasPrefix(o.URL, "http") {
+		return o.URL, nil
+	}
 	options, err := connectOptions(o)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	options.Settings = nil
-	w := &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}
-	if err := w.reconnect(ctx); err != nil {
-		return nil, err
-	}
-	// A user who may only read cannot set readonly either.
-	var readOnly uint64
-	if err := w.conn.QueryRow(ctx, "SELECT toUInt64(getSetting('readonly'))").Scan(&readOnly); err != nil {
-		return nil, errors.Join(fmt.Errorf("read the user's rights: %w", err), w.conn.Close())
-	}
-	if readOnly != 0 {
-		return w, nil
-	}
-	options.Settings = clickhouse.Settings{"readonly": 1}
-	return w, errors.Join(w.conn.Close(), w.reconnect(ctx))
-}
-
-// Query runs SQL of an analyst. Call it on a Warehouse from OpenReadOnly alone.
-func (w *Warehouse) Query(ctx context.Context, sql string) (*Rows, error) {
-	rows, err := w.conn.Query(ctx, sql)
+	options.Settings = nil // the user may not be allowed to change any
+	conn, err := clickhouse.Open(options)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	types := rows.ColumnTypes()
-	next := func() ([]any, error) {
-		if !rows.Next() {
-			return nil, rows.Err()
-		}
-		targets := make([]any, len(types))
-		for i, column := range types {
-			targets[i] = newTarget(column)
-		}
-		if err := rows.Scan(targets...); err != nil {
-			return nil, err
-		}
-		for i, target := range targets {
-			targets[i] = reflect.ValueOf(target).Elem().Interface()
-		}
-		return targets, nil
+	defer conn.Close()
+	address := url.URL{
+		Scheme: "http", Path: "/" + options.Auth.Database,
+		User: url.UserPassword(options.Auth.Username, options.Auth.Password),
 	}
-	return &Rows{Columns: rows.Columns(), Next: next, Close: rows.Close}, nil
-}
-
-// namedTuple matches the type of a tuple with named elements.
-var namedTuple = regexp.MustCompile(`^Tuple\(\w+ \w`)
-
-// newTarget returns a pointer that a value of the column can be scanned into. The
-// driver has no Go type for tuples.
-func newTarget(column driver.ColumnType) any {
-	switch kind := strings.TrimPrefix(column.DatabaseTypeName(), "Nullable("); {
-	case namedTuple.MatchString(kind):
-		return new(map[string]any)
-	case strings.HasPrefix(kind, "Tuple("):
-		return new([]any)
+	if options.TLS != nil {
+		address.Scheme = "https"
 	}
-	return reflect.New(column.ScanType()).Interface()
+	var port uint16
+	if err := conn.QueryRow(ctx, "SELECT getServerPort('"+address.Scheme+"_port')").Scan(&port); err != nil {
+		return "", fmt.Errorf("read the port of the server's HTTP interface: %w", err)
+	}
+	host, _, err := net.SplitHostPort(options.Addr[0])
+	if err != nil {
+		return "", err
+	}
+	address.Host = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	return address.String(), nil
 }

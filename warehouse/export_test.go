@@ -37,3 +37,6 @@ func MigrateWith(ctx context.Context, o Options, files fs.FS, limit int) error {
 
 // MigrationFiles are the migrations of this version.
 var MigrationFiles fs.FS = migrationFiles
+
+// CopyAnswer copies an answer of the HTTP interface; see copyAnswer.
+var CopyAnswer = copyAnswer

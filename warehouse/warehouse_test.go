@@ -1,9 +1,7 @@
 package warehouse_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -526,48 +524,4 @@ func TestQueriesAreBounded(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "rows") {
 		t.Errorf("got %v, want an error about the limit on rows", err)
 	}
-}
-
-func TestReadOnlyRejectsWrites(t *testing.T) {
-	t.Parallel()
-	_, url := openURL(t)
-	w, err := warehouse.OpenReadOnly(t.Context(), warehouse.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	rows, err := w.Query(t.Context(), "SELECT toDecimal256('1.000000000000000001', 18) AS power, NULL AS nothing")
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := rows.Next()
-	if err != nil || len(values) != 2 || fmt.Sprint(values[0]) != "1.000000000000000001" {
-		t.Errorf("got %v (%v), want the decimal as it is", values, err)
-	}
-	if err := rows.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, sql := range []string{
-		"INSERT INTO daos (dao_id) VALUES ('x')",
-		"CREATE TABLE stolen (a Int8) ENGINE = Memory",
-		"DROP TABLE daos",
-		"ALTER TABLE daos DELETE WHERE 1",
-		"TRUNCATE TABLE daos",
-		"SELECT * FROM file('/etc/passwd', LineAsString, 'line String')",
-		"SELECT * FROM url('http://127.0.0.1:1/', CSV, 'a String')",
-		"SET readonly = 0",
-	} {
-		if err := run(t.Context(), w, sql); err == nil {
-			t.Errorf("%s: went through, want it refused", sql)
-		}
-	}
-}
-
-func run(ctx context.Context, w *warehouse.Warehouse, sql string) error {
-	rows, err := w.Query(ctx, sql)
-	if err != nil {
-		return err
-	}
-	_, err = rows.Next()
-	return errors.Join(err, rows.Close())
 }

@@ -319,7 +319,7 @@ func (s *deployment) importLine(line string) error {
 func (s *deployment) awaitFeed() {
 	s.tb.Helper()
 	env.Within(s.tb, readyTimeout, func() error {
-		out, err := tryRun(s.tb, s.environ, "sql", "--format", "csv", env.PendingFeedItems)
+		out, err := tryRun(s.tb, s.environ, "sql", "--format", "TSV", env.PendingFeedItems)
 		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
 			err = fmt.Errorf("%s items are not in the feed yet", lines[len(lines)-1])
 		}

@@ -223,6 +223,8 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("hidden"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	file := filepath.Join(dir, "query.sql")
+	env.WriteLines(t, file, "-- a comment", "SELECT 3 + 4 AS seven;")
 	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data")}
 	for _, c := range []struct {
 		args   []string
@@ -230,12 +232,22 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 		status int
 	}{
 		{[]string{"sql", "SELECT toDecimal256('0.000000000000000001', 18) AS power, 'a' AS name"}, "0.000000000000000001", 0},
-		{[]string{"sql", "--format", "csv", "SELECT 1 AS a, 'x,y' AS b"}, "a,b\n1,\"x,y\"", 0},
-		{[]string{"sql", "--format", "json", "SELECT 1 AS a, 'x' AS b"}, `{"a":1,"b":"x"}`, 0},
-		{[]string{"sql", "SELECT ('a', toDecimal256('0.1', 18)), [1, 2], map('k', 1) AS m, NULL, CAST((1, 'x'), 'Tuple(n UInt8, s String)')"}, "│ [1 2]  │ map[k:1] │ NULL │ map[n:1 s:x]", 0},
-		{[]string{"sql", "--format", "xml", "SELECT 1"}, "--format xml", 1},
+		{[]string{"sql", "--format", "csv", "SELECT 1 AS a, 'x,y' AS b, [1, 2] AS c"}, "\"a\",\"b\",\"c\"\n1,\"x,y\",\"[1,2]\"\n", 0},
+		{[]string{"sql", "--format", "json", "SELECT 1 AS a, 'x' AS b, [1, 2] AS c, toDecimal256('0.000000000000000001', 18) AS d"},
+			`{"a":1,"b":"x","c":[1,2],"d":"0.000000000000000001"}` + "\n", 0},
+		{[]string{"sql", "--format", "markdown", "SELECT 'x|y' AS a"}, "| x\\|y |", 0},
+		{[]string{"sql", "--format", "TSVWithNamesAndTypes", "SELECT [1, 2] AS c"}, "c\nArray(UInt8)\n[1,2]\n", 0},
+		{[]string{"sql", "--format", "csv", "SELECT [1, 2] AS c FORMAT JSONCompactEachRow"}, "[[1,2]]\n", 0},
+		{[]string{"sql", "SELECT ('a', toDecimal256('0.1', 18)), [1, 2] AS list, map('k', 1) AS m, NULL AS nothing"}, "│ [1,2] │ {'k':1} │", 0},
+		{[]string{"sql", "SELECT '\x1b[31mred\u009b' AS title"}, `│ \x1b[31mred\u009b`, 0},
+		{[]string{"sql", "--file", file}, "│     7 │", 0},
+		{[]string{"sql", "--file", file, "SELECT 1"}, "either a query or --file", 1},
+		{[]string{"sql", "--file", file + ".not"}, "no such file", 1},
+		{[]string{"sql", "--format", "nothing", "SELECT 1"}, "Unknown format nothing", 1},
 		{[]string{"sql", "SELECT count() FROM ballots"}, "0", 0},
 		{[]string{"sql", "SELEC 1"}, "Syntax error", 1},
+		{[]string{"sql", "--format", "csv", "SELECT throwIf(number = 900000), number FROM numbers(1000000)"}, "throwIf", 1},
+		{[]string{"sql", "--format", "csv", "SELECT number FROM numbers(1000001)"}, "TOO_MANY_ROWS", 1},
 		{[]string{"sql", "INSERT INTO daos (dao_id) VALUES ('x')"}, "", 1},
 		{[]string{"sql", "DROP TABLE daos"}, "", 1},
 		{[]string{"sql", "SELECT * FROM file('" + secret + "', LineAsString, 'line String')"}, "", 1},
@@ -243,7 +255,10 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	} {
 		out, status := env.Run(t, environ, c.args...)
 		if status != c.status || !strings.Contains(out, c.want) || strings.Contains(out, "hidden") {
-			t.Errorf("%v: got status %d and %q, want %d and %q", c.args, status, out, c.status, c.want)
+			t.Errorf("%v: got status %d and %.2000q, want %d and %q", c.args, status, out, c.status, c.want)
+		}
+		if said := strings.Count(out, "pnyx: "); said != status || strings.Contains(out, "__exception__") {
+			t.Errorf("%v: got %d errors in %.2000q, want %d", c.args, said, out, status)
 		}
 	}
 }

@@ -122,6 +122,8 @@ func usersConfig(options Options, instance Instance) ([]byte, error) {
 	return render("users.xml", usersTemplate, struct {
 		User, PasswordHash, AnalystUser, AnalystPasswordHash, AnalystDatabase string
 		AnalystGrants                                                         []string
+		Limits                                                                AnalystLimits
+		MaxSeconds, MaxDriverSeconds                                          float64
 	}{
 		User:                instance.User,
 		PasswordHash:        hash(instance.Password),
@@ -129,6 +131,9 @@ func usersConfig(options Options, instance Instance) ([]byte, error) {
 		AnalystPasswordHash: hash(instance.AnalystPassword),
 		AnalystDatabase:     AnalystDatabase,
 		AnalystGrants:       options.AnalystGrants,
+		Limits:              options.AnalystLimits,
+		MaxSeconds:          options.AnalystLimits.Time.Seconds(),
+		MaxDriverSeconds:    options.AnalystLimits.Time.Seconds() + 5,
 	})
 }
 

@@ -71,9 +71,23 @@ type Options struct {
 	// others.
 	AnalystGrants []string
 
+	// AnalystLimits bound each query of AnalystUser. A zero field means its default.
+	AnalystLimits AnalystLimits
+
 	// MaxMemory is the memory limit of the engine in bytes. Zero means 16 GiB. 60 % of
 	// the machine's memory is a limit in any case.
 	MaxMemory int64
+}
+
+// AnalystLimits bound one query.
+type AnalystLimits struct {
+	// Time is how long the query may run; 30 s by default.
+	Time time.Duration
+	// Memory is how many bytes it may use; 2 GiB by default.
+	Memory int64
+	// Rows is how many rows its result may have; 1,000,000 by default. A longer result is an
+	// error.
+	Rows int
 }
 
 // Engine is a running ClickHouse and the lock of its data folder. Its methods may be
@@ -151,6 +165,10 @@ func withDefaults(options Options) (Options, error) {
 	}
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	options.Password = cmp.Or(options.Password, randomPassword())
+	limits := &options.AnalystLimits
+	limits.Time = cmp.Or(limits.Time, 30*time.Second)
+	limits.Memory = cmp.Or(limits.Memory, 2<<30)
+	limits.Rows = cmp.Or(limits.Rows, 1_000_000)
 	return options, nil
 }
 

@@ -97,6 +97,15 @@ func (i Instance) AnalystURL(database string) string {
 	return dsn(i.TCPAddr, i.AnalystUser, i.AnalystPassword, database)
 }
 
+// AnalystHTTPURL returns the address of the HTTP interface for AnalystUser, with a database
+// as its path.
+func (i Instance) AnalystHTTPURL(database string) string {
+	u := url.URL{
+		Scheme: "http", User: url.UserPassword(i.AnalystUser, i.AnalystPassword), Host: i.HTTPAddr, Path: "/" + database,
+	}
+	return u.String()
+}
+
 // LogValue returns the addresses and the process, without passwords.
 func (i Instance) LogValue() slog.Value {
 	return slog.GroupValue(

@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"io"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// controlEscaper is a writer that replaces control characters, except newlines and tabs,
+// by visible escapes such as \x1b. Titles and names come from strangers, and a terminal
+// obeys what it receives. Close writes what is left.
+type controlEscaper struct {
+	out io.Writer
+	// rest is the beginning of a character whose other bytes have not been written yet.
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (e *controlEscaper) Write(text []byte) (int, error) {
+	rest := append(e.rest, text...)
+	escaped := make([]byte, 0, len(rest)+64)
+	for len(rest) > 0 && utf8.FullRune(rest) {
+		r, size := utf8.DecodeRune(rest)
+		escaped = appendEscaped(escaped, rest[:size], r)
+		rest = rest[size:]
+	}
+	e.rest = append([]byte(nil), rest...)
+	if _, err := e.out.Write(escaped); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Close writes the bytes that never became a character, escaped.
+func (e *controlEscaper) Close() error {
+	var escaped []byte
+	for i := range e.rest {
+		escaped = appendEscaped(escaped, e.rest[i:i+1], utf8.RuneError)
+	}
+	e.rest = nil
+	_, err := e.out.Write(escaped)
+	return err
+}
+
+// appendEscaped appends one character, which is text. A terminal may also obey single bytes
+// above 0x7f, and direction marks can show a text as another.
+func appendEscaped(to, text []byte, r rune) []byte {
+	switch {
+	case r == '\n' || r == '\t':
+	case r == utf8.RuneError && len(text) == 1:
+		const digits = "0123456789abcdef"
+		return append(to, '\\', 'x', digits[text[0]>>4], digits[text[0]&15])
+	case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+		quoted := strconv.QuoteRuneToASCII(r)
+		return append(to, quoted[1:len(quoted)-1]...)
+	}
+	return append(to, text...)
+}

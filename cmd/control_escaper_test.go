@@ -1,0 +1,24 @@
+package cmd
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
+	t.Parallel()
+	const text = "é│\tgut\n\x1b[31m\r\x00\u009b\u202e\xc3\x9b31m\x9b\xe2\x94"
+	const want = "é│\tgut\n" + `\x1b[31m\r\x00\u009b\u202e` + "\xc3\x9b31m" + `\x9b\xe2\x94`
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		escaper := &controlEscaper{out: &out}
+		for at := 0; at < len(text); at += size {
+			if _, err := escaper.Write([]byte(text[at:min(at+size, len(text))])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := escaper.Close(); err != nil || out.String() != want {
+			t.Errorf("writes of %d bytes: got %q (%v), want %q", size, out.String(), err, want)
+		}
+	}
+}
