@@ -159,6 +159,11 @@ alerts-check: ## Check the alert rules and try each of them (needs promtool, of 
 	@command -v promtool >/dev/null || { echo "no promtool: apt-get install prometheus"; exit 1; }
 	@promtool check rules observe/rules.yml && promtool test rules observe/rules_test.yml
 
+.PHONY: docs-check
+docs-check: engine redis nginx ## Run every command of the documents, and compare what it prints with what they show
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -count=1 ./test/docs
+	@$(TESTED) $(GO) test -count=1 -run TestAnalysts ./test/e2e
+
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
 	@$(BIN) config --readme README.md
