@@ -96,6 +96,8 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 		Name: "pnyx_http_response_bytes_total", Help: "Bytes of bodies as sent, by route.",
 	}, []string{"route"}))
 	add := func(id string) *routeMetrics {
+		// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
+		m.requests.WithLabelValues(id, "500", string(CodeInternal))
 		return &routeMetrics{
 			id: id,
 			ok: m.requests.WithLabelValues(id, "200", ""), notModified: m.requests.WithLabelValues(id, "304", ""),

@@ -98,6 +98,9 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	if got := got["code=NOT_FOUND route=none status=404"]; got < 2 {
 		t.Errorf("unknown paths: got %g, want at least 2", got)
 	}
+	if _, counted := got["code=INTERNAL route=daos.list status=500"]; !counted {
+		t.Error("the series of bugs begins with the first: an increase from nothing is none, and no alert fires")
+	}
 	for series := range got {
 		for _, given := range []string{"uniswap", "nobody", "route=/a", "route=/b"} {
 			if strings.Contains(series, given) {

@@ -2,7 +2,9 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,6 +35,27 @@ func (i *instance) metrics() map[string]*dto.MetricFamily {
 		i.TB.Fatal(err)
 	}
 	return families
+}
+
+// edgeMetrics reads the metrics of an edge in front of the instance, by name.
+func (i *instance) edgeMetrics() map[string]*dto.MetricFamily {
+	i.TB.Helper()
+	env.Nginx(i.TB)
+	edge := *i
+	listen, admin := env.FreeAddress(i.TB), env.FreeAddress(i.TB)
+	edge.Pnyx = &env.Pnyx{TB: i.TB, AdminURL: "http://" + admin}
+	env.NewProcess(i.TB, env.Binary(i.TB), []string{
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + admin,
+		"PNYX_EDGE_ORIGIN=" + i.URL, "PNYX_EDGE_DIR=" + i.TB.TempDir(),
+	}, "edge").Start()
+	env.Until(i.TB, func() error { // it counts what it has answered
+		_, _, err := env.Fetch("http://" + listen + "/v2/daos")
+		if err == nil && edge.metrics()["pnyx_edge_requests_total"] == nil {
+			err = errors.New("no request is counted yet")
+		}
+		return err
+	})
+	return edge.metrics()
 }
 
 // seriesOf lists the series of families, without their values.
@@ -110,6 +133,7 @@ func TestMetricsFollowConventionsAndHaveBoundedLabels(t *testing.T) {
 	if len(was) > 2500 {
 		t.Errorf("got %d series, too many for a hundred pods", len(was))
 	}
+	maps.Copy(after, i.edgeMetrics())
 	lint(t, after)
 	knowsItsMetrics(t, after)
 }
@@ -174,7 +198,7 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 		if !strings.Contains(string(runbook), "\n## "+name+"\n") {
 			t.Errorf("%s has no section in the runbook", name)
 		}
-		if !strings.Contains(string(rules), `"docs/runbook.md#`+strings.ToLower(name)+`"`) {
+		if !regexp.MustCompile(`runbook_url: "https://\S+/docs/runbook\.md#` + strings.ToLower(name) + `"`).Match(rules) {
 			t.Errorf("%s does not link to its section of the runbook", name)
 		}
 		if !strings.Contains(string(tests), "alertname: "+name+"\n") {
