@@ -94,12 +94,12 @@ func (s *requestState) requireToken() error {
 // limitIP takes from the bucket of the client's IP address.
 func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
 	s.limited = true
-	decision := a.addresses.Take(peerOf(c), forwardedFor(c), s.now)
-	if decision.Allowed {
+	s.address = a.addresses.Take(peerOf(c), forwardedFor(c), s.now)
+	if s.address.Allowed {
 		return nil
 	}
 	rate, _ := a.addresses.Rate()
-	return rateLimited(string(ratelimit.Free), ratelimit.Free, rate, decision, s.now)
+	return rateLimited(string(ratelimit.Free), ratelimit.Free, rate, s.address, s.now)
 }
 
 // limitToken takes from the bucket and the monthly quota of a token, as far as limits

@@ -219,7 +219,7 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 	// Noon of 1 March 2024, and 5 ms: 31 days less 43,200 seconds are left, rounded up.
 	for left := 4; left >= 0; left-- {
 		got := n.askWith(http.MethodGet, detailPath, token)
-		wantState := fmt.Sprintf(`"detail";r=%d;t=%d, "month";r=%d;t=2635200`, left, 6*(5-left), 2995+left)
+		wantState := fmt.Sprintf(`"detail";r=%d;t=%d, "month";r=%d;t=2635200`, left, 6, 2995+left)
 		if got.status != http.StatusOK || got.header.Get("RateLimit") != wantState ||
 			got.header.Get("RateLimit-Policy") != `"detail";q=5;w=30, "month";q=3000;w=2678400` {
 			t.Errorf("with %d left: got %d %v, want %s", left, got.status, got.header, wantState)
@@ -230,8 +230,50 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 	if after := got.header.Get("Retry-After"); details.Plan != "developer" || details.Bucket != "detail" || details.Limit != 10 || after != "6" {
 		t.Errorf("got %+v, Retry-After %s, want the developer's detail bucket and 6 s", details, after)
 	}
-	if state := got.header.Get("RateLimit"); !strings.HasPrefix(state, `"detail";r=0;t=`) || !strings.Contains(state, `"month";r=2995`) {
-		t.Errorf("refused: got %s, want nothing taken from the month", state)
+	if state := got.header.Get("RateLimit"); !strings.HasPrefix(state, `"detail";r=0;t=6, `) || !strings.Contains(state, `"month";r=2995`) {
+		t.Errorf("refused: got %s, want the time of Retry-After, and nothing taken from the month", state)
+	}
+	var usage struct {
+		Data struct {
+			Buckets []struct {
+				Bucket, Remaining string
+				ResetAt           time.Time
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []time.Duration{0, 6 * time.Second} { // one is full, the other empty
+		got := usage.Data.Buckets[i]
+		if after := got.ResetAt.Sub(noon); after > want || after < want-time.Second {
+			t.Errorf("usage: got %+v, want one more request after %s, as the refusal says", got, want)
+		}
+	}
+}
+
+func TestFreeAnswersSayWhatIsLeftOfTheAddress(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{freeRate: 6, trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
+	for _, step := range []struct {
+		address, path, token string
+		status               int
+		want                 string
+	}{
+		{"203.0.113.1", "/v2/daos", "", http.StatusOK, `"free";r=1;t=10`},
+		{"203.0.113.1", "/v2/daos/nothing", "", http.StatusNotFound, `"free";r=0;t=10`},
+		{"203.0.113.1", "/v2/daos", "", http.StatusTooManyRequests, `"free";r=0;t=10`},
+		{"203.0.113.2", "/v2/daos", "", http.StatusOK, `"free";r=1;t=10`},
+		{"203.0.113.2", detailPath, "pnyx_1", http.StatusUnauthorized, `"free";r=0;t=10`},
+	} {
+		got := n.askAs(http.MethodGet, step.path, http.Header{"X-Forwarded-For": {step.address}, access.HeaderToken: {step.token}})
+		if limit, policy := got.header.Get("RateLimit"), got.header.Get("RateLimit-Policy"); got.status != step.status ||
+			limit != step.want || policy != `"free";q=2;w=20` {
+			t.Errorf("%s from %s: got %d, %s of %s, want %d, %s", step.path, step.address, got.status, limit, policy, step.status, step.want)
+		}
+	}
+	if got := n.ask(http.MethodGet, "/v2/daos", nil); got.header.Get("RateLimit")+got.header.Get("RateLimit-Policy") != "" {
+		t.Errorf("internal: got %v, want no limits", got.header)
 	}
 }
 
@@ -301,8 +343,8 @@ func TestIPAddressIsRateLimitedOnFreeRoutes(t *testing.T) {
 	}
 	for range 2 {
 		got := from("192.0.2.1")
-		if got.status != http.StatusOK || got.header.Get("RateLimit-Policy") != `"free";q=2;w=20` || got.header.Get("RateLimit") != "" {
-			t.Errorf("got %d %v, want an answer with the policy alone", got.status, got.header)
+		if got.status != http.StatusOK || got.header.Get("RateLimit-Policy") != `"free";q=2;w=20` {
+			t.Errorf("got %d %v, want an answer with the policy", got.status, got.header)
 		}
 	}
 	got := from("192.0.2.1")

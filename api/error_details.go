@@ -111,7 +111,7 @@ type rateDetails struct {
 	Plan string `json:"plan"`
 	// Remaining is how many requests are left.
 	Remaining int `json:"remaining"`
-	// ResetAt is when the next request is allowed.
+	// ResetAt is when one more request is allowed, as Retry-After says.
 	ResetAt governance.Timestamp `json:"resetAt"`
 }
 

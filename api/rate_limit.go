@@ -15,7 +15,8 @@ import (
 
 // The headers of draft-ietf-httpapi-ratelimit-headers-10. The quota and window of a
 // policy are those of a full bucket, its burst and the time to refill it, because that
-// is what a caller may send in a burst.
+// is what a caller may send in a burst. The reset of a limit, in the header and in
+// resetAt alike, is when one more request is allowed than remain.
 const (
 	// HeaderRateLimit is what is left of the caller's limits.
 	HeaderRateLimit = "RateLimit"
@@ -26,19 +27,21 @@ const (
 // monthPolicy names the monthly quota among the policies.
 const monthPolicy = "month"
 
-// setLimitHeaders sets the rate limit headers: policies and what is left of them on
-// answers for one caller, the policy of free routes on answers for everyone.
+// setLimitHeaders sets the rate limit headers: the policies that were applied to the
+// request, of its token or of the client's address, and what is left of them. Answers for
+// everyone have them too: they are of the caller whose request reached the node, and caches
+// do not store them.
 func (a *API) setLimitHeaders(c *fiber.Ctx, s *requestState) {
+	var room [2][128]byte
 	switch {
 	case s.internal:
 	case s.grant != nil:
-		var room [2][128]byte
 		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], s.grant)))
 		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], s.grant, s.now)))
-	case s.route.Tier == Free:
-		if a.freePolicy != "" {
-			setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
-		}
+	case s.limited && a.freePolicy != "":
+		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
+		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
 	}
 }
 
@@ -88,7 +91,7 @@ func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ra
 		RetryAfter: d.RetryAfter,
 		Details: rateDetails{
 			Plan: plan, Bucket: bucket, Limit: rate.PerMinute, Burst: rate.Burst, Remaining: d.Remaining,
-			ResetAt: governance.TimestampOf(now.Add(d.RetryAfter)),
+			ResetAt: governance.TimestampOf(now.Add(d.ResetAfter)),
 		},
 	}
 }

@@ -39,8 +39,10 @@ type requestState struct {
 	credentialErr error
 	// limited says that a bucket was charged or found empty.
 	limited bool
-	// grant is the decision of the limiter; nil without one.
-	grant *ratelimit.Grant
+	// grant is the decision of the limiter; nil without one. Without one, and where limited
+	// is set, address is the decision about the client's IP address.
+	grant   *ratelimit.Grant
+	address ratelimit.Decision
 	// charge is the payment for this request; nil for none.
 	charge *x402.Charge
 	// queried says that data was requested, layer where it was found, and readiness how

@@ -44,7 +44,8 @@ type bucketUsage struct {
 	Used string `json:"used"`
 	// Remaining is how many more requests are allowed without a pause.
 	Remaining string `json:"remaining"`
-	// ResetAt is when the bucket is full again.
+	// ResetAt is when one more request is allowed than Remaining says; now, of a full
+	// bucket.
 	ResetAt governance.Timestamp `json:"resetAt"`
 }
 

@@ -50,6 +50,9 @@ type node struct {
 	tokenRevision uint64
 }
 
+// freeRate is how many free requests a minute an address may send: more than any test does.
+const freeRate = 6_000_000
+
 // startNode runs a node with one DAO and some proposals, and an edge in front of it.
 func startNode(tb testing.TB) *node {
 	tb.Helper()
@@ -77,7 +80,7 @@ func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
 		Documents: doc.Documents(prices()),
 		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
-		Addresses: ratelimit.NewIPLimiter(0, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
+		Addresses: ratelimit.NewIPLimiter(freeRate, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
 	}
 	if ledger != nil {
 		options.Payments = facilitator.NewGate(tb, ledger, accounts.New(store), n.registry, maps.Keys(options.Prices.Paid))
@@ -280,6 +283,37 @@ func titleIn(body string) string {
 }
 
 func pathOf(i int) string { return "/v2/proposals/" + string(keys[i]) }
+
+func TestStoredResponsesDoNotSayWhatIsLeftOfAnotherCaller(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	const path, policy = "/v2/daos/a", `"free";q=2000000;w=20`
+	var hits, misses int
+	env.Until(t, func() error {
+		got, err := n.try(http.MethodGet, path)
+		if err != nil {
+			return err
+		}
+		status, left := got.header.Get("Cache-Status"), got.header.Get("RateLimit")
+		switch stored := strings.Contains(status, "pnyx-edge; hit"); {
+		case stored && left != "":
+			t.Fatalf("%s: got RateLimit %s of the caller who asked first", status, left)
+		case !stored && !strings.HasPrefix(left, `"free";r=`):
+			t.Fatalf("%s: got RateLimit %q, want that of the caller", status, left)
+		case stored:
+			hits++
+		default:
+			misses++
+		}
+		if got := got.header.Get("RateLimit-Policy"); got != policy {
+			t.Fatalf("%s: got the policy %s, want %s", status, got, policy)
+		}
+		if hits == 0 || misses == 0 {
+			return fmt.Errorf("got %d hits and %d misses, want both", hits, misses)
+		}
+		return nil
+	})
+}
 
 func TestFreeResponsesAreServedFromTheCache(t *testing.T) {
 	t.Parallel()

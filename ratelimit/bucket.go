@@ -13,7 +13,8 @@ type Decision struct {
 	Remaining int
 	// RetryAfter is the time until the next request is allowed; zero if this one was.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the bucket is full again.
+	// ResetAfter is the time until one more request is allowed than Remaining says: zero
+	// while the bucket is full, RetryAfter once it is empty.
 	ResetAfter time.Duration
 }
 
@@ -26,20 +27,23 @@ func (r Rate) take(full, now time.Time) (time.Time, Decision) {
 	after := full.Add(r.interval())
 	early := after.Sub(now) - r.Window()
 	if early > 0 {
-		return full, Decision{RetryAfter: early, ResetAfter: full.Sub(now)}
+		return full, Decision{RetryAfter: early, ResetAfter: early}
 	}
-	return after, Decision{Allowed: true, Remaining: r.remaining(after.Sub(now)), ResetAfter: after.Sub(now)}
+	decision := r.state(after.Sub(now))
+	decision.Allowed = true
+	return after, decision
 }
 
 // peek returns the state of a bucket without taking a token.
 func (r Rate) peek(full, now time.Time) Decision {
-	reset := max(0, full.Sub(now))
-	return Decision{Allowed: r.remaining(reset) > 0, Remaining: r.remaining(reset), ResetAfter: reset}
+	return r.state(max(0, full.Sub(now)))
 }
 
-// remaining returns how many requests a bucket allows that is full after reset.
-func (r Rate) remaining(reset time.Duration) int {
-	return max(0, int((r.Window()-reset)/r.interval()))
+// state returns the state of a bucket that will be full after some time.
+func (r Rate) state(full time.Duration) Decision {
+	left := max(0, int((r.Window()-full)/r.interval()))
+	next := full - r.Window() + time.Duration(left+1)*r.interval()
+	return Decision{Allowed: left > 0, Remaining: left, ResetAfter: max(0, min(full, next))}
 }
 
 // maxBuckets bounds the buckets of a generation, at about 100 bytes each.

@@ -98,12 +98,12 @@ func takeShared(
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
-	decision := Decision{Allowed: result.RetryAfter < 0, ResetAfter: result.ResetAfter.Round(time.Microsecond)}
-	if decision.Allowed {
-		// result.Remaining is truncated from a float and may be one too low.
-		decision.Remaining = rate.remaining(decision.ResetAfter)
-	} else {
-		decision.RetryAfter = max(result.RetryAfter.Round(time.Microsecond), time.Microsecond)
+	if result.RetryAfter >= 0 {
+		after := max(result.RetryAfter.Round(time.Microsecond), time.Microsecond)
+		return Decision{RetryAfter: after, ResetAfter: after}, nil
 	}
+	// result.Remaining is truncated from a float and may be one too low.
+	decision := rate.state(result.ResetAfter.Round(time.Microsecond))
+	decision.Allowed = true
 	return decision, nil
 }
