@@ -121,9 +121,11 @@ func TestWhoATokenIs(t *testing.T) {
 		"of the same id": {wrong, noon}, "of an unknown id": {unknown, noon}, "malformed": {token + "x", noon},
 		"expired": {token, ends}, "long expired": {token, ends.AddDate(1, 0, 0)},
 	} {
-		if _, err := d.cache.Authenticate(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
-			t.Errorf("a token %s: got %v, want %v", name, err, access.ErrUnauthorized)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := d.cache.Authenticate(wanted.token, wanted.now); !errors.Is(err, access.ErrUnauthorized) {
+				t.Errorf("a token %s: got %v, want %v", name, err, access.ErrUnauthorized)
+			}
+		})
 	}
 	if _, err := d.cache.Authenticate(token, ends.Add(-time.Millisecond)); err != nil {
 		t.Errorf("just before it expires: %v", err)

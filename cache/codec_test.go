@@ -40,21 +40,23 @@ func TestAnEncodedViewBeginsWithItsRevision(t *testing.T) {
 	for revision, want := range map[uint64]string{
 		0: "0000000000000000", 7: "0000000000000007", 1709210096007123: "1709210096007123", 9999999999999999: "9999999999999999",
 	} {
-		view.Revision = revision
-		value, err := view.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(value[:16]); got != want {
-			t.Errorf("revision %d: got %s, want %s", revision, got, want)
-		}
-		back, err := cache.DecodeView(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(view, back); diff != "" {
-			t.Errorf("revision %d (-want +got):\n%s", revision, diff)
-		}
+		t.Run(want, func(t *testing.T) {
+			view.Revision = revision
+			value, err := view.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(value[:16]); got != want {
+				t.Errorf("revision %d: got %s, want %s", revision, got, want)
+			}
+			back, err := cache.DecodeView(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(view, back); diff != "" {
+				t.Errorf("revision %d (-want +got):\n%s", revision, diff)
+			}
+		})
 	}
 }
 

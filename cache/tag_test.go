@@ -55,16 +55,18 @@ func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
 			return w.SetDAO(t.Context(), view, governance.DAOListItem{DAOID: "a"})
 		}, []cache.Tag{cache.DAOTag("a"), cache.DAOIndexTag}},
 	} {
-		writer := store.NewWriter(1)
-		if err := c.write(writer); err != nil {
-			t.Fatal(err)
-		}
-		if got := writer.Changed(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %v, want %v", name, got, c.want)
-		}
-		if again := writer.Changed(); len(again) != 0 {
-			t.Errorf("%s: told %v twice", name, again)
-		}
+		t.Run(name, func(t *testing.T) {
+			writer := store.NewWriter(1)
+			if err := c.write(writer); err != nil {
+				t.Fatal(err)
+			}
+			if got := writer.Changed(); !slices.Equal(got, c.want) {
+				t.Errorf("%s: got %v, want %v", name, got, c.want)
+			}
+			if again := writer.Changed(); len(again) != 0 {
+				t.Errorf("%s: told %v twice", name, again)
+			}
+		})
 	}
 }
 

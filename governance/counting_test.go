@@ -1,6 +1,7 @@
 package governance_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -36,10 +37,12 @@ func TestProgressIsCutNotRounded(t *testing.T) {
 		{"5", "0.000", "1", true},
 		{"1234567890123456789012345678901234567890", "1", "1234567890123456789012345678901234567890", true},
 	} {
-		got, reached := governance.QuorumProgress(num(test.counted), num(test.needed))
-		if got != test.want || reached != test.reached {
-			t.Errorf("%s of %s: got %s, reached %t, want %s, %t", test.counted, test.needed, got, reached, test.want, test.reached)
-		}
+		t.Run(test.counted+" of "+test.needed, func(t *testing.T) {
+			got, reached := governance.QuorumProgress(num(test.counted), num(test.needed))
+			if got != test.want || reached != test.reached {
+				t.Errorf("%s of %s: got %s, reached %t, want %s, %t", test.counted, test.needed, got, reached, test.want, test.reached)
+			}
+		})
 	}
 }
 
@@ -63,10 +66,12 @@ func TestSplitByWeightGivesTheRemainderToTheLargest(t *testing.T) {
 		{"0.000000000000000001", []string{"1", "2"}, []string{"0", "0.000000000000000001"}},
 		{"7", []string{"0.5", "0.25", "0.25"}, []string{"3.5", "1.75", "1.75"}},
 	} {
-		got := governance.SplitByWeight(num(test.power), nums(test.weights...))
-		if diff := cmp.Diff(nums(test.want...), got); diff != "" {
-			t.Errorf("%s by %v (-want +got):\n%s", test.power, test.weights, diff)
-		}
+		t.Run(test.power+" by "+strings.Join(test.weights, ", "), func(t *testing.T) {
+			got := governance.SplitByWeight(num(test.power), nums(test.weights...))
+			if diff := cmp.Diff(nums(test.want...), got); diff != "" {
+				t.Errorf("%s by %v (-want +got):\n%s", test.power, test.weights, diff)
+			}
+		})
 	}
 }
 
@@ -124,9 +129,11 @@ func TestLargestIsTheFirstOfEquals(t *testing.T) {
 		{[]string{"1", "3.0", "3", "2"}, 1},
 		{[]string{"-2", "-1"}, 1},
 	} {
-		if got := governance.LargestIndex(nums(test.numbers...)); got != test.want {
-			t.Errorf("%v: got %d, want %d", test.numbers, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.numbers), func(t *testing.T) {
+			if got := governance.LargestIndex(nums(test.numbers...)); got != test.want {
+				t.Errorf("%v: got %d, want %d", test.numbers, got, test.want)
+			}
+		})
 	}
 }
 
@@ -188,10 +195,12 @@ func TestQuadraticScoresSumToThePowerCast(t *testing.T) {
 		{"many small beat one large", "8", []string{"4", "2"}, []string{"6.4", "1.6"}},
 		{"thirds", "1", []string{"1", "1", "1"}, []string{"0.333333333333333334", "0.333333333333333333", "0.333333333333333333"}},
 	} {
-		got := governance.QuadraticScores(num(test.power), nums(test.roots...))
-		if diff := cmp.Diff(nums(test.want...), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got := governance.QuadraticScores(num(test.power), nums(test.roots...))
+			if diff := cmp.Diff(nums(test.want...), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.name, diff)
+			}
+		})
 	}
 }
 

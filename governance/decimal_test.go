@@ -221,11 +221,13 @@ func TestDecimalOfIsCanonical(t *testing.T) {
 		{"-2.5", "-2.50", "-25e-1"},
 		{"1234567890123456789012345678901234567890.123456789012345678"},
 	} {
-		for _, text := range same {
-			if got, want := governance.DecimalOf(num(text)), governance.Decimal(same[0]); got != want {
-				t.Errorf("%q: got %s, want %s", text, got, want)
+		t.Run(same[0], func(t *testing.T) {
+			for _, text := range same {
+				if got, want := governance.DecimalOf(num(text)), governance.Decimal(same[0]); got != want {
+					t.Errorf("%q: got %s, want %s", text, got, want)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -65,12 +65,14 @@ func TestDecide(t *testing.T) {
 		{"an election", []string{"Alice", "Bob"}, []string{"2", "1"}, true, governance.Unknown},
 		{"an election without a quorum", []string{"Alice", "Bob"}, []string{"2", "1"}, false, governance.Unknown},
 	} {
-		choices := make([]governance.Choice, len(test.labels))
-		for i, label := range test.labels {
-			choices[i].Label = label
-		}
-		if got := governance.Decide(choices, nums(test.scores...), test.quorum); got != test.outcome {
-			t.Errorf("%s: got %s, want %s", test.name, got, test.outcome)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			choices := make([]governance.Choice, len(test.labels))
+			for i, label := range test.labels {
+				choices[i].Label = label
+			}
+			if got := governance.Decide(choices, nums(test.scores...), test.quorum); got != test.outcome {
+				t.Errorf("%s: got %s, want %s", test.name, got, test.outcome)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,9 +75,11 @@ func TestTimestampOfUnixKeepsToItsBounds(t *testing.T) {
 		})
 	}
 	for _, seconds := range []int64{-1, int64(last)/1000 + 1, int64(last), -1 << 63, 1<<63 - 1} {
-		if got, err := governance.TimestampOfUnix(seconds); err == nil || got != 0 {
-			t.Errorf("%d: got %d, %v, want an error", seconds, got, err)
-		}
+		t.Run(strconv.FormatInt(seconds, 10), func(t *testing.T) {
+			if got, err := governance.TimestampOfUnix(seconds); err == nil || got != 0 {
+				t.Errorf("%d: got %d, %v, want an error", seconds, got, err)
+			}
+		})
 	}
 }
 

@@ -317,13 +317,15 @@ func TestPaymentsThatDoNotFitTheTermsAreRefusedWithoutAskingAnybody(t *testing.T
 		"for ever": {func(p *facilitator.Payment) { p.Payload.Authorization.ValidBefore = seconds(24 * time.Hour) }, "invalid_exact_evm_payload_authorization_valid_before"},
 		"too soon": {func(p *facilitator.Payment) { p.Payload.Authorization.ValidAfter = seconds(time.Minute) }, "invalid_exact_evm_payload_authorization_valid_after"},
 	} {
-		payment := f.pay()
-		c.spoil(&payment)
-		_, err := f.buy(payment.Header(), request(), "answer")
-		refusal, is := errors.AsType[*x402.RefusedError](err)
-		if !is || refusal.Kind != x402.Required || refusal.Reason != c.reason {
-			t.Errorf("%s: got %v, want %s", name, err, c.reason)
-		}
+		t.Run(name, func(t *testing.T) {
+			payment := f.pay()
+			c.spoil(&payment)
+			_, err := f.buy(payment.Header(), request(), "answer")
+			refusal, is := errors.AsType[*x402.RefusedError](err)
+			if !is || refusal.Kind != x402.Required || refusal.Reason != c.reason {
+				t.Errorf("%s: got %v, want %s", name, err, c.reason)
+			}
+		})
 	}
 	if f.ledger.Calls("verify")+f.ledger.Calls("settle") > 0 {
 		t.Error("the facilitator was asked")
@@ -364,11 +366,13 @@ func TestWhatIsNoPaymentIsMalformed(t *testing.T) {
 		"zero":       spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.Value = "05000" }),
 		"time":       spoiled(func(p *facilitator.Payment) { p.Payload.Authorization.ValidBefore = "soon" }),
 	} {
-		_, err := f.buy(header, request(), "answer")
-		refusal, is := errors.AsType[*x402.RefusedError](err)
-		if !is || refusal.Kind != x402.Malformed || refusal.Message == "" {
-			t.Errorf("%s: got %v, want it to be malformed", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := f.buy(header, request(), "answer")
+			refusal, is := errors.AsType[*x402.RefusedError](err)
+			if !is || refusal.Kind != x402.Malformed || refusal.Message == "" {
+				t.Errorf("%s: got %v, want it to be malformed", name, err)
+			}
+		})
 	}
 }
 

@@ -171,12 +171,14 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 	}
 	tested := map[string]bool{}
 	for _, c := range cases {
-		got, found := hits(vote(c.change))[c.rule]
-		if found != c.found || got.Score != c.score || got.DetectedAt != c.detected {
-			t.Errorf("%s, %s: got %t with score %d at %s, want %t with %d at %s", c.rule, c.name,
-				found, got.Score, got.DetectedAt, c.found, c.score, c.detected)
-		}
-		tested[c.rule] = true
+		t.Run(c.rule+", "+c.name, func(t *testing.T) {
+			got, found := hits(vote(c.change))[c.rule]
+			if found != c.found || got.Score != c.score || got.DetectedAt != c.detected {
+				t.Errorf("%s, %s: got %t with score %d at %s, want %t with %d at %s", c.rule, c.name,
+					found, got.Score, got.DetectedAt, c.found, c.score, c.detected)
+			}
+			tested[c.rule] = true
+		})
 	}
 	for _, rule := range rules.SignalRules() {
 		if rule.Item == governance.ProposalItem && !tested[rule.Type] {
@@ -270,9 +272,11 @@ func TestBandsAndSurfacesFollowTheScore(t *testing.T) {
 		deadline bool
 		want     int
 	}{{0, true, 1}, {39, true, 1}, {40, false, 2}, {69, true, 2}, {70, true, 3}, {74, true, 3}, {75, true, 4}, {100, false, 3}} {
-		if got := rules.SurfacesOf(c.score, c.deadline); len(got) != c.want || !slices.Equal(got, governance.Surfaces()[:c.want]) {
-			t.Errorf("score %d, deadline %t: got %v, want %v", c.score, c.deadline, got, governance.Surfaces()[:c.want])
-		}
+		t.Run(fmt.Sprintf("score %d, deadline %t", c.score, c.deadline), func(t *testing.T) {
+			if got := rules.SurfacesOf(c.score, c.deadline); len(got) != c.want || !slices.Equal(got, governance.Surfaces()[:c.want]) {
+				t.Errorf("score %d, deadline %t: got %v, want %v", c.score, c.deadline, got, governance.Surfaces()[:c.want])
+			}
+		})
 	}
 }
 

@@ -33,18 +33,20 @@ func TestTopicRulesApplyAsDocumented(t *testing.T) {
 		{rules: "category off_topic", hit: rules.TopicFacts{Category: "Proposals, memes"}, miss: rules.TopicFacts{Category: "memories"}},
 		{rules: "proposal_title category_stub", hit: rules.TopicFacts{Title: "About the Proposal category"}, miss: rules.TopicFacts{Title: "About the category x"}},
 	} {
-		want := 0
-		for _, rule := range rules.TopicRules() {
-			if strings.Contains(" "+c.rules+" ", " "+rule.Name+" ") {
-				want += rule.Points
+		t.Run(c.rules, func(t *testing.T) {
+			want := 0
+			for _, rule := range rules.TopicRules() {
+				if strings.Contains(" "+c.rules+" ", " "+rule.Name+" ") {
+					want += rule.Points
+				}
 			}
-		}
-		if got, _ := rules.TopicRelevance(c.hit); got != max(want, 0) {
-			t.Errorf("%s: got %d, want %d points", c.rules, got, want)
-		}
-		if got, _ := rules.TopicRelevance(c.miss); got >= max(want, 1) {
-			t.Errorf("%s missed: got %d, want fewer points than %d", c.rules, got, want)
-		}
+			if got, _ := rules.TopicRelevance(c.hit); got != max(want, 0) {
+				t.Errorf("%s: got %d, want %d points", c.rules, got, want)
+			}
+			if got, _ := rules.TopicRelevance(c.miss); got >= max(want, 1) {
+				t.Errorf("%s missed: got %d, want fewer points than %d", c.rules, got, want)
+			}
+		})
 	}
 }
 

@@ -20,12 +20,14 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 		100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
 		1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond, engine.MaxBackoff, engine.MaxBackoff,
 	} {
-		if got := engine.Backoff(failures, 0); got != want {
-			t.Errorf("after %d failures: got %v, want %v", failures, got, want)
-		}
-		if got := engine.Backoff(failures, 1); got != want/2 {
-			t.Errorf("after %d failures, with full jitter: got %v, want %v", failures, got, want/2)
-		}
+		t.Run(fmt.Sprintf("after %d failures", failures), func(t *testing.T) {
+			if got := engine.Backoff(failures, 0); got != want {
+				t.Errorf("after %d failures: got %v, want %v", failures, got, want)
+			}
+			if got := engine.Backoff(failures, 1); got != want/2 {
+				t.Errorf("after %d failures, with full jitter: got %v, want %v", failures, got, want/2)
+			}
+		})
 	}
 	if got, want := engine.Backoff(1_000_000, 0), engine.MaxBackoff; got != want {
 		t.Errorf("after a million failures: got %v, want %v", got, want)
