@@ -174,8 +174,10 @@ func (a *API) Watch(ctx context.Context) {
 // Ready returns nil once the node can answer: everything was published at least once,
 // and the node knows the publication and the tokens.
 func (a *API) Ready(ctx context.Context) error {
-	if _, err := a.store.PublicationState(ctx); err != nil {
-		return fmt.Errorf("nothing is published yet: %w", err)
+	if _, err := a.store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+		return errors.New("nothing is published yet: workers publish to Redis")
+	} else if err != nil {
+		return fmt.Errorf("the publication state is not read yet: %w", err)
 	}
 	if a.publication.latest.Load() == nil {
 		return errors.New("the publication state is not read yet")

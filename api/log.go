@@ -2,8 +2,9 @@ package api
 
 import (
 	"log/slog"
+	"net/url"
 	"regexp"
-	"strings"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -107,7 +108,7 @@ func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sam
 	if sample > 1 {
 		attrs = append(attrs, slog.Uint64("sample", sample))
 	}
-	if r.failed() {
+	if r.status >= fiber.StatusBadRequest {
 		text("path", loggedPath(c.Path()))
 	}
 	if r.err != nil && r.err.Cause != nil {
@@ -119,9 +120,14 @@ func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sam
 // tokenPattern matches what looks like a token, wherever a caller puts it.
 var tokenPattern = regexp.MustCompile(`pnyx_\w+`)
 
-// loggedPath returns the part of a path that is logged, as valid UTF-8 without tokens.
+// loggedPath returns the part of a path that is logged, in printable ASCII and without
+// tokens, escaped ones included.
 func loggedPath(path string) string {
-	return redact(strings.ToValidUTF8(path[:min(len(path), maxLoggedPath)], ""))
+	if plain, err := url.PathUnescape(path); err == nil && tokenPattern.MatchString(plain) {
+		path = plain
+	}
+	quoted := strconv.QuoteToASCII(path[:min(len(path), maxLoggedPath)])
+	return redact(quoted[1 : len(quoted)-1])
 }
 
 // redact replaces tokens in a text.

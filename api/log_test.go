@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"pnyx/api"
 )
@@ -49,8 +50,8 @@ func TestLogSamplesSuccessesAndKeepsErrors(t *testing.T) {
 		t.Errorf("got %d lines of 3 errors", len(errs))
 	}
 	for _, line := range errs {
-		if line["code"] != "NOT_FOUND" || line["sample"] != nil || line["path"] != nil {
-			t.Errorf("got %v, want the code, and nothing that was asked", line)
+		if line["code"] != "NOT_FOUND" || line["sample"] != nil || line["path"] != "/v2/daos/nobody" {
+			t.Errorf("got %v, want the code and the path", line)
 		}
 	}
 	counted := n.counts("pnyx_log_requests_total")
@@ -87,16 +88,36 @@ func TestLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
 	const token = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
 	n.ask(http.MethodGet, "/v2/daos/"+token+"?q="+token, http.Header{"X-Request-Id": {token}})
 	n.ask(http.MethodGet, "/v2/daos/"+token, http.Header{"X-Request-Id": {token}})
+	n.ask(http.MethodGet, "/v2/daos/"+strings.Replace(token, "p", "%70", 1), nil)
 	lines := n.logged("daos.detail")
-	if len(lines) != 2 {
-		t.Fatalf("got %v, want two lines", lines)
+	if len(lines) != 3 {
+		t.Fatalf("got %v, want three lines", lines)
+	}
+	for _, line := range lines {
+		if line["path"] != "/v2/daos/pnyx_***" {
+			t.Errorf("got %v, want the path without the query", line)
+		}
 	}
 	failed := lines[1]
 	if failed["level"] != "WARN" || failed["error"] == nil || failed["plan"] != "internal" || failed["path"] != "/v2/daos/pnyx_***" {
 		t.Errorf("got %v, want a warning with cause and path", failed)
 	}
-	if strings.Contains(n.log.String(), token) {
+	if strings.Contains(n.log.String(), token[len("pnyx_"):]) {
 		t.Errorf("the log has the token: %s", n.log)
+	}
+}
+
+func TestLoggedPathIsShortAndPrintable(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.get("/v2/daos/%1b%5b31m" + strings.Repeat("%C2%9B", 100))
+	lines := n.logged("daos.detail")
+	if len(lines) != 1 {
+		t.Fatalf("got %v, want one line", lines)
+	}
+	path, _ := lines[0]["path"].(string)
+	if !strings.HasPrefix(path, "/v2/daos/%1b%5b31m%C2") || len(path) > 200 || strings.ContainsFunc(path, unicode.IsControl) {
+		t.Errorf("got %q, want the first 200 bytes, escaped", path)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"sync/atomic"
@@ -17,6 +18,13 @@ import (
 // adminTimeout bounds reading a request from the admin listener, and half of writing the
 // response.
 const adminTimeout = 5 * time.Second
+
+const (
+	// readyCheckInterval is the pause between two checks of a node that is not ready.
+	readyCheckInterval = time.Second
+	// readyLogInterval is the pause between two lines about what it waits for.
+	readyLogInterval = 30 * time.Second
+)
 
 // newRegistry returns the registry that /metrics exposes, with the metrics of the Go
 // runtime, the process and the build. Each node has its own, so that tests can run
@@ -91,6 +99,31 @@ func stickyReady(ready func(context.Context) error) func(context.Context) error 
 	}
 }
 
+// logUntilReady logs what a node waits for until it is ready: after readyCheckInterval,
+// then once in readyLogInterval.
+func logUntilReady(ctx context.Context, logger *slog.Logger, ready func(context.Context) error) {
+	began, logged := time.Now(), time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(readyCheckInterval):
+		}
+		err := ready(ctx)
+		waited := slog.Duration("waited", time.Since(began))
+		switch {
+		case err == nil && !logged.IsZero():
+			logger.LogAttrs(ctx, slog.LevelInfo, "ready", waited)
+			return
+		case err == nil || ctx.Err() != nil:
+			return
+		case time.Since(logged) >= readyLogInterval:
+			logged = time.Now()
+			logger.LogAttrs(ctx, slog.LevelWarn, "not ready, waiting", waited, slog.Any("error", err))
+		}
+	}
+}
+
 // probeHandler responds with 200, or with 503 and the reason as text. Reasons contain
 // no secrets, and the listener is private.
 func probeHandler(probe func(context.Context) error) http.HandlerFunc {
@@ -103,7 +136,7 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 	}
 }
 
-// startAdmin serves /healthz (the process is alive), /startedz (all parts run), /readyz
+// startAdmin serves / (what the process is), /healthz (it is alive), /startedz (all parts run), /readyz
 // (the node should get requests), /metrics, and Go's profiles below /debug/pprof/. It
 // stops last, so that a shutdown can be observed.
 //
@@ -111,6 +144,10 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 // has to be shorter than the write timeout of twice adminTimeout.
 func (n *node) startAdmin() {
 	mux := http.NewServeMux()
+	identity := n.identity()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, identity+"\n\n/healthz /startedz /readyz /metrics /debug/pprof/")
+	})
 	mux.HandleFunc("GET /healthz", probeHandler(func(context.Context) error { return nil }))
 	mux.HandleFunc("GET /startedz", probeHandler(n.probes.Started))
 	mux.HandleFunc("GET /readyz", probeHandler(n.probes.Ready))

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -41,6 +43,17 @@ func (e *controlEscaper) Close() error {
 	e.rest = nil
 	_, err := e.out.Write(escaped)
 	return err
+}
+
+// printable returns a text as a controlEscaper writes it.
+func printable(text string) string {
+	var escaped strings.Builder
+	escaper := &controlEscaper{out: &escaped}
+	_, err := io.WriteString(escaper, text)
+	if err := errors.Join(err, escaper.Close()); err != nil {
+		panic(err) // a Builder does not fail
+	}
+	return escaped.String()
 }
 
 // appendEscaped appends one character, which is text. A terminal may also obey single bytes

@@ -2,7 +2,10 @@ package cmd
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+
+	"pnyx/warehouse"
 )
 
 func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
@@ -20,5 +23,17 @@ func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
 		if err := escaper.Close(); err != nil || out.String() != want {
 			t.Errorf("writes of %d bytes: got %q (%v), want %q", size, out.String(), err, want)
 		}
+	}
+}
+
+func TestNamesOfStrangersAreEscapedForTheTerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	token := warehouse.Token{ID: "abc", Name: "A\x1b[2JCME", Plan: "business"}
+	if err := printNewToken(&out, token, "pnyx_abc", false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `A\x1b[2JCME`) || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("got %q, want the name escaped", &out)
 	}
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
@@ -37,6 +37,11 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 (see --tolerate-rejects), 1 on any other error.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: task(func(cmd *cobra.Command, paths []string, cfg config.Config, logger *slog.Logger) (err error) {
+			for _, path := range paths {
+				if _, err := os.Stat(path); err != nil {
+					return fmt.Errorf("import: %w", err)
+				}
+			}
 			var undo cleanups
 			defer func() { err = errors.Join(err, undo.run()) }()
 			opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachEngine)
@@ -64,15 +69,15 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, shows progress, and prints a table of the result, also after an
-// import that failed. It returns errRejected when files or, unless tolerated,
+// runImport imports, shows progress, and prints a report, also after an import that failed.
+// It returns errRejected when files or, unless tolerated,
 // records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(options.Progress)
 	report, err := importer.Run(ctx, paths, options)
 	stop()
-	printReport(out, report)
+	printReport(out, report, err == nil)
 	if err != nil {
 		return err
 	}
@@ -120,30 +125,22 @@ func progressLine(s importer.Snapshot) string {
 	if s.Remaining > 0 {
 		line += fmt.Sprintf("  %s left", s.Remaining.Round(time.Second))
 	}
-	return line + "  " + filepath.Base(s.Path)
+	return line + "  " + printable(filepath.Base(s.Path))
 }
 
-// printReport prints a table with one row for each kind of record that occurred, in the
-// order of record.Kinds, then the rejected and the waiting records. Lines that could not be
-// attributed to a kind are counted as unknown.
-func printReport(out io.Writer, report importer.Report) {
-	t := table.NewWriter()
-	t.SetOutputMirror(out)
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"records", "read", "new", "changed", "unchanged", "rejected"})
-	for _, kind := range append(record.Kinds(), "") {
-		k := report.Kinds[kind]
-		if k == nil {
-			continue
-		}
-		name := string(kind)
-		if name == "" {
-			name = "(unknown)"
-		}
-		t.AppendRow(table.Row{name, k.Read, k.New, k.Changed, k.Unchanged, k.Rejected})
+// printReport prints what an import reports: a table with one row for each kind of record
+// that occurred, in the order of record.Kinds, then the rejected and the waiting records.
+// Lines that could not be attributed to a kind are counted as unknown. The table of an
+// import that stopped would be incomplete and is left out.
+func printReport(out io.Writer, report importer.Report, complete bool) {
+	// Names of files and reasons of rejections contain texts of strangers.
+	out = &controlEscaper{out: out}
+	switch {
+	case complete && len(report.Kinds) > 0:
+		fmt.Fprintln(out, reportTable(report))
+	case complete:
+		fmt.Fprintln(out, "no records found: folders are searched for .ndjson and .jsonl files, gzipped or plain")
 	}
-	t.Render()
 	for _, problem := range report.Problems {
 		fmt.Fprintln(out, "not imported:", problem)
 	}
@@ -153,5 +150,17 @@ func printReport(out io.Writer, report importer.Report) {
 	if report.Waiting > 0 {
 		fmt.Fprintf(out, "%d ballots wait for a proposal that is not imported yet\n", report.Waiting)
 	}
-	fmt.Fprintf(out, "imported in %s\n", report.Duration.Round(time.Millisecond))
+	if complete {
+		fmt.Fprintf(out, "imported in %s\n", report.Duration.Round(time.Millisecond))
+	}
+}
+
+func reportTable(report importer.Report) string {
+	t := newTable([]string{"records", "read", "new", "changed", "unchanged", "rejected"})
+	for _, kind := range append(record.Kinds(), "") {
+		if k := report.Kinds[kind]; k != nil {
+			t.AppendRow(table.Row{cmp.Or(string(kind), "(unknown)"), k.Read, k.New, k.Changed, k.Unchanged, k.Rejected})
+		}
+	}
+	return t.Render()
 }

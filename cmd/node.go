@@ -110,6 +110,8 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	n.probes.started(stickyReady(served.Ready))
+	logger := n.logger.With(slog.String("redis", n.cfg.Cache.URL.String()))
+	n.background(func(ctx context.Context) { logUntilReady(ctx, logger, served.Ready) })
 	fmt.Fprintf(out, "API on http://%s, health and metrics on http://%s\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
 	return n.drain(served, n.wait(ctx))
 }
@@ -187,34 +189,6 @@ func (n *node) background(run func(context.Context)) {
 		running.Wait()
 		return nil
 	})
-}
-
-// listenForAPI opens the address of PNYX_LISTEN for startAPI.
-func (n *node) listenForAPI() (err error) {
-	n.listener, err = n.listen("PNYX_LISTEN", n.cfg.API.Listen)
-	return err
-}
-
-// listenForAdmin opens the address of PNYX_ADMIN_LISTEN for startAdmin.
-func (n *node) listenForAdmin() (err error) {
-	n.admin, err = n.listen("PNYX_ADMIN_LISTEN", n.cfg.API.AdminListen)
-	return err
-}
-
-// listen opens the address of a setting until the node stops. Errors name the setting.
-// The cleanup tolerates a listener that its server has already closed.
-func (n *node) listen(setting, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", setting, err)
-	}
-	n.undo.add(func() error {
-		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		return nil
-	})
-	return listener, nil
 }
 
 // startTracing exports spans to the configured collector until the node stops. role

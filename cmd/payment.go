@@ -80,7 +80,7 @@ func listPayments(
 			p.Payer, p.Transaction, p.Reason,
 		}))
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), t.Render())
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(t.Render()))
 	return err
 }
 

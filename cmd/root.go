@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -35,7 +36,7 @@ func Execute() int {
 		err = errInterrupted
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "pnyx:", err)
+		fmt.Fprintln(os.Stderr, "pnyx:", printable(err.Error()))
 		return exitStatus(err)
 	}
 	return 0
@@ -100,7 +101,7 @@ func service(run command) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		logger := newLogger(cfg.Log)
+		logger := newLogger(os.Stderr, cfg.Log)
 		logger.LogAttrs(cmd.Context(), slog.LevelInfo, "starting "+cmd.Name(), thisBuild().attrs()...) //nolint:sloglint // one of a few commands
 		return run(cmd, args, cfg, logger)
 	}
@@ -117,16 +118,25 @@ func task(run command) func(*cobra.Command, []string) error {
 		if cfg.Log.Level == slog.LevelInfo {
 			cfg.Log.Level = slog.LevelWarn
 		}
-		return run(cmd, args, cfg, newLogger(cfg.Log))
+		return run(cmd, args, cfg, newLogger(os.Stderr, cfg.Log))
 	}
 }
 
-// newLogger returns a logger that writes to standard error, because commands print
-// their results to standard output.
-func newLogger(log config.Log) *slog.Logger {
-	options := &slog.HandlerOptions{Level: log.Level}
+// newLogger returns a logger that writes to out: standard error, because commands print
+// their results to standard output. Both formats escape control characters.
+func newLogger(out io.Writer, log config.Log) *slog.Logger {
+	options := &slog.HandlerOptions{Level: log.Level, ReplaceAttr: inMilliseconds}
 	if log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(os.Stderr, options))
+		return slog.New(slog.NewJSONHandler(out, options))
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, options))
+	return slog.New(slog.NewTextHandler(out, options))
+}
+
+// inMilliseconds makes every duration a number of milliseconds under a key that says so,
+// like the duration_ms of a request.
+func inMilliseconds(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() != slog.KindDuration {
+		return attr
+	}
+	return slog.Float64(attr.Key+"_ms", float64(attr.Value.Duration().Microseconds())/1000)
 }

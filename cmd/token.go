@@ -100,7 +100,7 @@ func listTokensCommand() *cobra.Command {
 					shownValue(token.CreatedAt), endOf(token), stateOf(token, time.Now()),
 				})
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), t.Render())
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(t.Render()))
 			return err
 		}),
 	}
@@ -140,7 +140,7 @@ func revokeCommand() *cobra.Command {
 				return err
 			}
 			admin.publish(cmd.Context())
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s (%s)\n", t.ID, t.Name)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s (%s)\n", t.ID, printable(t.Name))
 			return err
 		}),
 	}

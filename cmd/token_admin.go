@@ -220,7 +220,7 @@ func printNewToken(out io.Writer, t warehouse.Token, raw string, asJSON bool) er
 		return json.NewEncoder(out).Encode(seen)
 	}
 	_, err := fmt.Fprintf(out, "token %s of %s, plan %s, scopes %s\n\n  %s\n\nIt is shown this once. It goes into the header %s.\n",
-		t.ID, t.Name, t.Plan, strings.Join(t.Scopes, ","), raw, strings.ToLower(access.HeaderToken))
+		t.ID, printable(t.Name), t.Plan, strings.Join(t.Scopes, ","), raw, strings.ToLower(access.HeaderToken))
 	return err
 }
 

@@ -124,7 +124,7 @@ func (t *target) run(ctx context.Context) {
 			}
 			retry = min(2*retry, maxRetryDelay)
 			t.logger.LogAttrs(ctx, slog.LevelWarn, "purging a cache failed, retrying",
-				slog.Int("cache", t.number), slog.Duration("in", pause), slog.Any("error", err))
+				slog.Int("cache", t.number), slog.Duration("pause", pause), slog.Any("error", err))
 		} else {
 			retry = minRetryDelay
 		}

@@ -206,7 +206,7 @@ func (e *Engine) launch(ctx context.Context) error {
 		return err
 	}
 	e.logger.LogAttrs(ctx, slog.LevelInfo, "engine ready",
-		slog.Any("instance", e.Instance()), slog.Duration("took", time.Since(start)))
+		slog.Any("instance", e.Instance()), slog.Duration("duration", time.Since(start)))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,8 @@ const (
 	heartbeatInterval = 500 * time.Millisecond
 	// queueLengthInterval is the pause between two measurements of the queue.
 	queueLengthInterval = time.Second
+	// unpublishedLogInterval is the pause between two lines that say that Redis is empty.
+	unpublishedLogInterval = 10 * time.Second
 )
 
 // Options configures a Filler.
@@ -58,6 +61,9 @@ type Filler struct {
 
 	metrics  fillMetrics
 	builders map[query.Kind]builder
+	// unpublishedLogged is when logFailure last logged that Redis is empty, in
+	// nanoseconds since 1970.
+	unpublishedLogged atomic.Int64
 }
 
 // New returns a Filler. Run starts it.
@@ -143,13 +149,27 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 	if err != nil {
 		outcome = "failed"
 		span.SetError(outcome)
-		f.Logger.LogAttrs(ctx, slog.LevelError, "filling a page failed",
-			slog.String("page", string(fill.Page.Key())), slog.Any("error", err))
+		f.logFailure(ctx, fill, err)
 	}
 	// A heartbeat after the end would keep the page from being enqueued again.
 	stop()
 	heartbeats.Wait()
 	f.complete(ctx, fill, err != nil)
+}
+
+// logFailure logs why a page was not made. Nothing is wrong where Redis was flushed: pages
+// that need a publication fail until the next one, which takes seconds, and one line in
+// unpublishedLogInterval says so.
+func (f *Filler) logFailure(ctx context.Context, fill cache.Fill, err error) {
+	level, message := slog.LevelError, "filling a page failed"
+	if errors.Is(err, cache.ErrMiss) {
+		now, last := time.Now().UnixNano(), f.unpublishedLogged.Load()
+		if now-last < int64(unpublishedLogInterval) || !f.unpublishedLogged.CompareAndSwap(last, now) {
+			return
+		}
+		level, message = slog.LevelInfo, "Redis is empty, some pages are not filled until the next publication"
+	}
+	f.Logger.LogAttrs(ctx, level, message, slog.String("page", string(fill.Page.Key())), slog.Any("error", err)) //nolint:sloglint // one of two messages
 }
 
 // complete wakes those who wait for the page.

@@ -1,9 +1,14 @@
 package fill
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -47,6 +52,26 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	}
 	if !slices.Equal(read, []uint64{10, 20}) || building.head.Revision != 2 {
 		t.Errorf("read generations %v at revision %d, want 10, then 20, at revision 2", read, building.head.Revision)
+	}
+}
+
+func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	var log bytes.Buffer
+	filler := New(Options{
+		Store: store, Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: prometheus.NewRegistry(),
+	})
+	deadline := governance.TimestampOf(time.Now().Add(time.Hour))
+	for _, voter := range []query.Voter{"0x1", "0x2", "0x3"} {
+		filler.fill(t.Context(), cache.Fill{Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: deadline})
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=INFO") {
+		t.Errorf("got %q, want one line of level INFO", got)
 	}
 }
 

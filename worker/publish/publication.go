@@ -63,7 +63,7 @@ func (r Result) attrs(revision uint64) []slog.Attr {
 		slog.Int("topics", r.Topics),
 		slog.Int("daos", r.DAOs),
 		slog.Int("values", r.Written.Written()),
-		slog.Duration("took", r.Took),
+		slog.Duration("duration", r.Took),
 	}
 }
 

@@ -112,7 +112,7 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 	p.metrics.sortedCopies.WithLabelValues(string(sorted.Kind)).Observe(time.Since(began).Seconds())
 	p.Logger.LogAttrs(ctx, slog.LevelDebug, "built a sorted copy",
 		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject),
-		slog.Uint64("votes", sorted.Votes), slog.Duration("took", time.Since(began)))
+		slog.Uint64("votes", sorted.Votes), slog.Duration("duration", time.Since(began)))
 	return nil
 }
 

@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// listenForAPI opens the address of PNYX_LISTEN for startAPI.
+func (n *node) listenForAPI() (err error) {
+	n.listener, err = n.listen("PNYX_LISTEN", n.cfg.API.Listen)
+	return err
+}
+
+// listenForAdmin opens the address of PNYX_ADMIN_LISTEN for startAdmin.
+func (n *node) listenForAdmin() (err error) {
+	n.admin, err = n.listen("PNYX_ADMIN_LISTEN", n.cfg.API.AdminListen)
+	return err
+}
+
+// listen opens the address of a setting until the node stops. Errors name the setting,
+// and a Pnyx that has the address. The cleanup tolerates a listener that its server has
+// already closed.
+func (n *node) listen(setting, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s=%s: the address is in use by %s: stop it, or set %s to another address",
+			setting, address, identifyListener(address), setting)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s=%s: %w", setting, address, err)
+	}
+	n.undo.add(func() error {
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	return listener, nil
+}
+
+const (
+	// identifyTimeout bounds each question to the program that has an address.
+	identifyTimeout = time.Second
+	// maxIdentity bounds what is read of its answer, in bytes.
+	maxIdentity = 200
+)
+
+// identifyListener names the program that has an address: a Pnyx by the first line of its
+// admin listener, see identity, or by the document that each API node serves.
+func identifyListener(address string) string {
+	if line := firstLine("http://" + address + "/"); strings.HasPrefix(line, "Pnyx ") {
+		return "another " + line
+	}
+	if firstLine("http://"+address+"/llms.txt") == "# Pnyx" {
+		return "the API of another Pnyx, http://" + address + "/docs"
+	}
+	return "another program"
+}
+
+// firstLine returns the first line at a URL, printable, or "" if there is no answer in
+// time.
+func firstLine(url string) string {
+	client := http.Client{Timeout: identifyTimeout}
+	response, err := client.Get(url) //nolint:noctx // the client has a timeout
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxIdentity))
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return printable(line)
+}
+
+// identity is the first line at the root of the admin listener: what the process is and
+// where it serves.
+func (n *node) identity() string {
+	line := fmt.Sprintf("Pnyx (process %d, health and metrics on http://%s", os.Getpid(), n.cfg.API.AdminListen)
+	if n.listener != nil {
+		line += ", API on http://" + n.cfg.API.Listen
+	}
+	return line + ")"
+}
