@@ -3,8 +3,10 @@ package api
 import (
 	"cmp"
 	"net/http"
+	"strconv"
 
 	"pnyx/governance"
+	"pnyx/ratelimit"
 )
 
 // Prices are the prices of paid routes.
@@ -13,6 +15,8 @@ type Prices struct {
 	Token string
 	// Network is the chain that payments are settled on, as eip155:<chain id>.
 	Network string
+	// PayPerRequest says whether the node takes payments for single requests.
+	PayPerRequest bool
 	// Paid holds the price of one request to each paid route, by route id, in whole tokens.
 	Paid map[string]governance.Decimal
 }
@@ -22,9 +26,17 @@ func (p Prices) Of(route Route) governance.Decimal {
 	return cmp.Or(p.Paid[route.ID], "0")
 }
 
-// List returns the prices of all routes.
+// List returns the prices of all routes, and the limits of all plans.
 func (p Prices) List() governance.Pricing {
-	list := governance.Pricing{Token: p.Token, Network: p.Network}
+	list := governance.Pricing{Token: p.Token, Network: p.Network, PayPerRequest: p.PayPerRequest}
+	for _, plan := range ratelimit.Plans() {
+		limits := plan.Limits()
+		row := governance.PlanLimits{Plan: string(plan), Standard: bucketSize(limits.Standard), Detail: bucketSize(limits.Detail)}
+		if limits.Month > 0 {
+			row.MonthlyAnswers = new(count(limits.Month))
+		}
+		list.Plans = append(list.Plans, row)
+	}
 	for _, route := range Routes() {
 		list.Routes = append(list.Routes, governance.RoutePrice{
 			RouteID: route.ID, Method: http.MethodGet, Path: route.Path,
@@ -32,4 +44,8 @@ func (p Prices) List() governance.Pricing {
 		})
 	}
 	return list
+}
+
+func bucketSize(r ratelimit.Rate) governance.BucketSize {
+	return governance.BucketSize{PerMinute: strconv.Itoa(r.PerMinute), Burst: strconv.Itoa(r.Burst)}
 }

@@ -22,6 +22,26 @@ func TestEveryRouteHasAPrice(t *testing.T) {
 			RouteID: route.ID, Method: "GET", Path: route.Path, Tier: route.Tier, Paid: route.Tier != api.Free, Price: price,
 		})
 	}
+	limits := func(month string, standard, burst, detail, detailBurst string) governance.PlanLimits {
+		l := governance.PlanLimits{
+			Standard: governance.BucketSize{PerMinute: standard, Burst: burst},
+			Detail:   governance.BucketSize{PerMinute: detail, Burst: detailBurst},
+		}
+		if month != "" {
+			l.MonthlyAnswers = &month
+		}
+		return l
+	}
+	for plan, l := range map[int]governance.PlanLimits{
+		0: limits("3000", "30", "10", "10", "5"), 1: limits("20000", "120", "40", "30", "10"),
+		2: limits("100000", "300", "100", "75", "25"), 3: limits("", "60", "20", "20", "8"),
+	} {
+		l.Plan = []string{"developer", "business", "custom", "pay-per-request"}[plan]
+		if diff := cmp.Diff(l, got.Plans[plan]); diff != "" {
+			t.Errorf("plans (-want +got):\n%s", diff)
+		}
+	}
+	got.Plans = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pnyx/api/doc"
 	"pnyx/config"
 )
 
@@ -34,20 +35,27 @@ func configCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all settings with their descriptions as a table")
-	cmd.Flags().StringVar(&readme, "readme", "", "rewrite the table of settings in this file")
+	cmd.Flags().StringVar(&readme, "readme", "", "rewrite the tables of settings and of plans in this file")
 	cmd.MarkFlagsMutuallyExclusive("markdown", "readme")
 	return cmd
 }
 
-// updateReadme rewrites the table of settings between the markers in the file at path.
-// It leaves the file unchanged when a marker is missing.
+// updateReadme rewrites the tables of settings and of plans between the markers in the
+// file at path. It leaves the file unchanged when a marker is missing.
 func updateReadme(path string) error {
 	before, err := os.ReadFile(path) //nolint:gosec // the document that the caller names
 	if err != nil {
 		return err
 	}
+	plans, err := doc.PlanTable()
+	if err != nil {
+		return err
+	}
 	after, err := config.UpdateReadme(string(before))
 	if err != nil {
+		return err
+	}
+	if after, err = config.UpdateTable(after, "plans", string(plans)); err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(after), 0o644) //nolint:gosec // a document

@@ -83,7 +83,10 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 // apiPrices returns the prices of paid routes as the API publishes them. They are exact
 // decimals, as in the settings. They are published also where payments are off.
 func apiPrices(settings config.Payment) (api.Prices, error) {
-	published := api.Prices{Token: settings.Symbol, Network: settings.Network, Paid: map[string]governance.Decimal{}}
+	published := api.Prices{
+		Token: settings.Symbol, Network: settings.Network, PayPerRequest: settings.PayTo != "",
+		Paid: map[string]governance.Decimal{},
+	}
 	texts, err := routePrices(settings)
 	if err != nil {
 		return api.Prices{}, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,7 @@ func issueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "issue",
 		Short:   "Create a token, and print it once",
+		Long:    "Create a token, and print it once. It works as soon as it is printed. The plan limits it:\n\n" + planTable(),
 		Example: `  pnyx token issue --name ACME --plan business --scopes v2:paid:plus`,
 		Args:    cobra.NoArgs,
 		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
@@ -76,6 +78,17 @@ func issueCommand() *cobra.Command {
 		_ = cmd.MarkFlagRequired(required) // the flags exist
 	}
 	return cmd
+}
+
+// planTable returns the limits of the plans that tokens may have.
+func planTable() string {
+	t := newTable([]string{"plan", "answers a month", "standard routes", "plus routes"})
+	for _, plan := range ratelimit.DescribePlans() {
+		if slices.Contains(ratelimit.TokenPlans(), ratelimit.Plan(plan.Name)) {
+			t.AppendRow(table.Row{plan.Name, plan.Month, plan.Standard, plan.Detail})
+		}
+	}
+	return t.Render()
 }
 
 // listTokensCommand lists all tokens, revoked and expired ones included.

@@ -48,22 +48,22 @@ func Markdown() string {
 	return table.String()
 }
 
-// The markers around the table of settings in the README.
-const (
-	readmeBegin = "<!-- settings:begin -->"
-	readmeEnd   = "<!-- settings:end -->"
-)
-
-// UpdateReadme returns readme with the current table of settings between its markers. Each
-// marker must occur once, the first one first.
+// UpdateReadme returns readme with the current table of settings between its markers.
 func UpdateReadme(readme string) (string, error) {
-	before, rest, begun := strings.Cut(readme, readmeBegin)
-	old, after, ended := strings.Cut(rest, readmeEnd)
+	return UpdateTable(readme, "settings", Markdown())
+}
+
+// UpdateTable returns a document with a table between the markers of its name. Each marker
+// must occur once, the first one first.
+func UpdateTable(document, name, table string) (string, error) {
+	begin, end := "<!-- "+name+":begin -->", "<!-- "+name+":end -->"
+	before, rest, begun := strings.Cut(document, begin)
+	old, after, ended := strings.Cut(rest, end)
 	around := before + old + after
-	if !begun || !ended || strings.Contains(around, readmeBegin) || strings.Contains(around, readmeEnd) {
-		return "", fmt.Errorf("update the table of settings: want %s once, then %s once", readmeBegin, readmeEnd)
+	if !begun || !ended || strings.Contains(around, begin) || strings.Contains(around, end) {
+		return "", fmt.Errorf("update the table of %s: want %s once, then %s once", name, begin, end)
 	}
-	return before + readmeBegin + "\n\n" + Markdown() + "\n" + readmeEnd + after, nil
+	return before + begin + "\n\n" + table + "\n" + end + after, nil
 }
 
 // code returns text as code in a cell of a Markdown table; nothing for no text.

@@ -8,6 +8,32 @@ type Pricing struct {
 	Network string `json:"network" msgpack:"network"`
 	// Routes holds the price of each route.
 	Routes []RoutePrice `json:"routes" msgpack:"routes"`
+	// PayPerRequest says whether the node takes payments for single requests. Otherwise
+	// paid routes need a partner token.
+	PayPerRequest bool `json:"payPerRequest" msgpack:"payPerRequest"`
+	// Plans holds the limits of each plan.
+	Plans []PlanLimits `json:"plans" msgpack:"plans"`
+}
+
+// PlanLimits is what one plan allows.
+type PlanLimits struct {
+	// Plan is the name of the plan.
+	Plan string `json:"plan" msgpack:"plan"`
+	// MonthlyAnswers is how many answers with data a calendar month includes; nil for any
+	// number.
+	MonthlyAnswers *string `json:"monthlyAnswers" msgpack:"monthlyAnswers"`
+	// Standard is the bucket of routes of tier standard.
+	Standard BucketSize `json:"standard" msgpack:"standard"`
+	// Detail is the bucket of routes of tier plus.
+	Detail BucketSize `json:"detail" msgpack:"detail"`
+}
+
+// BucketSize is the size of a token bucket.
+type BucketSize struct {
+	// PerMinute is how many requests a minute are allowed on average.
+	PerMinute string `json:"perMinute" msgpack:"perMinute"`
+	// Burst is how many requests a full bucket allows at once.
+	Burst string `json:"burst" msgpack:"burst"`
 }
 
 // RoutePrice is the price of one route.

@@ -10,6 +10,7 @@ package ratelimit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -48,6 +49,28 @@ func Plans() []Plan {
 		plans[i] = row.plan
 	}
 	return plans
+}
+
+// PlanDescription is a row of the table of plans, for people.
+type PlanDescription struct {
+	// Name is the name of the plan.
+	Name string
+	// Month is how many answers a month includes. Standard and Detail are the sizes of the
+	// buckets of standard and of plus routes.
+	Month, Standard, Detail string
+}
+
+// DescribePlans returns the limits of every plan in words.
+func DescribePlans() []PlanDescription {
+	var rows []PlanDescription
+	for _, row := range planTable() {
+		month := "any number"
+		if row.limits.Month > 0 {
+			month = strconv.FormatInt(row.limits.Month, 10)
+		}
+		rows = append(rows, PlanDescription{string(row.plan), month, row.limits.Standard.String(), row.limits.Detail.String()})
+	}
+	return rows
 }
 
 // TokenPlans returns the plans that a token may have.
@@ -105,6 +128,11 @@ type Rate struct {
 	PerMinute int `msgpack:"r"`
 	// Burst is how many requests a full bucket allows at once.
 	Burst int `msgpack:"b"`
+}
+
+// String returns the rate in words.
+func (r Rate) String() string {
+	return fmt.Sprintf("%d a minute, %d at once", r.PerMinute, r.Burst)
 }
 
 // interval is the time until one more request is allowed.

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/ratelimit"
 )
 
 // Documents returns everything there is to read about the API, with what routes cost
@@ -41,6 +42,9 @@ func Paths() []string {
 	}
 	return paths
 }
+
+// PlanTable returns the limits of every plan, as Markdown.
+func PlanTable() ([]byte, error) { return render("plans.md", ratelimit.DescribePlans()) }
 
 // templates are the texts of the documents, with the tables to be filled in.
 //

@@ -17,6 +17,7 @@ import (
 	"pnyx/api/doc/openapi"
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/ratelimit"
 	"pnyx/test/openapitest"
 )
 
@@ -67,6 +68,54 @@ func TestPublishedDocumentsAreUpToDate(t *testing.T) {
 				t.Errorf("run make docs (-published +rendered):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestDocumentsSayWhetherPaymentPerRequestIsOn(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		prices := defaultPrices()
+		prices.PayPerRequest = on
+		for _, document := range doc.Documents(prices) {
+			if document.Path != api.PathLLMs && document.Path != api.PathOpenAPI {
+				continue
+			}
+			text, err := document.Render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if off := strings.Contains(string(text), "off on this node"); off == on {
+				t.Errorf("%s, with payments %t: says that they are off: %t", document.Path, on, off)
+			}
+			offered := strings.Contains(string(text), "[plus, 0.005 USDC]") || strings.Contains(string(text), "or 0.005 USDC a request")
+			if offered != on {
+				t.Errorf("%s, with payments %t: a route is offered for USDC: %t", document.Path, on, offered)
+			}
+		}
+	}
+}
+
+func TestDocumentsListThePlans(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	llms, err := doc.Documents(defaultPrices())[1].Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range ratelimit.DescribePlans() {
+		row := "| `" + plan.Name + "` | " + plan.Month + " | " + plan.Standard + " | " + plan.Detail + " |"
+		if !strings.Contains(string(readme), row) {
+			t.Errorf("README.md lacks %s: run `make docs`", row)
+		}
+		if !strings.Contains(string(openAPI(t)), row) {
+			t.Errorf("the OpenAPI document lacks %s", row)
+		}
+		if line := "- " + plan.Name + ": "; !strings.Contains(string(llms), line) || !strings.Contains(string(llms), plan.Standard) {
+			t.Errorf("llms.txt lacks %s", line)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/ratelimit"
 )
 
 // mimeLinkset is the form of an API catalog (RFC 9264, RFC 9727).
@@ -17,8 +18,8 @@ const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.o
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
 func agentsGuide(prices api.Prices) ([]byte, error) {
 	type route struct {
-		// Path and Summary are those of the route. Price is its tier and the
-		// price of one request. Parameters lists its query parameters; empty for
+		// Path and Summary are those of the route. Price is its tier and, where
+		// payments are taken, the price of one request. Parameters lists its query parameters; empty for
 		// none.
 		Path, Summary, Price, Parameters string
 	}
@@ -27,9 +28,16 @@ func agentsGuide(prices api.Prices) ([]byte, error) {
 		PathOpenAPI, PathPricing string
 		// Routes are all routes, in the order of documents.
 		Routes []route
+		// Plans are the plans of partner tokens, and that of payments.
+		Plans []ratelimit.PlanDescription
+		// PayPerRequest says whether the node takes payments for single requests.
+		PayPerRequest bool
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
-	}{PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, Codes: api.Codes()}
+	}{
+		PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, Codes: api.Codes(),
+		Plans: ratelimit.DescribePlans(), PayPerRequest: prices.PayPerRequest,
+	}
 	for _, r := range api.Routes() {
 		data.Routes = append(data.Routes, route{
 			Path: r.Path, Summary: r.Summary, Price: priceLabel(r, prices), Parameters: paramList(r),
@@ -38,10 +46,13 @@ func agentsGuide(prices api.Prices) ([]byte, error) {
 	return render("llms.txt", data)
 }
 
-// priceLabel is the tier of a route, and what it costs.
+// priceLabel is the tier of a route, and what it costs where payments are taken.
 func priceLabel(route api.Route, prices api.Prices) string {
 	if !route.Paid() {
 		return "[free]"
+	}
+	if !prices.PayPerRequest {
+		return fmt.Sprintf("[%s]", route.Tier)
 	}
 	return fmt.Sprintf("[%s, %s %s]", route.Tier, prices.Of(route), prices.Token)
 }

@@ -39,7 +39,13 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	guide, err := render("guide.md", map[string]any{"Codes": api.Codes()})
+	plans, err := PlanTable()
+	if err != nil {
+		return nil, err
+	}
+	guide, err := render("guide.md", map[string]any{
+		"Codes": api.Codes(), "Plans": string(plans), "PayPerRequest": prices.PayPerRequest,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +74,7 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 		Schemas:         metaSchemas(schemas.Components()),
 		Responses:       errorResponses(),
 		Headers:         headers,
-		SecuritySchemes: securitySchemes(),
+		SecuritySchemes: securitySchemes(prices),
 	}
 	return document, nil
 }
@@ -140,8 +146,11 @@ func describeAccess(route api.Route, prices api.Prices) string {
 		text = "Free: about the partner token that asks, which is needed."
 	}
 	if route.Paid() {
-		text = fmt.Sprintf("Paid, tier `%s`: a partner token with the scope `v2:paid:%s`, or %s %s a request.",
-			route.Tier, route.Tier, prices.Of(route), prices.Token)
+		text = fmt.Sprintf("Paid, tier `%s`: a partner token with the scope `v2:paid:%s`", route.Tier, route.Tier)
+		if prices.PayPerRequest {
+			text += fmt.Sprintf(", or %s %s a request", prices.Of(route), prices.Token)
+		}
+		text += "."
 	}
 	return text + fmt.Sprintf(" Requests count in the `%s` bucket.", route.Bucket())
 }
@@ -158,7 +167,11 @@ func security(route api.Route) []map[string][]string {
 }
 
 // securitySchemes describes tokens and payments.
-func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
+func securitySchemes(prices api.Prices) openapi.Members[*openapi.SecurityScheme] {
+	off := "Payment per request is off on this node. Where it is on: "
+	if prices.PayPerRequest {
+		off = ""
+	}
 	return openapi.Members[*openapi.SecurityScheme]{
 		{Name: "token", Value: &openapi.SecurityScheme{
 			Type: "apiKey", In: "header", Name: strings.ToLower(access.HeaderToken),
@@ -167,7 +180,7 @@ func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
 		}},
 		{Name: "x402", Value: &openapi.SecurityScheme{
 			Type: "apiKey", In: "header", Name: x402.HeaderPayment,
-			Description: "A payment for one request, by version 2 of the x402 protocol: ask without credentials, " +
+			Description: off + "A payment for one request, by version 2 of the x402 protocol: ask without credentials, " +
 				"take the terms from the `PAYMENT-REQUIRED` header of the 402, sign them, and repeat the request with the payment. " +
 				"`PAYMENT-RESPONSE` carries the receipt. A browser does not sign payments for you.",
 		}},
