@@ -74,7 +74,7 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 // records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
-	stop := showProgress(options.Progress)
+	stop := showProgress(func() string { return progressLine(options.Progress.Snapshot()) })
 	report, err := importer.Run(ctx, paths, options)
 	stop()
 	printReport(out, report, err == nil)
@@ -92,7 +92,7 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 // showProgress keeps one progress line on standard error if that is a terminal, and
 // otherwise adds a line every few seconds. stop ends it, and returns after its last
 // write, so that the report does not mix with it.
-func showProgress(progress *importer.Progress) (stop func()) {
+func showProgress(line func() string) (stop func()) {
 	interval, begin, end := 5*time.Second, "", "\n"
 	if isatty.IsTerminal(os.Stderr.Fd()) {
 		interval, begin, end = 200*time.Millisecond, "\r\033[K", ""
@@ -108,7 +108,7 @@ func showProgress(progress *importer.Progress) (stop func()) {
 				fmt.Fprint(os.Stderr, begin)
 				return
 			case <-ticker.C:
-				fmt.Fprint(os.Stderr, begin+progressLine(progress.Snapshot())+end)
+				fmt.Fprint(os.Stderr, begin+line()+end)
 			}
 		}
 	}()

@@ -72,6 +72,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), apiCommand(), workerCommand(), importCommand(),
 		tokenCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
+		backupCommand(), restoreCommand(),
 		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(),
 	)
 	return root

@@ -42,6 +42,8 @@ type Config struct {
 	Edge Edge
 	// Import holds the settings of the import of files.
 	Import Import
+	// Backup holds the settings of backups.
+	Backup Backup
 	// Log holds the settings of log lines.
 	Log Log
 	// Trace holds the settings of tracing.

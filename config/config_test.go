@@ -49,6 +49,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			Dir: "./data/edge", CacheSize: 1 << 30, Modules: "/usr/lib/nginx/modules",
 		},
 		Import: config.Import{Batch: 40_000, MaxLine: 8 << 20},
+		Backup: config.Backup{Region: "us-east-1"},
 		Log:    config.Log{Level: slog.LevelInfo, Format: "text", Sample: 100, Slow: time.Second},
 		Trace:  config.Trace{Ratio: "0.01", Service: "pnyx"},
 	}
@@ -126,6 +127,10 @@ func everything() map[string]string {
 		"PNYX_PURGE_TOKEN":      "hunter2",
 		"PNYX_IMPORT_BATCH":     "7",
 		"PNYX_IMPORT_MAX_LINE":  "1000",
+		"AWS_ACCESS_KEY_ID":     "id",
+		"AWS_SECRET_ACCESS_KEY": "hunter2",
+		"AWS_REGION":            "eu-west-1",
+		"AWS_ENDPOINT_URL":      "https://minio:9000",
 		"PNYX_LOG_LEVEL":        "WARN",
 		"PNYX_LOG_FORMAT":       "json",
 		"PNYX_LOG_SAMPLE":       "0",
@@ -205,6 +210,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			Dir: "/var/cache/pnyx", CacheSize: 64 << 20, Modules: "/opt/nginx/modules",
 		},
 		Import: config.Import{Batch: 7, MaxLine: 1000},
+		Backup: config.Backup{KeyID: "id", Secret: "hunter2", Region: "eu-west-1", Endpoint: "https://minio:9000"},
 		Log:    config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
 		Trace: config.Trace{
 			Endpoint: "https://pnyx:hunter2@collector.example.org", Headers: "api-key=hunter2", Ratio: "0.5", Service: "pnyx-test",
@@ -582,6 +588,11 @@ PNYX_EDGE_MODULES=/usr/lib/nginx/modules  # source: default
 # Import
 PNYX_IMPORT_BATCH=40000    # source: default
 PNYX_IMPORT_MAX_LINE=1MiB  # source: environment
+# Backup
+AWS_ACCESS_KEY_ID=      # source: default
+AWS_SECRET_ACCESS_KEY=  # source: default
+AWS_REGION=us-east-1    # source: default
+AWS_ENDPOINT_URL=       # source: default
 # Log
 PNYX_LOG_LEVEL=error  # source: environment
 PNYX_LOG_FORMAT=text  # source: default
@@ -604,7 +615,7 @@ func TestPrintedSettingsParseToTheSameConfig(t *testing.T) {
 	environ["CLICKHOUSE_URL"] = "https://host:8443" // the other secrets cannot come back
 	environ["REDIS_URL"] = "unix:///run/redis.sock?db=3"
 	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://facilitator", "https://rpc"
-	environ["PNYX_INTERNAL_TOKEN"] = ""
+	environ["PNYX_INTERNAL_TOKEN"], environ["AWS_SECRET_ACCESS_KEY"] = "", ""
 	environ["OTEL_EXPORTER_OTLP_ENDPOINT"], environ["OTEL_EXPORTER_OTLP_HEADERS"] = "https://collector", ""
 	first := printed(t, environ)
 	again := make(map[string]string)

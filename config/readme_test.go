@@ -74,7 +74,7 @@ func TestMarkdownHasARowForEverySetting(t *testing.T) {
 func TestEverySettingIsDescribedCompletely(t *testing.T) {
 	t.Parallel()
 	names := make(map[string]bool)
-	form := regexp.MustCompile(`^(PNYX|CLICKHOUSE|REDIS|RATELIMIT|X402|OTEL)(_[A-Z0-9]+)+$`)
+	form := regexp.MustCompile(`^(PNYX|CLICKHOUSE|REDIS|RATELIMIT|X402|OTEL|AWS)(_[A-Z0-9]+)+$`)
 	for _, s := range config.Settings() {
 		if names[s.Name] || !form.MatchString(s.Name) {
 			t.Errorf("got the name %q, want it once, of the form %s", s.Name, form)

@@ -32,7 +32,7 @@ func floors() [][]string {
 		{"worker/account", "worker/feed", "worker/publish"},
 		{"worker/fill"},
 		{"worker/backoff"},
-		{"access", "warehouse/importer"},
+		{"access", "warehouse/backup", "warehouse/importer"},
 		{"access/x402", "ratelimit"},
 		{"cache/accounts", "warehouse"},
 		{"cache", "warehouse/engine", "warehouse/source"},

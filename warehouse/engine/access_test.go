@@ -65,6 +65,10 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"SYSTEM SHUTDOWN",
 		"SYSTEM STOP LISTEN TCP",
 		"BACKUP DATABASE pnyx TO File('{file}')",
+		"BACKUP TABLE pnyx.vote TO File('{file}')",
+		"BACKUP TABLE pnyx.vote TO S3('http://{http}/bucket/key')",
+		"RESTORE TABLE pnyx.vote FROM File('{file}')",
+		"RESTORE TABLE pnyx.vote AS pnyx.mine FROM File('{file}')",
 		"INSERT INTO FUNCTION file('{file}', 'CSV', 'n UInt8') VALUES (1)",
 		"SELECT 1 INTO OUTFILE '{file}' FORMAT CSV",
 

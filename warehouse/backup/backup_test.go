@@ -1,0 +1,518 @@
+package backup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/backup"
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/record"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }
+
+// limit bounds every statement of these tests.
+const limit = 2 * time.Minute
+
+// secret is the key of the S3 store, which must not be seen anywhere.
+const secret = "secret-canary-of-the-store"
+
+// source is a warehouse to back up.
+type source struct {
+	t *testing.T
+	o warehouse.Options
+	*warehouse.Warehouse
+	archive *warehouse.Archive
+}
+
+func options(url string) warehouse.Options {
+	return warehouse.Options{URL: url, QueryTimeout: limit, Logger: slog.New(slog.DiscardHandler)}
+}
+
+func openSource(t *testing.T, o warehouse.Options) *source {
+	t.Helper()
+	opened, err := warehouse.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	return &source{t, o, opened, openArchive(t, o)}
+}
+
+func openArchive(t *testing.T, o warehouse.Options) *warehouse.Archive {
+	t.Helper()
+	archive, err := warehouse.OpenArchive(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { archive.Close() })
+	return archive
+}
+
+// newSource is a warehouse of its own on the shared engine, which makes one backup at a time:
+// these tests follow each other.
+func newSource(t *testing.T) *source {
+	t.Helper()
+	return openSource(t, options(env.DatabaseURL(t)))
+}
+
+// vote appends ballots on a proposal as one batch.
+func (s *source) vote(proposal string, ballots int) {
+	s.t.Helper()
+	var records []record.Record
+	for n := range ballots {
+		records = append(records, &record.Ballot{
+			Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal},
+			VoteID:   fmt.Sprint("v", n), Voter: fmt.Sprint("0x", n), Power: decimal.New(int64(n), -18),
+			Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+		})
+	}
+	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := s.Append(s.t.Context(), run, records); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// to returns options for a backup of the warehouse.
+func (s *source) to(destination string) backup.Options {
+	return backup.Options{
+		Destination: destination, Archive: s.archive, Version: "test", FullAge: time.Hour,
+		Progress: func(string, uint64, uint64) {},
+	}
+}
+
+func create(t *testing.T, o backup.Options) backup.Manifest {
+	t.Helper()
+	made, err := backup.Create(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// contents returns the number of rows of each table that backups contain and a checksum, as
+// queries see them: merges change neither.
+func contents(t *testing.T, url string) []string {
+	t.Helper()
+	conn := env.ConnectWarehouse(t, url)
+	var found []string
+	for _, table := range env.Column(t, conn, `SELECT name || if(engine = 'ReplacingMergeTree', ' FINAL', '') FROM system.tables
+		WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree') AND name NOT LIKE 'sorted%' ORDER BY name`) {
+		sql := "SELECT concat(toString(count()), ' ', toString(sum(cityHash64(tuple(*))))) FROM " + table
+		found = append(found, table+" "+env.Column(t, conn, sql)[0])
+	}
+	return found
+}
+
+// startS3 runs an S3 store with one bucket until the end of the test.
+func startS3(t *testing.T) backup.S3 {
+	t.Helper()
+	memory := s3mem.New()
+	if err := memory.CreateBucket("bucket"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(memory).Server())
+	t.Cleanup(server.Close)
+	return backup.S3{KeyID: "key", Secret: secret, Region: "us-east-1", Endpoint: server.URL}
+}
+
+func TestBackupIsRestoredExactly(t *testing.T) {
+	for name, inS3 := range map[string]bool{"folder": false, "S3": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSource(t)
+			s.vote("one", 5000)
+			o := s.to(filepath.Join(t.TempDir(), "backups"))
+			if inS3 {
+				o.Destination, o.S3, o.Staging = "s3://bucket/of=all/pnyx", startS3(t), filepath.Join(t.TempDir(), "staging")
+			}
+			full := create(t, o)
+			s.vote("two", 10)
+			increment := create(t, o)
+			if full.Base != "" || increment.Base != full.Name || increment.Bytes >= full.Bytes/2 {
+				t.Errorf("got %s of %d bytes on %q, want less than half of %d on %s",
+					increment.Kind(), increment.Bytes, increment.Base, full.Bytes, full.Name)
+			}
+			want := contents(t, s.o.URL)
+			if inS3 {
+				if _, err := os.Stat(o.Staging); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("staging folder: got %v, want none", err)
+				}
+			} else {
+				o.Destination = moved(t, o.Destination)
+			}
+			if _, err := backup.Verify(t.Context(), o, ""); err != nil {
+				t.Errorf("verify: %v", err)
+			}
+			empty := options(env.DatabaseURL(t))
+			o.Archive = openArchive(t, empty)
+			restored, err := backup.Restore(t.Context(), o, "")
+			if err != nil || restored.Name != increment.Name {
+				t.Fatalf("got %s (%v), want %s", restored.Name, err, increment.Name)
+			}
+			if got := contents(t, empty.URL); !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			if _, err := backup.Restore(t.Context(), o, ""); !errors.Is(err, backup.ErrNotEmpty) || !strings.Contains(err.Error(), "ballots 5010") {
+				t.Errorf("into a warehouse with rows: got %v, want an error that names them", err)
+			}
+			wantMigrated(t, empty, 5010)
+		})
+	}
+}
+
+// moved renames a folder, as a disk that is mounted elsewhere.
+func moved(t *testing.T, dir string) string {
+	t.Helper()
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("got %v of %s (%v), want it for its owner alone", info.Mode(), dir, err)
+	}
+	if err := os.Rename(dir, dir+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	return dir + "-moved"
+}
+
+// wantMigrated opens a restored warehouse, and counts its ballots in a view.
+func wantMigrated(t *testing.T, o warehouse.Options, ballots int) {
+	t.Helper()
+	opened := openSource(t, o)
+	if err := opened.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := env.Column(t, env.ConnectWarehouse(t, o.URL), "SELECT toString(count()) FROM latest_ballots")[0]
+	if got != fmt.Sprint(ballots) {
+		t.Errorf("got %s ballots, want %d", got, ballots)
+	}
+}
+
+func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
+	env.Long(t)
+	shards, others := env.EngineShards(t), env.EngineShards(t)
+	o := options(shards[0].Instance().URL("pnyx"))
+	o.Cluster = engine.ClusterName
+	s := openSource(t, o)
+	for p := range 20 {
+		s.vote(fmt.Sprint("proposal ", p), 5)
+	}
+	to := s.to(t.TempDir())
+	to.Server = true // on this machine, as this user
+	made := create(t, to)
+	if len(made.Shards) != 2 {
+		t.Fatalf("got %d shards, want 2", len(made.Shards))
+	}
+	o.URL = others[0].Instance().URL("pnyx")
+	to.Archive = openArchive(t, o)
+	if _, err := backup.Restore(t.Context(), to, made.Name); err != nil {
+		t.Fatal(err)
+	}
+	for n := range shards {
+		got, want := contents(t, others[n].Instance().URL("pnyx")), contents(t, shards[n].Instance().URL("pnyx"))
+		if !slices.Equal(got, want) {
+			t.Errorf("shard %d: got %v, want %v", n+1, got, want)
+		}
+	}
+	wantMigrated(t, o, 100)
+	to.Archive = openArchive(t, options(env.DatabaseURL(t)))
+	if _, err := backup.Restore(t.Context(), to, ""); err == nil || !strings.Contains(err.Error(), "2 shards") {
+		t.Errorf("on one server: got %v, want an error that names the shards", err)
+	}
+}
+
+func TestUnusableBackupIsNotRestored(t *testing.T) {
+	s := newSource(t)
+	s.vote("one", 5)
+	o := s.to(t.TempDir())
+	good := create(t, o)
+	later := good
+	later.Name = "20990101T000000Z"
+	for name, change := range map[string]func(m *backup.Manifest){
+		"later schema":     func(m *backup.Manifest) { m.Schema = 999 },
+		"more shards":      func(m *backup.Manifest) { m.Shards = append(m.Shards, m.Shards[0]) },
+		"base removed":     func(m *backup.Manifest) { m.Base = "20000101T000000Z" },
+		"files are absent": func(*backup.Manifest) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := later
+			change(&bad)
+			if err := backup.PutManifest(t.Context(), o, bad); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := backup.Verify(t.Context(), o, bad.Name); err == nil {
+				t.Error("got no error")
+			}
+		})
+	}
+	t.Run("rows differ", func(t *testing.T) {
+		bad := good
+		bad.Shards = [][]warehouse.TableContent{slices.Clone(good.Shards[0])}
+		bad.Shards[0][0].Checksum++
+		if err := backup.PutManifest(t.Context(), o, bad); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Verify(t.Context(), o, good.Name); !errors.Is(err, backup.ErrDiffers) {
+			t.Errorf("got %v, want ErrDiffers", err)
+		}
+	})
+	if _, err := backup.Verify(t.Context(), o, "20010101T000000Z"); !errors.Is(err, backup.ErrNoBackup) {
+		t.Errorf("of no backup: got %v, want ErrNoBackup", err)
+	}
+}
+
+// TestBrokenOffBackupIsNotUsed leaves a folder as a process leaves it that was killed, with
+// its snapshot.
+func TestBrokenOffBackupIsNotUsed(t *testing.T) {
+	s := newSource(t)
+	s.vote("one", 5)
+	o := s.to(t.TempDir())
+	good := create(t, o)
+	broken := time.Now().UTC().Add(-time.Second).Format("20060102T150405Z")
+	if broken <= good.Name {
+		broken = time.Now().UTC().Add(2 * time.Second).Format("20060102T150405Z")
+	}
+	env.WriteLines(t, filepath.Join(o.Destination, broken, "shard-1", ".backup"), "<config>")
+	if err := s.archive.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := backup.List(t.Context(), o)
+	if err != nil || len(entries) != 2 || entries[1].Manifest != nil {
+		t.Fatalf("got %v (%v), want the second without a manifest", entries, err)
+	}
+	if next := create(t, o); next.Base != good.Name {
+		t.Errorf("got base %q, want %s", next.Base, good.Name)
+	}
+	if _, err := backup.Verify(t.Context(), o, broken); !errors.Is(err, backup.ErrNoBackup) {
+		t.Errorf("got %v, want ErrNoBackup", err)
+	}
+}
+
+func TestFailedBackupLeavesNothing(t *testing.T) {
+	s := newSource(t)
+	s.vote("one", 5)
+	o := s.to(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Progress = func(phase string, _, _ uint64) {
+		if phase == "counting rows" {
+			cancel()
+		}
+	}
+	if made, err := backup.Create(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v (%v), want the cancellation", made, err)
+	}
+	entries, err := os.ReadDir(o.Destination)
+	if err != nil || len(entries) > 0 {
+		t.Errorf("got %v (%v), want an empty folder", entries, err)
+	}
+	if left, err := s.archive.Contents(t.Context(), 0, s.archive.SnapshotDatabase()); err != nil || len(left) > 0 {
+		t.Errorf("snapshot: got %v (%v), want none", left, err)
+	}
+}
+
+func TestOnlyOneBackupIsMadeAtATime(t *testing.T) {
+	s := newSource(t)
+	s.vote("one", 5)
+	other := env.ConnectWarehouse(t, s.o.URL)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- other.Exec(context.WithoutCancel(t.Context()),
+			"SELECT sleepEachRow(0.1) FROM numbers(600) SETTINGS max_block_size = 1 -- `"+s.archive.SnapshotDatabase()+"`\nFORMAT Null")
+	}()
+	look := env.ConnectWarehouse(t, s.o.URL)
+	const running = "SELECT query_id FROM system.processes WHERE startsWith(query, 'SELECT sleepEachRow')"
+	var ids []string
+	env.Until(t, func() error {
+		if ids = env.Column(t, look, running); len(ids) == 0 {
+			return errors.New("the query does not run yet")
+		}
+		return nil
+	})
+	if _, err := backup.Create(t.Context(), s.to(t.TempDir())); !errors.Is(err, warehouse.ErrBackupRunning) {
+		t.Errorf("got %v, want ErrBackupRunning", err)
+	}
+	if err := look.Exec(t.Context(), "KILL QUERY WHERE query_id = '"+ids[0]+"' SYNC"); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
+// TestBackupDuringImportIsThatOfAKilledImport appends until the backup is made.
+func TestBackupDuringImportIsThatOfAKilledImport(t *testing.T) {
+	s := newSource(t)
+	s.vote("first", 5)
+	began := make(chan struct{})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for n := 0; ; n++ {
+			s.vote(fmt.Sprint("proposal ", n), 20)
+			if n == 0 {
+				close(began)
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	<-began
+	o := s.to(t.TempDir())
+	made := create(t, o)
+	close(stop)
+	<-stopped
+	empty := options(env.DatabaseURL(t))
+	o.Archive = openArchive(t, empty)
+	if _, err := backup.Restore(t.Context(), o, made.Name); err != nil {
+		t.Fatal(err)
+	}
+	conn := env.ConnectWarehouse(t, empty.URL)
+	lost := env.Column(t, conn, "SELECT DISTINCT external_id FROM ballots WHERE proposal_ref NOT IN (SELECT arrayJoin(proposals) FROM batches)")
+	if len(lost) > 0 {
+		t.Errorf("got ballots on %q in no batch: they would never be published", lost)
+	}
+}
+
+func TestRetentionKeepsWhatIncrementsNeed(t *testing.T) {
+	t.Parallel()
+	o := backup.Options{Destination: t.TempDir()}
+	put := func(name, base string) {
+		t.Helper()
+		m := backup.Manifest{Name: name, Base: base, Shards: [][]warehouse.TableContent{{}}}
+		if err := backup.PutManifest(t.Context(), o, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("20260101T000000Z", "")
+	put("20260102T000000Z", "20260101T000000Z")
+	put("20260108T000000Z", "")
+	put("20260109T000000Z", "20260108T000000Z")
+	put("20260110T000000Z", "20260108T000000Z")
+	for _, broken := range []string{"20260105T000000Z", "20260110T120000Z", "not-ours"} {
+		env.WriteLines(t, filepath.Join(o.Destination, broken, "shard-1", "file"), "content")
+	}
+	names := func() (found []string) {
+		t.Helper()
+		entries, err := os.ReadDir(o.Destination)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			found = append(found, entry.Name())
+		}
+		return found
+	}
+	for _, step := range []struct {
+		keep int
+		want []string
+	}{
+		{0, names()},
+		{4, []string{"20260101T000000Z", "20260102T000000Z", "20260108T000000Z", "20260109T000000Z", "20260110T000000Z", "20260110T120000Z", "not-ours"}},
+		{3, []string{"20260108T000000Z", "20260109T000000Z", "20260110T000000Z", "20260110T120000Z", "not-ours"}},
+		{1, []string{"20260108T000000Z", "20260110T000000Z", "20260110T120000Z", "not-ours"}},
+	} {
+		o.Keep = step.keep
+		if err := backup.Retain(t.Context(), o, time.Date(2026, 1, 11, 0, 0, 0, 0, time.UTC)); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(); !slices.Equal(got, step.want) {
+			t.Errorf("keep %d: got %q, want %q", step.keep, got, step.want)
+		}
+	}
+}
+
+// TestServerUsesS3WithoutLoggingTheSecret lets the server write to S3 itself. The embedded
+// engine asks the store, and then lacks what it needs to write to it.
+func TestServerUsesS3WithoutLoggingTheSecret(t *testing.T) {
+	s := newSource(t)
+	s.vote("one", 5)
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	if err := s.archive.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	to := warehouse.Location{URL: server.URL + "/bucket/pnyx/name/shard-1/", KeyID: "key", Secret: secret}
+	err := s.archive.Backup(t.Context(), 0, to, &to, func(context.Context) {})
+	if err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %v, want an error without the secret", err)
+	}
+	if len(asked) == 0 || !strings.HasPrefix(asked[0], "/bucket/pnyx/name/shard-1/") {
+		t.Errorf("got requests for %q, want some below the location", asked)
+	}
+	conn := env.ConnectWarehouse(t, s.o.URL)
+	env.Until(t, func() error {
+		if len(env.Column(t, conn, "SELECT query FROM system.query_log WHERE query LIKE 'BACKUP%HIDDEN%'")) == 0 {
+			return errors.New("the statement is not in the query log yet")
+		}
+		return nil
+	})
+	// The condition does not contain the secret itself, which would find this query.
+	const logged = "SELECT query FROM system.query_log WHERE match(query, 'secret[-]canary') OR match(exception, 'secret[-]canary')"
+	if leaks := env.Column(t, conn, logged); len(leaks) > 0 {
+		t.Errorf("got %q in the query log, want it masked", leaks)
+	}
+}
+
+// TestRequestIsSignedAsAmazonDoes is an example from the documentation of Amazon S3.
+func TestRequestIsSignedAsAmazonDoes(t *testing.T) {
+	t.Parallel()
+	key := backup.S3{KeyID: "AKIAIOSFODNN7EXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", Region: "us-east-1"}
+	request := httptest.NewRequest(http.MethodGet, "https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J", http.NoBody)
+	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	got := backup.SignedAs(key, request, empty, time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC))
+	const want = "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, " +
+		"SignedHeaders=host;x-amz-content-sha256;x-amz-date, " +
+		"Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestDestinationErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
+	}))
+	defer refusing.Close()
+	for name, test := range map[string]struct {
+		o    backup.Options
+		want string
+	}{
+		"another scheme": {backup.Options{Destination: "gs://bucket"}, "a folder or s3://BUCKET/PREFIX"},
+		"no bucket":      {backup.Options{Destination: "s3://"}, "s3://BUCKET/PREFIX"},
+		"no key":         {backup.Options{Destination: "s3://bucket/x"}, "AWS_ACCESS_KEY_ID"},
+		"refused": {backup.Options{
+			Destination: "s3://bucket/x", S3: backup.S3{KeyID: "a", Secret: secret, Endpoint: refusing.URL},
+		}, "403 Forbidden AccessDenied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := backup.List(t.Context(), test.o)
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
+				t.Errorf("got %v, want %q and no secret", err, test.want)
+			}
+		})
+	}
+}

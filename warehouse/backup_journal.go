@@ -1,0 +1,47 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Kinds of entries of RecordBackup.
+const (
+	// BackupMade is a backup that was completed.
+	BackupMade = "backup"
+	// BackupRestored is a restore of this warehouse.
+	BackupRestored = "restore"
+)
+
+// RecordBackup records that a backup was made or restored.
+func (w *Warehouse) RecordBackup(ctx context.Context, kind, name string, rows, bytes uint64) error {
+	return insertRows(ctx, w, "INSERT INTO backups (kind, name, row_count, bytes)", "record "+kind,
+		[]string{name}, func(insert driver.Batch, name string) error {
+			return insert.Append(kind, name, rows, bytes)
+		})
+}
+
+// LastBackup returns when an entry of a kind was last recorded; the zero time for never.
+func (w *Warehouse) LastBackup(ctx context.Context, kind string) (last time.Time, err error) {
+	err = w.conn.QueryRow(ctx, "SELECT max(finished_at) FROM backups WHERE kind = ?", kind).Scan(&last)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the last %s: %w", kind, classifyError(err))
+	}
+	if last.UnixMicro() == 0 { // of no rows
+		return time.Time{}, nil
+	}
+	return last, nil
+}
+
+// SchemaVersion returns the number of the last migration of this version.
+func SchemaVersion() (number int, err error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err == nil {
+		_, err = fmt.Sscanf(names[len(names)-1], "migrations/%d_", &number)
+	}
+	return number, err
+}
