@@ -66,7 +66,7 @@ test-long: engine redis browser npm nginx ## Run what takes long: large data, cr
 	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^TestLong' ./...
 
 .PHONY: test-fast
-test-fast: ## Run the tests that need neither engine nor server, in seconds
+test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
 	@$(GO) test -short ./...
 
 .PHONY: test-abuse

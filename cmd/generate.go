@@ -11,25 +11,27 @@ import (
 	"pnyx/demo"
 )
 
-// generateCommand writes an invented data set. --now is a flag, and midnight UTC by
-// default, because the bytes depend on it: which proposals are pending or active
-// follows from it.
+// defaultNow is the time of a generated data set unless --now names another: the bytes
+// depend on it, because which proposals are pending or active follows from it.
+const defaultNow = "2026-01-01T00:00:00Z"
+
+// generateCommand writes an invented data set.
 func generateCommand() *cobra.Command {
-	options := demo.Demo(time.Now())
+	options := demo.Demo(time.Time{})
 	var now string
 	cmd := &cobra.Command{
 		Use:   "generate DIR",
 		Short: "Write an invented data set in the formats of upstream systems",
 		Long: `Write an invented data set in the formats of upstream systems, for demonstrations,
-tests and benchmarks. The same flags give the same bytes.`,
+tests and benchmarks. The same flags give the same bytes, unless one is --now today:
+its data has votes that are open today, like that of serve --demo.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Dir = args[0]
-			moment, err := time.Parse(time.RFC3339, now)
-			if err != nil {
-				return errors.New("--now: want an RFC 3339 time, as in 2026-01-31T00:00:00Z")
+			var err error
+			if options.Now, err = parseNow(now); err != nil {
+				return err
 			}
-			options.Now = moment
 			summary, err := demo.Write(cmd.Context(), options, progressPrinter())
 			if err != nil {
 				return err
@@ -45,9 +47,20 @@ tests and benchmarks. The same flags give the same bytes.`,
 	flags.IntVar(&options.Proposals, "proposals", options.Proposals, "number of proposals")
 	flags.IntVar(&options.Ballots, "ballots", options.Ballots, "number of ballots, recasts included")
 	flags.IntVar(&options.Largest, "largest", options.Largest, "ballots of the largest proposal")
-	flags.StringVar(&now, "now", time.Now().UTC().Truncate(24*time.Hour).Format(time.RFC3339),
-		"the time at which some proposals are pending and some active")
+	flags.StringVar(&now, "now", defaultNow, "the time at which some proposals are pending and some active, or today")
 	return cmd
+}
+
+// parseNow reads --now: an RFC 3339 time, or today for midnight UTC.
+func parseNow(text string) (time.Time, error) {
+	if text == "today" {
+		return time.Now().UTC().Truncate(24 * time.Hour), nil
+	}
+	moment, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, errors.New("--now: want an RFC 3339 time, as in 2026-01-31T00:00:00Z, or today")
+	}
+	return moment, nil
 }
 
 // progressPrinter returns a function that prints progress to standard error, at most
