@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"pnyx/cache"
@@ -75,10 +76,14 @@ func startEngine(
 	}
 	running, err := engine.Start(ctx, engine.Options{
 		DataDir: cfg.Warehouse.Data, Program: program, Logger: logger, AnalystGrants: warehouse.AnalystGrants(),
+		AnalystListen: cfg.SQL.Listen, AnalystPassword: string(cfg.SQL.Password),
 		AnalystLimits: engine.AnalystLimits{
 			Time: cfg.SQL.Timeout, Memory: int64(cfg.SQL.MaxMemory), Rows: cfg.SQL.MaxRows,
 		},
 	})
+	if cfg.SQL.Listen != "" && errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("PNYX_SQL_LISTEN: %w", err)
+	}
 	if err != nil {
 		return engine.Instance{}, err
 	}
@@ -130,6 +135,7 @@ func startExisting(
 func awaitEngine(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, start reach,
 ) (engine.Instance, error) {
+	cfg.SQL.Listen = "" // analysts connect to a process that stays
 	began, nextLog := time.Now(), time.Duration(0)
 	for {
 		instance, err := engine.Find(cfg.Warehouse.Data)

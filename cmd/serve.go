@@ -14,6 +14,7 @@ import (
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/governance/query"
+	"pnyx/warehouse/engine"
 )
 
 // serveCommand runs a complete instance in one process. It needs no settings and no
@@ -25,6 +26,9 @@ func serveCommand() *cobra.Command {
 		Short: "Run everything in one process: warehouse, worker and API",
 		Args:  cobra.NoArgs,
 		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
+			if cfg.SQL.Listen != "" && cfg.Warehouse.URL != "" {
+				return errors.New("PNYX_SQL_LISTEN: is for the embedded ClickHouse; analysts connect to the server of CLICKHOUSE_URL itself")
+			}
 			n := newNode(cfg, logger)
 			err := n.serve(cmd.Context(), cmd.OutOrStdout(), demo)
 			return errors.Join(err, n.stop())
@@ -68,4 +72,11 @@ func (n *node) announce(
 
 func (n *node) printAddresses(out io.Writer) {
 	fmt.Fprintf(out, "\nPnyx answers on http://%s (health and metrics: http://%s)\n\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
+	if n.cfg.SQL.Listen != "" {
+		password := engine.PasswordPath(n.cfg.Warehouse.Data)
+		if n.cfg.SQL.Password != "" {
+			password = "PNYX_SQL_PASSWORD"
+		}
+		fmt.Fprintf(out, "Analysts ask ClickHouse on %s as user %s, password in %s\n\n", n.cfg.SQL.Listen, engine.AnalystUser, password)
+	}
 }

@@ -91,6 +91,11 @@ type Warehouse struct {
 
 // SQL configures the queries of analysts.
 type SQL struct {
+	// Listen is where analysts reach the embedded engine over the native protocol and HTTP;
+	// empty means a free port of the loopback interface, which only pnyx sql finds.
+	Listen string `env:"PNYX_SQL_LISTEN" unit:"host:port" doc:"Where serve lets user analyst ask the embedded engine, over ClickHouse's native protocol and HTTP on one port; empty: pnyx sql alone reaches it."`
+	// Password is that of the user analyst; empty means one that the data folder keeps.
+	Password Secret `env:"PNYX_SQL_PASSWORD" unit:"token" doc:"Password of user analyst at PNYX_SQL_LISTEN; empty: the one that the first start writes to analyst.password in PNYX_DATA."`
 	// URL is the HTTP interface of a server, with the user that asks; empty means the
 	// embedded engine's analyst, or the user of Warehouse.URL.
 	URL SecretURL `env:"PNYX_SQL_URL" unit:"http:// https://" doc:"HTTP interface of ClickHouse that pnyx sql asks, with user and password; empty: the embedded engine as user analyst, or CLICKHOUSE_URL as its user, read-only."`
@@ -99,7 +104,7 @@ type SQL struct {
 	// MaxMemory bounds the memory of one query, in bytes; it is above 0.
 	MaxMemory ByteSize `env:"PNYX_SQL_MAX_MEMORY" envDefault:"2GiB" unit:"bytes" doc:"Maximum memory of an analyst's query."`
 	// MaxRows bounds the rows of one result; it is above 0.
-	MaxRows int `env:"PNYX_SQL_MAX_ROWS" envDefault:"1000000" unit:"rows" doc:"Maximum rows in the result of an analyst's query."`
+	MaxRows int `env:"PNYX_SQL_MAX_ROWS" envDefault:"1000000" unit:"result rows" doc:"Maximum rows in the result of an analyst's query."`
 }
 
 // Cache configures Redis, and the copies that an API node keeps of it.

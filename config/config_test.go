@@ -112,6 +112,8 @@ func everything() map[string]string {
 		"PNYX_QUERY_TIMEOUT":    "1s",
 		"PNYX_QUERY_MAX_MEMORY": "512MiB",
 		"PNYX_QUERY_MAX_ROWS":   "0",
+		"PNYX_SQL_LISTEN":       "[::1]:84",
+		"PNYX_SQL_PASSWORD":     "hunter2",
 		"PNYX_SQL_URL":          "https://analyst:hunter2@ch1:8443/pnyx",
 		"PNYX_SQL_TIMEOUT":      "1m",
 		"PNYX_SQL_MAX_MEMORY":   "1GiB",
@@ -188,7 +190,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			QueryMaxMemory: 512 << 20,
 		},
 		SQL: config.SQL{
-			URL: "https://analyst:hunter2@ch1:8443/pnyx", Timeout: time.Minute, MaxMemory: 1 << 30, MaxRows: 8,
+			Listen: "[::1]:84", Password: "hunter2", URL: "https://analyst:hunter2@ch1:8443/pnyx", Timeout: time.Minute, MaxMemory: 1 << 30, MaxRows: 8,
 		},
 		Cache: config.Cache{
 			URL:     "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
@@ -281,6 +283,8 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_EDGE_ORIGIN", "http:// or https://", "127.0.0.1:8080 redis://a http://"},
 		{"PNYX_EDGE_CACHE_SIZE", "4GiB", "0 1GB lots"},
 		{"OTEL_SERVICE_NAME", "letters", "a'b a;b"},
+		{"PNYX_SQL_LISTEN", "host:port", "9100 localhost:x"},
+		{"PNYX_SQL_PASSWORD", "visible ASCII", "pass\u00e4"},
 		{"PNYX_SQL_URL", "http:// or https://", "localhost:8123 clickhouse://a:9000"},
 		{"PNYX_SQL_MAX_ROWS", "whole number", "0 -1 all"},
 		{"CLICKHOUSE_URL", "clickhouse://, tcp://, http:// or https://", "localhost:9000 redis://a:1 http:///db tcp://a:x"},
@@ -546,6 +550,8 @@ PNYX_QUERY_TIMEOUT=30s          # source: default
 PNYX_QUERY_MAX_MEMORY=4GiB      # source: default
 PNYX_QUERY_MAX_ROWS=2000000000  # source: default
 # SQL
+PNYX_SQL_LISTEN=           # source: default
+PNYX_SQL_PASSWORD=         # source: default
 PNYX_SQL_URL=              # source: default
 PNYX_SQL_TIMEOUT=30s       # source: default
 PNYX_SQL_MAX_MEMORY=2GiB   # source: default

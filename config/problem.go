@@ -60,6 +60,8 @@ func (c *Config) crossChecks(valid map[any]field) []Problem {
 		{&api.AdminListen, &api.Listen, overlap(api.AdminListen, api.Listen), "must not share a port with"},
 		{&c.Edge.AdminListen, &c.Edge.Listen, overlap(c.Edge.AdminListen, c.Edge.Listen), "must not share a port with"},
 		{&store.Cluster, &store.URL, store.Cluster != "" && store.URL == "", "needs a server in"},
+		{&c.SQL.Listen, &api.Listen, overlap(c.SQL.Listen, api.Listen), "must not share a port with"},
+		{&c.SQL.Listen, &api.AdminListen, overlap(c.SQL.Listen, api.AdminListen), "must not share a port with"},
 		{&cache.Timeout, &api.RequestTimeout, cache.Timeout >= api.RequestTimeout, "must stay below"},
 		{&c.Access.LimitTimeout, &api.RequestTimeout, c.Access.LimitTimeout >= api.RequestTimeout, "must stay below"},
 		{&worker.StaleAfter, &worker.PublishInterval, worker.StaleAfter <= worker.PublishInterval, "must exceed"},

@@ -177,7 +177,7 @@ func (f field) allowed() string {
 		return "a whole number, 0 for any number"
 	case "addresses":
 		return "addresses and networks such as 10.0.0.0/8,fd00::1, joined by commas"
-	case "records":
+	case "records", "result rows":
 		return "a whole number from 1 to 2147483647"
 	}
 	if f.Secret || f.Unit == "http:// https://" {

@@ -17,10 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"pnyx/warehouse/engine/proxy"
 )
 
 const (
@@ -67,6 +70,14 @@ type Options struct {
 	// ClusterName, including this engine. All share User and Password.
 	Shards []string
 
+	// AnalystListen is the address at which AnalystUser, and no other user, is let in, over
+	// the native protocol and HTTP. Empty means a free port of the loopback interface.
+	AnalystListen string
+
+	// AnalystPassword is the password of AnalystUser. Empty means one that is kept in the
+	// data folder from the first start on, see PasswordPath.
+	AnalystPassword string
+
 	// AnalystGrants are the rights of AnalystUser, such as "SELECT ON pnyx.votes". It has no
 	// others.
 	AnalystGrants []string
@@ -102,6 +113,9 @@ type Engine struct {
 	stop       sync.Once
 	stopErr    error
 
+	// proxy is where analysts connect; it outlives restarts of the process.
+	proxy *proxy.Proxy
+
 	mu       sync.Mutex
 	instance Instance
 	process  *process
@@ -127,13 +141,40 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 		lock:       lock,
 		supervised: make(chan struct{}),
 	}
-	if err := e.startFirst(ctx); err != nil {
+	listener, err := e.openForAnalysts()
+	if err != nil {
 		return nil, errors.Join(err, e.release())
 	}
+	if err := e.startFirst(ctx); err != nil {
+		return nil, errors.Join(err, listener.Close(), e.release())
+	}
+	e.proxy = proxy.Start(listener, proxy.Options{
+		User: AnalystUser, Password: e.options.AnalystPassword, Database: AnalystDatabase,
+		TCPAddr: e.instance.TCPAddr, HTTPAddr: e.instance.HTTPAddr, Logger: e.logger,
+	})
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
 	go e.supervise(life)
 	return e, nil
+}
+
+// openForAnalysts opens the address of Options.AnalystListen, and sets it and the password
+// of AnalystUser in the options. Nothing is accepted there yet.
+func (e *Engine) openForAnalysts() (net.Listener, error) {
+	o := &e.options
+	if o.AnalystPassword == "" {
+		var err error
+		if o.AnalystPassword, err = keptPassword(PasswordPath(o.DataDir)); err != nil {
+			return nil, err
+		}
+	}
+	address := cmp.Or(o.AnalystListen, net.JoinHostPort(loopback, "0"))
+	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the engine
+	if err != nil {
+		return nil, fmt.Errorf("listen for analysts: %w", err)
+	}
+	o.AnalystListen = listener.Addr().String()
+	return listener, nil
 }
 
 func withDefaults(options Options) (Options, error) {
@@ -237,10 +278,11 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.cancel()
 		<-e.supervised
+		proxyErr := e.proxy.Close()
 		ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 		defer cancel()
 		e.process.stop(ctx)
-		e.stopErr = e.release()
+		e.stopErr = errors.Join(proxyErr, e.release())
 		e.logger.LogAttrs(ctx, slog.LevelInfo, "engine stopped", slog.Any("instance", e.Instance()))
 	})
 	return e.stopErr

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"log/slog"
+
+	"pnyx/warehouse/engine/proxy"
 )
 
 // FetchPackage is Fetch for a given package.
@@ -37,4 +39,6 @@ var (
 const (
 	MaxBackoff = maxBackoff
 	ChildGrace = childGracePeriod
+	// MaxAnalysts is the bound of the connections to the address of analysts.
+	MaxAnalysts = proxy.MaxConnections
 )

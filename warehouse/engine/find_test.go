@@ -85,7 +85,7 @@ func TestFindDoesNotBlock(t *testing.T) {
 func TestURLsContainTheCredentials(t *testing.T) {
 	t.Parallel()
 	instance := engine.Instance{
-		TCPAddr: "127.0.0.1:9000", User: "pnyx", Password: "a/b@c", AnalystUser: "analyst", AnalystPassword: "d:e",
+		TCPAddr: "127.0.0.1:9000", User: "pnyx", Password: "a/b@c", AnalystAddr: "127.0.0.1:9100", AnalystUser: "analyst", AnalystPassword: "d:e",
 	}
 	for _, test := range []struct {
 		name, dsn string

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,9 @@ type Instance struct {
 	User string `json:"user"`
 	// Password is the password of User.
 	Password string `json:"password"`
+	// AnalystAddr is where AnalystUser connects, over either protocol. A client that dies
+	// there does the engine no harm.
+	AnalystAddr string `json:"analystAddr"`
 	// AnalystUser is the user who may only read.
 	AnalystUser string `json:"analystUser"`
 	// AnalystPassword is the password of AnalystUser.
@@ -94,14 +98,14 @@ func (i Instance) URL(database string) string {
 
 // AnalystURL returns the DSN of a database for AnalystUser.
 func (i Instance) AnalystURL(database string) string {
-	return dsn(i.TCPAddr, i.AnalystUser, i.AnalystPassword, database)
+	return dsn(i.AnalystAddr, i.AnalystUser, i.AnalystPassword, database)
 }
 
 // AnalystHTTPURL returns the address of the HTTP interface for AnalystUser, with a database
 // as its path.
 func (i Instance) AnalystHTTPURL(database string) string {
 	u := url.URL{
-		Scheme: "http", User: url.UserPassword(i.AnalystUser, i.AnalystPassword), Host: i.HTTPAddr, Path: "/" + database,
+		Scheme: "http", User: url.UserPassword(i.AnalystUser, i.AnalystPassword), Host: i.AnalystAddr, Path: "/" + database,
 	}
 	return u.String()
 }
@@ -133,10 +137,37 @@ func newInstance(options Options) (Instance, error) {
 		HTTPAddr:        net.JoinHostPort(loopback, strconv.Itoa(http)),
 		User:            User,
 		Password:        options.Password,
+		AnalystAddr:     localAddr(options.AnalystListen),
 		AnalystUser:     AnalystUser,
-		AnalystPassword: randomPassword(),
+		AnalystPassword: options.AnalystPassword,
 		Started:         time.Now().UTC(),
 	}, nil
+}
+
+// localAddr returns the address at which a process of this machine reaches a listener.
+func localAddr(listener string) string {
+	host, port, err := net.SplitHostPort(listener)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return listener
+	}
+	return net.JoinHostPort(loopback, port)
+}
+
+// PasswordPath is the file in a data folder that keeps the password of AnalystUser. Only
+// the owner can read it. Without the file, the next start makes a new password.
+func PasswordPath(dataDir string) string { return filepath.Join(dataDir, "analyst.password") }
+
+// keptPassword returns the password in a file, which it creates if there is none.
+func keptPassword(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if password := strings.TrimSpace(string(text)); err == nil && password != "" {
+		return password, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("read the password of analysts: %w", err)
+	}
+	password := randomPassword()
+	return password, writeFile(path, []byte(password+"\n"))
 }
 
 // freePorts returns the given ports, with free ports in place of zeros. It holds both
