@@ -226,6 +226,7 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	file := filepath.Join(dir, "query.sql")
 	env.WriteLines(t, file, "-- a comment", "SELECT 3 + 4 AS seven;")
 	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data")}
+	env.MustRun(t, environ, "migrate")
 	for _, c := range []struct {
 		args   []string
 		want   string

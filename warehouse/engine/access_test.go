@@ -102,7 +102,6 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"SELECT * FROM file('{file}', 'LineAsString')",
 		"DESCRIBE file('{file}')",
 		"SELECT * FROM view(SELECT * FROM file('{file}', 'LineAsString'))",
-		"SELECT * FROM \"{file}\"",
 		"SELECT * FROM default.\"{file}\"",
 		"SELECT * FROM filesystem('{file}')",
 		"SELECT * FROM sqlite('{file}', 't')",
