@@ -13,6 +13,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 )
 
 // openapiCommand prints the OpenAPI document with the prices of the settings. With
@@ -70,6 +71,10 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
+	schema, err := warehouse.SchemaPage()
+	if err != nil {
+		return err
+	}
 	path := filepath.Join(dir, "agent-v2.json")
 	before, err := os.ReadFile(path) //nolint:gosec // the folder that the caller names
 	if err == nil {
@@ -79,7 +84,7 @@ func renewDocs(dir string) error {
 	}
 	for name, text := range map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
-		"caching.md": caching, "keys.md": cache.KeyTable(cache.Keys(), accounts.Keys()),
+		"caching.md": caching, "keys.md": cache.KeyTable(cache.Keys(), accounts.Keys()), "schema.md": schema,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
 			return err

@@ -27,10 +27,12 @@ func sqlCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql [QUERY]",
 		Short: "Run a read-only query on the warehouse",
-		Long: `Run a query on the warehouse in ClickHouse SQL. The server itself rejects writes,
-and reads of files or other addresses. The query is the argument, or is read from a file,
+		Long: `Run a query on the views of the warehouse in ClickHouse SQL; docs/schema.md describes
+them. The server itself rejects writes, and reads of files or other addresses. The query is the argument, or is read from a file,
 or from standard input. docs/sql.md has the limits, the formats and other clients.`,
-		Example: `  pnyx sql 'SELECT dao_id, total_votes FROM dao_participation'
+		Example: `  pnyx sql 'SHOW TABLES'
+  pnyx sql 'DESCRIBE ballots'
+  pnyx sql 'SELECT dao_id, total_votes FROM dao_participation'
   pnyx sql --format Parquet --file query.sql > result.parquet`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,8 @@ const (
 
 // AnalystOptions configures an Analyst.
 type AnalystOptions struct {
-	// URL is the address of ClickHouse's HTTP interface, with user, password and database;
-	// without a database it is DefaultDatabase.
+	// URL is the address of ClickHouse's HTTP interface, with user, password and database,
+	// whose views are asked; without a database it is DefaultDatabase.
 	URL string
 	// Timeout bounds one query; it is above 0.
 	Timeout time.Duration
@@ -67,12 +68,10 @@ func NewAnalyst(ctx context.Context, o AnalystOptions) (*Analyst, error) {
 		DisableCompression:    true, // the server is near, and compresses only if told
 	}
 	a := &Analyst{
-		client: &http.Client{Transport: transport}, endpoint: *endpoint, user: endpoint.User,
-		always: url.Values{"database": {DefaultDatabase}},
+		client: &http.Client{Transport: transport}, endpoint: *endpoint, user: endpoint.User, always: url.Values{},
 	}
-	if database := strings.Trim(endpoint.Path, "/"); database != "" {
-		a.always.Set("database", database)
-	}
+	database := cmp.Or(strings.Trim(endpoint.Path, "/"), DefaultDatabase)
+	a.always.Set("database", ViewsDatabase(strings.TrimSuffix(database, viewsSuffix)))
 	a.endpoint.User, a.endpoint.Path, a.endpoint.RawQuery = nil, "/", ""
 	var readOnly bytes.Buffer
 	if err := a.Ask(ctx, "SELECT getSetting('readonly')", "TabSeparated", nil, &readOnly); err != nil {

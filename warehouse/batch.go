@@ -57,11 +57,13 @@ type batch struct {
 	id      uuid.UUID
 	run     Import
 	changes ChangeSet
+	// firstVersion is the lowest version of the records.
+	firstVersion uint64
 }
 
 // openBatch writes the journal entry of records that are about to be written.
-func (w *Warehouse) openBatch(ctx context.Context, run Import, changes ChangeSet) (batch, error) {
-	b := batch{id: uuid.New(), run: run, changes: changes}
+func (w *Warehouse) openBatch(ctx context.Context, run Import, c comparison) (batch, error) {
+	b := batch{id: uuid.New(), run: run, changes: c.changes, firstVersion: c.firstVersion}
 	return b, w.writeBatch(ctx, "open batch", b, 0)
 }
 
@@ -78,9 +80,9 @@ func (w *Warehouse) writeBatch(ctx context.Context, operation string, b batch, s
 		hashes = append(hashes, string(hash[:]))
 	}
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
-	return insertRows(ctx, w, "INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids)",
+	return insertRows(ctx, w, "INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, first_version)",
 		operation, []batch{b}, func(insert driver.Batch, b batch) error {
-			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids)
+			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion)
 		})
 }
 

@@ -25,10 +25,12 @@ var tableName = regexp.MustCompile(`\b(INTO|FROM) \w+`)
 
 // shardStatements returns the statements that a node of the cluster runs for s: one for
 // the local table of the shard and, where it applies, one for the distributed table. A
-// single server runs s itself.
+// single server runs s itself, and so does every node for a view.
 func (w *Warehouse) shardStatements(s statement) []string {
 	if s.shardBy == "" || w.cluster == "" {
-		return []string{s.text}
+		database := w.options.Auth.Database
+		return []string{strings.NewReplacer("$views", quoteIdentifier(ViewsDatabase(database)),
+			"$data", quoteIdentifier(database)).Replace(s.text)}
 	}
 	name := tableStatement.FindStringSubmatchIndex(s.text)
 	local := s.text[:name[5]] + localSuffix + s.text[name[5]:]

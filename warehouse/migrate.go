@@ -15,7 +15,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql views/*.sql
 var migrationFiles embed.FS
 
 // statement is one statement of a migration. Every statement is idempotent: two
@@ -115,9 +115,11 @@ func (w *Warehouse) migrateNode(
 	ctx context.Context, addresses []string, statements []statement, fingerprint string,
 ) error {
 	database := w.options.Auth.Database
-	create := "CREATE DATABASE IF NOT EXISTS " + quoteIdentifier(database)
-	if err := w.execute(ctx, addresses, "", create); err != nil {
-		return fmt.Errorf("create database %s: %w", database, err)
+	for _, name := range []string{database, ViewsDatabase(database)} {
+		create := "CREATE DATABASE IF NOT EXISTS " + quoteIdentifier(name)
+		if err := w.execute(ctx, addresses, "", create); err != nil {
+			return fmt.Errorf("create database %s: %w", name, err)
+		}
 	}
 	for _, s := range statements {
 		if err := w.runStatement(ctx, addresses, s); err != nil {
@@ -141,9 +143,10 @@ func (w *Warehouse) runStatement(ctx context.Context, addresses []string, s stat
 	return w.execute(ctx, addresses, database, w.shardStatements(s)...)
 }
 
-// migrations returns every statement of the files, in order of the file names.
+// migrations returns every statement of the files, in order of the file names: first the
+// migrations, then the views.
 func migrations(files fs.FS) ([]statement, error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
+	names, err := fs.Glob(files, "*/*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}

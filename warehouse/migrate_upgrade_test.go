@@ -65,6 +65,11 @@ func checkMigration(t *testing.T, o warehouse.Options) {
 			t.Errorf("%s: got %s, want %s", table, got, before[table])
 		}
 	}
+	for _, view := range viewsOf(t, conn) {
+		if err := conn.Exec(t.Context(), "SELECT * FROM "+view+" FORMAT Null"); err != nil {
+			t.Errorf("%s: %v", view, err)
+		}
+	}
 	for old, table := range copiedTables {
 		if got := contents(t, conn, table); got != before[old] {
 			t.Errorf("%s: got %s, want %s of %s", table, got, before[old], old)
@@ -105,12 +110,12 @@ func fillTables(t *testing.T, conn driver.Conn) (tables []string) {
 	return tables
 }
 
-// contents describes the different rows of a table, whatever its columns are called. A
-// copy that was interrupted leaves equal rows, which the engine merges.
+// contents describes the different rows of a table, whatever its columns are called, without
+// the column that a migration has added. A copy that was interrupted leaves equal rows, which the engine merges.
 func contents(t *testing.T, conn driver.Conn, table string) string {
 	t.Helper()
 	var rows, hash uint64
-	if err := conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM (SELECT DISTINCT * FROM "+table+")").Scan(&rows, &hash); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT count(), sum(cityHash64(*)) FROM (SELECT DISTINCT * EXCEPT (first_version) FROM "+table+")").Scan(&rows, &hash); err != nil {
 		t.Fatal(err)
 	}
 	if rows == 0 {

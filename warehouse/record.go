@@ -63,7 +63,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	if err != nil || len(c.changes.Proposals) == 0 && len(c.changes.Sources) == 0 && len(c.rows) == 0 {
 		return c.counts, err
 	}
-	batch, err := w.openBatch(ctx, run, c.changes)
+	batch, err := w.openBatch(ctx, run, c)
 	if err != nil {
 		return Counts{}, err
 	}
@@ -192,6 +192,8 @@ type comparison struct {
 	rows    []row
 	changes ChangeSet
 	counts  Counts
+	// firstVersion is the version of new records; changed ones may have a later one.
+	firstVersion uint64
 }
 
 // compare selects the new and changed records and gives each a version later than the one
@@ -200,8 +202,8 @@ type comparison struct {
 func compare(
 	records []record.Record, keys [][]string, known map[recordKey]storedVersion, open map[uuid.UUID]bool, run Import,
 ) (comparison, error) {
-	c := comparison{changes: NewChangeSet()}
 	now := uint64(time.Now().UnixMicro())
+	c := comparison{changes: NewChangeSet(), firstVersion: now}
 	for i, r := range records {
 		fingerprint, err := record.Fingerprint(r)
 		if err != nil {

@@ -25,7 +25,7 @@ func openAs(t *testing.T, url string) (*warehouse.Warehouse, error) {
 // execute runs statements as the user who may do everything.
 func execute(t *testing.T, instance engine.Instance, statements ...string) {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(instance.URL(engine.AnalystDatabase))
+	options, err := clickhouse.ParseDSN(instance.URL(warehouse.DefaultDatabase))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,19 +43,19 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 
 func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t, warehouse.AnalystGrants()...)
-	if _, err := openAs(t, instance.AnalystURL(engine.AnalystDatabase)); err == nil {
+	instance := env.StartEngine(t, "SELECT ON pnyx.*")
+	if _, err := openAs(t, instance.AnalystURL(warehouse.DefaultDatabase)); err == nil {
 		t.Fatal("a warehouse without a schema opens for a user who may not make one")
 	}
-	owner, err := openAs(t, instance.URL(engine.AnalystDatabase))
+	owner, err := openAs(t, instance.URL(warehouse.DefaultDatabase))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openAs(t, instance.AnalystURL(engine.AnalystDatabase)); err != nil {
+	if _, err := openAs(t, instance.AnalystURL(warehouse.DefaultDatabase)); err != nil {
 		t.Errorf("the schema is up to date: %v", err)
 	}
 	execute(t, instance, "TRUNCATE TABLE schema_migrations")
-	_, err = openAs(t, instance.AnalystURL(engine.AnalystDatabase))
+	_, err = openAs(t, instance.AnalystURL(warehouse.DefaultDatabase))
 	if err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
 		t.Errorf("a schema of another version: got %v, want what to do about it", err)
 	}
@@ -64,7 +64,7 @@ func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, instance, "SELECT 1 FROM latest_ballots LIMIT 1")
-	if _, err := openAs(t, instance.AnalystURL(engine.AnalystDatabase)); err != nil {
+	if _, err := openAs(t, instance.AnalystURL(warehouse.DefaultDatabase)); err != nil {
 		t.Errorf("after a migration: %v", err)
 	}
 }

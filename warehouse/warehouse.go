@@ -26,6 +26,11 @@ import (
 // DefaultDatabase is the database for a URL that names none.
 const DefaultDatabase = "pnyx"
 
+// ViewsDatabase returns the name of the database with the views of analysts on a database.
+func ViewsDatabase(database string) string { return database + viewsSuffix }
+
+const viewsSuffix = "_views"
+
 // dialTimeout bounds one attempt to connect.
 const dialTimeout = 5 * time.Second
 

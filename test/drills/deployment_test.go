@@ -318,12 +318,12 @@ func (s *deployment) importLine(line string) error {
 // awaitFeed waits until events and signals follow from everything that is published.
 func (s *deployment) awaitFeed() {
 	s.tb.Helper()
+	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.engine.Instance().TCPAddr))
 	env.Within(s.tb, readyTimeout, func() error {
-		out, err := tryRun(s.tb, s.environ, "sql", "--format", "TSV", env.PendingFeedItems)
-		if lines := strings.Fields(out); err == nil && lines[len(lines)-1] != "0" {
-			err = fmt.Errorf("%s items are not in the feed yet", lines[len(lines)-1])
+		if pending := env.Column(s.tb, conn, env.PendingFeedItems)[0]; pending != "0" {
+			return fmt.Errorf("%s items are not in the feed yet", pending)
 		}
-		return err
+		return nil
 	})
 }
 

@@ -1,11 +1,14 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pnyx/test/env"
 )
@@ -22,6 +25,9 @@ func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the 
 	t.Run("ANALYSTS.md has the answers of the warehouse", i.checkQuestions)
 	t.Run("participation", i.compareParticipation)
 	t.Run("vote summaries", i.compareSummaries)
+	t.Run("proposals", i.compareProposals)
+	t.Run("ballots", i.compareBallots)
+	t.Run("DAOs", i.compareDAOs)
 	t.Run("first voters", i.compareRankings)
 	t.Run("timelines", i.compareTimelines)
 	t.Run("profiles", i.compareProfiles)
@@ -71,34 +77,140 @@ func (i *instance) compareParticipation(t *testing.T) {
 	}
 }
 
+// moment is the SQL of a time as the API writes it; "-" for none.
+func moment(column string) string {
+	return "ifNull(concat(replace(toString(" + column + "), ' ', 'T'), 'Z'), '-')"
+}
+
+// given is a text of the API; "-" for null.
+func given(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	return *text
+}
+
 func (i *instance) compareSummaries(t *testing.T) {
-	for _, row := range i.Rows("SELECT proposal_key, outcome, toString(votes) AS n, toString(voting_power) AS p, toString(choice_voting_powers) AS c FROM vote_summaries WHERE ready") {
-		var summary struct {
-			Proposal struct{ Outcome string }
-			Totals   struct{ Votes, VotingPower string }
-			Choices  []struct{ VotingPower string }
+	for _, row := range i.Rows(`SELECT proposal_key, concat(
+		outcome, ' ', ifNull(title, '-'), ' ', coverage_status, ' ', if(ready, toString((votes, unique_voters, voting_power)), 'not ready'), ' ',
+		ifNull(toString((quorum_raw, quorum_progress, quorum_reached)), ''), ' ',
+		arrayStringConcat(arrayMap((k, l, n, p) -> concat('(', k, ' ', l, ' ', toString(n), ' ', toString(p), ')'),
+			choice_keys, choice_labels, choice_votes, choice_voting_powers))) AS said
+		FROM vote_summaries ORDER BY proposal_key`) {
+		var s struct {
+			Proposal struct {
+				Outcome string
+				Title   *string
+			}
+			Totals *struct{ Votes, UniqueVoters, VotingPower string }
+			Quorum *struct {
+				Raw, Progress string
+				Reached       bool
+			}
+			Choices        []struct{ Key, Label, Votes, VotingPower string }
+			CoverageStatus string
 		}
-		i.Get("/v2/proposals/"+row["proposal_key"]+"/votes/summary", &summary)
-		var powers []string
-		for _, choice := range summary.Choices {
-			powers = append(powers, choice.VotingPower)
+		i.Get("/v2/proposals/"+row["proposal_key"]+"/votes/summary", &s)
+		totals, quorum, choices := "not ready", "(NULL,NULL,NULL)", ""
+		if s.Totals != nil {
+			totals = fmt.Sprintf("(%s,%s,%s)", s.Totals.Votes, s.Totals.UniqueVoters, s.Totals.VotingPower)
 		}
-		if summary.Totals.Votes != row["n"] || summary.Totals.VotingPower != row["p"] ||
-			summary.Proposal.Outcome != row["outcome"] || "["+strings.Join(powers, ",")+"]" != row["c"] {
-			t.Errorf("summary: API %+v, view %v", summary, row)
+		if s.Quorum != nil {
+			quorum = fmt.Sprintf("('%s',%s,%t)", s.Quorum.Raw, s.Quorum.Progress, s.Quorum.Reached)
+		}
+		for _, c := range s.Choices {
+			choices += fmt.Sprintf("(%s %s %s %s)", c.Key, c.Label, c.Votes, c.VotingPower)
+		}
+		said := strings.Join([]string{s.Proposal.Outcome, given(s.Proposal.Title), s.CoverageStatus, totals, quorum, choices}, " ")
+		if row["said"] != said {
+			t.Errorf("summary of %s: view\n%s\nAPI\n%s", row["proposal_key"], row["said"], said)
+		}
+	}
+}
+
+func (i *instance) compareProposals(t *testing.T) {
+	for _, row := range i.Rows(`SELECT proposal_key, concat(dao_id, ' ', provider, ' ', external_id, ' ', ifNull(title, '-'), ' ',
+		toString(length(ifNull(body_text, '-'))), ' ', ifNull(proposer_id, '-'), ' ', ifNull(source_url, '-'), ' ', ifNull(discussion_url, '-'), ' ',
+		lifecycle_status, ' ', outcome, ' ', ifNull(quorum_raw, '-'), ' ', ` + moment("start_at") + `, ' ', ` + moment("end_at") + `) AS said
+		FROM proposals ORDER BY proposal_key`) {
+		var p struct {
+			Identity                                                         struct{ DAOID, Provider, ExternalID string }
+			Title, BodyText, ProposerID, SourceURL, DiscussionURL, QuorumRaw *string
+			StartAt, EndAt                                                   *string
+			LifecycleStatus, Outcome                                         string
+		}
+		i.Get("/v2/proposals/"+row["proposal_key"], &p)
+		said := fmt.Sprint(p.Identity.DAOID, " ", p.Identity.Provider, " ", p.Identity.ExternalID, " ", given(p.Title), " ",
+			len(given(p.BodyText)), " ", given(p.ProposerID), " ", given(p.SourceURL), " ", given(p.DiscussionURL), " ",
+			p.LifecycleStatus, " ", p.Outcome, " ", given(p.QuorumRaw), " ", given(p.StartAt), " ", given(p.EndAt))
+		if row["said"] != said {
+			t.Errorf("proposal %s: view\n%s\nAPI\n%s", row["proposal_key"], row["said"], said)
+		}
+	}
+}
+
+func (i *instance) compareBallots(t *testing.T) {
+	for _, key := range i.LargestProposals(2) {
+		var want []string
+		rows, err := i.Walk("/v2/proposals/"+key+"/votes", 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			var b struct {
+				VoteID, VoterIdentity, VotingPower                string
+				VoterAddress, ChoiceKey, VotedAt, TransactionHash *string
+			}
+			if err := json.Unmarshal(row, &b); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, strings.Join([]string{b.VoteID, b.VoterIdentity, given(b.VoterAddress), given(b.ChoiceKey),
+				b.VotingPower, given(b.VotedAt), given(b.TransactionHash)}, " "))
+		}
+		var got []string
+		for _, row := range i.Rows(`SELECT concat(vote_id, ' ', voter_identity, ' ', ifNull(voter_address, '-'), ' ', ifNull(choice_key, '-'), ' ',
+			toString(voting_power), ' ', ` + moment("voted_at") + `, ' ', ifNull(transaction_hash, '-')) AS said
+			FROM ballots WHERE proposal_key = '` + key + `' ORDER BY voting_power DESC, voter_identity DESC`) {
+			got = append(got, row["said"])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("ballots of %s (-API +view):\n%s", key, diff)
+		}
+	}
+}
+
+func (i *instance) compareDAOs(t *testing.T) {
+	for _, row := range i.Rows(`SELECT dao_id, concat(name, ' ', toString((proposal_counts_total, proposal_counts_active, proposal_counts_pending,
+		proposal_counts_closed, outcomes_passed, outcomes_failed, outcomes_executed, outcomes_canceled, outcomes_unknown))) AS said FROM daos`) {
+		var d struct {
+			Name           string
+			ProposalCounts struct{ Total, Active, Pending, Closed int }
+			Outcomes       struct{ Passed, Failed, Executed, Canceled, Unknown int }
+		}
+		i.Get("/v2/daos/"+row["dao_id"], &d)
+		said := d.Name + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(d.ProposalCounts, d.Outcomes), " ", ","), "{}")
+		said = strings.NewReplacer("},{", ",", d.Name+" ", d.Name+" (").Replace(said) + ")"
+		if row["said"] != said {
+			t.Errorf("DAO %s: view %s, API %s", row["dao_id"], row["said"], said)
 		}
 	}
 }
 
 func (i *instance) compareRankings(t *testing.T) {
-	for _, row := range i.Rows("SELECT dao_id, toString(rank) AS r, voter_identity, toString(total_voting_power) AS p FROM dao_voters WHERE rank = 1") {
+	for _, row := range i.Rows("SELECT dao_id, arrayStringConcat(groupArray(said), ' ') AS said FROM (SELECT dao_id, " +
+		"concat(toString(rank), ' ', voter_identity, ' ', toString(total_voting_power), ' ', toString(vote_count), ' ', toString(proposal_count)) AS said " +
+		"FROM dao_voters WHERE rank <= 100 ORDER BY dao_id, rank) GROUP BY dao_id") {
 		var voters []struct {
-			VoterIdentity, TotalVotingPower string
-			Rank                            int
+			VoterIdentity, TotalVotingPower, VoteCount, ProposalCount string
+			Rank                                                      int
 		}
-		i.Get("/v2/daos/"+row["dao_id"]+"/voters?limit=1", &voters)
-		if len(voters) != 1 || voters[0].VoterIdentity != row["voter_identity"] || voters[0].TotalVotingPower != row["p"] {
-			t.Errorf("first voter: API %+v, view %v", voters, row)
+		i.Get("/v2/daos/"+row["dao_id"]+"/voters?limit=100", &voters)
+		var said []string
+		for _, v := range voters {
+			said = append(said, fmt.Sprint(v.Rank, " ", v.VoterIdentity, " ", v.TotalVotingPower, " ", v.VoteCount, " ", v.ProposalCount))
+		}
+		if all := strings.Join(said, " "); row["said"] != all {
+			t.Errorf("voters of %s: view\n%s\nAPI\n%s", row["dao_id"], row["said"], all)
 		}
 	}
 }
@@ -117,12 +229,25 @@ func (i *instance) compareTimelines(t *testing.T) {
 }
 
 func (i *instance) compareProfiles(t *testing.T) {
-	for _, row := range i.Rows("SELECT voter_identity, toString(count()) AS d, toString(sum(vote_count)) AS n, toString(sum(total_voting_power)) AS p " +
-		"FROM voter_daos GROUP BY voter_identity ORDER BY count() DESC, voter_identity LIMIT 20") {
-		var profile struct{ DaoCount, VoteCount, TotalVotingPower string }
-		i.Get("/v2/voters/"+row["voter_identity"], &profile)
-		if profile.DaoCount != row["d"] || profile.VoteCount != row["n"] || profile.TotalVotingPower != row["p"] {
-			t.Errorf("profile: API %+v, view %v", profile, row)
+	said := "toString(vote_count), ' ', toString(proposal_count), ' ', toString(total_voting_power)"
+	for _, row := range i.Rows("SELECT voter_identity, concat(toString(dao_count), ' ', " + said + ", ' ', daos) AS said FROM voters JOIN (" +
+		"SELECT voter_identity, arrayStringConcat(groupArray(said), ' ') AS daos FROM (SELECT voter_identity, concat(dao_id, ' ', " + said + ", ' ', " +
+		moment("first_vote_at") + ", ' ', " + moment("last_vote_at") + ") AS said FROM voter_daos ORDER BY voter_identity, dao_id) GROUP BY voter_identity" +
+		") AS parts USING voter_identity ORDER BY vote_count DESC, voter_identity LIMIT 100") {
+		var v struct {
+			DAOCount, VoteCount, ProposalCount, TotalVotingPower string
+			DAOs                                                 []struct {
+				DAOID, VoteCount, ProposalCount, TotalVotingPower string
+				FirstVoteAt, LastVoteAt                           *string
+			}
+		}
+		i.Get("/v2/voters/"+row["voter_identity"], &v)
+		all := []string{v.DAOCount, v.VoteCount, v.ProposalCount, v.TotalVotingPower}
+		for _, d := range v.DAOs {
+			all = append(all, d.DAOID, d.VoteCount, d.ProposalCount, d.TotalVotingPower, given(d.FirstVoteAt), given(d.LastVoteAt))
+		}
+		if got := strings.Join(all, " "); row["said"] != got {
+			t.Errorf("profile of %s: view\n%s\nAPI\n%s", row["voter_identity"], row["said"], got)
 		}
 	}
 }

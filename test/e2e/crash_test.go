@@ -7,23 +7,21 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
 	"pnyx/test/env"
 	"pnyx/warehouse/engine"
 )
 
 // contents summarizes all ballots and proposals in the warehouse.
-func contents(tb testing.TB, environ []string) string {
+func contents(tb testing.TB, conn driver.Conn) string {
 	tb.Helper()
-	out, status := env.Run(tb, environ, "sql", "--format", "csv", `
-		SELECT
+	return env.Column(tb, conn, `
+		SELECT toString((
 			(SELECT (count(), sum(power), groupBitXor(cityHash64(proposal_ref, voter, vote_id, raw_choice, power, voted_at))) FROM ballots FINAL) AS casts,
 			(SELECT (count(), sum(power), groupBitXor(cityHash64(proposal_ref, voter, vote_id, raw_choice, power, voted_at))) FROM latest_ballots) AS latest,
 			(SELECT (count(), groupBitXor(cityHash64(proposal_ref, title, body, choices))) FROM proposals FINAL) AS proposals,
-			(SELECT (count(), groupBitXor(cityHash64(host, external_id, title))) FROM topics FINAL) AS topics`)
-	if status != 0 {
-		tb.Fatalf("sql: status %d: %s", status, out)
-	}
-	return out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]
+			(SELECT (count(), groupBitXor(cityHash64(host, external_id, title))) FROM topics FINAL) AS topics))`)[0]
 }
 
 // answers returns the API's answers about every DAO.
@@ -49,7 +47,7 @@ func undisturbed(t *testing.T, data string) (answers, held string) {
 	i := startShared(t, nil, "serve").ready()
 	i.Import(data)
 	i.AwaitPublished()
-	return i.answers(), contents(t, i.Environ)
+	return i.answers(), contents(t, i.Warehouse())
 }
 
 // importing starts an import and returns when it has written a part.
@@ -152,7 +150,7 @@ func (i *instance) compare(want, wantContents string) {
 	if got := i.answers(); got != want {
 		i.TB.Errorf("answers: got\n%s\nwant\n%s", got, want)
 	}
-	if got := contents(i.TB, i.Environ); got != wantContents {
+	if got := contents(i.TB, i.Warehouse()); got != wantContents {
 		i.TB.Errorf("contents: got %s, want %s", got, wantContents)
 	}
 }

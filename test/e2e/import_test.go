@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"testing"
 
 	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
 )
 
 const (
@@ -41,7 +44,8 @@ func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data"), "CLICKHOUSE_URL=" + env.DatabaseURL(t)}
+	url := env.DatabaseURL(t)
+	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data"), "CLICKHOUSE_URL=" + url}
 	env.MustRun(t, environ, "migrate")
 	out, status := env.Run(t, environ, "import", filepath.Join(dir, "in"))
 	if status != 3 {
@@ -54,8 +58,8 @@ func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 	}
 	checkRejects(t, filepath.Join(dir, "data", "rejects"))
 
-	held, _ := env.Run(t, environ, "sql", "--format", "csv", "SELECT arraySort(groupArray(vote_id)) AS ids, sum(power) AS power FROM ballots FINAL")
-	if !strings.Contains(held, `"['v1','v4','v5','v6']",4.000000000000000004`) {
+	held := env.Column(t, env.ConnectWarehouse(t, url), "SELECT toString((arraySort(groupArray(vote_id)), sum(power))) FROM ballots FINAL")[0]
+	if held != "(['v1','v4','v5','v6'],4.000000000000000004)" {
 		t.Errorf("got %s, want exactly the valid ballots", held)
 	}
 	if out, status := env.Run(t, environ, "import", "--tolerate-rejects", filepath.Join(in, "votes", "bad.ndjson")); status != 0 {
@@ -189,7 +193,15 @@ func checkFullDisk(t *testing.T, ballots int) {
 		t.Fatalf("import after freeing space: status %d: %s", status, out)
 	}
 	_, want := undisturbed(t, data)
-	if got := contents(t, environ); !strings.HasPrefix(got, want) {
+	options := env.EngineOptions(t)
+	options.DataDir = dir
+	started, err := engine.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = started.Stop(context.WithoutCancel(t.Context())) })
+	conn := env.ConnectWarehouse(t, started.Instance().URL(warehouse.DefaultDatabase))
+	if got := contents(t, conn); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
 
@@ -88,7 +89,9 @@ func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 			return
 		}
 		untilRunning(tb, func() error {
-			return execute(context.WithoutCancel(tb.Context()), instance, "DROP DATABASE IF EXISTS "+name+" SYNC")
+			ctx := context.WithoutCancel(tb.Context())
+			return errors.Join(execute(ctx, instance, "DROP DATABASE IF EXISTS "+warehouse.ViewsDatabase(name)+" SYNC"),
+				execute(ctx, instance, "DROP DATABASE IF EXISTS "+name+" SYNC"))
 		})
 	})
 	return name

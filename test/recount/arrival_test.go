@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -183,16 +182,12 @@ func (l *large) copied() {
 	})
 }
 
-// truth reads the ballots that count from the warehouse, with an analyst's query.
+// truth reads the ballots that count from the warehouse.
 func (l *large) truth(order string) (ballots []string) {
 	l.TB.Helper()
-	out, status := env.Run(l.TB, l.Environ, "sql", "--format", "TSV", fmt.Sprintf(`SELECT concat(vote_id, ',', toString(power)) FROM latest_ballots
+	return l.Column(fmt.Sprintf(`SELECT concat(vote_id, ',', toString(power)) FROM latest_ballots
 		WHERE proposal_ref IN (SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s')
 		ORDER BY %s, voter DESC`, l.key, order))
-	if status != 0 {
-		l.TB.Fatalf("sql: status %d: %s", status, out)
-	}
-	return strings.Fields(out)
 }
 
 // arrive imports ballots at many positions of both orders, one of them first, and waits

@@ -78,7 +78,7 @@ type Options struct {
 	// data folder from the first start on, see PasswordPath.
 	AnalystPassword string
 
-	// AnalystGrants are the rights of AnalystUser, such as "SELECT ON pnyx.votes". It has no
+	// AnalystGrants are the rights of AnalystUser, such as "SELECT ON pnyx_views.votes". It has no
 	// others.
 	AnalystGrants []string
 

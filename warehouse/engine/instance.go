@@ -23,8 +23,8 @@ const (
 	// write tables, and cannot read files or URLs.
 	AnalystUser = "analyst"
 
-	// AnalystDatabase is the database that AnalystUser may open.
-	AnalystDatabase = "pnyx"
+	// AnalystDatabase is the database that AnalystUser may open: the views of "pnyx".
+	AnalystDatabase = "pnyx_views"
 )
 
 // loopback is the only address that the engine listens on.

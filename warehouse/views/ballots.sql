@@ -1,0 +1,95 @@
+-- Without FINAL, so that a condition on the voter reads the projection by_voter: the inner
+-- query selects the latest committed version of each cast, the outer one the cast that
+-- counts, by the rule of latest_ballots. Conditions on the voter are pushed below both, and
+-- those on the proposal or its DAO reach the primary key as the runtime filter of the join.
+-- They would not with the rights of a definer: what is made of ballots has its caller's.
+CREATE OR REPLACE VIEW $views.ballots
+(
+    proposal_key String COMMENT 'The proposal; proposals and vote_summaries have the same key.',
+    dao_id String COMMENT 'The DAO of the proposal.',
+    provider LowCardinality(String) COMMENT 'snapshot, or tally for on-chain Governors.',
+    vote_id String COMMENT 'Id of the ballot at the provider.',
+    voter_identity String COMMENT 'The voter; an address is in lower case.',
+    voter_address Nullable(String) COMMENT 'The voter, where it is an address.',
+    choice_key Nullable(String) COMMENT 'Key of the choice: for, against or abstain on a Governor, the position from 1 on Snapshot. NULL for a ballot of several choices.',
+    choice_label Nullable(String) COMMENT 'Text of that choice.',
+    choice_keys Array(String) COMMENT 'Keys of the choices that the ballot supports.',
+    voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
+    voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was cast; NULL if the provider does not say.',
+    transaction_hash Nullable(String) COMMENT 'The voting transaction; NULL off chain.',
+    reason Nullable(String) COMMENT 'What the voter gave as the reason.'
+)
+SQL SECURITY INVOKER
+COMMENT 'The ballots that count: one a voter and proposal, the latest. As /v2/proposals/:proposalKey/votes and /v2/voters/:voterIdentity/votes.'
+AS
+SELECT
+    state.proposal_key AS proposal_key,
+    state.dao_id AS dao_id,
+    state.provider AS provider,
+    ballot.vote_id AS vote_id,
+    ballot.voter AS voter_identity,
+    if(startsWith(ballot.voter, '0x'), ballot.voter, NULL) AS voter_address,
+    nullIf(toString(ballot.choice_key), '') AS choice_key,
+    nullIf(state.choice_labels[indexOf(state.choice_keys, toString(ballot.choice_key))], '') AS choice_label,
+    ballot.choices AS choice_keys,
+    ballot.power AS voting_power,
+    ballot.voted_at AS voted_at,
+    nullIf(ballot.tx_hash, '') AS transaction_hash,
+    nullIf(ballot.reason, '') AS reason
+FROM
+(
+    SELECT
+        proposal_ref,
+        voter,
+        vote_id,
+        choice_key,
+        choices,
+        power,
+        voted_at,
+        tx_hash,
+        reason
+    FROM
+    (
+        SELECT
+            proposal_ref,
+            voter,
+            vote_id,
+            choice_key,
+            choices,
+            power,
+            voted_at,
+            tx_hash,
+            reason
+        FROM $data.ballots
+        WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
+        ORDER BY
+            proposal_ref,
+            voter,
+            vote_id,
+            version DESC
+        LIMIT 1 BY
+            proposal_ref,
+            voter,
+            vote_id
+    )
+    ORDER BY
+        proposal_ref,
+        voter,
+        voted_at IS NULL,
+        voted_at DESC,
+        vote_id DESC
+    LIMIT 1 BY
+        proposal_ref,
+        voter
+) AS ballot
+INNER JOIN
+(
+    SELECT
+        proposal_ref,
+        proposal_key,
+        dao_id,
+        provider,
+        choice_keys,
+        choice_labels
+    FROM $data.proposal_states FINAL
+) AS state ON ballot.proposal_ref = state.proposal_ref;

@@ -1,0 +1,103 @@
+-- The power that counts towards a quorum is Provider.QuorumPower, and progress is cut as
+-- QuorumProgress cuts it.
+CREATE OR REPLACE VIEW $views.vote_summaries
+(
+    proposal_key String COMMENT 'The proposal.',
+    dao_id String COMMENT 'The DAO of the proposal.',
+    provider LowCardinality(String) COMMENT 'snapshot, or tally for on-chain Governors.',
+    title Nullable(String) COMMENT 'Title of the proposal.',
+    lifecycle_status LowCardinality(String) COMMENT 'pending, active or closed.',
+    outcome LowCardinality(String) COMMENT 'passed, failed, executed, canceled or unknown.',
+    created_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When the proposal was created, or else when voting starts.',
+    start_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When voting starts.',
+    end_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When voting ends.',
+    last_voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'Latest known time of a ballot that counts.',
+    ready Bool COMMENT 'Whether there are numbers: without any, they are NULL and the lists are empty, as in the API.',
+    votes Nullable(UInt64) COMMENT 'Ballots that count.',
+    unique_voters Nullable(UInt64) COMMENT 'Voters; each has one ballot that counts.',
+    voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power of all ballots that count, exact.',
+    quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL if none applies.',
+    quorum Nullable(Decimal(76, 18)) COMMENT 'The quorum in the unit of voting_power.',
+    quorum_voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power that counts towards the quorum: all of it on Snapshot, for and abstain on a Governor.',
+    quorum_progress Nullable(Decimal(76, 6)) COMMENT 'quorum_voting_power / quorum, cut at six places; 1 is enough.',
+    quorum_reached Nullable(Bool) COMMENT 'Whether the quorum is reached.',
+    choice_keys Array(String) COMMENT 'Keys of the choices, in order.',
+    choice_labels Array(String) COMMENT 'Texts of the choices, in the same order.',
+    choice_votes Array(UInt64) COMMENT 'Ballots that support each choice, in the same order.',
+    choice_voting_powers Array(Decimal(76, 18)) COMMENT 'Score of each choice under the vote type, exact, in the same order.',
+    coverage_status LowCardinality(String) COMMENT 'How many of the ballots at the provider are stored: complete, partial, backfilling or unavailable.'
+)
+DEFINER = CURRENT_USER SQL SECURITY DEFINER
+COMMENT 'Results of the votes, one row a proposal. As /v2/proposals/:proposalKey/votes/summary.'
+AS
+WITH if(
+    state.provider = 'tally',
+    arraySum(arrayFilter((power, key) -> key IN ('for', 'abstain'), state.choice_powers, state.choice_keys)),
+    state.power
+) AS counted
+SELECT
+    state.proposal_key AS proposal_key,
+    state.dao_id AS dao_id,
+    state.provider AS provider,
+    nullIf(record.title, '') AS title,
+    state.lifecycle AS lifecycle_status,
+    state.outcome AS outcome,
+    state.created_at AS created_at,
+    state.start_at AS start_at,
+    state.end_at AS end_at,
+    state.last_voted_at AS last_voted_at,
+    state.vote_ready AS ready,
+    if(ready, state.votes, NULL) AS votes,
+    votes AS unique_voters,
+    if(ready, state.power, NULL) AS voting_power,
+    if(ready, record.quorum, NULL) AS quorum,
+    if(quorum IS NULL, NULL, record.quorum_raw) AS quorum_raw,
+    if(quorum IS NULL, NULL, counted) AS quorum_voting_power,
+    multiIf(
+        quorum IS NULL, NULL,
+        assumeNotNull(quorum) = 0, toDecimal256(1, 6),
+        divideDecimal(counted, if(ifNull(quorum, 0) = 0, toDecimal256(1, 18), assumeNotNull(quorum)), 6)
+    ) AS quorum_progress,
+    if(quorum IS NULL, NULL, counted >= assumeNotNull(quorum)) AS quorum_reached,
+    if(ready, state.choice_keys, []) AS choice_keys,
+    if(ready, state.choice_labels, []) AS choice_labels,
+    if(ready, state.choice_votes, []) AS choice_votes,
+    if(ready, state.choice_powers, []) AS choice_voting_powers,
+    state.coverage AS coverage_status
+FROM
+(
+    SELECT
+        proposal_ref,
+        title,
+        quorum_raw,
+        quorum
+    FROM $data.proposals
+    WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
+    ORDER BY
+        proposal_ref,
+        version DESC
+    LIMIT 1 BY proposal_ref
+) AS record
+INNER JOIN
+(
+    SELECT
+        proposal_ref,
+        proposal_key,
+        dao_id,
+        provider,
+        lifecycle,
+        outcome,
+        coverage,
+        vote_ready,
+        votes,
+        power,
+        choice_keys,
+        choice_labels,
+        choice_votes,
+        choice_powers,
+        created_at,
+        start_at,
+        end_at,
+        last_voted_at
+    FROM $data.proposal_states FINAL
+) AS state ON record.proposal_ref = state.proposal_ref;

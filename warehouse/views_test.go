@@ -1,0 +1,199 @@
+package warehouse_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+)
+
+// viewsOf returns the views of a database, with its name.
+func viewsOf(t *testing.T, conn driver.Conn) []string {
+	t.Helper()
+	views := env.Column(t, conn, "SELECT concat(database, '.', name) FROM system.tables WHERE database = concat(currentDatabase(), '_views')")
+	if len(views) < 10 {
+		t.Errorf("got views %v, want all of them", views)
+	}
+	return views
+}
+
+func TestSchemaPageIsCurrent(t *testing.T) {
+	t.Parallel()
+	recorded, err := os.ReadFile("../docs/schema.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	present, err := warehouse.SchemaPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(recorded), string(present)); diff != "" {
+		t.Errorf("docs/schema.md is out of date, run `make docs` (-recorded +present):\n%s", diff)
+	}
+}
+
+func TestEveryViewAndColumnIsDescribed(t *testing.T) {
+	t.Parallel()
+	page, err := warehouse.SchemaPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance := env.SharedEngine(t)
+	database := env.EngineDatabase(t, instance)
+	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	conn := env.ConnectWarehouse(t, instance.URL(database))
+	described := env.Column(t, conn, "SELECT concat('## ', name, '\n\n', comment, '\n') FROM system.tables WHERE database = ?",
+		warehouse.ViewsDatabase(database))
+	described = append(described, env.Column(t, conn,
+		"SELECT concat('| `', name, '` | `', type, '` | ', comment, ' |\n') FROM system.columns WHERE database = ?",
+		warehouse.ViewsDatabase(database))...)
+	if len(described) < 100 {
+		t.Errorf("got %d views and columns, want all of them", len(described))
+	}
+	for _, text := range described {
+		if !strings.Contains(string(page), text) || strings.Contains(text, "\n\n\n") || strings.Contains(text, "|  |") {
+			t.Errorf("%q: want a comment, the same in docs/schema.md", text)
+		}
+	}
+}
+
+func TestViewsAreMadeByManyAtOnce(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	o := warehouse.Options{URL: instance.URL(env.EngineDatabase(t, instance))}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			opened, err := warehouse.Open(t.Context(), o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			opened.Close()
+		})
+	}
+	all.Wait()
+}
+
+// generated fills the tables at an address with published proposals that have ballots, of
+// which each voter's first was replaced by a second.
+func generated(t *testing.T, url string, proposals, voters int) {
+	t.Helper()
+	conn := env.ConnectWarehouse(t, url)
+	for _, sql := range []string{
+		`INSERT INTO proposal_states (proposal_ref, proposal_key, dao_id, provider, vote_ready, votes, power, revision)
+		SELECT sipHash128(toUInt64(number)), concat('p1_', toString(number)), concat('dao', toString(number %% 10)), 'snapshot', true, %[2]d, %[2]d, 1
+		FROM numbers(%[1]d)`,
+		`INSERT INTO proposals (proposal_ref, title, version) SELECT sipHash128(toUInt64(number)), toString(number), 1 FROM numbers(%[1]d)`,
+		`INSERT INTO ballots (proposal_ref, voter, vote_id, power, choice_key, voted_at, version)
+		SELECT sipHash128(toUInt64(intDiv(number, 2) %% %[1]d)), concat('0x', hex(intDiv(number, 2 * %[1]d))), toString(number %% 2), number %% 2, '1',
+			toDateTime64(1700000000 + number %% 2, 3, 'UTC'), 1
+		FROM numbers(2 * %[1]d * %[2]d)`,
+	} {
+		if err := conn.Exec(t.Context(), fmt.Sprintf(sql, proposals, voters)); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
+// sums describes what the views of a database show.
+func sums(t *testing.T, conn driver.Conn, database string) string {
+	t.Helper()
+	return strings.Join(env.Column(t, conn, strings.ReplaceAll(`SELECT * FROM (
+		SELECT toString((count(), sum(voting_power), max(voted_at))) AS numbers FROM VIEWS.ballots
+		UNION ALL SELECT toString((count(), sum(total_votes), sum(unique_voters), sum(total_voting_power))) FROM VIEWS.dao_participation
+		UNION ALL SELECT toString((count(), max(voted_at))) FROM VIEWS.superseded_ballots
+		UNION ALL SELECT toString((count(), max(title), countIf(title = 'new'))) FROM VIEWS.proposals
+		UNION ALL SELECT toString((count(), max(title), sum(votes))) FROM VIEWS.vote_summaries
+		UNION ALL SELECT toString((count(), max(rank), sum(cityHash64(*)))) FROM VIEWS.dao_voters
+		UNION ALL SELECT toString((count(), sum(cityHash64(*)))) FROM VIEWS.daos
+		) ORDER BY numbers`, "VIEWS", warehouse.ViewsDatabase(database))), "\n")
+}
+
+func TestViewsOverTwoShardsShowTheSame(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.EngineDatabase(t, instance)
+	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	generated(t, instance.URL(database), 40, 50)
+	want := sums(t, env.ConnectWarehouse(t, instance.URL(database)), database)
+
+	shards := startShards(t)
+	url := shards[1].Instance().URL("pnyx")
+	openAt(t, warehouse.Options{URL: url, Cluster: engine.ClusterName})
+	generated(t, url, 40, 50)
+	if got := sums(t, env.ConnectWarehouse(t, url), "pnyx"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestViewsLeaveOutWhatIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.EngineDatabase(t, instance)
+	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	generated(t, instance.URL(database), 3, 5)
+	conn := env.ConnectWarehouse(t, instance.URL(database))
+	numbers := func() string { return sums(t, conn, database) }
+	write := func(sql string) {
+		t.Helper()
+		if err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := numbers()
+	write("INSERT INTO batches (batch_id, sealed, first_version) VALUES ('00000000-0000-0000-0000-000000000001', 0, 1000)")
+	write(`INSERT INTO ballots (proposal_ref, voter, vote_id, power, choice_key, voted_at, version)
+		SELECT sipHash128(toUInt64(0)), '0x01', arrayJoin(['1', 'new']), 7, '1', toDateTime64(1800000000, 3, 'UTC'), 1000`)
+	write("INSERT INTO proposals (proposal_ref, title, version) SELECT sipHash128(toUInt64(number)), 'new', 1000 FROM numbers(3)")
+	if got := numbers(); got != before {
+		t.Errorf("an open batch: got\n%s\nwant what was there before\n%s", got, before)
+	}
+	write("INSERT INTO batches (batch_id, sealed, first_version) VALUES ('00000000-0000-0000-0000-000000000001', 1, 1000)")
+	if got := numbers(); got == before {
+		t.Errorf("a committed batch: got\n%s\nwant its records", got)
+	}
+}
+
+func TestConditionsOnAProposalReadItsBallotsAlone(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.EngineDatabase(t, instance)
+	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	const proposals, voters = 200, 500
+	generated(t, instance.URL(database), proposals, voters)
+	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))
+	for condition, want := range map[string]struct {
+		ballots string
+		maxRows uint64 // of the 200,000 casts
+	}{
+		"proposal_key = 'p1_7'":                       {"500 500", 60_000},
+		"proposal_key = 'p1_7' AND choice_key='1'":    {"500 500", 60_000},
+		"voter_identity = '0x1F'":                     {"200 200", 60_000},
+		"dao_id = 'dao3' AND voter_identity = '0x07'": {"20 20", 60_000},
+	} {
+		t.Run(condition, func(t *testing.T) {
+			t.Parallel()
+			var read uint64
+			ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { read += p.Rows }),
+				clickhouse.WithSettings(clickhouse.Settings{"enable_join_runtime_filters_index_analysis": 1}))
+			var got string
+			err := conn.QueryRow(ctx, "SELECT concat(toString(count()), ' ', toString(sum(voting_power))) FROM ballots WHERE "+condition).Scan(&got)
+			if err != nil || got != want.ballots {
+				t.Errorf("got %s (%v), want %s", got, err, want.ballots)
+			}
+			if read > want.maxRows {
+				t.Errorf("read %d rows, want at most %d", read, want.maxRows)
+			}
+		})
+	}
+}
