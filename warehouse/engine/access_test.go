@@ -11,14 +11,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/test/env"
-	"pnyx/warehouse/engine"
 )
 
 func TestAnalystReadsWhatIsGranted(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t, "SELECT ON pnyx.vote")
 	table(t, instance)
-	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
+	conn := open(t, instance.AnalystURL("pnyx"))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 
 	got, err := overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, "SELECT getSetting('max_execution_time')")
@@ -49,7 +48,7 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
+	conn := open(t, instance.AnalystURL("pnyx"))
 	for _, statement := range []string{
 		"INSERT INTO pnyx.vote VALUES (4)",
 		"ALTER TABLE pnyx.vote DELETE WHERE 1",
