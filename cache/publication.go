@@ -26,8 +26,8 @@ type PublicationState struct {
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// LastFullRevision is the last revision at which everything was published.
 	LastFullRevision uint64 `msgpack:"lastFullRevision"`
-	// ServerRunIDs identifies the Redis servers of the last full publication; see
-	// Store.ServerRunIDs.
+	// ServerRunIDs identifies the Redis servers of the last full publication, see
+	// Store.ServerRunIDs, and the last restore of the warehouse.
 	ServerRunIDs string `msgpack:"serverRunIDs"`
 	// LaggingDAOs are the DAOs whose numbers were inconsistent and are published later,
 	// for the next leader.

@@ -73,7 +73,7 @@ func New(o Options) *Worker {
 	ledger := account.NewLedger(account.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Logger: o.Logger, Metrics: o.Metrics,
 	})
-	w.parts = append(w.parts, usage.Run, ledger.Run, NewLeader(o).Run)
+	w.parts = append(w.parts, usage.Run, ledger.Run, NewLeader(o).Run, newBackupWatch(o).run)
 	return w
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,6 +47,9 @@ type leaderTerm struct {
 	checkedAbandoned time.Time
 	// voteCoverage is Result.VoteCoverage of the publication before.
 	voteCoverage map[string]governance.VoteCoverage
+	// restored names the last restore of the warehouse from a backup, as runIDs include it;
+	// it is read once a term, because the workers are stopped for a restore.
+	restored *string
 	// checkedForums is set once every forum was compared with what is published of it: an
 	// earlier term, or an earlier version of the rules, may have left topics behind.
 	checkedForums bool
@@ -63,7 +67,7 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	}
 	// Read before anything else is read or written, so that a failover during the step
 	// shows at the next one.
-	runIDs, err := t.publisher.Store.ServerRunIDs(ctx)
+	runIDs, err := t.serverRunIDs(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +92,7 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	// the published one, or Redis refuses it.
 	t.published.Revision = max(t.published.Revision, published.Revision)
 	if published.ServerRunIDs != runIDs {
-		return t.republishAll(ctx, now, runIDs)
+		return t.republishAll(ctx, now, runIDs, published.ServerRunIDs)
 	}
 	requested, err := t.publisher.Store.RepublishRequested(ctx)
 	if err != nil {
@@ -101,6 +105,25 @@ func (t *leaderTerm) step(ctx context.Context) error {
 		t.resumeFrom(published)
 	}
 	return t.publishChanges(ctx, now)
+}
+
+// serverRunIDs identifies the Redis servers, and the warehouse if it was restored: what is
+// published may be of records that a restored warehouse does not have, and states less of
+// what it has.
+func (t *leaderTerm) serverRunIDs(ctx context.Context) (string, error) {
+	if t.restored == nil {
+		at, err := t.publisher.Warehouse.LastBackup(ctx, warehouse.BackupRestored)
+		if err != nil {
+			return "", err
+		}
+		restored := ""
+		if !at.IsZero() {
+			restored = " restored " + at.Format(time.RFC3339Nano)
+		}
+		t.restored = &restored
+	}
+	runIDs, err := t.publisher.Store.ServerRunIDs(ctx)
+	return runIDs + *t.restored, err
 }
 
 // isForged reports whether a published revision is beyond all that publishers have given. It
@@ -131,15 +154,19 @@ func (t *leaderTerm) resumeFrom(published cache.PublicationState) {
 }
 
 // republishAll runs a full publication after Redis failed over or restarted: the new
-// primary may lack the last writes or hold deleted keys. Existing views stay readable.
+// primary may lack the last writes or hold deleted keys. It also runs one after the warehouse
+// was restored from a backup. Existing views stay readable.
 // Within a term it ends the term instead, because all that runs concurrently with
 // publication has to start over as well; the next term publishes.
-func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs string) error {
+func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, published string) error {
 	if t.processed != nil {
 		return ErrFailedOver
 	}
-	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn,
-		"publishing everything again: Redis failed over or restarted and may have lost the last writes")
+	reason := "publishing everything again: Redis failed over or restarted and may have lost the last writes"
+	if !strings.HasSuffix(published, *t.restored) {
+		reason = "publishing everything again: the warehouse was restored from a backup"
+	}
+	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn, reason) //nolint:sloglint // one of two
 	if err := accounts.New(t.publisher.Store).RequirePaymentRestore(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,47 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/telemetry"
+	"pnyx/warehouse"
+	"pnyx/worker/backoff"
+)
+
+// backupInterval is the time between two looks for a new backup.
+const backupInterval = time.Minute
+
+// backupWatch exports when the warehouse was last backed up.
+type backupWatch struct {
+	warehouse *warehouse.Warehouse
+	logger    *slog.Logger
+	last      *prometheus.GaugeVec
+}
+
+func newBackupWatch(o Options) *backupWatch {
+	// A vector without labels has no value until the first backup: where none is ever made,
+	// no alert fires.
+	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "pnyx_backup_last_success_timestamp_seconds",
+		Help: "When the last backup of the warehouse was complete; missing before the first.",
+	}, nil)
+	return &backupWatch{o.Warehouse, o.Logger, telemetry.Register(o.Metrics, last)}
+}
+
+// run exports until ctx ends.
+func (b *backupWatch) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		at, err := b.warehouse.LastBackup(ctx, warehouse.BackupMade)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			b.logger.LogAttrs(ctx, slog.LevelWarn, "time of the last backup not read, retrying", slog.Any("error", err))
+		case err == nil && !at.IsZero():
+			b.last.WithLabelValues().Set(float64(at.UnixMicro()) / 1e6)
+		}
+		backoff.Wait(ctx, backupInterval)
+	}
+}
