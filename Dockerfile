@@ -15,9 +15,11 @@ ARG COMMIT=unknown
 ARG BUILT=
 
 FROM source AS static
-RUN make static VERSION="$VERSION" COMMIT="$COMMIT" BUILT="$BUILT"
+RUN make static VERSION="$VERSION" COMMIT="$COMMIT" BUILT="$BUILT" && mkdir /data
 
+# The embedded ClickHouse is a package of npm.
 FROM source AS engine
+RUN apt-get update && apt-get install -y --no-install-recommends npm && mkdir /data
 RUN make build VERSION="$VERSION" COMMIT="$COMMIT" BUILT="$BUILT" \
     && library="$(bin/pnyx engine | sed 's/^engine: //')" \
     && install -D -m 644 "$library" /engine/libchdb.so
@@ -38,6 +40,7 @@ CMD ["edge"]
 FROM gcr.io/distroless/base-debian12:nonroot AS dev
 COPY --from=engine /src/bin/pnyx /pnyx
 COPY --from=engine /engine/libchdb.so /engine/libchdb.so
+COPY --from=engine --chown=65532:65532 /data /data
 ENV PNYX_ENGINE_LIB=/engine/libchdb.so PNYX_DATA=/data PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:8081
 USER 65532:65532
 EXPOSE 8080 8081
@@ -46,6 +49,8 @@ CMD ["serve", "--demo"]
 
 FROM scratch
 COPY --from=static /src/bin/pnyx-static /pnyx
+# A volume mounted here, for rejected records of imports, belongs to the user below.
+COPY --from=static --chown=65532:65532 /data /data
 ENV PNYX_LISTEN=:8080 PNYX_ADMIN_LISTEN=:8081 PNYX_LOG_FORMAT=json
 USER 65532:65532
 EXPOSE 8080 8081

@@ -164,6 +164,11 @@ docs-check: engine redis nginx ## Run every command of the documents, and compar
 	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -count=1 ./test/docs
 	@$(TESTED) $(GO) test -count=1 -run TestAnalysts ./test/e2e
 
+.PHONY: alerts-soak
+alerts-soak: engine redis nginx ## Run Prometheus beside healthy deployments for half an hour (ALERTS=5m for less): no alert fires, all panels show
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_ALERTS=$(or $(ALERTS),30m) \
+	  $(GO) test -count=1 -v -timeout 30h -run TestAlerts ./test/drills
+
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
 	@$(BIN) config --readme README.md

@@ -68,7 +68,7 @@ type API struct {
 	// DrainDelay is the time between SIGTERM and the end of the listener; 0 means none.
 	DrainDelay time.Duration `env:"PNYX_DRAIN_DELAY" envDefault:"0s" unit:"duration or 0" doc:"How long an API node keeps serving after SIGTERM, while /readyz already fails; gives load balancers time to notice."`
 	// ShutdownTimeout bounds the wait for requests in progress; it is above 0.
-	ShutdownTimeout time.Duration `env:"PNYX_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" doc:"Maximum time for requests in progress to finish after SIGTERM."`
+	ShutdownTimeout time.Duration `env:"PNYX_SHUTDOWN_TIMEOUT" envDefault:"45s" unit:"duration" doc:"Maximum time for requests in progress to finish after SIGTERM."`
 }
 
 // Warehouse configures ClickHouse, and the limits of one query.

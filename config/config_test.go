@@ -22,7 +22,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			Listen:          "127.0.0.1:8080",
 			AdminListen:     "127.0.0.1:8081",
 			RequestTimeout:  5 * time.Second,
-			ShutdownTimeout: 20 * time.Second,
+			ShutdownTimeout: 45 * time.Second,
 		},
 		Access: config.Access{LimitScope: "global", LimitTimeout: 40 * time.Millisecond, FreeRate: 600},
 		Warehouse: config.Warehouse{
@@ -533,7 +533,7 @@ PNYX_ADMIN_LISTEN=127.0.0.1:8081  # source: default
 PNYX_PUBLIC_URL=                  # source: default
 PNYX_REQUEST_TIMEOUT=5s           # source: default
 PNYX_DRAIN_DELAY=0s               # source: default
-PNYX_SHUTDOWN_TIMEOUT=20s         # source: default
+PNYX_SHUTDOWN_TIMEOUT=45s         # source: default
 # Access
 PNYX_INTERNAL_TOKEN=     # source: default
 PNYX_V2_LAUNCHED_AT=     # source: default

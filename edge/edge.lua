@@ -117,7 +117,8 @@ function edge.answered(name)
     end
     local made = ngx.parse_http_time(ngx.var.upstream_http_date or "")
     local age = made and math.max(0, ngx.time() - made) or 0
-    if status == "STALE" and age > bound() then
+    -- Without a failed request to the origin, this one only begins a renewal.
+    if status == "STALE" and ngx.var.upstream_status and age > bound() then
         return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE)
     end
     ngx.header["Age"] = age

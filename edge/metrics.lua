@@ -46,10 +46,12 @@ end
 -- count counts the current request, which has ended.
 function metrics.count()
     local var = ngx.var
-    local cache = var.upstream_cache_status
+    local cache, statuses = var.upstream_cache_status, var.upstream_status
+    if cache == "STALE" and not statuses then
+        cache = "UPDATING" -- no node has failed: this request has begun a renewal
+    end
     counts:incr("request " .. var.route .. " " .. var.status .. " " .. (cache and cache:lower() or "none"), 1, 0)
     observe("request ", tonumber(var.request_time))
-    local statuses = var.upstream_status
     if statuses then
         origin(statuses, var.upstream_header_time or "", var.upstream_response_time or "")
     end
@@ -81,8 +83,8 @@ local function connections()
     describe("pnyx_edge_connections_dropped_total", "counter", "Connections accepted and closed at once, because a limit was reached.")
     ngx.say("pnyx_edge_connections_dropped_total ", accepted - handled)
     describe("pnyx_edge_connections", "gauge", "Open connections, by state: reading a request, writing a response, or waiting for a request.")
-    for state, number in said:gmatch("(%a+): (%d+)") do
-        ngx.say('pnyx_edge_connections{state="', state:lower(), '"} ', number)
+    for _, state in ipairs({"Reading", "Writing", "Waiting"}) do
+        ngx.say('pnyx_edge_connections{state="', state:lower(), '"} ', said:match(state .. ": (%d+)"))
     end
 end
 

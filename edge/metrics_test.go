@@ -98,6 +98,9 @@ func TestRequestsAreCountedByRouteStatusAndCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, is := samples["pnyx_edge_connections state=connections"]; is {
+		t.Error("the sum of all connections is shown as a state")
+	}
 	if samples["pnyx_edge_connections state=writing"] < 1 || samples["pnyx_edge_connections_accepted_total"] < 2 {
 		t.Errorf("connections: got %v, want this one and the callers'", samples)
 	}
@@ -129,6 +132,32 @@ func TestFailuresOfTheOriginAndStaleAnswersAreCounted(t *testing.T) {
 			return errors.Join(err, fmt.Errorf("no node answers: got %v", got))
 		}
 		return nil
+	})
+}
+
+// TestRenewalInTheBackgroundIsNotStale: nginx calls the answer stale whose request begins a
+// renewal, although no node has failed.
+func TestRenewalInTheBackgroundIsNotStale(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, s-maxage=1, stale-while-revalidate=3600")
+		fmt.Fprint(w, "{}")
+	})
+	e := startEdge(t, o.URL)
+	e.get("/v2/daos")
+	env.Until(e, func() error { // the next one is out of date
+		status := e.get("/v2/daos").header.Get("Cache-Status")
+		if status == "pnyx-edge; hit" {
+			return errors.New("the response is not out of date")
+		}
+		if status != "pnyx-edge; hit; detail=renewing" {
+			t.Errorf("got Cache-Status %s, want a hit that is renewed", status)
+		}
+		return nil
+	})
+	e.wantMetrics(map[string]float64{
+		"pnyx_edge_requests_total cache=updating route=daos.list status=200": 1,
+		"pnyx_edge_requests_total cache=stale route=daos.list status=200":    0,
 	})
 }
 

@@ -26,9 +26,8 @@ const nginx = "nginx"
 // sbin is where Debian keeps nginx.
 const sbin = "/usr/sbin/nginx"
 
-// stopTimeout bounds responses in progress when the edge stops. nginx itself ends them a
-// little earlier.
-const stopTimeout = 25 * time.Second
+// stopMargin is how long nginx has to exit after the longest request, when the edge stops.
+const stopMargin = 5 * time.Second
 
 // ErrMissing is returned when nginx or its Lua module is not installed.
 var ErrMissing = errors.New("the edge needs nginx and its Lua module: apt-get install nginx libnginx-mod-http-lua")
@@ -71,7 +70,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start nginx: %w", err)
 	}
-	return wait(ctx, cmd)
+	return wait(ctx, cmd, o.PaymentTimeout+stopMargin)
 }
 
 // checkTimeout bounds the wait for a node at the start.
@@ -106,8 +105,8 @@ func (o *Options) checkOrigin(ctx context.Context) error {
 	return nil
 }
 
-// wait stops nginx when ctx ends, by SIGQUIT and, after stopTimeout, by SIGKILL.
-func wait(ctx context.Context, cmd *exec.Cmd) error {
+// wait stops nginx when ctx ends, by SIGQUIT and, after timeout, by SIGKILL.
+func wait(ctx context.Context, cmd *exec.Cmd, timeout time.Duration) error {
 	ended := make(chan struct{})
 	var err error // valid once ended is closed
 	go func() {
@@ -123,10 +122,10 @@ func wait(ctx context.Context, cmd *exec.Cmd) error {
 	select {
 	case <-ended:
 		return nil
-	case <-time.After(stopTimeout):
+	case <-time.After(timeout):
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its worker processes too
 		<-ended
-		return fmt.Errorf("nginx did not stop within %s", stopTimeout)
+		return fmt.Errorf("nginx did not stop within %s", timeout)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,6 +21,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -96,6 +99,9 @@ func workloads(objects []runtime.Object) []workload {
 	for _, j := range all[*batchv1.Job](objects) {
 		found = append(found, workload{j.Name, "Job", j.Spec.Template})
 	}
+	for _, j := range all[*batchv1.CronJob](objects) {
+		found = append(found, workload{j.Name, "Job", j.Spec.JobTemplate.Spec.Template})
+	}
 	return found
 }
 
@@ -111,8 +117,57 @@ func TestAVersionMigratesByAJobOfItsOwn(t *testing.T) {
 	for _, job := range all[*batchv1.Job](decode(t, "production")) {
 		image := job.Spec.Template.Spec.Containers[0].Image
 		_, version, _ := strings.Cut(image, ":")
-		if want := "migrate-" + version; job.Name != want {
+		if want := "migrate-" + strings.ReplaceAll(version, ".", "-"); job.Name != want {
 			t.Errorf("got %s for %s, want %s", job.Name, image, want)
+		}
+	}
+}
+
+// TestNamesOfWorkloadsAreNamesOfHosts: a pod's host name is made of them, and Kubernetes warns
+// of any that is none.
+func TestNamesOfWorkloadsAreNamesOfHosts(t *testing.T) {
+	for _, overlay := range overlays() {
+		for _, w := range workloads(decode(t, overlay)) {
+			if problems := validation.IsDNS1123Label(w.name); len(problems) > 0 {
+				t.Errorf("%s %s %s: %v", overlay, w.kind, w.name, problems)
+			}
+		}
+	}
+}
+
+// TestAnotherNamespaceIsOneLine builds production in another namespace, which has to leave
+// no trace of the usual one.
+func TestAnotherNamespaceIsOneLine(t *testing.T) {
+	dir := t.TempDir()
+	here, err := filepath.Abs("../overlays/production")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	base, err := filepath.Rel(dir, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("namespace: gov\nresources: ["+base+"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := regexp.MustCompile(`namespace"?\s*[:=]~?\s*"?pnyx\b`)
+	for _, resource := range built.Resources() {
+		text, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trace := usual.Find(text); trace != nil {
+			t.Errorf("%s: got %q, want nothing of the usual namespace", resource.CurId(), trace)
+		}
+		if strings.Contains(string(text), `job=~"pnyx`) {
+			t.Errorf("%s: names the job of one namespace", resource.CurId())
 		}
 	}
 }

@@ -66,8 +66,11 @@ func TestEveryConfigMapAndAccountThatIsNamedExists(t *testing.T) {
 			if !slices.Contains(accounts, w.pod.Spec.ServiceAccountName) {
 				t.Errorf("%s %s: there is no account %q", overlay, w.name, w.pod.Spec.ServiceAccountName)
 			}
-			for _, c := range w.pod.Spec.Containers {
+			for _, c := range slices.Concat(w.pod.Spec.InitContainers, w.pod.Spec.Containers) {
 				for _, from := range c.EnvFrom {
+					if from.SecretRef != nil {
+						continue // made by hand, see below
+					}
 					if from.ConfigMapRef == nil || !slices.Contains(maps, from.ConfigMapRef.Name) {
 						t.Errorf("%s %s: there is no ConfigMap %+v", overlay, w.name, from)
 					}
@@ -82,16 +85,46 @@ func TestEverySecretThatIsNamedIsMadeInTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range workloads(decode(t, "production")) {
-		for _, c := range w.pod.Spec.Containers {
+	want := func(of, name, key string) {
+		t.Helper()
+		made := regexp.MustCompile(`create secret (generic|tls) ` + name + `(?s:[^\n]*(\\\n[^\n]*)*)` + key)
+		if !made.Match(guide) {
+			t.Errorf("%s: docs/production.md does not say how to make %s of %s", of, key, name)
+		}
+	}
+	objects := decode(t, "production")
+	for _, w := range workloads(objects) {
+		for _, c := range slices.Concat(w.pod.Spec.InitContainers, w.pod.Spec.Containers) {
 			for _, variable := range c.Env {
-				if variable.ValueFrom == nil {
-					continue
+				if variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil {
+					want(w.name, variable.ValueFrom.SecretKeyRef.Name, "--from-literal="+variable.ValueFrom.SecretKeyRef.Key+"=")
 				}
-				ref := variable.ValueFrom.SecretKeyRef
-				made := regexp.MustCompile(`create secret generic ` + ref.Name + `(?s:[^\n]*(\\\n[^\n]*)*)--from-literal=` + ref.Key + `=`)
-				if !made.Match(guide) {
-					t.Errorf("%s: docs/production.md does not say how to make %s of %s", w.name, ref.Key, ref.Name)
+			}
+			for _, from := range c.EnvFrom {
+				if from.SecretRef != nil {
+					want(w.name, from.SecretRef.Name, "--from-literal=")
+				}
+			}
+		}
+	}
+	for _, ingress := range all[*networkingv1.Ingress](objects) {
+		for _, tls := range ingress.Spec.TLS {
+			want("ingress "+ingress.Name, tls.SecretName, "--cert=")
+		}
+	}
+}
+
+func TestEveryVolumeClaimExists(t *testing.T) {
+	for _, overlay := range overlays() {
+		objects := decode(t, overlay)
+		claims := map[string]bool{}
+		for _, claim := range all[*corev1.PersistentVolumeClaim](objects) {
+			claims[claim.Name] = true
+		}
+		for _, w := range workloads(objects) {
+			for _, volume := range w.pod.Spec.Volumes {
+				if claim := volume.PersistentVolumeClaim; claim != nil && !claims[claim.ClaimName] {
+					t.Errorf("%s %s: there is no claim %s", overlay, w.name, claim.ClaimName)
 				}
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"pnyx/access/x402"
 	"pnyx/config"
 	"pnyx/test/env"
 )
@@ -178,6 +179,48 @@ func TestDeploymentSettingsAreValid(t *testing.T) {
 	}
 	if _, err := config.Parse(generated); err != nil {
 		t.Errorf("the ConfigMaps: %v", err)
+	}
+}
+
+// TestDeploymentLetsPaymentsEnd: a node that stops while it settles a payment has to wait for
+// the outcome, with the settings of the cluster and with the defaults.
+func TestDeploymentLetsPaymentsEnd(t *testing.T) {
+	t.Parallel()
+	generated := generatedSettings(t)
+	delete(generated, "CLICKHOUSE_CLUSTER") // needs the URL of a Secret
+	for name, settings := range map[string]map[string]string{"in the cluster": generated, "by default": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := config.Parse(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			longest := x402.MaxDuration(cfg.Payment.VerifyTimeout, cfg.API.RequestTimeout, cfg.Payment.SettleTimeout)
+			if cfg.API.ShutdownTimeout < longest {
+				t.Errorf("PNYX_SHUTDOWN_TIMEOUT is %s, and a payment may take %s", cfg.API.ShutdownTimeout, longest)
+			}
+		})
+	}
+}
+
+// TestImageStageThatFetchesTheEngineHasNpm: no test builds images, and the engine comes by npm.
+func TestImageStageThatFetchesTheEngineHasNpm(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetches := 0
+	for stage := range strings.SplitSeq(string(text), "\nFROM ") {
+		if strings.Contains(stage, "bin/pnyx engine") {
+			fetches++
+			if !strings.Contains(stage, " npm ") {
+				t.Errorf("a stage fetches the engine without npm: %s", stage)
+			}
+		}
+	}
+	if fetches != 1 {
+		t.Errorf("got %d stages that fetch the engine, want one", fetches)
 	}
 }
 
