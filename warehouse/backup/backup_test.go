@@ -475,21 +475,6 @@ func TestServerUsesS3WithoutLoggingTheSecret(t *testing.T) {
 	}
 }
 
-// TestRequestIsSignedAsAmazonDoes is an example from the documentation of Amazon S3.
-func TestRequestIsSignedAsAmazonDoes(t *testing.T) {
-	t.Parallel()
-	key := backup.S3{KeyID: "AKIAIOSFODNN7EXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", Region: "us-east-1"}
-	request := httptest.NewRequest(http.MethodGet, "https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J", http.NoBody)
-	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	got := backup.SignedAs(key, request, empty, time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC))
-	const want = "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, " +
-		"SignedHeaders=host;x-amz-content-sha256;x-amz-date, " +
-		"Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
-	if got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestDestinationErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

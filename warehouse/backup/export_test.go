@@ -2,17 +2,8 @@ package backup
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 )
-
-// SignedAs returns the header that authorizes a request.
-func SignedAs(key S3, request *http.Request, contentHash string, now time.Time) string {
-	b := &bucketStore{S3: key, root: &url.URL{}}
-	b.sign(request, contentHash, now)
-	return request.Header.Get("Authorization")
-}
 
 // PutManifest writes a manifest to a destination.
 func PutManifest(ctx context.Context, o Options, m Manifest) error {

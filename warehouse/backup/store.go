@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,18 +56,10 @@ func openStore(destination string, s3 S3) (store, error) {
 	if s3.KeyID == "" || s3.Secret == "" {
 		return nil, errors.New("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY: a destination s3://… needs a key")
 	}
-	if s3.Endpoint == "" {
-		s3.Endpoint = "https://s3." + s3.Region + ".amazonaws.com"
-	}
-	root, err := url.Parse(s3.Endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("AWS_ENDPOINT_URL: %w", err)
-	}
-	prefix = strings.Trim(prefix, "/")
-	if prefix != "" {
+	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix += "/"
 	}
-	return &bucketStore{S3: s3, root: root.JoinPath(bucket), prefix: prefix}, nil
+	return openBucket(s3, bucket, prefix)
 }
 
 // folder is a store in a folder, given by its absolute path.
