@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -171,6 +172,9 @@ func openWarehouse(
 	options := warehouseOptions(cfg, logger)
 	if options.URL == "" {
 		instance, err := reached(ctx, cfg, logger, undo)
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
+			err = fmt.Errorf("PNYX_DATA=%s: %w: want a folder that this user may write to", cfg.Warehouse.Data, err)
+		}
 		if err != nil {
 			return nil, err
 		}

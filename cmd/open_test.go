@@ -45,7 +45,9 @@ func TestCommandsWaitForAProcessThatStartsItsEngineAndNameIt(t *testing.T) {
 				var out bytes.Buffer
 				time.AfterFunc(25*time.Second, func() {
 					address := []byte(`{"tcpAddr":"127.0.0.1:1"}`)
-					if err := os.WriteFile(filepath.Join(cfg.Warehouse.Data, "engine.json"), address, 0o600); err != nil {
+					file := filepath.Join(cfg.Warehouse.Data, "new.json")
+					if err := errors.Join(os.WriteFile(file, address, 0o600),
+						os.Rename(file, filepath.Join(cfg.Warehouse.Data, "engine.json"))); err != nil {
 						t.Error(err)
 					}
 				})
@@ -97,5 +99,18 @@ func TestOnlySomeCommandsCreateAWarehouse(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that nothing was created", err)
+	}
+}
+
+func TestUnusableDataFolderNamesItsSetting(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Config{Warehouse: config.Warehouse{Data: file}}
+	_, err := openWarehouse(t.Context(), cfg, slog.New(slog.DiscardHandler), nil, reachEngine)
+	if err == nil || !strings.Contains(err.Error(), "PNYX_DATA="+file) {
+		t.Errorf("got %v, want the setting", err)
 	}
 }

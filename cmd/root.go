@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 	_ "time/tzdata" // ClickHouse servers name their time zone, and the image holds no zone files
 
 	"github.com/redis/go-redis/v9/logging"
@@ -29,8 +30,9 @@ func Execute() int {
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	// The first signal ends the command in good order, the second at once.
-	context.AfterFunc(ctx, stop)
+	// The first signal ends the command in good order, another one at once. timeout and
+	// some shells deliver one signal twice.
+	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignalDelay, stop) })
 	err := rootCommand().ExecuteContext(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = errInterrupted
@@ -41,6 +43,9 @@ func Execute() int {
 	}
 	return 0
 }
+
+// secondSignalDelay is how long after the first signal another one counts.
+const secondSignalDelay = 500 * time.Millisecond
 
 // errInterrupted is the error of a command that a signal ended.
 var errInterrupted = errors.New("interrupted")
@@ -75,7 +80,33 @@ func rootCommand() *cobra.Command {
 		backupCommand(), restoreCommand(),
 		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(),
 	)
+	root.SetFlagErrorFunc(usageError)
+	explainArguments(root)
 	return root
+}
+
+// explainArguments makes wrong arguments of a command and those below it an error that
+// states the usage. Cobra prints the help for an unknown subcommand, and reports success.
+func explainArguments(cmd *cobra.Command) {
+	if cmd.HasSubCommands() && !cmd.Runnable() && cmd.HasParent() {
+		cmd.DisableFlagsInUseLine = true
+		cmd.Args = cobra.NoArgs
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return usageError(cmd, check(cmd, args)) }
+	}
+	for _, below := range cmd.Commands() {
+		explainArguments(below)
+	}
+}
+
+// usageError adds the usage of a command to an error of its flags or arguments.
+func usageError(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w\nusage: %s (%s --help)", err, cmd.UseLine(), cmd.CommandPath())
 }
 
 // command is the body of a command. It gets settings that are validated and a logger

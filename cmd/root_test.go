@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -20,6 +21,28 @@ func TestDurationsAreLoggedInMilliseconds(t *testing.T) {
 				slog.Duration("duration", 1500*time.Millisecond+250*time.Microsecond), slog.Int("n", 1))
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("got %s, want %s", &out, want)
+			}
+		})
+	}
+}
+
+func TestWrongArgumentsAreErrorsThatStateTheUsage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ args, want string }{
+		{"token isue", `unknown command "isue" for "pnyx token"`},
+		{"payments lst", `unknown command "lst" for "pnyx payments"`},
+		{"edge confg", `unknown command "confg" for "pnyx edge"`},
+		{"serve --demoo", "usage: pnyx serve [flags]"},
+		{"import", "usage: pnyx import PATH… [flags]"},
+		{"token show", "usage: pnyx token show ID"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			t.Parallel()
+			root := rootCommand()
+			root.SetOut(io.Discard)
+			root.SetArgs(strings.Fields(test.args))
+			if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
 			}
 		})
 	}
