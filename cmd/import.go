@@ -24,7 +24,7 @@ import (
 // importCommand imports files into the configured warehouse or the engine that runs on
 // the data folder. It starts the engine itself where none runs.
 func importCommand() *cobra.Command {
-	var tolerate bool
+	var tolerate, noPublish bool
 	cmd := &cobra.Command{
 		Use:   "import PATH…",
 		Short: "Import files or folders of upstream data into the warehouse",
@@ -32,6 +32,10 @@ func importCommand() *cobra.Command {
 files, of newline-delimited JSON, gzipped or plain, in the formats of Snapshot, Tally and
 Discourse, or canonical records. The import uses a running instance, or opens the
 warehouse itself. Importing the same data again changes nothing.
+
+A running instance publishes what is imported. Without one, the import itself does, so
+that the views of pnyx sql show it: --no-publish leaves that to the next start, or to the
+last of several imports. A publication that is cut off is completed by either.
 
 Exit status: 0 when everything was imported, 3 when records or files were rejected
 (see --tolerate-rejects), 1 on any other error.`,
@@ -50,10 +54,15 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 			}
 			options := importOptions(opened, cfg, logger)
 			options.TolerateRejects = tolerate
-			return runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)
+			imported := runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)
+			if noPublish || imported != nil && !errors.Is(imported, errRejected) || !ownsEngine(cfg) {
+				return imported
+			}
+			return errors.Join(imported, publishImported(cmd.Context(), cmd.OutOrStdout(), opened, cfg, logger))
 		}),
 	}
 	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "exit with status 0 although records were rejected")
+	cmd.Flags().BoolVar(&noPublish, "no-publish", false, "leave the publication to the next start when no instance runs")
 	return cmd
 }
 

@@ -143,7 +143,11 @@ func openAnalyst(
 		}
 	default:
 		// Opening it migrates the schema, which the user analyst may not do.
-		if _, err := openWarehouse(ctx, cfg, logger, undo, reachExisting); err != nil {
+		opened, err := openWarehouse(ctx, cfg, logger, undo, reachExisting)
+		if err != nil {
+			return nil, err
+		}
+		if err := warnUnpublished(ctx, cfg, logger, opened); err != nil {
 			return nil, err
 		}
 		instance, err := reachExisting(ctx, cfg, logger, undo)
@@ -158,4 +162,18 @@ func openAnalyst(
 	}
 	undo.add(analyst.Close)
 	return analyst, nil
+}
+
+// warnUnpublished logs a warning where the views lack what is imported, and no instance
+// runs that will publish it.
+func warnUnpublished(ctx context.Context, cfg config.Config, logger *slog.Logger, opened *warehouse.Warehouse) error {
+	if !ownsEngine(cfg) {
+		return nil
+	}
+	proposals, err := opened.UnpublishedProposals(ctx)
+	if err == nil && proposals > 0 {
+		logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
+			slog.Uint64("proposals", proposals))
+	}
+	return err
 }

@@ -156,3 +156,12 @@ func (w *Warehouse) ProposalsMoved(
 	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID)
 	return selectRows[record.RefHash](rows, err, "list proposals moved")
 }
+
+// UnpublishedProposals counts the proposals that batches have changed since they were
+// published, or that never were.
+func (w *Warehouse) UnpublishedProposals(ctx context.Context) (count uint64, err error) {
+	if err := w.conn.QueryRow(ctx, sqlText("proposal_state_unpublished")).Scan(&count); err != nil {
+		return 0, fmt.Errorf("count unpublished proposals: %w", err)
+	}
+	return count, nil
+}

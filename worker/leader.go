@@ -55,7 +55,7 @@ func NewLeader(o Options) *Leader {
 	l.publisher = publish.New(publish.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,
 		Invalidate: l.invalidate, OnPublish: l.feed.Wake,
-		Logger: o.Logger, Metrics: o.Metrics, Errors: l.errors, Tracer: o.Tracer,
+		Progress: o.Progress, Logger: o.Logger, Metrics: o.Metrics, Errors: l.errors, Tracer: o.Tracer,
 	})
 	return l
 }
@@ -105,6 +105,35 @@ func (l *Leader) lead(ctx context.Context) error {
 	release, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer stop()
 	return errors.Join(context.Cause(ctx), l.lease.Release(release))
+}
+
+// Settle leads until everything in the warehouse is published and in the feed, where no
+// worker runs. lagging are the DAOs that keep previous numbers, because their records
+// contradict each other. What is cut off is completed by the next worker, or call.
+func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
+	// The lease of a worker that was killed lasts until it expires.
+	patient, stop := context.WithTimeout(ctx, 2*l.LeaseTTL)
+	defer stop()
+	for {
+		if err = l.lease.Acquire(patient); !errors.Is(err, cache.ErrNotLeader) || patient.Err() != nil {
+			break
+		}
+		backoff.Wait(patient, l.PublishInterval)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { cancel(l.renewLease(ctx)) })
+	if lagging, err = l.publisher.Settle(ctx); err == nil {
+		err = l.feed.Settle(ctx)
+	}
+	cancel(err)
+	renewing.Wait()
+	release, stopRelease := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer stopRelease()
+	return lagging, errors.Join(err, l.lease.Release(release))
 }
 
 // renewLease renews the lease until ctx ends or the lease is lost. Half of the TTL may

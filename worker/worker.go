@@ -44,6 +44,8 @@ type Options struct {
 	// Purge tells caches in front of the API which tags are outdated. It returns at once,
 	// and is nil when there are no such caches.
 	Purge func(tags []cache.Tag)
+	// Progress is called while proposals are published; see publish.Options.
+	Progress func(done, all int)
 	// Logger receives what the worker does and what fails.
 	Logger *slog.Logger
 	// Metrics registers the worker's metrics.

@@ -113,6 +113,35 @@ func gzipped(t *testing.T, text string) []byte {
 	return zipped.Bytes()
 }
 
+func TestImportWithoutAnInstanceIsPublished(t *testing.T) {
+	t.Parallel()
+	env.RequireEngine(t)
+	data := env.DataSet(t, 1_000)
+	served := startShared(t, nil, "serve").ready()
+	served.Import(data)
+	served.AwaitPublished()
+	const views = "SELECT (SELECT (count(), sum(votes), sum(voting_power)) FROM vote_summaries WHERE ready), " +
+		"(SELECT (count(), sum(unique_voters)) FROM dao_participation), (SELECT (count(), sum(value)) FROM dao_timelines)"
+	want := env.MustRun(t, served.Environ, "sql", "--format", "TSV", views)
+
+	environ := []string{"PNYX_DATA=" + t.TempDir()}
+	const warning = "not published yet"
+	env.MustRun(t, environ, "import", "--no-publish", data)
+	// As after an import that was killed: what is missing is said, and made up for.
+	if got := env.MustRun(t, environ, "sql", "--format", "TSV", views); !strings.Contains(got, warning) || strings.Contains(got, want) {
+		t.Errorf("without a publication: got %q, want a warning and no results", got)
+	}
+	if out := env.MustRun(t, environ, "import", data); !strings.Contains(out, "published ") {
+		t.Errorf("got %q, want it to say what is published", out)
+	}
+	if got := env.MustRun(t, environ, "sql", "--format", "TSV", views); got != want {
+		t.Errorf("after the import: got %q, want %q as a running instance has it", got, want)
+	}
+	if got := env.MustRun(t, environ, "sql", "--format", "TSV", "SELECT count() > 0 FROM feed_events"); got != "1\n" {
+		t.Errorf("events: got %q, want some", got)
+	}
+}
+
 func TestImportPublishesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)

@@ -48,8 +48,8 @@ type Options struct {
 	Errors prometheus.Counter
 }
 
-// Builder keeps events and signals up to date with what is published. At most one Run may
-// be active for a warehouse at a time: the caller holds the worker's lease.
+// Builder keeps events and signals up to date with what is published. At most one Run or Settle
+// may be active for a warehouse at a time: the caller holds the worker's lease.
 type Builder struct {
 	Options
 
@@ -71,6 +71,10 @@ type progress struct {
 	daoNames map[string]string
 }
 
+func newProgress() progress {
+	return progress{rulesVersion: rules.FeedRulesVersion(), daoNames: map[string]string{}}
+}
+
 // New returns a Builder that does nothing until Run.
 func New(o Options) *Builder {
 	return &Builder{Options: o, published: make(chan struct{}, 1)}
@@ -86,7 +90,7 @@ func (b *Builder) Wake() {
 
 // Run processes pending items until ctx ends. Errors are logged and retried.
 func (b *Builder) Run(ctx context.Context) {
-	b.progress = progress{rulesVersion: rules.FeedRulesVersion(), daoNames: map[string]string{}}
+	b.progress = newProgress()
 	ticker := time.NewTicker(visibleInterval)
 	defer ticker.Stop()
 	// checked is when pending items were last processed.
@@ -113,6 +117,15 @@ func (b *Builder) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// Settle processes what is pending, once.
+func (b *Builder) Settle(ctx context.Context) error {
+	b.progress = newProgress()
+	if err := b.showVisible(ctx); err != nil {
+		return err
+	}
+	return b.processPending(ctx)
 }
 
 // processPending processes what was published or imported since the last call.

@@ -52,9 +52,13 @@ func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash
 		return nil
 	})
 	group.Go(func() error {
+		done := 0
 		for next := range read {
 			if err := p.writeChunk(ctx, next); err != nil {
 				return err
+			}
+			if done += len(next.refs); p.Progress != nil {
+				p.Progress(done, len(refs))
 			}
 		}
 		return nil

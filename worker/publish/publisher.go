@@ -26,6 +26,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,6 +60,9 @@ type Options struct {
 	Invalidate func(ctx context.Context, written *cache.Writer)
 	// OnPublish is called after every publication, and returns at once.
 	OnPublish func()
+	// Progress is called while proposals are published, with how many of them are. It is nil
+	// where nobody watches.
+	Progress func(done, all int)
 	// Logger receives a line for every publication.
 	Logger *slog.Logger
 	// Metrics registers the publisher's metrics.
@@ -97,4 +102,24 @@ func (p *Publisher) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// settleAttempts is how often Settle publishes. Once is enough unless records land
+// meanwhile.
+const settleAttempts = 3
+
+// Settle publishes what has changed, or everything when nothing is published, and returns
+// when nothing is left to publish. lagging are the DAOs that keep previous numbers even so,
+// because their records contradict each other.
+func (p *Publisher) Settle(ctx context.Context) (lagging []string, err error) {
+	term := leaderTerm{publisher: p}
+	for range settleAttempts {
+		if err := term.step(ctx); err != nil {
+			return nil, err
+		}
+		if len(term.lagging) == 0 {
+			return nil, nil
+		}
+	}
+	return slices.Sorted(maps.Keys(term.lagging)), nil
 }

@@ -1,0 +1,51 @@
+package worker_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/worker"
+)
+
+func TestSettleCompletesWhatWasCutOff(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.append(proposal("a"), vote("a", "0x1", "1"), proposal("b"), vote("b", "0x2", "2"))
+	settle := func(ctx context.Context, progress func(int, int)) error {
+		_, err := worker.NewLeader(worker.Options{
+			Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
+			Progress: progress, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		}).Settle(ctx)
+		return err
+	}
+	if n, err := h.warehouse.UnpublishedProposals(t.Context()); err != nil || n != 2 {
+		t.Errorf("before: got %d unpublished proposals, %v, want 2", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := settle(ctx, func(int, int) { cancel() }); err == nil {
+		t.Error("cut off: got no error, want one")
+	}
+	// The lease was released, and the next call finds nothing that counts as complete.
+	if err := settle(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := h.warehouse.UnpublishedProposals(t.Context()); err != nil || n != 0 {
+		t.Errorf("after: got %d unpublished proposals, %v, want 0", n, err)
+	}
+	h.waitForVotes(keyOf("dao.eth", "a"), "1")
+	h.waitForVotes(keyOf("dao.eth", "b"), "1")
+
+	h.append(vote("a", "0x3", "4"))
+	if n, err := h.warehouse.UnpublishedProposals(t.Context()); err != nil || n != 1 {
+		t.Errorf("after another ballot: got %d unpublished proposals, %v, want 1", n, err)
+	}
+	if err := settle(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	h.waitForVotes(keyOf("dao.eth", "a"), "2")
+}
