@@ -44,18 +44,20 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t, "SELECT ON pnyx.*")
-	if _, err := openAs(t, instance.AnalystURL(warehouse.DefaultDatabase)); err == nil {
+	// The analyst, past the proxy that knows no other database than the views.
+	reader := strings.Replace(instance.AnalystURL(warehouse.DefaultDatabase), instance.AnalystAddr, instance.TCPAddr, 1)
+	if _, err := openAs(t, reader); err == nil {
 		t.Fatal("a warehouse without a schema opens for a user who may not make one")
 	}
 	owner, err := openAs(t, instance.URL(warehouse.DefaultDatabase))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openAs(t, instance.AnalystURL(warehouse.DefaultDatabase)); err != nil {
+	if _, err := openAs(t, reader); err != nil {
 		t.Errorf("the schema is up to date: %v", err)
 	}
 	execute(t, instance, "TRUNCATE TABLE schema_migrations")
-	_, err = openAs(t, instance.AnalystURL(warehouse.DefaultDatabase))
+	_, err = openAs(t, reader)
 	if err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
 		t.Errorf("a schema of another version: got %v, want what to do about it", err)
 	}
@@ -64,7 +66,7 @@ func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, instance, "SELECT 1 FROM latest_ballots LIMIT 1")
-	if _, err := openAs(t, instance.AnalystURL(warehouse.DefaultDatabase)); err != nil {
+	if _, err := openAs(t, reader); err != nil {
 		t.Errorf("after a migration: %v", err)
 	}
 }

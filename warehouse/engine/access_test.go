@@ -11,13 +11,14 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/test/env"
+	"pnyx/warehouse/engine"
 )
 
 func TestAnalystReadsWhatIsGranted(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t, "SELECT ON pnyx.vote")
+	instance := env.StartEngine(t, "SELECT ON pnyx_views.vote")
 	table(t, instance)
-	conn := open(t, instance.AnalystURL("pnyx"))
+	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 
 	got, err := overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, "SELECT getSetting('max_execution_time')")
@@ -37,24 +38,24 @@ func TestAnalystReadsWhatIsGranted(t *testing.T) {
 // or raise a limit.
 func TestAnalystHasNoOtherPermission(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t, "SELECT ON pnyx.vote")
+	instance := env.StartEngine(t, "SELECT ON pnyx_views.vote")
 	table(t, instance)
 	run(t, open(t, instance.URL("default")), "CREATE DATABASE other",
 		"CREATE TABLE other.secret (word String) ENGINE = MergeTree ORDER BY word",
-		"INSERT INTO other.secret VALUES ('canary')", "CREATE TABLE pnyx.secret AS other.secret",
-		"INSERT INTO pnyx.secret VALUES ('canary')", "SYSTEM FLUSH LOGS")
+		"INSERT INTO other.secret VALUES ('canary')", "CREATE TABLE pnyx_views.secret AS other.secret",
+		"INSERT INTO pnyx_views.secret VALUES ('canary')", "SYSTEM FLUSH LOGS")
 	file := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(file, []byte("canary"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	conn := open(t, instance.AnalystURL("pnyx"))
+	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	for _, statement := range []string{
-		"INSERT INTO pnyx.vote VALUES (4)",
-		"ALTER TABLE pnyx.vote DELETE WHERE 1",
-		"TRUNCATE TABLE pnyx.vote",
-		"DROP TABLE pnyx.vote",
-		"OPTIMIZE TABLE pnyx.vote FINAL",
+		"INSERT INTO pnyx_views.vote VALUES (4)",
+		"ALTER TABLE pnyx_views.vote DELETE WHERE 1",
+		"TRUNCATE TABLE pnyx_views.vote",
+		"DROP TABLE pnyx_views.vote",
+		"OPTIMIZE TABLE pnyx_views.vote FINAL",
 		"CREATE TABLE mine (n UInt8) ENGINE = Memory",
 		"CREATE TEMPORARY TABLE mine (n UInt8)",
 		"CREATE DATABASE mine",
@@ -63,22 +64,22 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"GRANT ALL ON *.* TO analyst",
 		"SYSTEM SHUTDOWN",
 		"SYSTEM STOP LISTEN TCP",
-		"BACKUP DATABASE pnyx TO File('{file}')",
-		"BACKUP TABLE pnyx.vote TO File('{file}')",
-		"BACKUP TABLE pnyx.vote TO S3('http://{http}/bucket/key')",
-		"RESTORE TABLE pnyx.vote FROM File('{file}')",
-		"RESTORE TABLE pnyx.vote AS pnyx.mine FROM File('{file}')",
+		"BACKUP DATABASE pnyx_views TO File('{file}')",
+		"BACKUP TABLE pnyx_views.vote TO File('{file}')",
+		"BACKUP TABLE pnyx_views.vote TO S3('http://{http}/bucket/key')",
+		"RESTORE TABLE pnyx_views.vote FROM File('{file}')",
+		"RESTORE TABLE pnyx_views.vote AS pnyx.mine FROM File('{file}')",
 		"INSERT INTO FUNCTION file('{file}', 'CSV', 'n UInt8') VALUES (1)",
 		"SELECT 1 INTO OUTFILE '{file}' FORMAT CSV",
 
 		"SELECT * FROM other.secret",
-		"SELECT * FROM pnyx.secret",
-		"SELECT * FROM merge('pnyx', 'secret')",
-		"SELECT * FROM loop(pnyx.secret) LIMIT 1",
-		"SELECT * FROM mergeTreeIndex('pnyx', 'secret')",
-		"SELECT * FROM view(SELECT * FROM pnyx.secret)",
-		"SELECT count() FROM pnyx.vote WHERE voter IN (SELECT length(word) FROM pnyx.secret)",
-		"SHOW CREATE TABLE pnyx.secret",
+		"SELECT * FROM pnyx_views.secret",
+		"SELECT * FROM merge('pnyx_views', 'secret')",
+		"SELECT * FROM loop(pnyx_views.secret) LIMIT 1",
+		"SELECT * FROM mergeTreeIndex('pnyx_views', 'secret')",
+		"SELECT * FROM view(SELECT * FROM pnyx_views.secret)",
+		"SELECT count() FROM pnyx_views.vote WHERE voter IN (SELECT length(word) FROM pnyx_views.secret)",
+		"SHOW CREATE TABLE pnyx_views.secret",
 		"SHOW PROCESSLIST",
 		"SELECT * FROM system.errors",
 		"SELECT * FROM merge('other', 'secret')",
@@ -89,7 +90,7 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"SELECT file('{file}')",
 		"SELECT file('{file}', '')",
 		"SELECT file('{file}', NULL)",
-		"SELECT `file`(voter::String) FROM pnyx.vote",
+		"SELECT `file`(voter::String) FROM pnyx_views.vote",
 		"SELECT arrayMap(f -> file(f), ['{file}'])",
 		"SELECT arrayMap(file, ['{file}'])",
 		"SELECT * APPLY(file) FROM (SELECT '{file}')",
@@ -108,7 +109,7 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"SELECT * FROM icebergLocal('{file}')",
 		"SELECT * FROM url('http://{http}/ping', 'LineAsString')",
 		"SELECT * FROM s3('http://{http}/bucket/key', 'LineAsString')",
-		"SELECT * FROM remote('{tcp}', pnyx.vote, 'default', '')",
+		"SELECT * FROM remote('{tcp}', pnyx_views.vote, 'default', '')",
 		"SELECT * FROM mysql('{tcp}', 'a', 'b', 'c', 'd')",
 		"SELECT * FROM postgresql('{tcp}', 'a', 'b', 'c', 'd')",
 
@@ -164,6 +165,17 @@ func TestInternalUserCannotSignIn(t *testing.T) {
 			if n, err := count(t.Context(), conn, "SELECT toUInt64(1)"); err == nil {
 				t.Errorf("%s, %s: got %d, want no access", protocol, name, n)
 			}
+		}
+	}
+}
+
+func TestAnalystOfAnEmptyWarehouseGetsAnError(t *testing.T) {
+	t.Parallel()
+	instance := env.StartEngine(t, "SELECT ON pnyx_views.*")
+	conn := open(t, instance.AnalystURL(""))
+	for range 2 { // the engine must outlive the first
+		if err := conn.Exec(t.Context(), "SELECT count() FROM ballots"); err == nil || !strings.Contains(err.Error(), "ballots") {
+			t.Errorf("got %v, want an unknown table", err)
 		}
 	}
 }

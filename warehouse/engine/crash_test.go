@@ -43,7 +43,7 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 				return err
 			})
 			t.Cleanup(func() { stop(t, next) })
-			wantCount(t, open(t, next.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
+			wantCount(t, open(t, next.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 			if err := answers(instance.TCPAddr); err == nil {
 				t.Error("orphaned engine: got an answer, want none")
 			}
@@ -57,7 +57,7 @@ func TestKilledEngineRestartsOnTheSamePorts(t *testing.T) {
 	e := start(t, options)
 	before := e.Instance()
 	table(t, before)
-	conn := open(t, before.URL("pnyx"))
+	conn := open(t, before.URL(engine.AnalystDatabase))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 
 	for range 2 {

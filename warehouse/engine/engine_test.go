@@ -36,7 +36,7 @@ func TestQueryLogCountsRowsRead(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t)
 	table(t, instance)
-	conn := open(t, instance.URL("pnyx"))
+	conn := open(t, instance.URL(engine.AnalystDatabase))
 	run(t, conn, "SELECT sum(voter) FROM vote SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
 	wantCount(t, conn, "SELECT read_rows FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 3)
 	wantCount(t, conn, "SELECT count() FROM system.tables WHERE database = 'system' AND engine = 'MergeTree'", 1)
@@ -121,7 +121,7 @@ func TestStopUnlocksTheFolder(t *testing.T) {
 		t.Error("engine after stop: got an answer, want none")
 	}
 	second := start(t, options)
-	wantCount(t, open(t, second.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
+	wantCount(t, open(t, second.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 }
 
 func TestStopKillsLongQueries(t *testing.T) {

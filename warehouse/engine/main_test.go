@@ -138,9 +138,8 @@ func overHTTP(t *testing.T, instance engine.Instance, user, password, query stri
 func table(t *testing.T, instance engine.Instance) {
 	t.Helper()
 	run(t, open(t, instance.URL("default")),
-		"CREATE DATABASE IF NOT EXISTS pnyx",
-		"CREATE TABLE pnyx.vote (voter UInt64) ENGINE = MergeTree ORDER BY voter",
-		"INSERT INTO pnyx.vote SELECT number FROM numbers(3)")
+		"CREATE TABLE pnyx_views.vote (voter UInt64) ENGINE = MergeTree ORDER BY voter",
+		"INSERT INTO pnyx_views.vote SELECT number FROM numbers(3)")
 }
 
 // library returns the path of the library. It skips the test if there is none.

@@ -24,7 +24,7 @@ const readyPollInterval = 25 * time.Millisecond
 // serverQueries turn clickhouse local into a server. HTTP starts first, so that a client
 // with an answer over TCP can use both. The last query runs until the parent closes the
 // pipe, which is standard input.
-const serverQueries = "SYSTEM START LISTEN HTTP; " +
+const serverQueries = "CREATE DATABASE IF NOT EXISTS " + AnalystDatabase + "; SYSTEM START LISTEN HTTP; " +
 	"SYSTEM START LISTEN TCP; " +
 	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/stdin' FORMAT LineAsString"
 
