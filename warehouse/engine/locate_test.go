@@ -65,7 +65,7 @@ func TestStartRunsAClickHouseProgram(t *testing.T) {
 	options.Program = located
 	e := start(t, options)
 	table(t, e.Instance())
-	wantCount(t, open(t, e.Instance().URL("pnyx")), "SELECT count() FROM vote", 3)
+	wantCount(t, open(t, e.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 	stop(t, e)
 	if err := answers(e.Instance().TCPAddr); err == nil {
 		t.Error("program after stop: got an answer, want none")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pnyx/test/env"
+	"pnyx/warehouse/engine"
 )
 
 // packet encodes numbers and texts as the native protocol does.
@@ -37,20 +38,20 @@ func TestMalformedNativeConnectionDoesNotHarmTheEngine(t *testing.T) {
 	ask := append(append(packet(1, ""), info...), packet("", 2, 0, "SELECT 1")...)
 	for name, sent := range map[string][]byte{
 		"nothing":                      nil,
-		"hello":                        hello(revision, "pnyx"),
-		"half a hello":                 hello(revision, "pnyx")[:20],
+		"hello":                        hello(revision, engine.AnalystDatabase),
+		"half a hello":                 hello(revision, engine.AnalystDatabase)[:20],
 		"unknown database":             hello(revision, "nothing"),
-		"old revision":                 hello(1, "pnyx"),
-		"future revision":              hello(99999, "pnyx"),
-		"unknown packet":               append(hello(revision, "pnyx"), 99),
-		"second hello":                 append(hello(revision, "pnyx"), hello(revision, "pnyx")...),
-		"half a query":                 append(hello(revision, "pnyx"), ask[:len(ask)/2]...),
-		"query without data":           append(hello(revision, "pnyx"), ask...),
-		"query with half of its data":  append(append(hello(revision, "pnyx"), ask...), 2, 0),
-		"query with broken data":       append(append(hello(revision, "pnyx"), ask...), 2, 0, 1, 255, 255, 255, 255, 255),
-		"cancel without a query":       append(hello(revision, "pnyx"), 3),
-		"tables status":                append(hello(revision, "pnyx"), 5, 1),
-		"query of a table that is not": append(append(hello(revision, "pnyx"), packet(1, "")...), append(info, packet("", 2, 0, "SELECT * FROM nothing")...)...),
+		"old revision":                 hello(1, engine.AnalystDatabase),
+		"future revision":              hello(99999, engine.AnalystDatabase),
+		"unknown packet":               append(hello(revision, engine.AnalystDatabase), 99),
+		"second hello":                 append(hello(revision, engine.AnalystDatabase), hello(revision, engine.AnalystDatabase)...),
+		"half a query":                 append(hello(revision, engine.AnalystDatabase), ask[:len(ask)/2]...),
+		"query without data":           append(hello(revision, engine.AnalystDatabase), ask...),
+		"query with half of its data":  append(append(hello(revision, engine.AnalystDatabase), ask...), 2, 0),
+		"query with broken data":       append(append(hello(revision, engine.AnalystDatabase), ask...), 2, 0, 1, 255, 255, 255, 255, 255),
+		"cancel without a query":       append(hello(revision, engine.AnalystDatabase), 3),
+		"tables status":                append(hello(revision, engine.AnalystDatabase), 5, 1),
+		"query of a table that is not": append(append(hello(revision, engine.AnalystDatabase), packet(1, "")...), append(info, packet("", 2, 0, "SELECT * FROM nothing")...)...),
 	} {
 		for _, leave := range ways() {
 			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr)
@@ -71,5 +72,5 @@ func TestMalformedNativeConnectionDoesNotHarmTheEngine(t *testing.T) {
 			i.EnginePID = pid
 		}
 	}
-	wantCount(t, open(t, i.URL("pnyx")), "SELECT count() FROM vote", 3)
+	wantCount(t, open(t, i.URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 }

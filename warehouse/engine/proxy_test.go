@@ -51,7 +51,7 @@ func leaveOverHTTP(ctx context.Context, addr string, i engine.Instance, leave fu
 func leaveNative(ctx context.Context, addr string, i engine.Instance, leave func(*net.TCPConn) error) error {
 	var dialed *net.TCPConn
 	conn, err := clickhouse.Open(&clickhouse.Options{
-		Addr: []string{addr}, Auth: clickhouse.Auth{Database: "pnyx", Username: i.AnalystUser, Password: i.AnalystPassword},
+		Addr: []string{addr}, Auth: clickhouse.Auth{Database: engine.AnalystDatabase, Username: i.AnalystUser, Password: i.AnalystPassword},
 		DialContext: func(ctx context.Context, addr string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 			dialed, _ = conn.(*net.TCPConn)
@@ -85,7 +85,7 @@ func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			options := env.EngineOptions(t)
-			options.AnalystGrants = []string{"SELECT ON pnyx.vote"}
+			options.AnalystGrants = []string{"SELECT ON pnyx_views.vote"}
 			e := start(t, options)
 			table(t, e.Instance())
 			addr := e.Instance().AnalystAddr
@@ -97,7 +97,7 @@ func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 					}
 				}
 			}
-			all := open(t, e.Instance().URL("pnyx"))
+			all := open(t, e.Instance().URL(engine.AnalystDatabase))
 			env.Until(t, func() error {
 				n, err := count(t.Context(), all, "SELECT count() FROM system.processes WHERE user = 'analyst'")
 				if err == nil && n > 0 {
@@ -105,7 +105,7 @@ func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 				}
 				return err
 			})
-			wantCount(t, open(t, e.Instance().AnalystURL("pnyx")), "SELECT count() FROM vote", 3)
+			wantCount(t, open(t, e.Instance().AnalystURL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 			if got := e.Instance().EnginePID; got != before {
 				t.Errorf("got engine process %d, want %d: it was restarted", got, before)
 			}
@@ -115,7 +115,7 @@ func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 
 func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t, "SELECT ON pnyx.vote")
+	i := env.StartEngine(t, "SELECT ON pnyx_views.vote")
 	table(t, i)
 	for name, c := range map[string]struct{ user, password, want string }{
 		"the analyst":                       {i.AnalystUser, i.AnalystPassword, ""},
