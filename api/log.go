@@ -5,12 +5,14 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/access"
 	"pnyx/ratelimit"
 	"pnyx/telemetry"
 )
@@ -38,7 +40,8 @@ type requestLog struct {
 	LogOptions
 
 	logger                       *slog.Logger
-	seen                         atomic.Uint64 // requests subject to sampling
+	internal                     access.InternalTokens // what no line may contain
+	seen                         atomic.Uint64         // requests subject to sampling
 	bound                        *ratelimit.Buckets[struct{}]
 	written, sampledOut, dropped prometheus.Counter
 }
@@ -50,7 +53,7 @@ func newRequestLog(o Options) *requestLog {
 		Help: "Requests by log line: written, sampled (another request's line represents it) or dropped (too many lines per second).",
 	}, []string{"line"}))
 	return &requestLog{
-		LogOptions: o.Log, logger: o.Logger, bound: ratelimit.NewBuckets[struct{}](),
+		LogOptions: o.Log, logger: o.Logger, internal: o.Internal, bound: ratelimit.NewBuckets[struct{}](),
 		written:    lines.WithLabelValues("written"),
 		sampledOut: lines.WithLabelValues("sampled"),
 		dropped:    lines.WithLabelValues("dropped"),
@@ -109,7 +112,7 @@ func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sam
 		attrs = append(attrs, slog.Uint64("sample", sample))
 	}
 	if r.status >= fiber.StatusBadRequest {
-		text("path", loggedPath(c.Path()))
+		text("path", l.loggedPath(c.Path()))
 	}
 	if r.err != nil && r.err.Cause != nil {
 		attrs = append(attrs, slog.Any("error", r.err.Cause))
@@ -122,9 +125,17 @@ var tokenPattern = regexp.MustCompile(`pnyx_\w+`)
 
 // loggedPath returns the part of a path that is logged, in printable ASCII and without
 // tokens, escaped ones included.
-func loggedPath(path string) string {
-	if plain, err := url.PathUnescape(path); err == nil && tokenPattern.MatchString(plain) {
-		path = plain
+func (l *requestLog) loggedPath(path string) string {
+	if plain, err := url.PathUnescape(path); err == nil {
+		segments := strings.Split(plain, "/")
+		for i, segment := range segments {
+			if l.internal.Accepts(segment) {
+				segments[i] = "***"
+			}
+		}
+		if shown := redact(strings.Join(segments, "/")); shown != plain {
+			path = shown
+		}
 	}
 	quoted := strconv.QuoteToASCII(path[:min(len(path), maxLoggedPath)])
 	return redact(quoted[1 : len(quoted)-1])

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -104,6 +105,16 @@ func TestLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
 	}
 	if strings.Contains(n.log.String(), token[len("pnyx_"):]) {
 		t.Errorf("the log has the token: %s", n.log)
+	}
+}
+
+func TestLoggedPathHasNoInternalToken(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.get("/v2/daos/" + internalToken)
+	n.get("/v2/daos/%" + fmt.Sprintf("%x", internalToken[0]) + internalToken[1:] + "/timeline")
+	if log := n.log.String(); strings.Contains(log, internalToken[1:]) || strings.Count(log, "/v2/daos/***") != 2 {
+		t.Errorf("got %s, want two lines with *** for the token", log)
 	}
 }
 

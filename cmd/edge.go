@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,6 +25,10 @@ func edgeCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
 			options := edgeOptions(cfg)
+			err := errors.Join(checkFree("PNYX_EDGE_LISTEN", options.Listen), checkFree("PNYX_EDGE_ADMIN_LISTEN", options.AdminListen))
+			if err != nil {
+				return err
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "\nThe edge answers on http://%s, from %s (health and status: http://%s)\n\n",
 				options.Listen, options.Origin, options.AdminListen)
 			if options.Token == "" {

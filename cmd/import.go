@@ -147,7 +147,7 @@ func printReport(out io.Writer, report importer.Report, complete bool) {
 	switch {
 	case complete && len(report.Kinds) > 0:
 		fmt.Fprintln(out, reportTable(report))
-	case complete:
+	case complete && len(report.Problems) == 0:
 		fmt.Fprintln(out, "no records found: folders are searched for .ndjson and .jsonl files, gzipped or plain")
 	}
 	for _, problem := range report.Problems {

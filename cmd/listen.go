@@ -24,17 +24,12 @@ func (n *node) listenForAdmin() (err error) {
 	return err
 }
 
-// listen opens the address of a setting until the node stops. Errors name the setting,
-// and a Pnyx that has the address. The cleanup tolerates a listener that its server has
-// already closed.
+// listen opens the address of a setting until the node stops. The cleanup tolerates a
+// listener that its server has already closed.
 func (n *node) listen(setting, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s=%s: the address is in use by %s: stop it, or set %s to another address",
-			setting, address, identifyListener(address), setting)
-	}
+	listener, err := listen(setting, address)
 	if err != nil {
-		return nil, fmt.Errorf("%s=%s: %w", setting, address, err)
+		return nil, err
 	}
 	n.undo.add(func() error {
 		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
@@ -43,6 +38,29 @@ func (n *node) listen(setting, address string) (net.Listener, error) {
 		return nil
 	})
 	return listener, nil
+}
+
+// listen opens the address of a setting. Errors name the setting, and a Pnyx that has the
+// address.
+func listen(setting, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s=%s: the address is in use by %s: stop it, or set %s to another address",
+			setting, address, identifyListener(address), setting)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s=%s: %w", setting, address, err)
+	}
+	return listener, nil
+}
+
+// checkFree returns the error of listen for an address that another program will open.
+func checkFree(setting, address string) error {
+	listener, err := listen(setting, address)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
 }
 
 const (
