@@ -157,7 +157,7 @@ lint: ## Run the linters
 .PHONY: alerts-check
 alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)
 	@command -v promtool >/dev/null || { echo "no promtool: apt-get install prometheus"; exit 1; }
-	@promtool check rules observe/rules.yml && promtool test rules observe/rules_test.yml
+	@promtool check config observe/prometheus.yml && promtool test rules observe/rules_test.yml
 
 .PHONY: docs-check
 docs-check: engine redis nginx ## Run every command of the documents, and compare what it prints with what they show
