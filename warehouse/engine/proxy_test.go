@@ -278,3 +278,30 @@ func TestAnalystsKeepAddressAndPassword(t *testing.T) {
 		t.Errorf("got the file %q, %v (%v, %v), want the password for its owner alone", kept, info.Mode(), err, statErr)
 	}
 }
+
+func TestAnalystNeedsNoDatabase(t *testing.T) {
+	t.Parallel()
+	i := env.StartEngine(t, "SELECT ON "+engine.AnalystDatabase+".vote")
+	table(t, i)
+	for database, found := range map[string]bool{"": true, "default": true, engine.AnalystDatabase: true, "nothing": false} {
+		conn, err := clickhouse.Open(&clickhouse.Options{
+			Addr: []string{i.AnalystAddr},
+			Auth: clickhouse.Auth{Database: database, Username: i.AnalystUser, Password: i.AnalystPassword},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := count(t.Context(), conn, "SELECT count() FROM vote")
+		conn.Close()
+		if (err == nil) != found || found && n != 3 {
+			t.Errorf("native, database %q: got %d, %v, want an answer: %t", database, n, err, found)
+		}
+		parameters := url.Values{"user": {i.AnalystUser}, "password": {i.AnalystPassword}}
+		if database != "" {
+			parameters.Set("database", database)
+		}
+		if got, err := send(countVotes(i, parameters)); (err == nil) != found || found && got != "3" {
+			t.Errorf("HTTP, database %q: got %q, %v, want an answer: %t", database, got, err, found)
+		}
+	}
+}

@@ -68,6 +68,9 @@ func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	parameters.Del("user")
 	parameters.Del("password")
+	if parameters.Get("database") == "default" { // as many clients name it when they are told none
+		parameters.Set("database", p.Database)
+	}
 	parameters.Set("cancel_http_readonly_queries_on_client_close", "1")
 	p.forward(w, r, parameters, body, user, password)
 }

@@ -29,8 +29,14 @@ var errMalformed = errors.New("malformed hello packet")
 type hello struct {
 	// database, user and password are what the client signs in with.
 	database, user, password string
-	// raw is the packet as it was sent.
-	raw []byte
+	// before and after are the bytes of the packet around the database.
+	before, after []byte
+}
+
+// packet returns the packet, with another database.
+func (h hello) packet(database string) []byte {
+	named := append(binary.AppendUvarint(bytes.Clone(h.before), uint64(len(database))), database...)
+	return append(named, h.after...)
 }
 
 // readHello reads the first packet, and no byte after it.
@@ -38,6 +44,7 @@ func readHello(from *bufio.Reader) (hello, error) {
 	var raw bytes.Buffer
 	in := recorder{from, &raw}
 	var words [4]string // name of the client, database, user, password
+	var ends [4]int
 	if packet, err := binary.ReadUvarint(in); err != nil || packet != helloPacket {
 		return hello{}, errors.Join(errMalformed, err)
 	}
@@ -46,16 +53,16 @@ func readHello(from *bufio.Reader) (hello, error) {
 		if words[i], err = readWord(in); err != nil {
 			return hello{}, err
 		}
-		for range 3 { // after the client's name follow the numbers of its version
-			if i > 0 {
-				break
-			}
+		for numbers := 3; i == 0 && numbers > 0; numbers-- { // the client's version follows its name
 			if _, err := binary.ReadUvarint(in); err != nil {
 				return hello{}, errors.Join(errMalformed, err)
 			}
 		}
+		ends[i] = raw.Len()
 	}
-	return hello{database: words[1], user: words[2], password: words[3], raw: raw.Bytes()}, nil
+	return hello{
+		database: words[1], user: words[2], password: words[3], before: raw.Bytes()[:ends[0]], after: raw.Bytes()[ends[1]:],
+	}, nil
 }
 
 // readWord reads a text with its length in front.
@@ -110,7 +117,8 @@ func (p *Proxy) serveNative(client *clientConn) {
 		_, _ = client.Write(exception(authenticationFailed, reason))
 		return
 	}
-	if first.database != "" && first.database != p.Database {
+	// Many clients name the database default when they are told none.
+	if first.database != "" && first.database != "default" && first.database != p.Database {
 		_, _ = client.Write(exception(unknownDatabase, fmt.Sprintf("want database %s", p.Database)))
 		return
 	}
@@ -122,7 +130,7 @@ func (p *Proxy) serveNative(client *clientConn) {
 	}
 	server := dialed.(*net.TCPConn) //nolint:errcheck,forcetypeassert // the network is tcp
 	defer server.Close()
-	if _, err := server.Write(first.raw); err != nil {
+	if _, err := server.Write(first.packet(p.Database)); err != nil {
 		return
 	}
 	limit := time.AfterFunc(maxSession, func() { client.Close() })

@@ -49,7 +49,8 @@ const (
 type Options struct {
 	// User is the only user that gets through, with Password.
 	User, Password string
-	// Database is the only database that a native client may open.
+	// Database is the only database that a native client may open; default is another name of
+	// it, for either protocol.
 	Database string
 	// TCPAddr and HTTPAddr are the addresses of the server's native protocol and HTTP
 	// interface.
