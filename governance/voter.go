@@ -57,6 +57,8 @@ type VoterVote struct {
 	Proposal VotedProposal `json:"proposal" msgpack:"proposal"`
 	// ChoiceKey is the key of the single choice; null for ballots of several choices.
 	ChoiceKey *string `json:"choiceKey" msgpack:"choiceKey"`
+	// Choice shows the ballot in words.
+	Choice ChoiceLabel `json:"choice" msgpack:"choice"`
 	// VotingPower is the voting power.
 	VotingPower Decimal `json:"votingPower" msgpack:"votingPower"`
 	// VotedAt is when the ballot was cast; null where unknown.

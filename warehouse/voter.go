@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -65,12 +66,28 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.
 	return profile, err
 }
 
+// VoterBallot is a vote in a voter's history. It lacks its label, which is made from the
+// rest.
+type VoterBallot struct {
+	governance.VoterVote
+	// RawChoice is the published choice as compact JSON.
+	RawChoice string `ch:"-"`
+	// Choices are those of the proposal, as they were last published.
+	Choices []governance.Choice `ch:"-"`
+}
+
+// castID identifies a cast of a voter.
+type castID struct {
+	Ref    record.RefHash `ch:"proposal_ref"`
+	VoteID string
+}
+
 // ListVoterVotes returns the first q.Limit votes of a voter after q.After that q selects.
 // A time window excludes votes without a time.
-func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]governance.VoterVote, error) {
+func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]VoterBallot, error) {
 	type row struct {
-		governance.VoterVote
-		Ref record.RefHash `ch:"proposal_ref"`
+		VoterBallot
+		castID
 	}
 	var after query.VoterVotePosition
 	if q.After != nil {
@@ -94,13 +111,35 @@ func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]g
 	for i, r := range rows {
 		refs[i] = r.Ref
 	}
-	titles, err := w.titles(ctx, refs)
-	votes := make([]governance.VoterVote, len(rows))
-	for i, r := range rows {
-		votes[i] = r.VoterVote
-		votes[i].Proposal.Title = titles[r.Ref]
+	titles, titlesErr := w.titles(ctx, refs)
+	raw, rawErr := w.rawChoices(ctx, string(q.Voter), refs)
+	states, statesErr := w.PublishedStates(ctx, refs)
+	choices := make(map[record.RefHash][]governance.Choice, len(states))
+	for _, state := range states {
+		choices[state.Ref] = state.Choices
 	}
-	return votes, err
+	votes := make([]VoterBallot, len(rows))
+	for i, r := range rows {
+		votes[i] = r.VoterBallot
+		votes[i].Proposal.Title = titles[r.Ref]
+		votes[i].RawChoice, votes[i].Choices = raw[r.castID], choices[r.Ref]
+	}
+	return votes, errors.Join(titlesErr, rawErr, statesErr)
+}
+
+// rawChoices returns the published choices of a voter's casts on the proposals.
+func (w *Warehouse) rawChoices(ctx context.Context, voter string, refs []record.RefHash) (map[castID]string, error) {
+	type row struct {
+		castID
+		RawChoice string
+	}
+	result, err := w.queryRefs(ctx, sqlText("voter_choices"), refs, clickhouse.Named("voter", voter))
+	rows, err := selectRows[row](result, err, "read choices of "+voter)
+	raw := make(map[castID]string, len(rows))
+	for _, r := range rows {
+		raw[r.castID] = r.RawChoice
+	}
+	return raw, err
 }
 
 func boolNumber(b bool) uint8 {

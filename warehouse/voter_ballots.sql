@@ -1,5 +1,6 @@
 SELECT
     cast.proposal_ref AS proposal_ref,
+    cast.vote_id AS vote_id,
     state.proposal_key AS proposal_key,
     state.dao_id AS dao_id,
     cast.choice_key AS choice_key,
@@ -12,6 +13,7 @@ FROM
     -- each ballot, the outer one the ballot that counts, by the rule of latest_ballots.
     SELECT
         proposal_ref,
+        vote_id,
         choice_key,
         power,
         voted_at,

@@ -1,5 +1,6 @@
 SELECT
     proposal_ref,
+    vote_id,
     proposal_key,
     choice_key,
     power AS voting_power,

@@ -51,8 +51,9 @@ func (Profile) Kind() Kind { return KindProfile }
 // Scope implements Page: a publication changes too many voters to keep a version of each.
 func (Profile) Scope() Scope { return Scope{} }
 
-// KindVoterVotes is the kind of VoterVotes.
-const KindVoterVotes Kind = "history"
+// KindVoterVotes is the kind of VoterVotes. Pages of the kind "history" have no labels of
+// choices, and are not read.
+const KindVoterVotes Kind = "voter-votes"
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
 // those of one time by proposal key, descending.

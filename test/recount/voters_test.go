@@ -23,6 +23,7 @@ import (
 type historyRow struct {
 	Proposal        votedProposal `json:"proposal"`
 	ChoiceKey       *string       `json:"choiceKey"`
+	Choice          ballotLabel   `json:"choice"`
 	VotingPower     string        `json:"votingPower"`
 	VotedAt         *string       `json:"votedAt"`
 	TransactionHash *string       `json:"transactionHash"`
@@ -60,7 +61,7 @@ func (w *walks) historyRows(votes []voted, let func(voted) bool) []json.RawMessa
 	for _, v := range votes {
 		if let(v) {
 			rows = append(rows, encoded(historyRow{
-				Proposal: votedProposal{v.key, v.on.title}, ChoiceKey: v.on.choiceKey(v.cast),
+				Proposal: votedProposal{v.key, v.on.title}, ChoiceKey: v.on.choiceKey(v.cast), Choice: ballotLabel{v.on.label(v.cast)},
 				VotingPower: decimalText(v.power, places), VotedAt: stamp(v.at), TransactionHash: w.hash(v.cast),
 			}))
 		}

@@ -66,5 +66,10 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 			return p.absent(), err
 		}
 	}
-	return cache.NewView(p.head, rows)
+	votes := make([]governance.VoterVote, len(rows))
+	for i, row := range rows {
+		votes[i] = row.VoterVote
+		votes[i].Choice.Label = ballotLabel(row.RawChoice, LabelsOf(row.Choices))
+	}
+	return cache.NewView(p.head, votes)
 }
