@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -97,20 +98,27 @@ func listTokensCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tokens, without their plain text",
-		Args:  cobra.NoArgs,
+		Long: `List the tokens, without their plain text. The last use is the last day (UTC) with a
+request of the token, whatever was answered. It comes from the usage in the warehouse
+(usage_by_day), which API nodes and worker write a few seconds after the request.`,
+		Args: cobra.NoArgs,
 		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
 			tokens, err := admin.warehouse.Tokens(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printTokensJSON(cmd.OutOrStdout(), tokens...)
+			used, err := admin.warehouse.LastUsedDays(cmd.Context())
+			if err != nil {
+				return err
 			}
-			t := newTable([]string{"id", "name", "plan", "scopes", "created", "expires", "state"})
+			if asJSON {
+				return printTokensJSON(cmd.OutOrStdout(), used, tokens...)
+			}
+			t := newTable([]string{"id", "name", "plan", "scopes", "created", "expires", "last used", "state"})
 			for _, token := range tokens {
 				t.AppendRow(table.Row{
-					token.ID, token.Name, token.Plan, strings.Join(token.Scopes, " "),
-					shownValue(token.CreatedAt), endOf(token), stateOf(token, time.Now()),
+					token.ID, token.Name, token.Plan, strings.Join(token.Scopes, " "), shownValue(token.CreatedAt),
+					endOf(token), cmp.Or(lastUsedOn(used, token.ID), "never"), stateOf(token, time.Now()),
 				})
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(t.Render()))
@@ -132,7 +140,11 @@ func showTokenCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTokensJSON(cmd.OutOrStdout(), t)
+			used, err := admin.warehouse.LastUsedDays(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printTokensJSON(cmd.OutOrStdout(), used, t)
 		}),
 	}
 }

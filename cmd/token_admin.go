@@ -207,6 +207,9 @@ type shownToken struct {
 	PreviousUntil *governance.Timestamp `json:"previousUntil"`
 	// RevokedAt is nil unless the token is revoked.
 	RevokedAt *governance.Timestamp `json:"revokedAt"`
+	// LastUsedOn is the last day (UTC) with a request of the token, as YYYY-MM-DD; nil if
+	// there was none.
+	LastUsedOn *string `json:"lastUsedOn"`
 	// State is the token's state when it was printed, see stateOf.
 	State string `json:"state"`
 }
@@ -224,12 +227,26 @@ func printNewToken(out io.Writer, t warehouse.Token, raw string, asJSON bool) er
 	return err
 }
 
-// printTokensJSON prints one JSON object a line for each token, without plain text.
-func printTokensJSON(out io.Writer, tokens ...warehouse.Token) error {
+// lastUsedOn returns the day of a token's last use as YYYY-MM-DD; empty for none.
+func lastUsedOn(used map[string]time.Time, tokenID string) string {
+	day, ever := used[tokenID]
+	if !ever {
+		return ""
+	}
+	return day.Format(time.DateOnly)
+}
+
+// printTokensJSON prints one JSON object a line for each token, without plain text. used
+// holds the days of their last use.
+func printTokensJSON(out io.Writer, used map[string]time.Time, tokens ...warehouse.Token) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for _, t := range tokens {
-		if err := encoder.Encode(shownTokenOf(t)); err != nil {
+		seen := shownTokenOf(t)
+		if day := lastUsedOn(used, t.ID); day != "" {
+			seen.LastUsedOn = &day
+		}
+		if err := encoder.Encode(seen); err != nil {
 			return err
 		}
 	}

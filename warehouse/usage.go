@@ -44,3 +44,15 @@ func (w *Warehouse) UsageBetween(ctx context.Context, first, last time.Time, tok
 		first.Format(time.DateOnly), last.Format(time.DateOnly), ids, ids)
 	return selectRows[Usage](rows, err, "read usage")
 }
+
+// LastUsedDays returns the last day, midnight UTC, with a request of each token that was
+// used, by the token's id.
+func (w *Warehouse) LastUsedDays(ctx context.Context) (map[string]time.Time, error) {
+	rows, err := w.conn.Query(ctx, sqlText("usage_last_days"))
+	last, err := selectRows[Usage](rows, err, "read the last use of tokens")
+	days := make(map[string]time.Time, len(last))
+	for _, u := range last {
+		days[u.TokenID] = u.Day
+	}
+	return days, err
+}

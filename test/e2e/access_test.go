@@ -241,6 +241,19 @@ func checkMonth(t *testing.T, a *twoNodes) {
 		}
 		return err
 	})
+	days := a.first.Column("SELECT toString(max(day)) FROM usage_by_day WHERE token_id = ?", m.ID)
+	for _, out := range []string{a.pnyx("token", "show", m.ID), a.pnyx("token", "list", "--json")} {
+		if want := `"lastUsedOn":"` + days[0] + `"`; !strings.Contains(out, want) {
+			t.Errorf("got %s, want %s", out, want)
+		}
+	}
+	if out := a.pnyx("token", "list"); !regexp.MustCompile(m.ID + ` .* ` + days[0] + ` `).MatchString(out) {
+		t.Errorf("got %s, want the last use of %s on %s", out, m.ID, days[0])
+	}
+	unused := a.issue("v2:paid:*", 1)
+	if out := a.pnyx("token", "show", unused.ID); !strings.Contains(out, `"lastUsedOn":null`) {
+		t.Errorf("got %s, want no use", out)
+	}
 	env.FlushRedis(t, a.redis)
 	env.Until(t, func() error {
 		u, err := usageOf(a.second, m.Token)
