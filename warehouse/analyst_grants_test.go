@@ -80,3 +80,21 @@ func TestProductionDocumentGrantsWhatAnalystsMayRead(t *testing.T) {
 		t.Errorf("docs/production.md: got grants to analyst\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+func TestComposeGrantsWhatAnalystsMayRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../observe/analyst.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		if _, after, found := strings.Cut(line, "<query>GRANT "); found {
+			grant, _, _ := strings.Cut(after, "<")
+			got = append(got, grant)
+		}
+	}
+	if want := warehouse.AnalystGrants(); !slices.Equal(got, want) {
+		t.Errorf("observe/analyst.xml: got grants %q, want %q", got, want)
+	}
+}

@@ -31,6 +31,7 @@ func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the 
 	t.Run("first voters", i.compareRankings)
 	t.Run("timelines", i.compareTimelines)
 	t.Run("profiles", i.compareProfiles)
+	t.Run("the dashboard for analysts has data", i.checkDashboard)
 }
 
 // checkQuestions compares the answers in ANALYSTS.md, of the data set it names, with those
@@ -164,8 +165,10 @@ func (i *instance) compareBallots(t *testing.T) {
 			if err := json.Unmarshal(row, &b); err != nil {
 				t.Fatal(err)
 			}
-			want = append(want, strings.Join([]string{b.VoteID, b.VoterIdentity, given(b.VoterAddress), given(b.ChoiceKey),
-				b.VotingPower, given(b.VotedAt), given(b.TransactionHash)}, " "))
+			want = append(want, strings.Join([]string{
+				b.VoteID, b.VoterIdentity, given(b.VoterAddress), given(b.ChoiceKey),
+				b.VotingPower, given(b.VotedAt), given(b.TransactionHash),
+			}, " "))
 		}
 		var got []string
 		for _, row := range i.Rows(`SELECT concat(vote_id, ' ', voter_identity, ' ', ifNull(voter_address, '-'), ' ', ifNull(choice_key, '-'), ' ',
