@@ -175,7 +175,7 @@ func (a *API) Watch(ctx context.Context) {
 // and the node knows the publication and the tokens.
 func (a *API) Ready(ctx context.Context) error {
 	if _, err := a.store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
-		return errors.New("nothing is published yet: workers publish to Redis")
+		return fmt.Errorf("nothing is published yet, workers publish to Redis: %w", err)
 	} else if err != nil {
 		return fmt.Errorf("the publication state is not read yet: %w", err)
 	}
