@@ -137,7 +137,7 @@ func TestImportWithoutAnInstanceIsPublished(t *testing.T) {
 	if got := env.MustRun(t, environ, "sql", "--format", "TSV", views); got != want {
 		t.Errorf("after the import: got %q, want %q as a running instance has it", got, want)
 	}
-	if got := env.MustRun(t, environ, "sql", "--format", "TSV", "SELECT count() > 0 FROM feed_events"); got != "1\n" {
+	if got := env.MustRun(t, environ, "sql", "--format", "TSV", "SELECT count() > 0 FROM events"); got != "1\n" {
 		t.Errorf("events: got %q, want some", got)
 	}
 }
