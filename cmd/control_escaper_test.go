@@ -28,12 +28,15 @@ func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
 
 func TestNamesOfStrangersAreEscapedForTheTerminal(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
+	var out, explained bytes.Buffer
 	token := warehouse.Token{ID: "abc", Name: "A\x1b[2JCME", Plan: "business"}
-	if err := printNewToken(&out, token, "pnyx_abc", false); err != nil {
+	if err := printNewToken(&out, &explained, token, "pnyx_abc", false); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), `A\x1b[2JCME`) || strings.Contains(out.String(), "\x1b") {
-		t.Errorf("got %q, want the name escaped", &out)
+	if !strings.Contains(explained.String(), `A\x1b[2JCME`) || strings.Contains(explained.String(), "\x1b") {
+		t.Errorf("got %q, want the name escaped", &explained)
+	}
+	if got := out.String(); got != "pnyx_abc\n" {
+		t.Errorf("got %q, want the token alone", got)
 	}
 }

@@ -64,7 +64,7 @@ func issueCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printNewToken(cmd.OutOrStdout(), t, raw, asJSON)
+			return printNewToken(cmd.OutOrStdout(), cmd.ErrOrStderr(), t, raw, asJSON)
 		}),
 	}
 	flags := cmd.Flags()
@@ -191,7 +191,7 @@ of the old one, which stays valid for the overlap; a still older one ends at onc
 			if err != nil {
 				return err
 			}
-			return printNewToken(cmd.OutOrStdout(), t, raw, asJSON)
+			return printNewToken(cmd.OutOrStdout(), cmd.ErrOrStderr(), t, raw, asJSON)
 		}),
 	}
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old token stays valid")

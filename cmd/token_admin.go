@@ -214,16 +214,20 @@ type shownToken struct {
 	State string `json:"state"`
 }
 
-// printNewToken prints a token that was just created, with its plain text, as text or
-// as one JSON object.
-func printNewToken(out io.Writer, t warehouse.Token, raw string, asJSON bool) error {
+// printNewToken prints a token that was just created: its plain text alone, for
+// TOKEN=$(pnyx token issue …), and what it is to errOut, or all as one JSON object.
+func printNewToken(out, errOut io.Writer, t warehouse.Token, raw string, asJSON bool) error {
 	if asJSON {
 		seen := shownTokenOf(t)
 		seen.Token = raw
 		return json.NewEncoder(out).Encode(seen)
 	}
-	_, err := fmt.Fprintf(out, "token %s of %s, plan %s, scopes %s\n\n  %s\n\nIt is shown this once. It goes into the header %s.\n",
-		t.ID, printable(t.Name), t.Plan, strings.Join(t.Scopes, ","), raw, strings.ToLower(access.HeaderToken))
+	_, err := fmt.Fprintf(errOut, "token %s of %s, plan %s, scopes %s, for the header %s; it is shown this once:\n",
+		t.ID, printable(t.Name), t.Plan, strings.Join(t.Scopes, ","), strings.ToLower(access.HeaderToken))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, raw)
 	return err
 }
 
