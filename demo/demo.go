@@ -46,7 +46,7 @@ type Options struct {
 // caller sets Dir.
 func Demo(now time.Time) Options {
 	return Options{
-		Seed: 508, DAOs: 12, Proposals: 150, Ballots: 15_000, Largest: 4_000, Now: now,
+		Seed: demoSeed, DAOs: 12, Proposals: 150, Ballots: 15_000, Largest: 4_000, Now: now,
 	}
 }
 

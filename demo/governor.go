@@ -74,10 +74,14 @@ func governorChoices() []string {
 	return []string{"for", "against", "abstain"}
 }
 
-// drawTallyID draws the two ids of an on-chain proposal: Tally's running number and
-// the contract's hash as a decimal number.
-func (p *proposal) drawTallyID(rng random) {
-	p.id = strconv.Itoa(2_000_000_000 + p.serial*977)
+// demoSeed is the seed of the demonstration.
+const demoSeed = 508
+
+// drawTallyID draws the two ids of an on-chain proposal: Tally's running number, which no
+// other seed gives, so that data sets can be imported beside the demonstration, and the
+// contract's hash as a decimal number.
+func (p *proposal) drawTallyID(rng random, seed uint64) {
+	p.id = strconv.FormatUint((seed-demoSeed)%1_000_000*10_000_000_000+uint64(2_000_000_000+p.serial*977), 10) //nolint:gosec // not negative
 	var number strings.Builder
 	number.WriteString(strconv.Itoa(rng.between(1, 9)))
 	for range 4 {

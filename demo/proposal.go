@@ -60,7 +60,7 @@ func (g *generator) newProposal(dao *dao, planned proposalPlan) *proposal {
 	p.content = g.drawContent(rng, p)
 	if p.onChain {
 		p.content.voteType, p.content.choices = basic, basicChoices()
-		p.drawTallyID(rng)
+		p.drawTallyID(rng, g.options.Seed)
 	} else {
 		p.drawSnapshotID(rng)
 	}
