@@ -157,7 +157,7 @@ func generatedSettings(t *testing.T) map[string]string {
 
 func TestDeploymentSettingsAreValid(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"GOMEMLIMIT": true} // Go's own
+	known := map[string]bool{"GOMEMLIMIT": true, "BACKUP_DESTINATION": true} // Go's own, and one for the arguments
 	for _, setting := range config.Settings() {
 		known[setting.Name] = true
 	}
