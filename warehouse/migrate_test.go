@@ -1,6 +1,8 @@
 package warehouse
 
 import (
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"regexp"
@@ -28,6 +30,19 @@ func TestEveryMigrationMayRunTwice(t *testing.T) {
 		}
 		if s.table != "" && s.table != "schema_migrations" && s.shardBy == "" {
 			t.Errorf("%s: table %s has no sharding key", s.file, s.table)
+		}
+	}
+}
+
+func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if want := fmt.Sprintf("migrations/%04d_", i); !strings.HasPrefix(name, want) {
+			t.Errorf("got %s, want it to begin with %s", name, want)
 		}
 	}
 }
