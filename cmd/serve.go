@@ -73,10 +73,10 @@ func (n *node) announce(
 func (n *node) printAddresses(out io.Writer) {
 	fmt.Fprintf(out, "\nPnyx answers on http://%s (health and metrics: http://%s)\n\n", n.cfg.API.Listen, n.cfg.API.AdminListen)
 	if n.cfg.SQL.Listen != "" {
-		password := engine.PasswordPath(n.cfg.Warehouse.Data)
+		kept := engine.PasswordPath(n.cfg.Warehouse.Data)
 		if n.cfg.SQL.Password != "" {
-			password = "PNYX_SQL_PASSWORD"
+			kept = "PNYX_SQL_PASSWORD"
 		}
-		fmt.Fprintf(out, "Analysts ask ClickHouse on %s as user %s, password in %s\n\n", n.cfg.SQL.Listen, engine.AnalystUser, password)
+		fmt.Fprintf(out, "Analysts ask ClickHouse on %s as user %s, password in %s\n\n", n.cfg.SQL.Listen, engine.AnalystUser, kept)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -105,9 +106,7 @@ func (a *Analyst) Ask(
 	ctx context.Context, sql, format string, settings map[string]string, out io.Writer,
 ) error {
 	parameters := url.Values{"default_format": {format}}
-	for name, values := range a.always {
-		parameters[name] = values
-	}
+	maps.Copy(parameters, a.always)
 	for name, value := range settings {
 		if a.mayFormat {
 			parameters.Set(name, value)

@@ -333,7 +333,7 @@ func (a *Archive) await(ctx context.Context, shard int, sql string, progress fun
 			done = nil
 			limited, cancel := context.WithTimeout(poll, archiveStopTimeout)
 			defer cancel() // once: done is nil from here on
-			poll = limited
+			poll = limited //nolint:fatcontext // once, as above
 			if err := conn.Exec(poll, "KILL QUERY WHERE query_id = ? ASYNC", queryID); err != nil {
 				return errors.Join(ctx.Err(), err)
 			}

@@ -64,7 +64,7 @@ func documents(t *testing.T) []document {
 		if filepath.Ext(path) != ".md" {
 			return nil
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // of the repository
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ func TestLongDocumentsShowWhatCommandsPrint(t *testing.T) {
 // execute runs the commands of a document, in order. The instance that the documents speak
 // of is there from the beginning, unless the document starts one of its own.
 func (d document) execute(t *testing.T) {
+	t.Helper()
 	s := newShell(t, d)
 	if !strings.Contains(d.text, "<!-- no instance -->") {
 		s.background(t, "bin/pnyx serve --demo", "http://127.0.0.1:8081/readyz")

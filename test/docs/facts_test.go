@@ -53,7 +53,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				if anchor == "" {
 					continue
 				}
-				content, err := os.ReadFile(path) //nolint:gosec // of the repository
+				content, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)
 				}

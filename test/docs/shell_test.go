@@ -82,13 +82,12 @@ func newShell(t *testing.T, d document) *shell {
 // localAddress is an address of this machine, as the documents write it.
 var localAddress = regexp.MustCompile(`127\.0\.0\.1:(\d+)`)
 
-// use returns the free port that stands for a port of the documents.
-func (s *shell) use(t *testing.T, port string) string {
+// use chooses a free port that stands for a port of the documents.
+func (s *shell) use(t *testing.T, port string) {
 	t.Helper()
 	if s.ports[port] == "" {
 		s.ports[port] = env.Free(t)
 	}
-	return s.ports[port]
 }
 
 // here replaces the ports of the document by those in use.

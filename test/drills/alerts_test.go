@@ -62,7 +62,7 @@ func (p *prometheus) wantQuiet(lasts time.Duration) {
 		for _, a := range alerts {
 			text := fmt.Sprint(a.State, " ", a.Labels)
 			wakes := a.Labels["severity"] == "critical" && a.ActiveAt.After(p.scraped)
-			if (a.State == "firing" || wakes) && !seen[text] && !(isSlow(a) && isBusy(p.tb)) {
+			if (a.State == "firing" || wakes) && !seen[text] && (!isSlow(a) || !isBusy(p.tb)) {
 				p.tb.Errorf("after %s: %s, value %s", time.Since(p.began).Round(time.Second), text, a.Value)
 			} else if !seen[text] {
 				p.tb.Logf("after %s, which may be: %s, value %s", time.Since(p.began).Round(time.Second), text, a.Value)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,7 +93,7 @@ func startProduction(t *testing.T) []string {
 	s := newDeployment(t, w, deploymentOptions{apis: 2, environ: append(patientTimeouts(), internal, "PNYX_TRUSTED_PROXIES=127.0.0.0/8")})
 	s.open()
 	listen, admin := env.FreeAddress(t), env.FreeAddress(t)
-	edge := env.NewProcess(t, env.Binary(t), append(s.environ[:len(s.environ):len(s.environ)],
+	edge := env.NewProcess(t, env.Binary(t), append(slices.Clip(s.environ),
 		"PNYX_EDGE_LISTEN="+listen, "PNYX_EDGE_ADMIN_LISTEN="+admin, "PNYX_EDGE_DIR="+filepath.Join(s.dir, "edge"),
 		"PNYX_EDGE_ORIGIN=http://"+spread(t, s.apis)), "edge")
 	edge.Start()
@@ -138,7 +139,7 @@ func startProduction(t *testing.T) []string {
 // spread gives the connections to an address to nodes in turn, as a Service does.
 func spread(tb testing.TB, nodes []*node) (address string) {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func spread(tb testing.TB, nodes []*node) (address string) {
 			if err != nil {
 				return // it is closed
 			}
-			out, err := net.Dial("tcp", strings.TrimPrefix(nodes[turn.Add(1)%int64(len(nodes))].base, "http://")) //nolint:noctx // on this machine
+			out, err := net.Dial("tcp", strings.TrimPrefix(nodes[turn.Add(1)%int64(len(nodes))].base, "http://"))
 			if err != nil {
 				in.Close()
 				continue

@@ -31,7 +31,7 @@ func TestMakeRemovesDataOnlyAfterAYes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			command := exec.CommandContext(t.Context(), "make", "-f", makefile, test.target, "PNYX_DATA=") //nolint:gosec // targets of the table
+			command := exec.CommandContext(t.Context(), "make", "-f", makefile, test.target, "PNYX_DATA=")
 			command.Dir, command.Stdin = dir, strings.NewReader(test.answer)
 			out, err := command.CombinedOutput()
 			if asked := test.target == "clean-data"; strings.Contains(string(out), "[y/N]") != asked {

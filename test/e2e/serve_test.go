@@ -236,8 +236,10 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	}{
 		{[]string{"sql", "SELECT toDecimal256('0.000000000000000001', 18) AS power, 'a' AS name"}, "0.000000000000000001", 0},
 		{[]string{"sql", "--format", "csv", "SELECT 1 AS a, 'x,y' AS b, [1, 2] AS c"}, "\"a\",\"b\",\"c\"\n1,\"x,y\",\"[1,2]\"\n", 0},
-		{[]string{"sql", "--format", "json", "SELECT 1 AS a, 'x' AS b, [1, 2] AS c, toDecimal256('0.000000000000000001', 18) AS d"},
-			`{"a":1,"b":"x","c":[1,2],"d":"0.000000000000000001"}` + "\n", 0},
+		{
+			[]string{"sql", "--format", "json", "SELECT 1 AS a, 'x' AS b, [1, 2] AS c, toDecimal256('0.000000000000000001', 18) AS d"},
+			`{"a":1,"b":"x","c":[1,2],"d":"0.000000000000000001"}` + "\n", 0,
+		},
 		{[]string{"sql", "--format", "markdown", "SELECT 'x|y' AS a"}, "| x\\|y |", 0},
 		{[]string{"sql", "--format", "TSVWithNamesAndTypes", "SELECT [1, 2] AS c"}, "c\nArray(UInt8)\n[1,2]\n", 0},
 		{[]string{"sql", "--format", "csv", "SELECT [1, 2] AS c FORMAT JSONCompactEachRow"}, "[[1,2]]\n", 0},

@@ -351,7 +351,7 @@ func TestOnlyOneBackupIsMadeAtATime(t *testing.T) {
 	if err := look.Exec(t.Context(), "KILL QUERY WHERE query_id = '"+ids[0]+"' SYNC"); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
+	_ = <-ended // the query was killed
 }
 
 // TestBackupDuringImportIsThatOfAKilledImport appends until the backup is made.
@@ -479,7 +479,7 @@ func TestDestinationErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
-		io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
+		_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
 	}))
 	defer refusing.Close()
 	for name, test := range map[string]struct {

@@ -278,9 +278,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.cancel()
 		<-e.supervised
-		proxyErr := e.proxy.Close()
 		ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 		defer cancel()
+		proxyErr := e.proxy.Close(ctx)
 		e.process.stop(ctx)
 		e.stopErr = errors.Join(proxyErr, e.release())
 		e.logger.LogAttrs(ctx, slog.LevelInfo, "engine stopped", slog.Any("instance", e.Instance()))

@@ -159,7 +159,7 @@ func PasswordPath(dataDir string) string { return filepath.Join(dataDir, "analys
 
 // keptPassword returns the password in a file, which it creates if there is none.
 func keptPassword(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(path) //nolint:gosec // a file of the data folder
 	if password := strings.TrimSpace(string(text)); err == nil && password != "" {
 		return password, nil
 	}

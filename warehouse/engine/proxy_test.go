@@ -66,13 +66,15 @@ func leaveNative(ctx context.Context, addr string, i engine.Instance, leave func
 	if err != nil {
 		return err
 	}
-	for range 1000 {
-		rows.Next()
+	for i := 0; i < 1000 && rows.Next(); i++ {
+	}
+	if err := rows.Err(); err != nil {
+		return err
 	}
 	err = leave(dialed)
 	for rows.Next() { // what is buffered
 	}
-	_ = rows.Close() // an error is what was wanted
+	_ = errors.Join(rows.Err(), rows.Close()) // an error is what was wanted
 	return err
 }
 

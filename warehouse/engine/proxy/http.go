@@ -101,7 +101,7 @@ func (p *Proxy) forward(
 	ctx, cancel := context.WithTimeout(ctx, maxSession+drainTimeout)
 	defer cancel()
 	address := "http://" + p.HTTPAddr + "/?" + parameters.Encode()
-	request, err := http.NewRequestWithContext(ctx, r.Method, address, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, r.Method, address, bytes.NewReader(body)) //nolint:gosec // the engine's address
 	if err != nil {
 		http.Error(w, "malformed request", http.StatusBadRequest)
 		return
@@ -116,9 +116,9 @@ func (p *Proxy) forward(
 	request.Header.Set("X-ClickHouse-User", user)    //nolint:canonicalheader // ClickHouse's spelling
 	request.Header.Set("X-ClickHouse-Key", password) //nolint:canonicalheader // the same
 	defer context.AfterFunc(r.Context(), connected.close)()
-	response, err := p.client.Do(request)
+	response, err := p.client.Do(request) //nolint:gosec // the same
 	if err != nil {
-		p.Logger.Warn("engine does not answer an analyst", slog.String("reason", errors.Unwrap(err).Error()))
+		p.Logger.WarnContext(ctx, "engine does not answer an analyst", slog.String("reason", errors.Unwrap(err).Error()))
 		http.Error(w, "the engine is restarting, try again", http.StatusBadGateway)
 		return
 	}

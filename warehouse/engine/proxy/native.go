@@ -3,6 +3,7 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (p *Proxy) serveNative(client *clientConn) {
 		_, _ = client.Write(exception(unknownDatabase, fmt.Sprintf("want database %s", p.Database)))
 		return
 	}
-	dialed, err := net.DialTimeout("tcp", p.TCPAddr, dialTimeout)
+	dialed, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(context.Background(), "tcp", p.TCPAddr)
 	if err != nil {
 		p.Logger.Warn("engine does not accept an analyst's connection", slog.Any("error", err))
 		_, _ = client.Write(exception(networkError, "the engine is restarting, try again"))

@@ -101,8 +101,8 @@ func Start(listener net.Listener, o Options) *Proxy {
 }
 
 // Close stops serving, disconnects the clients, and waits until the server has ended their
-// requests, for drainTimeout at most.
-func (p *Proxy) Close() error {
+// requests, until ctx is done at most.
+func (p *Proxy) Close(ctx context.Context) error {
 	close(p.closed)
 	err := p.listener.Close()
 	p.mu.Lock()
@@ -111,10 +111,17 @@ func (p *Proxy) Close() error {
 	for _, conn := range open {
 		conn.Close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
 	err = errors.Join(err, p.server.Shutdown(ctx))
-	p.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		p.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = errors.Join(err, ctx.Err())
+	}
 	return err
 }
 
@@ -152,6 +159,11 @@ func (p *Proxy) track(conn net.Conn) *clientConn {
 	p.mu.Lock()
 	p.open[tracked] = true
 	p.mu.Unlock()
+	select {
+	case <-p.closed:
+		conn.Close() // Close may have looked before
+	default:
+	}
 	return tracked
 }
 
