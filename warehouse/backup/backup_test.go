@@ -351,7 +351,7 @@ func TestOnlyOneBackupIsMadeAtATime(t *testing.T) {
 	if err := look.Exec(t.Context(), "KILL QUERY WHERE query_id = '"+ids[0]+"' SYNC"); err != nil {
 		t.Fatal(err)
 	}
-	_ = <-ended // the query was killed
+	<-ended //nolint:errcheck // the query was killed
 }
 
 // TestBackupDuringImportIsThatOfAKilledImport appends until the backup is made.
