@@ -41,7 +41,8 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 }
 
 // tries is the maximum number of pages of a kind to request. A publication during the
-// request invalidates a page, and the next one is tried.
+// request invalidates a page, and on a busy machine a fill may seem abandoned and be made
+// again: the next one is tried.
 const tries = 5
 
 // wantOneQuery sends 200 concurrent requests for one page to two nodes, and checks that the
@@ -58,15 +59,12 @@ func (i *instance) wantOneQuery(other *instance, query string, path func(n int) 
 			}
 			return nil
 		})
-		if i.Metric("pnyx_publish_revision") != revision {
-			continue
+		if made == 1 && i.Metric("pnyx_publish_revision") == revision {
+			return
 		}
-		if made != 1 {
-			i.TB.Errorf("200 requests for %s: got %d warehouse queries, want 1", path(n), made)
-		}
-		return
+		i.TB.Logf("200 requests for %s: got %d warehouse queries", path(n), made)
 	}
-	i.TB.Errorf("a publication happened during every request of %s", path(0))
+	i.TB.Errorf("got no page like %s for which 200 requests led to one warehouse query", path(0))
 }
 
 // askTogether sends concurrent requests to several nodes in rotation and checks that all

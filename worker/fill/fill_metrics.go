@@ -23,7 +23,7 @@ func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]build
 		kinds: kinds,
 		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
 			telemetry.Latency("pnyx_fill_duration_seconds",
-				"Duration of a fill, by kind of page and outcome: made, failed, abandoned."),
+				"Duration of a fill, by kind of page and outcome: made, stored, failed, abandoned."),
 			[]string{"kind", "outcome"})),
 		waited: telemetry.Register(registerer, prometheus.NewHistogram(
 			telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue."))),

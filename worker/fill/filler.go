@@ -139,6 +139,11 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
+	if f.isStored(ctx, fill.Page) {
+		outcome = "stored"
+		f.complete(ctx, fill, false)
+		return
+	}
 	beating, stop := context.WithCancel(ctx)
 	var heartbeats sync.WaitGroup
 	heartbeats.Go(func() { f.sendHeartbeats(beating, fill) })
@@ -155,6 +160,19 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 	stop()
 	heartbeats.Wait()
 	f.complete(ctx, fill, err != nil)
+}
+
+// isStored reports whether a page is there and fresh: its caller had missed it, and was so
+// late to enqueue the request that the page was made for others meanwhile.
+func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) bool {
+	v, version, err := f.Store.Page(ctx, r)
+	if err != nil {
+		return false
+	}
+	if version != 0 || v.FreshUntil == nil {
+		return v.Revision >= version
+	}
+	return time.Now().Before(v.FreshUntil.Time())
 }
 
 // logFailure logs why a page was not made. Nothing is wrong where Redis was flushed: pages

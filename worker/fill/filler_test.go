@@ -2,6 +2,8 @@ package fill
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -72,6 +74,42 @@ func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
 	}
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=INFO") {
 		t.Errorf("got %q, want one line of level INFO", got)
+	}
+}
+
+func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	wanted := query.Ballots{Proposal: "p1_large"}
+	request := cache.NewPageRequest(wanted)
+	writer := store.NewWriter(7)
+	if err := errors.Join(writer.SetVersion(t.Context(), wanted.Scope(), 0), writer.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	// Without a warehouse, a page that is made fails, and that is logged.
+	filler := New(Options{
+		Store: store, Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: prometheus.NewRegistry(),
+	})
+	for _, c := range []struct {
+		revision uint64
+		made     bool
+	}{{6, true}, {7, false}, {8, false}} {
+		t.Run(fmt.Sprintf("revision %d", c.revision), func(t *testing.T) {
+			log.Reset()
+			filler.unpublishedLogged.Store(0)
+			if err := store.SetPage(t.Context(), request, cache.View{Revision: c.revision}); err != nil {
+				t.Fatal(err)
+			}
+			filler.fill(t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))})
+			if made := log.Len() > 0; made != c.made {
+				t.Errorf("got made %t, want %t for version 7: %s", made, c.made, &log)
+			}
+		})
 	}
 }
 
