@@ -169,6 +169,10 @@ alerts-soak: engine redis nginx ## Run Prometheus beside healthy deployments for
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_ALERTS=$(or $(ALERTS),30m) \
 	  $(GO) test -count=1 -v -timeout 30h -run TestAlerts ./test/drills
 
+.PHONY: first-hour
+first-hour: ## Measure how long newcomer, partner, analyst and SRE take from nothing to a first answer (FIRST_HOUR=sre for one)
+	@test/first-hour.sh $(FIRST_HOUR)
+
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
 	@$(BIN) config --readme README.md
