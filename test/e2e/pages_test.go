@@ -101,24 +101,14 @@ func (i *instance) queriesWith(part string) (finished uint64) {
 	return finished
 }
 
-func TestRushOfColdPagesIsRefusedAndRecovers(t *testing.T) {
-	t.Parallel()
-	checkRush(t, 1500, 400, 2_500)
-}
-
+// TestLongRushOfColdPagesIsRefusedAndRecovers requests many more pages than can be built in
+// time. The service refuses the excess immediately with a 503, its memory stays bounded, and
+// afterwards it builds every page.
 func TestLongRushOfColdPagesIsRefusedAndRecovers(t *testing.T) {
 	env.Long(t)
-	checkRush(t, 5000, 700, 20_000)
-}
-
-// checkRush requests many more pages than can be built in time. The service refuses the
-// excess immediately with a 503, its memory stays bounded, and afterwards it builds
-// every page.
-func checkRush(t *testing.T, rush, callers, ballots int) {
-	t.Helper()
-	const maxMemory = 400 << 20
+	const rush, callers, maxMemory = 5000, 700, 400 << 20
 	i := startShared(t, []string{"PNYX_REQUEST_TIMEOUT=5s"}, "serve").ready()
-	i.Import(env.DataSet(t, ballots))
+	i.Import(env.DataSet(t, 20_000))
 	i.AwaitPublished()
 	paths := i.coldPaths(rush)
 

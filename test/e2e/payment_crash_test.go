@@ -160,8 +160,9 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 	}
 }
 
-func TestProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
+func TestLongProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
+	env.Long(t)
 	s := startPaidService(t)
 	header := s.sign()
 	reached := make(chan struct{})
