@@ -90,10 +90,7 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, sour
 // fresh reports whether a page contains everything up to its version. A page without a
 // version is fresh until FreshUntil, and as long as nothing was published since.
 func (p *pages) fresh(v cache.View, version uint64) bool {
-	if version != 0 || v.FreshUntil == nil {
-		return v.Revision >= version
-	}
-	return time.Now().Before(v.FreshUntil.Time()) || v.Revision >= p.publication.revision()
+	return v.IsFresh(version) || version == 0 && v.FreshUntil != nil && v.Revision >= p.publication.revision()
 }
 
 // refresh returns a rebuilt page. When the fill fails or takes longer than refreshWait, it

@@ -63,6 +63,15 @@ func (v View) Decode(payload any) error {
 	return nil
 }
 
+// IsFresh reports whether the view of a page contains everything up to the revision of the
+// page's version. A view without a version, 0, is fresh until FreshUntil.
+func (v View) IsFresh(version uint64) bool {
+	if version != 0 || v.FreshUntil == nil {
+		return v.Revision >= version
+	}
+	return time.Now().Before(v.FreshUntil.Time())
+}
+
 // encode returns the value as stored: the revision, then the view, possibly compressed.
 func (v View) encode() ([]byte, error) {
 	content, err := msgpack.Marshal(&v)

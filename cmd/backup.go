@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
@@ -64,13 +65,13 @@ func listBackupsCommand(timeout *time.Duration) *cobra.Command {
 			t := newTable([]string{"name", "kind", "base", "rows", "size", "schema", "version", "took"})
 			for _, entry := range entries {
 				if m := entry.Manifest; m != nil {
-					t.AppendRow(shown([]any{
+					t.AppendRow(table.Row{
 						m.Name, m.Kind(), m.Base, m.Rows(), mebibytes(m.Bytes), m.Schema, m.Version,
 						m.FinishedAt.Sub(m.StartedAt).Round(time.Millisecond),
-					}))
+					})
 					continue
 				}
-				t.AppendRow(shown([]any{entry.Name, "incomplete", "", "", "", "", "", ""}))
+				t.AppendRow(table.Row{entry.Name, "incomplete", "", "", "", "", "", ""})
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), t.Render())
 			return nil
@@ -170,15 +171,11 @@ func (s backupSession) options(o backup.Options, destination string) backup.Opti
 
 // openArchive opens the configured server, or the engine that reached returns.
 func (s backupSession) openArchive(ctx context.Context, reached reach) (*warehouse.Archive, error) {
-	options := warehouseOptions(s.cfg, s.logger)
-	options.QueryTimeout = s.timeout
-	if options.URL == "" {
-		instance, err := reached(ctx, s.cfg, s.logger, s.undo)
-		if err != nil {
-			return nil, err
-		}
-		options.URL, options.Wait = instance.URL(warehouse.DefaultDatabase), engineWait
+	options, err := reachWarehouse(ctx, s.cfg, s.logger, s.undo, reached)
+	if err != nil {
+		return nil, err
 	}
+	options.QueryTimeout = s.timeout
 	archive, err := warehouse.OpenArchive(ctx, options)
 	if err != nil {
 		return nil, err

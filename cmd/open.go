@@ -169,20 +169,33 @@ func awaitEngine(
 func openWarehouse(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, reached reach,
 ) (*warehouse.Warehouse, error) {
-	options := warehouseOptions(cfg, logger)
-	if options.URL == "" {
-		instance, err := reached(ctx, cfg, logger, undo)
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
-			err = fmt.Errorf("PNYX_DATA=%s: %w: want a folder that this user may write to", cfg.Warehouse.Data, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		options.URL = instance.URL(warehouse.DefaultDatabase)
-		// Another process may be restarting the engine.
-		options.Wait = engineWait
+	options, err := reachWarehouse(ctx, cfg, logger, undo, reached)
+	if err != nil {
+		return nil, err
 	}
 	return connect(ctx, options, undo)
+}
+
+// reachWarehouse returns the options of a connection to the configured server, or to the
+// engine that reached returns.
+func reachWarehouse(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, reached reach,
+) (warehouse.Options, error) {
+	options := warehouseOptions(cfg, logger)
+	if options.URL != "" {
+		return options, nil
+	}
+	instance, err := reached(ctx, cfg, logger, undo)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
+		err = fmt.Errorf("PNYX_DATA=%s: %w: want a folder that this user may write to", cfg.Warehouse.Data, err)
+	}
+	if err != nil {
+		return warehouse.Options{}, err
+	}
+	options.URL = instance.URL(warehouse.DefaultDatabase)
+	// Another process may be restarting the engine.
+	options.Wait = engineWait
+	return options, nil
 }
 
 // awaitWarehouse opens the configured server once it answers and has the schema. It

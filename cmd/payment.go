@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
@@ -75,10 +75,10 @@ func listPayments(
 	}
 	t := newTable([]string{"claimed", "state", "amount", "token", "route", "payer", "transaction", "reason"})
 	for _, p := range payments {
-		t.AppendRow(shown([]any{
-			p.ClaimedAt.Time().Truncate(time.Millisecond), string(p.State), p.Amount, p.Symbol, p.RouteID,
+		t.AppendRow(table.Row{
+			shownTime(p.ClaimedAt.Time()), string(p.State), p.Amount, p.Symbol, p.RouteID,
 			p.Payer, p.Transaction, p.Reason,
-		}))
+		})
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(t.Render()))
 	return err

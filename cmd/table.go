@@ -21,20 +21,5 @@ func newTable(columns []string) table.Writer {
 	return t
 }
 
-// shown returns a row of formatted values.
-func shown(values []any) table.Row {
-	row := make(table.Row, len(values))
-	for i, value := range values {
-		row[i] = shownValue(value)
-	}
-	return row
-}
-
-// shownValue formats a time in UTC to the millisecond. Other values are returned unchanged
-// for the table to format.
-func shownValue(value any) any {
-	if at, is := value.(time.Time); is {
-		return at.UTC().Format("2006-01-02 15:04:05.000")
-	}
-	return value
-}
+// shownTime formats a time in UTC to the millisecond.
+func shownTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") }

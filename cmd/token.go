@@ -117,7 +117,7 @@ request of the token, whatever was answered. It comes from the usage in the ware
 			t := newTable([]string{"id", "name", "plan", "scopes", "created", "expires", "last used", "state"})
 			for _, token := range tokens {
 				t.AppendRow(table.Row{
-					token.ID, token.Name, token.Plan, strings.Join(token.Scopes, " "), shownValue(token.CreatedAt),
+					token.ID, token.Name, token.Plan, strings.Join(token.Scopes, " "), shownTime(token.CreatedAt),
 					endOf(token), cmp.Or(lastUsedOn(used, token.ID), "never"), stateOf(token, time.Now()),
 				})
 			}

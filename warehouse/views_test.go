@@ -66,7 +66,7 @@ func TestEveryViewAndColumnIsDescribed(t *testing.T) {
 	}
 }
 
-func TestViewsAreMadeByManyAtOnce(t *testing.T) {
+func TestViewsAreMadeConcurrently(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)
 	o := warehouse.Options{URL: instance.URL(env.EngineDatabase(t, instance))}

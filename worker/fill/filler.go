@@ -166,13 +166,7 @@ func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
 // late to enqueue the request that the page was made for others meanwhile.
 func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) bool {
 	v, version, err := f.Store.Page(ctx, r)
-	if err != nil {
-		return false
-	}
-	if version != 0 || v.FreshUntil == nil {
-		return v.Revision >= version
-	}
-	return time.Now().Before(v.FreshUntil.Time())
+	return err == nil && v.IsFresh(version)
 }
 
 // logFailure logs why a page was not made. Nothing is wrong where Redis was flushed: pages

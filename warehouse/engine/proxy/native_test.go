@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzHello reads what strangers send first. A packet that is understood is passed on as it
+// FuzzHello reads what strangers send first. A packet that is decoded is passed on as it
 // was, and nothing after it is read.
 func FuzzHello(f *testing.F) {
 	const rest = "what follows"
