@@ -17,6 +17,8 @@ const (
 	Snapshot Provider = "snapshot"
 	// Tally publishes the on-chain votes of Governor contracts.
 	Tally Provider = "tally"
+	// Governor publishes the on-chain votes of Governor contracts: the chain itself.
+	Governor Provider = "governor"
 	// Discourse publishes forum topics, and no proposals.
 	Discourse Provider = "discourse"
 )

@@ -17,6 +17,7 @@ func ballotTable() table {
 		columns: []string{
 			"provider", "external_id", "power", "power_rounded", "choices", "shares",
 			"roots", "choice_key", "raw_choice", "voted_at", "voted_day_only", "tx_hash", "reason",
+			"withdrawn",
 		},
 		values: func(into []any, r record.Record) ([]any, error) {
 			b, err := recordAs[*record.Ballot](r)
@@ -28,6 +29,7 @@ func ballotTable() table {
 				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
 				nonNilTexts(b.Choices), nonNilDecimals(b.Shares), nonNilDecimals(b.Roots), b.ChoiceKey, &b.RawChoice,
 				timeOrNull(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
+				b.Withdrawn,
 			), nil
 		},
 	}

@@ -22,6 +22,7 @@ func proposalTable() table {
 			"start_day_only", "end_day_only", "stated_scores", "stated_total",
 			"stated_votes", "flagged", "upstream_id", "upstream_type", "upstream_status",
 			"milestone_types", "milestone_times", "milestone_hashes", "snapshot_url",
+			"origin", "provisional", "quorum_choices", "onchain_id", "withdrawn",
 		},
 		values: proposalValues,
 	}
@@ -41,6 +42,7 @@ func proposalValues(into []any, r record.Record) ([]any, error) {
 		p.StartDayOnly, p.EndDayOnly, nonNilDecimals(p.StatedScores), p.StatedScoresTotal,
 		p.StatedVotes, p.Flagged, p.UpstreamID, p.UpstreamType, p.UpstreamStatus,
 		milestones.types, milestones.times, milestones.hashes, p.SnapshotURL,
+		p.Origin, p.Provisional, nonNilTexts(p.QuorumChoices), p.OnchainID, p.Withdrawn,
 	), nil
 }
 

@@ -31,6 +31,11 @@ SELECT
     milestone_times,
     milestone_hashes,
     snapshot_url,
+    origin,
+    provisional,
+    quorum_choices,
+    onchain_id,
+    withdrawn,
     observed_at
 FROM proposals
 PREWHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)

@@ -18,6 +18,7 @@ func topicTable() table {
 		columns: []string{
 			"title", "slug", "category_id", "tags", "author", "body_html", "posts", "likes",
 			"views", "participants", "created_at", "updated_at", "last_post_at", "closed", "archived", "visible",
+			"withdrawn",
 		},
 		values: func(into []any, r record.Record) ([]any, error) {
 			t, err := recordAs[*record.Topic](r)
@@ -27,7 +28,7 @@ func topicTable() table {
 			return append(into,
 				t.Title, t.Slug, t.CategoryID, nonNilTexts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
 				t.Views, t.Participants, timeOrNull(t.CreatedAt), timeOrNull(t.UpdatedAt), timeOrNull(t.LastPostAt),
-				t.Closed, t.Archived, t.Visible,
+				t.Closed, t.Archived, t.Visible, t.Withdrawn,
 			), nil
 		},
 	}

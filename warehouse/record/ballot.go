@@ -46,6 +46,8 @@ type Ballot struct {
 	TxHash string
 	// Reason is the reason that the voter gives; empty if there is none.
 	Reason string
+	// Withdrawn is true if upstream has taken the vote back.
+	Withdrawn bool `msgpack:",omitempty"`
 }
 
 // ErrNegativeWeight reports a choice with a weight below zero.

@@ -70,6 +70,23 @@ type Proposal struct {
 
 	// Milestones are the lifecycle events that upstream recorded, in its order.
 	Milestones []Milestone
+
+	// The fingerprint omits the following fields if they are empty, for the same reason.
+
+	// Origin names what states the proposal, for evidence: a block with its hash, or a
+	// message of the hub; empty for a file.
+	Origin string `msgpack:",omitempty"`
+	// Provisional is true if a block states something of the proposal or its ballots that
+	// is not final.
+	Provisional bool `msgpack:",omitempty"`
+	// QuorumChoices are the choices whose power counts towards the quorum; nil for the
+	// provider's rule.
+	QuorumChoices []string `msgpack:",omitempty"`
+	// OnchainID is the external id at provider governor, eip155:<chain>:<address>/<id>;
+	// empty for a proposal without a Governor.
+	OnchainID string `msgpack:",omitempty"`
+	// Withdrawn is true if upstream has deleted the proposal.
+	Withdrawn bool `msgpack:",omitempty"`
 }
 
 // Milestone is a lifecycle event of a proposal that upstream recorded.

@@ -45,6 +45,8 @@ type Topic struct {
 	Archived bool
 	// Visible is false if the forum hides the topic from lists.
 	Visible bool
+	// Withdrawn is true if the forum has deleted the topic. Visible is then false.
+	Withdrawn bool `msgpack:",omitempty"`
 }
 
 // Kind returns KindTopic.

@@ -12,6 +12,18 @@ import (
 // a file without records.
 type Format string
 
+// The formats in which upstream systems answer.
+const (
+	SnapshotSpace     Format = "Snapshot space"
+	SnapshotProposal  Format = "Snapshot proposal"
+	SnapshotVote      Format = "Snapshot vote"
+	TallyOrganization Format = "Tally organization"
+	TallyProposal     Format = "Tally proposal"
+	TallyVote         Format = "Tally vote"
+	DiscourseCategory Format = "Discourse category"
+	DiscourseTopic    Format = "Discourse topic"
+)
+
 // format describes one shape of lines. Adding a format takes one entry in formatTable
 // and one read function; README.md is generated from the table (see readme_test.go).
 type format struct {
@@ -61,7 +73,7 @@ var formatTable = []format{
 			`"daoId":"harbor"}`,
 	},
 	{
-		name: "Snapshot vote", kind: record.KindBallot, read: readSnapshotVote,
+		name: SnapshotVote, kind: record.KindBallot, read: readSnapshotVote,
 		matches: func(in object) bool { return in.hasAny("vp", "choice") },
 		fields:  "id, proposal, voter, choice, vp",
 		doc: formatDoc{
@@ -72,7 +84,7 @@ var formatTable = []format{
 			`"voter":"0x1","created":null,"choice":1,"vp":1}`,
 	},
 	{
-		name: "Tally vote", kind: record.KindBallot, read: readTallyVote,
+		name: TallyVote, kind: record.KindBallot, read: readTallyVote,
 		matches: func(in object) bool { return in.hasAny("amount", "type") },
 		fields:  "id, proposal, voter, type, amount",
 		doc: formatDoc{
@@ -83,7 +95,7 @@ var formatTable = []format{
 			`"voter":{"address":"0x1"},"amount":"1"}`,
 	},
 	{
-		name: "Snapshot proposal", kind: record.KindProposal, read: readSnapshotProposal,
+		name: SnapshotProposal, kind: record.KindProposal, read: readSnapshotProposal,
 		matches: func(in object) bool { return in.has("space") && !in.has("proposal") },
 		fields:  "id, space, author, choices",
 		doc: formatDoc{
@@ -94,7 +106,7 @@ var formatTable = []format{
 			`"title":"Budget"}`,
 	},
 	{
-		name: "Tally proposal", kind: record.KindProposal, read: readTallyProposal,
+		name: TallyProposal, kind: record.KindProposal, read: readTallyProposal,
 		matches: func(in object) bool {
 			return in.has("organization") && in.hasAny("onchainId", "metadata")
 		},
@@ -107,7 +119,7 @@ var formatTable = []format{
 			`"status":"active","metadata":{"title":"Budget"}}`,
 	},
 	{
-		name: "Discourse topic", kind: record.KindTopic, read: readDiscourseTopic, needsHost: true,
+		name: DiscourseTopic, kind: record.KindTopic, read: readDiscourseTopic, needsHost: true,
 		matches: func(in object) bool { return in.hasAny("category_id", "posts_count") },
 		fields:  "id, title, category_id, posts_count",
 		doc:     formatDoc{"Discourse topics", "`category_id` or `posts_count`", "topic", "`id`"},
@@ -125,7 +137,7 @@ var formatTable = []format{
 		example: `{"daoId":"harbor","name":"Harbor DAO","sources":[]}`,
 	},
 	{
-		name: "Snapshot space", kind: record.KindSource, read: readSnapshotSpace,
+		name: SnapshotSpace, kind: record.KindSource, read: readSnapshotSpace,
 		matches: func(in object) bool {
 			return in.has("name") && !in.has("slug") && in.hasAny("network", "symbol")
 		},
@@ -137,7 +149,7 @@ var formatTable = []format{
 		example: `{"id":"harbor.eth","name":null,"network":null,"symbol":"HRB"}`,
 	},
 	{
-		name: "Tally organization", kind: record.KindSource, read: readTallyOrganization,
+		name: TallyOrganization, kind: record.KindSource, read: readTallyOrganization,
 		matches: func(in object) bool { return hasSlugAndID(in, typeString) },
 		fields:  "id, name, slug",
 		doc: formatDoc{
@@ -147,7 +159,7 @@ var formatTable = []format{
 		example: `{"id":"7","name":"Harbor","slug":"harbor"}`,
 	},
 	{
-		name: "Discourse category", kind: record.KindCategory, read: readDiscourseCategory, needsHost: true,
+		name: DiscourseCategory, kind: record.KindCategory, read: readDiscourseCategory, needsHost: true,
 		matches: func(in object) bool { return hasSlugAndID(in, typeNumber) },
 		fields:  "id, name, slug",
 		doc: formatDoc{

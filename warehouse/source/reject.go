@@ -28,6 +28,9 @@ type RejectedError struct {
 
 // Error returns file, line and reason.
 func (e *RejectedError) Error() string {
+	if e.File == "" {
+		return e.Reason
+	}
 	return fmt.Sprintf("%s: line %d: %s", e.File, e.Line, e.Reason)
 }
 

@@ -1,0 +1,60 @@
+// Package follow keeps the warehouse current with live upstream systems.
+//
+// An [Upstream] is one system that is polled: a Snapshot hub, a chain, a forum or a Tally
+// endpoint, with all the sources that are followed there. It has lanes: kinds of polling,
+// each with a cursor of its own. A [Journal] writes what a lane finds, and moves its cursor
+// only when the records are committed. A crash in between reads again what is already
+// there, which changes nothing.
+//
+// A [Follower] runs the lanes of the upstreams that it leads. One follower leads an
+// upstream at a time, by a lease.
+package follow
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrStopped is returned by a lane that must not go on before a person decides. Its text
+// says what to decide. The lane runs again after a restart or a change of the sources.
+var ErrStopped = errors.New("stopped until a person decides")
+
+// Upstream is one system that is polled.
+type Upstream interface {
+	// ID names the upstream: "snapshot:hub.snapshot.org", "eip155:1",
+	// "discourse:forum.example.org", "tally:api.tally.xyz".
+	ID() string
+	// Lanes returns what is polled. The follower runs each lane on its own, until the
+	// lease is lost.
+	Lanes(journal *Journal) []Lane
+	// Check asks the upstream what each of its sources is and holds. It writes nothing.
+	Check(ctx context.Context) []Check
+}
+
+// Lane is one kind of polling.
+type Lane struct {
+	// Name is the lane of the cursors that it moves: log, watch, close, sweep, tip, final,
+	// backfill.
+	Name string
+	// Interval is the time from the start of one run to that of the next.
+	Interval time.Duration
+	// Run polls once. more asks for the next run at once, without the pause: a backfill
+	// that is not done.
+	Run func(ctx context.Context) (more bool, err error)
+}
+
+// Check is what an upstream says about one source.
+type Check struct {
+	// Source is the source, as the sources file names it.
+	Source string
+	// Is says what it is: "Snapshot space ENS, 112 proposals, 3.1 M votes".
+	Is string
+	// RequestsPerDay estimates what following it costs while nothing happens, and
+	// RequestsPerDayBusy while votes are open.
+	RequestsPerDay, RequestsPerDayBusy int
+	// Limit names the provider's limit; empty where none is known.
+	Limit string
+	// Problem is empty for a source that can be followed.
+	Problem string
+}

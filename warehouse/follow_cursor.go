@@ -1,0 +1,104 @@
+package warehouse
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// FollowState is the state of one lane of a followed source.
+type FollowState string
+
+// The states of a lane.
+const (
+	// FollowLive means that every poll succeeds and nothing is left to read.
+	FollowLive FollowState = "live"
+	// FollowBackfilling means that the past is being read.
+	FollowBackfilling FollowState = "backfilling"
+	// FollowBehind means that upstream itself lags, or no poll succeeded for three
+	// intervals.
+	FollowBehind FollowState = "behind"
+	// FollowLimited means that upstream allows no more requests for a while.
+	FollowLimited FollowState = "limited"
+	// FollowFailing means that polls fail.
+	FollowFailing FollowState = "failing"
+	// FollowOff means that the source is no longer followed.
+	FollowOff FollowState = "off"
+)
+
+// Interval is a range of numbers, both ends included.
+type Interval struct {
+	First, Last uint64
+}
+
+// FollowCursor says how far one lane has read a source.
+type FollowCursor struct {
+	// Upstream, Provider, SourceID and Lane are the key. SourceID is empty in a cursor that
+	// all sources of the upstream share.
+	Upstream string
+	Provider governance.Provider
+	SourceID string
+	Lane     string
+	// Position is the cursor as JSON, in the form of the lane.
+	Position string
+	// Covered are the ranges that a backfill has read, ordered, none touching another.
+	Covered []Interval
+	// State is that of the lane.
+	State FollowState
+	// Done and Total count what a backfill has read and will read; zero where unknown.
+	Done, Total uint64
+	// UpstreamAt is the time of the newest item read through; nil before the first.
+	UpstreamAt *time.Time
+	// SucceededAt, FailedAt and RetryAt are the last success, the last failure and the next
+	// attempt after it.
+	SucceededAt, FailedAt, RetryAt *time.Time
+	// Failures counts the failures since the last success; Error is the last of them.
+	Failures uint32
+	Error    string
+	// Gaps counts items that a second look found, Withdrawn those that upstream took back,
+	// Rejected those that could not be read, and Reorgs the reorganizations.
+	Gaps, Withdrawn, Rejected, Reorgs uint64
+}
+
+// Source returns the source of the cursor.
+func (c FollowCursor) Source() record.SourceRef {
+	return record.SourceRef{Provider: c.Provider, ID: c.SourceID}
+}
+
+// FollowCursors returns the cursors of an upstream, or of all with "".
+func (w *Warehouse) FollowCursors(ctx context.Context, upstream string) ([]FollowCursor, error) {
+	type row struct {
+		FollowCursor
+
+		CoveredFirst, CoveredLast []uint64
+	}
+	result, err := w.conn.Query(ctx, sqlText("follow_cursor"), upstream, upstream)
+	rows, err := selectRows[row](result, err, "read the cursors of followed sources")
+	cursors := make([]FollowCursor, len(rows))
+	for i, r := range rows {
+		r.Covered = make([]Interval, len(r.CoveredFirst))
+		for k := range r.CoveredFirst {
+			r.Covered[k] = Interval{r.CoveredFirst[k], r.CoveredLast[k]}
+		}
+		cursors[i] = r.FollowCursor
+	}
+	return cursors, err
+}
+
+// WriteFollowCursors writes cursors. A later one replaces an earlier one with the same key.
+func (w *Warehouse) WriteFollowCursors(ctx context.Context, cursors []FollowCursor) error {
+	return insertRows(ctx, w, sqlText("follow_cursor_insert"), "write the cursors of followed sources",
+		cursors, func(insert driver.Batch, c FollowCursor) error {
+			covered := make([][]any, len(c.Covered))
+			for i, interval := range c.Covered {
+				covered[i] = []any{interval.First, interval.Last}
+			}
+			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Lane, c.Position, covered, string(c.State), c.Done, c.Total,
+				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Rejected, c.Reorgs,
+				uint64(time.Now().UnixMicro())) //nolint:gosec // after 1970
+		})
+}

@@ -1,0 +1,23 @@
+INSERT INTO follows
+(
+    upstream,
+    provider,
+    source_id,
+    lane,
+    position,
+    covered,
+    state,
+    done,
+    total,
+    upstream_at,
+    succeeded_at,
+    failed_at,
+    retry_at,
+    failures,
+    error,
+    gaps,
+    withdrawn,
+    rejected,
+    reorgs,
+    version
+)

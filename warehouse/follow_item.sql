@@ -1,0 +1,12 @@
+SELECT
+    upstream,
+    provider,
+    source_id,
+    item_id,
+    note
+FROM followed_items FINAL
+WHERE upstream = ?
+ORDER BY
+    provider,
+    source_id,
+    item_id
