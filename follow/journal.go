@@ -57,25 +57,14 @@ func (j *Journal) Cursor(source record.SourceRef, lane string) warehouse.FollowC
 	}
 }
 
-// Commit writes records, and when they are committed, moves cursors. Records of several
-// kinds are written in import order.
+// Commit writes records of any kinds as one batch, and when it is committed, moves cursors.
 func (j *Journal) Commit(
 	ctx context.Context, records []record.Record, cursors ...warehouse.FollowCursor,
 ) (warehouse.Counts, error) {
 	run := warehouse.Import{ID: uuid.New(), ObservedAt: j.Clock.Now()}
-	var counts warehouse.Counts
-	for _, kind := range record.Kinds() {
-		var batch []record.Record
-		for _, r := range records {
-			if r.Kind() == kind {
-				batch = append(batch, r)
-			}
-		}
-		written, err := j.Warehouse.Append(ctx, run, batch)
-		if err != nil {
-			return counts, err
-		}
-		counts.Add(written)
+	counts, err := j.Warehouse.Append(ctx, run, records)
+	if err != nil {
+		return counts, err
 	}
 	return counts, j.move(ctx, cursors)
 }

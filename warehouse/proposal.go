@@ -86,6 +86,9 @@ func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Pro
 	proposals := make([]Proposal, len(rows))
 	for i, r := range rows {
 		r.StatedScoresTotal = r.StatedTotal
+		if len(r.QuorumChoices) == 0 {
+			r.QuorumChoices = nil // no rule of its own
+		}
 		for m, kind := range r.MilestoneTypes {
 			r.Milestones = append(r.Milestones, record.Milestone{
 				Type: kind, At: timestampOf(r.MilestoneTimes[m]), TxHash: r.MilestoneHashes[m],

@@ -36,41 +36,76 @@ func (c *Counts) Add(other Counts) {
 	c.Unchanged += other.Unchanged
 }
 
-// Append writes the new and changed ones of some records of one kind, as one committed
-// batch. It is idempotent: after an error or a crash, call it again with the same records
-// or a part of them. Of records with the same key the last one counts.
+// Append writes the new and changed ones of some records as one committed batch: a reader
+// sees the records of all kinds or none. Each kind is inserted as a whole, in import order.
+// It is idempotent: after an error or a crash, call it again with the same records or a
+// part of them. Of records with the same key the last one counts.
 func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Record) (Counts, error) {
-	if len(records) == 0 {
-		return Counts{}, nil
-	}
-	target, err := tableOf(records[0].Kind())
-	if err != nil {
+	parts, err := w.readStored(ctx, records)
+	if err != nil || len(parts) == 0 {
 		return Counts{}, err
-	}
-	keys := make([][]string, len(records))
-	for i, r := range records {
-		keys[i] = r.Key()
-	}
-	known, err := w.storedVersions(ctx, target, keys)
-	if err != nil {
-		return Counts{}, fmt.Errorf("look up %s: %w", target.kind, classifyError(err))
 	}
 	open, err := w.openImports(ctx)
 	if err != nil {
 		return Counts{}, err
 	}
-	c, err := compare(records, keys, known, open, run)
-	if err != nil || len(c.changes.Proposals) == 0 && len(c.changes.Sources) == 0 && len(c.rows) == 0 {
-		return c.counts, err
+	c := comparison{changes: NewChangeSet(), firstVersion: uint64(time.Now().UnixMicro())}
+	for i := range parts {
+		if err := c.compare(&parts[i], open, run); err != nil {
+			return Counts{}, err
+		}
+	}
+	if len(c.changes.Proposals) == 0 && len(c.changes.Sources) == 0 && !slices.ContainsFunc(parts, part.hasRows) {
+		return c.counts, nil
 	}
 	batch, err := w.openBatch(ctx, run, c)
 	if err != nil {
 		return Counts{}, err
 	}
-	if err := w.insert(ctx, target, c.rows); err != nil {
-		return Counts{}, fmt.Errorf("append %d %s: %w", len(c.rows), target.kind, classifyError(err))
+	for _, p := range parts {
+		if err := w.insert(ctx, p.table, p.rows); err != nil {
+			return Counts{}, fmt.Errorf("append %d %s: %w", len(p.rows), p.table.kind, classifyError(err))
+		}
 	}
 	return c.counts, w.commitBatch(ctx, batch)
+}
+
+// part has the records of one kind in a batch.
+type part struct {
+	table   table
+	records []record.Record
+	keys    [][]string
+	// known has the latest stored version under each key.
+	known map[recordKey]storedVersion
+	// rows are those to be written.
+	rows []row
+}
+
+func (p part) hasRows() bool { return len(p.rows) > 0 }
+
+// readStored groups records by kind, in import order, and reads their stored versions.
+func (w *Warehouse) readStored(ctx context.Context, records []record.Record) (parts []part, err error) {
+	byKind := map[record.Kind][]record.Record{}
+	for _, r := range records {
+		byKind[r.Kind()] = append(byKind[r.Kind()], r)
+	}
+	for _, kind := range record.Kinds() {
+		if len(byKind[kind]) == 0 {
+			continue
+		}
+		p := part{records: byKind[kind], keys: make([][]string, len(byKind[kind]))}
+		for i, r := range p.records {
+			p.keys[i] = r.Key()
+		}
+		if p.table, err = tableOf(kind); err != nil {
+			return nil, err
+		}
+		if p.known, err = w.storedVersions(ctx, p.table, p.keys); err != nil {
+			return nil, fmt.Errorf("look up %s: %w", kind, classifyError(err))
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
 }
 
 type row struct {
@@ -189,32 +224,27 @@ func appendKey(into []any, key []string) []any {
 
 // comparison is the difference between records and their stored versions.
 type comparison struct {
-	rows    []row
 	changes ChangeSet
 	counts  Counts
 	// firstVersion is the version of new records; changed ones may have a later one.
 	firstVersion uint64
 }
 
-// compare selects the new and changed records and gives each a version later than the one
-// that it replaces. An unchanged record of an import with an open batch is part of the
-// changes too: that import may have died before its commit.
-func compare(
-	records []record.Record, keys [][]string, known map[recordKey]storedVersion, open map[uuid.UUID]bool, run Import,
-) (comparison, error) {
-	now := uint64(time.Now().UnixMicro())
-	c := comparison{changes: NewChangeSet(), firstVersion: now}
-	for i, r := range records {
+// compare selects the new and changed records of a part and gives each a version later than
+// the one that it replaces. An unchanged record of an import with an open batch is part of
+// the changes too: that import may have died before its commit.
+func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error {
+	for i, r := range p.records {
 		fingerprint, err := record.Fingerprint(r)
 		if err != nil {
-			return comparison{}, err
+			return err
 		}
-		key := recordKeyOf(keys[i])
-		stored, exists := known[key]
+		key := recordKeyOf(p.keys[i])
+		stored, exists := p.known[key]
 		if exists && stored.fingerprint == fingerprint {
 			c.counts.Unchanged++
 			if open[stored.importID] {
-				c.changes.add(r, keys[i])
+				c.changes.add(r, p.keys[i])
 			}
 			continue
 		}
@@ -224,29 +254,29 @@ func compare(
 			c.counts.New++
 			stored.discoveredAt = run.ObservedAt
 		}
-		c.changes.add(r, keys[i])
-		p := provenance{
-			fingerprint: fingerprint, version: max(now, stored.version+1),
+		c.changes.add(r, p.keys[i])
+		from := provenance{
+			fingerprint: fingerprint, version: max(c.firstVersion, stored.version+1),
 			discoveredAt: stored.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
 		}
-		if c.rows == nil {
-			c.rows = make([]row, 0, len(records)-i)
+		if p.rows == nil {
+			p.rows = make([]row, 0, len(p.records)-i)
 		}
-		c.put(row{r, keys[i], p}, &stored)
-		stored.fingerprint, stored.version, stored.importID = fingerprint, p.version, run.ID
-		known[key] = stored
+		p.put(row{r, p.keys[i], from}, &stored)
+		stored.fingerprint, stored.version, stored.importID = fingerprint, from.version, run.ID
+		p.known[key] = stored
 	}
-	return c, nil
+	return nil
 }
 
 // put adds a row, or replaces the earlier row with the same key.
-func (c *comparison) put(r row, stored *storedVersion) {
+func (p *part) put(r row, stored *storedVersion) {
 	if stored.row > 0 {
-		c.rows[stored.row-1] = r
+		p.rows[stored.row-1] = r
 		return
 	}
-	c.rows = append(c.rows, r)
-	stored.row = len(c.rows)
+	p.rows = append(p.rows, r)
+	stored.row = len(p.rows)
 }
 
 // insert sends the rows as one block, which the server writes as a whole or not at all.
