@@ -42,6 +42,8 @@ type Config struct {
 	Edge Edge
 	// Import holds the settings of the import of files.
 	Import Import
+	// Follow holds the settings of live sources.
+	Follow Follow
 	// Backup holds the settings of backups.
 	Backup Backup
 	// Log holds the settings of log lines.
@@ -188,6 +190,12 @@ type Import struct {
 	Batch int `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records per batch written to the warehouse."`
 	// MaxLine bounds the length of a line, in bytes; it is above 0.
 	MaxLine ByteSize `env:"PNYX_IMPORT_MAX_LINE" envDefault:"8MiB" unit:"bytes" doc:"Maximum length of a line; longer lines are rejected."`
+}
+
+// Follow configures which live sources are followed.
+type Follow struct {
+	// Sources is the path of the sources file; empty means that no source is followed.
+	Sources string `env:"PNYX_SOURCES" unit:"path" doc:"File of the live sources that serve and follow keep the warehouse current with; empty: none."`
 }
 
 // Log configures what is logged, and in which format.

@@ -129,6 +129,7 @@ func everything() map[string]string {
 		"PNYX_PURGE_TOKEN":      "hunter2",
 		"PNYX_IMPORT_BATCH":     "7",
 		"PNYX_IMPORT_MAX_LINE":  "1000",
+		"PNYX_SOURCES":          "/etc/pnyx/sources.yaml",
 		"AWS_ACCESS_KEY_ID":     "id",
 		"AWS_SECRET_ACCESS_KEY": "hunter2",
 		"AWS_REGION":            "eu-west-1",
@@ -212,6 +213,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			Dir: "/var/cache/pnyx", CacheSize: 64 << 20, Modules: "/opt/nginx/modules",
 		},
 		Import: config.Import{Batch: 7, MaxLine: 1000},
+		Follow: config.Follow{Sources: "/etc/pnyx/sources.yaml"},
 		Backup: config.Backup{KeyID: "id", Secret: "hunter2", Region: "eu-west-1", Endpoint: "https://minio:9000"},
 		Log:    config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
 		Trace: config.Trace{
@@ -317,6 +319,7 @@ func TestParseReportsAllProblems(t *testing.T) {
 	delete(environ, "PNYX_DATA") // any text names a path
 	delete(environ, "PNYX_ENGINE_LIB")
 	delete(environ, "PNYX_EDGE_DIR")
+	delete(environ, "PNYX_SOURCES")
 	delete(environ, "PNYX_EDGE_MODULES")
 	delete(environ, "X402_ASSET_NAME") // nor is there a rule for what a token is named
 	delete(environ, "X402_ASSET_VERSION")
@@ -594,6 +597,8 @@ PNYX_EDGE_MODULES=/usr/lib/nginx/modules  # source: default
 # Import
 PNYX_IMPORT_BATCH=40000    # source: default
 PNYX_IMPORT_MAX_LINE=1MiB  # source: environment
+# Follow
+PNYX_SOURCES=  # source: default
 # Backup
 AWS_ACCESS_KEY_ID=      # source: default
 AWS_SECRET_ACCESS_KEY=  # source: default

@@ -31,7 +31,7 @@ func floors() [][]string {
 		{"api", "worker"},
 		{"follow/chain", "follow/forum", "follow/hub", "follow/tally"},
 		{"follow"},
-		{"follow/fetch"},
+		{"follow/fetch", "follow/sources"},
 		{"follow/clock"},
 		{"worker/account", "worker/feed", "worker/publish"},
 		{"worker/fill"},

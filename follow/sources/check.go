@@ -1,0 +1,99 @@
+package sources
+
+import (
+	"fmt"
+	"strings"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// crossCheck refuses values that are valid alone and contradict others.
+func (p *parser) crossCheck(file File) {
+	for id, chain := range file.Chains {
+		path := "chains." + string(id)
+		if len(chain.RPC) == 0 {
+			p.refuse(path+".rpc", "is empty: want at least one endpoint")
+		}
+		if _, known := file.Chains[chain.ClockChain]; chain.ClockChain != "" && !known {
+			p.refuse(path+".clockChain", "%s is not one of chains", chain.ClockChain)
+		}
+	}
+	if len(file.DAOs) == 0 {
+		p.refuse("daos", "is empty: want at least one DAO")
+	}
+	ids, owners := map[Identifier]string{}, map[record.SourceRef]string{}
+	for i, dao := range file.DAOs {
+		path := fmt.Sprintf("daos[%d]", i)
+		if first, again := ids[dao.ID]; again {
+			p.refuse(path+".id", "%s is the id of %s too", dao.ID, first)
+		} else {
+			ids[dao.ID] = path
+		}
+		p.checkSources(file, dao, path, owners)
+	}
+	for host, forum := range file.Forums {
+		path := "forums." + string(host)
+		if _, named := owners[record.SourceRef{Provider: governance.Discourse, ID: string(host)}]; !named {
+			p.refuse(path, "is the forum of no DAO")
+		}
+		if (forum.APIKey == "") != (forum.APIUser == "") {
+			p.refuse(path, "needs both apiKey and apiUser, or none of them")
+		}
+	}
+}
+
+// checkSources refuses sources that cannot be reached, and those that another DAO has.
+func (p *parser) checkSources(file File, dao DAO, path string, owners map[record.SourceRef]string) {
+	for i, governor := range dao.Governors {
+		if _, known := file.Chains[governor.ID.Chain()]; !known {
+			p.refuse(fmt.Sprintf("%s.governors[%d]", path, i), "needs endpoints of %s in chains", governor.ID.Chain())
+		}
+	}
+	if len(dao.Tally) > 0 && file.Tally.APIKey == "" && file.Tally.URL == "" {
+		p.refuse(path+".tally", "needs an apiKey in tally")
+	}
+	all := dao.Sources()
+	if len(all) == 0 {
+		p.refuse(path, "has no source: want one of snapshot, governors, forums, tally")
+	}
+	for _, source := range all {
+		if first, again := owners[source]; again {
+			p.refuse(path, "%s %s is a source of %s too", source.Provider, source.ID, first)
+			continue
+		}
+		owners[source] = path
+	}
+}
+
+// Sources returns the sources of a DAO.
+func (d DAO) Sources() (all []record.SourceRef) {
+	add := func(provider governance.Provider, id string) {
+		all = append(all, record.SourceRef{Provider: provider, ID: id})
+	}
+	for _, governor := range d.Governors {
+		add(governance.Governor, string(governor.ID))
+	}
+	for _, space := range d.Snapshot {
+		add(governance.Snapshot, string(space))
+	}
+	for _, slug := range d.Tally {
+		add(governance.Tally, string(slug))
+	}
+	for _, host := range d.Forums {
+		add(governance.Discourse, string(host))
+	}
+	return all
+}
+
+// Governors returns the Governors of a chain, by the id of their DAO.
+func (f File) Governors(chain ChainID) (ids []Identifier, governors []Governor) {
+	for _, dao := range f.DAOs {
+		for _, governor := range dao.Governors {
+			if strings.HasPrefix(string(governor.ID), string(chain)+":") {
+				ids, governors = append(ids, dao.ID), append(governors, governor)
+			}
+		}
+	}
+	return ids, governors
+}

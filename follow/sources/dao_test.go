@@ -1,0 +1,44 @@
+package sources_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow/sources"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
+	t.Parallel()
+	file, err := sources.Parse("f", []byte("contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [new.eth, lone.eth, taken.eth], forums: [f.org]}\n"), environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
+	forum := record.SourceRef{Provider: governance.Discourse, ID: "f.org"}
+	old := record.SourceRef{Provider: governance.Discourse, ID: "old.org"}
+	records, conflicts := file.Records(warehouse.Catalog{
+		DAOs: map[string]warehouse.CatalogDAO{
+			"harbor":   {ID: "harbor", Name: "Old name", Sources: []record.SourceRef{old, forum}},
+			"lone.eth": {ID: "lone.eth", Sources: []record.SourceRef{space("lone.eth")}},
+			"other":    {ID: "other", Sources: []record.SourceRef{space("taken.eth")}},
+		},
+		Owner: map[record.SourceRef]string{
+			old: "harbor", forum: "harbor", space("lone.eth"): "lone.eth", space("taken.eth"): "other",
+		},
+	})
+	want := []record.Record{&record.DAO{
+		ID: "harbor", Name: "Harbor",
+		Sources: []record.SourceRef{old, forum, space("new.eth"), space("lone.eth"), space("taken.eth")},
+	}}
+	if diff := cmp.Diff(want, records); diff != "" {
+		t.Error(diff)
+	}
+	if conflicts == nil || !strings.Contains(conflicts.Error(), "taken.eth is a source of other") || strings.Contains(conflicts.Error(), "lone") {
+		t.Errorf("got conflicts %v, want that of taken.eth alone", conflicts)
+	}
+}

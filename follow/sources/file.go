@@ -1,0 +1,119 @@
+// Package sources reads the file that names the DAOs to follow and where they are
+// published.
+//
+// The structs below are the only description of the file: the reader takes keys and
+// forms from them, and docs/sources.md is generated from their tags.
+package sources
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxFileBytes bounds a sources file: a thousand DAOs need a fifth of it.
+const maxFileBytes = 1 << 20
+
+// File is a sources file.
+type File struct {
+	// Contact goes into the User-Agent of every request.
+	Contact Text `yaml:"contact,required" doc:"A mail address or page at which the operators of upstream systems reach you; it is sent with every request."`
+	// Chains has the chains of all Governors that are followed.
+	Chains map[ChainID]Chain `yaml:"chains" doc:"The chains on which Governors are followed."`
+	// Snapshot is the hub that has the followed spaces.
+	Snapshot Hub `yaml:"snapshot" doc:"The Snapshot hub."`
+	// Tally is the endpoint that has the followed organizations.
+	Tally Tally `yaml:"tally" doc:"An endpoint that speaks Tally's API."`
+	// Forums has what is to be known of a forum beyond its host; a forum needs no entry.
+	Forums map[Host]Forum `yaml:"forums" doc:"Addresses and keys of forums that need any."`
+	// DAOs are the DAOs to follow.
+	DAOs []DAO `yaml:"daos,required" doc:"The DAOs to follow."`
+}
+
+// Chain is how a chain is reached.
+type Chain struct {
+	// RPC are its JSON-RPC endpoints, the preferred one first.
+	RPC []Address `yaml:"rpc,required" doc:"JSON-RPC endpoints, the preferred one first. A second one takes over while the first fails, and gives the second look at what is final."`
+	// Finality is the number of blocks after which one is final where the node does not
+	// say; 0 is the chain's default.
+	Finality Number `yaml:"finality" doc:"Blocks after which a block counts as final on a chain whose nodes do not know the tag finalized."`
+	// PollInterval is the time between two looks at the head; 0 is the chain's default.
+	PollInterval Duration `yaml:"pollInterval" doc:"Time between two looks at the newest block; by default the chain's block time, from 2 s to 4 s."`
+	// ClockChain is the chain whose block numbers the Governors vote by; empty for the chain
+	// itself.
+	ClockChain ChainID `yaml:"clockChain" doc:"The chain whose block numbers start and end votes, where it is another one: eip155:1 for Arbitrum."`
+}
+
+// Hub is how a Snapshot hub is reached.
+type Hub struct {
+	// URL is its GraphQL endpoint; empty for Snapshot's own.
+	URL Address `yaml:"url" doc:"GraphQL endpoint; by default https://hub.snapshot.org/graphql."`
+	// APIKey is empty for keyless requests.
+	APIKey Secret `yaml:"apiKey" doc:"API key; without one, 100 requests a minute."`
+}
+
+// Tally is how an endpoint of Tally's API is reached.
+type Tally struct {
+	// URL is its GraphQL endpoint; empty for Tally's own.
+	URL Address `yaml:"url" doc:"GraphQL endpoint; by default https://api.tally.xyz/query."`
+	// APIKey authorizes the requests.
+	APIKey Secret `yaml:"apiKey" doc:"API key."`
+}
+
+// Forum is how a Discourse forum is reached.
+type Forum struct {
+	// URL is its address; empty for https and its host.
+	URL Address `yaml:"url" doc:"Address, where it is not https:// and the host: a forum below a path."`
+	// APIKey is empty for public forums.
+	APIKey Secret `yaml:"apiKey" doc:"API key; without one, topics show up to a minute later."`
+	// APIUser is the user of the key.
+	APIUser Text `yaml:"apiUser" doc:"User that the API key belongs to."`
+}
+
+// DAO is a DAO to follow.
+type DAO struct {
+	// ID is its id in the API.
+	ID Identifier `yaml:"id,required" doc:"Id of the DAO in the API."`
+	// Name is its display name.
+	Name Text `yaml:"name,required" doc:"Name of the DAO."`
+	// Snapshot are its spaces.
+	Snapshot []Identifier `yaml:"snapshot" doc:"Its Snapshot spaces, such as ens.eth."`
+	// Governors are its Governor contracts.
+	Governors []Governor `yaml:"governors" doc:"Its Governor contracts: an id, or an id with timelock and first block."`
+	// Forums are the hosts of its forums.
+	Forums []Host `yaml:"forums" doc:"Hosts of its Discourse forums, such as discuss.ens.domains."`
+	// Tally are the slugs of its organizations.
+	Tally []Identifier `yaml:"tally" doc:"Slugs of its organizations at Tally; where a Governor is followed too, its proposals count once."`
+}
+
+// Governor is a Governor contract. In the file, its id alone is enough.
+type Governor struct {
+	// ID is eip155:CHAIN:ADDRESS, in lower case.
+	ID GovernorID `yaml:"id,required,alone" doc:"eip155:CHAIN:ADDRESS."`
+	// Timelock is the contract that executes its proposals; empty where the Governor says.
+	Timelock Contract `yaml:"timelock" doc:"Address of its timelock, where the Governor does not say."`
+	// FirstBlock is the block in which it was created; 0 where the node finds out.
+	FirstBlock Number `yaml:"firstBlock" doc:"Block in which the contract was created; needed where no endpoint is an archive, to read no blocks in vain."`
+}
+
+// Load reads and parses a sources file. environ looks up environment variables.
+func Load(path string, environ func(string) (string, bool)) (File, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return File{}, err
+	}
+	return Parse(path, text, environ)
+}
+
+func readFile(path string) ([]byte, error) {
+	opened, err := os.Open(path) //nolint:gosec // the file that the operator names
+	if err != nil {
+		return nil, fmt.Errorf("read the sources file: %w", err)
+	}
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the sources file: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,151 @@
+package sources_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pnyx/follow/sources"
+)
+
+// environ is the environment of the tests.
+func environ(name string) (string, bool) {
+	value, set := map[string]string{"NODE_KEY": "s3cret", "HUB_KEY": "hub-s3cret"}[name]
+	return value, set
+}
+
+const complete = `contact: ops@example.org
+chains:
+  eip155:1:
+    rpc: ["https://eth.example.org/v2/${NODE_KEY}", "http://127.0.0.1:8545"]
+    finality: 70
+    pollInterval: 4s
+  eip155:42161: {rpc: [https://arb.example.org], clockChain: eip155:1}
+snapshot: {apiKey: "${HUB_KEY}"}
+forums:
+  forum.harbor.org: {url: https://harbor.org/forum}
+daos:
+  - id: harbor
+    name: Harbor DAO
+    snapshot: [harbor.eth]
+    governors:
+      - eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2823
+      - {id: "eip155:42161:0x21dF544947ba3E8b3c32561399E88B52Dc8b2823", timelock: "0x1111111111111111111111111111111111111111", firstBlock: 7}
+    forums: [Forum.Harbor.org]
+`
+
+func TestACompleteFileIsRead(t *testing.T) {
+	t.Parallel()
+	file, err := sources.Parse("sources.yaml", []byte(complete), environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := file.Chains["eip155:1"]
+	if got, want := string(chain.RPC[0]), "https://eth.example.org/v2/s3cret"; got != want {
+		t.Errorf("got endpoint %s, want %s", got, want)
+	}
+	if got, want := chain.RPC[0].String(), "https://eth.example.org"; got != want {
+		t.Errorf("got printed endpoint %s, want %s", got, want)
+	}
+	if got := file.Snapshot.APIKey.String(); got != "***" {
+		t.Errorf("got printed key %s, want a mask", got)
+	}
+	if got, want := file.Chains["eip155:42161"].ClockChain.Number(), uint64(1); got != want {
+		t.Errorf("got clock chain %d, want %d", got, want)
+	}
+	dao := file.DAOs[0]
+	if got, want := dao.Governors[0].ID, sources.GovernorID("eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b2823"); got != want {
+		t.Errorf("got Governor %s, want %s", got, want)
+	}
+	if got := dao.Governors[1]; got.FirstBlock != 7 || got.ID.Chain() != "eip155:42161" {
+		t.Errorf("got Governor %+v, want its first block and its chain", got)
+	}
+	if got, want := len(dao.Sources()), 4; got != want {
+		t.Errorf("got %d sources, want %d", got, want)
+	}
+}
+
+func TestAFileIsRefusedWithTheLineAndWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	const dao = "\ndaos:\n- {id: a, name: A, snapshot: [a.eth]}\n"
+	for name, test := range map[string]struct{ text, want string }{
+		"empty":                       {"", ":0: is empty: want contact and daos"},
+		"no YAML":                     {"contact: [", "did not find"},
+		"two documents":               {"contact: a" + dao + "---\ncontact: b\n", "more than one document"},
+		"an unknown key":              {"contact: a\nchain: {}" + dao, ":2: chain: is not a key; want one of contact, chains, snapshot, tally, forums, daos"},
+		"a key twice":                 {"contact: a\ncontact: b" + dao, ":2: contact: is a second time the key of line 1"},
+		"a missing key":               {"contact: a\n", ":1: needs daos"},
+		"no value":                    {"contact:" + dao, ":1: contact: want a text"},
+		"a text for a list":           {"contact: a\ndaos: b\n", ":2: daos: want a list"},
+		"a list for keys":             {"contact: a\ndaos:\n- [b]\n", ":3: daos[0]: want keys with values"},
+		"an alias":                    {"contact: &x a\ndaos:\n- {id: a, name: *x, snapshot: [b]}\n", ":3: daos[0].name: aliases are not supported"},
+		"a line break in the contact": {"contact: \"a\\nX-Evil: b\"" + dao, ":1: contact: want a text"},
+		"a missing variable":          {"contact: a\nsnapshot: {apiKey: \"${NO_KEY}\"}" + dao, ":2: snapshot.apiKey: environment variable NO_KEY is not set"},
+		"a literal key":               {"contact: a\nsnapshot: {apiKey: s3cret}" + dao, ":2: snapshot.apiKey: want ${NAME}"},
+		"a key in a path":             {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org/v2/s3cretabcdefghijkl0123\"]}}" + dao, ":2: chains.eip155:1.rpc[0]: has what looks like a key"},
+		"a key in a query":            {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org/?k=s3cret\"]}}" + dao, "has what looks like a key"},
+		"a password in an address":    {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://u:s3cret@x.org/\"]}}" + dao, "has what looks like a key"},
+		"no web address":              {"contact: a\nchains: {\"eip155:1\": {rpc: [\"ftp://x.org\"]}}" + dao, "want an address that begins with https://"},
+		"no chain":                    {"contact: a\nchains: {mainnet: {rpc: [\"https://x.org\"]}}" + dao, ":2: chains.mainnet: want a chain such as eip155:1"},
+		"no endpoint":                 {"contact: a\nchains: {\"eip155:1\": {rpc: []}}" + dao, ":2: chains.eip155:1.rpc: is empty"},
+		"an unknown clock chain":      {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], clockChain: \"eip155:2\"}}" + dao, "eip155:2 is not one of chains"},
+		"a negative number":           {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], finality: -1}}" + dao, "want a whole number"},
+		"a short interval":            {"contact: a\nchains: {\"eip155:1\": {rpc: [\"https://x.org\"], pollInterval: 1ms}}" + dao, "want a duration from 1s to 1h"},
+		"a short address":             {"contact: a\ndaos:\n- id: a\n  name: A\n  governors:\n  - eip155:1:0xabc\n", ":6: daos[0].governors[0]: want a Governor such as eip155:1:"},
+		"a Governor without a chain":  {"contact: a\ndaos:\n- id: a\n  name: A\n  governors:\n  - eip155:1:0x21dF544947ba3E8b3c32561399E88B52Dc8b2823\n", ":6: daos[0].governors[0]: needs endpoints of eip155:1 in chains"},
+		"a forum with a path":         {"contact: a\ndaos:\n- {id: a, name: A, forums: [\"https://x.org\"]}\n", ":3: daos[0].forums[0]: want a host name"},
+		"a forum of no DAO":           {"contact: a\nforums: {x.org: {}}" + dao, ":2: forums.x.org: is the forum of no DAO"},
+		"a key without a user":        {"contact: a\nforums: {x.org: {apiKey: \"${HUB_KEY}\"}}\ndaos:\n- {id: a, name: A, forums: [x.org]}\n", "needs both apiKey and apiUser"},
+		"Tally without a key":         {"contact: a\ndaos:\n- {id: a, name: A, tally: [a]}\n", ":3: daos[0].tally: needs an apiKey in tally"},
+		"a DAO twice":                 {"contact: a" + dao + "- {id: a, name: B, snapshot: [b.eth]}\n", ":4: daos[1].id: a is the id of daos[0] too"},
+		"a source of two DAOs":        {"contact: a" + dao + "- {id: b, name: B, snapshot: [a.eth]}\n", ":4: daos[1]: snapshot a.eth is a source of daos[0] too"},
+		"a DAO without sources":       {"contact: a\ndaos:\n- {id: a, name: A}\n", ":3: daos[0]: has no source"},
+		"no DAO":                      {"contact: a\ndaos: []\n", ":2: daos: is empty"},
+		"more than 1 MiB":             {strings.Repeat("#", 1<<20+1), "larger than 1 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := sources.Parse("sources.yaml", []byte(test.text), environ)
+			if _, refused := errors.AsType[*sources.RefusedError](err); !refused {
+				t.Fatalf("got %v, want a refusal", err)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+			if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("got %v, which has a key", err)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAreReportedInOrderOfLines(t *testing.T) {
+	t.Parallel()
+	_, err := sources.Parse("f.yaml", []byte("contact: \"\"\nx: 1\ndaos:\n- {id: a b, name: A}\n"), environ)
+	want := `sources file refused:
+  f.yaml:1: contact: want a text of at most 200 bytes in one line
+  f.yaml:2: x: is not a key; want one of contact, chains, snapshot, tally, forums, daos
+  f.yaml:4: daos[0].id: want an id of letters, digits and . _ : -`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestAFileThatIsMissingIsAnError(t *testing.T) {
+	t.Parallel()
+	if _, err := sources.Load(t.TempDir()+"/none.yaml", environ); err == nil || !strings.HasPrefix(err.Error(), "read the sources file: ") {
+		t.Errorf("got %v, want that it could not be read", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(complete))
+	f.Add([]byte("contact: a\ndaos:\n- {id: a, name: A, governors: [[]]}\n"))
+	f.Add([]byte("? {a: b}\n: c\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := sources.Parse("f", text, environ)
+		if err == nil && len(file.DAOs) == 0 {
+			t.Error("got a file without DAOs and no error")
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// scalar is a value that the file has as text.
+type scalar interface {
+	// read sets the value. The error says what is allowed, and does not repeat the text,
+	// which may be a key.
+	read(text string, environ func(string) (string, bool)) error
+}
+
+// maxTextBytes bounds a name, an id and a contact.
+const maxTextBytes = 200
+
+// Text is a text in one line.
+type Text string
+
+func (t *Text) read(text string, _ func(string) (string, bool)) error {
+	if strings.TrimSpace(text) == "" || len(text) > maxTextBytes || strings.ContainsFunc(text, unicode.IsControl) {
+		return fmt.Errorf("want a text of at most %d bytes in one line", maxTextBytes)
+	}
+	*t = Text(text)
+	return nil
+}
+
+// Identifier is an id of a DAO, a space or an organization.
+type Identifier string
+
+func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
+	if !regexp.MustCompile(`^[\w.:-]{1,200}$`).MatchString(text) {
+		return errors.New("want an id of letters, digits and . _ : -")
+	}
+	*i = Identifier(text)
+	return nil
+}
+
+// Number is a whole number.
+type Number uint64
+
+func (n *Number) read(text string, _ func(string) (string, bool)) error {
+	number, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return errors.New("want a whole number")
+	}
+	*n = Number(number)
+	return nil
+}
+
+// Duration is a duration from 1 s to 1 h.
+type Duration time.Duration
+
+func (d *Duration) read(text string, _ func(string) (string, bool)) error {
+	duration, err := time.ParseDuration(text)
+	if err != nil || duration < time.Second || duration > time.Hour {
+		return errors.New("want a duration from 1s to 1h, such as 4s")
+	}
+	*d = Duration(duration)
+	return nil
+}
+
+// ChainID is eip155: and the number of a chain.
+type ChainID string
+
+func (c *ChainID) read(text string, _ func(string) (string, bool)) error {
+	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}$`).MatchString(text) {
+		return errors.New("want a chain such as eip155:1")
+	}
+	*c = ChainID(text)
+	return nil
+}
+
+// Number returns the number of the chain.
+func (c ChainID) Number() uint64 {
+	number, _ := strconv.ParseUint(strings.TrimPrefix(string(c), "eip155:"), 10, 64) // validated
+	return number
+}
+
+// Contract is the address of a contract, in lower case.
+type Contract string
+
+func (c *Contract) read(text string, _ func(string) (string, bool)) error {
+	if !regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text) {
+		return errors.New("want 0x and 40 hexadecimal digits")
+	}
+	*c = Contract(strings.ToLower(text))
+	return nil
+}
+
+// GovernorID is a chain, a colon and the address of a contract, in lower case.
+type GovernorID string
+
+func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
+	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}:0x[0-9a-fA-F]{40}$`).MatchString(text) {
+		return errors.New("want a Governor such as eip155:1: and its address, 0x and 40 hexadecimal digits")
+	}
+	*g = GovernorID(strings.ToLower(text))
+	return nil
+}
+
+// Chain returns the chain of the Governor.
+func (g GovernorID) Chain() ChainID {
+	return ChainID(g[:strings.LastIndexByte(string(g), ':')])
+}
+
+// Host is a host name in lower case, with a port where it is not 443.
+type Host string
+
+func (h *Host) read(text string, _ func(string) (string, bool)) error {
+	text = strings.ToLower(text)
+	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:\d{1,5})?$`).MatchString(text) {
+		return errors.New("want a host name without https:// and without a path, such as forum.example.org")
+	}
+	*h = Host(text)
+	return nil
+}
+
+// Secret is a key. The file names the environment variable that has it.
+type Secret string
+
+func (s *Secret) read(text string, environ func(string) (string, bool)) error {
+	if reference.FindString(text) != text || text == "" {
+		return errors.New("want ${NAME}, an environment variable with the key: the file is no place for secrets")
+	}
+	key, err := expand(text, environ)
+	*s = Secret(key)
+	return err
+}
+
+// String returns a mask.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "***"
+}
+
+// MarshalText returns a mask, for log handlers and JSON.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Address is the address of a server, in which environment variables are replaced. It may
+// contain keys.
+type Address string
+
+func (a *Address) read(text string, environ func(string) (string, bool)) error {
+	if hasLiteralKey(text) {
+		return errors.New("has what looks like a key: write ${NAME} and put the key into that environment variable")
+	}
+	expanded, err := expand(text, environ)
+	if err != nil {
+		return err
+	}
+	parsed, err := url.Parse(expanded)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" || parsed.Fragment != "" {
+		return errors.New("want an address that begins with https:// or http:// and names a host")
+	}
+	*a = Address(expanded)
+	return nil
+}
+
+// String returns the scheme and host alone: all else may be a key.
+func (a Address) String() string {
+	if a == "" {
+		return ""
+	}
+	return a.URL().Scheme + "://" + a.URL().Host
+}
+
+// MarshalText returns String, for log handlers and JSON.
+func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// URL returns the address with its keys.
+func (a Address) URL() *url.URL {
+	parsed, err := url.Parse(string(a))
+	if err != nil { // only one that was not validated
+		return &url.URL{}
+	}
+	return parsed
+}
+
+// reference is an environment variable in a text.
+var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// expand replaces environment variables.
+func expand(text string, environ func(string) (string, bool)) (string, error) {
+	var missing error
+	expanded := reference.ReplaceAllStringFunc(text, func(match string) string {
+		name := reference.FindStringSubmatch(match)[1]
+		value, _ := environ(name)
+		if value == "" {
+			missing = fmt.Errorf("environment variable %s is not set", name)
+		}
+		return value
+	})
+	return expanded, missing
+}
+
+// hasLiteralKey reports whether an address has a user, a parameter, or a part of its path
+// of 20 or more letters and digits, that is written out instead of taken from the
+// environment.
+func hasLiteralKey(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	path, query, _ := strings.Cut(rest, "?")
+	host, path, _ := strings.Cut(path, "/")
+	if user, _, found := strings.Cut(host, "@"); found && reference.ReplaceAllString(user, "") != "" {
+		return true
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if _, value, _ := strings.Cut(pair, "="); reference.ReplaceAllString(value, "") != "" {
+			return true
+		}
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part = reference.ReplaceAllString(part, ""); len(part) >= 20 && strings.ContainsAny(part, "0123456789") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+package sources_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow/sources"
+)
+
+func TestAChangedFileIsAppliedAndABrokenOneIsNot(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sources.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("contact: first\ndaos:\n- {id: a, name: A, snapshot: [a.eth]}\n")
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		fails := false
+		watcher := sources.Watcher{
+			Path: path, Environ: environ,
+			Changed: func(_ context.Context, file sources.File) error {
+				seen = append(seen, string(file.Contact))
+				if fails {
+					return errors.New("warehouse is down")
+				}
+				return nil
+			},
+			Refused: func(err error) {
+				text := "accepted"
+				if err != nil {
+					text, _, _ = strings.Cut(err.Error(), ":")
+				}
+				seen = append(seen, text)
+			},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go watcher.Run(ctx)
+		pass := func() {
+			synctest.Wait()
+			<-time.After(11 * time.Second)
+			synctest.Wait()
+		}
+		pass()
+		write("contact: ''\n")
+		pass()
+		fails = true
+		write("contact: second\ndaos:\n- {id: a, name: A, snapshot: [a.eth]}\n")
+		pass()
+		fails = false
+		pass()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		pass()
+		stop()
+		synctest.Wait()
+		want := []string{
+			"first", "sources file refused", "second", "warehouse is down", "second", "second", "accepted", "read the sources file",
+		}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
