@@ -1,0 +1,222 @@
+package forum
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// perPage is the number of topics on a page, and postsPage that of posts.
+	perPage   = 30
+	postsPage = 50
+	// chunk is the number of posts in a topic's answer.
+	chunk = 20
+	// timeLayout is the time format of Discourse.
+	timeLayout = "2006-01-02T15:04:05.000Z"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// failure is an answer with an error in the forum's form.
+type failure struct {
+	status int
+	kind   string
+}
+
+func (e failure) Error() string { return e.kind }
+
+// answer returns the answer to a path and query, a failure, or a redirect's location.
+func (f *Forum) answer(r *http.Request) (body any, location string, err error) {
+	query := r.URL.Query()
+	path := strings.TrimSuffix(r.URL.Path, ".json")
+	switch path {
+	case "/posts":
+		before, _ := strconv.Atoi(query.Get("before")) //nolint:errcheck // no number is 0, as there
+		return object{"latest_posts": f.latestPosts(before)}, "", nil
+	case "/latest":
+		page, _ := strconv.Atoi(query.Get("page")) //nolint:errcheck // no number is 0, as there
+		return f.latest(query.Get("order"), query.Get("ascending") == "true", page), "", nil
+	case "/categories":
+		return object{"category_list": object{"categories": f.categoriesBelow(0)}}, "", nil
+	case "/about":
+		return f.about(), "", nil
+	}
+	parts := strings.Split(strings.TrimPrefix(path, "/t/"), "/")
+	if len(parts) == 2 && parts[1] == "posts" {
+		t, err := f.find(parts[0])
+		return object{"post_stream": object{"posts": f.chosen(t, query["post_ids[]"])}}, "", err
+	}
+	t, err := f.find(parts[len(parts)-1])
+	if err == nil && f.switches.Slugs && (len(parts) == 1 || parts[0] != slug(t.title)) {
+		return nil, fmt.Sprintf("/t/%s/%d.json", slug(t.title), t.id), nil
+	}
+	return f.whole(t), "", err
+}
+
+func (f *Forum) find(id string) (*topic, error) {
+	n, err := strconv.Atoi(id)
+	switch {
+	case err != nil || n < 1 || n > len(f.topics), f.topics[n-1].deleted && !f.switches.Gone:
+		return nil, failure{http.StatusNotFound, "not_found"}
+	case f.topics[n-1].deleted:
+		return nil, failure{http.StatusGone, "not_found"}
+	case f.topics[n-1].private:
+		return nil, failure{http.StatusForbidden, "invalid_access"}
+	}
+	return f.topics[n-1], nil
+}
+
+// latestPosts returns the posts before an id, newest first; 0 is after the newest.
+func (f *Forum) latestPosts(before int) []object {
+	low := 0
+	if f.switches.OldPosts {
+		if before == 0 {
+			before = len(f.posts)
+		}
+		low, before = before-postsPage, before+1
+	}
+	posts := []object{}
+	for _, p := range slices.Backward(f.posts) {
+		skipped := before > 0 && p.id >= before || p.id <= low
+		if skipped || p.message || p.deleted || p.hidden || p.topic.private || p.topic.deleted || len(posts) == postsPage {
+			continue
+		}
+		item := p.json()
+		item["topic_slug"], item["category_id"] = slug(p.topic.title), p.topic.category
+		posts = append(posts, item)
+	}
+	return posts
+}
+
+func (p *post) json() object {
+	return object{
+		"id": p.id, "topic_id": p.topic.id, "post_number": p.number, "post_type": 1, "username": p.author,
+		"created_at": p.created.Format(timeLayout), "updated_at": p.updated.Format(timeLayout), "version": p.version, "cooked": p.cooked,
+	}
+}
+
+// latest returns a page of listed topics. Pinned ones come first in the order of activity.
+func (f *Forum) latest(order string, ascending bool, page int) object {
+	listed := slices.DeleteFunc(slices.Clone(f.topics), func(t *topic) bool { return t.deleted || t.private || t.unlisted })
+	byActivity := order != "created"
+	slices.SortFunc(listed, func(a, b *topic) int {
+		if byActivity {
+			return cmp.Or(rank(b.pinned)-rank(a.pinned), b.bumped.Compare(a.bumped), b.id-a.id)
+		}
+		return cmp.Or(b.created.Compare(a.created), b.id-a.id)
+	})
+	if ascending {
+		slices.Reverse(listed)
+	}
+	first := min(page*perPage, len(listed))
+	last := min(first+perPage, len(listed))
+	topics := []object{}
+	for _, t := range listed[first:last] {
+		item := f.facts(t)
+		item["bumped_at"], item["pinned"] = t.bumped.Format(timeLayout), t.pinned
+		topics = append(topics, item)
+	}
+	list := object{"per_page": perPage, "topics": topics}
+	if last < len(listed) {
+		list["more_topics_url"] = fmt.Sprintf("/latest?ascending=%t&order=%s&page=%d", ascending, order, page+1)
+	}
+	return object{"topic_list": list}
+}
+
+func rank(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+// facts returns what lists and topics say alike.
+func (f *Forum) facts(t *topic) object {
+	tags := []any{}
+	for i, tag := range t.tags {
+		if f.switches.TextTags {
+			tags = append(tags, tag)
+		} else {
+			tags = append(tags, object{"id": i + 1, "name": tag, "slug": tag})
+		}
+	}
+	views := any(t.views)
+	if f.switches.Broken == t.id {
+		views = "many"
+	}
+	posts := len(t.shown())
+	return object{
+		"id": t.id, "title": t.title, "fancy_title": t.title, "slug": slug(t.title), "category_id": t.category, "tags": tags,
+		"posts_count": posts, "reply_count": posts - 1, "highest_post_number": len(t.posts), "created_at": t.created.Format(timeLayout),
+		"last_posted_at": t.last().Format(timeLayout), "visible": !t.unlisted, "closed": t.closed, "archived": t.archived,
+		"views": views, "like_count": t.likes(),
+	}
+}
+
+// whole returns a topic with its first posts.
+func (f *Forum) whole(t *topic) object {
+	if t == nil {
+		return nil
+	}
+	item, posts, stream := f.facts(t), []object{}, []int{}
+	for i, p := range t.shown() {
+		if i < chunk {
+			posts = append(posts, p.json())
+		}
+		stream = append(stream, p.id)
+	}
+	item["deleted_at"], item["chunk_size"], item["participant_count"] = nil, chunk, t.participants()
+	item["details"] = object{"created_by": object{"username": t.author}}
+	item["post_stream"] = object{"posts": posts, "stream": stream}
+	return item
+}
+
+func (f *Forum) chosen(t *topic, ids []string) []object {
+	posts := []object{}
+	if t == nil {
+		return posts
+	}
+	for _, p := range t.shown() {
+		if slices.Contains(ids, strconv.Itoa(p.id)) {
+			posts = append(posts, p.json())
+		}
+	}
+	return posts
+}
+
+func (f *Forum) categoriesBelow(parent int) []object {
+	found := []object{}
+	for _, c := range f.categories {
+		if c.parent == parent {
+			found = append(found, object{"id": c.id, "name": c.name, "slug": slug(c.name), "subcategory_list": f.categoriesBelow(c.id)})
+		}
+	}
+	return found
+}
+
+func (f *Forum) about() object {
+	topics, young := 0, 0
+	for _, t := range f.topics {
+		if !t.deleted && !t.private {
+			topics++
+			young += rank(f.now().Sub(t.created) < 30*24*time.Hour)
+		}
+	}
+	return object{"about": object{
+		"title": "Harbor Forum", "version": "3.5.0",
+		"stats": object{"topics_count": topics, "posts_count": len(f.posts), "topics_30_days": young, "posts_7_days": len(f.posts)},
+	}}
+}
+
+func (f *Forum) write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) //nolint:errcheck,errchkjson // a client that left needs nothing
+}

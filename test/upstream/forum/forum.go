@@ -1,0 +1,288 @@
+// Package forum is a Discourse forum for tests. It answers as real ones were seen to, with
+// a switch for each thing that they do now and then, and states what a follower must hold.
+package forum
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// Forum is a Discourse forum. It is safe for concurrent use.
+type Forum struct {
+	now func() time.Time
+
+	mu         sync.Mutex
+	switches   Switches
+	categories []category
+	topics     []*topic
+	posts      []*post
+	requests   map[string]int
+	clients    map[string][]time.Time
+	cached     map[string]cached
+}
+
+// Switches are the things that a forum does now and then.
+type Switches struct {
+	// OldPosts makes posts.json answer windows of 50 ids, as old versions do.
+	OldPosts bool
+	// TextTags makes tags texts, as in old versions.
+	TextTags bool
+	// Limited turns the limits of requests on, and Cached the cache of anonymous answers.
+	Limited, Cached bool
+	// CrawlerRequests is how many requests clients that look like crawlers may send a
+	// minute; 0 is as many as others.
+	CrawlerRequests int
+	// Gone makes deleted topics answer 410, not 404.
+	Gone bool
+	// Slugs redirects a topic's number to its address with the slug.
+	Slugs bool
+	// MovedTo is the address that the forum moved to; everything is redirected there.
+	MovedTo string
+	// Challenge is the status of the HTML page that a network before the forum answers
+	// with, to everything: 200, 403 or 503.
+	Challenge int
+	// Rebuilding answers 502 to everything.
+	Rebuilding bool
+	// Broken names a topic whose JSON has a text for a number; 0 is none.
+	Broken int
+}
+
+type category struct {
+	id, parent int
+	name       string
+}
+
+type topic struct {
+	id, category                                         int
+	title, author                                        string
+	tags                                                 []string
+	created, bumped                                      time.Time
+	closed, archived, unlisted, pinned, private, deleted bool
+	views                                                int
+	posts                                                []*post
+}
+
+type post struct {
+	id, number, likes        int
+	topic                    *topic
+	author, cooked           string
+	created, updated         time.Time
+	version                  int
+	hidden, deleted, message bool
+}
+
+// New returns a forum without topics that goes by a clock.
+func New(now func() time.Time) *Forum {
+	return &Forum{now: now, requests: map[string]int{}, clients: map[string][]time.Time{}, cached: map[string]cached{}}
+}
+
+// Switch changes what the forum does.
+func (f *Forum) Switch(change func(*Switches)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.switches)
+}
+
+// Requests returns how many requests a path has had, refused ones included.
+func (f *Forum) Requests(path string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.requests[path]
+}
+
+// AddCategory adds a category, below another or with 0 at the top, and returns its number.
+func (f *Forum) AddCategory(name string, parent int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.categories = append(f.categories, category{len(f.categories) + 1, parent, name})
+	return len(f.categories)
+}
+
+// RenameCategory renames a category.
+func (f *Forum) RenameCategory(id int, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.categories[id-1].name = name
+}
+
+// AddTopic adds a topic with its first post and returns its number.
+func (f *Forum) AddTopic(category int, title, author, cooked string, tags ...string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := &topic{id: len(f.topics) + 1, category: category, title: title, author: author, tags: tags, created: f.now()}
+	f.topics = append(f.topics, t)
+	f.add(t, author, cooked)
+	return t.id
+}
+
+// Reply adds a post to a topic and returns the post's id.
+func (f *Forum) Reply(id int, author, cooked string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.add(f.topics[id-1], author, cooked).id
+}
+
+// Message takes ids of posts for messages between users, which no list has.
+func (f *Forum) Message(posts int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range posts {
+		f.posts = append(f.posts, &post{id: len(f.posts) + 1, message: true, created: f.now()})
+	}
+}
+
+func (f *Forum) add(t *topic, author, cooked string) *post {
+	p := &post{
+		id: len(f.posts) + 1, number: len(t.posts) + 1, topic: t, author: author, cooked: cooked,
+		created: f.now(), updated: f.now(), version: 1,
+	}
+	f.posts, t.posts, t.bumped = append(f.posts, p), append(t.posts, p), p.created
+	return p
+}
+
+// EditFirst changes the first post of a topic. It raises no id and bumps nothing.
+func (f *Forum) EditFirst(id int, cooked string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first := f.topics[id-1].posts[0]
+	first.cooked, first.updated = cooked, f.now()
+	first.version++
+}
+
+// DeletePost deletes a post. The time of the topic's last bump goes back.
+func (f *Forum) DeletePost(id int) { f.show(id, func(p *post) { p.deleted = true }) }
+
+// HidePost hides a post until ShowPost.
+func (f *Forum) HidePost(id int) { f.show(id, func(p *post) { p.hidden = true }) }
+
+// ShowPost shows a hidden post.
+func (f *Forum) ShowPost(id int) { f.show(id, func(p *post) { p.hidden = false }) }
+
+func (f *Forum) show(id int, change func(*post)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.posts[id-1]
+	change(p)
+	shown := p.topic.shown()
+	p.topic.bumped = shown[len(shown)-1].created
+}
+
+// Like adds likes to a post.
+func (f *Forum) Like(id, likes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.posts[id-1].likes += likes
+}
+
+// View adds views to a topic.
+func (f *Forum) View(id, views int) { f.change(id, func(t *topic) { t.views += views }) }
+
+// Retitle renames a topic, which changes its slug.
+func (f *Forum) Retitle(id int, title string) {
+	f.change(id, func(t *topic) { t.title = title })
+}
+
+// Move moves a topic to a category.
+func (f *Forum) Move(id, category int) {
+	f.change(id, func(t *topic) { t.category = category })
+}
+
+// Tag gives a topic tags.
+func (f *Forum) Tag(id int, tags ...string) { f.change(id, func(t *topic) { t.tags = tags }) }
+
+// Close closes a topic.
+func (f *Forum) Close(id int) { f.change(id, func(t *topic) { t.closed = true }) }
+
+// Archive archives a topic.
+func (f *Forum) Archive(id int) { f.change(id, func(t *topic) { t.archived = true }) }
+
+// Pin pins a topic.
+func (f *Forum) Pin(id int) { f.change(id, func(t *topic) { t.pinned = true }) }
+
+// Unlist takes a topic out of the lists, and List puts it back.
+func (f *Forum) Unlist(id int) { f.change(id, func(t *topic) { t.unlisted = true }) }
+
+// List puts an unlisted topic back into the lists.
+func (f *Forum) List(id int) { f.change(id, func(t *topic) { t.unlisted = false }) }
+
+// Hide makes a topic private.
+func (f *Forum) Hide(id int) { f.change(id, func(t *topic) { t.private = true }) }
+
+// Delete deletes a topic, and Restore brings it back.
+func (f *Forum) Delete(id int) { f.change(id, func(t *topic) { t.deleted = true }) }
+
+// Restore brings a deleted topic back.
+func (f *Forum) Restore(id int) { f.change(id, func(t *topic) { t.deleted = false }) }
+
+func (f *Forum) change(id int, change func(*topic)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f.topics[id-1])
+}
+
+// Truth returns the topics that a follower must show, in order of their numbers as text.
+func (f *Forum) Truth(host string) []record.Topic {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	topics := []record.Topic{}
+	for _, t := range f.topics {
+		if t.deleted || t.private || t.unlisted {
+			continue
+		}
+		shown, created, last := t.shown(), stamp(t.created), stamp(t.last())
+		topics = append(topics, record.Topic{
+			Host: host, ExternalID: strconv.Itoa(t.id), Title: t.title, Slug: slug(t.title), CategoryID: strconv.Itoa(t.category),
+			Tags: append([]string{}, t.tags...), Author: t.author, BodyHTML: t.posts[0].cooked,
+			Posts: number(len(shown)), Likes: number(t.likes()), Views: number(t.views), Participants: new(number(t.participants())),
+			CreatedAt: &created, UpdatedAt: &last, LastPostAt: &last, Closed: t.closed, Archived: t.archived, Visible: true,
+		})
+	}
+	slices.SortFunc(topics, func(a, b record.Topic) int { return strings.Compare(a.ExternalID, b.ExternalID) })
+	return topics
+}
+
+// shown returns the posts of a topic that everybody sees.
+func (t *topic) shown() []*post {
+	return slices.DeleteFunc(slices.Clone(t.posts), func(p *post) bool { return p.deleted || p.hidden })
+}
+
+// last returns the time of the last post.
+func (t *topic) last() time.Time {
+	shown := t.shown()
+	return shown[len(shown)-1].created
+}
+
+func (t *topic) likes() (sum int) {
+	for _, p := range t.shown() {
+		sum += p.likes
+	}
+	return sum
+}
+
+func (t *topic) participants() int {
+	authors := map[string]bool{}
+	for _, p := range t.shown() {
+		authors[p.author] = true
+	}
+	return len(authors)
+}
+
+func stamp(at time.Time) governance.Timestamp { return governance.TimestampOf(at) }
+
+func number(n int) uint64 {
+	if n < 0 {
+		panic(fmt.Sprintf("%d is below 0", n))
+	}
+	return uint64(n)
+}
+
+func slug(title string) string {
+	return strings.ReplaceAll(strings.ToLower(title), " ", "-")
+}

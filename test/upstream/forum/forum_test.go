@@ -1,0 +1,366 @@
+package forum_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow/clock"
+	"pnyx/test/upstream/forum"
+)
+
+// fixture is a forum with a clock and one category.
+type fixture struct {
+	*forum.Forum
+
+	t     *testing.T
+	clock *clock.Clock
+}
+
+func newForum(t *testing.T) *fixture {
+	t.Helper()
+	c := clock.Stepping(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))
+	f := &fixture{forum.New(c.Now), t, c}
+	f.AddCategory("Proposals", 0)
+	return f
+}
+
+// get asks the forum; headers are name and value in turn.
+func (f *fixture) get(path string, headers ...string) *http.Response {
+	f.t.Helper()
+	request := httptest.NewRequestWithContext(f.t.Context(), http.MethodGet, path, http.NoBody)
+	request.Header.Set("User-Agent", "pnyx (ops@example.org)")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	f.ServeHTTP(recorder, request)
+	return recorder.Result()
+}
+
+// read asks for JSON and decodes it.
+func read[T any](f *fixture, path string) (got T) {
+	f.t.Helper()
+	answer := f.get(path)
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+		f.t.Fatalf("%s: %v", path, err)
+	}
+	return got
+}
+
+// posts returns the ids of a window.
+func (f *fixture) posts(path string) []int {
+	f.t.Helper()
+	got := read[struct {
+		Posts []struct{ ID int } `json:"latest_posts"`
+	}](f, path)
+	ids := []int{}
+	for _, p := range got.Posts {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+type listing struct {
+	List struct {
+		More   string `json:"more_topics_url"`
+		Topics []struct {
+			ID      int
+			Tags    []any
+			Visible bool
+			Bumped  time.Time `json:"bumped_at"`
+		}
+	} `json:"topic_list"`
+}
+
+func (l listing) ids() (ids []int) {
+	for _, topic := range l.List.Topics {
+		ids = append(ids, topic.ID)
+	}
+	return ids
+}
+
+func (f *fixture) want(answer *http.Response, status int, header, value string) {
+	f.t.Helper()
+	defer answer.Body.Close()
+	if answer.StatusCode != status || answer.Header.Get(header) != value {
+		f.t.Errorf("got status %d with %s %q, want %d with %q", answer.StatusCode, header, answer.Header.Get(header), status, value)
+	}
+}
+
+func TestRefusedRequestsCountInBothWindows(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	f.Switch(func(s *forum.Switches) { s.Limited = true })
+	for range 50 {
+		f.want(f.get("/posts.json"), 200, "Retry-After", "")
+	}
+	f.want(f.get("/posts.json"), 429, "Discourse-Rate-Limit-Error-Code", "ip_10_secs_limit")
+	f.want(f.get("/posts.json"), 429, "Retry-After", "10")
+	f.want(f.get("/posts.json"), 429, "Content-Type", "text/plain; charset=utf-8")
+	for range 20 {
+		f.clock.Step(5 * time.Second)
+		for range 40 {
+			f.get("/posts.json").Body.Close()
+		}
+	}
+	f.want(f.get("/posts.json"), 429, "Discourse-Rate-Limit-Error-Code", "ip_10_secs_limit")
+	f.clock.Step(11 * time.Second)
+	f.want(f.get("/posts.json"), 429, "Discourse-Rate-Limit-Error-Code", "ip_60_secs_limit")
+	f.clock.Step(time.Minute)
+	f.want(f.get("/posts.json"), 200, "Retry-After", "")
+}
+
+func TestKeysHaveLimitsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+
+	for header, limit := range map[string]int{"Api-Key": 60, "User-Api-Key": 20} {
+		t.Run(header, func(t *testing.T) {
+			t.Parallel()
+			f := newForum(t)
+			f.Switch(func(s *forum.Switches) { s.Limited = true })
+			for range limit {
+				f.want(f.get("/posts.json", header, "secret"), 200, "Retry-After", "")
+				f.clock.Step(time.Millisecond)
+			}
+			f.want(f.get("/posts.json", header, "secret"), 429, "Retry-After", "60")
+		})
+	}
+}
+
+func TestCrawlersHaveALimitOfTheirOwn(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	f.Switch(func(s *forum.Switches) { s.CrawlerRequests = 1 })
+	f.want(f.get("/posts.json", "User-Agent", "curl/8"), 200, "Retry-After", "")
+	f.want(f.get("/posts.json", "User-Agent", "curl/8"), 429, "Retry-After", "60")
+	f.want(f.get("/posts.json"), 200, "Retry-After", "")
+	f.want(f.get("/posts.json"), 200, "Retry-After", "")
+}
+
+func TestAnonymousAnswersAreCachedByAcceptHeader(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	f.Switch(func(s *forum.Switches) { s.Cached = true })
+	f.want(f.get("/latest.json"), 200, "X-Discourse-Cached", "store")
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.want(f.get("/latest.json"), 200, "X-Discourse-Cached", "true")
+	if got := read[listing](f, "/latest.json").ids(); len(got) != 0 {
+		t.Errorf("got topics %v from the cache, want none", got)
+	}
+	f.want(f.get("/latest.json", "Accept", "application/json"), 200, "X-Discourse-Cached", "store")
+	f.want(f.get("/latest.json", "Api-Key", "secret"), 200, "X-Discourse-Cached", "")
+	f.clock.Step(time.Minute)
+	if got := read[listing](f, "/latest.json").ids(); len(got) != 1 {
+		t.Errorf("got topics %v after a minute, want one", got)
+	}
+}
+
+func TestPostWindowsOfNewAndOldVersions(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>") // post 1
+	f.Reply(topic, "bob", "two")
+	f.Message(120) // 3 to 122
+	f.Reply(topic, "bob", "three")
+	f.DeletePost(f.Reply(topic, "bob", "four"))
+	f.HidePost(f.Reply(topic, "bob", "five"))
+	for _, test := range []struct {
+		name, path string
+		old        bool
+		want       []int
+	}{
+		{"new: newest first, plain ones only", "/posts.json", false, []int{123, 2, 1}},
+		{"new: ids below", "/posts.json?before=123", false, []int{2, 1}},
+		{"old: the newest 50 ids", "/posts.json", true, []int{123}},
+		{"old: ids up to", "/posts.json?before=123", true, []int{123}},
+		{"old: a window may be empty", "/posts.json?before=110", true, []int{}},
+		{"old: the last window", "/posts.json?before=50", true, []int{2, 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f.Switch(func(s *forum.Switches) { s.OldPosts = test.old })
+			if diff := cmp.Diff(test.want, f.posts(test.path)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	f.ShowPost(125)
+	f.Switch(func(s *forum.Switches) { s.OldPosts = false })
+	if got := f.posts("/posts.json"); got[0] != 125 {
+		t.Errorf("got %v, want the post that is shown again", got)
+	}
+}
+
+func TestPagesAreOffsetsAndPinnedTopicsComeFirst(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	for i := range 65 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p></p>")
+		f.clock.Step(time.Second)
+	}
+	if got := read[listing](f, "/latest.json?order=created&ascending=true&page=1"); got.ids()[0] != 31 || got.List.More == "" {
+		t.Errorf("got page %v, more %q; want it from 31 on and more", got.ids(), got.List.More)
+	}
+	f.Delete(2)
+	if got := read[listing](f, "/latest.json?order=created&ascending=true&page=1"); got.ids()[0] != 32 {
+		t.Errorf("got page %v; want it to have moved on by one", got.ids())
+	}
+	last := read[listing](f, "/latest.json?order=created&ascending=true&page=2")
+	if len(last.ids()) != 4 || last.List.More != "" {
+		t.Errorf("got last page %v, more %q; want 4 and no more", last.ids(), last.List.More)
+	}
+	f.Pin(7)
+	if got := read[listing](f, "/latest.json?order=activity").ids(); got[0] != 7 || got[1] != 65 {
+		t.Errorf("got %v, want the pinned topic first, then the newest", got)
+	}
+	if got := read[listing](f, "/latest.json?order=created").ids(); got[0] != 65 {
+		t.Errorf("got %v, want the newest first", got)
+	}
+}
+
+func TestEditsRaiseNothingAndBumpsGoBack(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.clock.Step(time.Hour)
+	before := read[listing](f, "/latest.json").List.Topics[0].Bumped
+	f.EditFirst(topic, "<p>edited</p>")
+	if got := read[listing](f, "/latest.json").List.Topics[0].Bumped; !got.Equal(before) {
+		t.Errorf("got a bump at %s, want it where it was", got)
+	}
+	if got := f.posts("/posts.json"); !cmp.Equal(got, []int{1}) {
+		t.Errorf("got posts %v, want no new one", got)
+	}
+	reply := f.Reply(topic, "bob", "two")
+	bumped := read[listing](f, "/latest.json").List.Topics[0].Bumped
+	f.DeletePost(reply)
+	if got := read[listing](f, "/latest.json").List.Topics[0].Bumped; !bumped.After(before) || !got.Equal(before) {
+		t.Errorf("got bumps %s, then %s; want one later than %s, then back", bumped, got, before)
+	}
+}
+
+func TestTopicsAnswerTheirFirstPostsAndAllIDs(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>", "budget")
+	for range 24 {
+		f.Reply(topic, "bob", "more")
+	}
+	got := read[struct {
+		Participants int `json:"participant_count"`
+		Stream       struct {
+			Posts  []struct{ ID int }
+			Stream []int
+		} `json:"post_stream"`
+	}](f, "/t/1.json")
+	if len(got.Stream.Posts) != 20 || len(got.Stream.Stream) != 25 || got.Participants != 2 {
+		t.Errorf("got %d posts, %d ids, %d participants; want 20, 25, 2", len(got.Stream.Posts), len(got.Stream.Stream), got.Participants)
+	}
+	more := read[struct {
+		Stream struct{ Posts []struct{ ID int } } `json:"post_stream"`
+	}](f, "/t/1/posts.json?post_ids[]=21&post_ids[]=22")
+	if len(more.Stream.Posts) != 2 {
+		t.Errorf("got %d posts, want 2", len(more.Stream.Posts))
+	}
+}
+
+func TestGonePrivateRenamedAndMoved(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	for range 4 {
+		f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	}
+	f.Delete(1)
+	f.Hide(2)
+	f.Unlist(3)
+	f.want(f.get("/t/1.json"), 404, "Location", "")
+	f.want(f.get("/t/99.json"), 404, "Location", "")
+	f.want(f.get("/t/2.json"), 403, "Location", "")
+	f.want(f.get("/t/3.json"), 200, "Location", "")
+	if got := read[listing](f, "/latest.json").ids(); !cmp.Equal(got, []int{4}) {
+		t.Errorf("got %v listed, want 4 alone", got)
+	}
+	if got := read[struct{ Visible bool }](f, "/t/3.json"); got.Visible {
+		t.Error("got visible, want an unlisted topic to say that it is not")
+	}
+	f.Switch(func(s *forum.Switches) { s.Gone, s.Slugs = true, true })
+	f.want(f.get("/t/1.json"), 410, "Location", "")
+	f.want(f.get("/t/4.json"), 301, "Location", "/t/renew/4.json")
+	f.want(f.get("/t/renew/4.json"), 200, "Location", "")
+	f.Retitle(4, "Renew again")
+	f.want(f.get("/t/renew/4.json"), 301, "Location", "/t/renew-again/4.json")
+	f.Switch(func(s *forum.Switches) { s.MovedTo = "https://gov.example.org" })
+	f.want(f.get("/posts.json?before=3"), 301, "Location", "https://gov.example.org/posts.json?before=3")
+}
+
+func TestTagsAreTextsOrObjects(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>", "budget")
+	for _, texts := range []bool{false, true} {
+		f.Switch(func(s *forum.Switches) { s.TextTags = texts })
+		tags := read[listing](f, "/latest.json").List.Topics[0].Tags
+		if _, isText := tags[0].(string); isText != texts {
+			t.Errorf("got tag %v, want a text: %t", tags[0], texts)
+		}
+	}
+}
+
+func TestPagesOfOthersStandBeforeTheForum(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	for _, status := range []int{200, 403, 503} {
+		f.Switch(func(s *forum.Switches) { s.Challenge = status })
+		f.want(f.get("/posts.json"), status, "Content-Type", "text/html; charset=UTF-8")
+	}
+	f.Switch(func(s *forum.Switches) { s.Challenge, s.Rebuilding = 0, true })
+	f.want(f.get("/posts.json"), 502, "Location", "")
+	if got := f.Requests("/posts.json"); got != 4 {
+		t.Errorf("got %d requests counted, want 4", got)
+	}
+}
+
+func TestTruthIsWhatEverybodySees(t *testing.T) {
+	t.Parallel()
+
+	f := newForum(t)
+	f.AddCategory("Grants", 1)
+	topic := f.AddTopic(2, "Renew", "ada", "<p>one</p>", "budget")
+	f.clock.Step(time.Hour)
+	f.Like(f.Reply(topic, "bob", "two"), 3)
+	f.View(topic, 9)
+	f.Delete(f.AddTopic(1, "Spam", "eve", "<p></p>"))
+	f.Hide(f.AddTopic(1, "Team", "eve", "<p></p>"))
+	f.Unlist(f.AddTopic(1, "Draft", "eve", "<p></p>"))
+	truth := f.Truth("forum.example.org")
+	if len(truth) != 1 {
+		t.Fatalf("got %d topics, want one", len(truth))
+	}
+	got := truth[0]
+	if got.Posts != 2 || got.Likes != 3 || got.Views != 9 || *got.Participants != 2 || !got.Visible || got.CategoryID != "2" {
+		t.Errorf("got %+v", got)
+	}
+	categories := f.get("/categories.json?include_subcategories=true")
+	defer categories.Body.Close()
+	var text strings.Builder
+	if err := categories.Write(&text); err != nil || !strings.Contains(text.String(), `"subcategory_list":[{"id":2`) {
+		t.Errorf("got %s (%v), want the subcategory below its category", text.String(), err)
+	}
+}
