@@ -1,0 +1,413 @@
+package hub_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/follow/clock"
+	"pnyx/test/upstream/hub"
+)
+
+// start is the time at which the hub of a test begins.
+var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// harbor returns a hub with a space, an open proposal there, and its clock.
+func harbor(t *testing.T) (*hub.Hub, string, *clock.Clock) {
+	t.Helper()
+	now := clock.Stepping(start)
+	h := hub.New(now)
+	h.AddSpace(hub.Space{ID: "harbor.eth", Name: "Harbor", Network: "1", Symbol: "HRB"})
+	id := h.Propose(hub.Proposal{
+		Space: "harbor.eth", Title: "Renew", Choices: []string{"Yes", "No"}, Created: start.Add(-8 * 24 * time.Hour),
+		Start: start.Add(-7 * 24 * time.Hour), End: start.Add(24 * time.Hour),
+	})
+	return h, id, now
+}
+
+// answer is what the hub answers.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	Data   map[string][]map[string]any `json:"data"`
+	Errors []struct {
+		Message string
+		Path    []any
+	} `json:"errors"`
+}
+
+func ask(t *testing.T, h http.Handler, query string, headers ...string) answer {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", bytes.NewReader(body))
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	recorded := httptest.NewRecorder()
+	h.ServeHTTP(recorded, request)
+	got := answer{status: recorded.Code, header: recorded.Header(), body: recorded.Body.String()}
+	_ = json.Unmarshal(recorded.Body.Bytes(), &got)
+	return got
+}
+
+func cast(t *testing.T, h *hub.Hub, v hub.Vote) string {
+	t.Helper()
+	if v.Choice == "" {
+		v.Choice = "1"
+	}
+	if v.Power == "" {
+		v.Power = "1"
+	}
+	id, err := h.Cast(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestErrorsAreThoseOfTheHub(t *testing.T) {
+	t.Parallel()
+
+	many := strings.Repeat(`"a",`, 101)
+	for _, test := range []struct {
+		name, query string
+		status      int
+		message     string
+	}{
+		{"first above 1000", `{votes(first:1001){id}}`, 500, "`first` argument must not be greater than 1000"},
+		{"skip above 5000", `{votes(skip:5001){id}}`, 500, "`skip` argument must not be greater than 5000"},
+		{"first below 0", `{votes(first:-1){id}}`, 500, "must not be negative"},
+		{"101 ids", `{votes(where:{id_in:[` + many + `]}){id}}`, 500, "`id_in` argument must not be greater than 100"},
+		{"101 spaces of proposals", `{proposals(where:{space_in:[` + many + `]}){id}}`, 200, ""},
+		{"a voter that is no address", `{votes(where:{voter:"bob"}){id}}`, 500, "invalid address"},
+		{"an unknown field", `{votes{colour}}`, 400, `Cannot query field "colour"`},
+		{"an unknown condition", `{votes(where:{colour:1}){id}}`, 400, `"colour" is not defined`},
+		{"a direction in capitals", `{votes(orderDirection:ASC){id}}`, 400, `"ASC" does not exist`},
+		{"no GraphQL", `{votes(`, 400, "Syntax Error"},
+		{"six root fields", `{a:votes{id} b:votes{id} c:votes{id} d:votes{id} e:votes{id} f:votes{id}}`, 500, "maximum number of root selections: 5"},
+		{"too deep", `{votes{proposal{space{id{id{id}}}}}}`, 400, "depth"},
+		{"an unknown order", `{votes(orderBy:"colour"){id}}`, 200, ""},
+		{"an empty list of ids", `{votes(where:{id_in:[]}){id}}`, 200, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h, _, _ := harbor(t)
+			got := ask(t, h, test.query)
+			if got.status != test.status || !strings.Contains(got.body, test.message) && !strings.Contains(got.Errors[0].Message, test.message) {
+				t.Errorf("got %d %s, want %d with %q", got.status, got.body, test.status, test.message)
+			}
+		})
+	}
+}
+
+func TestBatchOfOperationsIsRefused(t *testing.T) {
+	t.Parallel()
+
+	h, _, _ := harbor(t)
+	recorded := httptest.NewRecorder()
+	h.ServeHTTP(recorded, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(`[{"query":"{votes{id}}"}]`)))
+	if recorded.Code != http.StatusBadRequest {
+		t.Errorf("got %d, want 400", recorded.Code)
+	}
+}
+
+func TestFalsyBoundIsLeftOut(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada")})
+	for _, query := range []string{`{votes(where:{created_lt:0}){id}}`, `{votes(where:{proposal:""}){id}}`} {
+		if got := ask(t, h, query); len(got.Data["votes"]) != 1 {
+			t.Errorf("%s: got %s, want the vote", query, got.body)
+		}
+	}
+}
+
+func TestUnknownIDIsNull(t *testing.T) {
+	t.Parallel()
+
+	h, _, _ := harbor(t)
+	if got := ask(t, h, `{space(id:"nobody.eth"){id}}`); got.status != 200 || !strings.Contains(got.body, `"space":null`) {
+		t.Errorf("got %d %s, want null", got.status, got.body)
+	}
+}
+
+func TestNumbersArePrintedAsJavaScriptDoes(t *testing.T) {
+	t.Parallel()
+
+	for stored, want := range map[string]string{
+		"22.192644284923612345678901234567": "22.192644284923613", "0.0000001": "1e-7", "1000000000000000000000": "1e+21", "5": "5",
+	} {
+		t.Run(stored, func(t *testing.T) {
+			t.Parallel()
+			h, id, _ := harbor(t)
+			cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Power: stored})
+			if got := ask(t, h, `{votes{vp}}`); !strings.Contains(got.body, `"vp":`+want+`}`) {
+				t.Errorf("got %s, want %s", got.body, want)
+			}
+		})
+	}
+}
+
+func TestAddressesAreChecksummedAndFoundInAnyCase(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	cast(t, h, hub.Vote{Proposal: id, Voter: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})
+	got := ask(t, h, `{votes(where:{voter:"0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED"}){voter}}`)
+	if want := "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"; len(got.Data["votes"]) != 1 || got.Data["votes"][0]["voter"] != want {
+		t.Errorf("got %s, want %s", got.body, want)
+	}
+}
+
+func TestTiesAreBrokenByID(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	if err := h.Burst(id, 5, start); err != nil {
+		t.Fatal(err)
+	}
+	at := start.Add(-8 * 24 * time.Hour)
+	for range 4 {
+		h.Propose(hub.Proposal{Space: "harbor.eth", Choices: []string{"Yes"}, Created: at, Start: start, End: start.Add(time.Hour)})
+	}
+	ids := func(query, list string) (ids []string) {
+		for _, r := range ask(t, h, query).Data[list] {
+			ids = append(ids, fmt.Sprint(r["id"]))
+		}
+		return ids
+	}
+	up, down := ids(`{votes(orderDirection:asc){id}}`, "votes"), ids(`{votes(orderDirection:desc){id}}`, "votes")
+	if up[0] != down[4] || up[0] > up[1] {
+		t.Errorf("votes: got %v upwards and %v downwards, want ties in the direction of the sort", up, down)
+	}
+	up, down = ids(`{proposals(orderDirection:asc){id}}`, "proposals"), ids(`{proposals(orderDirection:desc){id}}`, "proposals")
+	if strings.Join(up, "") != strings.Join(down, "") {
+		t.Errorf("proposals: got %v upwards and %v downwards, want ties by id alone", up, down)
+	}
+}
+
+func TestOneBrokenRowTakesItsPageAlong(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	if err := h.Burst(id, 3, start); err != nil {
+		t.Fatal(err)
+	}
+	ada := hub.Voter("ada")
+	cast(t, h, hub.Vote{Proposal: id, Voter: ada, Created: start.Add(time.Second)})
+	h.Break(id, ada, true)
+	got := ask(t, h, `{votes(orderDirection:asc){id voter}}`)
+	if len(got.Errors) != 1 || fmt.Sprint(got.Errors[0].Path) != "[votes 3 voter]" || got.Data["votes"] != nil {
+		t.Errorf("got %s, want no page and the index of the row", got.body)
+	}
+	if got := ask(t, h, `{votes(first:3,orderDirection:asc){id voter}}`); len(got.Data["votes"]) != 3 {
+		t.Errorf("got %s, want the page without the row", got.body)
+	}
+}
+
+func TestTroubleIsAnErrorOfServerOrAnswer(t *testing.T) {
+	t.Parallel()
+
+	h, _, _ := harbor(t)
+	h.Set(func(s *hub.Switches) { s.Trouble = 2 })
+	first, second := ask(t, h, `{votes{id}}`), ask(t, h, `{votes{id}}`)
+	for _, got := range []answer{first, second} {
+		if len(got.Errors) != 1 || got.Errors[0].Message != "request failed" {
+			t.Errorf("got %s, want request failed", got.body)
+		}
+	}
+	if first.status+second.status != 700 {
+		t.Errorf("got %d and %d, want 200 and 500", first.status, second.status)
+	}
+	if got := ask(t, h, `{votes{id}}`); got.status != 200 || len(got.Errors) != 0 {
+		t.Errorf("got %s, want an answer", got.body)
+	}
+}
+
+func TestRequestsAboveTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+
+	h, _, now := harbor(t)
+	h.Set(func(s *hub.Switches) { s.Limit, s.Keys = 2, map[string]int{"known": 5} })
+	ask(t, h, `{votes{id}}`)
+	now.Step(2 * time.Second)
+	if got := ask(t, h, `{votes{id}}`); got.header.Get("RateLimit-Limit") != "2" || got.header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("got %v, want what remains", got.header)
+	}
+	got := ask(t, h, `{votes{id}}`)
+	if got.status != 429 || got.header.Get("Retry-After") != "58" || !strings.Contains(got.body, "error_description") {
+		t.Errorf("got %d %v %s, want 429 for 58 seconds", got.status, got.header, got.body)
+	}
+	if got := ask(t, h, `{votes{id}}`, "X-Api-Key", "known"); got.status != 200 || got.header.Get("X-Api-Key-Remaining") != "4" {
+		t.Errorf("got %d %v, want an answer by the key's limit", got.status, got.header)
+	}
+	if got := ask(t, h, `{votes{id}}`, "X-Api-Key", "unknown"); got.status != 401 {
+		t.Errorf("got %d, want 401", got.status)
+	}
+	now.Step(time.Minute)
+	if got := ask(t, h, `{votes{id}}`); got.status != 200 {
+		t.Errorf("a minute later: got %d, want 200", got.status)
+	}
+}
+
+func TestLogIsNumberedByArrivalWithHoles(t *testing.T) {
+	t.Parallel()
+
+	h, id, now := harbor(t)
+	h.Set(func(s *hub.Switches) { s.Burn, s.LogDelay = 3, 5*time.Second })
+	before := h.MCI()
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Created: start.Add(-6 * 24 * time.Hour)})
+	log := fmt.Sprintf(`{messages(where:{mci_gt:%d},orderBy:"mci",orderDirection:asc){mci type timestamp}}`, before)
+	if got := ask(t, h, log); len(got.Data["messages"]) != 0 {
+		t.Errorf("got %s, want a log that is written late", got.body)
+	}
+	now.Step(5 * time.Second)
+	if got := ask(t, h, log); len(got.Data["messages"]) != 1 || got.Data["messages"][0]["mci"] != float64(before+4) {
+		t.Errorf("got %s, want one message after burnt numbers", got.body)
+	}
+	h.Set(func(s *hub.Switches) { s.Burn, s.LogDelay = 0, 0 })
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("bo")})
+	h.SwapLast(30 * time.Second)
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("cy")})
+	numbers := func() (numbers []any) {
+		for _, m := range ask(t, h, log).Data["messages"] {
+			numbers = append(numbers, m["mci"])
+		}
+		return numbers
+	}
+	early := numbers()
+	now.Step(30 * time.Second)
+	if late := numbers(); len(early) != 2 || len(late) != 3 || late[2] != early[1] {
+		t.Errorf("got %v, then %v, want a lower number that appears later", early, late)
+	}
+}
+
+func TestRecastReplacesTheRow(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	ada := hub.Voter("ada")
+	old := cast(t, h, hub.Vote{Proposal: id, Voter: ada, Created: start.Add(-time.Minute)})
+	later := cast(t, h, hub.Vote{Proposal: id, Voter: ada, Choice: "2"})
+	got := ask(t, h, `{votes{id choice}}`)
+	if len(got.Data["votes"]) != 1 || got.Data["votes"][0]["id"] != later || later == old {
+		t.Errorf("got %s, want the later vote alone", got.body)
+	}
+	if _, err := h.Cast(hub.Vote{Proposal: id, Voter: ada, Choice: "1", Power: "1", Created: start.Add(-time.Hour)}); err == nil {
+		t.Error("a vote signed before the one held is accepted")
+	}
+}
+
+func TestVotesOfWrongClocksAreRefused(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	for name, at := range map[string]time.Time{"older than six days": start.Add(-6*24*time.Hour - time.Second), "six minutes ahead": start.Add(6 * time.Minute)} {
+		if _, err := h.Cast(hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Choice: "1", Power: "1", Created: at}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestPowersChangeInPlaceUntilScoresAreFinal(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	ada := hub.Voter("ada")
+	vote := cast(t, h, hub.Vote{Proposal: id, Voter: ada, Power: "7"})
+	logged := h.MCI()
+	h.Finalize(id, map[string]string{ada: "3"})
+	got := ask(t, h, `{votes{id vp vp_state} proposals{scores scores_state updated}}`)
+	if v := got.Data["votes"][0]; v["id"] != vote || v["vp"] != 3.0 || v["vp_state"] != "final" {
+		t.Errorf("got %s, want the same vote with power 3", got.body)
+	}
+	if p := got.Data["proposals"][0]; p["scores_state"] != "final" || p["updated"] != nil || h.MCI() != logged {
+		t.Errorf("got %s, want final scores and no trace", got.body)
+	}
+}
+
+func TestScoresOfLargePollsAreStatedLate(t *testing.T) {
+	t.Parallel()
+
+	h, id, now := harbor(t)
+	h.Set(func(s *hub.Switches) { s.LateRescoring = 3 })
+	votes := func() any { return ask(t, h, `{proposals{votes}}`).Data["proposals"][0]["votes"] }
+	if err := h.Burst(id, 3, start); err != nil {
+		t.Fatal(err)
+	}
+	if got := votes(); got != 3.0 {
+		t.Errorf("got %v votes, want 3", got)
+	}
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada")})
+	if got := votes(); got != 3.0 {
+		t.Errorf("got %v votes, want 3 stated before", got)
+	}
+	now.Step(5 * time.Minute)
+	if got := votes(); got != 4.0 {
+		t.Errorf("after five minutes: got %v votes, want 4", got)
+	}
+}
+
+func TestShutterVotesAreTextsUntilRevealed(t *testing.T) {
+	t.Parallel()
+
+	h, _, _ := harbor(t)
+	id := h.Propose(hub.Proposal{
+		Space: "harbor.eth", Title: "Secret", Privacy: "shutter", Choices: []string{"Yes", "No"}, Start: start, End: start.Add(time.Hour),
+	})
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Choice: "2"})
+	choice := func() any { return ask(t, h, `{votes{choice}}`).Data["votes"][0]["choice"] }
+	if text, is := choice().(string); !is || !strings.HasPrefix(text, "0x") {
+		t.Errorf("got %v, want a text", choice())
+	}
+	if truth := h.Truth().Proposals[id]; truth.Encrypted != 1 || len(truth.Votes) != 0 {
+		t.Errorf("got %+v, want one encrypted vote", truth)
+	}
+	h.Reveal(id)
+	if choice() != 2.0 {
+		t.Errorf("got %v, want 2", choice())
+	}
+}
+
+func TestChangesOfProposals(t *testing.T) {
+	t.Parallel()
+
+	h, id, _ := harbor(t)
+	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada")})
+	if h.Update(id, "Too late", start) == nil {
+		t.Error("a proposal changes after its start")
+	}
+	h.Flag(id)
+	if p := ask(t, h, `{proposals{flagged updated}}`).Data["proposals"][0]; p["flagged"] != true || p["updated"] != nil {
+		t.Errorf("got %v, want a flag without a time of update", p)
+	}
+	h.Delete(id)
+	if got := ask(t, h, `{proposals{id} votes{id}}`); len(got.Data["proposals"])+len(got.Data["votes"]) != 0 {
+		t.Errorf("got %s, want neither the proposal nor its votes", got.body)
+	}
+	messages := ask(t, h, `{messages(first:1,orderBy:"mci",orderDirection:desc){id type space}}`).Data["messages"]
+	if m := messages[0]; m["type"] != "delete-proposal" || m["id"] == id || m["space"] != "harbor.eth" {
+		t.Errorf("got %v, want a message that does not name the proposal", m)
+	}
+	coming := h.Propose(hub.Proposal{Space: "harbor.eth", Title: "Old", Choices: []string{"Yes"}, Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)})
+	if err := h.Update(coming, "New", start.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if p := ask(t, h, `{proposals{title updated state}}`).Data["proposals"][0]; p["title"] != "New" || p["state"] != "pending" || p["updated"] != float64(start.Add(-time.Hour).Unix()) {
+		t.Errorf("got %v, want the new title at the signer's time", p)
+	}
+	h.DeleteSpace("harbor.eth")
+	if got := ask(t, h, `{proposals{id} spaces{id}}`); len(got.Data["proposals"])+len(got.Data["spaces"]) != 0 || len(h.Truth().Proposals) != 0 {
+		t.Errorf("got %s, want nothing of the space", got.body)
+	}
+}
