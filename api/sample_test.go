@@ -185,7 +185,7 @@ func countedEvidence() governance.Evidence {
 	return governance.Evidence{
 		Proposal: governance.EvidenceProposal{ProposalKey: countedKey, Title: &title, SourceURL: &source},
 		Provenance: []governance.Provenance{
-			{Field: "title", Source: "uniswap/proposals/0x8b8f", Provider: governance.Snapshot, ObservedAt: *ago(60)},
+			{Field: "title", Source: "uniswap/proposals/0x8b8f", Origin: new("eip155:1 block 19000000 0x6b27"), Provider: governance.Snapshot, ObservedAt: *ago(60)},
 			{Field: "ballots", Source: "uniswap/proposals/0x8b8f/votes", Provider: governance.Snapshot, ObservedAt: *ago(5)},
 		},
 		Intelligence: governance.Intelligence{

@@ -35,6 +35,10 @@ type Provenance struct {
 	// itself states, with "/votes" behind it for what follows from its ballots, or
 	// "#" and the statement that decided where several could.
 	Source string `json:"source" msgpack:"source"`
+	// Origin names what states it upstream: the block of a chain with its hash, or the
+	// message of a hub; null for what was imported from files, and for ballots, which name
+	// their transactions.
+	Origin *string `json:"origin" msgpack:"origin"`
 	// Provider is the upstream system.
 	Provider Provider `json:"provider" msgpack:"provider"`
 	// ObservedAt is when the version of the record that counts was first seen; of

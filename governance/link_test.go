@@ -2,6 +2,7 @@ package governance_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,9 +88,36 @@ func TestLinkNamesDependOnProviderAndID(t *testing.T) {
 		governance.Snapshot.LinkNames("b.eth", "Qmx", "https://tally.xyz/gov/a/proposal/1"),
 		governance.Tally.LinkNames("a", "1", ""),
 		governance.Tally.LinkNames("b", "1", "https://www.tally.xyz/gov/b/proposal/1"),
+		governance.Governor.LinkNames("eip155:1:0xab", "eip155:1:0xab/93", "https://tally.xyz/gov/a/proposal/93"),
 	}
-	want := [][]string{{"snapshot:QmX"}, {"snapshot:Qmx"}, {"tally:a:1"}, {"tally:b:1"}}
+	want := [][]string{{"snapshot:QmX"}, {"snapshot:Qmx"}, {"tally:a:1"}, {"tally:b:1"}, {"tally:eip155:1:0xab:93"}}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+func TestGovernorProposalHasTwoIDs(t *testing.T) {
+	t.Parallel()
+	got := [][]string{
+		governance.Governor.ExternalIDs("eip155:1:0xab/93"), governance.Governor.ExternalIDs("93"),
+		governance.Tally.ExternalIDs("a/93"), governance.Snapshot.ExternalIDs("0xab"),
+	}
+	want := [][]string{{"eip155:1:0xab/93", "93"}, {"93"}, {"a/93"}, {"0xab"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ids (-want +got):\n%s", diff)
+	}
+}
+
+func TestGovernorIDNamesChainAndContract(t *testing.T) {
+	t.Parallel()
+	address := "0x21df544947ba3e8b3c32561399e88b52dc8b28aa"
+	for id, want := range map[string]bool{
+		"eip155:1:" + address: true, "eip155:42161:" + address: true,
+		"eip155:0:" + address: false, "eip155:1:" + address + "0": false, "eip155:1:0x21": false, address: false,
+		"eip155:1:" + strings.ToUpper(address): false, "eip155:1:" + address + "/1": false, "solana:1:" + address: false,
+	} {
+		if got := governance.IsGovernorID(id); got != want {
+			t.Errorf("%s: got %t, want %t", id, got, want)
+		}
 	}
 }

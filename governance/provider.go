@@ -23,6 +23,9 @@ const (
 	Discourse Provider = "discourse"
 )
 
+// Providers returns every upstream system.
+func Providers() []Provider { return []Provider{Snapshot, Tally, Governor, Discourse} }
+
 // Choice keys of a Governor.
 const (
 	GovernorFor     = "for"
@@ -58,13 +61,23 @@ func (p Provider) IsForum() bool {
 
 // IsOnchain reports whether a proposal that passes is executed by a transaction.
 func (p Provider) IsOnchain() bool {
-	return p == Tally
+	return p == Tally || p == Governor
 }
 
 // AlwaysHasQuorum reports whether every proposal has a quorum, so that one that is not
 // published is unknown rather than absent.
 func (p Provider) AlwaysHasQuorum() bool {
-	return p == Tally
+	return p.IsOnchain()
+}
+
+// EstimatesTimes reports whether a start or end of voting that is still to come is an
+// estimate: contracts state some as numbers of blocks.
+func (p Provider) EstimatesTimes() bool { return p == Governor }
+
+// DecidesByMajority reports whether more power for than against decides a vote, provided
+// that the quorum is reached. On a Governor it does even where ballots are split.
+func (p Provider) DecidesByMajority(v VoteType) bool {
+	return p.IsOnchain() || v == SingleChoice || v == Basic
 }
 
 // StatedScoresDecide reports whether the scores that upstream publishes decide the
@@ -76,28 +89,28 @@ func (p Provider) StatedScoresDecide() bool {
 // ChoiceKey returns the key of the choice at a position, counted from 0. Governors name
 // their three choices; all other choices are numbered from 1.
 func (p Provider) ChoiceKey(position int) string {
-	if choices := GovernorChoices(); p == Tally && position < len(choices) {
+	if choices := GovernorChoices(); p.IsOnchain() && position < len(choices) {
 		return choices[position].Key
 	}
 	return strconv.Itoa(position + 1)
 }
 
 // QuorumChoices returns the keys of the choices whose power counts towards the quorum,
-// or nil where all power does.
+// or nil where all power does. Proposals of some Governors have a rule of their own.
 func (p Provider) QuorumChoices() []string {
-	if p == Tally {
+	if p.IsOnchain() {
 		return []string{GovernorFor, GovernorAbstain}
 	}
 	return nil
 }
 
-// QuorumPower returns the voting power that counts towards a proposal's quorum; see
-// QuorumChoices. powerOf returns the power that supports a choice.
-func (p Provider) QuorumPower(
-	total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal,
+// QuorumPower returns the voting power that counts towards a quorum: that of the choices
+// with these keys, or total where there are none. powerOf returns the power that supports
+// a choice.
+func QuorumPower(
+	choices []string, total decimal.Decimal, powerOf func(choiceKey string) decimal.Decimal,
 ) decimal.Decimal {
-	choices := p.QuorumChoices()
-	if choices == nil {
+	if len(choices) == 0 {
 		return total
 	}
 	var counted decimal.Decimal
@@ -117,7 +130,7 @@ func (p Provider) StateField() string {
 
 // EndField names the field of an upstream proposal by which IsVoteOver holds.
 func (p Provider) EndField(state string) string {
-	if p == Tally || isFinalState(state) {
+	if p.IsOnchain() || isFinalState(state) {
 		return p.StateField()
 	}
 	return fieldDAOStatus
@@ -125,8 +138,8 @@ func (p Provider) EndField(state string) string {
 
 // OutcomeField names the field of an upstream proposal that StatedOutcome reads.
 func (p Provider) OutcomeField() string {
-	if p == Tally {
-		return fieldStatus
+	if p.IsOnchain() {
+		return p.StateField()
 	}
 	return fieldDAOStatus
 }
@@ -134,7 +147,7 @@ func (p Provider) OutcomeField() string {
 // StatedOutcome returns the outcome that upstream states, if it states one. A Governor
 // states it by the proposal's state, Snapshot only by the DAO's own status.
 func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {
-	if p == Tally {
+	if p.IsOnchain() {
 		return governorOutcome(state)
 	}
 	return DAOStatusOutcome(daoStatus)

@@ -24,8 +24,24 @@ var snapshotID = regexp.MustCompile(`^(?i:0x[0-9a-f]{64})$|^Qm[1-9A-HJ-NP-Za-km-
 // allDigits matches a number.
 var allDigits = regexp.MustCompile(`^[0-9]+$`)
 
+// governorID matches the id of a Governor as a source: chain and contract.
+var governorID = regexp.MustCompile(`^eip155:[1-9][0-9]{0,18}:0x[0-9a-f]{40}$`)
+
+// IsGovernorID reports whether a text is the id of a Governor as a source:
+// eip155:<chain>:<address in lower case>.
+func IsGovernorID(text string) bool { return governorID.MatchString(text) }
+
+// ExternalIDs returns the ids by which a proposal is found: its external id, and in
+// addition the number on chain of a Governor's proposal, eip155:<chain>:<address>/<number>.
+func (p Provider) ExternalIDs(externalID string) []string {
+	if _, number, found := strings.Cut(externalID, "/"); found && p == Governor {
+		return []string{externalID, number}
+	}
+	return []string{externalID}
+}
+
 // ProposalURL returns the canonical address (see CanonicalURL) of a proposal's page at
-// the provider, "" for a provider without proposals. For a Governor, sourceID is the
+// the provider, "" for a provider without such pages. At Tally, sourceID is the
 // organization's slug, and externalID is either Tally's id or the one on chain.
 func (p Provider) ProposalURL(sourceID, externalID string) string {
 	source, id := strings.ToLower(sourceID), NormalizeExternalID(externalID)
@@ -34,14 +50,15 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 		return address{host: "snapshot.org", hash: &route{path: []string{source, "proposal", id}}}.String()
 	case Tally:
 		return address{host: governorHost, route: route{path: []string{"gov", source, "proposal", id}}}.String()
-	case Discourse:
+	case Governor, Discourse:
 	}
 	return ""
 }
 
 // LinkNames returns the names (see LinkedProposal) that links to a proposal may have:
-// sorted, each once. A Governor's proposal has two, because some of its pages are
-// addressed by the id on chain and some by Tally's own.
+// sorted, each once. Tally's proposal has two, because some of its pages are addressed by
+// the id on chain and some by Tally's own. A Governor's has that of its page at Tally
+// under the contract's name.
 func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	names := []string{}
 	switch p {
@@ -51,6 +68,10 @@ func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 		names = append(names, governorName(sourceID, externalID))
 		if name := LinkedProposal(sourceURL); name != "" {
 			names = append(names, name)
+		}
+	case Governor:
+		for _, id := range p.ExternalIDs(externalID)[1:] {
+			names = append(names, governorName(sourceID, id))
 		}
 	case Discourse:
 	}

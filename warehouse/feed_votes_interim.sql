@@ -1,10 +1,11 @@
 -- What each choice had received when each window (milliseconds before the end of voting)
--- began. The first choice of a ballot gets all of its power here. One thread: no caller
--- waits for this query.
+-- began. The first choice of a ballot gets all of its power here, unless the ballot is
+-- divided: then each choice gets its share, and the ballot is counted at its largest. One
+-- thread: no caller waits for this query.
 SELECT
     ballot.proposal_ref AS proposal_ref,
     ballot.choice AS choice,
-    sumForEach(arrayMap(window -> toUInt64(ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
+    sumForEach(arrayMap(window -> toUInt64(ballot.counted AND ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
     sumForEach(
         arrayMap(
             window -> if(ballot.at < wanted.end_ms - window, ballot.power, toDecimal256(0, 18)),
@@ -17,9 +18,11 @@ FROM
 (
     SELECT
         proposal_ref,
-        toString(choice_key) AS choice,
+        arrayJoin(if(empty(shares), [(toString(choice_key), power)], arrayMap((key, share) -> (toString(key), share), choices, shares))) AS part,
+        part.1 AS choice,
+        part.2 AS power,
+        choice = choice_key AS counted,
         voter,
-        power,
         ifNull(toUnixTimestamp64Milli(voted_at), 0) AS at
     FROM latest_ballots
     WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_votes)

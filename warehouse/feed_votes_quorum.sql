@@ -11,7 +11,12 @@ FROM
         ballot.voted_at AS voted_at,
         ballot.voted_day_only AS voted_day_only,
         ballot.discovered_at AS discovered_at,
-        if(empty(wanted.quorum_choices) OR has(wanted.quorum_choices, ballot.choice_key), ballot.power, toDecimal256(0, 18)) AS counted,
+        multiIf(
+            empty(wanted.quorum_choices), ballot.power,
+            notEmpty(ballot.shares), arraySum(arrayFilter((share, key) -> has(wanted.quorum_choices, key), ballot.shares, ballot.choices)),
+            has(wanted.quorum_choices, ballot.choice_key), ballot.power,
+            toDecimal256(0, 18)
+        ) AS counted,
         sum(counted) OVER (
             PARTITION BY ballot.proposal_ref
             ORDER BY ballot.voted_at, ballot.voter
@@ -27,6 +32,8 @@ FROM
             voted_day_only,
             discovered_at,
             choice_key,
+            choices,
+            shares,
             power
         FROM latest_ballots
         WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_votes)

@@ -32,10 +32,12 @@ func (n ProposalName) hash() uint64 {
 // Names returns the names by which an exact search finds the proposal, each once.
 func (p ListedProposal) Names() []ProposalName {
 	names := []ProposalName{
-		{governance.MatchedExternalID, governance.NormalizeExternalID(p.Identity.ExternalID)},
 		{governance.MatchedSourceURL, governance.CanonicalURL(p.SourceURL)},
 		{governance.MatchedDiscussionURL, governance.CanonicalURL(p.DiscussionURL)},
 		{governance.MatchedTitle, governance.NormalizeTitle(p.Title)},
+	}
+	for _, id := range p.Identity.Provider.ExternalIDs(p.Identity.ExternalID) {
+		names = append(names, ProposalName{governance.MatchedExternalID, governance.NormalizeExternalID(id)})
 	}
 	// The address derived from the ids is always a name, even if upstream states another.
 	names = append(names, ProposalName{governance.MatchedSourceURL, p.Identity.Provider.ProposalURL(p.SourceID, p.Identity.ExternalID)})

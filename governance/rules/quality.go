@@ -20,6 +20,7 @@ const (
 	PowerRounded         governance.QualityFlag = "power_rounded"
 	TotalsDifferUpstream governance.QualityFlag = "totals_differ_upstream"
 	TotalsDisagree       governance.QualityFlag = "totals_disagree"
+	Provisional          governance.QualityFlag = "provisional"
 )
 
 // QualityRule describes when a flag is set.
@@ -51,5 +52,6 @@ func QualityFlags() []QualityRule {
 		{TotalsDifferUpstream, "All ballots that upstream states are stored, but their number, total or scores differ from what " +
 			"upstream states."},
 		{TotalsDisagree, "The scores do not sum to the ballots: the last consistent numbers are shown, or none."},
+		{Provisional, "A block that is not final states something of the proposal or its ballots: it may still change."},
 	}
 }

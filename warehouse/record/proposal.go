@@ -24,7 +24,8 @@ type Proposal struct {
 	DiscussionURL string
 	// VoteType is the voting system.
 	VoteType governance.VoteType
-	// State is the provider's state of the proposal: Snapshot's state, Tally's status.
+	// State is the provider's state of the proposal: Snapshot's state, Tally's status, a
+	// Governor's state in lower case; empty if the contract has none.
 	State string
 	// Choices are the stated labels of the choices, in order.
 	Choices []string
@@ -87,6 +88,15 @@ type Proposal struct {
 	OnchainID string `msgpack:",omitempty"`
 	// Withdrawn is true if upstream has deleted the proposal.
 	Withdrawn bool `msgpack:",omitempty"`
+}
+
+// CountedChoices returns the keys of the choices whose power counts towards the quorum: by
+// the proposal's own rule, or else by the provider's. It is nil where all power counts.
+func (p *Proposal) CountedChoices() []string {
+	if len(p.QuorumChoices) > 0 {
+		return p.QuorumChoices
+	}
+	return p.Provider.QuorumChoices()
 }
 
 // Milestone is a lifecycle event of a proposal that upstream recorded.

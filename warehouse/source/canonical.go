@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"strings"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -115,10 +116,16 @@ func readProposalRef(stated value) record.ProposalRef {
 		return record.ProposalRef{}
 	}
 	in := stated.object()
-	return record.ProposalRef{
-		Provider:   oneOf(in.get("provider"), governance.Snapshot, governance.Tally),
-		ExternalID: in.get("externalId").identifier(),
+	provider := oneOf(in.get("provider"), governance.Snapshot, governance.Tally, governance.Governor)
+	id := in.get("externalId")
+	if provider != governance.Governor {
+		return record.ProposalRef{Provider: provider, ExternalID: id.identifier()}
 	}
+	ref := record.ProposalRef{Provider: provider, ExternalID: strings.ToLower(id.identifier())}
+	if governor, _, found := strings.Cut(ref.ExternalID, "/"); !found || !governance.IsGovernorID(governor) {
+		id.rejectUnlike("eip155:<chain>:<address>/<number>")
+	}
+	return ref
 }
 
 // compactOr returns a value of the wanted type as compact JSON, or the fallback if

@@ -128,7 +128,7 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 		{"event of no known item", event + `"itemType":"vote"}`, `itemType is "vote"; want one of proposal, topic, dao`},
 		{"event of no known confidence", event + `"eventTimeConfidence":"sure"}`, `eventTimeConfidence is "sure"; want one of exact, day, derived, discovered`},
 		{"event too important", event + `"importanceScore":101}`, `importanceScore is 101; want a whole number from 0 to 100`},
-		{"proposal of a forum", event + `"proposal":{"provider":"discourse","externalId":"1"}}`, `proposal.provider is "discourse"; want one of snapshot, tally`},
+		{"proposal of a forum", event + `"proposal":{"provider":"discourse","externalId":"1"}}`, `proposal.provider is "discourse"; want one of snapshot, tally, governor`},
 		{"proposal without an id", event + `"proposal":{"provider":"tally"}}`, `proposal.externalId is missing; want a string`},
 		{"signal without a time", `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"d"}`, `detectedAt is missing; want a string`},
 		{"signal scored as a text", signal + `"priority":{"score":"9"}}`, `priority.score is a string; want a number`},

@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"strings"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -12,10 +13,19 @@ func readDAO(in object) record.Record {
 	id := in.get("daoId").identifier()
 	dao := &record.DAO{ID: id, Name: cmp.Or(in.get("name").text(), id)}
 	for source := range in.get("sources").objects() {
-		dao.Sources = append(dao.Sources, record.SourceRef{
-			Provider: oneOf(source.get("provider"), governance.Snapshot, governance.Tally, governance.Discourse),
-			ID:       source.get("id").identifier(),
-		})
+		dao.Sources = append(dao.Sources, readSourceRef(source))
 	}
 	return dao
+}
+
+// readSourceRef reads a source of a DAO. The address of a Governor may have any case.
+func readSourceRef(in object) record.SourceRef {
+	id := in.get("id")
+	ref := record.SourceRef{Provider: oneOf(in.get("provider"), governance.Providers()...), ID: id.identifier()}
+	if ref.Provider == governance.Governor {
+		if ref.ID = strings.ToLower(ref.ID); !governance.IsGovernorID(ref.ID) {
+			id.rejectUnlike("eip155:<chain>:<address>")
+		}
+	}
+	return ref
 }

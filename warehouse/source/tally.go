@@ -49,6 +49,10 @@ func readTallyProposal(in object) record.Record {
 		Milestones:    readMilestones(in.get("events")),
 	}
 	proposal.SourceURL = tallyURL(proposal.SourceID, cmp.Or(in.get("onchainId").text(), proposal.ExternalID))
+	governor, number := strings.ToLower(in.get("governor").object().get("id").text()), in.get("onchainId").text()
+	if number != "" && governance.IsGovernorID(governor) {
+		proposal.OnchainID = governor + "/" + number
+	}
 	if quorum := in.get("quorum").baseUnits(); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}

@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW $views.ballots
 (
     proposal_key String COMMENT 'The proposal; proposals and vote_summaries have the same key.',
     dao_id String COMMENT 'The DAO of the proposal.',
-    provider LowCardinality(String) COMMENT 'snapshot, or tally for on-chain Governors.',
+    provider LowCardinality(String) COMMENT 'snapshot; or governor or tally for on-chain votes, as read from the chain or from Tally.',
     vote_id String COMMENT 'Id of the ballot at the provider.',
     voter_identity String COMMENT 'The voter; an address is in lower case.',
     voter_address Nullable(String) COMMENT 'The voter, where it is an address.',

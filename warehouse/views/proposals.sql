@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW $views.proposals
 (
     proposal_key String COMMENT 'Key of the proposal, the same in all views and in the API.',
     dao_id String COMMENT 'The DAO.',
-    provider LowCardinality(String) COMMENT 'snapshot, or tally for on-chain Governors.',
+    provider LowCardinality(String) COMMENT 'snapshot; or governor or tally for on-chain votes, as read from the chain or from Tally.',
     external_id String COMMENT 'Id of the proposal at the provider.',
     title Nullable(String) COMMENT 'Title.',
     body_text Nullable(String) COMMENT 'The whole text.',

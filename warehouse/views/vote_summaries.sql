@@ -1,10 +1,10 @@
--- The power that counts towards a quorum is Provider.QuorumPower, and progress is cut as
--- QuorumProgress cuts it.
+-- The power that counts towards a quorum is governance.QuorumPower, by the choices of
+-- record.Proposal.CountedChoices, and progress is cut as QuorumProgress cuts it.
 CREATE OR REPLACE VIEW $views.vote_summaries
 (
     proposal_key String COMMENT 'The proposal.',
     dao_id String COMMENT 'The DAO of the proposal.',
-    provider LowCardinality(String) COMMENT 'snapshot, or tally for on-chain Governors.',
+    provider LowCardinality(String) COMMENT 'snapshot; or governor or tally for on-chain votes, as read from the chain or from Tally.',
     title Nullable(String) COMMENT 'Title of the proposal.',
     lifecycle_status LowCardinality(String) COMMENT 'pending, active or closed.',
     outcome LowCardinality(String) COMMENT 'passed, failed, executed, canceled or unknown.',
@@ -18,7 +18,7 @@ CREATE OR REPLACE VIEW $views.vote_summaries
     voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power of all ballots that count, exact.',
     quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL if none applies.',
     quorum Nullable(Decimal(76, 18)) COMMENT 'The quorum in the unit of voting_power.',
-    quorum_voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power that counts towards the quorum: all of it on Snapshot, for and abstain on a Governor.',
+    quorum_voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power that counts towards the quorum: all of it on Snapshot; on a Governor that of the choices that it counts, for and abstain or for alone.',
     quorum_progress Nullable(Decimal(76, 6)) COMMENT 'quorum_voting_power / quorum, cut at six places; 1 is enough.',
     quorum_reached Nullable(Bool) COMMENT 'Whether the quorum is reached.',
     choice_keys Array(String) COMMENT 'Keys of the choices, in order.',
@@ -31,9 +31,14 @@ DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'Results of the votes, one row a proposal. As /v2/proposals/:proposalKey/votes/summary.'
 AS
 WITH if(
-    state.provider = 'tally',
-    arraySum(arrayFilter((power, key) -> key IN ('for', 'abstain'), state.choice_powers, state.choice_keys)),
-    state.power
+    empty(record.quorum_choices) AND state.provider IN ('tally', 'governor'),
+    ['for', 'abstain'],
+    arrayMap(choice -> toString(choice), record.quorum_choices)
+) AS counted_keys,
+if(
+    empty(counted_keys),
+    state.power,
+    arraySum(arrayFilter((power, key) -> has(counted_keys, key), state.choice_powers, state.choice_keys))
 ) AS counted
 SELECT
     state.proposal_key AS proposal_key,
@@ -70,7 +75,8 @@ FROM
         proposal_ref,
         title,
         quorum_raw,
-        quorum
+        quorum,
+        quorum_choices
     FROM $data.proposals
     WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
     ORDER BY

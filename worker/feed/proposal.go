@@ -141,7 +141,7 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			ended = append(ended, vote)
 		}
 		if p.reachedQuorum() {
-			vote.Quorum, vote.QuorumChoices = *p.record.Quorum, p.record.Provider.QuorumChoices()
+			vote.Quorum, vote.QuorumChoices = *p.record.Quorum, p.record.CountedChoices()
 			reached = append(reached, vote)
 		}
 	}

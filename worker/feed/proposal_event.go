@@ -23,7 +23,7 @@ func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
 	types := map[string]string{
 		"created": rules.ProposalCreated, "activated": rules.VotingStarted, "extended": rules.VotingExtended,
 		"queued": rules.ProposalQueued, "executed": rules.ProposalExecuted,
-		"canceled": rules.ProposalCanceled, "cancelled": rules.ProposalCanceled,
+		"canceled": rules.ProposalCanceled, "cancelled": rules.ProposalCanceled, "vetoed": rules.ProposalCanceled,
 		"expired": rules.ProposalExpired,
 	}
 	// Upstream can state a milestone several times, as when a vote is extended twice.
@@ -42,7 +42,7 @@ func (p proposal) events() []event {
 	events := []event{p.creation(stated)}
 	add := func(eventType string, at *governance.Timestamp, dayOnly bool) {
 		if at != nil {
-			events = append(events, event{eventType, at, confidenceOf(dayOnly), observedAt})
+			events = append(events, event{eventType, at, p.confidenceIn(*at, dayOnly), observedAt})
 		}
 	}
 	discovered := func(eventType string) {
@@ -78,10 +78,13 @@ func (p proposal) events() []event {
 	return events
 }
 
-// confidenceOf returns the confidence in a time that upstream states.
-func confidenceOf(dayOnly bool) governance.Confidence {
-	if dayOnly {
+// confidenceIn returns the confidence in a time that upstream states.
+func (p proposal) confidenceIn(at governance.Timestamp, dayOnly bool) governance.Confidence {
+	switch {
+	case dayOnly:
 		return governance.DayTime
+	case at > p.record.ObservedAt && p.record.Provider.EstimatesTimes():
+		return governance.DerivedTime
 	}
 	return governance.ExactTime
 }

@@ -103,6 +103,16 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 				"proposal_queued": "exact -21", "proposal_executed": "exact -5",
 			},
 		},
+		"estimated until it happens": {
+			governorProposal("active", func(p *record.Proposal) { p.Provider, p.EndAt = governance.Governor, in(10) }), nil,
+			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "derived 10"},
+		},
+		"vetoed": {
+			governorProposal("canceled", func(p *record.Proposal) { p.Milestones = []record.Milestone{milestone("vetoed", in(-5))} }), nil,
+			map[string]string{
+				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_canceled": "exact -5",
+			},
+		},
 		"canceled before it began": {
 			governorProposal("canceled", func(p *record.Proposal) {
 				p.StartAt, p.EndAt, p.Milestones = in(-10), in(10), []record.Milestone{milestone("canceled", in(-11))}

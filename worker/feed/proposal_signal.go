@@ -95,10 +95,11 @@ func (p proposal) facts() rules.VoteFacts {
 }
 
 // isSingleChoice reports whether each ballot gives its power to one choice, by the vote
-// type and by the scores.
+// type and by the scores. On a Governor, where a few may be divided, each part counts as a
+// ballot.
 func (p proposal) isSingleChoice() bool {
-	types := []governance.VoteType{governance.SingleChoice, governance.Basic, ""}
-	return slices.Contains(types, p.record.VoteType) && len(p.state.Scores) > 0 &&
+	single := p.record.VoteType == "" || p.record.Provider.DecidesByMajority(p.record.VoteType)
+	return single && len(p.state.Scores) > 0 &&
 		decimal.Sum(decimal.Zero, p.finalScores()...).LessThanOrEqual(p.state.Power)
 }
 
@@ -117,7 +118,7 @@ func (p proposal) reachedQuorum() bool {
 func (p proposal) quorumPower(
 	scores []decimal.Decimal, power decimal.Decimal,
 ) decimal.Decimal {
-	return p.record.Provider.QuorumPower(power, func(choiceKey string) decimal.Decimal {
+	return governance.QuorumPower(p.record.CountedChoices(), power, func(choiceKey string) decimal.Decimal {
 		if i := p.choiceIndex(choiceKey); i >= 0 {
 			return scores[i]
 		}

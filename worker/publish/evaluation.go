@@ -128,6 +128,7 @@ func (e *evaluation) recordFlags() []governance.QualityFlag {
 		rules.BodyMissing:      p.Body == "",
 		rules.TimesMissing:     timeless,
 		rules.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
+		rules.Provisional:      p.Provisional,
 		rules.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
 	})
 }

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"encoding/json"
+	"strings"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
@@ -62,22 +63,26 @@ func (e *evaluation) provenance() []governance.Provenance {
 	for _, field := range fields {
 		if field.known {
 			provenance = append(provenance, governance.Provenance{
-				Field: field.name, Source: field.source.name, Provider: p.Provider,
-				ObservedAt: field.source.observedAt,
+				Field: field.name, Source: field.source.name, Origin: governance.OptionalText(field.source.statedBy),
+				Provider: p.Provider, ObservedAt: field.source.observedAt,
 			})
 		}
 	}
 	return provenance
 }
 
-// origin is an upstream record, or a part of one, and when it was observed.
+// origin is an upstream record, or a part of one, what states it (see
+// record.Proposal.Origin), and when it was observed.
 type origin struct {
-	name       string
-	observedAt governance.Timestamp
+	name, statedBy string
+	observedAt     governance.Timestamp
 }
 
+// recordOf returns the record of a proposal. The id of a Governor's proposal begins with
+// its source, which is not repeated.
 func recordOf(p warehouse.Proposal) origin {
-	return origin{name: p.SourceID + "/proposals/" + p.ExternalID, observedAt: p.ObservedAt}
+	id := strings.TrimPrefix(p.ExternalID, p.SourceID+"/")
+	return origin{name: p.SourceID + "/proposals/" + id, statedBy: p.Origin, observedAt: p.ObservedAt}
 }
 
 func (o origin) votes(ballots warehouse.VoteTotals) origin {

@@ -247,14 +247,14 @@ func checkBalance(
 // decide sets the quorum, and what an outcome can be derived from. On Snapshot, upstream's
 // scores decide where it states them: they include ballots that may not be stored.
 func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.Score) {
-	counted := p.Provider.QuorumPower(c.power, func(choiceKey string) decimal.Decimal {
+	counted := governance.QuorumPower(p.CountedChoices(), c.power, func(choiceKey string) decimal.Decimal {
 		return scores[choiceKey].Power
 	})
 	if c.ready && p.Quorum != nil {
 		progress, reached := governance.QuorumProgress(counted, *p.Quorum)
 		c.quorum = &governance.Quorum{Raw: p.QuorumRaw, Progress: progress, Reached: reached}
 	}
-	if p.VoteType != governance.SingleChoice && p.VoteType != governance.Basic {
+	if !p.Provider.DecidesByMajority(p.VoteType) {
 		return
 	}
 	stated := p.Provider.StatedScoresDecide() &&
