@@ -7,14 +7,15 @@
 package fetch
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -56,6 +57,25 @@ func (e *LimitedError) Error() string {
 	return fmt.Sprintf("%s allows no more requests until %s", e.Host, e.Until.UTC().Format(time.RFC3339))
 }
 
+// UnavailableError reports that a host is not asked for a while, because it failed several
+// times in a row.
+type UnavailableError struct {
+	// Host is the host.
+	Host string
+	// Until is the time at which it is asked again.
+	Until time.Time
+	// Last is its last failure.
+	Last error
+}
+
+// Error implements error.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("%s fails and is asked again at %s: %v", e.Host, e.Until.UTC().Format(time.RFC3339), e.Last)
+}
+
+// Unwrap returns the last failure.
+func (e *UnavailableError) Unwrap() error { return e.Last }
+
 // Options configure a Client.
 type Options struct {
 	// UserAgent names the caller, with a contact.
@@ -72,12 +92,19 @@ type Options struct {
 type Client struct {
 	Options
 
-	http *http.Client
+	http    *http.Client
+	metrics metrics
+
+	mu    sync.Mutex
+	gates map[string]*gate // by host
 }
 
 // New returns a Client.
 func New(o Options) *Client {
-	return &Client{Options: o, http: &http.Client{Timeout: time.Minute}}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	return &Client{
+		Options: o, http: newHTTPClient(defaultTimeouts()), metrics: newMetrics(o.Metrics), gates: map[string]*gate{},
+	}
 }
 
 // Pace is how often a host may be asked as long as it states no limit itself.
@@ -89,71 +116,38 @@ type Pace struct {
 	Per time.Duration
 }
 
-// Host is one upstream host. It is safe for concurrent use.
-type Host struct {
-	client *Client
-	base   *url.URL
-	pace   Pace
-}
-
-// Host returns the host of an address. Callers of one host share its pace.
+// Host returns the host of an address. Callers of one host share its pace, which is that of
+// the last call.
 func (c *Client) Host(base *url.URL, p Pace) *Host {
-	return &Host{client: c, base: base, pace: p}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shared := c.gates[base.Host]
+	if shared == nil {
+		shared = &gate{client: c, host: base.Host}
+		c.gates[base.Host] = shared
+	}
+	shared.setPace(p)
+	return &Host{client: c, base: base, gate: shared}
 }
 
-// Request is one request to a host.
-type Request struct {
-	// Method is GET or POST.
-	Method string
-	// Path is appended to the address of the host, with the query; it may be empty.
-	Path string
-	// Header is added to the request; it may have keys.
-	Header http.Header
-	// Body is nil for GET.
-	Body []byte
-	// Accepts reports whether an answer with an error status is one that the caller
-	// understands: it is then returned without an error and without a retry. Nil accepts
-	// none.
-	Accepts func(status int, body []byte) bool
+// Allowance is what a host has said about its limit.
+type Allowance struct {
+	// Host is the host.
+	Host string
+	// Limit and Remaining are the requests of the present window, and how many are left.
+	Limit, Remaining int64
+	// ResetAt is the end of the window.
+	ResetAt time.Time
 }
 
-// Response is an answer.
-type Response struct {
-	// Status is the HTTP status.
-	Status int
-	// Header has the answer's headers.
-	Header http.Header
-	// Body is the whole answer.
-	Body []byte
-}
-
-// Do sends a request when the host's pace allows it. The error is a [*LimitedError] while
-// the host allows none, a [*StatusError] for an answer with an error status, ErrTooLarge,
-// or that of the connection.
-func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
-	request, err := http.NewRequestWithContext(ctx, r.Method, h.base.String()+r.Path, bytes.NewReader(r.Body))
-	if err != nil {
-		return Response{}, fmt.Errorf("ask %s: %w", h.base.Host, err)
+// Allowances returns the last word of every host that states a limit, in order of hosts.
+func (c *Client) Allowances() (all []Allowance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, host := range slices.Sorted(maps.Keys(c.gates)) {
+		if stated, known := c.gates[host].allowance(); known {
+			all = append(all, stated)
+		}
 	}
-	for name, values := range r.Header {
-		request.Header[name] = values
-	}
-	request.Header.Set("User-Agent", h.client.UserAgent)
-	answer, err := h.client.http.Do(request)
-	if err != nil {
-		return Response{}, fmt.Errorf("ask %s: %w", h.base.Host, err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBodyBytes+1))
-	switch {
-	case err != nil:
-		return Response{}, fmt.Errorf("read the answer of %s: %w", h.base.Host, err)
-	case len(body) > maxBodyBytes:
-		return Response{}, fmt.Errorf("ask %s: %w", h.base.Host, ErrTooLarge)
-	}
-	got := Response{Status: answer.StatusCode, Header: answer.Header, Body: body}
-	if got.Status < http.StatusBadRequest || r.Accepts != nil && r.Accepts(got.Status, body) {
-		return got, nil
-	}
-	return got, &StatusError{Host: h.base.Host, Status: got.Status, Body: body}
+	return all
 }

@@ -1,0 +1,134 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// maxRedirects bounds the redirects of one request.
+const maxRedirects = 5
+
+// timeouts bound the parts of one attempt.
+type timeouts struct {
+	// connect is for the connection and, once more, for TLS. header is from the request to
+	// the first byte of the answer. total is for all, with the body.
+	connect, header, total time.Duration
+}
+
+func defaultTimeouts() timeouts {
+	return timeouts{connect: 5 * time.Second, header: 30 * time.Second, total: time.Minute}
+}
+
+// newHTTPClient returns a client that reaches the configured host of a request wherever it
+// is, and other hosts, to which it is redirected, at public addresses only.
+func newHTTPClient(t timeouts) *http.Client {
+	return &http.Client{
+		Timeout:       t.total,
+		Transport:     router{configured: newTransport(t, nil), others: newTransport(t, refusePrivate)},
+		CheckRedirect: checkRedirect,
+	}
+}
+
+func newTransport(t timeouts, control func(network, address string, _ syscall.RawConn) error) *http.Transport {
+	dialer := &net.Dialer{Timeout: t.connect, Control: control}
+	return &http.Transport{
+		DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: t.connect, ResponseHeaderTimeout: t.header,
+		MaxIdleConnsPerHost: 4, MaxConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// configuredHost is the key of a context value: the host that a request was meant for.
+type configuredHost struct{}
+
+// router keeps the connections to other hosts apart: none to a private address, that the
+// configuration allows for one upstream, is reached by a redirect of another.
+type router struct {
+	configured, others *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r router) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Host == request.Context().Value(configuredHost{}) {
+		return r.configured.RoundTrip(request)
+	}
+	return r.others.RoundTrip(request)
+}
+
+// redirectError is a redirect that is not followed.
+type redirectError struct {
+	reason string
+}
+
+// Error implements error.
+func (e *redirectError) Error() string { return e.reason }
+
+// checkRedirect refuses redirects in a loop and from https to http, and sends no keys to
+// other hosts.
+func checkRedirect(next *http.Request, before []*http.Request) error {
+	first := before[0].URL
+	switch {
+	case len(before) > maxRedirects:
+		return &redirectError{fmt.Sprintf("is redirected more than %d times", maxRedirects)}
+	case next.URL.Scheme != "https" && next.URL.Scheme != first.Scheme:
+		return &redirectError{"is redirected from https to http"}
+	case next.URL.Host != first.Host:
+		for name := range next.Header {
+			if !slices.Contains([]string{"User-Agent", "Accept", "Content-Type"}, name) {
+				next.Header.Del(name)
+			}
+		}
+		next.URL.User = nil
+	}
+	return nil
+}
+
+// refusePrivate refuses a connection to an address that is not public. The name is resolved
+// by then, so that no name leads past it.
+func refusePrivate(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !isPublic(at.Addr().Unmap()) {
+		return &redirectError{"is redirected to an address that is not public"}
+	}
+	return nil
+}
+
+// isPublic reports whether an address belongs to the internet.
+func isPublic(address netip.Addr) bool {
+	if !address.IsGlobalUnicast() || address.IsPrivate() {
+		return false
+	}
+	return !slices.ContainsFunc(specialNetworks(), func(network netip.Prefix) bool { return network.Contains(address) })
+}
+
+// specialNetworks are those that net/netip does not know: of this host, of carriers, of
+// protocols, of documentation and tests, reserved, and those that carry IPv4 within IPv6.
+func specialNetworks() []netip.Prefix {
+	var networks []netip.Prefix
+	for _, text := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+		"240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
+	} {
+		networks = append(networks, netip.MustParsePrefix(text))
+	}
+	return networks
+}
+
+// outcomeOf returns the outcome of a request without an answer.
+func outcomeOf(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return outcomeTooLarge
+	case ctx.Err() != nil:
+		return outcomeCanceled
+	}
+	return outcomeConnection
+}

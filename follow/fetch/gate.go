@@ -1,0 +1,163 @@
+package fetch
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// maxLimited bounds how long a host may forbid requests: a header that says a month does
+	// not stop following for a month.
+	maxLimited = 10 * time.Minute
+	// minLimited is the pause after a 429 that states none. It doubles each time.
+	minLimited = 5 * time.Second
+)
+
+// gate lets requests to one host pass at its pace, and none while the host forbids them.
+type gate struct {
+	client *Client
+	host   string
+
+	mu    sync.Mutex
+	pace  *rate.Limiter
+	until time.Time
+	// refusals counts the answers in a row with status 429 that state no time.
+	refusals int
+	stated   *Allowance
+}
+
+// setPace changes how often the host may be asked.
+func (g *gate) setPace(p Pace) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	limit := rate.Limit(float64(p.Requests) / p.Per.Seconds())
+	if g.pace == nil {
+		g.pace = rate.NewLimiter(limit, max(p.Burst, 1))
+		return
+	}
+	now := g.client.Clock.Now()
+	g.pace.SetLimitAt(now, limit)
+	g.pace.SetBurstAt(now, max(p.Burst, 1))
+}
+
+// pass waits for the turn of a request. The error is a *LimitedError while the host forbids
+// requests, or the end of ctx.
+func (g *gate) pass(ctx context.Context) error {
+	now := g.client.Clock.Now()
+	if err := g.limited(now); err != nil {
+		return err
+	}
+	turn := g.pace.ReserveN(now, 1)
+	if pause := turn.DelayFrom(now); pause > 0 {
+		if err := g.client.Clock.Wait(ctx, pause); err != nil {
+			turn.CancelAt(g.client.Clock.Now())
+			return err
+		}
+	}
+	// An answer in the meantime may have closed the gate.
+	return g.limited(g.client.Clock.Now())
+}
+
+func (g *gate) limited(now time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.Before(g.until) {
+		return &LimitedError{Host: g.host, Until: g.until}
+	}
+	return nil
+}
+
+// note closes the gate for as long as an answer asks for. It returns a *LimitedError if the
+// answer is a refusal for that reason.
+func (g *gate) note(ctx context.Context, answer Response, accepted bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.client.Clock.Now()
+	spent, reset := g.state(now, answer.Header)
+	pause, stated := retryAfter(answer.Header, now)
+	switch {
+	case answer.Status == http.StatusTooManyRequests && !stated && reset > 0:
+		pause = reset
+	case answer.Status == http.StatusTooManyRequests && !stated && !accepted:
+		pause = minLimited << min(g.refusals, 8)
+		g.refusals++
+	case answer.Status == http.StatusTooManyRequests, answer.Status == http.StatusServiceUnavailable:
+	default:
+		pause, g.refusals = 0, 0
+	}
+	if spent {
+		pause = max(pause, reset)
+	}
+	if pause <= 0 {
+		return nil
+	}
+	until := now.Add(min(pause, maxLimited))
+	if !now.Before(g.until) {
+		g.client.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream allows no more requests for a while",
+			slog.String("host", g.host), slog.Time("until", until))
+	}
+	if until.After(g.until) {
+		g.until = until
+	}
+	return &LimitedError{Host: g.host, Until: g.until}
+}
+
+// state keeps what the headers say of the limit. It reports whether nothing is left, and
+// the time until the limit is renewed.
+func (g *gate) state(now time.Time, header http.Header) (spent bool, reset time.Duration) {
+	for _, prefix := range []string{"X-Api-Key-", "Ratelimit-", "X-Ratelimit-"} {
+		remaining, err := strconv.ParseInt(strings.TrimSpace(header.Get(prefix+"Remaining")), 10, 64)
+		if err != nil || remaining < 0 {
+			continue
+		}
+		limit, _ := strconv.ParseInt(strings.TrimSpace(header.Get(prefix+"Limit")), 10, 64) // 0 where it is not stated
+		reset = resetIn(header.Get(prefix+"Reset"), now)
+		g.stated = &Allowance{Host: g.host, Limit: limit, Remaining: remaining, ResetAt: now.Add(reset)}
+		g.client.metrics.remaining.WithLabelValues(g.host).Set(float64(remaining))
+		return remaining == 0, reset
+	}
+	return false, 0
+}
+
+// allowance returns the last word of the host on its limit.
+func (g *gate) allowance() (stated Allowance, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stated == nil {
+		return Allowance{}, false
+	}
+	return *g.stated, true
+}
+
+// retryAfter reads Retry-After: seconds, or a date.
+func retryAfter(header http.Header, now time.Time) (pause time.Duration, stated bool) {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 {
+		return min(time.Duration(min(seconds, maxLimited.Seconds())*float64(time.Second)), maxLimited), true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}
+
+// resetIn reads the reset of a limit: seconds from now, or as seconds since 1970. It is 0
+// for anything else.
+func resetIn(text string, now time.Time) time.Duration {
+	const firstTimestamp = 1e9 // no window lasts thirty years
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err == nil && seconds >= firstTimestamp {
+		seconds -= float64(now.UnixMilli()) / 1000
+	}
+	if err != nil || !(seconds > 0) { //nolint:staticcheck // NaN is not above 0
+		return 0
+	}
+	return time.Duration(min(seconds, maxLimited.Seconds()) * float64(time.Second))
+}

@@ -1,0 +1,228 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// maxAttempts bounds how often a request is sent.
+	maxAttempts = 4
+	// minRetryPause is the longest pause before the second attempt. It doubles each time.
+	minRetryPause = 250 * time.Millisecond
+)
+
+// Host is one upstream host. It is safe for concurrent use.
+type Host struct {
+	client  *Client
+	base    *url.URL
+	gate    *gate
+	breaker breaker
+}
+
+// Name returns the host name, without keys, for messages.
+func (h *Host) Name() string { return h.base.Host }
+
+// Request is one request to a host.
+type Request struct {
+	// Method is GET or POST.
+	Method string
+	// Path is appended to the address of the host, with the query; it may be empty.
+	Path string
+	// Header is added to the request; it may have keys.
+	Header http.Header
+	// Body is nil for GET.
+	Body []byte
+	// Accepts reports whether an answer with an error status is one that the caller
+	// understands: it is then returned without an error and without a retry. Nil accepts
+	// none.
+	Accepts func(status int, body []byte) bool
+}
+
+// Response is an answer. A request with If-None-Match or If-Modified-Since may be answered
+// with status 304 and no body.
+type Response struct {
+	// Status is the HTTP status.
+	Status int
+	// Header has the answer's headers.
+	Header http.Header
+	// Body is the whole answer, not compressed.
+	Body []byte
+}
+
+// Do sends a request when the host's pace allows it, and again after a failure that may
+// pass: that of a connection, and status 502, 503 and 504. The error is a [*LimitedError]
+// while the host allows no requests, an [*UnavailableError] after repeated failures, a
+// [*StatusError] for an answer with an error status, ErrTooLarge, or that of the
+// connection.
+func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
+	now := h.client.Clock.Now()
+	if until, last := h.breaker.refuses(now); last != nil {
+		h.client.metrics.count(h.base.Host, outcomeRefused)
+		return Response{}, &UnavailableError{Host: h.base.Host, Until: until, Last: last}
+	}
+	for attempt, pause := 1, minRetryPause; ; attempt, pause = attempt+1, 2*pause {
+		answer, err := h.once(ctx, r)
+		again := isTransient(err) && ctx.Err() == nil
+		if again && attempt < maxAttempts {
+			if waitErr := h.client.Clock.Wait(ctx, rand.N(pause)+1); waitErr == nil { //nolint:gosec // no secret
+				continue
+			}
+		}
+		h.settle(ctx, err, again)
+		return answer, err
+	}
+}
+
+// settle notes the outcome of a request for those that follow.
+func (h *Host) settle(ctx context.Context, err error, failed bool) {
+	_, limited := errors.AsType[*LimitedError](err)
+	switch {
+	case ctx.Err() != nil, limited: // which says nothing about the host's health
+		h.breaker.release()
+	case failed:
+		if until, opened := h.breaker.fail(h.client.Clock.Now(), err); opened {
+			h.client.logUnavailable(ctx, h.base.Host, until, err)
+		}
+	default:
+		h.breaker.succeed()
+	}
+}
+
+// isTransient reports whether the same request may succeed a moment later.
+func isTransient(err error) bool {
+	if answered, ok := errors.AsType[*StatusError](err); ok {
+		switch answered.Status {
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	}
+	_, lost := errors.AsType[*connectionError](err)
+	return lost
+}
+
+// once sends a request when the gate opens.
+func (h *Host) once(ctx context.Context, r Request) (Response, error) {
+	if err := h.gate.pass(ctx); err != nil {
+		h.client.metrics.count(h.base.Host, outcomeRefused)
+		return Response{}, err
+	}
+	began := time.Now()
+	answer, err := h.send(ctx, r)
+	h.client.metrics.observe(h.base.Host, time.Since(began))
+	if err != nil {
+		h.client.metrics.count(h.base.Host, outcomeOf(ctx, err))
+		return Response{}, err
+	}
+	accepted := answer.Status < http.StatusBadRequest || r.Accepts != nil && r.Accepts(answer.Status, answer.Body)
+	limited := h.gate.note(ctx, answer, accepted)
+	switch {
+	case accepted:
+		h.client.metrics.count(h.base.Host, outcomeOK)
+		return answer, nil
+	case limited != nil:
+		h.client.metrics.count(h.base.Host, outcomeLimited)
+		return answer, limited
+	}
+	h.client.metrics.count(h.base.Host, outcomeStatus)
+	return answer, &StatusError{Host: h.base.Host, Status: answer.Status, Body: answer.Body}
+}
+
+// send sends a request and reads the answer.
+func (h *Host) send(ctx context.Context, r Request) (Response, error) {
+	ctx = context.WithValue(ctx, configuredHost{}, h.base.Host)
+	request, err := http.NewRequestWithContext(ctx, r.Method, h.address(r.Path), bytes.NewReader(r.Body))
+	if err != nil {
+		return Response{}, fmt.Errorf("ask %s: the path is no part of an address", h.base.Host)
+	}
+	for name, values := range r.Header {
+		request.Header[name] = values
+	}
+	request.Header.Set("User-Agent", h.client.UserAgent)
+	answer, err := h.client.http.Do(request)
+	if err != nil {
+		return Response{}, h.connectionError("ask", err, request)
+	}
+	defer answer.Body.Close()
+	// The transport decompresses, so that this bounds what a small answer unfolds to.
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBodyBytes+1))
+	switch {
+	case err != nil:
+		return Response{}, h.connectionError("read the answer of", err, request)
+	case len(body) > maxBodyBytes:
+		return Response{}, fmt.Errorf("ask %s: %w", h.base.Host, ErrTooLarge)
+	}
+	return Response{Status: answer.StatusCode, Header: answer.Header, Body: body}, nil
+}
+
+// address returns the address of a path, with the parameters of both.
+func (h *Host) address(path string) string {
+	base := *h.base
+	path, query, _ := strings.Cut(path, "?")
+	parameters := strings.Trim(base.RawQuery+"&"+query, "&")
+	base.RawQuery = ""
+	address := base.String()
+	if strings.HasPrefix(path, "/") {
+		address = strings.TrimSuffix(address, "/")
+	}
+	if address += path; parameters != "" {
+		address += "?" + parameters
+	}
+	return address
+}
+
+// connectionError is a request without a complete answer.
+type connectionError struct {
+	text  string
+	cause error
+}
+
+// Error implements error.
+func (e *connectionError) Error() string { return e.text }
+
+// Unwrap returns the cause, whose own text may contain keys.
+func (e *connectionError) Unwrap() error { return e.cause }
+
+// connectionError describes an error without the address and headers of the request, in
+// which keys may be.
+func (h *Host) connectionError(operation string, err error, request *http.Request) error {
+	if refused, ok := errors.AsType[*redirectError](err); ok {
+		return fmt.Errorf("%s %s: %w", operation, h.base.Host, refused)
+	}
+	cause := err
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		cause = inner.Err
+	}
+	text := cause.Error()
+	secrets := []string{request.URL.RequestURI(), request.URL.Path, request.URL.RawQuery}
+	secrets = append(secrets, strings.Split(request.URL.Path, "/")...)
+	for _, values := range request.URL.Query() {
+		secrets = append(secrets, values...)
+	}
+	for _, values := range request.Header {
+		secrets = append(secrets, values...)
+	}
+	if request.URL.User != nil {
+		password, _ := request.URL.User.Password()
+		secrets = append(secrets, password, request.URL.User.Username())
+	}
+	for _, secret := range secrets {
+		if len(secret) >= minSecretBytes {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+	}
+	return &connectionError{text: fmt.Sprintf("%s %s: %s", operation, h.base.Host, text), cause: cause}
+}
+
+// minSecretBytes is the length from which on a part of an address is left out of errors:
+// shorter ones are no keys, and occur in other words.
+const minSecretBytes = 6

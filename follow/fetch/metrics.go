@@ -1,0 +1,57 @@
+package fetch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/telemetry"
+)
+
+// The outcomes of a request.
+const (
+	outcomeOK         = "ok"
+	outcomeStatus     = "status"     // an error status
+	outcomeLimited    = "limited"    // the host refused it, because there were too many
+	outcomeRefused    = "refused"    // not sent, for the same reason or after failures
+	outcomeConnection = "connection" // no complete answer
+	outcomeTooLarge   = "too_large"
+	outcomeCanceled   = "canceled"
+)
+
+// metrics are those of all clients of a process. Hosts are labels: the sources file bounds
+// their number.
+type metrics struct {
+	requests  *prometheus.CounterVec
+	remaining *prometheus.GaugeVec
+	seconds   *prometheus.HistogramVec
+}
+
+func newMetrics(registerer prometheus.Registerer) metrics {
+	return metrics{
+		requests: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pnyx_follow_requests_total",
+			Help: "Requests to upstream hosts, by host and outcome: ok, status, limited, refused, connection, too_large, canceled.",
+		}, []string{"host", "outcome"})),
+		remaining: telemetry.Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pnyx_follow_requests_remaining",
+			Help: "Requests that the upstream host still allows in its present window, as it last stated.",
+		}, []string{"host"})),
+		seconds: telemetry.Register(registerer, prometheus.NewHistogramVec(
+			telemetry.Latency("pnyx_follow_request_seconds", "Duration of one request to an upstream host."), []string{"host"})),
+	}
+}
+
+func (m metrics) count(host, outcome string) { m.requests.WithLabelValues(host, outcome).Inc() }
+
+func (m metrics) observe(host string, took time.Duration) {
+	m.seconds.WithLabelValues(host).Observe(took.Seconds())
+}
+
+// logUnavailable says once that a host rests.
+func (c *Client) logUnavailable(ctx context.Context, host string, until time.Time, err error) {
+	c.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream host fails, asking it less often",
+		slog.String("host", host), slog.Time("until", until), slog.Any("error", err))
+}
