@@ -91,6 +91,11 @@ func pendingKey(page Key) Key {
 	return fillTag + "pending:" + page
 }
 
+// followLeaseKey names the lease of a followed upstream.
+func followLeaseKey(upstream string) Key {
+	return Key(Namespace + "follow:lease:" + url.QueryEscape(upstream))
+}
+
 // viewKey escapes the parameters, so that no two lists of parameters share a key.
 func viewKey(view string, parameters ...string) Key {
 	var key strings.Builder

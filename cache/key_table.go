@@ -120,6 +120,10 @@ func workerFamilies() []KeyFamily {
 			Lifetime: "`PNYX_LEASE_TTL` after the last renewal",
 		},
 		{
+			Keys: []Key{followLeaseKey("UPSTREAM")}, Contents: "holder of the lease of a followed upstream",
+			Writer: "follower", Lifetime: "30 s after the last renewal",
+		},
+		{
 			Keys: []Key{fullPublicationKey}, Contents: "token of the last full publication", Writer: leader,
 			Lifetime: NeverExpires,
 		},

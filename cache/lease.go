@@ -10,21 +10,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNotLeader means that another worker holds the lease.
-var ErrNotLeader = errors.New("lease is held by another worker")
+// ErrNotLeader means that another process holds the lease.
+var ErrNotLeader = errors.New("lease is held by another process")
 
-// Lease is the right to publish, which one worker holds at a time. It expires unless it
-// is renewed. It does not fence writes: a worker that was paused may write for a moment
-// after its lease has expired, which monotonic writes make harmless.
+// Lease is the right to publish, or to follow an upstream, which one process holds at a
+// time. It expires unless it is renewed. It does not fence writes: a process that was
+// paused may write for a moment after its lease has expired. Monotonic writes to Redis and
+// fingerprints of records make that harmless.
 type Lease struct {
 	store  *Store
+	key    Key
 	holder string
 	ttl    time.Duration
 }
 
-// NewLease returns a lease that is not held yet and lasts for ttl after each Acquire.
+// NewLease returns the lease of the publisher. It is not held yet and lasts for ttl after
+// each Acquire.
 func (s *Store) NewLease(ttl time.Duration) *Lease {
-	return &Lease{store: s, holder: rand.Text(), ttl: ttl}
+	return &Lease{store: s, key: leaseKey, holder: rand.Text(), ttl: ttl}
+}
+
+// NewFollowLease returns the lease of an upstream, as NewLease does.
+func (s *Store) NewFollowLease(upstream string, ttl time.Duration) *Lease {
+	return &Lease{store: s, key: followLeaseKey(upstream), holder: rand.Text(), ttl: ttl}
 }
 
 // renew renews the lease if the caller holds it.
@@ -48,13 +56,13 @@ redis.call('DEL', KEYS[1])
 return 1`)
 
 // Acquire takes the lease if nobody holds it, or renews it. The error is ErrNotLeader
-// while another worker holds it, or ErrUnavailable.
+// while another process holds it, or ErrUnavailable.
 func (l *Lease) Acquire(ctx context.Context) error {
-	err := l.run(ctx, renew, []string{string(leaseKey)}, l.ttl.Milliseconds())
+	err := l.run(ctx, renew, []string{string(l.key)}, l.ttl.Milliseconds())
 	if !errors.Is(err, ErrNotLeader) {
 		return err
 	}
-	taken, err := l.store.conn.Client.SetNX(ctx, string(leaseKey), l.holder, l.ttl).Result()
+	taken, err := l.store.conn.Client.SetNX(ctx, string(l.key), l.holder, l.ttl).Result()
 	if err != nil {
 		return fmt.Errorf("%w: acquire the lease: %w", ErrUnavailable, err)
 	}
@@ -64,10 +72,35 @@ func (l *Lease) Acquire(ctx context.Context) error {
 	return nil
 }
 
-// Release gives up the lease, so that another worker need not wait until it expires. It
-// does nothing for a lease that another worker holds.
+// Hold renews the lease until ctx ends or the lease is lost, and returns the cause. Half of
+// the TTL may pass without a successful renewal: the work has ended before another process
+// can acquire the lease.
+func (l *Lease) Hold(ctx context.Context) error {
+	renewed := time.Now()
+	again := time.NewTicker(l.ttl / 4)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again.C:
+		}
+		attempt, cancel := context.WithTimeout(ctx, l.ttl/4)
+		err := l.Acquire(attempt)
+		cancel()
+		switch {
+		case err == nil:
+			renewed = time.Now()
+		case errors.Is(err, ErrNotLeader), time.Since(renewed) > l.ttl/2:
+			return err
+		}
+	}
+}
+
+// Release gives up the lease, so that another process need not wait until it expires. It
+// does nothing for a lease that another process holds.
 func (l *Lease) Release(ctx context.Context) error {
-	err := l.run(ctx, release, []string{string(leaseKey)})
+	err := l.run(ctx, release, []string{string(l.key)})
 	if errors.Is(err, ErrNotLeader) {
 		return nil
 	}

@@ -14,6 +14,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"pnyx/warehouse/record"
 )
 
 // ErrStopped is returned by a lane that must not go on before a person decides. Its text
@@ -25,6 +27,8 @@ type Upstream interface {
 	// ID names the upstream: "snapshot:hub.snapshot.org", "eip155:1",
 	// "discourse:forum.example.org", "tally:api.tally.xyz".
 	ID() string
+	// Sources are what is followed there, as the records name them. They do not change.
+	Sources() []record.SourceRef
 	// Lanes returns what is polled. The follower runs each lane on its own, until the
 	// lease is lost.
 	Lanes(journal *Journal) []Lane
@@ -34,6 +38,9 @@ type Upstream interface {
 
 // Lane is one kind of polling.
 type Lane struct {
+	// Source is the source whose cursors it moves. It is empty for a lane of several
+	// sources.
+	Source record.SourceRef
 	// Name is the lane of the cursors that it moves: log, watch, close, sweep, tip, final,
 	// backfill.
 	Name string

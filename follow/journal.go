@@ -22,13 +22,27 @@ type Journal struct {
 	Clock *clock.Clock
 
 	upstream string
-	mu       sync.Mutex
-	cursors  map[cursorKey]warehouse.FollowCursor
+	// deferred leaves it to the follower to write cursors that move without records, a
+	// moment later. A crash before that reads again what brought nothing.
+	deferred bool
+	// writing is held while cursors are written.
+	writing sync.Mutex
+	// mu protects cursors and what they point to.
+	mu      sync.Mutex
+	cursors map[cursorKey]*entry
 }
 
+// cursorKey names a cursor. Those of all sources of the upstream have no source.
 type cursorKey struct {
 	source record.SourceRef
 	lane   string
+}
+
+func keyOf(source record.SourceRef, lane string) cursorKey {
+	if source.ID == "" {
+		source = record.SourceRef{}
+	}
+	return cursorKey{source, lane}
 }
 
 // OpenJournal reads the cursors of an upstream.
@@ -37,9 +51,9 @@ func OpenJournal(ctx context.Context, w *warehouse.Warehouse, upstream string, c
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{Warehouse: w, Clock: c, upstream: upstream, cursors: map[cursorKey]warehouse.FollowCursor{}}
+	j := &Journal{Warehouse: w, Clock: c, upstream: upstream, cursors: map[cursorKey]*entry{}}
 	for _, cursor := range stored {
-		j.cursors[cursorKey{cursor.Source(), cursor.Lane}] = cursor
+		j.cursors[keyOf(cursor.Source(), cursor.Lane)] = newEntry(cursor)
 	}
 	return j, nil
 }
@@ -49,15 +63,25 @@ func OpenJournal(ctx context.Context, w *warehouse.Warehouse, upstream string, c
 func (j *Journal) Cursor(source record.SourceRef, lane string) warehouse.FollowCursor {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if cursor, known := j.cursors[cursorKey{source, lane}]; known {
-		return cursor
+	return j.entry(keyOf(source, lane)).cursor
+}
+
+// entry returns the entry of a key, a new one if there is none. The caller holds mu.
+func (j *Journal) entry(key cursorKey) *entry {
+	e, known := j.cursors[key]
+	if !known {
+		e = &entry{cursor: warehouse.FollowCursor{
+			Upstream: j.upstream, Provider: key.source.Provider, SourceID: key.source.ID, Lane: key.lane,
+			Covered: []warehouse.Interval{},
+		}}
+		j.cursors[key] = e
 	}
-	return warehouse.FollowCursor{
-		Upstream: j.upstream, Provider: source.Provider, SourceID: source.ID, Lane: lane, Covered: []warehouse.Interval{},
-	}
+	return e
 }
 
 // Commit writes records of any kinds as one batch, and when it is committed, moves cursors.
+// Of a cursor, it takes what its lane sets: the position, what is covered, the state, the
+// counts and the time at upstream. The follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, records []record.Record, cursors ...warehouse.FollowCursor,
 ) (warehouse.Counts, error) {
@@ -66,7 +90,7 @@ func (j *Journal) Commit(
 	if err != nil {
 		return counts, err
 	}
-	return counts, j.move(ctx, cursors)
+	return counts, j.move(ctx, cursors, j.deferred && len(records) == 0)
 }
 
 // Reject keeps an item that is no valid record.
@@ -81,14 +105,17 @@ func (j *Journal) Reject(ctx context.Context, source record.SourceRef, itemID st
 	return j.Warehouse.WriteFollowRejects(ctx, []warehouse.FollowReject{reject})
 }
 
-func (j *Journal) move(ctx context.Context, cursors []warehouse.FollowCursor) error {
-	if err := j.Warehouse.WriteFollowCursors(ctx, cursors); err != nil {
-		return err
-	}
+// move takes over cursors, and writes them unless that can wait.
+func (j *Journal) move(ctx context.Context, cursors []warehouse.FollowCursor, wait bool) error {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, cursor := range cursors {
-		j.cursors[cursorKey{cursor.Source(), cursor.Lane}] = cursor
+	moved := make([]*entry, len(cursors))
+	for i, cursor := range cursors {
+		moved[i] = j.entry(keyOf(cursor.Source(), cursor.Lane))
+		moved[i].move(cursor)
 	}
-	return nil
+	j.mu.Unlock()
+	if wait {
+		return nil
+	}
+	return writeEntries(ctx, j.Warehouse, map[*Journal][]*entry{j: moved})
 }

@@ -42,3 +42,75 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// openJournal opens the journal of chain 1.
+func openJournal(t *testing.T, opened *warehouse.Warehouse) *follow.Journal {
+	t.Helper()
+	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal
+}
+
+func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
+	t.Parallel()
+
+	opened := env.Warehouse(t)
+	journal := openJournal(t, opened)
+	journal.Defer()
+	move := func(position string, records ...record.Record) {
+		t.Helper()
+		cursor := journal.Cursor(record.SourceRef{}, "tip")
+		cursor.Position = position
+		if _, err := journal.Commit(t.Context(), records, cursor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored := func() string {
+		t.Helper()
+		return openJournal(t, opened).Cursor(record.SourceRef{}, "tip").Position
+	}
+	write := func(all bool) {
+		t.Helper()
+		if err := journal.Write(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"the first position is urgent, as its state is new", func() { move("1"); write(false) }, "1"},
+		{"a position alone waits", func() { move("2"); write(false) }, "1"},
+		{"it is written with all others", func() { write(true) }, "2"},
+		{"a position with records is written at once", func() {
+			move("3", &record.Source{SourceRef: record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}, Name: "Harbor"})
+		}, "3"},
+	}
+	for _, step := range steps {
+		step.do()
+		if got := stored(); got != step.want {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+		}
+	}
+	if got := journal.Cursor(record.SourceRef{}, "tip").Position; got != "3" {
+		t.Errorf("in memory: got %q, want 3", got)
+	}
+}
+
+func TestCommitLeavesHealthToTheFollower(t *testing.T) {
+	t.Parallel()
+
+	journal := openJournal(t, env.Warehouse(t))
+	before := journal.Cursor(record.SourceRef{}, "tip")
+	journal.Succeed(follow.Lane{Name: "tip"})
+	before.Position = "1"
+	if _, err := journal.Commit(t.Context(), nil, before); err != nil {
+		t.Fatal(err)
+	}
+	if journal.Cursor(record.SourceRef{}, "tip").SucceededAt == nil {
+		t.Error("the time of the last success was lost")
+	}
+}

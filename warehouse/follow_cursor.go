@@ -30,6 +30,11 @@ const (
 	FollowOff FollowState = "off"
 )
 
+// FollowStates lists the states of a lane.
+func FollowStates() []FollowState {
+	return []FollowState{FollowLive, FollowBackfilling, FollowBehind, FollowLimited, FollowFailing, FollowOff}
+}
+
 // Interval is a range of numbers, both ends included.
 type Interval struct {
 	First, Last uint64
@@ -74,6 +79,7 @@ func (w *Warehouse) FollowCursors(ctx context.Context, upstream string) ([]Follo
 	type row struct {
 		FollowCursor
 
+		Version                   uint64
 		CoveredFirst, CoveredLast []uint64
 	}
 	result, err := w.conn.Query(ctx, sqlText("follow_cursor"), upstream, upstream)
@@ -85,6 +91,7 @@ func (w *Warehouse) FollowCursors(ctx context.Context, upstream string) ([]Follo
 			r.Covered[k] = Interval{r.CoveredFirst[k], r.CoveredLast[k]}
 		}
 		cursors[i] = r.FollowCursor
+		w.followVersion.seen(r.Version)
 	}
 	return cursors, err
 }
@@ -99,6 +106,6 @@ func (w *Warehouse) WriteFollowCursors(ctx context.Context, cursors []FollowCurs
 			}
 			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Lane, c.Position, covered, string(c.State), c.Done, c.Total,
 				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Rejected, c.Reorgs,
-				uint64(time.Now().UnixMicro())) //nolint:gosec // after 1970
+				w.followVersion.next())
 		})
 }

@@ -18,7 +18,8 @@ SELECT
     gaps,
     withdrawn,
     rejected,
-    reorgs
+    reorgs,
+    version
 FROM follows FINAL
 WHERE ? = '' OR upstream = ?
 ORDER BY

@@ -2,7 +2,6 @@ package warehouse
 
 import (
 	"context"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -23,7 +22,18 @@ type FollowedItem struct {
 // FollowedItems returns the items of an upstream.
 func (w *Warehouse) FollowedItems(ctx context.Context, upstream string) ([]FollowedItem, error) {
 	rows, err := w.conn.Query(ctx, sqlText("follow_item"), upstream)
-	return selectRows[FollowedItem](rows, err, "read followed items")
+	type row struct {
+		FollowedItem
+
+		Version uint64
+	}
+	stored, err := selectRows[row](rows, err, "read followed items")
+	items := make([]FollowedItem, len(stored))
+	for i, r := range stored {
+		items[i] = r.FollowedItem
+		w.followVersion.seen(r.Version)
+	}
+	return items, err
 }
 
 // WriteFollowedItems writes items. A later one replaces an earlier one with the same key.
@@ -31,6 +41,6 @@ func (w *Warehouse) WriteFollowedItems(ctx context.Context, items []FollowedItem
 	return insertRows(ctx, w, "INSERT INTO followed_items (upstream, provider, source_id, item_id, note, version)", "write followed items",
 		items, func(insert driver.Batch, item FollowedItem) error {
 			return insert.Append(item.Upstream, string(item.Provider), item.SourceID, item.ItemID, item.Note,
-				uint64(time.Now().UnixMicro())) //nolint:gosec // after 1970
+				w.followVersion.next())
 		})
 }

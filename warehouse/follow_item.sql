@@ -3,7 +3,8 @@ SELECT
     provider,
     source_id,
     item_id,
-    note
+    note,
+    version
 FROM followed_items FINAL
 WHERE upstream = ?
 ORDER BY

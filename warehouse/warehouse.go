@@ -90,6 +90,8 @@ type Warehouse struct {
 	cluster string
 	timeout time.Duration
 	logger  *slog.Logger
+	// followVersion gives the versions of rows that followers write.
+	followVersion versionClock
 }
 
 // Open connects and migrates the schema where that is needed. It returns ErrUnreachable

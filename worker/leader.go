@@ -93,7 +93,7 @@ func (l *Leader) lead(ctx context.Context) error {
 	defer l.leading.Set(0)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var concurrent sync.WaitGroup
-	concurrent.Go(func() { cancel(l.renewLease(ctx)) })
+	concurrent.Go(func() { cancel(l.lease.Hold(ctx)) })
 	concurrent.Go(func() { l.publisher.MaintainSortedCopies(ctx) })
 	concurrent.Go(func() { l.feed.Run(ctx) })
 	concurrent.Go(func() { l.expirePreviousFormat(ctx) })
@@ -125,7 +125,7 @@ func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { cancel(l.renewLease(ctx)) })
+	renewing.Go(func() { cancel(l.lease.Hold(ctx)) })
 	if lagging, err = l.publisher.Settle(ctx); err == nil {
 		err = l.feed.Settle(ctx)
 	}
@@ -134,27 +134,6 @@ func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
 	release, stopRelease := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer stopRelease()
 	return lagging, errors.Join(err, l.lease.Release(release))
-}
-
-// renewLease renews the lease until ctx ends or the lease is lost. Half of the TTL may
-// pass without a successful renewal: the work has ended before another worker can lead.
-func (l *Leader) renewLease(ctx context.Context) error {
-	renewed := time.Now()
-	for {
-		backoff.Wait(ctx, l.LeaseTTL/4)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		attempt, cancel := context.WithTimeout(ctx, l.LeaseTTL/4)
-		err := l.lease.Acquire(attempt)
-		cancel()
-		switch {
-		case err == nil:
-			renewed = time.Now()
-		case errors.Is(err, cache.ErrNotLeader), time.Since(renewed) > l.LeaseTTL/2:
-			return err
-		}
-	}
 }
 
 // expirePreviousFormat sets a lifetime on what a version with an earlier cache format has

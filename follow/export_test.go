@@ -1,0 +1,22 @@
+package follow
+
+import (
+	"context"
+	"time"
+)
+
+// Hasten shortens the life of leases.
+func (f *Follower) Hasten(leaseTTL, standbyInterval time.Duration) {
+	f.leaseTTL, f.standbyInterval = leaseTTL, standbyInterval
+}
+
+// Defer leaves the writing of cursors without records to Write, as a follower does.
+func (j *Journal) Defer() { j.deferred = true }
+
+// Write writes the cursors that have changed, all of them or those that are urgent.
+func (j *Journal) Write(ctx context.Context, all bool) error {
+	return writePending(ctx, j.Warehouse, all, j)
+}
+
+// Succeed notes that a lane has polled.
+func (j *Journal) Succeed(lane Lane) { j.succeeded(lane) }

@@ -1,0 +1,295 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// harbor is the source that the upstream of these tests has.
+func harbor() record.SourceRef {
+	return record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+}
+
+// scripted is an upstream with one lane for each function.
+type scripted struct {
+	id    string
+	lanes map[string]func(ctx context.Context, j *follow.Journal) (more bool, err error)
+}
+
+func (u *scripted) ID() string                           { return u.id }
+func (u *scripted) Sources() []record.SourceRef          { return []record.SourceRef{harbor()} }
+func (u *scripted) Check(context.Context) []follow.Check { return nil }
+
+func (u *scripted) Lanes(j *follow.Journal) (lanes []follow.Lane) {
+	for name, run := range u.lanes {
+		lanes = append(lanes, follow.Lane{
+			Name: name, Interval: time.Minute,
+			Run: func(ctx context.Context) (bool, error) { return run(ctx, j) },
+		})
+	}
+	return lanes
+}
+
+// bench is a warehouse and a Redis that followers share.
+type bench struct {
+	*testing.T
+
+	warehouse *warehouse.Warehouse
+	redis     string
+}
+
+func newBench(t *testing.T) bench {
+	t.Helper()
+	return bench{t, env.Warehouse(t), env.EmbeddedRedis(t)}
+}
+
+// start runs a follower, in which an hour passes in a second, until stop.
+func (b bench) start(upstreams ...follow.Upstream) (f *follow.Follower, stop func()) {
+	b.Helper()
+	store, err := cache.Open(b.redis, time.Minute)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f = follow.New(follow.Options{
+		Warehouse: b.warehouse, Store: store, Clock: clock.Faster(3600),
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	f.Hasten(time.Minute, 20*time.Millisecond)
+	f.Set(upstreams...)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	b.Cleanup(func() {
+		stop()
+		store.Close()
+	})
+	return f, stop
+}
+
+// awaitCount waits until something has happened n times.
+func (b bench) awaitCount(what string, count *atomic.Int64, n int64) {
+	b.Helper()
+	env.Until(b, func() error {
+		if got := count.Load(); got < n {
+			return fmt.Errorf("%s: got %d, want %d", what, got, n)
+		}
+		return nil
+	})
+}
+
+// states returns the states of the upstream's lanes once they are as wanted.
+func (b bench) awaitStates(upstream string, want map[string]warehouse.FollowState) {
+	b.Helper()
+	env.Until(b, func() error {
+		cursors, err := b.warehouse.FollowCursors(b.Context(), upstream)
+		if err != nil {
+			return err
+		}
+		got := map[string]warehouse.FollowState{}
+		for _, c := range cursors {
+			got[c.SourceID+"/"+c.Lane] = c.State
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+}
+
+type laneFunc = func(context.Context, *follow.Journal) (bool, error)
+
+// counting is a lane that does nothing else.
+func counting(count *atomic.Int64) laneFunc {
+	return func(context.Context, *follow.Journal) (bool, error) {
+		count.Add(1)
+		return false, nil
+	}
+}
+
+func TestOneFollowerPollsAnUpstream(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var first, second atomic.Int64
+	_, stop := b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&first)}})
+	b.awaitCount("polls of the first", &first, 3)
+	b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&second)}})
+	b.awaitCount("polls of the first", &first, first.Load()+3)
+	if got := second.Load(); got != 0 {
+		t.Errorf("the second polled %d times beside the first, want 0", got)
+	}
+	stop()
+	polls := first.Load()
+	b.awaitCount("polls of the second after the first has ended", &second, 3)
+	if got := first.Load(); got != polls {
+		t.Errorf("the first polled %d times after its end, want 0", got-polls)
+	}
+}
+
+func TestLanesStopWhenTheLeaseIsLost(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var begun, ended atomic.Int64
+	f, _ := b.start()
+	f.Hasten(200*time.Millisecond, 20*time.Millisecond)
+	f.Set(&scripted{"hub", map[string]laneFunc{"log": func(ctx context.Context, _ *follow.Journal) (bool, error) {
+		begun.Add(1)
+		<-ctx.Done()
+		ended.Add(1)
+		return false, ctx.Err()
+	}}})
+	b.awaitCount("polls", &begun, 1)
+	env.FlushRedis(t, env.RedisClient(t, b.redis))
+	store, err := cache.Open(b.redis, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	thief := store.NewFollowLease("hub", time.Hour)
+	env.Until(t, func() error { return thief.Acquire(t.Context()) })
+	b.awaitCount("polls that ended", &ended, 1)
+}
+
+func TestFailingLaneLeavesTheOthersAlone(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var good, failed, panicked atomic.Int64
+	b.start(&scripted{"hub", map[string]laneFunc{
+		"log": counting(&good),
+		"watch": func(context.Context, *follow.Journal) (bool, error) {
+			failed.Add(1)
+			return false, errors.New("status 502")
+		},
+		"sweep": func(context.Context, *follow.Journal) (bool, error) {
+			panicked.Add(1)
+			panic("index out of range")
+		},
+	}})
+	b.awaitCount("failures", &failed, 3)
+	b.awaitCount("panics", &panicked, 3)
+	b.awaitCount("polls", &good, 3)
+	b.awaitStates("hub", map[string]warehouse.FollowState{
+		"/log": warehouse.FollowLive, "/watch": warehouse.FollowFailing, "/sweep": warehouse.FollowFailing,
+	})
+}
+
+func TestLimitedLaneWaits(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var polls atomic.Int64
+	b.start(&scripted{"hub", map[string]laneFunc{"log": func(_ context.Context, j *follow.Journal) (bool, error) {
+		polls.Add(1)
+		return false, fmt.Errorf("poll: %w", &fetch.LimitedError{Host: "hub", Until: j.Clock.Now().Add(1000 * time.Hour)})
+	}}})
+	b.awaitStates("hub", map[string]warehouse.FollowState{"/log": warehouse.FollowLimited})
+	if got := polls.Load(); got != 1 {
+		t.Errorf("polled %d times, want once", got)
+	}
+}
+
+func TestStoppedLaneWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var polls, other atomic.Int64
+	hub := func() *scripted {
+		return &scripted{"chain", map[string]laneFunc{
+			"log": counting(&other),
+			"tip": func(context.Context, *follow.Journal) (bool, error) {
+				polls.Add(1)
+				return false, fmt.Errorf("no common block: %w", follow.ErrStopped)
+			},
+		}}
+	}
+	f, _ := b.start(hub())
+	b.awaitStates("chain", map[string]warehouse.FollowState{"/log": warehouse.FollowLive, "/tip": warehouse.FollowFailing})
+	b.awaitCount("polls of the other lane", &other, other.Load()+3)
+	if got := polls.Load(); got != 1 {
+		t.Errorf("polled %d times, want once", got)
+	}
+	f.Set(hub())
+	b.awaitCount("polls after a change", &polls, 2)
+}
+
+func TestPastIsReadWithoutPauses(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var pages atomic.Int64
+	hub := &scripted{"hub", map[string]laneFunc{"backfill": func(ctx context.Context, j *follow.Journal) (bool, error) {
+		cursor := j.Cursor(harbor(), "backfill")
+		cursor.Done, cursor.Total, cursor.State = uint64(pages.Add(1)), 500, warehouse.FollowBackfilling
+		if cursor.Done == cursor.Total {
+			cursor.State = warehouse.FollowLive
+		}
+		_, err := j.Commit(ctx, nil, cursor)
+		return cursor.Done < cursor.Total, err
+	}}}
+	_, stop := b.start(hub)
+	b.awaitCount("pages", &pages, 500)
+	stop()
+	b.awaitStates("hub", map[string]warehouse.FollowState{
+		"/backfill": warehouse.FollowLive, "harbor.eth/backfill": warehouse.FollowLive,
+	})
+}
+
+func TestUpstreamThatIsRemovedIsOff(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	var polls atomic.Int64
+	f, _ := b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
+	b.awaitCount("polls", &polls, 2)
+	f.Set()
+	b.awaitStates("hub", map[string]warehouse.FollowState{"/log": warehouse.FollowOff})
+	polls.Store(0)
+	f.Set(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
+	b.awaitCount("polls after it is back", &polls, 2)
+	b.awaitStates("hub", map[string]warehouse.FollowState{"/log": warehouse.FollowLive})
+}
+
+func TestSourceThatIsRemovedIsOff(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t)
+	journal, err := follow.OpenJournal(t.Context(), b.warehouse, "hub", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := record.SourceRef{Provider: governance.Snapshot, ID: "gone.eth"}
+	if _, err := journal.Commit(t.Context(), nil, journal.Cursor(gone, "backfill"), journal.Cursor(harbor(), "backfill")); err != nil {
+		t.Fatal(err)
+	}
+	var polls atomic.Int64
+	b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
+	b.awaitStates("hub", map[string]warehouse.FollowState{
+		"/log": warehouse.FollowLive, "gone.eth/backfill": warehouse.FollowOff, "harbor.eth/backfill": warehouse.FollowLive,
+	})
+}

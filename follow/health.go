@@ -1,0 +1,258 @@
+package follow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"pnyx/follow/fetch"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// healthInterval is the time between two writes of what the lanes of all upstreams have
+	// reported.
+	healthInterval = 2 * time.Second
+	// beatInterval is how often cursors are written of which only the position or the time
+	// of the last success has changed.
+	beatInterval = 15 * time.Second
+	// lateIntervals is for how many intervals a lane may have no success before it is
+	// behind, and minLate the least time before that.
+	lateIntervals, minLate = 3, 30 * time.Second
+)
+
+// changeOf is what of a cursor is not written yet.
+type changeOf int
+
+const (
+	unchanged changeOf = iota
+	// moved is a position or a success.
+	moved
+	// urgent is everything else.
+	urgent
+)
+
+// entry is a cursor in memory.
+type entry struct {
+	// cursor has the state that its lane set, and else is as it will be written.
+	cursor warehouse.FollowCursor
+	// trouble overrides the state of the lane when it is set.
+	trouble warehouse.FollowState
+	// interval is that of the lane; 0 when no lane is registered.
+	interval time.Duration
+	// since is when the lane was registered.
+	since   time.Time
+	pending changeOf
+}
+
+// newEntry takes over a stored cursor. A state that says how polls went stays until the
+// next poll that succeeds.
+func newEntry(cursor warehouse.FollowCursor) *entry {
+	e := &entry{cursor: cursor}
+	switch cursor.State {
+	case warehouse.FollowLive, warehouse.FollowBackfilling:
+	default:
+		e.trouble, e.cursor.State = cursor.State, warehouse.FollowLive
+		if cursor.Done < cursor.Total {
+			e.cursor.State = warehouse.FollowBackfilling
+		}
+	}
+	return e
+}
+
+// move takes over what the lane sets of a cursor.
+func (e *entry) move(to warehouse.FollowCursor) {
+	from := e.cursor
+	to.Upstream, to.Provider, to.SourceID, to.Lane = from.Upstream, from.Provider, from.SourceID, from.Lane
+	to.SucceededAt, to.FailedAt, to.RetryAt, to.Failures, to.Error = from.SucceededAt, from.FailedAt, from.RetryAt, from.Failures, from.Error
+	to.State = cmp.Or(to.State, warehouse.FollowLive)
+	e.cursor = to
+	if e.interval == 0 {
+		e.state("") // no poll of its own reports how it fares
+	}
+	change := moved
+	if to.State != from.State || to.Gaps != from.Gaps || to.Withdrawn != from.Withdrawn || to.Reorgs != from.Reorgs ||
+		!slices.Equal(to.Covered, from.Covered) {
+		change = urgent
+	}
+	e.pending = max(e.pending, change)
+}
+
+// stored returns the cursor as it is to be written.
+func (e *entry) stored() warehouse.FollowCursor {
+	cursor := e.cursor
+	cursor.State = cmp.Or(e.trouble, cursor.State, warehouse.FollowLive)
+	return cursor
+}
+
+// state sets what overrides the state of the lane.
+func (e *entry) state(trouble warehouse.FollowState) {
+	if e.trouble != trouble {
+		e.trouble, e.pending = trouble, urgent
+	}
+}
+
+// isLate reports whether no poll has succeeded for too long.
+func (e *entry) isLate(now time.Time) bool {
+	if e.interval == 0 {
+		return false
+	}
+	last := e.since
+	if at := e.cursor.SucceededAt; at != nil && at.After(last) {
+		last = *at
+	}
+	return now.Sub(last) > max(lateIntervals*e.interval, minLate)
+}
+
+// lag is the time since everything that upstream had was read: since the last success of a
+// lane that is at the end, and otherwise since the time of the newest item.
+func (e *entry) lag(now time.Time) time.Duration {
+	at := e.since
+	if c := e.cursor; c.State != warehouse.FollowBackfilling && c.State != warehouse.FollowBehind && c.SucceededAt != nil {
+		at = *c.SucceededAt
+	} else if c.UpstreamAt != nil {
+		at = *c.UpstreamAt
+	}
+	return max(0, now.Sub(at))
+}
+
+// register notes that a lane runs.
+func (j *Journal) register(lane Lane) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entry(keyOf(lane.Source, lane.Name))
+	e.interval, e.since = lane.Interval, j.Clock.Now()
+}
+
+// succeeded notes that a lane has polled.
+func (j *Journal) succeeded(lane Lane) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entry(keyOf(lane.Source, lane.Name))
+	e.pending = max(e.pending, moved)
+	if e.cursor.Failures > 0 || e.cursor.SucceededAt == nil {
+		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt, e.pending = 0, "", nil, urgent
+	}
+	now := j.Clock.Now()
+	e.cursor.SucceededAt = &now
+	e.state("")
+}
+
+// failed notes that a lane could not poll. retryAt is nil when it is not tried again.
+func (j *Journal) failed(lane Lane, err error, retryAt *time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := j.entry(keyOf(lane.Source, lane.Name))
+	now := j.Clock.Now()
+	c := &e.cursor
+	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, err.Error(), c.Failures+1
+	e.pending = urgent
+	_, limited := errors.AsType[*fetch.LimitedError](err)
+	switch {
+	case limited:
+		e.state(warehouse.FollowLimited)
+	case retryAt == nil || e.isLate(now):
+		e.state(warehouse.FollowFailing)
+	}
+}
+
+// keep notes in the cursors of sources that are not among sources that they are off, and in
+// all others that they are not.
+func (j *Journal) keep(sources []record.SourceRef) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for key, e := range j.cursors {
+		switch followed := key.source.ID == "" || slices.Contains(sources, key.source); {
+		case !followed:
+			e.state(warehouse.FollowOff)
+		case e.trouble == warehouse.FollowOff:
+			e.state("")
+		}
+	}
+}
+
+// pending returns the entries that are to be written; all says that the less urgent ones
+// are too. Lanes that are late are noted first.
+func (j *Journal) pending(all bool) (due []*entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.Clock.Now()
+	for _, e := range j.cursors {
+		if e.trouble == "" && e.isLate(now) {
+			e.state(warehouse.FollowBehind)
+		}
+		if e.pending == urgent || all && e.pending == moved {
+			due = append(due, e)
+		}
+	}
+	return due
+}
+
+// writeHealth writes what lanes have reported until ctx ends.
+func (f *Follower) writeHealth(ctx context.Context) {
+	again := time.NewTicker(healthInterval)
+	defer again.Stop()
+	beat := time.Now()
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		all := time.Since(beat) >= beatInterval
+		if all {
+			beat = time.Now()
+		}
+		err := writePending(ctx, f.Warehouse, all, f.opened()...)
+		switch {
+		case err == nil:
+			failures = 0
+		case ctx.Err() == nil:
+			if failures++; failures == 1 {
+				f.Logger.LogAttrs(ctx, slog.LevelWarn, "how followed sources fare not written, retrying", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// writePending writes the cursors of journals that have changed.
+func writePending(ctx context.Context, w *warehouse.Warehouse, all bool, journals ...*Journal) error {
+	due := map[*Journal][]*entry{}
+	for _, j := range journals {
+		due[j] = j.pending(all)
+	}
+	return writeEntries(ctx, w, due)
+}
+
+// writeEntries writes cursors with one insert. What changes meanwhile is pending again, and
+// what could not be written still is. Two writes of a journal do not overlap, so that the
+// later one is the later version.
+func writeEntries(ctx context.Context, w *warehouse.Warehouse, due map[*Journal][]*entry) error {
+	var cursors []warehouse.FollowCursor
+	for j, entries := range due {
+		j.writing.Lock()
+		defer j.writing.Unlock()
+		j.mu.Lock()
+		for _, e := range entries {
+			cursors = append(cursors, e.stored())
+			e.pending = unchanged
+		}
+		j.mu.Unlock()
+	}
+	err := w.WriteFollowCursors(ctx, cursors)
+	if err == nil {
+		return nil
+	}
+	for j, entries := range due {
+		j.mu.Lock()
+		for _, e := range entries {
+			e.pending = urgent
+		}
+		j.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,131 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"pnyx/follow/fetch"
+)
+
+const (
+	// maxStagger bounds the time within which the lanes of an upstream start.
+	maxStagger = 2 * time.Second
+	// minRetryPause and maxRetryPause bound the pause after a failure, which doubles each
+	// time. A lane whose interval is longer pauses for at most its interval.
+	minRetryPause, maxRetryPause = time.Second, time.Minute
+	// maxRunTime ends a run that hangs.
+	maxRunTime = time.Hour
+)
+
+// errPanicked is the failure of a lane that panicked; the log has the cause.
+var errPanicked = errors.New("internal error")
+
+// laneRun runs one lane while its upstream is led.
+type laneRun struct {
+	*Follower
+	lane    Lane
+	journal *Journal
+	// places are those for backfills of the upstream.
+	places chan struct{}
+	// failures counts those since the last success.
+	failures int
+}
+
+// run polls at every interval until ctx ends or the lane stops itself.
+func (r *laneRun) run(ctx context.Context) {
+	r.journal.register(r.lane)
+	pause, more := min(r.lane.Interval, maxStagger), false
+	pause = rand.N(pause + 1) //nolint:gosec // no secret
+	for r.Clock.Wait(ctx, pause) == nil {
+		began := r.Clock.Now()
+		var err error
+		more, err = r.once(ctx, more)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrStopped):
+			r.journal.failed(r.lane, err, nil)
+			r.Logger.LogAttrs(ctx, slog.LevelError, "lane stopped until a person decides", r.attrs(err)...)
+			return
+		case err != nil:
+			pause = r.fail(ctx, err)
+		default:
+			r.succeed(ctx)
+			r.metrics.runs.WithLabelValues(r.lane.Name).Observe(r.Clock.Now().Sub(began).Seconds())
+			// A little earlier than asked, so that lanes do not poll in step.
+			pause = r.lane.Interval - rand.N(r.lane.Interval/10+1) - r.Clock.Now().Sub(began) //nolint:gosec // no secret
+			if more {
+				pause = 0
+			}
+		}
+	}
+}
+
+// once polls when there is a place. backfill says that the lane reads the past.
+func (r *laneRun) once(ctx context.Context, backfill bool) (more bool, err error) {
+	free := []chan struct{}{r.runs}
+	if backfill {
+		free = []chan struct{}{r.places, r.backfills}
+	}
+	for _, places := range free {
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxRunTime)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.Logger.LogAttrs(ctx, slog.LevelError, "lane panicked",
+				append(r.attrs(nil), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))...)
+			err = errPanicked
+		}
+	}()
+	return r.lane.Run(ctx)
+}
+
+func (r *laneRun) succeed(ctx context.Context) {
+	if r.failures > 0 {
+		r.Logger.LogAttrs(ctx, slog.LevelInfo, "lane works again", r.attrs(nil)...)
+	}
+	r.failures = 0
+	r.journal.succeeded(r.lane)
+}
+
+// fail notes a failure and returns the pause before the next attempt.
+func (r *laneRun) fail(ctx context.Context, err error) time.Duration {
+	now := r.Clock.Now()
+	longest := max(maxRetryPause, r.lane.Interval)
+	pause := min(minRetryPause<<min(r.failures, 20), longest)
+	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // no secret
+	if limited, ok := errors.AsType[*fetch.LimitedError](err); ok {
+		pause = max(limited.Until.Sub(now), minRetryPause)
+	}
+	r.failures++
+	r.metrics.failures.WithLabelValues(r.journal.upstream, r.lane.Name).Inc()
+	if r.failures == 1 {
+		r.Logger.LogAttrs(ctx, slog.LevelWarn, "lane failed, retrying", r.attrs(err)...)
+	}
+	retryAt := now.Add(pause)
+	r.journal.failed(r.lane, err, &retryAt)
+	return pause
+}
+
+// attrs are those of every line about the lane.
+func (r *laneRun) attrs(err error) []slog.Attr {
+	attrs := []slog.Attr{slog.String("upstream", r.journal.upstream), slog.String("lane", r.lane.Name)}
+	if r.lane.Source.ID != "" {
+		attrs = append(attrs, slog.String("source", r.lane.Source.ID))
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Int("failures", r.failures), slog.Any("error", err))
+	}
+	return attrs
+}
