@@ -4,24 +4,28 @@
 -- thread: no caller waits for this query.
 SELECT
     ballot.proposal_ref AS proposal_ref,
-    ballot.choice AS choice,
-    sumForEach(arrayMap(window -> toUInt64(ballot.counted AND ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
+    ballot.part.1 AS choice,
+    sumForEach(arrayMap(window -> toUInt64(choice = ballot.choice_key AND ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
     sumForEach(
         arrayMap(
-            window -> if(ballot.at < wanted.end_ms - window, ballot.power, toDecimal256(0, 18)),
+            window -> if(ballot.at < wanted.end_ms - window, ballot.part.2, toDecimal256(0, 18)),
             {windows:Array(Int64)}
         )
     ) AS powers,
-    max(ballot.power) AS largest,
-    argMax(ballot.voter, (ballot.power, ballot.voter)) AS largest_voter
+    max(ballot.part.2) AS largest,
+    argMax(ballot.voter, (ballot.part.2, ballot.voter)) AS largest_voter
 FROM
 (
     SELECT
         proposal_ref,
-        arrayJoin(if(empty(shares), [(toString(choice_key), power)], arrayMap((key, share) -> (toString(key), share), choices, shares))) AS part,
-        part.1 AS choice,
-        part.2 AS power,
-        choice = choice_key AS counted,
+        choice_key,
+        arrayJoin(
+            if(
+                empty(shares),
+                [(toString(choice_key), power)],
+                arrayMap((key, share) -> (toString(key), share), choices, shares)
+            )
+        ) AS part,
         voter,
         ifNull(toUnixTimestamp64Milli(voted_at), 0) AS at
     FROM latest_ballots

@@ -1,0 +1,173 @@
+package worker_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/governance/rules"
+	"pnyx/test/env"
+	"pnyx/warehouse/record"
+)
+
+const governorID = "eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa"
+
+// governorDAO is a DAO with a Governor, and the organization that shows it at Tally.
+func governorDAO() *record.DAO {
+	return &record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{
+		{Provider: governance.Governor, ID: governorID}, {Provider: governance.Tally, ID: "harbor"},
+	}}
+}
+
+// chainProposal returns a proposal as a chain states it, with voting between two hours.
+func chainProposal(number, state string, start, end int) *record.Proposal {
+	return &record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Governor, ExternalID: governorID + "/" + number},
+		SourceID:    governorID, OnchainID: governorID + "/" + number, Title: "Renew the budget", State: state,
+		VoteType: governance.SingleChoice, Choices: []string{"For", "Against", "Abstain"},
+		CreatedAt: new(hour(start - 1)), StartAt: new(hour(start)), EndAt: new(hour(end)),
+		Origin: "eip155:1 block 19000000 0x6b27",
+	}
+}
+
+// tallyProposal returns the same proposal as Tally states it.
+func tallyProposal(id, number string) *record.Proposal {
+	p := chainProposal(number, "executed", -100, -50)
+	p.Provider, p.ExternalID, p.SourceID, p.Origin = governance.Tally, id, "harbor", ""
+	p.SourceURL = "https://www.tally.xyz/gov/harbor/proposal/" + number
+	return p
+}
+
+func keyAt(provider governance.Provider, externalID string) governance.ProposalKey {
+	return governance.Identity{DAOID: "harbor", Provider: provider, ExternalID: externalID}.ProposalKey()
+}
+
+// ballotOn returns a ballot on a proposal, with the power of each side.
+func ballotOn(p *record.Proposal, voter string, at int, sides map[string]string) *record.Ballot {
+	b := &record.Ballot{Proposal: p.ProposalRef, VoteID: p.ExternalID + "/" + voter, Voter: voter, VotedAt: new(hour(at)), TxHash: "0xt"}
+	var keys []string
+	var powers []decimal.Decimal
+	for _, choice := range governance.GovernorChoices() {
+		if power, voted := sides[choice.Key]; voted {
+			keys, powers = append(keys, choice.Key), append(powers, decimal.RequireFromString(power))
+		}
+	}
+	b.Power = decimal.Sum(decimal.Zero, powers...)
+	if len(keys) == 1 {
+		b.Choices, b.ChoiceKey, b.RawChoice = keys, keys[0], `"`+keys[0]+`"`
+		return b
+	}
+	if err := b.SetWeights(keys, powers); err != nil {
+		panic(err)
+	}
+	raw, err := json.Marshal(sides)
+	if err != nil {
+		panic(err)
+	}
+	b.RawChoice = string(raw)
+	return b
+}
+
+func TestVotesInPartsAreCountedExactly(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := chainProposal("85", "", -200, -50)
+	p.VoteType, p.Provisional = governance.Weighted, true
+	p.QuorumRaw, p.Quorum, p.QuorumChoices = "300", new(decimal.New(300, 0)), []string{"for"}
+	h.append(governorDAO(), p,
+		ballotOn(p, "0x1", -190, map[string]string{"for": "100.000000000000000001"}),
+		ballotOn(p, "0x2", -180, map[string]string{"for": "199.999999999999999999", "against": "50", "abstain": "0.000000000000000001"}),
+		ballotOn(p, "0x3", -170, map[string]string{"abstain": "1000"}))
+	h.startLeader(h.metrics)
+	h.startFiller()
+	key := keyAt(governance.Governor, p.ExternalID)
+	h.waitForVotes(key, "3")
+
+	t.Run("each side has the sum of its parts", func(t *testing.T) {
+		got, _, err := h.summary(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []governance.ChoiceTotal{
+			{Key: "for", Label: "For", Votes: "2", VotingPower: "300"},
+			{Key: "against", Label: "Against", Votes: "1", VotingPower: "50"},
+			{Key: "abstain", Label: "Abstain", Votes: "2", VotingPower: "1000.000000000000000001"},
+		}
+		if diff := cmp.Diff(want, got.Choices); diff != "" {
+			t.Errorf("choices (-want +got):\n%s", diff)
+		}
+		if got.Totals.VotingPower != "1350.000000000000000001" || got.Proposal.Outcome != governance.Passed {
+			t.Errorf("got %+v and outcome %s, want all power, and passed", got.Totals, got.Proposal.Outcome)
+		}
+		if diff := cmp.Diff(&governance.Quorum{Raw: "300", Progress: "1", Reached: true}, got.Quorum); diff != "" {
+			t.Errorf("quorum (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a ballot shows all of its parts", func(t *testing.T) {
+		q := query.Ballots{Proposal: key, Order: query.BallotsByPower}
+		q.Limit = query.ShortPage
+		want := []string{"0x3 abstain Abstain", "0x2 for 0% for Abstain, 20% for Against, 80% for For", "0x1 for For"}
+		env.Until(t, func() error {
+			var rows []governance.Ballot
+			err := h.readPage(q, &rows)
+			var got []string
+			for _, row := range rows {
+				got = append(got, fmt.Sprintf("%s %s %s", row.VoterIdentity, *row.ChoiceKey, row.Choice.Label))
+			}
+			if diff := cmp.Diff(want, got); err == nil && diff != "" {
+				err = fmt.Errorf("ballots (-want +got):\n%s", diff)
+			}
+			return err
+		})
+	})
+	t.Run("a voter's history shows them too", func(t *testing.T) {
+		q := query.VoterVotes{Voter: "0x2"}
+		q.Limit = query.ShortPage
+		env.Until(t, func() error {
+			var rows []governance.VoterVote
+			err := h.readPage(q, &rows)
+			if err == nil && (len(rows) != 1 || rows[0].Choice.Label != "0% for Abstain, 20% for Against, 80% for For" ||
+				rows[0].VotingPower != "250") {
+				err = fmt.Errorf("got %+v, want one vote with its parts", rows)
+			}
+			return err
+		})
+	})
+	t.Run("the quorum is reached by the parts that count", func(t *testing.T) {
+		h.waitForEvents("harbor", "voting_ended exact -50", "quorum_reached derived -180", "voting_started exact -200", "proposal_created exact -201")
+	})
+	t.Run("the evidence names the block, and that it is not final", func(t *testing.T) {
+		got := h.waitForEvidence(key, anyEvidence)
+		if got.Provenance[0].Origin == nil || *got.Provenance[0].Origin != p.Origin ||
+			!slices.Contains(got.QualityFlags, rules.Provisional) {
+			t.Errorf("got %+v and flags %v, want the block, and the flag", got.Provenance[0], got.QualityFlags)
+		}
+	})
+}
+
+func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := chainProposal("85", "succeeded", -200, -50)
+	p.VoteType, p.Quorum = governance.Weighted, new(decimal.New(100, 0))
+	h.append(governorDAO(), p,
+		// Against has more until the last day; of the first ballot 30 count towards the quorum.
+		ballotOn(p, "0x1", -190, map[string]string{"for": "30", "against": "40"}),
+		ballotOn(p, "0x2", -180, map[string]string{"for": "1"}), ballotOn(p, "0x3", -170, map[string]string{"for": "1"}),
+		ballotOn(p, "0x4", -160, map[string]string{"abstain": "1"}), ballotOn(p, "0x5", -150, map[string]string{"against": "1"}),
+		ballotOn(p, "0x6", -51, map[string]string{"for": "76", "abstain": "50"}))
+	h.startLeader(h.metrics)
+	h.startFiller()
+	h.waitForSignals("harbor",
+		"late_swing 83",                 // 126 of 200 on the last day: 65 + 63 × 0.3
+		"decisive_ballot 69",            // 76 of 200 for the winner, whose lead is 67: 50 + 38 ÷ 2
+		"quorum_at_risk 66",             // 33 of 100: 55 + 33 × 0.35
+		"proposal_deadline_reminder 65", // the quorum was not reached by then
+	)
+}
