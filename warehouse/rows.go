@@ -25,15 +25,28 @@ import (
 // driver's own ScanStruct accepts neither named string types nor Timestamps nor the types
 // of the API's rows. A result of one column may have a T that is no struct.
 func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
+	found := []T{}
+	err = eachRow(rows, err, operation, func(row T) error {
+		found = append(found, row)
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
+		return nil, err
+	}
+	return found, nil
+}
+
+// eachRow is selectRows for results that do not fit into memory. It stops at an error of
+// yield, which it returns as it is.
+func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, classifyError(err))
 	}
 	defer rows.Close()
 	fields, err := columnFields(reflect.TypeFor[T](), rows.Columns())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, err)
+		return fmt.Errorf("%s: %w", operation, err)
 	}
-	found := []T{}
 	var row, empty T
 	targets := make([]any, len(fields))
 	for i, field := range fields {
@@ -42,14 +55,16 @@ func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 	for rows.Next() {
 		row = empty
 		if err := rows.Scan(targets...); err != nil {
-			return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
+			return fmt.Errorf("%s: %w", operation, classifyError(err))
 		}
-		found = append(found, row)
+		if err := yield(row); err != nil {
+			return err
+		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, classifyError(err))
+		return fmt.Errorf("%s: %w", operation, classifyError(err))
 	}
-	return found, nil
+	return nil
 }
 
 // columnFields returns the index of the field for each column; a row that is no struct

@@ -1,0 +1,178 @@
+package hub
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"pnyx/follow/fetch"
+)
+
+const (
+	// maxTries bounds how often one request is sent while the hub's database is in trouble.
+	maxTries = 3
+	// retryPause is before the second try; it doubles.
+	retryPause = time.Second
+	// maxFirst and maxSkip are the hub's limits of a page, and maxIn that of a list of ids.
+	maxFirst, maxSkip, maxIn = 1000, 5000, 100
+	// maxSplits bounds the requests for a page with rows that cannot be answered.
+	maxSplits = 200
+)
+
+//go:embed queries/*.graphql
+var queries embed.FS
+
+// errTrouble is what the hub says when its database fails. It passes.
+var errTrouble = errors.New("request failed")
+
+// rowError reports a row that the hub cannot answer, and its page with it.
+type rowError struct {
+	// index is that of the row in its page; -1 where unknown.
+	index   int
+	message string
+}
+
+// Error implements error.
+func (e *rowError) Error() string { return e.message }
+
+// refusedError is a request that the hub never answers.
+type refusedError struct{ message string }
+
+// Error implements error.
+func (e *refusedError) Error() string { return e.message }
+
+// answer has the value of each root field.
+type answer map[string]json.RawMessage
+
+// ask sends a query from queries/. It tries again while the hub's database is in trouble.
+func (h *Hub) ask(ctx context.Context, name string, variables map[string]any) (answer, error) {
+	text, err := queries.ReadFile("queries/" + name + ".graphql")
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(map[string]any{"query": string(text), "variables": variables})
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		got, err := h.send(ctx, body)
+		if err == nil || errors.As(err, new(*rowError)) {
+			return got, err
+		}
+		if try == maxTries || !errors.Is(err, errTrouble) {
+			return nil, fmt.Errorf("ask %s for %s: %w", h.Host.Name(), name, err)
+		}
+		if err := h.Clock.Wait(ctx, retryPause<<(try-1)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send sends a request once. The hub answers invalid requests and rows that it cannot
+// read with HTTP 500 too: the body comes before the status.
+func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
+	if h.APIKey != "" {
+		header.Set("X-Api-Key", h.APIKey)
+	}
+	response, err := h.Host.Do(ctx, fetch.Request{
+		Method: http.MethodPost, Header: header, Body: body,
+		Accepts: func(_ int, body []byte) bool {
+			var found struct{ Errors []json.RawMessage }
+			return json.Unmarshal(body, &found) == nil && len(found.Errors) > 0
+		},
+	})
+	if failed, is := errors.AsType[*fetch.StatusError](err); is && failed.Status == http.StatusUnauthorized {
+		return nil, fmt.Errorf("the API key is refused: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		Data   answer
+		Errors []struct {
+			Message string
+			Path    []any
+		}
+	}
+	if err := json.Unmarshal(response.Body, &got); err != nil {
+		return nil, errors.New("the answer is no JSON")
+	}
+	switch {
+	case len(got.Errors) == 0 && got.Data == nil:
+		return nil, errors.New("the answer has no data")
+	case len(got.Errors) == 0:
+		return got.Data, nil
+	}
+	first := got.Errors[0]
+	if first.Message == errTrouble.Error() {
+		return nil, errTrouble
+	}
+	if len(first.Path) > 2 {
+		broken := &rowError{index: -1, message: first.Message}
+		if index, is := first.Path[1].(float64); is {
+			broken.index = int(index)
+		}
+		return nil, broken
+	}
+	return nil, &refusedError{first.Message}
+}
+
+// page is one page of a list.
+type page struct {
+	rows []json.RawMessage
+	// holes is the number of rows that cannot be answered.
+	holes int
+	// full is true if there may be more rows after the page.
+	full bool
+}
+
+// list asks for a page of a list, which has the name of a query's only root field. Where
+// one row takes its page along, it asks for the rows before and after it.
+func (h *Hub) list(ctx context.Context, query, root string, variables map[string]any, skip, first int) (page, error) {
+	splits := maxSplits
+	rows, holes, err := h.rows(ctx, query, root, variables, skip, first, &splits)
+	return page{rows: rows, holes: holes, full: len(rows)+holes >= first}, err
+}
+
+func (h *Hub) rows(
+	ctx context.Context, query, root string, variables map[string]any, skip, first int, splits *int,
+) (rows []json.RawMessage, holes int, err error) {
+	if first <= 0 {
+		return nil, 0, nil
+	}
+	if skip > maxSkip {
+		return nil, first, nil // the hub lets nobody skip to them
+	}
+	variables["skip"], variables["first"] = skip, first
+	got, err := h.ask(ctx, query, variables)
+	broken, is := errors.AsType[*rowError](err)
+	if !is {
+		if err == nil {
+			err = json.Unmarshal(got[root], &rows)
+		}
+		return rows, 0, err
+	}
+	if *splits--; *splits < 0 {
+		return nil, 0, fmt.Errorf("ask %s for %s: more than %d rows of a page cannot be answered: %w", h.Host.Name(), query, maxSplits/2, err)
+	}
+	if first == 1 {
+		return nil, 1, nil
+	}
+	at, alone := broken.index, 1
+	if at < 0 || at >= first {
+		at, alone = first/2, 0
+	}
+	for _, part := range [][2]int{{0, at}, {at, alone}, {at + alone, first - at - alone}} {
+		more, lost, err := h.rows(ctx, query, root, variables, skip+part[0], part[1], splits)
+		if err != nil {
+			return nil, 0, err
+		}
+		rows, holes = append(rows, more...), holes+lost
+	}
+	return rows, holes, nil
+}

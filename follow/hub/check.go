@@ -1,0 +1,57 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"pnyx/follow"
+	"pnyx/governance"
+)
+
+// Check implements follow.Upstream.
+func (h *Hub) Check(ctx context.Context) []follow.Check {
+	checks := make([]follow.Check, 0, len(h.Spaces))
+	for batch := range slices.Chunk(h.Spaces, maxIn) {
+		found := map[string]spaceHead{}
+		got, err := h.ask(ctx, "spaces", map[string]any{"ids": batch})
+		if err == nil {
+			var heads []spaceHead
+			err = json.Unmarshal(got["spaces"], &heads)
+			for _, head := range heads {
+				found[head.ID] = head
+			}
+		}
+		for _, id := range batch {
+			checks = append(checks, h.check(id, found, err))
+		}
+	}
+	return checks
+}
+
+func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Check {
+	c := follow.Check{Source: string(governance.Snapshot) + ":" + id, Limit: "100 requests a minute from one address"}
+	if h.APIKey != "" {
+		c.Limit = "the API key's"
+	}
+	head, known := found[id]
+	switch {
+	case err != nil:
+		c.Problem = err.Error()
+		return c
+	case !known:
+		c.Problem = fmt.Sprintf("%s has no space %s", h.Host.Name(), id)
+		return c
+	}
+	day := func(interval time.Duration) int { return int(24 * time.Hour / interval) }
+	c.Is = fmt.Sprintf("Snapshot space %s, %d proposals, %d votes", head.Name, head.ProposalsCount, head.VotesCount)
+	listings := 1 + int(head.ProposalsCount)/maxFirst //nolint:gosec // a count of proposals
+	// One poll of the log, and one look at what is open, are for all spaces together. With
+	// open votes, each poll of the log is followed by a request for the votes.
+	share := len(h.Spaces)
+	c.RequestsPerDay = listings + (day(logInterval)+share-1)/share
+	c.RequestsPerDayBusy = listings + (2*day(logInterval)+day(watchInterval)+share-1)/share
+	return c
+}

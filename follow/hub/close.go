@@ -1,0 +1,49 @@
+package hub
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// walkClosed reads all votes of the proposals whose scores are final, and again an hour and
+// a day later: powers change in place, and votes of the last minute reach the log late.
+// Encrypted votes are read until none is left. It also makes the walks that other lanes
+// ask for. Each run reads one page.
+func (p *poller) walkClosed(ctx context.Context) (more bool, err error) {
+	if err := p.nextWalk(ctx); err != nil || p.walking == nil {
+		return false, err
+	}
+	more, err = p.walking.step(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !more {
+		p.turn.Lock()
+		p.walking = nil
+		p.turn.Unlock()
+	}
+	return true, nil
+}
+
+// nextWalk sets walking to the next walk, if none is in progress.
+func (p *poller) nextWalk(ctx context.Context) error {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if err := p.load(ctx); err != nil || p.walking != nil {
+		return err
+	}
+	var closed []due
+	for id, i := range p.items {
+		if i.walkDue(p.Clock.Now()) && i.Missing == 0 && !p.backfillDue(id, i) {
+			closed = append(closed, due{i.space, id, i.votes})
+		}
+	}
+	slices.SortFunc(closed, func(a, b due) int { return strings.Compare(a.id, b.id) })
+	p.enqueue(closeLane, closed)
+	if len(p.walks) > 0 {
+		p.walking, p.walks = p.walks[0], p.walks[1:]
+		p.walking.started = p.Clock.Now()
+	}
+	return nil
+}

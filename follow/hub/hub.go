@@ -1,0 +1,189 @@
+// Package hub follows the spaces of a Snapshot hub.
+//
+// The hub's log of messages tells what arrives, by a number that only grows. Much changes
+// without a message: powers, scores, encrypted choices. Other lanes read again what is
+// open, what has closed, and slowly everything.
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// maxFiltered is the number of spaces up to which the log is filtered by them.
+const maxFiltered = 100
+
+// The intervals of the lanes.
+const (
+	logInterval, watchInterval, closeInterval, backfillInterval = 10 * time.Second, time.Minute, 30 * time.Second, 10 * time.Second
+	// sweepInterval is the time in which each space is swept once; minSweepPause is between
+	// two spaces.
+	sweepInterval, minSweepPause = 24 * time.Hour, 10 * time.Second
+)
+
+// Options describe a hub and what is followed there.
+type Options struct {
+	// Host is the hub; its address is that of the GraphQL endpoint.
+	Host *fetch.Host
+	// APIKey raises the hub's limit; it may be empty.
+	APIKey string
+	// Spaces are the ids of the followed spaces.
+	Spaces []string
+	// Clock is nil for the system's.
+	Clock *clock.Clock
+	// Logger is not nil.
+	Logger *slog.Logger
+}
+
+// Hub is a hub as one upstream. It is safe for concurrent use.
+type Hub struct {
+	Options
+}
+
+// New returns a hub.
+func New(o Options) *Hub { return &Hub{Options: o} }
+
+// ID returns "snapshot:" and the host's name.
+func (h *Hub) ID() string { return "snapshot:" + h.Host.Name() }
+
+// Sources returns the followed spaces.
+func (h *Hub) Sources() []record.SourceRef {
+	refs := make([]record.SourceRef, len(h.Spaces))
+	for i, space := range h.Spaces {
+		refs[i] = sourceRef(space)
+	}
+	return refs
+}
+
+// Lanes implements follow.Upstream.
+func (h *Hub) Lanes(journal *follow.Journal) []follow.Lane {
+	p := &poller{Hub: h, journal: journal}
+	return []follow.Lane{
+		{Name: logLane, Interval: logInterval, Run: p.pollLog},
+		{Name: watchLane, Interval: watchInterval, Run: p.watch},
+		{Name: closeLane, Interval: closeInterval, Run: p.walkClosed},
+		{Name: sweepLane, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: p.sweep},
+		{Name: backfillLane, Interval: backfillInterval, Run: p.backfill},
+	}
+}
+
+// The names of the lanes.
+const (
+	logLane, watchLane, closeLane, sweepLane, backfillLane = "log", "watch", "close", "sweep", "backfill"
+)
+
+// poller is what the lanes share while this process leads the hub.
+type poller struct {
+	*Hub
+
+	journal *follow.Journal
+
+	// turn is held from a request until what it answers is committed: what is read earlier
+	// is written earlier. It guards the following fields.
+	turn   sync.Mutex
+	loaded bool
+	// items are the proposals that may still change without a message, by id.
+	items map[string]*item
+	// walked are the proposals whose votes were read once, in spaces that are still being
+	// backfilled.
+	walked map[string]bool
+	// uneven has, for proposals whose votes differ from the stated number even after a
+	// walk, the number stated then.
+	uneven map[string]uint64
+	// missing are the spaces that the hub did not know, with the time of the first look.
+	missing map[string]time.Time
+	// seen has the messages read beyond the log's cursor, with the time of the first look;
+	// after is the last of them while there are more.
+	seen  map[int64]time.Time
+	after int64
+	// walks are the walks that lanes have asked for and that wait for their turn.
+	walks []*walk
+	// walking and filling are the walks in progress of the lanes close and backfill.
+	walking, filling *walk
+	// queue are the proposals of queueSpace whose votes the backfill has not read.
+	queue      []due
+	queueSpace string
+}
+
+// findings are what one request or walk found, for the cursor of its lane.
+type findings struct {
+	records                   []record.Record
+	gaps, withdrawn, rejected uint64
+}
+
+// commit writes findings and moves the cursor of a lane. After an error everything is
+// loaded again: what is remembered as written may not be.
+func (p *poller) commit(ctx context.Context, cursor warehouse.FollowCursor, f findings) (warehouse.Counts, error) {
+	cursor.Gaps += f.gaps
+	cursor.Withdrawn += f.withdrawn
+	cursor.Rejected += f.rejected
+	counts, err := p.journal.Commit(ctx, f.records, cursor)
+	if err != nil {
+		p.loaded = false
+	}
+	return counts, err
+}
+
+// sharedCursor returns the cursor of a lane for all spaces.
+func (p *poller) sharedCursor(lane string) warehouse.FollowCursor {
+	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, lane)
+}
+
+// spaceCursor returns the cursor of a lane for one space.
+func (p *poller) spaceCursor(space, lane string) warehouse.FollowCursor {
+	return p.journal.Cursor(sourceRef(space), lane)
+}
+
+func sourceRef(space string) record.SourceRef {
+	return record.SourceRef{Provider: governance.Snapshot, ID: space}
+}
+
+func proposalRef(id string) record.ProposalRef {
+	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
+}
+
+// reject keeps an item of a space that is no record.
+func (p *poller) reject(ctx context.Context, f *findings, space, id string, reason error) error {
+	f.rejected++
+	return p.journal.Reject(ctx, sourceRef(space), id, reason)
+}
+
+// follows reports whether a space is followed.
+func (h *Hub) follows(space string) bool { return slices.Contains(h.Spaces, space) }
+
+// filter is the condition on spaces of a list whose hub allows no more than limit of them;
+// nil for none.
+func (h *Hub) filter() any {
+	if len(h.Spaces) > maxFiltered {
+		return nil
+	}
+	return h.Spaces
+}
+
+// position reads the JSON position of a cursor; the zero value for none.
+func position[T any](cursor warehouse.FollowCursor) (T, error) {
+	var at T
+	if err := json.Unmarshal([]byte(cmp.Or(cursor.Position, "{}")), &at); err != nil {
+		return at, fmt.Errorf("read the position of lane %s of %s: %w", cursor.Lane, cursor.Upstream, err)
+	}
+	return at, nil
+}
+
+// positionText is the reverse of position.
+func positionText(at any) string {
+	text, _ := json.Marshal(at) //nolint:errchkjson // numbers and texts alone
+	return string(text)
+}

@@ -1,0 +1,198 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// watchedAfterEnd is how long after its end a proposal without final scores is watched.
+	watchedAfterEnd = 30 * 24 * time.Hour
+	// minRevealPause is the least time between two walks of votes that are still encrypted.
+	minRevealPause = 10 * time.Minute
+)
+
+// walksAfterFinal are the times after the final scores at which all votes are read: powers
+// change in place until then, and for a while after.
+func walksAfterFinal() []time.Duration { return []time.Duration{0, time.Hour, 24 * time.Hour} }
+
+// note is what is remembered of a proposal. Times are in seconds since 1970, 0 for never.
+type note struct {
+	// Final is when the scores were first seen final.
+	Final int64 `json:"final,omitempty"`
+	// Walked is when the last complete walk over the votes began.
+	Walked int64 `json:"walked,omitempty"`
+	// Uneven is the number of votes stated at that walk if the votes read were of another
+	// number.
+	Uneven uint64 `json:"uneven,omitempty"`
+	// Waiting is the number of votes that were encrypted then.
+	Waiting uint64 `json:"waiting,omitempty"`
+	// Hole says what the walk could not read.
+	Hole string `json:"hole,omitempty"`
+	// Missing is when the proposal was first not found any more.
+	Missing int64 `json:"missing,omitempty"`
+}
+
+// item is a proposal that may still change without a message.
+type item struct {
+	note
+
+	space, origin string
+	end           time.Time
+	encrypted     bool
+	// content is a hash of the proposal as written last; 0 for unknown.
+	content uint64
+	// votes is the number of votes stated at the last look, previous that at the look
+	// before, and even one that the votes held agree with.
+	votes, previous, even uint64
+	// changed is true for a note that is not written.
+	changed bool
+}
+
+// walkDue reports whether all votes have to be read.
+func (n note) walkDue(now time.Time) bool {
+	if n.Final == 0 {
+		return false
+	}
+	final, walked := time.Unix(n.Final, 0), time.Unix(n.Walked, 0)
+	for _, pause := range walksAfterFinal() {
+		if at := final.Add(pause); walked.Before(at) && !now.Before(at) {
+			return true
+		}
+	}
+	return n.Waiting > 0 && now.Sub(walked) >= max(minRevealPause, now.Sub(final)/10)
+}
+
+// settled reports whether nothing more is expected of a proposal but what sweeps find.
+func (n note) settled(end, now time.Time) bool {
+	if n.Missing > 0 || n.Waiting > 0 {
+		return false
+	}
+	pauses := walksAfterFinal()
+	walkedLast := n.Final > 0 && !time.Unix(n.Walked, 0).Before(time.Unix(n.Final, 0).Add(pauses[len(pauses)-1]))
+	return walkedLast && now.After(end) || now.After(end.Add(watchedAfterEnd))
+}
+
+// watched reports whether a proposal is looked at each minute: an open one, or one whose
+// scores are not final.
+func (i *item) watched(now time.Time) bool {
+	return i.Final == 0 && now.Before(i.end.Add(watchedAfterEnd)) || i.Missing > 0
+}
+
+// load reads what was remembered and what is held, once.
+func (p *poller) load(ctx context.Context) error {
+	if p.loaded {
+		return nil
+	}
+	p.items, p.walked, p.uneven = map[string]*item{}, map[string]bool{}, map[string]uint64{}
+	p.missing, p.seen, p.after = map[string]time.Time{}, map[int64]time.Time{}, 0
+	p.queue, p.queueSpace = nil, ""
+	stored, err := p.journal.Warehouse.FollowedItems(ctx, p.ID())
+	if err != nil {
+		return err
+	}
+	for _, s := range stored {
+		if !p.follows(s.SourceID) {
+			continue
+		}
+		var n note
+		if err := json.Unmarshal([]byte(s.Note), &n); err != nil {
+			return err
+		}
+		if err := p.recall(s, n); err != nil {
+			return err
+		}
+	}
+	now := p.Clock.Now()
+	held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, p.Spaces, now.Add(-watchedAfterEnd))
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		if i := p.items[h.ExternalID]; i != nil || !h.Withdrawn {
+			p.adopt(h, i)
+		}
+	}
+	for id, i := range p.items {
+		if i.settled(i.end, now) {
+			delete(p.items, id)
+		}
+	}
+	p.loaded = true
+	return nil
+}
+
+// recall takes what was remembered of a space or a proposal.
+func (p *poller) recall(s warehouse.FollowedItem, n note) error {
+	if s.ItemID == "" {
+		if n.Missing > 0 {
+			p.missing[s.SourceID] = time.Unix(n.Missing, 0)
+		}
+		return nil
+	}
+	if n.Uneven > 0 {
+		p.uneven[s.ItemID] = n.Uneven
+	}
+	backfilled, err := p.backfilled(s.SourceID)
+	if err != nil {
+		return err
+	}
+	if n.Walked > 0 && !backfilled {
+		p.walked[s.ItemID] = true
+	}
+	p.items[s.ItemID] = &item{note: n, space: s.SourceID} // without an end: settled, if it is not held as a recent one
+	return nil
+}
+
+// adopt makes a held proposal an item.
+func (p *poller) adopt(h warehouse.HeldProposal, i *item) {
+	if i == nil {
+		i = &item{space: h.SourceID}
+		p.items[h.ExternalID] = i
+	}
+	i.origin = h.Origin
+	if h.EndAt != nil {
+		i.end = h.EndAt.Time()
+	}
+}
+
+// saveNotes writes the notes that changed.
+func (p *poller) saveNotes(ctx context.Context) error {
+	var rows []warehouse.FollowedItem
+	for id, i := range p.items {
+		if i.changed {
+			rows = append(rows, p.noteRow(i.space, id, i.note))
+		}
+	}
+	if err := p.journal.Warehouse.WriteFollowedItems(ctx, rows); err != nil {
+		return err
+	}
+	now := p.Clock.Now()
+	for id, i := range p.items {
+		i.changed = false
+		if i.settled(i.end, now) {
+			delete(p.items, id)
+		}
+	}
+	return nil
+}
+
+// noteRow is a note as it is stored. The note of a space has no id.
+func (p *poller) noteRow(space, id string, n note) warehouse.FollowedItem {
+	return warehouse.FollowedItem{
+		Upstream: p.ID(), Provider: governance.Snapshot, SourceID: space, ItemID: id, Note: positionText(n),
+	}
+}
+
+func hashes(ids []string) []record.RefHash {
+	refs := make([]record.RefHash, len(ids))
+	for i, id := range ids {
+		refs[i] = proposalRef(id).Hash()
+	}
+	return refs
+}

@@ -1,0 +1,117 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// deletedPause is between the two looks at a proposal before it counts as deleted.
+const deletedPause = time.Minute
+
+// listing reads the heads of all proposals of a space. It may be trusted to be whole if it
+// ended well and is not empty, or if the space states that it has no proposals.
+func (p *poller) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
+	heads = map[string]proposalHead{}
+	from, skip := int64(0), 0
+	for more := true; more; {
+		variables := map[string]any{"spaces": []string{space}, "from": from}
+		got, err := p.list(ctx, "listing", "proposals", variables, skip, maxFirst)
+		if err != nil {
+			return nil, false, err
+		}
+		if got.holes > 0 {
+			return nil, false, fmt.Errorf("list the proposals of %s: %d cannot be answered", space, got.holes)
+		}
+		last := from
+		for _, row := range got.rows {
+			var head proposalHead
+			if err := json.Unmarshal(row, &head); err != nil {
+				return nil, false, fmt.Errorf("list the proposals of %s: %w", space, err)
+			}
+			heads[head.ID], last = head, head.Created
+		}
+		more = got.full
+		if skip += maxFirst; last > from {
+			from, skip = last, 0
+		}
+		if skip > maxSkip {
+			return nil, false, fmt.Errorf("list the proposals of %s: more than %d at %s", space, maxSkip+maxFirst, at(from))
+		}
+	}
+	if len(heads) > 0 {
+		return heads, true, nil
+	}
+	found, err := p.findSpace(ctx, space)
+	return heads, err == nil && found != nil && found.ProposalsCount == 0, err
+}
+
+// findDeleted notes the held proposals of a space that the hub does not list any more. It
+// returns what is listed and what is held.
+func (p *poller) findDeleted(
+	ctx context.Context, space string,
+) (map[string]proposalHead, map[string]warehouse.HeldProposal, error) {
+	heads, trusted, err := p.listing(ctx, space)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
+	if err != nil {
+		return nil, nil, err
+	}
+	held := map[string]warehouse.HeldProposal{}
+	for _, h := range list {
+		held[h.ExternalID] = h
+		if _, listed := heads[h.ExternalID]; trusted && !listed && !h.Withdrawn {
+			if p.items[h.ExternalID] == nil {
+				p.adopt(h, nil)
+			}
+			p.miss(h.ExternalID)
+		}
+	}
+	return heads, held, p.saveNotes(ctx)
+}
+
+// miss notes that a proposal was not found.
+func (p *poller) miss(id string) {
+	if i := p.items[id]; i.Missing == 0 {
+		i.Missing, i.changed = p.Clock.Now().Unix(), true
+	}
+}
+
+// withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole
+// listing of their space lacks now.
+func (p *poller) withdrawDeleted(ctx context.Context) error {
+	now := p.Clock.Now()
+	bySpace := map[string][]string{}
+	for id, i := range p.items {
+		if i.Missing > 0 && now.Sub(time.Unix(i.Missing, 0)) >= deletedPause {
+			bySpace[i.space] = append(bySpace[i.space], id)
+		}
+	}
+	for space, ids := range bySpace {
+		heads, trusted, err := p.listing(ctx, space)
+		if err != nil {
+			return err
+		}
+		if !trusted {
+			continue
+		}
+		var gone []string
+		for _, id := range ids {
+			if _, listed := heads[id]; !listed {
+				gone = append(gone, id)
+			} else {
+				p.items[id].Missing, p.items[id].changed = 0, true
+			}
+		}
+		if err := p.withdrawProposals(ctx, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package hub
+
+import (
+	"context"
+	"slices"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// sweepPosition is the position of a space's sweep.
+type sweepPosition struct {
+	// Swept is when the space was last swept, in seconds.
+	Swept int64 `json:"swept"`
+}
+
+// sweep compares the list of all proposals of one space with what is held: the space whose
+// last sweep is the longest ago, if that is a day.
+func (p *poller) sweep(ctx context.Context) (more bool, err error) {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if err := p.load(ctx); err != nil {
+		return false, err
+	}
+	space, now := "", p.Clock.Now()
+	oldest := now.Add(-sweepInterval).Unix() + 1
+	for _, candidate := range p.Spaces {
+		position, err := position[sweepPosition](p.spaceCursor(candidate, sweepLane))
+		if err != nil {
+			return false, err
+		}
+		backfilled, err := p.backfilled(candidate)
+		if err != nil {
+			return false, err
+		}
+		if backfilled && position.Swept < oldest {
+			space, oldest = candidate, position.Swept
+		}
+	}
+	if space == "" {
+		return false, nil
+	}
+	walks, err := p.sweepSpace(ctx, space)
+	if err != nil {
+		return false, err
+	}
+	p.enqueue(sweepLane, walks)
+	cursor := p.spaceCursor(space, sweepLane)
+	cursor.Position, cursor.UpstreamAt = positionText(sweepPosition{now.Unix()}), &now
+	_, err = p.commit(ctx, cursor, findings{})
+	return false, err
+}
+
+// sweepSpace reads the proposals of a space that differ from those held, notes those that
+// are gone, and returns those whose votes are of another number than held.
+func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
+	heads, held, err := p.findDeleted(ctx, space)
+	if err != nil {
+		return nil, err
+	}
+	origins := map[string]string{}
+	var ids, changed []string
+	for id, head := range heads {
+		ids = append(ids, id)
+		if h, known := held[id]; !known || differs(h, head) {
+			changed, origins[id] = append(changed, id), h.Origin
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(changed)
+	var f findings
+	if _, err := p.readProposals(ctx, &f, changed, origins); err != nil {
+		p.loaded = false
+		return nil, err
+	}
+	if _, err := p.commit(ctx, p.spaceCursor(space, sweepLane), f); err != nil {
+		return nil, err
+	}
+	voters, err := p.journal.Warehouse.HeldVoters(ctx, hashes(ids))
+	if err != nil {
+		return nil, err
+	}
+	var walks []due
+	for _, id := range ids {
+		votes := heads[id].Votes
+		if i := p.items[id]; i != nil && i.watched(p.Clock.Now()) {
+			continue // the watch compares it each minute
+		}
+		if voters[proposalRef(id).Hash()] != votes && (votes == 0 || p.uneven[id] != votes) {
+			walks = append(walks, due{space, id, votes})
+		}
+	}
+	return walks, p.saveNotes(ctx)
+}
+
+// differs reports whether a proposal states something else than what is held.
+func differs(h warehouse.HeldProposal, head proposalHead) bool {
+	seconds := func(at *governance.Timestamp) int64 {
+		if at == nil {
+			return 0
+		}
+		return at.Time().Unix()
+	}
+	return h.Withdrawn || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != head.Votes ||
+		seconds(h.UpdatedAt) != head.Updated || seconds(h.StartAt) != head.Start || seconds(h.EndAt) != head.End
+}

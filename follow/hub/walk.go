@@ -1,0 +1,228 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// maxMissing bounds the ballots that one walk looks at a second time.
+const maxMissing = 10_000
+
+// walk reads all votes of a proposal. The proposal may have any number of votes: a walk
+// remembers eight bytes for each id and each voter.
+type walk struct {
+	*poller
+
+	lane, space, id string
+	// stated is the number of votes that the proposal stated.
+	stated  uint64
+	started time.Time
+	// from and skip are where the next page begins: a time, and a number of votes of that
+	// very second.
+	from int64
+	skip int
+	// ids and voters are hashes of what the pages had.
+	ids, voters []uint64
+	// waiting counts the encrypted votes.
+	waiting uint64
+	// hole says what cannot be read; empty for nothing.
+	hole string
+	// read is true after the last page.
+	read bool
+}
+
+// newWalk returns a walk over the votes of a proposal that states their number.
+func (p *poller) newWalk(lane string, d due) *walk {
+	return &walk{poller: p, lane: lane, space: d.space, id: d.id, stated: d.votes, started: p.Clock.Now()}
+}
+
+// step reads a page, and after the last one withdraws what the hub does not have any more.
+// After an error, the next step tries the same page again.
+func (w *walk) step(ctx context.Context) (more bool, err error) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if err := w.load(ctx); err != nil {
+		return true, err
+	}
+	if !w.read {
+		more, err := w.page(ctx)
+		if refused, is := errors.AsType[*refusedError](err); is {
+			more, err = false, w.noteHole(ctx, refused.message)
+		}
+		if more || err != nil {
+			return true, err
+		}
+		w.read = true
+	}
+	if err := w.finish(ctx); err != nil {
+		return true, err
+	}
+	return false, nil
+}
+
+// page reads the next page. Votes of equal time may fill several: they are skipped one
+// page after another, and from a later second on nothing is.
+func (w *walk) page(ctx context.Context) (more bool, err error) {
+	variables := map[string]any{"proposal": w.id, "from": w.from}
+	got, err := w.list(ctx, "votes", "votes", variables, w.skip, maxFirst)
+	if err != nil {
+		return false, err
+	}
+	var f findings
+	if got.holes > 0 {
+		err := w.noteHole(ctx, fmt.Sprintf("%d votes from %s cannot be answered by the hub", got.holes, at(w.from)))
+		if err != nil {
+			return false, err
+		}
+	}
+	heads, err := w.takeVotes(ctx, &f, got.rows)
+	if err != nil {
+		return false, err
+	}
+	last := w.from
+	for _, v := range heads {
+		w.ids = append(w.ids, xxhash.Sum64String(v.ID))
+		w.voters = append(w.voters, voterHash(v.Voter))
+		last = max(last, v.Created)
+		if v.waits() {
+			w.waiting++
+		}
+	}
+	if err := w.commitPage(ctx, f); err != nil {
+		return false, err
+	}
+	if !got.full {
+		return false, nil
+	}
+	return true, w.advance(ctx, last)
+}
+
+// commitPage writes the votes of a page. Those that are new although the proposal was
+// followed are gaps of the log.
+func (w *walk) commitPage(ctx context.Context, f findings) error {
+	counts, err := w.commit(ctx, w.cursor(), f)
+	if err != nil || w.lane == backfillLane || counts.New == 0 {
+		return err
+	}
+	_, err = w.commit(ctx, w.cursor(), findings{gaps: counts.New})
+	return err
+}
+
+// cursor is that of the lane for which the walk is made.
+func (w *walk) cursor() warehouse.FollowCursor {
+	if w.lane == backfillLane || w.lane == sweepLane {
+		return w.spaceCursor(w.space, w.lane)
+	}
+	return w.sharedCursor(w.lane)
+}
+
+// advance moves to the next page, whose predecessor ended at a time.
+func (w *walk) advance(ctx context.Context, last int64) error {
+	if last > w.from {
+		w.from, w.skip = last, 0
+		return nil
+	}
+	if w.skip += maxFirst; w.skip <= maxSkip {
+		return nil
+	}
+	if w.from == 0 {
+		return &refusedError{"the hub answers none of the votes"}
+	}
+	err := w.noteHole(ctx, fmt.Sprintf("more than %d votes at %s, of which the hub shows no more", maxSkip+maxFirst, at(w.from)))
+	w.from, w.skip = w.from+1, 0
+	return err
+}
+
+func at(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.RFC3339) }
+
+// noteHole notes that votes cannot be read.
+func (w *walk) noteHole(ctx context.Context, hole string) error {
+	w.hole = hole
+	w.Logger.WarnContext(ctx, "votes cannot be read", slog.String("upstream", w.ID()), slog.String("space", w.space),
+		slog.String("proposal", w.id), slog.String("hole", hole))
+	var f findings
+	if err := w.reject(ctx, &f, w.space, w.id+" "+hole, errors.New(hole)); err != nil {
+		return err
+	}
+	_, err := w.commit(ctx, w.cursor(), f)
+	return err
+}
+
+// finish withdraws what the walk did not find, and notes the walk.
+func (w *walk) finish(ctx context.Context) error {
+	slices.Sort(w.ids)
+	slices.Sort(w.voters)
+	w.ids, w.voters = slices.Compact(w.ids), slices.Compact(w.voters)
+	if len(w.ids) > 0 && w.hole == "" {
+		if err := w.withdrawMissing(ctx); err != nil {
+			return err
+		}
+	}
+	i := w.items[w.id]
+	if i == nil {
+		i = &item{space: w.space}
+		if w.waiting > 0 { // looked at until it is revealed
+			i.Final = w.started.Unix()
+			w.items[w.id] = i
+		}
+	}
+	i.Walked, i.Waiting, i.Hole, i.Uneven = w.started.Unix(), w.waiting, w.hole, 0
+	delete(w.uneven, w.id)
+	if w.hole == "" && (uint64(len(w.voters)) != w.stated || w.waiting > 0) {
+		i.Uneven, w.uneven[w.id] = w.stated, w.stated
+	}
+	i.even = w.stated
+	if w.walked != nil && w.lane == backfillLane {
+		w.walked[w.id] = true
+	}
+	return w.journal.Warehouse.WriteFollowedItems(ctx, []warehouse.FollowedItem{w.noteRow(i.space, w.id, i.note)})
+}
+
+// voterHash is the same for an address in any letter case.
+func voterHash(voter string) uint64 { return xxhash.Sum64String(governance.VoterIdentity(voter)) }
+
+// withdrawMissing looks a second time for the ballots held that the walk did not find. One
+// that its voter replaced stays: it is superseded.
+func (w *walk) withdrawMissing(ctx context.Context) error {
+	missing := map[string]record.Ballot{}
+	var ids []string
+	err := w.journal.Warehouse.HeldBallots(ctx, proposalRef(w.id), func(b record.Ballot) error {
+		_, found := slices.BinarySearch(w.ids, xxhash.Sum64String(b.VoteID))
+		_, replaced := slices.BinarySearch(w.voters, voterHash(b.Voter))
+		if !found && !replaced && len(ids) < maxMissing {
+			missing[b.VoteID] = b
+			ids = append(ids, b.VoteID)
+		}
+		return nil
+	})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	var f findings
+	there, err := w.readVotes(ctx, &f, ids)
+	if err != nil {
+		return err
+	}
+	for _, v := range there {
+		delete(missing, v.ID)
+	}
+	gone := make([]record.Ballot, 0, len(missing))
+	for _, id := range ids {
+		if b, is := missing[id]; is {
+			gone = append(gone, b)
+		}
+	}
+	withdrawBallots(&f, gone)
+	_, err = w.commit(ctx, w.cursor(), f)
+	return err
+}

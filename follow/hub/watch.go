@@ -1,0 +1,108 @@
+package hub
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// due is a proposal whose votes have to be read.
+type due struct {
+	space, id string
+	votes     uint64
+}
+
+// watch reads the proposals that are open or whose scores are not final: what they state
+// changes without a message.
+func (p *poller) watch(ctx context.Context) (more bool, err error) {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	return false, p.look(ctx)
+}
+
+// enqueue asks for walks, which the lane close makes one after another.
+func (p *poller) enqueue(lane string, dues []due) {
+	for _, d := range dues {
+		waits := func(w *walk) bool { return w.id == d.id }
+		if !slices.ContainsFunc(p.walks, waits) && (p.walking == nil || p.walking.id != d.id) {
+			p.walks = append(p.walks, p.newWalk(lane, d))
+		}
+	}
+}
+
+// look reads the watched proposals, withdraws what is gone, and asks for walks over those
+// that lack votes.
+func (p *poller) look(ctx context.Context) error {
+	if err := p.load(ctx); err != nil {
+		return err
+	}
+	var ids []string
+	for id, i := range p.items {
+		if i.watched(p.Clock.Now()) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for batch := range slices.Chunk(ids, maxIn) {
+		var f findings
+		found, err := p.readProposals(ctx, &f, batch, nil)
+		if err != nil {
+			p.loaded = false
+			return err
+		}
+		for _, id := range batch {
+			if _, there := found[id]; !there {
+				p.miss(id)
+			}
+		}
+		if len(f.records) > 0 || f.rejected > 0 {
+			if _, err := p.commit(ctx, p.sharedCursor(watchLane), f); err != nil {
+				return err
+			}
+		}
+	}
+	if err := p.withdrawDeleted(ctx); err != nil {
+		return err
+	}
+	if err := p.withdrawSpaces(ctx); err != nil {
+		return err
+	}
+	walks, err := p.lacking(ctx, ids)
+	if err != nil {
+		return err
+	}
+	p.enqueue(watchLane, walks)
+	return p.saveNotes(ctx)
+}
+
+// lacking returns the proposals for which fewer votes are held than were stated at the
+// previous look. Encrypted votes are read when the scores are final. A number held above
+// that stated is none to act on: large polls state theirs late.
+func (p *poller) lacking(ctx context.Context, ids []string) ([]due, error) {
+	behind := map[string]*item{}
+	for _, id := range ids {
+		i := p.items[id]
+		if i != nil && i.previous > 0 && i.Missing == 0 && !i.encrypted && i.even != i.votes && i.Uneven != i.previous {
+			behind[id] = i
+		}
+	}
+	if len(behind) == 0 {
+		return nil, nil
+	}
+	sorted := slices.Sorted(maps.Keys(behind))
+	held, err := p.journal.Warehouse.HeldVoters(ctx, hashes(sorted))
+	if err != nil {
+		return nil, err
+	}
+	var walks []due
+	for _, id := range sorted {
+		i, voters := behind[id], held[proposalRef(id).Hash()]
+		switch {
+		case voters == i.votes:
+			i.even = i.votes
+		case voters < i.previous && !p.backfillDue(id, i):
+			walks = append(walks, due{i.space, id, i.votes})
+		}
+	}
+	return walks, nil
+}

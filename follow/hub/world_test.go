@@ -1,0 +1,194 @@
+package hub_test
+
+import (
+	"cmp"
+	"log/slog"
+	"maps"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/shopspring/decimal"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/follow/hub"
+	"pnyx/governance"
+	"pnyx/test/env"
+	fake "pnyx/test/upstream/hub"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// start is the time at which every test begins.
+var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// fixture is a hub that is followed into a warehouse.
+type fixture struct {
+	*testing.T
+
+	hub       *fake.Hub
+	clock     *clock.Clock
+	warehouse *warehouse.Warehouse
+	server    *httptest.Server
+	spaces    []string
+	upstream  *hub.Hub
+	journal   *follow.Journal
+	lanes     map[string]follow.Lane
+}
+
+// newFixture returns a hub with the space harbor.eth, of which nothing is read.
+func newFixture(t *testing.T, spaces ...string) *fixture {
+	t.Helper()
+	now := clock.Stepping(start)
+	f := &fixture{T: t, hub: fake.New(now), clock: now, warehouse: env.Warehouse(t), spaces: spaces}
+	f.server = httptest.NewServer(f.hub)
+	t.Cleanup(f.server.Close)
+	if len(spaces) == 0 {
+		f.spaces = []string{"harbor.eth"}
+	}
+	for _, space := range f.spaces {
+		f.hub.AddSpace(fake.Space{ID: space, Name: "Harbor", Network: "1", Symbol: "HRB"})
+	}
+	f.restart()
+	return f
+}
+
+// restart is what a new process does: everything that is not in the warehouse is lost.
+func (f *fixture) restart() {
+	f.Helper()
+	address, err := url.Parse(f.server.URL + "/graphql")
+	if err != nil {
+		f.Fatal(err)
+	}
+	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Metrics: prometheus.NewRegistry()})
+	f.upstream = hub.New(hub.Options{
+		Host:   client.Host(address, fetch.Pace{Requests: 100_000, Burst: 1000, Per: time.Second}),
+		Spaces: f.spaces, Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	})
+	f.journal, err = follow.OpenJournal(f.Context(), f.warehouse, f.upstream.ID(), f.clock)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.lanes = map[string]follow.Lane{}
+	for _, lane := range f.upstream.Lanes(f.journal) {
+		f.lanes[lane.Name] = lane
+	}
+}
+
+// run runs lanes until they have nothing more to do.
+func (f *fixture) run(lanes ...string) {
+	f.Helper()
+	for _, name := range lanes {
+		for more := true; more; {
+			var err error
+			if more, err = f.lanes[name].Run(f.Context()); err != nil {
+				f.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// fill reads the past, and steps over the minute in which the log is read again.
+func (f *fixture) fill() {
+	f.Helper()
+	f.run("backfill", "log")
+	f.clock.Step(time.Minute)
+	f.run("log", "watch")
+}
+
+// open publishes a proposal that is open from a week ago until tomorrow.
+func (f *fixture) open(change ...func(*fake.Proposal)) string {
+	p := fake.Proposal{
+		Space: f.spaces[0], Title: "Renew", Choices: []string{"Yes", "No"}, Created: start.Add(-8 * 24 * time.Hour),
+		Start: start.Add(-7 * 24 * time.Hour), End: start.Add(24 * time.Hour),
+	}
+	for _, c := range change {
+		c(&p)
+	}
+	return f.hub.Propose(p)
+}
+
+// cast casts a vote with choice 1 and power 1 unless they are stated.
+func (f *fixture) cast(v fake.Vote) string {
+	f.Helper()
+	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1")
+	id, err := f.hub.Cast(v)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return id
+}
+
+// held is what the warehouse has, in the form of the hub's truth.
+func (f *fixture) held() map[string]fake.ProposalTruth {
+	f.Helper()
+	all, err := f.warehouse.HeldProposals(f.Context(), governance.Snapshot, f.spaces, time.Time{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	found := map[string]fake.ProposalTruth{}
+	for _, h := range all {
+		if h.Withdrawn {
+			continue
+		}
+		stored, err := f.warehouse.Proposals(f.Context(), []record.RefHash{h.Hash()})
+		if err != nil || len(stored) != 1 {
+			f.Fatalf("read %s: %d proposals, %v", h.ExternalID, len(stored), err)
+		}
+		truth := fake.ProposalTruth{Space: h.SourceID, Title: stored[0].Title, Flagged: h.Flagged, Votes: map[string]fake.VoteTruth{}}
+		err = f.warehouse.HeldBallots(f.Context(), h.ProposalRef, func(b record.Ballot) error {
+			v := fake.VoteTruth{ID: b.VoteID, Choice: b.RawChoice, Power: b.Power.String(), Created: b.VotedAt.Time().Unix()}
+			if before := truth.Votes[b.Voter]; before.Created < v.Created || before.Created == v.Created && before.ID < v.ID {
+				truth.Votes[b.Voter] = v
+			}
+			return nil
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		found[h.ExternalID] = truth
+	}
+	return found
+}
+
+// agree compares what is held with the hub's truth.
+func (f *fixture) agree() {
+	f.Helper()
+	want := f.hub.Truth().Proposals
+	for id, p := range want {
+		if !slices.Contains(f.spaces, p.Space) {
+			delete(want, id)
+			continue
+		}
+		p.Encrypted = 0
+		for voter, v := range p.Votes {
+			power, err := decimal.NewFromString(v.Power)
+			if err != nil {
+				f.Fatal(err)
+			}
+			v.Power = power.String()
+			p.Votes[voter] = v
+		}
+		want[id] = p
+	}
+	got := f.held()
+	if diff := gocmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		f.Fatalf("proposals differ from the hub's: %s", diff)
+	}
+	for id := range want {
+		if diff := gocmp.Diff(want[id], got[id]); diff != "" {
+			f.Errorf("proposal %s differs from the hub's: %s", id, diff[:min(len(diff), 2000)])
+		}
+	}
+}
+
+// cursor returns the cursor of a lane, of one space or with "" of all.
+func (f *fixture) cursor(space, lane string) warehouse.FollowCursor {
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, lane)
+}

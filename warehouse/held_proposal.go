@@ -1,0 +1,36 @@
+package warehouse
+
+import (
+	"context"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// HeldProposal is what a follower compares with an upstream's list of proposals.
+type HeldProposal struct {
+	record.ProposalRef
+	// SourceID is the id of the space or organization.
+	SourceID string
+	// CreatedAt, UpdatedAt, StartAt and EndAt are as stated; nil where unknown.
+	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
+	// State is the provider's.
+	State string
+	// StatedVotes is the number of ballots that upstream states; nil for none.
+	StatedVotes *uint64
+	// Flagged is true for spam, and Withdrawn for what upstream has deleted.
+	Flagged, Withdrawn bool
+	// Origin names what states the proposal.
+	Origin string
+}
+
+// HeldProposals returns the latest version of the proposals of some sources of a provider,
+// oldest first: those that end after a time, or all for the zero time. Withdrawn ones are
+// among them.
+func (w *Warehouse) HeldProposals(
+	ctx context.Context, provider governance.Provider, sourceIDs []string, endsAfter time.Time,
+) ([]HeldProposal, error) {
+	rows, err := w.conn.Query(ctx, sqlText("held_proposal"), string(provider), sourceIDs, max(endsAfter.Unix(), 0))
+	return selectRows[HeldProposal](rows, err, "read the proposals held of followed sources")
+}
