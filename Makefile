@@ -176,6 +176,7 @@ first-hour: ## Measure how long newcomer, partner, analyst and SRE take from not
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
 	@$(BIN) config --readme README.md
+	@$(BIN) config --sources docs/sources.md
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/api/doc"
 	"pnyx/config"
+	"pnyx/follow/sources"
 )
 
 // configCommand shows the effective settings. With --markdown or --readme it describes
@@ -16,7 +17,7 @@ import (
 // same on every machine.
 func configCommand() *cobra.Command {
 	var markdown bool
-	var readme string
+	var readme, sourcesDocument string
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the effective settings, secrets masked",
@@ -28,6 +29,8 @@ func configCommand() *cobra.Command {
 				return nil
 			case readme != "":
 				return updateReadme(readme)
+			case sourcesDocument != "":
+				return updateTable(sourcesDocument, "sources", sources.Markdown())
 			}
 			return task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
 				return cfg.Print(cmd.OutOrStdout())
@@ -36,7 +39,8 @@ func configCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all settings with their descriptions as a table")
 	cmd.Flags().StringVar(&readme, "readme", "", "rewrite the tables of settings and of plans in this file")
-	cmd.MarkFlagsMutuallyExclusive("markdown", "readme")
+	cmd.Flags().StringVar(&sourcesDocument, "sources", "", "rewrite the table of the keys of a sources file in this file")
+	cmd.MarkFlagsMutuallyExclusive("markdown", "readme", "sources")
 	return cmd
 }
 
@@ -56,6 +60,19 @@ func updateReadme(path string) error {
 		return err
 	}
 	if after, err = config.UpdateTable(after, "plans", string(plans)); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(after), 0o644) //nolint:gosec // a document
+}
+
+// updateTable rewrites the table between the markers of its name in the file at path.
+func updateTable(path, name, table string) error {
+	before, err := os.ReadFile(path) //nolint:gosec // the document that the caller names
+	if err != nil {
+		return err
+	}
+	after, err := config.UpdateTable(string(before), name, table)
+	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(after), 0o644) //nolint:gosec // a document

@@ -18,9 +18,9 @@ import (
 	"pnyx/telemetry"
 )
 
-// node is one long-running process. serve, serveAPI and serveWorker wire it from its
-// roles: startAPI (api.go), startWorker (worker.go) and startAdmin (admin.go). Parts stop
-// in the reverse order of their start.
+// node is one long-running process. serve, serveAPI, serveWorker and serveFollower wire it
+// from its roles: startAPI (api.go), startWorker (worker.go), startFollower (follow.go) and
+// startAdmin (admin.go). Parts stop in the reverse order of their start.
 type node struct {
 	// cfg holds the validated settings; they do not change while the node runs.
 	cfg config.Config
@@ -76,6 +76,9 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 		return err
 	}
 	if err := n.startWorker(opened, url, false); err != nil {
+		return err
+	}
+	if err := n.startFollower(ctx, opened, url); err != nil {
 		return err
 	}
 	store, err := openCache(url, n.cfg.Cache.Timeout, &n.undo)

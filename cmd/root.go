@@ -75,7 +75,7 @@ func rootCommand() *cobra.Command {
 	// The command completion works, but is not listed in the help.
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		serveCommand(), apiCommand(), workerCommand(), importCommand(),
+		serveCommand(), apiCommand(), workerCommand(), followCommand(), importCommand(), sourcesCommand(),
 		tokenCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
 		backupCommand(), restoreCommand(),
 		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(),

@@ -127,7 +127,10 @@ func (p *parser) scalar(path string, node *yaml.Node, into scalar) {
 	if node.Kind != yaml.ScalarNode || node.ShortTag() == "!!null" {
 		text = "" // which no form allows
 	}
-	if err := into.read(text, p.environ); err != nil {
+	switch err := into.read(text, p.environ); {
+	case errors.Is(err, errForm):
+		p.refuse(path, "want %s", into.form())
+	case err != nil:
 		p.refuse(path, "%s", err.Error())
 	}
 }

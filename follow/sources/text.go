@@ -13,10 +13,15 @@ import (
 
 // scalar is a value that the file has as text.
 type scalar interface {
-	// read sets the value. The error says what is allowed, and does not repeat the text,
-	// which may be a key.
+	// read sets the value. The error is errForm for a text of another form, and never
+	// repeats the text, which may be a key.
 	read(text string, environ func(string) (string, bool)) error
+	// form says what is allowed.
+	form() string
 }
+
+// errForm reports a text that does not have the form of its value.
+var errForm = errors.New("has another form")
 
 // maxTextBytes bounds a name, an id and a contact.
 const maxTextBytes = 200
@@ -26,22 +31,26 @@ type Text string
 
 func (t *Text) read(text string, _ func(string) (string, bool)) error {
 	if strings.TrimSpace(text) == "" || len(text) > maxTextBytes || strings.ContainsFunc(text, unicode.IsControl) {
-		return fmt.Errorf("want a text of at most %d bytes in one line", maxTextBytes)
+		return errForm
 	}
 	*t = Text(text)
 	return nil
 }
+
+func (*Text) form() string { return "a text of at most 200 bytes in one line" }
 
 // Identifier is an id of a DAO, a space or an organization.
 type Identifier string
 
 func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
 	if !regexp.MustCompile(`^[\w.:-]{1,200}$`).MatchString(text) {
-		return errors.New("want an id of letters, digits and . _ : -")
+		return errForm
 	}
 	*i = Identifier(text)
 	return nil
 }
+
+func (*Identifier) form() string { return "an id of letters, digits and . _ : -" }
 
 // Number is a whole number.
 type Number uint64
@@ -49,11 +58,13 @@ type Number uint64
 func (n *Number) read(text string, _ func(string) (string, bool)) error {
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return errors.New("want a whole number")
+		return errForm
 	}
 	*n = Number(number)
 	return nil
 }
+
+func (*Number) form() string { return "a whole number" }
 
 // Duration is a duration from 1 s to 1 h.
 type Duration time.Duration
@@ -61,22 +72,26 @@ type Duration time.Duration
 func (d *Duration) read(text string, _ func(string) (string, bool)) error {
 	duration, err := time.ParseDuration(text)
 	if err != nil || duration < time.Second || duration > time.Hour {
-		return errors.New("want a duration from 1s to 1h, such as 4s")
+		return errForm
 	}
 	*d = Duration(duration)
 	return nil
 }
+
+func (*Duration) form() string { return "a duration from 1s to 1h, such as 4s" }
 
 // ChainID is eip155: and the number of a chain.
 type ChainID string
 
 func (c *ChainID) read(text string, _ func(string) (string, bool)) error {
 	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}$`).MatchString(text) {
-		return errors.New("want a chain such as eip155:1")
+		return errForm
 	}
 	*c = ChainID(text)
 	return nil
 }
+
+func (*ChainID) form() string { return "a chain such as eip155:1" }
 
 // Number returns the number of the chain.
 func (c ChainID) Number() uint64 {
@@ -89,21 +104,27 @@ type Contract string
 
 func (c *Contract) read(text string, _ func(string) (string, bool)) error {
 	if !regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text) {
-		return errors.New("want 0x and 40 hexadecimal digits")
+		return errForm
 	}
 	*c = Contract(strings.ToLower(text))
 	return nil
 }
+
+func (*Contract) form() string { return "0x and 40 hexadecimal digits" }
 
 // GovernorID is a chain, a colon and the address of a contract, in lower case.
 type GovernorID string
 
 func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
 	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}:0x[0-9a-fA-F]{40}$`).MatchString(text) {
-		return errors.New("want a Governor such as eip155:1: and its address, 0x and 40 hexadecimal digits")
+		return errForm
 	}
 	*g = GovernorID(strings.ToLower(text))
 	return nil
+}
+
+func (*GovernorID) form() string {
+	return "a chain such as eip155:1, a colon, and the address of a Governor: 0x and 40 hexadecimal digits"
 }
 
 // Chain returns the chain of the Governor.
@@ -117,10 +138,14 @@ type Host string
 func (h *Host) read(text string, _ func(string) (string, bool)) error {
 	text = strings.ToLower(text)
 	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:\d{1,5})?$`).MatchString(text) {
-		return errors.New("want a host name without https:// and without a path, such as forum.example.org")
+		return errForm
 	}
 	*h = Host(text)
 	return nil
+}
+
+func (*Host) form() string {
+	return "a host name without https:// and without a path, such as forum.example.org"
 }
 
 // Secret is a key. The file names the environment variable that has it.
@@ -128,11 +153,15 @@ type Secret string
 
 func (s *Secret) read(text string, environ func(string) (string, bool)) error {
 	if reference.FindString(text) != text || text == "" {
-		return errors.New("want ${NAME}, an environment variable with the key: the file is no place for secrets")
+		return errForm
 	}
 	key, err := expand(text, environ)
 	*s = Secret(key)
 	return err
+}
+
+func (*Secret) form() string {
+	return "${NAME}, an environment variable with the key; the file is no place for secrets"
 }
 
 // String returns a mask.
@@ -160,10 +189,14 @@ func (a *Address) read(text string, environ func(string) (string, bool)) error {
 	}
 	parsed, err := url.Parse(expanded)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" || parsed.Fragment != "" {
-		return errors.New("want an address that begins with https:// or http:// and names a host")
+		return errForm
 	}
 	*a = Address(expanded)
 	return nil
+}
+
+func (*Address) form() string {
+	return "an address that begins with https:// or http://, with ${NAME} in place of keys"
 }
 
 // String returns the scheme and host alone: all else may be a key.

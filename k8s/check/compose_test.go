@@ -7,7 +7,7 @@ import (
 )
 
 func TestComposeFitsItsSchema(t *testing.T) {
-	options, err := cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithProfiles([]string{"tools", "observe"}))
+	options, err := cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithProfiles([]string{"tools", "observe", "follow"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func TestAPodIsGivenTheTimeToDrain(t *testing.T) {
 	}
 	for _, w := range workloads(objects) {
 		needed := map[string][]string{
-			"api": {"PNYX_DRAIN_DELAY", "PNYX_SHUTDOWN_TIMEOUT"}, "edge": {"PNYX_DRAIN_DELAY", "PNYX_SHUTDOWN_TIMEOUT"}, "worker": {"PNYX_QUERY_TIMEOUT"}, "filler": {"PNYX_QUERY_TIMEOUT"},
+			"api": {"PNYX_DRAIN_DELAY", "PNYX_SHUTDOWN_TIMEOUT"}, "edge": {"PNYX_DRAIN_DELAY", "PNYX_SHUTDOWN_TIMEOUT"}, "worker": {"PNYX_QUERY_TIMEOUT"}, "filler": {"PNYX_QUERY_TIMEOUT"}, "follow": {"PNYX_QUERY_TIMEOUT"},
 		}[w.name]
 		var longest time.Duration
 		for _, name := range needed {
@@ -144,6 +144,7 @@ func arrows() map[string][]string {
 		"migrate": {"53", "9440"},
 		"backup":  {"53", "443", "9440"},
 		"import":  {"53", "443", "9440"},
+		"follow":  {"53", "443", "6379", "26379", "9440"},
 	}
 }
 

@@ -1,0 +1,140 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+	"pnyx/follow"
+	"pnyx/follow/sources"
+	"pnyx/telemetry"
+	"pnyx/warehouse"
+)
+
+// followCommand follows live sources alone. Like a worker, it needs CLICKHOUSE_URL and
+// REDIS_URL.
+func followCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "follow",
+		Short: "Follow live sources alone, into a ClickHouse server",
+		Long: `Follow the live sources that the file at PNYX_SOURCES names, into a ClickHouse server.
+Any number may run: one of them at a time follows an upstream system, by a lease in Redis,
+and another takes over when it ends. A change of the file applies within seconds. serve
+follows by itself where PNYX_SOURCES is set.`,
+		Args: cobra.NoArgs,
+		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
+			switch {
+			case cfg.Follow.Sources == "":
+				return errNoSources
+			case cfg.Warehouse.URL == "":
+				return errors.New("CLICKHOUSE_URL: a follower alone needs a ClickHouse server")
+			case cfg.Cache.URL == "":
+				return errors.New("REDIS_URL: a follower alone needs the Redis of the workers, for its leases")
+			}
+			n := newNode(cfg, logger)
+			err := n.serveFollower(cmd.Context(), cmd.OutOrStdout())
+			return errors.Join(err, n.stop())
+		}),
+	}
+}
+
+// errNoSources is the error of a command that needs a sources file.
+var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; docs/sources.example.yaml is one")
+
+// serveFollower follows live sources into the configured ClickHouse server. It returns when
+// ctx ends or a part fails. Readiness is that of the warehouse: a source that lags does not
+// make the process useless.
+func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
+	if err := n.listenForAdmin(); err != nil {
+		return err
+	}
+	n.startAdmin()
+	if err := n.startTracing(ctx, "follow"); err != nil {
+		return err
+	}
+	opened, err := awaitWarehouse(ctx, n.cfg, n.logger, &n.undo)
+	if err != nil {
+		return err
+	}
+	opened.Instrument(n.registry, n.tracer)
+	if err := n.startFollower(ctx, opened, string(n.cfg.Cache.URL)); err != nil {
+		return err
+	}
+	n.probes.started(opened.Ping)
+	fmt.Fprintf(out, "following, health and metrics on http://%s\n", n.cfg.API.AdminListen)
+	return n.wait(ctx)
+}
+
+// startFollower follows what the sources file names, and its changes, until the node stops.
+// A file that is refused at the start is an error; one that is refused later is logged, and
+// what was followed before is followed on. It does nothing without a sources file.
+func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, redisURL string) error {
+	path := n.cfg.Follow.Sources
+	if path == "" {
+		return nil
+	}
+	if _, err := sources.Load(path, os.LookupEnv); err != nil {
+		return fmt.Errorf("PNYX_SOURCES: %w", err)
+	}
+	store, err := n.openStore(ctx, redisURL, workerRedisTimeout)
+	if err != nil {
+		return err
+	}
+	store.Instrument(n.redisInstruments("follow"))
+	follower := follow.New(follow.Options{Warehouse: opened, Store: store, Logger: n.logger, Metrics: n.registry})
+	made := &upstreams{logger: n.logger, metrics: n.registry}
+	valid := telemetry.Register(n.registry, prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "pnyx_follow_sources_valid",
+		Help: "1 while the sources file is applied as it is, 0 while it is refused and its former content is followed.",
+	}))
+	watcher := sources.Watcher{
+		Path: path, Environ: os.LookupEnv,
+		Changed: func(ctx context.Context, file sources.File) error {
+			if err := declareDAOs(ctx, opened, file, n.logger); err != nil {
+				return err
+			}
+			all := made.of(file)
+			follower.Set(all...)
+			valid.Set(1)
+			n.logger.LogAttrs(ctx, slog.LevelInfo, "sources file applied",
+				slog.Int("daos", len(file.DAOs)), slog.Int("upstreams", len(all)))
+			return nil
+		},
+		Refused: func(err error) {
+			if err == nil {
+				valid.Set(1)
+				return
+			}
+			valid.Set(0)
+			n.logger.LogAttrs(ctx, slog.LevelError, "sources file not applied, its former content is followed",
+				slog.Any("error", err))
+		},
+	}
+	n.background(follower.Run)
+	n.background(watcher.Run)
+	n.background(func(ctx context.Context) { logBackfills(ctx, opened, n.logger) })
+	return nil
+}
+
+// declareDAOs writes the DAOs of a sources file to the warehouse.
+func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.File, logger *slog.Logger) error {
+	catalog, err := opened.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	records, conflicts := file.Records(catalog)
+	if conflicts != nil {
+		logger.LogAttrs(ctx, slog.LevelWarn, "sources of the sources file belong to other DAOs", slog.Any("error", conflicts))
+	}
+	_, err = opened.Append(ctx, warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}, records)
+	return err
+}

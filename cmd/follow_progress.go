@@ -1,0 +1,66 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"pnyx/warehouse"
+)
+
+const (
+	// backfillLogInterval is the time between two lines about a backfill, and
+	// backfillCheckInterval how often it is checked whether there is one.
+	backfillLogInterval, backfillCheckInterval = 10 * time.Second, time.Minute
+)
+
+// logBackfills logs how far the past is read while it is read, until ctx ends.
+func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog.Logger) {
+	timer := time.NewTimer(backfillLogInterval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		next := backfillCheckInterval
+		cursors, err := opened.FollowCursors(ctx, "")
+		if err != nil {
+			continue // the follower logs it too
+		}
+		for upstream, p := range backfills(cursors) {
+			next = backfillLogInterval
+			logger.LogAttrs(ctx, slog.LevelInfo, "reading the past of an upstream", slog.String("upstream", upstream),
+				slog.Int("sources", p.sources), slog.String("done", p.String()))
+		}
+		timer.Reset(next)
+	}
+}
+
+// backfill sums up the lanes of an upstream that read its past.
+type backfill struct {
+	sources     int
+	done, total uint64
+}
+
+// String returns the part that is done, in percent.
+func (b backfill) String() string {
+	if b.total == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(min(b.done, b.total))/float64(b.total))
+}
+
+// backfills returns the backfills that are under way, by upstream.
+func backfills(cursors []warehouse.FollowCursor) map[string]backfill {
+	all := map[string]backfill{}
+	for _, c := range cursors {
+		if c.State == warehouse.FollowBackfilling {
+			b := all[c.Upstream]
+			all[c.Upstream] = backfill{b.sources + 1, b.done + c.Done, b.total + c.Total}
+		}
+	}
+	return all
+}

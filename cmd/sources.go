@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+	"pnyx/follow"
+	"pnyx/follow/sources"
+)
+
+// sourcesCommand groups the commands on live sources.
+func sourcesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sources",
+		Short: "Check live sources, and show how far they are followed",
+	}
+	cmd.AddCommand(checkSourcesCommand(), sourcesStatusCommand())
+	return cmd
+}
+
+// errUnfollowable is the error of a check that found problems.
+var errUnfollowable = errors.New("not every source can be followed")
+
+// checkTimeout is the default of --timeout: a node may have to search for the first block
+// of each contract.
+const checkTimeout = 5 * time.Minute
+
+// checkSourcesCommand asks every upstream system of a sources file what its sources are.
+func checkSourcesCommand() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Ask upstream what the sources of a file are, and what following them costs",
+		Long: `Ask the upstream systems of a sources file, PNYX_SOURCES unless one is named, what each
+source is and holds. Nothing is written. The table says how many requests a day following
+costs while nothing happens and while votes are open, beside the provider's limit.
+
+Exit status: 0 when every source can be followed, 1 otherwise.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) error {
+			path := cfg.Follow.Sources
+			if len(args) > 0 {
+				path = args[0]
+			}
+			if path == "" {
+				return errNoSources
+			}
+			if timeout <= 0 {
+				return fmt.Errorf("--timeout %s: want a duration above 0", timeout)
+			}
+			file, err := sources.Load(path, os.LookupEnv)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			made := upstreams{logger: logger}
+			return checkSources(ctx, cmd.OutOrStdout(), made.of(file))
+		}),
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout, "end after this time")
+	return cmd
+}
+
+// checkSources prints what each source is, and its problem if it has one. It asks all
+// upstreams concurrently.
+func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) error {
+	results := make([][]follow.Check, len(all))
+	var ready atomic.Int64
+	stop := showProgress(func() string { return fmt.Sprintf("%d of %d upstream systems have answered", ready.Load(), len(all)) })
+	var asking sync.WaitGroup
+	for i, upstream := range all {
+		asking.Go(func() {
+			results[i] = upstream.Check(ctx)
+			ready.Add(1)
+		})
+	}
+	asking.Wait()
+	stop()
+	t := newTable([]string{"upstream", "source", "what it is", "requests a day", "with open votes", "limit"})
+	var idle, busy, problems int
+	for i, upstream := range all {
+		for _, c := range results[i] {
+			is := c.Is
+			if c.Problem != "" {
+				is, problems = "PROBLEM: "+c.Problem, problems+1
+			}
+			t.AppendRow(table.Row{upstream.ID(), c.Source, is, c.RequestsPerDay, c.RequestsPerDayBusy, c.Limit})
+			idle, busy = idle+c.RequestsPerDay, busy+c.RequestsPerDayBusy
+		}
+	}
+	t.AppendFooter(table.Row{"", "", "", idle, busy, ""})
+	// Names of spaces and errors are texts of strangers.
+	fmt.Fprintln(out, printable(t.Render()))
+	if problems > 0 {
+		return fmt.Errorf("%w: %d have problems", errUnfollowable, problems)
+	}
+	return nil
+}
