@@ -1,0 +1,55 @@
+package forum
+
+import (
+	"context"
+
+	"pnyx/warehouse"
+)
+
+// backfillPosition is the next page of the backfill. Topics that appear while it runs move
+// the others to later pages, where they are seen again; what a deletion moves to an earlier
+// page is found by the sweep that follows.
+type backfillPosition struct {
+	Page int  `json:"page"`
+	Done bool `json:"done"`
+}
+
+// backfill reads a page of all topics, newest first, and fetches those that are not held.
+func (l *lanes) backfill(ctx context.Context) (bool, error) {
+	var at backfillPosition
+	cursor := l.cursor(laneBackfill, &at)
+	if at.Done {
+		return false, nil
+	}
+	if at.Page == 0 {
+		stated, err := l.about(ctx)
+		if err != nil {
+			return false, err
+		}
+		cursor.Total = stated.topics()
+	}
+	topics, more, err := l.list(ctx, "created", at.Page)
+	if err != nil {
+		return false, err
+	}
+	found, _, err := l.compare(ctx, topics)
+	if err != nil {
+		return false, err
+	}
+	cursor.Rejected += found.rejected
+	at.Page++
+	cursor.State = warehouse.FollowBackfilling
+	cursor.Done += uint64(len(topics))
+	cursor.Total = max(cursor.Total, cursor.Done)
+	if !more {
+		at.Done, cursor.State, cursor.Total = true, warehouse.FollowLive, cursor.Done
+	}
+	return more, l.move(ctx, nil, cursor, at)
+}
+
+// isBackfilled reports whether the past has been read.
+func (l *lanes) isBackfilled() bool {
+	var at backfillPosition
+	l.cursor(laneBackfill, &at)
+	return at.Done
+}

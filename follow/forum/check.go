@@ -1,0 +1,58 @@
+package forum
+
+import (
+	"context"
+	"fmt"
+
+	"pnyx/follow"
+)
+
+// about is what a forum says of itself. Older versions name the counts in the singular.
+type about struct {
+	Title   string
+	Version string
+	Stats   struct {
+		Topics    uint64 `json:"topics_count"`
+		OldTopics uint64 `json:"topic_count"`
+		Posts     uint64 `json:"posts_count"`
+		OldPosts  uint64 `json:"post_count"`
+		Young     int    `json:"topics_30_days"`
+		LastWeek  int    `json:"posts_7_days"`
+	}
+}
+
+func (a about) topics() uint64 { return max(a.Stats.Topics, a.Stats.OldTopics) }
+
+func (f *Forum) about(ctx context.Context) (about, error) {
+	var said struct{ About *about }
+	_, err := f.get(ctx, "/about.json", &said)
+	switch {
+	case err != nil:
+		return about{}, err
+	case said.About == nil:
+		return about{}, fmt.Errorf("answer of %s to /about.json %w", f.Name, errNoForum)
+	}
+	return *said.About, nil
+}
+
+// Check implements follow.Upstream.
+func (f *Forum) Check(ctx context.Context) []follow.Check {
+	check := follow.Check{Source: f.Name, Limit: "200 requests a minute for an address"}
+	if f.Key != "" {
+		check.Limit = "60 requests a minute for the keys of all administrators"
+	}
+	stated, err := f.about(ctx)
+	if err != nil {
+		check.Problem = err.Error()
+		return []follow.Check{check}
+	}
+	check.Is = fmt.Sprintf("Discourse %s forum %q, %d topics, %d posts",
+		stated.Version, stated.Title, stated.topics(), max(stated.Stats.Posts, stated.Stats.OldPosts))
+	const day = 24 * 60 * 60
+	polls := day/int(logInterval.Seconds()) + day/int(watchInterval.Seconds()) + day/int(categoriesInterval.Seconds())
+	const perPage = 30
+	check.RequestsPerDay = polls + int(stated.topics()/perPage) + 1 + stated.Stats.Young*int(sweepAfter/youngAfter) //nolint:gosec // a count of pages
+	// On a busy day a week's posts arrive, each in a topic that is fetched for it.
+	check.RequestsPerDayBusy = check.RequestsPerDay + stated.Stats.LastWeek
+	return []follow.Check{check}
+}

@@ -1,0 +1,178 @@
+// Package forum follows a Discourse forum.
+//
+// A forum has no log of changes. New posts are read by their ids, changed topics are found
+// in the list of latest activity, and a daily sweep of all topics finds the rest: edits,
+// moves, deletions. Every topic that has changed is fetched whole and becomes a record;
+// a lane's cursor moves when the records are committed.
+package forum
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Options configure a Forum.
+type Options struct {
+	// Name is the forum's host name: the id of its source.
+	Name string
+	// Host is where the forum is asked, at the Pace of the key.
+	Host *fetch.Host
+	// Key and User are an API key and the user it acts as; empty for a public forum, whose
+	// answers may then be a minute old.
+	Key, User string
+	// Clock is nil for the system's.
+	Clock *clock.Clock
+}
+
+// Forum is a followed forum.
+type Forum struct {
+	Options
+}
+
+// New returns a forum.
+func New(o Options) *Forum { return &Forum{o} }
+
+// ID implements follow.Upstream.
+func (f *Forum) ID() string { return "discourse:" + f.Name }
+
+// The intervals of the lanes. The last two look every few minutes whether something is due.
+const (
+	logInterval        = 30 * time.Second
+	watchInterval      = time.Minute
+	categoriesInterval = time.Hour
+	dueInterval        = 5 * time.Minute
+)
+
+// Pace is how often a forum may be asked. Discourse allows an address 50 requests in 10 s
+// and 200 a minute, and all administrators' keys together 60 a minute.
+func Pace(keyed bool) fetch.Pace {
+	if keyed {
+		return fetch.Pace{Requests: 50, Burst: 5, Per: time.Minute}
+	}
+	return fetch.Pace{Requests: 90, Burst: 10, Per: time.Minute}
+}
+
+// pause is between two requests of a lane that is in no hurry. It leaves a third of the
+// pace to the others.
+func (f *Forum) pause() time.Duration {
+	if f.Key != "" {
+		return 2 * time.Second
+	}
+	return time.Second
+}
+
+// lanes is the state that the lanes share while the forum is led.
+type lanes struct {
+	*Forum
+
+	journal *follow.Journal
+	// seen is what the first page of latest activity said last, by topic.
+	seen map[string]listedState
+	// swept are the topics that the sweep under way has seen since it began, and page is
+	// its next page.
+	swept      []string
+	sweepBegan time.Time
+	page       int
+
+	// missing guards the cursor of lane missing, to which all lanes add.
+	missing sync.Mutex
+}
+
+// Lanes implements follow.Upstream.
+func (f *Forum) Lanes(journal *follow.Journal) []follow.Lane {
+	l := &lanes{Forum: f, journal: journal, seen: map[string]listedState{}}
+	return []follow.Lane{
+		{Name: laneLog, Interval: logInterval, Run: l.readPosts},
+		{Name: laneWatch, Interval: watchInterval, Run: l.watchLatest},
+		{Name: laneCategories, Interval: categoriesInterval, Run: l.readCategories},
+		{Name: laneBackfill, Interval: categoriesInterval, Run: l.backfill},
+		{Name: laneSweep, Interval: dueInterval, Run: l.sweep},
+		{Name: laneMissing, Interval: dueInterval, Run: l.lookForMissing},
+	}
+}
+
+// The lanes of a forum.
+const (
+	laneLog        = "log"
+	laneWatch      = "watch"
+	laneCategories = "categories"
+	laneBackfill   = "backfill"
+	laneSweep      = "sweep"
+	laneMissing    = "missing"
+)
+
+// source is the forum as a source.
+func (f *Forum) source() record.SourceRef {
+	return record.SourceRef{Provider: governance.Discourse, ID: f.Name}
+}
+
+// cursor returns the cursor of a lane and reads its position. A position that does not
+// decode is an empty one: the lane begins anew.
+func (l *lanes) cursor(lane string, position any) warehouse.FollowCursor {
+	cursor := l.journal.Cursor(l.source(), lane)
+	if err := json.Unmarshal([]byte(cursor.Position), position); err != nil {
+		cursor.Position = ""
+	}
+	return cursor
+}
+
+// move commits records, and then a cursor with a new position.
+func (l *lanes) move(
+	ctx context.Context, records []record.Record, cursor warehouse.FollowCursor, position any,
+) error {
+	text, err := json.Marshal(position)
+	if err != nil {
+		return fmt.Errorf("encode the position of lane %s: %w", cursor.Lane, err)
+	}
+	cursor.Position = string(text)
+	_, err = l.journal.Commit(ctx, records, cursor)
+	return err
+}
+
+// errNoForum reports an answer that is no Discourse forum's.
+var errNoForum = errors.New("is not the JSON of a Discourse forum")
+
+// get asks for a path and decodes the answer. What a network in front of the forum answers
+// in its place is an error.
+func (f *Forum) get(ctx context.Context, path string, into any) (fetch.Response, error) {
+	header := http.Header{"Accept": {"application/json"}}
+	if f.Key != "" {
+		header["Api-Key"], header["Api-Username"] = []string{f.Key}, []string{f.User}
+	}
+	answer, err := f.Host.Do(ctx, fetch.Request{Method: http.MethodGet, Path: path, Header: header, Accepts: refusal})
+	if err != nil {
+		return answer, err
+	}
+	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return answer, fmt.Errorf("answer of %s to %s (%q) %w", f.Name, path, kind, errNoForum)
+	}
+	if err := json.Unmarshal(answer.Body, into); err != nil {
+		return answer, fmt.Errorf("answer of %s to %s %w: %w", f.Name, path, errNoForum, err)
+	}
+	return answer, nil
+}
+
+// refusal reports whether an answer is the forum's own word that a topic is gone or
+// private.
+func refusal(status int, body []byte) bool {
+	switch status {
+	case http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+		var said struct{ Errors []string }
+		return json.Unmarshal(body, &said) == nil && len(said.Errors) > 0
+	}
+	return false
+}

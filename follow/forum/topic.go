@@ -1,0 +1,130 @@
+package forum
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// commitSize is the number of fetched topics that are committed together.
+const commitSize = 10
+
+// fetched is what fetching topics found.
+type fetched struct {
+	// gone are topics that are deleted, or so the forum says.
+	gone []string
+	// old are the topics whose answers came from the forum's cache and may be a minute
+	// old, with the number of the newest post that each answer knows.
+	old map[string]int
+	// rejected counts topics that are no valid records.
+	rejected uint64
+}
+
+// fetch fetches topics whole, and commits their records. Between two of them it pauses.
+func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
+	found := fetched{old: map[string]int{}}
+	for chunk := range slices.Chunk(ids, commitSize) {
+		var records []record.Record
+		var private []string
+		for _, id := range chunk {
+			answer, err := l.topic(ctx, id)
+			if err != nil {
+				return found, err
+			}
+			switch answer.status {
+			case http.StatusForbidden:
+				private = append(private, id)
+			case http.StatusNotFound, http.StatusGone:
+				found.gone = append(found.gone, id)
+			default:
+				records, err = l.read(ctx, source.DiscourseTopic, id, answer.text, records, &found.rejected)
+				if err != nil {
+					return found, err
+				}
+			}
+			if answer.old {
+				found.old[id] = answer.highest
+			}
+			if err := l.Clock.Wait(ctx, pause); err != nil {
+				return found, err
+			}
+		}
+		hidden, err := l.take(ctx, private, func(t *record.Topic) { t.Visible = false })
+		if err != nil {
+			return found, err
+		}
+		if _, err := l.journal.Commit(ctx, append(records, hidden...)); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// read appends the record of an item to records. An item that is no record is kept aside
+// and counted.
+func (l *lanes) read(
+	ctx context.Context, format source.Format, id string, text []byte, records []record.Record, rejected *uint64,
+) ([]record.Record, error) {
+	parsed, err := format.Parse(l.Name, text)
+	if err != nil {
+		*rejected++
+		return records, l.journal.Reject(ctx, l.source(), id, err)
+	}
+	return append(records, parsed), nil
+}
+
+// take returns the held records of topics with a change; topics that are not held, and
+// those that the change leaves as they are, are left out.
+func (l *lanes) take(ctx context.Context, ids []string, change func(*record.Topic)) ([]record.Record, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	held, err := l.journal.Warehouse.HeldTopics(ctx, l.Name, ids, true)
+	var records []record.Record
+	for i := range held {
+		topic := &held[i]
+		visible, withdrawn, likes, views := topic.Visible, topic.Withdrawn, topic.Likes, topic.Views
+		change(topic)
+		if topic.Visible != visible || topic.Withdrawn != withdrawn || topic.Likes != likes || topic.Views != views {
+			records = append(records, topic)
+		}
+	}
+	return records, err
+}
+
+// topicAnswer is the answer for one topic.
+type topicAnswer struct {
+	status int
+	text   []byte
+	// highest is the number of the newest post, and old is true if the answer came from
+	// the forum's cache.
+	highest int
+	old     bool
+}
+
+// topic asks for a topic.
+func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
+	var said struct {
+		ID      json.Number
+		Highest int             `json:"highest_post_number"`
+		Posts   json.RawMessage `json:"post_stream"`
+	}
+	answer, err := f.get(ctx, "/t/"+id+".json", &said)
+	switch {
+	case err != nil:
+		return topicAnswer{}, err
+	case answer.Status == http.StatusOK && (said.ID.String() != id || len(said.Posts) == 0):
+		return topicAnswer{}, fmt.Errorf("answer of %s to topic %s %w", f.Name, id, errNoForum)
+	}
+	return topicAnswer{answer.Status, answer.Body, said.Highest, answer.Header.Get("X-Discourse-Cached") == "true"}, nil
+}
+
+// text returns a topic's number as its id.
+func text(number uint64) string { return strconv.FormatUint(number, 10) }

@@ -1,0 +1,107 @@
+package forum
+
+import (
+	"context"
+	"maps"
+
+	"pnyx/warehouse/record"
+)
+
+// maxWatchPages bounds one run; the sweep finds what is beyond.
+const maxWatchPages = 20
+
+// watchPosition is what the first page of latest activity said last.
+type watchPosition struct {
+	// Bumped has the time of each topic's last bump in milliseconds. It may go back.
+	Bumped map[string]int64 `json:"bumped"`
+}
+
+// watchLatest fetches the topics whose entries in the list of latest activity have changed.
+func (l *lanes) watchLatest(ctx context.Context) (bool, error) {
+	var at watchPosition
+	cursor := l.cursor(laneWatch, &at)
+	next, seen := watchPosition{map[string]int64{}}, map[string]listedState{}
+	for page := range maxWatchPages {
+		topics, more, err := l.list(ctx, "activity", page)
+		if err != nil {
+			return false, err
+		}
+		found, err := l.fetchBumped(ctx, topics, at)
+		if err != nil {
+			return false, err
+		}
+		cursor.Rejected += found.rejected
+		if page == 0 {
+			for _, t := range topics {
+				if _, isOld := found.old[t.id]; isOld {
+					next.Bumped[t.id] = at.Bumped[t.id] // the cache of the forum is behind: again next time
+					continue
+				}
+				next.Bumped[t.id], seen[t.id] = t.bumped.UnixMilli(), t.state()
+			}
+		}
+		if !more || !at.goesOn(topics) {
+			break
+		}
+	}
+	l.seen = seen
+	if maps.Equal(next.Bumped, at.Bumped) && cursor.Position != "" {
+		return false, nil
+	}
+	return false, l.move(ctx, nil, cursor, next)
+}
+
+// fetchBumped fetches the topics of a page whose entries differ from the last time, and
+// from what is held.
+func (l *lanes) fetchBumped(ctx context.Context, topics []listed, at watchPosition) (fetched, error) {
+	var changed []listed
+	for _, t := range topics {
+		if l.seen[t.id] != t.state() {
+			changed = append(changed, t)
+		}
+	}
+	held, err := l.held(ctx, changed)
+	if err != nil {
+		return fetched{}, err
+	}
+	var ids []string
+	for _, t := range changed {
+		if t.isBehind(held[t.id]) || at.isBumped(t, held[t.id]) {
+			ids = append(ids, t.id)
+		}
+	}
+	found, err := l.fetch(ctx, ids, 0)
+	if err != nil {
+		return found, err
+	}
+	return found, l.suspect(ctx, found.gone)
+}
+
+// isBumped reports whether a topic was bumped by something else than the newest post that
+// is held, as by an edit.
+func (p watchPosition) isBumped(t listed, held *record.Topic) bool {
+	last, known := p.Bumped[t.id]
+	bumped := t.bumped.UnixMilli()
+	moved := known && bumped != last || !known && bumped > p.newest()
+	return moved && (held.LastPostAt == nil || int64(*held.LastPostAt) != bumped)
+}
+
+// goesOn reports whether the page after one may have topics that were bumped since the last
+// time. The first time no page has: a backfill reads them.
+func (p watchPosition) goesOn(topics []listed) bool {
+	newest := p.newest()
+	for _, t := range topics {
+		if !t.pinned && t.bumped.UnixMilli() <= newest {
+			return false
+		}
+	}
+	return newest > 0
+}
+
+// newest returns the time of the latest bump.
+func (p watchPosition) newest() (newest int64) {
+	for _, bumped := range p.Bumped {
+		newest = max(newest, bumped)
+	}
+	return newest
+}
