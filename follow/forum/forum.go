@@ -48,6 +48,11 @@ func New(o Options) *Forum { return &Forum{o} }
 // ID implements follow.Upstream.
 func (f *Forum) ID() string { return "discourse:" + f.Name }
 
+// Sources implements follow.Upstream.
+func (f *Forum) Sources() []record.SourceRef {
+	return []record.SourceRef{{Provider: governance.Discourse, ID: f.Name}}
+}
+
 // The intervals of the lanes. The last two look every few minutes whether something is due.
 const (
 	logInterval        = 30 * time.Second
@@ -86,6 +91,8 @@ type lanes struct {
 	swept      []string
 	sweepBegan time.Time
 	page       int
+	// queued is what the sweep fetches next; nil for nothing.
+	queued *queued
 
 	// missing guards the cursor of lane missing, to which all lanes add.
 	missing sync.Mutex
@@ -94,7 +101,7 @@ type lanes struct {
 // Lanes implements follow.Upstream.
 func (f *Forum) Lanes(journal *follow.Journal) []follow.Lane {
 	l := &lanes{Forum: f, journal: journal, seen: map[string]listedState{}}
-	return []follow.Lane{
+	all := []follow.Lane{
 		{Name: laneLog, Interval: logInterval, Run: l.readPosts},
 		{Name: laneWatch, Interval: watchInterval, Run: l.watchLatest},
 		{Name: laneCategories, Interval: categoriesInterval, Run: l.readCategories},
@@ -102,6 +109,10 @@ func (f *Forum) Lanes(journal *follow.Journal) []follow.Lane {
 		{Name: laneSweep, Interval: dueInterval, Run: l.sweep},
 		{Name: laneMissing, Interval: dueInterval, Run: l.lookForMissing},
 	}
+	for i := range all {
+		all[i].Source = f.Sources()[0]
+	}
+	return all
 }
 
 // The lanes of a forum.
@@ -114,15 +125,10 @@ const (
 	laneMissing    = "missing"
 )
 
-// source is the forum as a source.
-func (f *Forum) source() record.SourceRef {
-	return record.SourceRef{Provider: governance.Discourse, ID: f.Name}
-}
-
 // cursor returns the cursor of a lane and reads its position. A position that does not
 // decode is an empty one: the lane begins anew.
 func (l *lanes) cursor(lane string, position any) warehouse.FollowCursor {
-	cursor := l.journal.Cursor(l.source(), lane)
+	cursor := l.journal.Cursor(l.Sources()[0], lane)
 	if err := json.Unmarshal([]byte(cursor.Position), position); err != nil {
 		cursor.Position = ""
 	}

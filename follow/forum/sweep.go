@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -14,6 +15,8 @@ const (
 	youngAfter = time.Hour
 	// youngFor is how long a topic is young.
 	youngFor = 30 * 24 * time.Hour
+	// queueSize is how many topics a run fetches.
+	queueSize = 100
 	// arrivalTime is how long the other lanes have to find a new topic before it counts
 	// as a gap.
 	arrivalTime = 10 * time.Minute
@@ -35,22 +38,14 @@ func (l *lanes) sweep(ctx context.Context) (bool, error) {
 	switch {
 	case !l.isBackfilled():
 		return false, nil
-	case now.Sub(at.Young) >= youngAfter:
-		young, err := l.journal.Warehouse.VisibleTopics(ctx, l.Name, now.Add(-youngFor), nil)
-		if err != nil {
-			return false, err
-		}
-		found, err := l.fetchAll(ctx, young)
-		if err != nil {
-			return false, err
-		}
+	case l.queued != nil:
+		return l.fetchQueued(ctx, cursor, at)
+	case l.page == 0 && now.Sub(at.Young) >= youngAfter:
 		at.Young = now
-		cursor.Rejected += found.rejected
-		return true, l.move(ctx, nil, cursor, at)
-	case now.Sub(at.Swept) < sweepAfter && !l.leftSince(at.Swept):
+		return true, l.queueVisible(ctx, now.Add(-youngFor), nil, at)
+	case l.page == 0 && now.Sub(at.Swept) < sweepAfter && !l.leftSince(at.Swept):
 		return false, nil
-	}
-	if l.page == 0 {
+	case l.page == 0:
 		l.swept, l.sweepBegan = nil, now
 	}
 	topics, more, err := l.list(ctx, "created&ascending=true", l.page)
@@ -64,22 +59,54 @@ func (l *lanes) sweep(ctx context.Context) (bool, error) {
 	for _, t := range topics {
 		l.swept = append(l.swept, t.id)
 	}
-	cursor.Gaps += gaps
-	cursor.Rejected += found.rejected
-	if more {
+	if gaps+found.rejected > 0 {
+		cursor.Gaps += gaps
+		cursor.Rejected += found.rejected
+		err = l.move(ctx, nil, cursor, at)
+	}
+	if more || err != nil {
 		l.page++
-		if gaps+found.rejected > 0 {
-			err = l.move(ctx, nil, cursor, at)
-		}
 		return true, err
 	}
-	found, err = l.fetchUnlisted(ctx)
+	at.Swept = l.sweepBegan
+	if len(l.swept) == 0 {
+		return true, l.move(ctx, nil, cursor, at) // which says nothing about what is held
+	}
+	if err := l.queueVisible(ctx, time.UnixMilli(0), l.swept, at); err != nil {
+		return false, err
+	}
+	l.page = 0
+	return true, nil
+}
+
+// queued are topics that the lane fetches before all else, and the position after them.
+type queued struct {
+	topics []string
+	then   sweepPosition
+}
+
+// queueVisible queues the topics that are held as visible and were created since a time,
+// except for some.
+func (l *lanes) queueVisible(ctx context.Context, since time.Time, except []string, then sweepPosition) error {
+	topics, err := l.journal.Warehouse.VisibleTopics(ctx, l.Name, since, except)
+	if err == nil {
+		l.queued = &queued{topics, then}
+	}
+	return err
+}
+
+// fetchQueued fetches some of the queued topics.
+func (l *lanes) fetchQueued(ctx context.Context, cursor warehouse.FollowCursor, at sweepPosition) (bool, error) {
+	some := l.queued.topics[:min(queueSize, len(l.queued.topics))]
+	found, err := l.fetchAll(ctx, some)
 	if err != nil {
 		return false, err
 	}
 	cursor.Rejected += found.rejected
-	at.Swept, l.page = l.sweepBegan, 0
-	return false, l.move(ctx, nil, cursor, at)
+	if l.queued.topics = l.queued.topics[len(some):]; len(l.queued.topics) == 0 {
+		at, l.queued = l.queued.then, nil
+	}
+	return true, l.move(ctx, nil, cursor, at)
 }
 
 // compare fetches the listed topics that differ from what is held, and writes changed likes
@@ -115,19 +142,6 @@ func (l *lanes) compare(ctx context.Context, topics []listed) (found fetched, ga
 	}
 	found, err = l.fetchAll(ctx, behind)
 	return found, gaps, err
-}
-
-// fetchUnlisted fetches what is held as visible and was on no page of the sweep. A sweep
-// that saw nothing says nothing.
-func (l *lanes) fetchUnlisted(ctx context.Context) (fetched, error) {
-	if len(l.swept) == 0 {
-		return fetched{}, nil
-	}
-	unlisted, err := l.journal.Warehouse.VisibleTopics(ctx, l.Name, time.UnixMilli(0), l.swept)
-	if err != nil {
-		return fetched{}, err
-	}
-	return l.fetchAll(ctx, unlisted)
 }
 
 // fetchAll fetches topics without hurry, and suspects those that are gone.

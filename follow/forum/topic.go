@@ -75,7 +75,7 @@ func (l *lanes) read(
 	parsed, err := format.Parse(l.Name, text)
 	if err != nil {
 		*rejected++
-		return records, l.journal.Reject(ctx, l.source(), id, err)
+		return records, l.journal.Reject(ctx, l.Sources()[0], id, err)
 	}
 	return append(records, parsed), nil
 }

@@ -156,6 +156,9 @@ func (f *Forum) EditFirst(id int, cooked string) {
 	first.version++
 }
 
+// Bump puts a topic on top of the latest activity, as the edit of its last post does.
+func (f *Forum) Bump(id int) { f.change(id, func(t *topic) { t.bumped = f.now() }) }
+
 // DeletePost deletes a post. The time of the topic's last bump goes back.
 func (f *Forum) DeletePost(id int) { f.show(id, func(p *post) { p.deleted = true }) }
 

@@ -1,0 +1,313 @@
+package forum_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	upstream "pnyx/test/upstream/forum"
+)
+
+func TestAForumIsAskedWithinItsLimits(t *testing.T) {
+	t.Parallel()
+
+	for name, key := range map[string]string{"without a key": "", "with a key": "secret"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.key = key
+			f.restart()
+			f.Switch(func(s *upstream.Switches) { s.Limited, s.Cached = true, true })
+			for i := range 150 {
+				f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+			}
+			f.follow(10 * time.Minute)
+			f.wantTruth()
+			if got := f.answers[429].Load(); got != 0 {
+				t.Errorf("got %d refused requests, want none", got)
+			}
+		})
+	}
+}
+
+func TestAForumThatRefusesIsLeftAloneUntilItSaysSo(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.Switch(func(s *upstream.Switches) { s.Limited = true })
+	for range 60 { // someone else at the same address
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		request.RemoteAddr = "127.0.0.1:1"
+		f.ServeHTTP(httptest.NewRecorder(), request)
+	}
+	until := wantLimited(t, f.try(t.Context(), "log"))
+	before := f.Requests("/posts.json")
+	wantLimited(t, f.try(t.Context(), "watch"))
+	wantLimited(t, f.try(t.Context(), "log"))
+	if got := f.Requests("/posts.json"); got != before || f.Requests("/latest.json") != 0 {
+		t.Error("got a request while none is allowed")
+	}
+	f.clock.Step(until.Sub(f.clock.Now()))
+	f.run("log")
+	f.wantTruth()
+}
+
+func TestANameWithAContactIsNoCrawlers(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.Switch(func(s *upstream.Switches) { s.CrawlerRequests = 1 })
+	f.run("log", "watch")
+	f.wantTruth()
+}
+
+func TestAnAnswerFromTheCacheIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.run("log")
+	f.Switch(func(s *upstream.Switches) { s.Cached = true })
+	f.Retitle(topic, "Renewed")
+	f.run("watch") // the topic is in the forum's cache from now on
+	f.clock.Step(5 * time.Second)
+	f.Reply(topic, "bob", "<p>two</p>")
+	f.run("log")
+	if got := f.topic(topic).Posts; got != 1 {
+		t.Fatalf("got %d posts, want the cached answer", got)
+	}
+	f.restart()
+	f.clock.Step(time.Minute)
+	f.run("log")
+	f.wantTruth()
+	before := f.fetches()
+	f.clock.Step(time.Minute)
+	f.run("log")
+	if got := f.fetches(); got != before {
+		t.Errorf("got %d topics fetched again, want none", got-before)
+	}
+}
+
+func TestAChangeThatTheCacheHidesIsSeenLater(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.run("log", "watch")
+	f.Switch(func(s *upstream.Switches) { s.Cached = true })
+	f.Reply(topic, "bob", "<p>two</p>")
+	f.run("log") // the topic is in the forum's cache from now on
+	f.Retitle(topic, "Renewed")
+	f.run("watch")
+	if got := f.topic(topic).Title; got != "Renew" {
+		t.Fatalf("got title %q, want the cached answer", got)
+	}
+	f.clock.Step(time.Minute)
+	f.run("watch")
+	f.wantTruth()
+}
+
+func TestChangesReachTheRecordsInTime(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name, key string
+		lag       time.Duration
+	}{{"with a key", "secret", 40 * time.Second}, {"without a key", "", 95 * time.Second}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.key = test.key
+			f.restart()
+			f.Switch(func(s *upstream.Switches) { s.Limited, s.Cached = true, true })
+			for i := range 40 {
+				f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+			}
+			f.follow(5 * time.Minute)
+			for i := range 10 {
+				topic := f.AddTopic(1, fmt.Sprint("New ", i+1), "ada", "<p>one</p>")
+				f.Reply(i+1, "bob", "<p>two</p>")
+				f.follow(test.lag)
+				f.wantTruth()
+				f.Reply(topic, "bob", "<p>two</p>")
+				f.follow(test.lag)
+				f.wantTruth()
+			}
+		})
+	}
+}
+
+func TestAQuietForumIsAskedByThePollsAlone(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 40 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+	}
+	f.clock.Step(60 * 24 * time.Hour)
+	f.follow(2 * time.Hour)
+	f.wantTruth()
+	log, watch, fetched := f.Requests("/posts.json"), f.Requests("/latest.json"), f.fetches()
+	f.follow(time.Hour)
+	if got := f.Requests("/posts.json") - log; got > 121 {
+		t.Errorf("got %d polls of posts in an hour, want one each 30 s", got)
+	}
+	if got := f.Requests("/latest.json") - watch; got > 61 {
+		t.Errorf("got %d polls of topics in an hour, want one each 60 s", got)
+	}
+	if got := f.fetches() - fetched; got != 0 {
+		t.Errorf("got %d topics fetched, want none", got)
+	}
+}
+
+func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
+	t.Parallel()
+
+	for name, fault := range map[string]func(*upstream.Switches){
+		"HTML under 200": func(s *upstream.Switches) { s.Challenge = 200 },
+		"HTML under 403": func(s *upstream.Switches) { s.Challenge = 403 },
+		"HTML under 503": func(s *upstream.Switches) { s.Challenge = 503 },
+		"502":            func(s *upstream.Switches) { s.Rebuilding = true },
+		"moved to a private address": func(s *upstream.Switches) {
+			s.MovedTo = "http://127.0.0.2:9"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+			f.follow(time.Minute)
+			f.wantTruth()
+			f.clock.Step(25 * time.Hour)
+			f.restart()
+			f.Switch(fault)
+			for _, lane := range []string{"log", "watch", "categories", "sweep"} {
+				if err := f.try(t.Context(), lane); err == nil {
+					t.Errorf("lane %s: got no error", lane)
+				}
+			}
+			f.clock.Step(2 * time.Hour)
+			f.run("missing")
+			f.wantTruth()
+			if got := f.cursor("sweep").Rejected + f.cursor("watch").Rejected; got != 0 {
+				t.Errorf("got %d rejected, want none", got)
+			}
+			f.Switch(func(s *upstream.Switches) { *s = upstream.Switches{} })
+			f.clock.Step(time.Hour)
+			f.run(order()...)
+			f.wantTruth()
+		})
+	}
+}
+
+func TestARenamedTopicIsFollowedToItsSlug(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.Switch(func(s *upstream.Switches) { s.Slugs = true })
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.run("log")
+	f.wantTruth()
+	f.Retitle(topic, "Renew again")
+	f.run("watch")
+	f.wantTruth()
+	if got := f.answers[301].Load(); got != 2 {
+		t.Errorf("got %d redirects, want one for each reading", got)
+	}
+}
+
+func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 3 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+	}
+	f.Switch(func(s *upstream.Switches) { s.Broken = 2 })
+	f.run("backfill", "watch", "watch", "log")
+	if got := len(f.shown()); got != 2 {
+		t.Errorf("got %d topics, want the two valid ones", got)
+	}
+	if got := f.cursor("backfill").Rejected; got != 1 {
+		t.Errorf("got %d rejected, want one", got)
+	}
+	f.Switch(func(s *upstream.Switches) { s.Broken = 0 })
+	f.run("watch")
+	f.wantTruth()
+}
+
+// TestACrashAnywhereLosesNothing stops all lanes at each request of a day with each kind of
+// change, and goes on after a restart.
+func TestACrashAnywhereLosesNothing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+
+	const requests = 24
+	for n := int64(1); n <= requests; n += 2 {
+		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			for i := range 32 {
+				f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+			}
+			f.run(order()...)
+			f.AddTopic(1, "New", "ada", "<p>one</p>")
+			f.Reply(1, "bob", "<p>two</p>")
+			f.Retitle(2, "Renamed")
+			f.Delete(3)
+			f.Hide(4)
+			f.Unlist(5)
+			f.EditFirst(6, "<p>edited</p>")
+			f.Like(7, 2)
+			f.clock.Step(24 * time.Hour)
+			var ctx context.Context
+			ctx, f.crash = context.WithCancel(t.Context())
+			f.crashAt.Store(n)
+			for _, lane := range order() {
+				if err := f.try(ctx, lane); err != nil {
+					break
+				}
+			}
+			f.crashAt.Store(0)
+			f.restart()
+			f.run(order()...)
+			f.clock.Step(time.Hour)
+			f.run(order()...)
+			f.wantTruth()
+			if got := f.cursor("missing").Withdrawn; got != 1 {
+				t.Errorf("got %d withdrawn, want one", got)
+			}
+		})
+	}
+}
+
+func TestCheckSaysWhatAForumHoldsAndCosts(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 65 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+	}
+	got := f.followed.Check(t.Context())[0]
+	if want := `Discourse 3.5.0 forum "Harbor Forum", 65 topics, 65 posts`; got.Is != want || got.Source != host || got.Problem != "" {
+		t.Errorf("got %+v, want that it is %s", got, want)
+	}
+	if want := 2880 + 1440 + 24 + 3 + 65*24; got.RequestsPerDay != want || got.RequestsPerDayBusy != want+65 {
+		t.Errorf("got %d and %d requests a day, want %d and %d", got.RequestsPerDay, got.RequestsPerDayBusy, want, want+65)
+	}
+	if !strings.Contains(got.Limit, "200 requests a minute") {
+		t.Errorf("got limit %q", got.Limit)
+	}
+	f.Switch(func(s *upstream.Switches) { s.Challenge = 200 })
+	if got := f.followed.Check(t.Context())[0]; !strings.Contains(got.Problem, "not the JSON of a Discourse forum") {
+		t.Errorf("got problem %q", got.Problem)
+	}
+}

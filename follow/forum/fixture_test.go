@@ -1,0 +1,203 @@
+package forum_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/follow/forum"
+	"pnyx/governance"
+	"pnyx/test/env"
+	upstream "pnyx/test/upstream/forum"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// host is the forum's name in tests.
+const host = "forum.harbor.example"
+
+// fixture is a followed forum. Both sides go by one clock, which moves only when a lane
+// waits or the test says so.
+type fixture struct {
+	*upstream.Forum
+
+	t         *testing.T
+	clock     *clock.Clock
+	address   *url.URL
+	key       string
+	warehouse *warehouse.Warehouse
+	journal   *follow.Journal
+	followed  *forum.Forum
+	lanes     map[string]follow.Lane
+
+	// answers counts what the forum answered, by status. crashAt is the number of requests
+	// until crash is called; below 1 is never.
+	answers map[int]*atomic.Int64
+	crashAt atomic.Int64
+	crash   context.CancelFunc
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	c := clock.Stepping(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))
+	f := &fixture{Forum: upstream.New(c.Now), t: t, clock: c, warehouse: env.Warehouse(t), answers: map[int]*atomic.Int64{}}
+	for _, status := range []int{200, 301, 403, 404, 410, 429, 502, 503} {
+		f.answers[status] = &atomic.Int64{}
+	}
+	server := httptest.NewServer(http.HandlerFunc(f.serve))
+	t.Cleanup(server.Close)
+	var err error
+	if f.address, err = url.Parse(server.URL); err != nil {
+		t.Fatal(err)
+	}
+	f.AddCategory("Proposals", 0)
+	f.restart()
+	return f
+}
+
+// statusWriter notes the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
+	if f.crashAt.Add(-1) == 0 {
+		f.crash()
+		panic(http.ErrAbortHandler)
+	}
+	noted := &statusWriter{w, http.StatusOK}
+	f.ServeHTTP(noted, r)
+	f.answers[noted.status].Add(1)
+}
+
+// restart forgets everything that is not in the warehouse.
+func (f *fixture) restart() {
+	f.t.Helper()
+	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})
+	f.followed = forum.New(forum.Options{
+		Name: host, Host: client.Host(f.address, forum.Pace(f.key != "")), Key: f.key, User: "pnyx", Clock: f.clock,
+	})
+	var err error
+	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.clock); err != nil {
+		f.t.Fatal(err)
+	}
+	f.lanes = map[string]follow.Lane{}
+	for _, lane := range f.followed.Lanes(f.journal) {
+		f.lanes[lane.Name] = lane
+	}
+}
+
+// order is the order in which lanes of equal time run.
+func order() []string { return []string{"categories", "log", "watch", "backfill", "sweep", "missing"} }
+
+// run runs a lane until it has nothing more to do.
+func (f *fixture) run(lanes ...string) {
+	f.t.Helper()
+	for _, lane := range lanes {
+		if err := f.try(f.t.Context(), lane); err != nil {
+			f.t.Fatalf("lane %s: %v", lane, err)
+		}
+	}
+}
+
+func (f *fixture) try(ctx context.Context, lane string) error {
+	for {
+		more, err := f.lanes[lane].Run(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// follow runs all lanes at their intervals for a time.
+func (f *fixture) follow(span time.Duration) {
+	f.t.Helper()
+	next := map[string]time.Time{}
+	for end := f.clock.Now().Add(span); f.clock.Now().Before(end); f.clock.Step(time.Second) {
+		for _, lane := range order() {
+			if now := f.clock.Now(); !now.Before(next[lane]) {
+				next[lane] = now.Add(f.lanes[lane].Interval)
+				f.run(lane)
+			}
+		}
+	}
+}
+
+// shown returns the held topics that answers may have.
+func (f *fixture) shown() []record.Topic {
+	f.t.Helper()
+	ids := make([]string, 400)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
+	held, err := f.warehouse.HeldTopics(f.t.Context(), host, ids, true)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	shown := []record.Topic{}
+	for _, topic := range held {
+		if topic.Visible && !topic.Withdrawn {
+			shown = append(shown, topic)
+		}
+	}
+	return shown
+}
+
+// wantTruth fails the test unless what is held is what the forum shows.
+func (f *fixture) wantTruth() {
+	f.t.Helper()
+	if diff := cmp.Diff(f.Truth(host), f.shown()); diff != "" {
+		f.t.Errorf("-forum +held\n%s", diff)
+	}
+}
+
+func (f *fixture) cursor(lane string) warehouse.FollowCursor {
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, lane)
+}
+
+// topic returns a held topic.
+func (f *fixture) topic(id int) record.Topic {
+	f.t.Helper()
+	held, err := f.warehouse.HeldTopics(f.t.Context(), host, []string{strconv.Itoa(id)}, true)
+	if err != nil || len(held) != 1 {
+		f.t.Fatalf("got %d records of topic %d (%v), want one", len(held), id, err)
+	}
+	return held[0]
+}
+
+// fetches returns how often topics were asked for, whole.
+func (f *fixture) fetches() (sum int) {
+	for id := range 400 {
+		sum += f.Requests("/t/" + strconv.Itoa(id+1) + ".json")
+	}
+	return sum
+}
+
+// wantLimited fails the test unless an error says that the forum allows no more requests.
+func wantLimited(t *testing.T, err error) time.Time {
+	t.Helper()
+	limited, ok := errors.AsType[*fetch.LimitedError](err)
+	if !ok {
+		t.Fatalf("got %v, want that no more requests are allowed", err)
+	}
+	return limited.Until
+}

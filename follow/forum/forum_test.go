@@ -1,0 +1,374 @@
+package forum_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	upstream "pnyx/test/upstream/forum"
+	"pnyx/warehouse"
+)
+
+func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 65 {
+		topic := f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>", "budget", "grants")
+		f.Reply(topic, "bob", "<p>two</p>")
+		f.clock.Step(time.Minute)
+	}
+	if more, err := f.lanes["backfill"].Run(t.Context()); err != nil || !more {
+		t.Fatalf("got more %t, %v; want more pages", more, err)
+	}
+	if got := f.shown(); len(got) != 30 || got[0].ExternalID != "36" {
+		t.Errorf("got %d topics from %s on, want the newest 30", len(got), got[0].ExternalID)
+	}
+	if got := f.cursor("backfill"); got.State != warehouse.FollowBackfilling || got.Done != 30 || got.Total != 65 {
+		t.Errorf("got %s, %d of %d; want backfilling, 30 of 65", got.State, got.Done, got.Total)
+	}
+	f.restart()
+	f.run("backfill")
+	f.wantTruth()
+	if got := f.cursor("backfill"); got.State != warehouse.FollowLive || got.Done != got.Total {
+		t.Errorf("got %s, %d of %d; want live and all", got.State, got.Done, got.Total)
+	}
+	if got := f.fetches(); got != 65 {
+		t.Errorf("got %d topics fetched, want each of 65 once", got)
+	}
+}
+
+func TestNewPostsAreReadByTheirIDs(t *testing.T) {
+	t.Parallel()
+
+	for name, old := range map[string]bool{"new version": false, "old version, windows of ids": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.Switch(func(s *upstream.Switches) { s.OldPosts = old })
+			first, second := f.AddTopic(1, "Renew", "ada", "<p>one</p>"), f.AddTopic(1, "Budget", "ada", "<p>one</p>")
+			f.run("log")
+			f.wantTruth()
+			f.Reply(first, "bob", "<p>two</p>")
+			f.Message(130) // of which whole windows are empty
+			f.Reply(second, "bob", "<p>two</p>")
+			f.Message(1)
+			f.DeletePost(f.Reply(second, "eve", "<p>spam</p>"))
+			f.AddTopic(1, "Grants", "bob", "<p>one</p>")
+			f.run("log")
+			f.wantTruth()
+			before := f.fetches()
+			f.run("log")
+			if got := f.fetches(); got != before {
+				t.Errorf("got %d topics fetched again, want none", got-before)
+			}
+		})
+	}
+}
+
+func TestMorePostsThanARunReadsAreLeftToTheSweep(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.Switch(func(s *upstream.Switches) { s.OldPosts = true })
+	old := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.run("log", "backfill", "sweep")
+	f.Reply(old, "bob", "<p>two</p>")
+	f.Message(1100)
+	f.AddTopic(1, "Grants", "bob", "<p>one</p>")
+	f.clock.Step(time.Minute)
+	f.run("log")
+	if got := f.topic(old).Posts; got != 1 {
+		t.Fatalf("got %d posts, want the old topic not read yet", got)
+	}
+	f.restart()
+	f.run("sweep")
+	f.wantTruth()
+}
+
+func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.AddCategory("Grants", 0)
+	topics := make([]int, 8)
+	for i := range topics {
+		topics[i] = f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+		f.clock.Step(time.Second)
+	}
+	deleted := f.Reply(topics[6], "bob", "<p>two</p>")
+	f.run("backfill", "log", "watch")
+	f.wantTruth()
+	f.clock.Step(time.Minute)
+	for _, test := range []struct {
+		name   string
+		change func()
+	}{
+		{"title", func() { f.Retitle(topics[0], "Renewed") }},
+		{"category", func() { f.Move(topics[1], 2) }},
+		{"closed", func() { f.Close(topics[2]) }},
+		{"archived", func() { f.Archive(topics[3]) }},
+		{"tags", func() { f.Tag(topics[4], "budget") }},
+		{"an edit that bumps", func() { f.EditFirst(topics[5], "<p>edited</p>"); f.Bump(topics[5]) }},
+		{"a deleted post, whose bump goes back", func() { f.DeletePost(deleted) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := f.fetches()
+			test.change()
+			f.run("watch", "watch")
+			f.wantTruth()
+			if got := f.fetches() - before; got != 1 {
+				t.Errorf("got %d topics fetched, want the one that changed, once", got)
+			}
+		})
+	}
+}
+
+func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	f.AddTopic(1, "Budget", "ada", "<p>one</p>")
+	f.run("backfill", "watch")
+	f.clock.Step(time.Hour)
+	f.EditFirst(topic, "<p>edited</p>")
+	f.Bump(topic)
+	f.restart()
+	f.run("watch")
+	f.wantTruth()
+}
+
+func TestPinnedTopicsDoNotEndTheReadingOfActivity(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 40 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+		f.clock.Step(time.Second)
+	}
+	f.Pin(1)
+	f.run("backfill", "watch")
+	f.clock.Step(time.Hour)
+	for id := 2; id <= 40; id++ {
+		f.Bump(id)
+		f.Retitle(id, fmt.Sprint("Renewed ", id))
+		f.clock.Step(time.Second)
+	}
+	f.run("watch")
+	f.wantTruth()
+}
+
+func TestEditsOfYoungTopicsAreFoundWithinAnHour(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	old := f.AddTopic(1, "Old", "ada", "<p>one</p>")
+	f.clock.Step(31 * 24 * time.Hour)
+	young := f.AddTopic(1, "Young", "ada", "<p>one</p>")
+	f.run("backfill", "sweep")
+	f.EditFirst(young, "<p>edited</p>")
+	asked := f.Requests(fmt.Sprintf("/t/%d.json", old))
+	f.clock.Step(50 * time.Minute)
+	f.run("sweep")
+	if got := f.topic(young).BodyHTML; got != "<p>one</p>" {
+		t.Errorf("got %s, want the edit not read yet", got)
+	}
+	f.clock.Step(10 * time.Minute)
+	f.run("sweep")
+	f.wantTruth()
+	if got := f.Requests(fmt.Sprintf("/t/%d.json", old)); got != asked {
+		t.Errorf("got the old topic fetched %d times more, want none", got-asked)
+	}
+}
+
+func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	var reply int
+	for i := range 35 {
+		reply = f.Reply(f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>"), "bob", "<p>two</p>")
+	}
+	f.clock.Step(40 * 24 * time.Hour)
+	f.run("backfill", "sweep")
+	before := f.fetches()
+	f.Like(reply, 3)
+	f.View(1, 9)
+	f.clock.Step(24 * time.Hour)
+	f.run("sweep")
+	f.wantTruth()
+	if got := f.fetches(); got != before {
+		t.Errorf("got %d topics fetched, want none", got-before)
+	}
+	if got := f.cursor("sweep").Gaps; got != 0 {
+		t.Errorf("got %d gaps, want none", got)
+	}
+}
+
+func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 40 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+		f.clock.Step(time.Hour)
+	}
+	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.Delete(40) // topic 10 moves to the page that has been read
+	f.run("backfill")
+	f.run("sweep")
+	if got := f.cursor("sweep").Gaps; got != 1 {
+		t.Errorf("got %d gaps, want one", got)
+	}
+	f.clock.Step(time.Hour)
+	f.run("missing")
+	f.wantTruth()
+}
+
+func TestADeletedTopicIsWithdrawnWhenItIsStillGoneAfterAnHour(t *testing.T) {
+	t.Parallel()
+
+	for name, gone := range map[string]bool{"404": false, "410": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.Switch(func(s *upstream.Switches) { s.Gone = gone })
+			f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+			topic := f.AddTopic(1, "Spam", "eve", "<p>one</p>")
+			f.run("backfill", "sweep")
+			f.Delete(topic)
+			f.clock.Step(24 * time.Hour)
+			f.run("sweep", "missing")
+			f.clock.Step(59 * time.Minute)
+			f.restart()
+			f.run("missing")
+			if got := f.topic(topic); got.Withdrawn || !got.Visible {
+				t.Error("got the topic withdrawn after 59 minutes, want it an hour later")
+			}
+			f.clock.Step(time.Minute)
+			f.run("missing")
+			got := f.topic(topic)
+			if !got.Withdrawn || got.Visible || got.Title != "Spam" || got.BodyHTML != "<p>one</p>" {
+				t.Errorf("got %+v, want the topic withdrawn with its last content", got)
+			}
+			if got := f.cursor("missing").Withdrawn; got != 1 {
+				t.Errorf("got %d withdrawn counted, want one", got)
+			}
+			f.wantTruth()
+			f.Restore(topic)
+			f.run("watch")
+			f.wantTruth()
+		})
+	}
+}
+
+func TestATopicThatComesBackWithinTheHourStays(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	topic := f.AddTopic(1, "Grants", "ada", "<p>one</p>")
+	f.run("backfill", "sweep")
+	f.Delete(topic)
+	f.clock.Step(time.Hour)
+	f.run("sweep") // the hourly reading of young topics
+	f.Restore(topic)
+	f.clock.Step(time.Hour)
+	f.run("missing")
+	f.wantTruth()
+	if got := f.cursor("missing"); got.Withdrawn != 0 || got.Position != `{"since":{}}` {
+		t.Errorf("got %d withdrawn, position %s; want none suspected", got.Withdrawn, got.Position)
+	}
+}
+
+func TestPrivateAndUnlistedTopicsAreNotVisible(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name       string
+		hide, show func(f *fixture, id int)
+	}{
+		{"private", func(f *fixture, id int) { f.Hide(id) }, nil},
+		{"unlisted", func(f *fixture, id int) { f.Unlist(id) }, func(f *fixture, id int) { f.List(id) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+			topic := f.AddTopic(1, "Team", "ada", "<p>one</p>")
+			f.clock.Step(60 * 24 * time.Hour)
+			f.run("backfill", "sweep")
+			test.hide(f, topic)
+			f.clock.Step(24 * time.Hour)
+			f.run("sweep")
+			f.wantTruth()
+			if got := f.topic(topic); got.Visible || got.Withdrawn || got.BodyHTML != "<p>one</p>" {
+				t.Errorf("got %+v, want it as it was, not visible", got)
+			}
+			if test.show != nil {
+				test.show(f, topic)
+				f.run("watch")
+				f.wantTruth()
+			}
+		})
+	}
+}
+
+func TestHiddenPostsThatAreShownLaterCount(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
+	hidden := f.Reply(topic, "bob", "<p>two</p>")
+	f.HidePost(hidden)
+	f.Reply(f.AddTopic(1, "Budget", "ada", "<p>one</p>"), "bob", "<p>two</p>")
+	f.run("log", "backfill", "watch")
+	f.ShowPost(hidden) // its id is below the cursor
+	f.run("log", "watch")
+	f.wantTruth()
+}
+
+func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.AddCategory("Grants", 1)
+	f.AddTopic(2, "Renew", "ada", "<p>one</p>")
+	f.run("categories", "backfill")
+	category := func() string {
+		topics, err := f.warehouse.Topics(t.Context(), []warehouse.TopicRef{{Host: host, ExternalID: "1"}})
+		if err != nil || len(topics) != 1 {
+			t.Fatalf("got %d topics (%v), want one", len(topics), err)
+		}
+		return topics[0].Category
+	}
+	if got := category(); got != "Grants" {
+		t.Errorf("got category %q, want the subcategory's name", got)
+	}
+	f.RenameCategory(2, "Funding")
+	f.run("categories")
+	if got := category(); got != "Funding" {
+		t.Errorf("got category %q, want its new name", got)
+	}
+}
+
+func TestTagsInEitherFormAreTheSame(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.AddTopic(1, "Renew", "ada", "<p>one</p>", "budget", "grants")
+	f.Switch(func(s *upstream.Switches) { s.TextTags = true })
+	f.run("backfill", "watch")
+	f.wantTruth()
+	before := f.fetches()
+	f.Switch(func(s *upstream.Switches) { s.TextTags = false })
+	f.restart()
+	f.run("watch")
+	f.wantTruth()
+	if got := f.fetches(); got != before {
+		t.Errorf("got %d topics fetched for another form of tags, want none", got-before)
+	}
+}

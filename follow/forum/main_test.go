@@ -1,0 +1,9 @@
+package forum_test
+
+import (
+	"testing"
+
+	"pnyx/test/env"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }
