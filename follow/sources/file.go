@@ -34,6 +34,8 @@ type File struct {
 type Chain struct {
 	// RPC are its JSON-RPC endpoints, the preferred one first.
 	RPC []Address `yaml:"rpc,required" doc:"JSON-RPC endpoints, the preferred one first. A second one takes over while the first fails, and gives the second look at what is final."`
+	// Rate is the number of requests a minute; 0 is 600.
+	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute to each endpoint that your plan allows; by default 600."`
 	// Finality is the number of blocks after which one is final where the node does not
 	// say; 0 is the chain's default.
 	Finality Number `yaml:"finality" doc:"Blocks after which a block counts as final on a chain whose nodes do not know the tag finalized."`
@@ -49,7 +51,9 @@ type Hub struct {
 	// URL is its GraphQL endpoint; empty for Snapshot's own.
 	URL Address `yaml:"url" doc:"GraphQL endpoint; by default https://hub.snapshot.org/graphql."`
 	// APIKey is empty for keyless requests.
-	APIKey Secret `yaml:"apiKey" doc:"API key; without one, 100 requests a minute."`
+	APIKey Secret `yaml:"apiKey" doc:"API key; without one, the hub allows an address 100 requests a minute."`
+	// Rate is the number of requests a minute; 0 is the default.
+	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 90, with a key 300."`
 }
 
 // Tally is how an endpoint of Tally's API is reached.
@@ -58,6 +62,8 @@ type Tally struct {
 	URL Address `yaml:"url" doc:"GraphQL endpoint; by default https://api.tally.xyz/query."`
 	// APIKey authorizes the requests.
 	APIKey Secret `yaml:"apiKey" doc:"API key."`
+	// Rate is the number of requests a minute; 0 is 60.
+	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 60."`
 }
 
 // Forum is how a Discourse forum is reached.
@@ -68,6 +74,8 @@ type Forum struct {
 	APIKey Secret `yaml:"apiKey" doc:"API key; without one, topics show up to a minute later."`
 	// APIUser is the user of the key.
 	APIUser Text `yaml:"apiUser" doc:"User that the API key belongs to."`
+	// Rate is the number of requests a minute; 0 is the default.
+	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 90, with a key 50."`
 }
 
 // DAO is a DAO to follow.
