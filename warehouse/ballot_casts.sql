@@ -1,5 +1,5 @@
 -- Reads the prefix of the sorting key alone. A ballot with two stored versions may count
--- twice.
+-- twice, and a withdrawn one counts.
 SELECT
     proposal_ref,
     count() AS casts

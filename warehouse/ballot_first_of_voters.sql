@@ -17,7 +17,8 @@ FROM
         raw_choice,
         power,
         voted_at AS dated,
-        tx_hash
+        tx_hash,
+        withdrawn
     FROM ballots
     WHERE proposal_ref = unhex({ref:String})
         AND voter IN (SELECT voter FROM first_voters)
@@ -29,6 +30,7 @@ FROM
         voter,
         vote_id
 )
+WHERE NOT withdrawn
 ORDER BY
     voter,
     dated IS NULL,

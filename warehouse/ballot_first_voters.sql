@@ -1,4 +1,4 @@
--- The voters of the first rows, superseded ballots included. Reads the columns of the
+-- The voters of the first rows, superseded and withdrawn ballots included. Reads the columns of the
 -- order alone and merges nothing.
 SELECT
     voter,

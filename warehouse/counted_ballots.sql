@@ -1,6 +1,7 @@
     -- The ballots of latest_ballots without merging and sorting, in one pass over the
     -- table: voters with one row are summed by choices and month while reading, and only
-    -- the rows of repeated_voters stay apart, to be compared.
+    -- the rows of repeated_voters stay apart, to be compared. A voter whose only row was
+    -- withdrawn since these were read is left out here, and found missing by the caller.
     SELECT
         proposal_ref,
         arrayMap(choice -> toString(choice), choices) AS choices,
@@ -31,6 +32,7 @@
                 choices,
                 month,
                 repeated,
+                withdrawn,
                 row.1 AS voter,
                 row.2 AS vote_id,
                 row.3 AS version,
@@ -50,6 +52,7 @@
                     choices,
                     toYYYYMM(voted_at) AS month,
                     repeated,
+                    withdrawn,
                     if(
                         repeated,
                         groupArrayIf(
@@ -74,11 +77,13 @@
                     choices,
                     month,
                     repeated,
+                    withdrawn,
                     notEmpty(shares),
                     notEmpty(roots)
             )
             ARRAY JOIN rows AS row
         )
-        WHERE NOT repeated OR age = 1
+        WHERE NOT withdrawn
+            AND (NOT repeated OR age = 1)
     )
     WHERE NOT repeated OR place = 1

@@ -10,7 +10,8 @@ SELECT
 FROM
 (
     -- FINAL would not use the projection. The inner query selects the latest version of
-    -- each ballot, the outer one the ballot that counts, by the rule of latest_ballots.
+    -- each ballot, the outer one the ballot that counts, by the rule of latest_ballots. The
+    -- projection does not say what is withdrawn: an index finds these few rows.
     SELECT
         proposal_ref,
         vote_id,
@@ -26,7 +27,8 @@ FROM
             choice_key,
             power,
             voted_at,
-            tx_hash
+            tx_hash,
+            version
         FROM ballots
         WHERE voter = {voter:String}
         ORDER BY
@@ -36,6 +38,16 @@ FROM
         LIMIT 1 BY
             proposal_ref,
             vote_id
+    )
+    WHERE (proposal_ref, vote_id, version) GLOBAL NOT IN
+    (
+        SELECT
+            proposal_ref,
+            vote_id,
+            version
+        FROM ballots
+        WHERE withdrawn = true
+            AND voter = {voter:String}
     )
     ORDER BY
         proposal_ref,
@@ -52,4 +64,5 @@ GLOBAL INNER JOIN
         dao_id
     FROM proposal_states FINAL
     WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM ballots WHERE voter = {voter:String})
+        AND dao_id != ''
 ) AS state ON cast.proposal_ref = state.proposal_ref

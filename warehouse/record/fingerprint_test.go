@@ -17,16 +17,16 @@ type reflected record.Ballot
 // FuzzBallotFingerprint checks that the hand-written encoding of a ballot equals that by
 // reflection: stored fingerprints come from both.
 func FuzzBallotFingerprint(f *testing.F) {
-	f.Add("snapshot", "0xab", "0x01", "0xvoter", int64(5), int32(-18), uint8(0), "", "1", int64(0), false, "")
-	f.Add("tally", "1", "", "a", int64(-1), int32(40), uint8(3), "for", `"for"`, int64(1700000000000), true, "because")
-	f.Add("", "", "", "", int64(0), int32(0), uint8(255), "ü", "{}", int64(-1), true, "\xff")
+	f.Add("snapshot", "0xab", "0x01", "0xvoter", int64(5), int32(-18), uint8(0), "", "1", int64(0), false, "", false)
+	f.Add("tally", "1", "", "a", int64(-1), int32(40), uint8(3), "for", `"for"`, int64(1700000000000), true, "because", true)
+	f.Add("", "", "", "", int64(0), int32(0), uint8(255), "ü", "{}", int64(-1), true, "\xff", true)
 	f.Fuzz(func(t *testing.T, provider, id, vote, voter string, power int64, exponent int32, several uint8,
-		key, raw string, votedAt int64, flag bool, reason string,
+		key, raw string, votedAt int64, flag bool, reason string, withdrawn bool,
 	) {
 		b := record.Ballot{
 			Proposal: record.ProposalRef{Provider: governance.Provider(provider), ExternalID: id}, VoteID: vote, Voter: voter,
 			Power: decimal.New(power, exponent), PowerRounded: flag, ChoiceKey: key, RawChoice: raw,
-			VotedDayOnly: !flag, TxHash: voter, Reason: reason,
+			VotedDayOnly: !flag, TxHash: voter, Reason: reason, Withdrawn: withdrawn,
 		}
 		if votedAt != 0 {
 			moment := governance.Timestamp(votedAt)

@@ -1,6 +1,7 @@
 -- Without FINAL, so that a condition on the voter reads the projection by_voter: the inner
 -- query selects the latest committed version of each cast, the outer one the cast that
--- counts, by the rule of latest_ballots. Conditions on the voter are pushed below both, and
+-- counts, by the rule of latest_ballots. The projection does not say what is withdrawn: an
+-- index finds these few rows. Conditions on the voter are pushed below both, and
 -- those on the proposal or its DAO reach the primary key as the runtime filter of the join.
 -- They would not with the rights of a definer: what is made of ballots has its caller's.
 CREATE OR REPLACE VIEW $views.ballots
@@ -59,7 +60,8 @@ FROM
             power,
             voted_at,
             tx_hash,
-            reason
+            reason,
+            version
         FROM $data.ballots
         WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
         ORDER BY
@@ -71,6 +73,16 @@ FROM
             proposal_ref,
             voter,
             vote_id
+    )
+    WHERE (proposal_ref, voter, vote_id, version) GLOBAL NOT IN
+    (
+        SELECT
+            proposal_ref,
+            voter,
+            vote_id,
+            version
+        FROM $data.ballots
+        WHERE withdrawn = true
     )
     ORDER BY
         proposal_ref,
@@ -92,4 +104,5 @@ INNER JOIN
         choice_keys,
         choice_labels
     FROM $data.proposal_states FINAL
+    WHERE dao_id != ''
 ) AS state ON ballot.proposal_ref = state.proposal_ref;

@@ -28,6 +28,7 @@ SELECT
     count() AS value
 FROM $data.proposal_states FINAL
 WHERE created_at IS NOT NULL
+    AND dao_id != ''
 GROUP BY
     dao_id,
     month;

@@ -84,6 +84,7 @@ FROM
         max(created_at),
         max(last_voted_at)
     FROM $data.proposal_states FINAL
+    WHERE dao_id != ''
     GROUP BY dao_id
 
     UNION ALL

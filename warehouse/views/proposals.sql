@@ -89,4 +89,5 @@ INNER JOIN
         last_voted_at,
         quality_flags
     FROM $data.proposal_states FINAL
+    WHERE dao_id != ''
 ) AS state ON record.proposal_ref = state.proposal_ref;

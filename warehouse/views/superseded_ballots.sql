@@ -44,7 +44,8 @@ FROM
             choice_key,
             power,
             voted_at,
-            tx_hash
+            tx_hash,
+            version
         FROM $data.ballots
         WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
         ORDER BY
@@ -57,6 +58,16 @@ FROM
             voter,
             vote_id
     )
+    WHERE (proposal_ref, voter, vote_id, version) GLOBAL NOT IN
+    (
+        SELECT
+            proposal_ref,
+            voter,
+            vote_id,
+            version
+        FROM $data.ballots
+        WHERE withdrawn = true
+    )
 ) AS ballot
 INNER JOIN
 (
@@ -65,5 +76,6 @@ INNER JOIN
         proposal_key,
         dao_id
     FROM $data.proposal_states FINAL
+    WHERE dao_id != ''
 ) AS state ON ballot.proposal_ref = state.proposal_ref
 WHERE ballot.place > 1;

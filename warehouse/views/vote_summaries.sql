@@ -106,4 +106,5 @@ INNER JOIN
         end_at,
         last_voted_at
     FROM $data.proposal_states FINAL
+    WHERE dao_id != ''
 ) AS state ON record.proposal_ref = state.proposal_ref;

@@ -1,0 +1,279 @@
+package warehouse_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// withdrawals are what voters did on some proposals of one DAO: casts, corrections of them,
+// withdrawals, and casts that come back. It holds the latest version of each cast.
+type withdrawals struct {
+	t         *testing.T
+	random    *rand.Rand
+	warehouse *warehouse.Warehouse
+	conn      driver.Conn
+	database  string
+	casts     map[string]*record.Ballot
+}
+
+const (
+	withdrawalProposals = 3
+	withdrawalVoters    = 8
+)
+
+func proposalName(n int) string { return fmt.Sprintf("p%d", n) }
+
+// next writes a few versions of random casts as one batch. Times are few, so that many are
+// equal.
+func (h *withdrawals) next() {
+	h.t.Helper()
+	batch := map[string]record.Record{}
+	for range 1 + h.random.IntN(6) {
+		proposal, voter := proposalName(h.random.IntN(withdrawalProposals)), fmt.Sprintf("0x%02d", h.random.IntN(withdrawalVoters))
+		id := fmt.Sprintf("%s-%s-%d", proposal, voter, h.random.IntN(3))
+		var b record.Ballot
+		if held := h.casts[id]; held != nil && h.random.IntN(4) > 0 {
+			b = *held
+			b.Withdrawn = !b.Withdrawn
+		} else {
+			b = *ballot(proposal, voter, id, fmt.Sprint(1+h.random.IntN(2)), fmt.Sprintf("%d.5", h.random.IntN(8)), nil)
+			if day := h.random.IntN(4); day > 0 {
+				b.VotedAt = at(fmt.Sprintf("2026-0%d-01T00:00:00Z", day))
+			}
+		}
+		h.casts[id], batch[id] = &b, &b
+	}
+	appendAll(h.t, h.warehouse, slices.Collect(maps.Values(batch))...)
+	if h.random.IntN(3) == 0 {
+		if err := h.conn.Exec(h.t.Context(), "OPTIMIZE TABLE ballots FINAL"); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// counting are the ballots that count on a proposal, by voter, and all that are held.
+func (h *withdrawals) counting(proposal string) (latest map[string]*record.Ballot, held int) {
+	latest = map[string]*record.Ballot{}
+	for _, b := range h.casts {
+		if b.Proposal.ExternalID != proposal || b.Withdrawn {
+			continue
+		}
+		held++
+		if other := latest[b.Voter]; other == nil || supersedes(b, other) {
+			latest[b.Voter] = b
+		}
+	}
+	return latest, held
+}
+
+func sumPower(ballots map[string]*record.Ballot) decimal.Decimal {
+	sum := decimal.Zero
+	for _, b := range ballots {
+		sum = sum.Add(b.Power)
+	}
+	return sum
+}
+
+func TestWithdrawnBallotsCountNowhere(t *testing.T) {
+	t.Parallel()
+	compareWithModel(t, 1, 6)
+}
+
+func TestLongHistoriesOfWithdrawalsEqualAModel(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	compareWithModel(t, 6, 25)
+}
+
+// compareWithModel compares random histories, each after every one of its batches.
+func compareWithModel(t *testing.T, histories uint64, batches int) {
+	t.Helper()
+	for seed := range histories {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			opened, url := openURL(t)
+			conn := raw(t, url)
+			h := &withdrawals{
+				t: t, random: rand.New(rand.NewPCG(11, seed)), warehouse: opened, conn: conn,
+				database: env.Column(t, conn, "SELECT currentDatabase()")[0], casts: map[string]*record.Ballot{},
+			}
+			h.publishProposals()
+			for range batches {
+				h.next()
+				h.check()
+			}
+		})
+	}
+}
+
+// publishProposals gives the proposals a DAO, as a publication does.
+func (h *withdrawals) publishProposals() {
+	h.t.Helper()
+	states := make([]warehouse.ProposalState, withdrawalProposals)
+	for n := range states {
+		states[n] = warehouse.ProposalState{
+			Ref: ref(proposalName(n)).Hash(), Key: governance.ProposalKey(proposalName(n)), Power: decimal.Zero, Revision: 1,
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: proposalName(n)},
+		}
+	}
+	if err := h.warehouse.WriteProposalStates(h.t.Context(), states); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *withdrawals) check() {
+	h.t.Helper()
+	voters := map[string]map[string]*record.Ballot{}
+	var votes, waiting, superseded int
+	for n := range withdrawalProposals {
+		latest, held := h.counting(proposalName(n))
+		h.checkTotals(proposalName(n), latest, held)
+		h.checkPages(proposalName(n), latest)
+		for voter, b := range latest {
+			if voters[voter] == nil {
+				voters[voter] = map[string]*record.Ballot{}
+			}
+			voters[voter][proposalName(n)] = b
+		}
+		votes, waiting, superseded = votes+len(latest), waiting+held, superseded+held-len(latest)
+	}
+	h.checkDAO(voters, votes, waiting)
+	for range 2 {
+		voter := fmt.Sprintf("0x%02d", h.random.IntN(withdrawalVoters))
+		h.checkVoter(voter, voters[voter])
+	}
+	h.checkViews(len(voters), votes, superseded)
+}
+
+// checkTotals holds both ways of counting against the model.
+func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Ballot, held int) {
+	h.t.Helper()
+	hash, choices := ref(proposal).Hash(), map[string]uint64{}
+	var last *governance.Timestamp
+	for _, b := range latest {
+		choices[b.ChoiceKey]++
+		last = governance.Later(last, b.VotedAt)
+	}
+	for name, count := range map[string]func() (map[record.RefHash]warehouse.VoteTotals, error){
+		"compared": func() (map[record.RefHash]warehouse.VoteTotals, error) {
+			return h.warehouse.VoteTotals(h.t.Context(), []record.RefHash{hash})
+		},
+		"merged": func() (map[record.RefHash]warehouse.VoteTotals, error) {
+			return warehouse.MergedTotals(h.warehouse, h.t.Context(), []record.RefHash{hash})
+		},
+	} {
+		totals, err := count()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		got, counted := totals[hash]
+		if counted != (len(latest) > 0) || got.Votes != uint64(len(latest)) || !got.Power.Equal(sumPower(latest)) ||
+			got.Recast != (held > len(latest)) || got.Choices["1"].Votes != choices["1"] || got.Choices["2"].Votes != choices["2"] ||
+			(got.LastVotedAt == nil) != (last == nil) || last != nil && *got.LastVotedAt != *last {
+			h.t.Errorf("%s %s: got %+v, want %d votes of %s, choices %v, the last at %v, of %d casts",
+				proposal, name, got, len(latest), sumPower(latest), choices, last, held)
+		}
+	}
+	var ranked uint64
+	rankings, err := h.warehouse.Rankings(h.t.Context(), []record.RefHash{hash})
+	for _, r := range rankings[hash] {
+		ranked += r.Votes
+	}
+	if err != nil || ranked != uint64(len(latest)) {
+		h.t.Errorf("%s: got %d ranked ballots (%v), want %d", proposal, ranked, err, len(latest))
+	}
+}
+
+// checkPages holds pages from the table and from a sorted copy against the model.
+func (h *withdrawals) checkPages(proposal string, latest map[string]*record.Ballot) {
+	h.t.Helper()
+	want := slices.SortedFunc(maps.Values(latest), func(a, b *record.Ballot) int {
+		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(b.Voter, a.Voter))
+	})
+	sorted := warehouse.SortedCopy{Kind: warehouse.BallotCopy, Subject: proposal, Ref: ref(proposal).Hash()}
+	generation := h.random.Uint64N(1 << 40)
+	if err := h.warehouse.BuildSortedCopy(h.t.Context(), sorted, generation); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, source := range []warehouse.BallotSource{{Ref: sorted.Ref}, {Ref: sorted.Ref, Generation: generation}} {
+		for _, limit := range []int{1, 50} {
+			page, err := h.warehouse.ListBallots(h.t.Context(), source, firstBallots(query.BallotsByPower, limit))
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			same := func(got warehouse.LatestBallot, b *record.Ballot) bool {
+				return got.VoteID == b.VoteID && got.VotingPower == governance.DecimalOf(b.Power)
+			}
+			if !slices.EqualFunc(page, want[:min(limit, len(want))], same) {
+				h.t.Errorf("%s, generation %d: got %+v, want the first %d of %+v", proposal, source.Generation, page, limit, want)
+			}
+		}
+	}
+}
+
+func (h *withdrawals) checkDAO(voters map[string]map[string]*record.Ballot, votes, waiting int) {
+	h.t.Helper()
+	participation, err := h.warehouse.Participation(h.t.Context(), []string{"dao"})
+	want := warehouse.Participation{UniqueVoters: uint64(len(voters)), Votes: uint64(votes)}
+	if got := participation["dao"]; err != nil || got != want {
+		h.t.Errorf("got %+v (%v), want %+v", got, err, want)
+	}
+	ranking, err := h.warehouse.ListVoters(h.t.Context(), query.Voters{DAOID: "dao", Paging: query.Paging[query.VoterPosition]{Limit: 50}}, 0)
+	if err != nil || len(ranking) != len(voters) {
+		h.t.Errorf("got %d ranked voters (%v), want %d", len(ranking), err, len(voters))
+	}
+	for _, row := range ranking {
+		if sum := governance.DecimalOf(sumPower(voters[row.VoterIdentity])); row.TotalVotingPower != sum {
+			h.t.Errorf("%s: got %s, want %s", row.VoterIdentity, row.TotalVotingPower, sum)
+		}
+	}
+	// The proposals are not imported: every ballot waits for one.
+	if got, err := h.warehouse.WaitingBallots(h.t.Context()); err != nil || got != uint64(waiting) {
+		h.t.Errorf("got %d waiting ballots (%v), want %d", got, err, waiting)
+	}
+}
+
+func (h *withdrawals) checkVoter(voter string, on map[string]*record.Ballot) {
+	h.t.Helper()
+	profile, err := h.warehouse.VoterProfile(h.t.Context(), voter)
+	if err != nil || profile.VoteCount != governance.CountOf(uint64(len(on))) || profile.TotalVotingPower != governance.DecimalOf(sumPower(on)) {
+		h.t.Errorf("%s: got %+v (%v), want %d votes of %s", voter, profile, err, len(on), sumPower(on))
+	}
+	q := query.VoterVotes{Voter: query.Voter(voter), Paging: query.Paging[query.VoterVotePosition]{Limit: 50}}
+	history, err := h.warehouse.ListVoterVotes(h.t.Context(), q)
+	if err != nil || len(history) != len(on) {
+		h.t.Errorf("%s: got %d votes (%v), want %d", voter, len(history), err, len(on))
+	}
+	for _, vote := range history {
+		if b := on[string(vote.Proposal.ProposalKey)]; b == nil || vote.VotingPower != governance.DecimalOf(b.Power) || vote.RawChoice != b.RawChoice {
+			h.t.Errorf("%s: got %+v, want %+v", voter, vote, b)
+		}
+	}
+}
+
+// checkViews holds what analysts read against the model.
+func (h *withdrawals) checkViews(voters, votes, superseded int) {
+	h.t.Helper()
+	views := warehouse.ViewsDatabase(h.database)
+	want := fmt.Sprint(votes, " ", voters, " ", superseded)
+	got := env.Column(h.t, h.conn, fmt.Sprintf(`SELECT concat(
+		toString((SELECT count() FROM %[1]s.ballots)), ' ',
+		toString((SELECT max(unique_voters) FROM %[1]s.dao_participation)), ' ',
+		toString((SELECT count() FROM %[1]s.superseded_ballots)))`, views))[0]
+	if got != want {
+		h.t.Errorf("views: got %s ballots, voters and superseded ballots, want %s", got, want)
+	}
+}
