@@ -56,7 +56,8 @@ CREATE TABLE IF NOT EXISTS chain_logs
     chain_id     UInt64,
     -- The address of the Governor, in lower case.
     governor     String,
-    -- Decimal; empty for logs about no proposal.
+    -- Decimal; the id of the operation, 0x…, for logs of a timelock; empty for other logs
+    -- about no proposal.
     proposal_id  String,
     -- In lower case; empty for logs other than votes.
     voter        String,
@@ -74,21 +75,6 @@ CREATE TABLE IF NOT EXISTS chain_logs
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (chain_id, governor, proposal_id, voter, block_number, block_hash, log_index);
-
--- The blocks by whose hash a reorganization is noticed.
--- shard by: cityHash64(chain_id)
-CREATE TABLE IF NOT EXISTS chain_blocks
-(
-    chain_id UInt64,
-    number   UInt64,
-    hash     String,
-    parent   String,
-    at       DateTime64(3, 'UTC'),
-    version  UInt64
-)
-ENGINE = ReplacingMergeTree(version)
-ORDER BY (chain_id, number)
-TTL toDateTime(at) + INTERVAL 7 DAY;
 
 -- Items of upstream that are no valid record, until they are read again.
 -- shard by: cityHash64(upstream)

@@ -1,0 +1,136 @@
+package chain
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"golang.org/x/crypto/sha3"
+)
+
+// wordBytes is the length of a word of the contract ABI.
+const wordBytes = 32
+
+// errLayout reports data that is not coded as its event declares.
+var errLayout = errors.New("data is not coded as the event declares")
+
+// keccak returns the Keccak-256 hash of a text in hexadecimal.
+func keccak(text string) string {
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write([]byte(text)) //nolint:errcheck // a hash never fails
+	return "0x" + hex.EncodeToString(hash.Sum(nil))
+}
+
+// unhex reads bytes in hexadecimal with "0x".
+func unhex(text string) ([]byte, error) {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	bytes, err := hex.DecodeString(digits)
+	if err != nil || !prefixed {
+		return nil, fmt.Errorf("%w: not hexadecimal", errLayout)
+	}
+	return bytes, nil
+}
+
+// fields are decoded parameters of an event or results of a call.
+type fields []any
+
+// decode reads the parameters of an event, the first of which are in topics and the others
+// in data. Arrays, which nothing here reads, are nil.
+func decode(types, topics []string, data []byte) (fields, error) {
+	if len(topics) > len(types) {
+		return nil, fmt.Errorf("%w: %d topics for %d parameters", errLayout, len(topics), len(types))
+	}
+	var decoded fields
+	for i, topic := range topics {
+		word, err := unhex(topic)
+		if err != nil {
+			return nil, err
+		}
+		value, err := decodeAt(types[i], word, 0)
+		if err != nil {
+			return nil, err
+		}
+		decoded = append(decoded, value)
+	}
+	for i, kind := range types[len(topics):] {
+		value, err := decodeAt(kind, data, i*wordBytes)
+		if err != nil {
+			return nil, err
+		}
+		decoded = append(decoded, value)
+	}
+	return decoded, nil
+}
+
+// decodeAt reads a parameter whose word, or the offset of whose content, is at a place.
+func decodeAt(kind string, data []byte, at int) (any, error) {
+	if at+wordBytes > len(data) {
+		return nil, fmt.Errorf("%w: %d bytes end before %s at %d", errLayout, len(data), kind, at)
+	}
+	word := data[at : at+wordBytes]
+	number := new(big.Int).SetBytes(word)
+	var maxBits int
+	switch kind {
+	case "uint256":
+		return number, nil
+	case "bytes32":
+		return "0x" + hex.EncodeToString(word), nil
+	case "bool":
+		maxBits = 1
+	case "uint8":
+		maxBits = 8
+	case "uint64":
+		maxBits = 64
+	case "address":
+		if number.BitLen() > 160 {
+			return nil, fmt.Errorf("%w: address of more than 20 bytes", errLayout)
+		}
+		return "0x" + hex.EncodeToString(word[12:]), nil
+	case "string", "bytes":
+		content, err := dynamic(data, number)
+		if kind == "string" {
+			return string(content), err
+		}
+		return content, err
+	default:
+		return nil, nil //nolint:nilnil // an array that nothing reads
+	}
+	if number.BitLen() > maxBits {
+		return nil, fmt.Errorf("%w: %s above %d bits", errLayout, kind, maxBits)
+	}
+	return number, nil
+}
+
+// dynamic returns the content at an offset: its length, then its bytes.
+func dynamic(data []byte, offset *big.Int) ([]byte, error) {
+	if !offset.IsInt64() || offset.Int64() > int64(len(data)-wordBytes) {
+		return nil, fmt.Errorf("%w: %d bytes end before their content", errLayout, len(data))
+	}
+	start := int(offset.Int64()) + wordBytes
+	length := new(big.Int).SetBytes(data[start-wordBytes : start])
+	if !length.IsInt64() || length.Int64() > int64(len(data)-start) {
+		return nil, fmt.Errorf("%w: content is cut", errLayout)
+	}
+	return data[start : start+int(length.Int64())], nil
+}
+
+func (f fields) number(at int) *big.Int {
+	n, _ := f[at].(*big.Int) //nolint:errcheck // the table of events says what it is
+	return n
+}
+
+func (f fields) text(at int) string {
+	text, _ := f[at].(string) //nolint:errcheck // as above
+	return text
+}
+
+// callData returns the data of a call: the selector of a signature, and numbers.
+func callData(signature string, args ...*big.Int) string {
+	data := keccak(signature)[:10]
+	for _, arg := range args {
+		data += fmt.Sprintf("%064x", arg)
+	}
+	return data
+}

@@ -1,0 +1,246 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"pnyx/warehouse"
+)
+
+// past is the position of a backfill: the blocks to read.
+type past struct {
+	// First is the block of the contract's creation; nil until it was searched for.
+	First *uint64 `json:"first,omitempty"`
+	// Last is the final block when the Governor was added.
+	Last uint64 `json:"last"`
+}
+
+// beginBackfills gives each Governor that has none yet a backfill up to the final block.
+func (c *Chain) beginBackfills(ctx context.Context, final block) error {
+	var cursors []warehouse.FollowCursor
+	for _, g := range c.governors {
+		cursor := c.journal.Cursor(g.source, laneBackfill)
+		if cursor.Position != "" {
+			continue
+		}
+		cursor.State = warehouse.FollowBackfilling
+		cursors = append(cursors, withPast(cursor, past{First: g.FirstBlock, Last: final.Number}))
+	}
+	_, err := c.journal.Commit(ctx, nil, cursors...)
+	return err
+}
+
+// backfilled returns the lowest block up to which a backfill of the chain reads, at most
+// last.
+func (c *Chain) backfilled(last uint64) (uint64, error) {
+	for _, g := range c.governors {
+		if cursor := c.journal.Cursor(g.source, laneBackfill); cursor.Position != "" {
+			var p past
+			if err := json.Unmarshal([]byte(cursor.Position), &p); err != nil {
+				return 0, fmt.Errorf("read the cursor of lane backfill: %w", err)
+			}
+			last = min(last, p.Last)
+		}
+	}
+	return last, nil
+}
+
+func withPast(cursor warehouse.FollowCursor, p past) warehouse.FollowCursor {
+	text, _ := json.Marshal(p) //nolint:errcheck,errchkjson // numbers
+	cursor.Position = string(text)
+	return cursor
+}
+
+// gap is the newest range of blocks that a backfill has not read.
+type gap struct {
+	governor    *governor
+	first, last uint64
+}
+
+// pollBackfill reads the newest range that a Governor lacks, together with all Governors
+// that lack it too.
+func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
+	var gaps []gap
+	for _, g := range c.governors {
+		p, err := c.past(ctx, g)
+		if err != nil {
+			return false, err
+		}
+		if first, last, open := newestGap(c.journal.Cursor(g.source, laneBackfill).Covered, *p.First, p.Last); open {
+			gaps = append(gaps, gap{g, first, last})
+		}
+	}
+	if len(gaps) == 0 {
+		return false, nil
+	}
+	newest := slices.MaxFunc(gaps, func(a, b gap) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(b.first, a.first)) })
+	gaps = slices.DeleteFunc(gaps, func(g gap) bool { return g.last != newest.last })
+	for _, g := range gaps {
+		newest.first = max(newest.first, g.first)
+	}
+	governors := make([]*governor, len(gaps))
+	for i, g := range gaps {
+		governors[i] = g.governor
+	}
+	return true, c.readPast(ctx, governors, newest.first, newest.last)
+}
+
+// past returns the blocks to read for a Governor. The first time it searches for the block
+// of the contract's creation.
+func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
+	cursor := c.journal.Cursor(g.source, laneBackfill)
+	var p past
+	if err := json.Unmarshal([]byte(cursor.Position), &p); err != nil {
+		return p, fmt.Errorf("read the cursor of lane backfill: %w", err)
+	}
+	if p.First != nil {
+		return p, nil
+	}
+	first, err := c.creation(ctx, g, p.Last)
+	if err != nil {
+		return p, err
+	}
+	first = min(first, p.Last)
+	p.First = &first
+	cursor.Total = p.Last - first + 1
+	_, err = c.journal.Commit(ctx, nil, withPast(cursor, p))
+	return p, err
+}
+
+// creation searches for the block at which a contract has code first; 0 where no endpoint
+// keeps the state of old blocks.
+func (c *Chain) creation(ctx context.Context, g *governor, last uint64) (first uint64, err error) {
+	err = c.client.each(ctx, 0, func(e *endpoint) error {
+		low, high := uint64(0), last // no code at low, code at high
+		for low < high {
+			middle := low + (high-low)/2
+			result, err := c.client.one(ctx, e, "eth_getCode", g.address, hexOf(middle))
+			if _, refused := errors.AsType[*rpcError](err); refused {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if len(result) > len(`"0x"`) {
+				high = middle
+			} else {
+				low = middle + 1
+			}
+		}
+		first = low
+		return nil
+	})
+	return first, err
+}
+
+// newestGap returns the newest range between first and last that covered lacks.
+func newestGap(covered []warehouse.Interval, first, last uint64) (low, high uint64, open bool) {
+	high = last
+	for _, c := range slices.Backward(covered) {
+		if c.Last < high {
+			return max(c.Last+1, first), high, true
+		}
+		if c.First <= first || c.First == 0 {
+			return 0, 0, false
+		}
+		high = min(high, c.First-1)
+	}
+	return first, high, first <= high
+}
+
+// readPast reads the end of a range, as much as the endpoint allows, until a look has
+// nothing new, and marks it as covered.
+func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last uint64) error {
+	var got blocks
+	gaps := uint64(0)
+	for look := range maxLooks {
+		var again blocks
+		if err := c.client.each(ctx, look, func(e *endpoint) (err error) {
+			again, err = c.client.read(ctx, e, filterOf(governors), first, last, true, false)
+			return err
+		}); err != nil {
+			return err
+		}
+		first = again.first
+		added := got.add(again)
+		if look == 0 {
+			continue
+		}
+		if gaps += added; added == 0 {
+			break
+		}
+	}
+	c.metrics.span.Set(float64(last - first + 1))
+	c.metrics.gaps.Add(float64(gaps))
+	cursors := make([]warehouse.FollowCursor, len(governors))
+	for i, g := range governors {
+		cursors[i] = c.covered(g, first, last)
+		cursors[i].Gaps += gaps
+		at := got.end.at()
+		cursors[i].UpstreamAt = &at
+	}
+	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
+}
+
+// add adds the logs of another look at the same blocks, or at the last of them, and returns
+// how many were new.
+func (b *blocks) add(again blocks) (added uint64) {
+	known := map[place]bool{}
+	for _, l := range b.logs {
+		known[place{l.BlockHash, uint64(l.Index)}] = true
+	}
+	for _, l := range again.logs {
+		if !known[place{l.BlockHash, uint64(l.Index)}] {
+			b.logs = append(b.logs, l)
+			added++
+		}
+	}
+	b.end = again.end
+	b.logs = slices.DeleteFunc(b.logs, func(l chainLog) bool { return uint64(l.BlockNumber) < again.first })
+	return added
+}
+
+// covered returns the cursor of a Governor's backfill after a range was read.
+func (c *Chain) covered(g *governor, first, last uint64) warehouse.FollowCursor {
+	cursor := c.journal.Cursor(g.source, laneBackfill)
+	cursor.Covered = cover(cursor.Covered, warehouse.Interval{First: first, Last: last})
+	return counted(cursor)
+}
+
+// counted sets what a backfill has read and will read, and its state.
+func counted(cursor warehouse.FollowCursor) warehouse.FollowCursor {
+	var p past
+	if err := json.Unmarshal([]byte(cursor.Position), &p); err != nil || p.First == nil {
+		return cursor
+	}
+	cursor.Done, cursor.Total = 0, p.Last-*p.First+1
+	for _, interval := range cursor.Covered {
+		cursor.Done += interval.Last - interval.First + 1
+	}
+	cursor.State = warehouse.FollowBackfilling
+	if cursor.Done >= cursor.Total {
+		cursor.State = warehouse.FollowLive
+	}
+	return cursor
+}
+
+// cover adds a range to ranges: ordered, none touching another.
+func cover(ranges []warehouse.Interval, added warehouse.Interval) []warehouse.Interval {
+	all := append(slices.Clone(ranges), added)
+	slices.SortFunc(all, func(a, b warehouse.Interval) int { return cmp.Compare(a.First, b.First) })
+	merged := all[:1]
+	for _, next := range all[1:] {
+		last := &merged[len(merged)-1]
+		if last.Last == math.MaxUint64 || next.First <= last.Last+1 {
+			last.Last = max(last.Last, next.Last)
+			continue
+		}
+		merged = append(merged, next)
+	}
+	return merged
+}

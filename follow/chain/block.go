@@ -1,0 +1,210 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pnyx/follow/fetch"
+)
+
+// header is what of a block tells where the chain is. The hash is read, not computed:
+// chains differ in what their headers hold.
+type header struct {
+	Number quantity `json:"number"`
+	Hash   string   `json:"hash"`
+	Parent string   `json:"parentHash"`
+	Time   quantity `json:"timestamp"`
+}
+
+// at returns the time of the block.
+func (h header) at() time.Time { return time.Unix(int64(h.Time), 0).UTC() } //nolint:gosec // hostile times are checked where they are stored
+
+// number returns the number of the block.
+func (h header) number() uint64 { return uint64(h.Number) }
+
+// headerCall asks for the header of a block: a tag, or a number in hexadecimal.
+func headerCall(block string) *call {
+	return &call{method: "eth_getBlockByNumber", params: []any{block, false}}
+}
+
+// header returns the header that a call got; errBehind where the endpoint has no such
+// block.
+func (c *call) header() (header, error) {
+	if refused, ok := errors.AsType[*rpcError](c.err); ok && refused.isAhead() {
+		return header{}, fmt.Errorf("block %v: %w", c.params[0], errBehind)
+	}
+	if c.err != nil {
+		return header{}, fmt.Errorf("read block %v: %w", c.params[0], c.err)
+	}
+	var found *header
+	if err := json.Unmarshal(c.result, &found); err != nil {
+		return header{}, fmt.Errorf("read block %v: %w", c.params[0], err)
+	}
+	if found == nil || found.Hash == "" {
+		return header{}, fmt.Errorf("block %v: %w", c.params[0], errBehind)
+	}
+	return *found, nil
+}
+
+// headers returns the headers of blocks by number. A block that the endpoint lacks is
+// errBehind.
+func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (map[uint64]header, error) {
+	calls := make([]*call, len(numbers))
+	for i, number := range numbers {
+		calls[i] = headerCall(hexOf(number))
+	}
+	if err := c.do(ctx, e, calls...); err != nil {
+		return nil, err
+	}
+	found := make(map[uint64]header, len(numbers))
+	for i, call := range calls {
+		h, err := call.header()
+		if err != nil {
+			return nil, err
+		}
+		found[numbers[i]] = h
+	}
+	return found, nil
+}
+
+// chainLog is a log as an endpoint answers it.
+type chainLog struct {
+	Address     string    `json:"address"`
+	Topics      []string  `json:"topics"`
+	Data        string    `json:"data"`
+	BlockHash   string    `json:"blockHash"`
+	BlockNumber quantity  `json:"blockNumber"`
+	BlockTime   *quantity `json:"blockTimestamp"`
+	TxHash      string    `json:"transactionHash"`
+	Index       quantity  `json:"logIndex"`
+	Removed     bool      `json:"removed"`
+}
+
+// blocks is a range of blocks that was read.
+type blocks struct {
+	first, last uint64
+	// end is the header of the last block.
+	end header
+	// logs are those of the filter, each with the time of its block.
+	logs []chainLog
+	// hashes are the hashes of the blocks with logs, where they were asked for.
+	hashes map[uint64]string
+}
+
+// filter selects logs.
+type filter struct {
+	addresses []string
+	topics    []string
+}
+
+// read reads some blocks from the first on, no more than the endpoint allows; from the last
+// one down if downwards. With recent, the hash of every block with logs is compared with
+// its header: such blocks may be replaced.
+func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last uint64, downwards, recent bool) (blocks, error) {
+	for {
+		got := blocks{first: first, last: last}
+		if span := e.span.Load(); last-first+1 > span {
+			if downwards {
+				got.first = last - span + 1
+			} else {
+				got.last = first + span - 1
+			}
+		}
+		logs := &call{method: "eth_getLogs", params: []any{map[string]any{
+			"address": f.addresses, "topics": [][]string{f.topics}, "fromBlock": hexOf(got.first), "toBlock": hexOf(got.last),
+		}}}
+		// The header of the last block tells that the endpoint has got there: without it, an
+		// empty answer means nothing.
+		end := headerCall(hexOf(got.last))
+		err := c.do(ctx, e, logs, end)
+		if errors.Is(err, fetch.ErrTooLarge) {
+			logs.err = &rpcError{Message: "response size exceeded"}
+		} else if err != nil {
+			return blocks{}, err
+		}
+		if refused, ok := errors.AsType[*rpcError](logs.err); ok {
+			if err := e.narrow(refused, got.last-got.first+1); err != nil {
+				return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
+			}
+			continue
+		}
+		if got.end, err = end.header(); err != nil {
+			return blocks{}, err
+		}
+		if err := json.Unmarshal(logs.result, &got.logs); err != nil {
+			return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
+		}
+		e.widen()
+		return got, c.complete(ctx, e, f, &got, recent)
+	}
+}
+
+// narrow takes a smaller span after a refusal, or returns the error that the refusal is.
+func (e *endpoint) narrow(refused *rpcError, asked uint64) error {
+	if refused.isAhead() {
+		return fmt.Errorf("%w: %w", errBehind, refused)
+	}
+	span, known := refusedSpan(refused, asked)
+	if !known || refused.isPruned() || asked == 1 {
+		return refused
+	}
+	if _, stated := statedSpan(refused.Message, asked); stated && span < asked {
+		e.widest.Store(min(e.widest.Load(), max(span, 1)))
+	}
+	e.span.Store(max(span, 1))
+	return nil
+}
+
+// widen lets the span grow after a success.
+func (e *endpoint) widen() {
+	span := e.span.Load()
+	e.span.Store(min(span+max(span/20, 1), e.widest.Load()))
+}
+
+// complete drops what was not asked for, gives each log the time of its block, and compares
+// hashes.
+func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
+	type place struct {
+		hash  string
+		index quantity
+	}
+	seen := map[place]bool{}
+	got.logs = slices.DeleteFunc(got.logs, func(l chainLog) bool {
+		number, at := uint64(l.BlockNumber), place{l.BlockHash, l.Index}
+		foreign := number < got.first || number > got.last || !slices.Contains(f.addresses, strings.ToLower(l.Address))
+		again := seen[at]
+		seen[at] = true
+		return l.Removed || foreign || again
+	})
+	var wanted []uint64
+	for _, l := range got.logs {
+		if number := uint64(l.BlockNumber); (recent || l.BlockTime == nil) && number != got.last && !slices.Contains(wanted, number) {
+			wanted = append(wanted, number)
+		}
+	}
+	found, err := c.headers(ctx, e, wanted)
+	if err != nil {
+		return err
+	}
+	found[got.last] = got.end
+	got.hashes = map[uint64]string{}
+	for number, h := range found {
+		got.hashes[number] = h.Hash
+	}
+	for i := range got.logs {
+		l := &got.logs[i]
+		h, known := found[uint64(l.BlockNumber)]
+		if known && h.Hash != l.BlockHash {
+			return fmt.Errorf("block %d has hash %s and logs of %s: %w", l.BlockNumber, clip(h.Hash), clip(l.BlockHash), errReplaced)
+		}
+		if l.BlockTime == nil {
+			l.BlockTime = &h.Time
+		}
+	}
+	return nil
+}

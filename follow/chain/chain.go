@@ -1,0 +1,189 @@
+// Package chain follows Governor contracts on EVM chains over JSON-RPC.
+//
+// Every log of a followed Governor is stored. Proposals and ballots are computed from the
+// logs of a proposal and of a voter, together with what calls to the contract say: quorum,
+// state, decimals. A new, replaced or withdrawn log computes them again; what no log states
+// any more is written once more as withdrawn. So votes in parts add up, milestones are a
+// set, and a reorganization is logs of replaced blocks withdrawn and others appended.
+//
+// Four lanes read a chain. tip reads each new block. final reads blocks again once they are
+// final, from another endpoint where there is one, and mends what the first look missed.
+// backfill reads the past of each Governor, the newest blocks first, each twice. state asks
+// contracts for what changes without a log.
+package chain
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// Lanes of a chain, as cursors name them.
+const (
+	laneTip      = "tip"
+	laneFinal    = "final"
+	laneBackfill = "backfill"
+	laneState    = "state"
+)
+
+const (
+	// defaultInterval is the time between two polls of the head: a vote shows within 5 s.
+	defaultInterval = 2 * time.Second
+	// finalInterval is the time between two polls of the final block.
+	finalInterval = 30 * time.Second
+	// backfillInterval is the pause after a failure or at the end of a backfill.
+	backfillInterval = 30 * time.Second
+	// stateInterval is the time between two polls of what changes without a log.
+	stateInterval = time.Minute
+)
+
+// Options describe a chain to follow.
+type Options struct {
+	// ChainID is that of EIP-155.
+	ChainID uint64
+	// Endpoints are the JSON-RPC endpoints of the chain, the preferred one first. There is at
+	// least one. With several, a block is read the second time from another one.
+	Endpoints []*fetch.Host
+	// ClockEndpoints are those of the chain whose blocks the Governors' clocks count; empty
+	// for this chain. Contracts on Arbitrum see the blocks of Ethereum.
+	ClockEndpoints []*fetch.Host
+	// Governors are the contracts to follow.
+	Governors []Governor
+	// Finality is the number of blocks after which one is final; 0 for what the endpoint says
+	// by its tag, or else a number that depends on the chain.
+	Finality uint64
+	// Interval is the time between two polls of the head; 0 for two seconds.
+	Interval time.Duration
+	// Clock is nil for the system's.
+	Clock *clock.Clock
+	// Logger receives a line for each reorganization and gap.
+	Logger *slog.Logger
+	// Metrics registers the metrics of the chain.
+	Metrics prometheus.Registerer
+}
+
+// Governor is a contract to follow.
+type Governor struct {
+	// Address is 20 bytes in hexadecimal, in any case.
+	Address string
+	// Timelock is the address of the timelock; empty for the one that the contract names.
+	Timelock string
+	// FirstBlock is the block of the contract's creation; nil to search for it.
+	FirstBlock *uint64
+	// Decimals are those of the token; nil for what the token says.
+	Decimals *uint8
+}
+
+// SourceID returns the id of a Governor as a source: eip155:<chain>:<address in lower case>.
+func SourceID(chainID uint64, address string) string {
+	return fmt.Sprintf("eip155:%d:%s", chainID, strings.ToLower(address))
+}
+
+// Chain follows the Governors of one chain. It implements follow.Upstream.
+type Chain struct {
+	Options
+
+	client *client
+	// clockClient asks the chain whose blocks the Governors' clocks count.
+	clockClient *client
+	governors   []*governor
+	metrics     *metrics
+
+	// journal is set by Lanes.
+	journal *follow.Journal
+
+	// writing orders what lanes write: logs, and the records computed from them.
+	writing sync.Mutex
+	// began is true once position holds what the warehouse knows. Both, and the notes of
+	// Governors, are guarded by mu.
+	mu       sync.Mutex
+	began    bool
+	position position
+}
+
+// New returns a chain to follow.
+func New(o Options) *Chain {
+	c := &Chain{Options: o, metrics: newMetrics(o)}
+	c.client = newClient(o.Endpoints, o.Clock, c.metrics.request)
+	c.clockClient = c.client
+	if len(o.ClockEndpoints) > 0 {
+		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.request)
+	}
+	for _, g := range o.Governors {
+		address := strings.ToLower(g.Address)
+		c.governors = append(c.governors, &governor{
+			Governor: g, address: address, notes: map[string]*note{},
+			source: record.SourceRef{Provider: governance.Governor, ID: SourceID(o.ChainID, address)},
+		})
+	}
+	return c
+}
+
+// ID returns eip155:<chain>.
+func (c *Chain) ID() string { return "eip155:" + strconv.FormatUint(c.ChainID, 10) }
+
+// Lanes returns the lanes of the chain; see the package comment.
+func (c *Chain) Lanes(journal *follow.Journal) []follow.Lane {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.journal, c.began = journal, false
+	interval := c.Interval
+	if interval == 0 {
+		interval = defaultInterval
+	}
+	return []follow.Lane{
+		{Name: laneTip, Interval: interval, Run: c.lane(c.pollTip)},
+		{Name: laneFinal, Interval: finalInterval, Run: c.lane(c.pollFinal)},
+		{Name: laneBackfill, Interval: backfillInterval, Run: c.lane(c.pollBackfill)},
+		{Name: laneState, Interval: stateInterval, Run: c.lane(c.pollState)},
+	}
+}
+
+// lane returns a lane's Run: it begins the chain, then polls.
+func (c *Chain) lane(poll func(context.Context) (bool, error)) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		if err := c.begin(ctx); err != nil {
+			return false, fmt.Errorf("%s: %w", c.ID(), err)
+		}
+		more, err := poll(ctx)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", c.ID(), err)
+		}
+		return more, nil
+	}
+}
+
+// filter selects the logs of some Governors and their timelocks.
+func filterOf(governors []*governor) filter {
+	f := filter{topics: topics()}
+	for _, g := range governors {
+		f.addresses = append(f.addresses, g.addresses()...)
+	}
+	slices.Sort(f.addresses)
+	f.addresses = slices.Compact(f.addresses)
+	return f
+}
+
+// emitters returns the Governors that a log of an address is about: the Governor itself, or
+// those whose timelock it is.
+func (c *Chain) emitters(address string) (found []*governor) {
+	for _, g := range c.governors {
+		if slices.Contains(g.addresses(), address) {
+			found = append(found, g)
+		}
+	}
+	return found
+}

@@ -1,0 +1,110 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"pnyx/follow"
+)
+
+const day = 24 * time.Hour
+
+// Check asks what each Governor is, and whether its logs can be read.
+func (c *Chain) Check(ctx context.Context) []follow.Check {
+	checks := make([]follow.Check, len(c.governors))
+	idle := c.requestsPerDay()
+	for i, g := range c.governors {
+		check := follow.Check{
+			Source: g.source.ID, RequestsPerDay: idle / len(c.governors), RequestsPerDayBusy: (idle + idle/10) / len(c.governors),
+		}
+		is, problem, err := c.describe(ctx, g)
+		check.Is, check.Problem = is, problem
+		if err != nil {
+			check.Problem = err.Error()
+		}
+		checks[i] = check
+	}
+	return checks
+}
+
+// requestsPerDay estimates the requests while nothing happens: a poll of the head at each
+// interval and one more for each block, the polls of the final block and of states.
+func (c *Chain) requestsPerDay() int {
+	interval := c.Interval
+	if interval == 0 {
+		interval = defaultInterval
+	}
+	const blocksPerDay = int(day / (12 * time.Second))
+	return int(day/interval) + min(int(day/interval), blocksPerDay) + 2*int(day/finalInterval)
+}
+
+// describe returns what a Governor is, and what stands in the way of following it.
+func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, err error) {
+	if err := c.identify(ctx); err != nil {
+		return "", "", err
+	}
+	if err := c.probe(ctx, g); err != nil {
+		return "", "", err
+	}
+	var head, final header
+	err = c.client.each(ctx, 0, func(e *endpoint) error {
+		latest := headerCall("latest")
+		if err := c.client.do(ctx, e, latest); err != nil {
+			return err
+		}
+		if head, err = latest.header(); err != nil {
+			return err
+		}
+		if final, err = c.finalHeader(ctx, e); err != nil {
+			return err
+		}
+		first := uint64(1)
+		if g.FirstBlock != nil {
+			first = *g.FirstBlock
+		}
+		_, err = c.client.read(ctx, e, filterOf([]*governor{g}), first, first, false, false)
+		return err
+	})
+	if err != nil {
+		return "", "", err
+	}
+	known := g.known()
+	is = strings.Join(append(known.words(), fmt.Sprintf("head %d, final %d", head.number(), final.number())), ", ")
+	code, err := c.client.ask(ctx, method{to: g.address, signature: "votingPeriod()", result: "uint256"})
+	switch {
+	case err != nil:
+		return is, "", err
+	case code[0] == nil && known.name == "" && known.proposals == 0:
+		return is, "the contract answers as no Governor does: check the address and the chain", nil
+	case !known.decimalsKnown:
+		return is, "the decimals of the token are unknown: amounts are in smallest units", nil
+	}
+	return is, "", nil
+}
+
+// words says what a contract is.
+func (f facts) words() (words []string) {
+	clock, name := "blocks", "a Governor"
+	if f.seconds {
+		clock = "seconds"
+	}
+	if f.name != "" {
+		name = "Governor " + validText(clip(f.name))
+	}
+	words = append(words, name)
+	if f.proposals > 0 {
+		words = append(words, fmt.Sprintf("%d proposals", f.proposals))
+	}
+	if f.symbol != "" {
+		words = append(words, fmt.Sprintf("token %s with %d decimals", validText(clip(f.symbol)), f.decimals))
+	}
+	if f.quorumChoices != nil {
+		words = append(words, "quorum of "+strings.Join(f.quorumChoices, " and "))
+	}
+	if f.timelock != "" {
+		words = append(words, "timelock "+f.timelock)
+	}
+	return append(words, "clock in "+clock)
+}

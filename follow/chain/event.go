@@ -1,0 +1,195 @@
+package chain
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// eventKind is what an event of a Governor or a timelock says.
+type eventKind int
+
+const (
+	// eventCreated states a proposal.
+	eventCreated eventKind = iota + 1
+	// eventText replaces a proposal's text.
+	eventText
+	// eventEnd replaces the end of voting, eventExtended as well, because the quorum was
+	// reached late.
+	eventEnd
+	eventExtended
+	// eventVote adds power to a voter's ballot, eventReduced takes power from it.
+	eventVote
+	eventReduced
+	// eventQueued, eventExecuted, eventCanceled and eventVetoed are milestones.
+	eventQueued
+	eventExecuted
+	eventCanceled
+	eventVetoed
+	// eventParameters changes what calls to the contract say.
+	eventParameters
+	// eventScheduled and eventDone are those of an operation of a timelock.
+	eventScheduled
+	eventDone
+)
+
+// layout is the kind and the parameters of an event. Which of them are indexed, the number
+// of topics of a log tells: contracts with the same event differ in it.
+type layout struct {
+	kind  eventKind
+	types []string
+}
+
+// supportParts is the support of a vote in parts, whose params are three numbers of 128
+// bits: against, for, abstain.
+const supportParts = 255
+
+// layouts returns the events by topic, the hash of their signature.
+//
+//nolint:gochecknoglobals // a table
+var layouts = sync.OnceValue(func() map[string]layout {
+	const created = "uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,string"
+	table := map[string]layout{}
+	for _, row := range []struct {
+		kind        eventKind
+		name, types string
+	}{
+		{eventCreated, "ProposalCreated", created},
+		{eventCreated, "ProposalCreated", created + ",uint8"},
+		{eventText, "ProposalUpdated", "uint256,address,address[],uint256[],string[],bytes[],string,string"},
+		{eventText, "ProposalDescriptionUpdated", "uint256,address,string,string"},
+		{eventExtended, "ProposalExtended", "uint256,uint64"},
+		{eventEnd, "ProposalObjectionPeriodSet", "uint256,uint256"},
+		{eventVote, "VoteCast", "address,uint256,uint8,uint256,string"},
+		{eventVote, "VoteCastWithParams", "address,uint256,uint8,uint256,string,bytes"},
+		{eventVote, "VoteCast", "address,uint256,bool,uint256"},
+		{eventVote, "OverrideVoteCast", "address,uint256,uint8,uint256,string"},
+		{eventReduced, "VoteReduced", "address,uint256,uint8,uint256"},
+		{eventQueued, "ProposalQueued", "uint256,uint256"},
+		{eventExecuted, "ProposalExecuted", "uint256"},
+		{eventCanceled, "ProposalCanceled", "uint256"},
+		{eventVetoed, "ProposalVetoed", "uint256"},
+		{eventParameters, "QuorumNumeratorUpdated", "uint256,uint256"},
+		{eventParameters, "TimelockChange", "address,address"},
+		{eventParameters, "Upgraded", "address"},
+		{eventScheduled, "CallScheduled", "bytes32,uint256,address,uint256,bytes,bytes32,uint256"},
+		{eventDone, "CallExecuted", "bytes32,uint256,address,uint256,bytes"},
+	} {
+		table[keccak(row.name+"("+row.types+")")] = layout{row.kind, strings.Split(row.types, ",")}
+	}
+	return table
+})
+
+// event is a decoded log.
+type event struct {
+	kind eventKind
+	// proposal is the decimal id; for a timelock the id of the operation in hexadecimal.
+	proposal string
+	// voter is the address of a voter, proposer that of a new proposal's author.
+	voter, proposer string
+	// sides is the power of a vote in smallest units, in the order of governorSides.
+	sides [3]*big.Int
+	// start and end are clock values.
+	start, end *big.Int
+	// text is the description of a proposal or the reason of a vote.
+	text string
+}
+
+// governorSides returns the choices in the order of support: 0, 1, 2.
+func governorSides() [3]string {
+	return [3]string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain}
+}
+
+// parse decodes a log. The error says what is wrong with it.
+func parse(topics []string, data string) (event, error) {
+	if len(topics) == 0 {
+		return event{}, fmt.Errorf("%w: no topics", errLayout)
+	}
+	of, known := layouts()[topics[0]]
+	if !known {
+		return event{}, fmt.Errorf("%w: unknown event %s", errLayout, clip(topics[0]))
+	}
+	bytes, err := unhex(data)
+	if err != nil {
+		return event{}, err
+	}
+	values, err := decode(of.types, topics[1:], bytes)
+	if err != nil {
+		return event{}, err
+	}
+	e := event{kind: of.kind}
+	switch of.kind {
+	case eventParameters:
+		return e, nil
+	case eventScheduled, eventDone:
+		e.proposal = values.text(0)
+		return e, nil
+	case eventVote, eventReduced:
+		return e, e.readVote(of, values)
+	default:
+	}
+	e.proposal = values.number(0).String()
+	switch of.kind {
+	case eventCreated:
+		e.proposer, e.start, e.end, e.text = values.text(1), values.number(6), values.number(7), validText(values.text(8))
+	case eventText:
+		e.text = validText(values.text(len(values) - 2))
+	case eventEnd, eventExtended:
+		e.end = values.number(1)
+	default:
+	}
+	return e, nil
+}
+
+// validText replaces what is not UTF-8: a vote counts whatever bytes its reason has.
+func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// readVote reads voter, proposal, support, power and the rest of a vote.
+func (e *event) readVote(of layout, values fields) error {
+	e.voter, e.proposal = values.text(0), values.number(1).String()
+	if len(values) > 4 {
+		e.text = validText(values.text(4))
+	}
+	support, weight := values.number(2).Uint64(), values.number(3)
+	switch {
+	case support < uint64(len(e.sides)):
+		e.sides[support] = weight
+	case support == supportParts && slices.Contains(of.types, "bytes"):
+		parts, _ := values[5].([]byte) //nolint:errcheck // the table says what it is
+		const width = 16
+		if len(parts) != width*len(e.sides) {
+			return fmt.Errorf("%w: parts of %d bytes", errLayout, len(parts))
+		}
+		for i := range e.sides {
+			e.sides[i] = new(big.Int).SetBytes(parts[i*width : (i+1)*width])
+		}
+	default:
+		return fmt.Errorf("%w: support %d", errLayout, support)
+	}
+	return nil
+}
+
+// topics returns the topics of all events that are followed, ordered.
+func topics() []string {
+	var all []string
+	for topic := range layouts() {
+		all = append(all, topic)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// storedLog returns a log as the warehouse keeps it, with what it is about.
+func storedLog(chainID uint64, governor string, l chainLog, e event) warehouse.ChainLog {
+	at := header{Time: *l.BlockTime}
+	return warehouse.ChainLog{
+		ChainLogKey: warehouse.ChainLogKey{Governor: governor, ProposalID: e.proposal, Voter: e.voter},
+		ChainID:     chainID, BlockNumber: uint64(l.BlockNumber), BlockHash: l.BlockHash, LogIndex: uint32(l.Index), //nolint:gosec // a block has fewer
+		Address: strings.ToLower(l.Address), TxHash: l.TxHash, BlockAt: at.at(), Topics: l.Topics, Data: l.Data,
+	}
+}

@@ -1,0 +1,163 @@
+package chain
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// proposal is what the logs of a proposal, other than votes, come to.
+type proposal struct {
+	// id is decimal.
+	id string
+	// created is the log that states the proposal, proposer its author.
+	created  warehouse.ChainLog
+	proposer string
+	// body is the description.
+	body string
+	// start and end are values of the Governor's clock.
+	start, end *big.Int
+	// milestones are the lifecycle events, each type and transaction once.
+	milestones []record.Milestone
+	// reached is the state that the milestones imply; empty for none.
+	reached string
+	// queued is the log that queued the proposal; nil for none.
+	queued *warehouse.ChainLog
+	// withdrawn is true if all blocks that stated the proposal were replaced.
+	withdrawn bool
+}
+
+// ballot is what the logs of a voter's votes on a proposal come to.
+type ballot struct {
+	proposal, voter string
+	// sides is the power in smallest units, in the order of governorSides.
+	sides [3]*big.Int
+	// side is the first side of the last vote: the choice of a ballot without power.
+	side int
+	// at and txHash are those of the last vote.
+	at     time.Time
+	txHash string
+	// reason has the reasons of all votes, in their order.
+	reason string
+	// withdrawn is true if all blocks with a vote were replaced.
+	withdrawn bool
+}
+
+// live returns the logs that count: those of blocks that stand, or, where none does, those
+// of the last block that was replaced, so that what it stated can be withdrawn.
+func live(logs []warehouse.ChainLog) (standing []warehouse.ChainLog, withdrawn bool) {
+	for _, l := range logs {
+		if !l.Withdrawn {
+			standing = append(standing, l)
+		}
+	}
+	slices.SortStableFunc(standing, func(a, b warehouse.ChainLog) int {
+		return cmp.Or(cmp.Compare(a.BlockNumber, b.BlockNumber), cmp.Compare(a.LogIndex, b.LogIndex))
+	})
+	if len(standing) > 0 || len(logs) == 0 {
+		return standing, false
+	}
+	last := logs[len(logs)-1].BlockHash
+	return slices.DeleteFunc(slices.Clone(logs), func(l warehouse.ChainLog) bool { return l.BlockHash != last }), true
+}
+
+// foldProposal computes a proposal from its logs; known is false if none states it.
+func foldProposal(logs []warehouse.ChainLog) (p proposal, known bool) {
+	isCreation := func(l warehouse.ChainLog) bool { return layouts()[l.Topics[0]].kind == eventCreated }
+	creations := slices.DeleteFunc(slices.Clone(logs), func(l warehouse.ChainLog) bool { return !isCreation(l) })
+	creations, p.withdrawn = live(creations)
+	if len(creations) == 0 {
+		return p, false
+	}
+	counted := creations
+	if !p.withdrawn {
+		counted, _ = live(logs)
+	}
+	for _, l := range counted {
+		e, err := parse(l.Topics, l.Data)
+		if err != nil {
+			continue // stored logs have been decoded
+		}
+		p.apply(l, e)
+	}
+	return p, true
+}
+
+func (p *proposal) apply(l warehouse.ChainLog, e event) {
+	switch e.kind {
+	case eventCreated:
+		p.id, p.created, p.proposer, p.start, p.end, p.body = e.proposal, l, e.proposer, e.start, e.end, e.text
+	case eventText:
+		p.body = e.text
+	case eventEnd:
+		p.end = e.end
+	case eventExtended:
+		p.end = e.end
+		p.pass("extended", l)
+	case eventQueued:
+		p.queued, p.reached = &l, "queued"
+		p.pass("queued", l)
+	case eventExecuted:
+		p.reached = "executed"
+		p.pass("executed", l)
+	case eventCanceled, eventVetoed:
+		p.reached = "canceled"
+		p.pass("canceled", l)
+	default:
+	}
+}
+
+// pass adds a milestone. Contracts repeat some: the first counts, except that voting can be
+// extended several times.
+func (p *proposal) pass(kind string, l warehouse.ChainLog) {
+	repeated := func(m record.Milestone) bool { return m.Type == kind && kind != "extended" }
+	if slices.ContainsFunc(p.milestones, repeated) {
+		return
+	}
+	at := governance.TimestampOf(l.BlockAt)
+	p.milestones = append(p.milestones, record.Milestone{Type: kind, At: &at, TxHash: l.TxHash})
+}
+
+// foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not
+// known while a vote is missing from which others take power: a backfill reads the newest
+// blocks first.
+func foldBallot(logs []warehouse.ChainLog) (b ballot, known bool) {
+	logs, b.withdrawn = live(logs)
+	for i := range b.sides {
+		b.sides[i] = new(big.Int)
+	}
+	var reasons []string
+	for _, l := range logs {
+		e, err := parse(l.Topics, l.Data)
+		if err != nil {
+			continue // stored logs have been decoded
+		}
+		for i, side := range e.sides {
+			switch {
+			case side == nil:
+			case e.kind == eventReduced:
+				b.sides[i].Sub(b.sides[i], side)
+			default:
+				b.sides[i].Add(b.sides[i], side)
+			}
+		}
+		if e.kind != eventVote {
+			continue
+		}
+		known = true
+		b.proposal, b.voter, b.at, b.txHash = e.proposal, e.voter, l.BlockAt, l.TxHash
+		b.side = slices.IndexFunc(e.sides[:], func(n *big.Int) bool { return n != nil })
+		if e.text != "" {
+			reasons = append(reasons, e.text)
+		}
+	}
+	b.reason = strings.Join(reasons, "\n\n")
+	negative := slices.ContainsFunc(b.sides[:], func(n *big.Int) bool { return n.Sign() < 0 })
+	return b, known && !negative
+}

@@ -1,0 +1,251 @@
+package chain_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/shopspring/decimal"
+
+	"pnyx/follow"
+	"pnyx/follow/chain"
+	"pnyx/follow/fetch"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const labChain = 31337
+
+// labFollower follows the lab into a warehouse of its own.
+type labFollower struct {
+	lab       *env.ChainLab
+	warehouse *warehouse.Warehouse
+	journal   *follow.Journal
+	lanes     map[string]follow.Lane
+	governors []env.LabGovernor
+	urls      []string
+}
+
+func followLab(t *testing.T, lab *env.ChainLab, urls ...string) *labFollower {
+	t.Helper()
+	f := &labFollower{lab: lab, warehouse: env.Warehouse(t), governors: lab.Expected(), urls: urls}
+	f.restart(t)
+	return f
+}
+
+// restart begins as a new process does: with what the warehouse knows.
+func (f *labFollower) restart(t *testing.T) {
+	t.Helper()
+	client := fetch.New(fetch.Options{UserAgent: "test", Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	options := chain.Options{ChainID: labChain, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry()}
+	for _, address := range f.urls {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.Endpoints = append(options.Endpoints, client.Host(parsed, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
+	}
+	for _, g := range f.governors {
+		options.Governors = append(options.Governors, chain.Governor{Address: g.Address})
+	}
+	upstream := chain.New(options)
+	journal, err := follow.OpenJournal(t.Context(), f.warehouse, upstream.ID(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.journal, f.lanes = journal, map[string]follow.Lane{}
+	for _, lane := range upstream.Lanes(journal) {
+		f.lanes[lane.Name] = lane
+	}
+}
+
+// run runs a lane until it has nothing more to read. Failures are retried, as the loop does.
+func (f *labFollower) run(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		env.Until(t, func() error {
+			for {
+				more, err := f.lanes[name].Run(t.Context())
+				if err != nil || !more {
+					return err
+				}
+			}
+		})
+	}
+}
+
+// check compares all that was followed with what the lab expects.
+func (f *labFollower) check(t *testing.T) {
+	t.Helper()
+	if wrong := f.differences(t); len(wrong) > 0 {
+		t.Error(strings.Join(wrong, "\n"))
+	}
+}
+
+func (f *labFollower) differences(t *testing.T) (wrong []string) {
+	t.Helper()
+	all, err := f.warehouse.AllProposals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := f.warehouse.Proposals(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]warehouse.Proposal{}
+	for _, p := range held {
+		if !p.Withdrawn {
+			found[p.ExternalID] = p
+		}
+	}
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for _, g := range f.lab.Expected() {
+		for _, want := range g.Proposals {
+			id := chain.SourceID(labChain, g.Address) + "/" + want.ID
+			got, known := found[id]
+			if !known {
+				say("%s proposal %s is missing", g.Name, want.ID)
+				continue
+			}
+			delete(found, id)
+			for _, difference := range f.compare(t, g, want, got) {
+				say("%s %q: %s", g.Name, got.Title, difference)
+			}
+		}
+	}
+	for id := range found {
+		say("%s is not expected", id)
+	}
+	return wrong
+}
+
+func units(text string, decimals uint8) decimal.Decimal {
+	n, _ := new(big.Int).SetString(text, 10)
+	return decimal.NewFromBigInt(n, -int32(decimals))
+}
+
+func (f *labFollower) compare(t *testing.T, g env.LabGovernor, want env.LabProposal, got warehouse.Proposal) (wrong []string) {
+	t.Helper()
+	say := func(what string, got, want any) {
+		wrong = append(wrong, fmt.Sprintf("got %s %v, want %v", what, got, want))
+	}
+	if got.Body != want.Description || got.ProposerID != strings.ToLower(want.Proposer) {
+		say("body", got.Body, want.Description)
+	}
+	if want.State != "" && got.State != want.State {
+		say("state", got.State, want.State)
+	}
+	if want.Quorum != "" && (got.Quorum == nil || !got.Quorum.Equal(units(want.Quorum, g.Decimals)) || got.QuorumRaw != want.Quorum) {
+		say("quorum", got.QuorumRaw, want.Quorum)
+	}
+	if got.StartAt == nil || got.EndAt == nil {
+		say("times", got.StartAt, want.Start)
+	} else if g.Clock == "timestamp" && (fmt.Sprint(got.StartAt.Time().Unix()) != want.Start || fmt.Sprint(got.EndAt.Time().Unix()) != want.End) {
+		say("times", got.StartAt, want.Start)
+	}
+	totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{got.Ref})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for side, text := range want.Tally {
+		if power := totals[got.Ref].Choices[side].Power; !power.Equal(units(text, g.Decimals)) {
+			say("power "+side, power, units(text, g.Decimals))
+		}
+	}
+	if votes := totals[got.Ref].Votes; votes != uint64(want.Voters) {
+		say("voters", votes, want.Voters)
+	}
+	return wrong
+}
+
+func TestLongTheLabIsFollowed(t *testing.T) {
+	t.Parallel()
+	lab := env.StartChainLab(t)
+	t.Run("from nothing", func(t *testing.T) {
+		f := followLab(t, lab, lab.URL)
+		f.run(t, everyLane()...)
+		f.check(t)
+		f.restart(t)
+		f.run(t, everyLane()...)
+		f.check(t)
+	})
+	for _, knobs := range []map[string]any{
+		{"as": "alchemy", "range": 100},
+		{"as": "infura", "range": 90},
+		{"as": "quicknode", "range": 1000},
+		{"as": "ankr", "range": 3000},
+		{"as": "cloudflare", "range": 800},
+		{"as": "publicnode", "range": 700},
+		{"as": "chainstack", "range": 100},
+		{"as": "base", "range": 60},
+		{"as": "generic", "range": 70},
+		{"as": "generic", "results": 10},
+		{"as": "silent", "results": 40},
+		{"rate": 30, "retryAfter": 1},
+		{"rate": 30, "in200": true},
+		{"lag": 3},
+		{"flap": []int{3, 5}},
+		{"fail": 0.2},
+		{"nobatch": true},
+		{"nofinal": true},
+		{"forget": 0.1},
+	} {
+		t.Run(fmt.Sprint(knobs), func(t *testing.T) {
+			lab.Control(usual())
+			lab.Control(knobs)
+			f := followLab(t, lab, lab.ProxyURL)
+			env.Until(t, func() error {
+				f.run(t, everyLane()...)
+				if wrong := f.differences(t); len(wrong) > 0 {
+					return errors.New(strings.Join(wrong, "\n"))
+				}
+				return nil
+			})
+		})
+	}
+	t.Run("pruned history, with another endpoint", func(t *testing.T) {
+		lab.Control(usual())
+		lab.Control(map[string]any{"prune": 500})
+		f := followLab(t, lab, lab.ProxyURL, lab.URL)
+		f.run(t, everyLane()...)
+		f.check(t)
+	})
+	t.Run("an endpoint that hangs, with another one", func(t *testing.T) {
+		lab.Control(usual())
+		lab.Control(map[string]any{"hang": 0.05})
+		f := followLab(t, lab, lab.ProxyURL, lab.URL)
+		f.run(t, everyLane()...)
+		f.check(t)
+	})
+	lab.Control(usual())
+	f := followLab(t, lab, lab.URL)
+	f.run(t, everyLane()...)
+	for _, step := range [][]string{{"prepare"}, {"apply"}, {"shrink"}, {"prepare"}} {
+		lab.Script("reorg", step...)
+		f.run(t, everyLane()...)
+		f.check(t)
+	}
+	t.Run("reorganized while nobody followed", func(t *testing.T) {
+		lab.Script("reorg", "apply")
+		f.restart(t)
+		f.run(t, everyLane()...)
+		f.check(t)
+	})
+}
+
+func everyLane() []string { return []string{"backfill", "tip", "final", "state"} }
+
+// usual is how the RPC in front of the lab behaves when nothing fails.
+func usual() map[string]any {
+	return map[string]any{
+		"as": "generic", "range": 0, "results": 0, "rate": 0, "retryAfter": 0, "in200": false, "lag": 0, "flap": nil,
+		"fail": 0, "hang": 0, "nobatch": false, "prune": 0, "nofinal": false, "forget": 0,
+	}
+}

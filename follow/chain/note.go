@@ -1,0 +1,291 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// note is what calls said about a proposal, and what was worked out from it. It outlives
+// the process as a followed item.
+type note struct {
+	// Start and End are those of voting.
+	Start, End moment
+	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
+	// asked after the start: before, it does not say.
+	Quorum      string `json:",omitempty"`
+	QuorumKnown bool   `json:",omitempty"`
+	// State is the state that the contract states; empty where it states none.
+	State string `json:",omitempty"`
+	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
+	// nil for none.
+	Executed *record.Milestone `json:",omitempty"`
+	// Scores are the contract's own sums for, against and abstaining, in smallest units, once
+	// voting is over; nil where it states none. ScoresKnown is true once it was asked.
+	Scores      []string `json:",omitempty"`
+	ScoresKnown bool     `json:",omitempty"`
+}
+
+// moment is a value of a Governor's clock as a time.
+type moment struct {
+	// Value is decimal.
+	Value string
+	// At is nil for a value that is no time until governance.MaxYear.
+	At *governance.Timestamp
+	// Settled is false for an estimate, and for the time of a block that is not final.
+	Settled bool
+}
+
+// states returns the words for what state(id) returns. The last three are those of Nouns.
+func states() []string {
+	return []string{
+		"pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed",
+		"canceled", "active", "pending",
+	}
+}
+
+// clockNow is the present of a clock that counts blocks.
+type clockNow struct {
+	head header
+	// final is the highest block that is not replaced any more.
+	final uint64
+	// pace is the mean time between blocks.
+	pace time.Duration
+}
+
+const (
+	// paceBlocks is the number of blocks over which the time between blocks is taken.
+	paceBlocks = 1_000
+	// finalDepth is the depth at which a block of another chain's clock counts as final.
+	finalDepth = 65
+	// estimateTolerance is the least change of an estimated time that is written: each is a
+	// new version of the proposal.
+	estimateTolerance = time.Minute
+)
+
+// clockNow reads the head of the chain whose blocks the Governors' clocks count.
+func (c *Chain) clockNow(ctx context.Context) (now clockNow, err error) {
+	err = c.clockClient.each(ctx, 0, func(e *endpoint) error {
+		latest := headerCall("latest")
+		if err := c.clockClient.do(ctx, e, latest); err != nil {
+			return err
+		}
+		if now.head, err = latest.header(); err != nil {
+			return err
+		}
+		back := min(now.head.number(), paceBlocks)
+		earlier, err := c.clockClient.headers(ctx, e, []uint64{now.head.number() - back})
+		if err == nil && back > 0 {
+			now.pace = now.head.at().Sub(earlier[now.head.number()-back].at()) / time.Duration(back) //nolint:gosec // at most paceBlocks
+		}
+		return err
+	})
+	if c.clockClient == c.client {
+		c.mu.Lock()
+		now.final = c.position.final.Number
+		c.mu.Unlock()
+	} else {
+		now.final = now.head.number() - min(now.head.number(), finalDepth)
+	}
+	return now, err
+}
+
+// settle gives a moment its time: that of the block, or an estimate for one to come.
+func (c *Chain) settle(ctx context.Context, m *moment, value *big.Int, seconds bool, now *clockNow) error {
+	if m.Value == value.String() && m.Settled {
+		return nil
+	}
+	before := *m
+	*m = moment{Value: value.String()}
+	if !value.IsInt64() || seconds {
+		if at, err := governance.TimestampOfUnix(value.Int64()); err == nil && value.IsInt64() {
+			m.At = &at
+		}
+		m.Settled = true
+		return nil
+	}
+	if now.head.Hash == "" {
+		var err error
+		if *now, err = c.clockNow(ctx); err != nil {
+			return err
+		}
+	}
+	block := value.Uint64()
+	if block > now.head.number() {
+		m.estimate(before, block-now.head.number(), *now)
+		return nil
+	}
+	return c.clockClient.each(ctx, 0, func(e *endpoint) error {
+		found, err := c.clockClient.headers(ctx, e, []uint64{block})
+		if err != nil {
+			return err
+		}
+		at := governance.TimestampOf(found[block].at())
+		m.At, m.Settled = &at, block <= now.final
+		return nil
+	})
+}
+
+// estimate estimates the time of a block to come; a time that was estimated before stays
+// unless it is off by more than a hundredth of the time left.
+func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
+	const mostBlocks = 1 << 40 // beyond it no estimate is a time
+	if ahead > mostBlocks {
+		m.Settled = true
+		return
+	}
+	left := float64(ahead) * now.pace.Seconds()
+	at, err := governance.TimestampOfUnix(now.head.at().Unix() + int64(left))
+	if err != nil {
+		return
+	}
+	m.At = &at
+	tolerance := max(estimateTolerance, time.Duration(left/100*float64(time.Second)))
+	if before.Value == m.Value && before.At != nil && at.Time().Sub(before.At.Time()).Abs() < tolerance {
+		m.At = before.At
+	}
+}
+
+// consult asks the contract about proposals: state, quorum, times.
+func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) error {
+	var now clockNow
+	var methods []method
+	for _, p := range proposals {
+		n := g.note(p.id)
+		known := g.known()
+		if err := errors.Join(
+			c.settle(ctx, &n.Start, p.start, known.seconds, &now), c.settle(ctx, &n.End, p.end, known.seconds, &now),
+		); err != nil {
+			return err
+		}
+		id, _ := new(big.Int).SetString(p.id, 10)
+		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"})
+		if !n.QuorumKnown {
+			methods = append(methods, method{g.address, "quorum(uint256)", []*big.Int{p.start}, "uint256"},
+				method{g.address, "quorumVotes()", nil, "uint256"}, method{g.address, "quorumVotes(uint256)", []*big.Int{id}, "uint256"})
+		}
+	}
+	said, err := c.client.ask(ctx, methods...)
+	if err != nil {
+		return err
+	}
+	for _, p := range proposals {
+		n := g.note(p.id)
+		n.setState(said[0])
+		said = said[1:]
+		if !n.QuorumKnown {
+			n.setQuorum(said[:3], c.Clock.Now())
+			said = said[3:]
+		}
+		if err := c.findExecution(ctx, g, p, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *note) setState(said any) {
+	n.State = ""
+	if number, ok := said.(*big.Int); ok && number.IsUint64() && number.Uint64() < uint64(len(states())) {
+		n.State = states()[number.Uint64()]
+	}
+}
+
+// setQuorum takes the first quorum that the contract states. It is not asked again once it
+// has stated one, or once voting has begun.
+func (n *note) setQuorum(said []any, now time.Time) {
+	for _, value := range said {
+		if quorum, ok := value.(*big.Int); ok {
+			n.Quorum, n.QuorumKnown = quorum.String(), true
+			return
+		}
+	}
+	n.QuorumKnown = n.hasStarted(now)
+}
+
+// hasStarted reports whether voting began some minutes ago: the clock of the chain may be
+// behind ours.
+func (n *note) hasStarted(now time.Time) bool {
+	return n.Start.Settled && n.Start.At != nil && n.Start.At.Time().Add(5*time.Minute).Before(now)
+}
+
+// findExecution dates the execution of a proposal that the timelock executed without its
+// Governor: the operation that was scheduled just before the proposal was queued.
+func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
+	n.Executed = nil
+	if n.State != "executed" || p.reached == "executed" || p.queued == nil {
+		return nil
+	}
+	logs, err := c.journal.Warehouse.TimelockLogs(ctx, c.ChainID, g.address)
+	if err != nil {
+		return err
+	}
+	logs, withdrawn := live(logs)
+	if withdrawn {
+		return nil
+	}
+	operation := ""
+	for _, l := range logs {
+		kind := layouts()[l.Topics[0]].kind
+		switch {
+		case kind == eventScheduled && l.TxHash == p.queued.TxHash && l.LogIndex < p.queued.LogIndex:
+			operation = l.ProposalID
+		case kind == eventDone && operation != "" && l.ProposalID == operation:
+			at := governance.TimestampOf(l.BlockAt)
+			n.Executed = &record.Milestone{Type: "executed", At: &at, TxHash: l.TxHash}
+			return nil
+		}
+	}
+	return nil
+}
+
+// note returns the note of a proposal, a new one where there is none.
+func (g *governor) note(id string) *note {
+	if g.notes[id] == nil {
+		g.notes[id] = &note{}
+	}
+	return g.notes[id]
+}
+
+// loadNotes reads the notes of all Governors.
+func (c *Chain) loadNotes(ctx context.Context) error {
+	items, err := c.journal.Warehouse.FollowedItems(ctx, c.ID())
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		at := slices.IndexFunc(c.governors, func(g *governor) bool { return g.source.ID == item.SourceID })
+		if at < 0 {
+			continue
+		}
+		var n note
+		if err := json.Unmarshal([]byte(item.Note), &n); err != nil {
+			return fmt.Errorf("read the note of proposal %s: %w", item.ItemID, err)
+		}
+		c.governors[at].notes[item.ItemID] = &n
+	}
+	return nil
+}
+
+// saveNotes writes the notes of some proposals.
+func (c *Chain) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
+	items := make([]warehouse.FollowedItem, len(proposals))
+	for i, p := range proposals {
+		text, err := json.Marshal(g.note(p.id))
+		if err != nil {
+			return fmt.Errorf("encode the note of proposal %s: %w", p.id, err)
+		}
+		items[i] = warehouse.FollowedItem{
+			Upstream: c.ID(), Provider: g.source.Provider, SourceID: g.source.ID, ItemID: p.id, Note: string(text),
+		}
+	}
+	return c.journal.Warehouse.WriteFollowedItems(ctx, items)
+}

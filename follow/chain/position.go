@@ -1,0 +1,202 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"pnyx/follow"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// position is how far a chain is read.
+type position struct {
+	// final is the last block that was read twice and is not replaced any more.
+	final block
+	// tip is the last block that was read.
+	tip block
+	// held are the blocks from final to tip by whose hash a reorganization is noticed,
+	// ascending: those with logs, the last one of each range, the head.
+	held []block
+	// orphaned is the highest block that was read of a branch that a reorganization replaced;
+	// 0 once the new branch is read.
+	orphaned uint64
+	// reorgs counts the reorganizations that the cursor does not count yet.
+	reorgs uint64
+	// logged is the highest block with a stored log.
+	logged uint64
+	// recent has the highest block with a log of each proposal that has one above final.
+	recent map[warehouse.ChainLogKey]uint64
+}
+
+// block is a block by number and hash. Its JSON form is the position of a cursor.
+type block struct {
+	Number uint64 `json:"number"`
+	Hash   string `json:"hash"`
+}
+
+func (h header) block() block { return block{h.number(), h.Hash} }
+
+// cursor returns the cursor that all Governors of the chain share.
+func (c *Chain) cursor(lane string) warehouse.FollowCursor {
+	return c.journal.Cursor(record.SourceRef{Provider: governance.Governor}, lane)
+}
+
+// moved returns the cursor of a lane at a block.
+func (c *Chain) moved(lane string, to header) warehouse.FollowCursor {
+	cursor := c.cursor(lane)
+	text, _ := json.Marshal(to.block()) //nolint:errcheck,errchkjson // a number and a text
+	at := to.at()
+	cursor.Position, cursor.State, cursor.UpstreamAt = string(text), warehouse.FollowLive, &at
+	return cursor
+}
+
+// begin reads what the warehouse knows of the chain, once. Reading begins at the last final
+// block: what was read above it is compared again.
+func (c *Chain) begin(ctx context.Context) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.mu.Lock()
+	began := c.began
+	c.mu.Unlock()
+	if began {
+		return nil
+	}
+	if err := c.identify(ctx); err != nil {
+		return err
+	}
+	for _, g := range c.governors {
+		if err := c.probe(ctx, g); err != nil {
+			return err
+		}
+	}
+	if err := c.loadNotes(ctx); err != nil {
+		return err
+	}
+	final, err := c.firstFinal(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.beginBackfills(ctx, final); err != nil {
+		return err
+	}
+	logged, err := c.journal.Warehouse.LastChainLog(ctx, c.ChainID)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.position = position{final: final, tip: final, held: []block{final}, logged: logged, recent: map[warehouse.ChainLogKey]uint64{}}
+	c.began = true
+	return nil
+}
+
+// identify refuses an endpoint of another chain.
+func (c *Chain) identify(ctx context.Context) error {
+	return c.client.each(ctx, 0, func(e *endpoint) error {
+		result, err := c.client.one(ctx, e, "eth_chainId")
+		if err != nil {
+			return err
+		}
+		var id quantity
+		if err := json.Unmarshal(result, &id); err != nil {
+			return fmt.Errorf("read the chain id: %w", err)
+		}
+		if uint64(id) != c.ChainID {
+			return fmt.Errorf("the endpoint is of chain %d: %w; correct the endpoints of chain %d", id, follow.ErrStopped, c.ChainID)
+		}
+		return nil
+	})
+}
+
+// firstFinal returns the final block at which reading begins: that of the cursor, or the
+// present one. A present one becomes the cursor before anything is read.
+func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
+	if cursor := c.cursor(laneFinal); cursor.Position != "" {
+		if err := json.Unmarshal([]byte(cursor.Position), &final); err != nil {
+			return block{}, fmt.Errorf("read the cursor of lane final: %w", err)
+		}
+		return final, nil
+	}
+	var now header
+	if err := c.client.each(ctx, 0, func(e *endpoint) error {
+		if now, err = c.finalHeader(ctx, e); err != nil {
+			return err
+		}
+		// A backfill that has begun ends where the first process began to read.
+		number, err := c.backfilled(now.number())
+		if err != nil || number == now.number() {
+			return err
+		}
+		found, err := c.client.headers(ctx, e, []uint64{number})
+		now = found[number]
+		return err
+	}); err != nil {
+		return block{}, err
+	}
+	_, err = c.journal.Commit(ctx, nil, c.moved(laneFinal, now))
+	return now.block(), err
+}
+
+// finalHeader returns the header of the last final block, by the endpoint's tag or by depth.
+func (c *Chain) finalHeader(ctx context.Context, e *endpoint) (header, error) {
+	tagged, latest := headerCall("finalized"), headerCall("latest")
+	if err := c.client.do(ctx, e, tagged, latest); err != nil {
+		return header{}, err
+	}
+	if c.Finality == 0 {
+		refused, isRefused := errors.AsType[*rpcError](tagged.err)
+		final, err := tagged.header()
+		if err == nil || isRefused && !refused.isUnknownTag() {
+			return final, err
+		}
+	}
+	head, err := latest.header()
+	if err != nil {
+		return header{}, err
+	}
+	number := head.number() - min(head.number(), c.finality())
+	found, err := c.client.headers(ctx, e, []uint64{number})
+	return found[number], err
+}
+
+// finality returns the depth at which a block is final.
+func (c *Chain) finality() uint64 {
+	if c.Finality > 0 {
+		return c.Finality
+	}
+	switch c.ChainID {
+	case 1:
+		return 65
+	case 137:
+		return 200
+	case 42161:
+		return 240
+	}
+	return 30
+}
+
+// at returns a copy of the position.
+func (c *Chain) at() position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.position
+	p.held = slices.Clone(p.held)
+	return p
+}
+
+// advance moves the tip over blocks that were read.
+func (p *position) advance(got blocks) {
+	for number, hash := range got.hashes {
+		if number != got.last {
+			p.held = append(p.held, block{number, hash})
+		}
+	}
+	slices.SortFunc(p.held, func(a, b block) int { return int(a.Number) - int(b.Number) }) //nolint:gosec // block numbers
+	p.tip = got.end.block()
+	p.held = append(p.held, p.tip)
+}

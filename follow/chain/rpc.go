@@ -1,0 +1,242 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+)
+
+const (
+	// requestTimeout bounds one request with its retries: an endpoint that hangs is left for
+	// the next one.
+	requestTimeout = 20 * time.Second
+	// maxBatch bounds the calls of one batch. Providers refuse batches above 50 to 1000.
+	maxBatch = 50
+)
+
+// call is one JSON-RPC call and what came of it.
+type call struct {
+	method string
+	params []any
+	// result is the answer as JSON; nil after an error.
+	result json.RawMessage
+	// err is a *rpcError, or nil.
+	err error
+}
+
+// rpcError is the error object of an answer.
+type rpcError struct {
+	Code    int64           `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// Error implements error.
+func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", clip(e.Message), e.Code) }
+
+// clip bounds a text of upstream in an error.
+func clip(text string) string {
+	const most = 300
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}
+
+// endpoint is one JSON-RPC endpoint of a chain.
+type endpoint struct {
+	host *fetch.Host
+	// span is the number of blocks of the next eth_getLogs, at most widest.
+	span, widest atomic.Uint64
+	// single is true after the endpoint refused a batch.
+	single atomic.Bool
+}
+
+// client asks the endpoints of one chain. Its methods may run concurrently.
+type client struct {
+	endpoints []*endpoint
+	clock     *clock.Clock
+	// sent counts requests by method; nil where nothing counts them.
+	sent func(method string)
+}
+
+func newClient(hosts []*fetch.Host, c *clock.Clock, sent func(string)) *client {
+	all := &client{clock: c, sent: sent}
+	for _, host := range hosts {
+		e := &endpoint{host: host}
+		e.span.Store(firstSpan)
+		e.widest.Store(maxSpan)
+		all.endpoints = append(all.endpoints, e)
+	}
+	return all
+}
+
+// each tries the endpoints one after the other, from the one at a position on, until one
+// succeeds. It returns all errors when none does.
+func (c *client) each(ctx context.Context, first int, try func(*endpoint) error) error {
+	var failed error
+	for i := range c.endpoints {
+		err := try(c.endpoints[(first+i)%len(c.endpoints)])
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// do makes calls in their order, as batches where the endpoint takes them. The error is that
+// of a request; each call has an error of its own.
+func (c *client) do(ctx context.Context, e *endpoint, calls ...*call) error {
+	for len(calls) > 0 {
+		some := calls[:min(len(calls), maxBatch)]
+		if e.single.Load() {
+			some = calls[:1]
+		}
+		err := c.send(ctx, e, some)
+		if errors.Is(err, errBatchRefused) {
+			e.single.Store(true)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		calls = calls[len(some):]
+	}
+	return nil
+}
+
+type request struct {
+	Version string `json:"jsonrpc"`
+	ID      int    `json:"id"`
+	Method  string `json:"method"`
+	Params  []any  `json:"params"`
+}
+
+type answer struct {
+	ID     json.RawMessage `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *rpcError       `json:"error"`
+}
+
+// send makes calls in one request.
+func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
+	requests := make([]request, len(calls))
+	for i, call := range calls {
+		requests[i] = request{"2.0", i + 1, call.method, call.params}
+		if c.sent != nil {
+			c.sent(call.method)
+		}
+	}
+	var content any = requests
+	if len(calls) == 1 {
+		content = requests[0]
+	}
+	body, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", calls[0].method, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	got, err := e.host.Do(ctx, fetch.Request{
+		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Accepts: isRefusal,
+	})
+	if err != nil {
+		return err
+	}
+	answers, err := parseAnswers(got.Body, len(calls))
+	if err != nil {
+		return err
+	}
+	return assign(calls, answers)
+}
+
+// isRefusal reports whether an answer with an error status is a JSON-RPC error that says
+// more than the status. A limit on the rate is left to the host's own retries.
+func isRefusal(_ int, body []byte) bool {
+	answers, err := parseAnswers(body, 1)
+	return err == nil && answers[0].Error != nil && !answers[0].Error.isLimit()
+}
+
+// parseAnswers reads the answer to a number of calls: an array, or an object. It is
+// errBatchRefused when a batch is answered by one error.
+func parseAnswers(body []byte, calls int) ([]answer, error) {
+	var answers []answer
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		if err := json.Unmarshal(body, &answers); err != nil {
+			return nil, fmt.Errorf("read the answer to %d calls: %w", calls, err)
+		}
+		return answers, nil
+	}
+	answers = make([]answer, 1)
+	if err := json.Unmarshal(body, &answers[0]); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if calls > 1 {
+		if refused := answers[0].Error; refused != nil && refused.isLimit() {
+			return nil, fmt.Errorf("%w: %w", errLimited, refused)
+		}
+		return nil, errBatchRefused
+	}
+	return answers, nil
+}
+
+// assign gives each call its answer; answers come in any order.
+func assign(calls []*call, answers []answer) error {
+	byID := make(map[string]*answer, len(answers))
+	for i := range answers {
+		byID[string(answers[i].ID)] = &answers[i]
+	}
+	for i, call := range calls {
+		found := byID[strconv.Itoa(i+1)]
+		if found == nil && len(calls) == 1 && len(answers) == 1 && answers[0].Error != nil {
+			found = &answers[0] // an error may come without the id of its call
+		}
+		switch {
+		case found == nil:
+			return fmt.Errorf("%s: the answer has no result for call %d of %d", call.method, i+1, len(calls))
+		case found.Error != nil && found.Error.isLimit():
+			return fmt.Errorf("%s: %w: %w", call.method, errLimited, found.Error)
+		case found.Error != nil:
+			call.err, call.result = found.Error, nil
+		default:
+			call.err, call.result = nil, found.Result
+		}
+	}
+	return nil
+}
+
+// one makes one call and returns its result.
+func (c *client) one(ctx context.Context, e *endpoint, method string, params ...any) (json.RawMessage, error) {
+	asked := &call{method: method, params: params}
+	if err := c.do(ctx, e, asked); err != nil {
+		return nil, err
+	}
+	if asked.err != nil {
+		return nil, fmt.Errorf("%s: %w", method, asked.err)
+	}
+	return asked.result, nil
+}
+
+// quantity is a number as JSON-RPC writes it.
+type quantity uint64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (q *quantity) UnmarshalJSON(text []byte) error {
+	digits, isHex := strings.CutPrefix(strings.Trim(string(text), `"`), "0x")
+	n, err := strconv.ParseUint(digits, 16, 64)
+	if err != nil || !isHex {
+		return fmt.Errorf("%s is no quantity of at most 64 bits", clip(string(text)))
+	}
+	*q = quantity(n)
+	return nil
+}
+
+func hexOf(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }

@@ -1,0 +1,54 @@
+package chain
+
+import (
+	"context"
+	"time"
+
+	"pnyx/warehouse"
+)
+
+// abandonedAfter is the time after which a queued proposal is asked about no more often
+// than by the hour.
+const abandonedAfter = 30 * 24 * time.Hour
+
+// pollState asks contracts about the proposals that may have changed without a log: queued
+// ones, which a timelock executes, those whose voting begins or ends, and those with a time
+// or a quorum that is not known yet.
+func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
+	var due []warehouse.ChainLogKey
+	now := c.Clock.Now()
+	c.writing.Lock()
+	for _, g := range c.governors {
+		for id, n := range g.notes {
+			if n.isDue(now) {
+				due = append(due, warehouse.ChainLogKey{Governor: g.address, ProposalID: id})
+			}
+		}
+	}
+	c.writing.Unlock()
+	for len(due) > 0 {
+		some := due[:min(len(due), maxBatch)]
+		due = due[len(some):]
+		if err := c.write(ctx, change{also: some, consult: true, final: c.at().final.Number}); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// isDue reports whether a contract may say something new about a proposal.
+func (n *note) isDue(now time.Time) bool {
+	passed := func(m moment) bool { return m.At != nil && m.At.Time().Before(now) }
+	switch {
+	case passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
+		return true
+	case n.State == "pending":
+		return passed(n.Start)
+	case n.State == "active":
+		return passed(n.End)
+	case n.State == "queued" && n.End.At != nil && now.Sub(n.End.At.Time()) > abandonedAfter:
+		return now.Minute() == 0
+	default:
+		return n.State == "queued"
+	}
+}

@@ -1,0 +1,130 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"pnyx/follow"
+	"pnyx/warehouse"
+)
+
+// pollTip reads the blocks above the tip, one range a call.
+func (c *Chain) pollTip(ctx context.Context) (more bool, err error) {
+	err = c.client.each(ctx, 0, func(e *endpoint) error {
+		more, err = c.readTip(ctx, e)
+		return err
+	})
+	// The next poll finds what an endpoint lacks now, or reads what stands now.
+	if errors.Is(err, errBehind) || errors.Is(err, errReplaced) {
+		return false, nil
+	}
+	return more, err
+}
+
+func (c *Chain) readTip(ctx context.Context, e *endpoint) (more bool, err error) {
+	at := c.at()
+	latest, again := headerCall("latest"), headerCall(hexOf(at.tip.Number))
+	if err := c.client.do(ctx, e, latest, again); err != nil {
+		return false, err
+	}
+	head, err := latest.header()
+	if err != nil {
+		return false, err
+	}
+	stands, err := again.header()
+	switch {
+	case errors.Is(err, errBehind) && head.number() < at.tip.Number:
+		// A head further down is a reorganization only if a block that is held was replaced.
+	case err != nil:
+		return false, err
+	case stands.Hash == at.tip.Hash:
+		if head.number() <= at.tip.Number {
+			return false, nil
+		}
+		return c.readAbove(ctx, e, at, head)
+	}
+	ancestor, depth, err := c.ancestor(ctx, e, at, head)
+	if err != nil || depth == 0 {
+		return false, err
+	}
+	c.Logger.Warn("reorganization", "chain", c.ChainID, "blocks", depth, "from", at.tip.Number, "back to", ancestor.Number)
+	c.metrics.reorgs.Observe(float64(depth))
+	c.mu.Lock()
+	c.position.held = slices.DeleteFunc(c.position.held, func(b block) bool { return b.Number > ancestor.Number })
+	c.position.orphaned = max(c.position.orphaned, at.tip.Number)
+	c.position.reorgs++
+	c.position.tip = ancestor
+	c.mu.Unlock()
+	return true, nil
+}
+
+// ancestor returns the highest held block that still stands, and by how many blocks the tip
+// is above it; depth is 0 if no held block up to the head was replaced. It stops the lane if
+// even the final block was.
+func (c *Chain) ancestor(ctx context.Context, e *endpoint, at position, head header) (found block, depth uint64, err error) {
+	var numbers []uint64
+	for _, b := range at.held {
+		if b.Number <= head.number() {
+			numbers = append(numbers, b.Number)
+		}
+	}
+	if len(numbers) == 0 {
+		return block{}, 0, errBehind
+	}
+	headers, err := c.client.headers(ctx, e, numbers)
+	if err != nil {
+		return block{}, 0, err
+	}
+	replaced := false
+	for _, b := range slices.Backward(at.held) {
+		h, known := headers[b.Number]
+		switch {
+		case !known:
+		case h.Hash != b.Hash:
+			replaced = true
+		case replaced:
+			return b, at.tip.Number - b.Number, nil
+		default:
+			return b, 0, nil
+		}
+	}
+	return block{}, 0, fmt.Errorf("block %d was final and is replaced: %w; check the endpoints", at.final.Number, follow.ErrStopped)
+}
+
+// readAbove reads the next range above the tip.
+func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head header) (more bool, err error) {
+	got, err := c.client.read(ctx, e, filterOf(c.governors), at.tip.Number+1, head.number(), false, true)
+	if err != nil {
+		return false, err
+	}
+	c.metrics.span.Set(float64(got.last - got.first + 1))
+	// Logs of a branch that was replaced may be above the new head.
+	last := got.last
+	if got.last == head.number() {
+		last = max(last, at.orphaned)
+	}
+	var held, stale []warehouse.ChainLog
+	if got.first <= at.logged {
+		if held, err = c.journal.Warehouse.ChainLogs(ctx, c.ChainID, got.first, last); err != nil {
+			return false, err
+		}
+		if stale, err = c.stale(ctx, e, got, held); err != nil {
+			return false, err
+		}
+	}
+	cursor := c.moved(laneTip, got.end)
+	cursor.Reorgs += at.reorgs
+	if err := c.write(ctx, change{logs: got.logs, stale: stale, also: touched(held), final: at.final.Number}, cursor); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.position.reorgs -= at.reorgs
+	if got.last == head.number() {
+		c.position.orphaned = 0
+	}
+	c.position.advance(got)
+	return got.last < head.number(), nil
+}

@@ -1,0 +1,248 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// change is what is to be written in one go.
+type change struct {
+	// logs are new or read again, stale those of replaced blocks. What either is about is
+	// computed again, whether or not a log was stored before: a write that was interrupted
+	// between the logs and their records is so completed.
+	logs  []chainLog
+	stale []warehouse.ChainLog
+	// also are keys that are computed again for another reason.
+	also []warehouse.ChainLogKey
+	// consult has contracts asked about the proposals of also.
+	consult bool
+	// final is the block up to which proposals are not provisional.
+	final uint64
+}
+
+// place identifies a log among those that were ever read.
+type place struct {
+	hash  string
+	index uint64
+}
+
+func placeOf(l warehouse.ChainLog) place { return place{l.BlockHash, uint64(l.LogIndex)} }
+
+// write stores logs, computes the records that they are about, and commits these with
+// cursors. The number of rejected logs is added to the first cursor.
+func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.FollowCursor) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	rows, rejected, err := c.decodeAll(ctx, ch.logs)
+	if err != nil {
+		return err
+	}
+	if len(cursors) > 0 {
+		cursors[0].Rejected += rejected
+		cursors[0].Withdrawn += uint64(len(ch.stale))
+	}
+	for _, l := range ch.stale {
+		l.Withdrawn = true
+		rows = append(rows, l)
+	}
+	if err := c.journal.Warehouse.WriteChainLogs(ctx, rows); err != nil {
+		return err
+	}
+	records, consulted, err := c.compute(ctx, rows, ch)
+	if err != nil {
+		return err
+	}
+	if _, err := c.journal.Commit(ctx, records, cursors...); err != nil {
+		return err
+	}
+	for _, g := range c.governors {
+		if err := c.saveNotes(ctx, g, consulted[g]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeAll turns logs into rows. A log that is not coded as its event declares is kept as
+// rejected.
+func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehouse.ChainLog, rejected uint64, err error) {
+	for _, l := range logs {
+		for _, g := range c.emitters(strings.ToLower(l.Address)) {
+			e, err := parse(l.Topics, l.Data)
+			if err != nil {
+				id := fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index)
+				if err := c.journal.Reject(ctx, g.source, id, err); err != nil {
+					return nil, 0, err
+				}
+				rejected++
+				continue
+			}
+			if e.kind == eventParameters {
+				g.outdate()
+			}
+			rows = append(rows, storedLog(c.ChainID, g.address, l, e))
+		}
+	}
+	return rows, rejected, nil
+}
+
+// compute folds the proposals and ballots that rows are about, and returns their records
+// with the proposals about which the contract was asked.
+func (c *Chain) compute(
+	ctx context.Context, rows []warehouse.ChainLog, ch change,
+) (records []record.Record, consulted map[*governor][]proposal, err error) {
+	keys, changed := c.note(rows, ch)
+	if len(keys) == 0 {
+		return nil, nil, nil
+	}
+	logs, err := c.journal.Warehouse.ChainLogsAbout(ctx, c.ChainID, slices.Collect(maps.Keys(keys)))
+	if err != nil {
+		return nil, nil, err
+	}
+	byKey := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+	for _, l := range logs {
+		byKey[l.ChainLogKey] = append(byKey[l.ChainLogKey], l)
+	}
+	consulted = map[*governor][]proposal{}
+	for _, g := range c.governors {
+		if err := c.probe(ctx, g); err != nil {
+			return nil, nil, err
+		}
+		var proposals []proposal
+		for key, logs := range byKey {
+			if key.Governor != g.address || key.Voter != "" {
+				continue
+			}
+			p, known := foldProposal(logs)
+			if !known {
+				continue
+			}
+			proposals = append(proposals, p)
+			if changed[key] || g.notes[p.id] == nil {
+				consulted[g] = append(consulted[g], p)
+			}
+		}
+		if err := c.consult(ctx, g, consulted[g]); err != nil {
+			return nil, nil, err
+		}
+		found, err := c.recordsOf(ctx, g, proposals, byKey, ch.final)
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, found...)
+	}
+	return records, consulted, nil
+}
+
+// note returns the keys that rows are about, and those of the proposals whose facts changed.
+// It notes in the position which proposals have logs above the final block.
+func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[warehouse.ChainLogKey]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys, changed = map[warehouse.ChainLogKey]bool{}, map[warehouse.ChainLogKey]bool{}
+	for _, key := range ch.also {
+		keys[key] = true
+		changed[key] = ch.consult
+	}
+	for _, l := range rows {
+		c.position.logged = max(c.position.logged, l.BlockNumber)
+		if l.ProposalID == "" || strings.HasPrefix(l.ProposalID, "0x") {
+			continue
+		}
+		about := warehouse.ChainLogKey{Governor: l.Governor, ProposalID: l.ProposalID}
+		keys[about], keys[l.ChainLogKey] = true, true
+		if l.Voter == "" {
+			changed[about] = true
+		}
+		if l.BlockNumber > ch.final {
+			c.position.recent[about] = max(c.position.recent[about], l.BlockNumber)
+		}
+	}
+	return keys, changed
+}
+
+// recordsOf returns the records of a Governor: the source, proposals, ballots. A record that
+// cannot be represented is kept as rejected.
+func (c *Chain) recordsOf(
+	ctx context.Context, g *governor, proposals []proposal, byKey map[warehouse.ChainLogKey][]warehouse.ChainLog, final uint64,
+) ([]record.Record, error) {
+	var records []record.Record
+	add := func(id string, r record.Record, err error) error {
+		if err != nil {
+			return c.journal.Reject(ctx, g.source, id, err)
+		}
+		records = append(records, r)
+		return nil
+	}
+	for _, p := range proposals {
+		r, err := g.proposalRecord(c.ID(), p, c.isProvisional(g, p, final))
+		if err := add(p.id, r, err); err != nil {
+			return nil, err
+		}
+	}
+	for key, logs := range byKey {
+		if key.Governor != g.address || key.Voter == "" {
+			continue
+		}
+		b, known := foldBallot(logs)
+		if !known {
+			continue
+		}
+		r, err := g.ballotRecord(b)
+		if err := add(key.ProposalID+"/"+key.Voter, r, err); err != nil {
+			return nil, err
+		}
+	}
+	if len(records) > 0 {
+		records = append(records, g.record(fmt.Sprint(c.ChainID)))
+	}
+	return records, nil
+}
+
+func (c *Chain) isProvisional(g *governor, p proposal, final uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.position.recent[warehouse.ChainLogKey{Governor: g.address, ProposalID: p.id}] > final
+}
+
+// stale returns the held logs whose block was replaced. A log of a block that stands is not
+// stale, even if an answer lacks it. held may have logs of blocks above those that were read
+// if those were replaced.
+func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []warehouse.ChainLog) ([]warehouse.ChainLog, error) {
+	read := map[place]bool{}
+	for _, l := range got.logs {
+		read[place{l.BlockHash, uint64(l.Index)}] = true
+	}
+	missing := slices.DeleteFunc(slices.Clone(held), func(l warehouse.ChainLog) bool { return l.Withdrawn || read[placeOf(l)] })
+	var unknown []uint64
+	for _, l := range missing {
+		if _, known := got.hashes[l.BlockNumber]; !known && l.BlockNumber <= got.last && !slices.Contains(unknown, l.BlockNumber) {
+			unknown = append(unknown, l.BlockNumber)
+		}
+	}
+	found, err := c.client.headers(ctx, e, unknown)
+	if err != nil {
+		return nil, err
+	}
+	for number, h := range found {
+		got.hashes[number] = h.Hash
+	}
+	return slices.DeleteFunc(missing, func(l warehouse.ChainLog) bool { return got.hashes[l.BlockNumber] == l.BlockHash }), nil
+}
+
+// touched returns the keys of withdrawn logs: a write that withdrew them may have been
+// interrupted before their records.
+func touched(held []warehouse.ChainLog) (keys []warehouse.ChainLogKey) {
+	for _, l := range held {
+		if l.Withdrawn && l.ProposalID != "" && !strings.HasPrefix(l.ProposalID, "0x") {
+			keys = append(keys, l.ChainLogKey, warehouse.ChainLogKey{Governor: l.Governor, ProposalID: l.ProposalID})
+		}
+	}
+	return keys
+}

@@ -1,0 +1,180 @@
+package env
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// ChainLab is an EVM chain on this machine with Governors whose proposals and votes are
+// known, and an RPC in front of it that fails in the ways of providers. A folder with the
+// lab, named by PNYX_TEST_CHAIN_LAB, holds its programs.
+type ChainLab struct {
+	// URL is the node, ProxyURL the RPC in front of it.
+	URL, ProxyURL string
+
+	tb      testing.TB
+	dir     string
+	run     string
+	environ []string
+}
+
+// LabGovernor is a contract of the lab with what a follower must find.
+type LabGovernor struct {
+	// Name is the lab's, Address the contract's.
+	Name, Address string
+	// Decimals are those of the token.
+	Decimals uint8
+	// Clock is "blocknumber" or "timestamp".
+	Clock string
+	// StartBlock is the block of its creation.
+	StartBlock uint64
+	// Proposals are all of it.
+	Proposals []LabProposal
+}
+
+// LabProposal is a proposal of the lab. Amounts are in smallest units.
+type LabProposal struct {
+	// ID is decimal.
+	ID string
+	// Proposer and Description are as published.
+	Proposer, Description string
+	// Start and End are clock values.
+	Start, End string
+	// State and Quorum are the contract's; empty where it does not say.
+	State, Quorum string
+	// Tally is the power by choice.
+	Tally map[string]string
+	// Voters is the number of voters.
+	Voters int
+	// Votes are all casts.
+	Votes []LabVote
+}
+
+// LabVote is one cast.
+type LabVote struct {
+	// Voter, Support, Weight, Reason and TX are those of the cast.
+	Voter, Support, Weight, Reason, TX string
+	// Parts is the power by choice of a cast in parts.
+	Parts map[string]string
+}
+
+// StartChainLab starts a lab of the test's own. Without PNYX_TEST_CHAIN_LAB it skips the
+// test.
+func StartChainLab(tb testing.TB) *ChainLab {
+	tb.Helper()
+	Long(tb)
+	source := os.Getenv("PNYX_TEST_CHAIN_LAB") //nolint:forbidigo // a setting of tests
+	if source == "" {
+		tb.Skip("needs PNYX_TEST_CHAIN_LAB, a folder with the chain lab")
+	}
+	lab := &ChainLab{tb: tb, dir: installLab(tb, source), run: tb.TempDir()}
+	port, proxy := Free(tb), Free(tb)
+	lab.URL, lab.ProxyURL = "http://127.0.0.1:"+port, "http://127.0.0.1:"+proxy
+	lab.environ = []string{"LAB_RUN=" + lab.run, "LAB_PORT=" + port, "LAB_PROXY_PORT=" + proxy}
+	tb.Cleanup(func() { lab.Script("down") })
+	// Compiling the contracts takes most of the start; the result is kept for the next lab.
+	lab.copyCompiled(lab.dir, lab.run)
+	lab.Script("up")
+	lab.copyCompiled(lab.run, lab.dir)
+	NewProcess(tb, Program(tb, "node", ""), lab.environ, filepath.Join(lab.dir, "proxy.mjs")).Start()
+	Until(tb, func() error {
+		answer, err := http.Get(lab.ProxyURL + "/control") //nolint:noctx // a test
+		if err != nil {
+			return err
+		}
+		return answer.Body.Close()
+	})
+	return lab
+}
+
+// installLab copies the lab and installs its packages, once for each version of it on this
+// machine.
+func installLab(tb testing.TB, source string) string {
+	tb.Helper()
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-chain-lab-%d", os.Getuid()))
+	lock := flock.New(dir + ".lock")
+	if err := lock.Lock(); err != nil {
+		tb.Fatal(err)
+	}
+	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks as well
+	complete := filepath.Join(dir, "complete")
+	if _, err := os.Stat(complete); err == nil {
+		return dir
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(source))); err != nil {
+		tb.Fatal(err)
+	}
+	install := exec.CommandContext(tb.Context(), Program(tb, "npm", ""), "install", "--no-audit", "--no-fund")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		tb.Skipf("the chain lab cannot be installed: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(complete, nil, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+// copyCompiled copies the compiled contracts from one folder to another.
+func (l *ChainLab) copyCompiled(from, to string) {
+	l.tb.Helper()
+	files, err := filepath.Glob(filepath.Join(from, "artifacts-*.json"))
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // of the test
+		part := filepath.Join(to, fmt.Sprintf("%s.%d", filepath.Base(file), os.Getpid()))
+		if err := errors.Join(err, os.WriteFile(part, text, 0o600), os.Rename(part, filepath.Join(to, filepath.Base(file)))); err != nil {
+			l.tb.Fatal(err)
+		}
+	}
+}
+
+// Script runs a script of the lab: up, down, reorg, live.
+func (l *ChainLab) Script(name string, args ...string) []byte {
+	l.tb.Helper()
+	command := exec.Command("node", append([]string{filepath.Join(l.dir, name+".mjs")}, args...)...) //nolint:noctx,gosec // it ends by itself
+	command.Env = append(os.Environ(), l.environ...)
+	var failed bytes.Buffer
+	command.Stderr = &failed
+	out, err := command.Output()
+	if err != nil {
+		l.tb.Fatalf("%s %v: %v\n%s", name, args, err, &failed)
+	}
+	return out
+}
+
+// Control changes how the RPC in front of the node fails.
+func (l *ChainLab) Control(knobs map[string]any) {
+	l.tb.Helper()
+	text, err := json.Marshal(knobs)
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	answer, err := http.Post(l.ProxyURL+"/control", "application/json", bytes.NewReader(text)) //nolint:noctx // a test
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	answer.Body.Close()
+}
+
+// Expected returns what a follower must find.
+func (l *ChainLab) Expected() []LabGovernor {
+	l.tb.Helper()
+	text, err := os.ReadFile(filepath.Join(l.run, "expected.json"))
+	var expected struct{ Governors []LabGovernor }
+	if err := errors.Join(err, json.Unmarshal(text, &expected)); err != nil {
+		l.tb.Fatal(err)
+	}
+	return expected.Governors
+}

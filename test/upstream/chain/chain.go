@@ -1,0 +1,333 @@
+// Package chain is an EVM chain that follows a script, with the JSON-RPC of a node in front
+// of it: blocks with logs, reorganizations, answers of contracts, and the faults of
+// providers, each with a switch.
+package chain
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// BlockTime is the time between two blocks.
+const BlockTime = 12 * time.Second
+
+// Log is a log of a contract. The chain fills in where it is.
+type Log struct {
+	// Address is the contract's.
+	Address string
+	// Topics and Data are in hexadecimal.
+	Topics []string
+	Data   string
+}
+
+type block struct {
+	number uint64
+	hash   string
+	parent string
+	at     uint64
+	logs   []Log
+}
+
+// Refusal is an answer with an error object.
+type Refusal struct {
+	// Status is the HTTP status; 0 for 200.
+	Status int
+	// Code and Message are those of the error object.
+	Code    int
+	Message string
+}
+
+// Faults are the ways in which an RPC fails. The zero value answers well.
+type Faults struct {
+	// Logs refuses eth_getLogs of some ranges; nil, or a nil result, refuses none.
+	Logs func(first, last uint64) *Refusal
+	// Forget leaves logs out of answers.
+	Forget func(number uint64) bool
+	// Lacks is the number of the last blocks of which the RPC has neither headers nor logs.
+	Lacks uint64
+	// HeadBack is the number of blocks by which the head goes back, although the RPC has
+	// them.
+	HeadBack uint64
+	// NoBatches refuses batches, NoFinal the tag finalized, NoTimes leaves the times out of
+	// logs.
+	NoBatches, NoFinal, NoTimes bool
+	// Pruned is true for an RPC without the state of blocks before the head.
+	Pruned bool
+}
+
+// Chain is the chain. It is an http.Handler, safe for concurrent use.
+type Chain struct {
+	mu       sync.Mutex
+	id       uint64
+	started  uint64
+	finality uint64
+	blocks   []block
+	branch   int
+	faults   Faults
+	answers  map[string]string
+	created  map[string]uint64
+	calls    map[string]int
+}
+
+// New returns a chain with a first block at a time. finality is the depth at which a block
+// is final.
+func New(id uint64, started time.Time, finality uint64) *Chain {
+	c := &Chain{
+		id: id, started: uint64(started.Unix()), finality: finality, //nolint:gosec // after 1970
+		answers: map[string]string{}, created: map[string]uint64{}, calls: map[string]int{},
+	}
+	c.append(nil)
+	return c
+}
+
+func (c *Chain) append(logs []Log) uint64 {
+	number := uint64(len(c.blocks))
+	b := block{number: number, at: c.started + number*uint64(BlockTime.Seconds()), logs: logs, parent: "0x" + strings.Repeat("0", 64)}
+	if number > 0 {
+		b.parent = c.blocks[number-1].hash
+	}
+	b.hash = Keccak(fmt.Sprintf("%d of branch %d after %s", number, c.branch, b.parent))
+	c.blocks = append(c.blocks, b)
+	return number
+}
+
+// Mine adds a block with logs and returns its number.
+func (c *Chain) Mine(logs ...Log) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.append(logs)
+}
+
+// MineEmpty adds empty blocks.
+func (c *Chain) MineEmpty(blocks int) {
+	for range blocks {
+		c.Mine()
+	}
+}
+
+// Head returns the number of the last block, and its hash.
+func (c *Chain) Head() (number uint64, hash string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.blocks[len(c.blocks)-1]
+	return last.number, last.hash
+}
+
+// Reorganize replaces the last blocks by others with other hashes.
+func (c *Chain) Reorganize(depth int, instead ...[]Log) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.branch++
+	c.blocks = c.blocks[:len(c.blocks)-depth]
+	for _, logs := range instead {
+		c.append(logs)
+	}
+}
+
+// Shrink removes the last blocks, as a node does that goes back.
+func (c *Chain) Shrink(depth int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocks = c.blocks[:len(c.blocks)-depth]
+}
+
+// Fail sets how the RPC fails from now on.
+func (c *Chain) Fail(faults Faults) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = faults
+}
+
+// Answer sets what a contract returns: a method by its signature, with arguments. Other
+// methods revert.
+func (c *Chain) Answer(contract, signature string, args []any, results ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	data := Keccak(signature)[:10] + strings.TrimPrefix(Encode(args...), "0x")
+	result := Encode(results...)
+	if len(results) == 1 {
+		if _, isDynamic := dynamic(results[0]); isDynamic {
+			result = Encode(results[0])
+		}
+	}
+	c.answers[strings.ToLower(contract)+data] = result
+}
+
+// Create gives a contract code from a block on.
+func (c *Chain) Create(contract string, number uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.created[strings.ToLower(contract)] = number
+}
+
+// Calls returns how often a method was called.
+func (c *Chain) Calls(method string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[method]
+}
+
+type request struct {
+	ID     json.RawMessage   `json:"id"`
+	Method string            `json:"method"`
+	Params []json.RawMessage `json:"params"`
+}
+
+// ServeHTTP answers JSON-RPC. The answers to a batch are in the reverse order.
+func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var raw json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var batch []request
+	if json.Unmarshal(raw, &batch) != nil {
+		var single request
+		if err := json.Unmarshal(raw, &single); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		answer, status := c.answer(single)
+		write(w, status, answer)
+		return
+	}
+	if c.faults.NoBatches {
+		refused := Refusal{Code: -32600, Message: "batch requests are not allowed"}
+		write(w, http.StatusOK, refused.answer(json.RawMessage("null")))
+		return
+	}
+	answers := make([]map[string]any, len(batch))
+	status := http.StatusOK
+	for i, single := range batch {
+		var of int
+		answers[i], of = c.answer(single)
+		status = max(status, of)
+	}
+	slices.Reverse(answers)
+	write(w, status, answers)
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // the caller may be gone
+}
+
+func (r Refusal) answer(id json.RawMessage) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": r.Code, "message": r.Message}}
+}
+
+func (c *Chain) answer(r request) (answer map[string]any, status int) {
+	c.calls[r.Method]++
+	result, refused := c.result(r)
+	if refused != nil {
+		return refused.answer(r.ID), max(refused.Status, http.StatusOK)
+	}
+	return map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": result}, http.StatusOK
+}
+
+func (c *Chain) result(r request) (any, *Refusal) {
+	switch r.Method {
+	case "eth_chainId":
+		return hexOf(c.id), nil
+	case "eth_getBlockByNumber":
+		return c.header(textOf(r.Params[0]))
+	case "eth_getLogs":
+		return c.logs(r.Params[0])
+	case "eth_call":
+		var call struct{ To, Data string }
+		if err := json.Unmarshal(r.Params[0], &call); err != nil {
+			return nil, &Refusal{Code: -32602, Message: err.Error()}
+		}
+		if result, known := c.answers[strings.ToLower(call.To)+call.Data]; known {
+			return result, nil
+		}
+		return nil, &Refusal{Code: 3, Message: "execution reverted"}
+	case "eth_getCode":
+		if c.faults.Pruned {
+			return nil, &Refusal{Code: -32000, Message: "missing trie node 00 (path ) state is not available"}
+		}
+		from, known := c.created[strings.ToLower(textOf(r.Params[0]))]
+		if at := numberOf(textOf(r.Params[1])); known && at >= from {
+			return "0x60", nil
+		}
+		return "0x", nil
+	}
+	return nil, &Refusal{Code: -32601, Message: "the method " + r.Method + " does not exist"}
+}
+
+func (c *Chain) head() uint64 { return uint64(len(c.blocks)) - 1 - c.faults.Lacks }
+
+func (c *Chain) header(tag string) (any, *Refusal) {
+	var number uint64
+	switch tag {
+	case "latest":
+		number = c.head() - c.faults.HeadBack
+	case "finalized":
+		if c.faults.NoFinal {
+			return nil, &Refusal{Code: -32602, Message: "invalid block tag: finalized"}
+		}
+		number = c.head() - min(c.head(), c.finality)
+	default:
+		number = numberOf(tag)
+	}
+	if number > c.head() {
+		return nil, nil
+	}
+	b := c.blocks[number]
+	return map[string]any{"number": hexOf(b.number), "hash": b.hash, "parentHash": b.parent, "timestamp": hexOf(b.at)}, nil
+}
+
+func (c *Chain) logs(raw json.RawMessage) (any, *Refusal) {
+	var filter struct {
+		Address            []string
+		Topics             [][]string
+		FromBlock, ToBlock string
+	}
+	if err := json.Unmarshal(raw, &filter); err != nil {
+		return nil, &Refusal{Code: -32602, Message: err.Error()}
+	}
+	first, last := numberOf(filter.FromBlock), numberOf(filter.ToBlock)
+	if c.faults.Logs != nil {
+		if refused := c.faults.Logs(first, last); refused != nil {
+			return nil, refused
+		}
+	}
+	found := []map[string]any{}
+	for number := first; number <= min(last, c.head()); number++ {
+		b := c.blocks[number]
+		for i, l := range b.logs {
+			wanted := slices.Contains(filter.Address, strings.ToLower(l.Address)) && slices.Contains(filter.Topics[0], l.Topics[0])
+			if !wanted || c.faults.Forget != nil && c.faults.Forget(number) {
+				continue
+			}
+			log := map[string]any{
+				"address": l.Address, "topics": l.Topics, "data": l.Data, "blockHash": b.hash, "blockNumber": hexOf(number),
+				"transactionHash": Keccak(b.hash + strconv.Itoa(i)), "transactionIndex": "0x0", "logIndex": hexOf(uint64(i)), "removed": false,
+			}
+			if !c.faults.NoTimes {
+				log["blockTimestamp"] = hexOf(b.at)
+			}
+			found = append(found, log)
+		}
+	}
+	return found, nil
+}
+
+func textOf(raw json.RawMessage) string { return strings.Trim(string(raw), `"`) }
+
+func hexOf(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+
+// numberOf reads a quantity; a text that is none is block 0.
+func numberOf(text string) uint64 {
+	n, _ := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64) //nolint:errcheck // as above
+	return n
+}

@@ -1,0 +1,84 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// ChainLog is a log of a followed Governor or of its timelock, as published.
+type ChainLog struct {
+	ChainLogKey
+	// ChainID is that of EIP-155.
+	ChainID uint64
+	// BlockNumber, BlockHash and LogIndex are the place of the log.
+	BlockNumber uint64
+	BlockHash   string
+	LogIndex    uint32
+	// Address is the contract that emitted the log, TxHash the transaction.
+	Address, TxHash string
+	// BlockAt is the time of the block.
+	BlockAt time.Time
+	// Topics and Data are in hexadecimal, in lower case.
+	Topics []string
+	Data   string
+	// Withdrawn is true if the block was replaced by another.
+	Withdrawn bool
+}
+
+// ChainLogKey is what a log is about. Proposals and ballots are computed from the logs with
+// one key.
+type ChainLogKey struct {
+	// Governor is the contract's address in lower case.
+	Governor string
+	// ProposalID is decimal; for a log of a timelock it is the id of the operation in
+	// hexadecimal, and it is empty for other logs about no proposal.
+	ProposalID string
+	// Voter is an address in lower case; empty for logs other than votes.
+	Voter string
+}
+
+// LastChainLog returns the highest block with a log of a chain; 0 for none.
+func (w *Warehouse) LastChainLog(ctx context.Context, chainID uint64) (block uint64, err error) {
+	const sql = "SELECT max(block_number) FROM chain_logs WHERE chain_id = ?"
+	if err := w.conn.QueryRow(ctx, sql, chainID).Scan(&block); err != nil {
+		return 0, fmt.Errorf("read the last log of chain %d: %w", chainID, classifyError(err))
+	}
+	return block, nil
+}
+
+// ChainLogs returns the logs in blocks first to last, withdrawn ones included.
+func (w *Warehouse) ChainLogs(ctx context.Context, chainID, first, last uint64) ([]ChainLog, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), "block_number BETWEEN ? AND ?"), chainID, first, last)
+	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs in blocks %d to %d of chain %d", first, last, chainID))
+}
+
+// ChainLogsAbout returns the logs with some keys, withdrawn ones included, in the order of
+// the chain.
+func (w *Warehouse) ChainLogsAbout(ctx context.Context, chainID uint64, keys []ChainLogKey) ([]ChainLog, error) {
+	wanted, err := externalTable("wanted_logs", keys,
+		func(k ChainLogKey) []any { return []any{k.Governor, k.ProposalID, k.Voter} },
+		textColumn("governor"), textColumn("proposal_id"), textColumn("voter"))
+	const condition = "(governor, proposal_id, voter) IN (SELECT governor, proposal_id, voter FROM wanted_logs)"
+	rows, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("chain_log"), condition), chainID)
+	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about %d keys of chain %d", len(keys), chainID))
+}
+
+// TimelockLogs returns the logs of the timelock of a Governor, withdrawn ones included, in
+// the order of the chain.
+func (w *Warehouse) TimelockLogs(ctx context.Context, chainID uint64, governor string) ([]ChainLog, error) {
+	const condition = "governor = ? AND proposal_id >= '0x' AND proposal_id < '0y'"
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), condition), chainID, governor)
+	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs of the timelock of %s", governor))
+}
+
+// WriteChainLogs writes logs. A later one replaces an earlier one with the same key and
+// place.
+func (w *Warehouse) WriteChainLogs(ctx context.Context, logs []ChainLog) error {
+	return insertRows(ctx, w, sqlText("chain_log_insert"), "write the logs of a chain", logs, func(insert driver.Batch, l ChainLog) error {
+		return insert.Append(l.ChainID, l.Governor, l.ProposalID, l.Voter, l.BlockNumber, l.BlockHash, l.LogIndex, l.Address,
+			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, uint64(time.Now().UnixMicro())) //nolint:gosec // after 1970
+	})
+}
