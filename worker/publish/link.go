@@ -33,9 +33,10 @@ func (p *proposalPublication) writeLinks(
 
 func (e *evaluation) link() warehouse.ProposalLink {
 	p := e.proposal
+	slices.Sort(e.linkNames)
 	return warehouse.ProposalLink{
 		Ref: p.Ref, Key: e.key, Title: p.Title,
-		Names: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
+		Names: slices.Compact(e.linkNames),
 		Topic: governance.LinkedTopic(p.DiscussionURL),
 	}
 }
