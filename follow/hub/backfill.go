@@ -197,7 +197,7 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 }
 
 // fillQueue lists the proposals of a space whose votes were not read yet, newest first,
-// and how many votes that makes.
+// and how many votes that makes. One that is long over without a vote has none to read.
 func (p *poller) fillQueue(ctx context.Context, space string) error {
 	held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {
@@ -219,7 +219,9 @@ func (p *poller) fillQueue(ctx context.Context, space string) error {
 			cursor.Done += votes
 			continue
 		}
-		p.queue = append(p.queue, due{space, h.ExternalID, votes})
+		if votes > 0 || p.items[h.ExternalID] != nil {
+			p.queue = append(p.queue, due{space, h.ExternalID, votes})
+		}
 	}
 	_, err = p.commit(ctx, cursor, findings{})
 	return err

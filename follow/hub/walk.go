@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 const maxMissing = 10_000
 
 // walk reads all votes of a proposal. The proposal may have any number of votes: a walk
-// remembers eight bytes for each id and each voter.
+// remembers 24 bytes for each.
 type walk struct {
 	*poller
 
@@ -31,8 +32,10 @@ type walk struct {
 	// very second.
 	from int64
 	skip int
-	// ids and voters are hashes of what the pages had.
-	ids, voters []uint64
+	// ids are hashes of the ids that the pages had, and voters those of the voters with the
+	// times of their votes.
+	ids    []uint64
+	voters []votedAt
 	// waiting counts the encrypted votes.
 	waiting uint64
 	// hole says what cannot be read; empty for nothing.
@@ -40,6 +43,14 @@ type walk struct {
 	// read is true after the last page.
 	read bool
 }
+
+// votedAt is when a voter has voted, in seconds.
+type votedAt struct {
+	voter uint64
+	at    int64
+}
+
+func compareVoters(a, b votedAt) int { return cmp.Compare(a.voter, b.voter) }
 
 // newWalk returns a walk over the votes of a proposal that states their number.
 func (p *poller) newWalk(lane string, d due) *walk {
@@ -92,7 +103,7 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	last := w.from
 	for _, v := range heads {
 		w.ids = append(w.ids, xxhash.Sum64String(v.ID))
-		w.voters = append(w.voters, voterHash(v.Voter))
+		w.voters = append(w.voters, votedAt{voterHash(v.Voter), v.Created})
 		last = max(last, v.Created)
 		if v.waits() {
 			w.waiting++
@@ -161,8 +172,9 @@ func (w *walk) noteHole(ctx context.Context, hole string) error {
 // finish withdraws what the walk did not find, and notes the walk.
 func (w *walk) finish(ctx context.Context) error {
 	slices.Sort(w.ids)
-	slices.Sort(w.voters)
-	w.ids, w.voters = slices.Compact(w.ids), slices.Compact(w.voters)
+	slices.SortFunc(w.voters, func(a, b votedAt) int { return cmp.Or(compareVoters(a, b), cmp.Compare(b.at, a.at)) })
+	w.ids = slices.Compact(w.ids)
+	w.voters = slices.CompactFunc(w.voters, func(a, b votedAt) bool { return a.voter == b.voter })
 	if len(w.ids) > 0 && w.hole == "" {
 		if err := w.withdrawMissing(ctx); err != nil {
 			return err
@@ -188,18 +200,23 @@ func (w *walk) finish(ctx context.Context) error {
 	return w.journal.Warehouse.WriteFollowedItems(ctx, []warehouse.FollowedItem{w.noteRow(i.space, w.id, i.note)})
 }
 
+// supersedes reports whether the walk has a later vote of a ballot's voter.
+func (w *walk) supersedes(b record.Ballot) bool {
+	i, voted := slices.BinarySearchFunc(w.voters, votedAt{voter: voterHash(b.Voter)}, compareVoters)
+	return voted && (b.VotedAt == nil || w.voters[i].at > b.VotedAt.Time().Unix())
+}
+
 // voterHash is the same for an address in any letter case.
 func voterHash(voter string) uint64 { return xxhash.Sum64String(governance.VoterIdentity(voter)) }
 
 // withdrawMissing looks a second time for the ballots held that the walk did not find. One
-// that its voter replaced stays: it is superseded.
+// that its voter replaced by a later one stays: it is superseded.
 func (w *walk) withdrawMissing(ctx context.Context) error {
 	missing := map[string]record.Ballot{}
 	var ids []string
 	err := w.journal.Warehouse.HeldBallots(ctx, proposalRef(w.id), func(b record.Ballot) error {
 		_, found := slices.BinarySearch(w.ids, xxhash.Sum64String(b.VoteID))
-		_, replaced := slices.BinarySearch(w.voters, voterHash(b.Voter))
-		if !found && !replaced && len(ids) < maxMissing {
+		if !found && !w.supersedes(b) && len(ids) < maxMissing {
 			missing[b.VoteID] = b
 			ids = append(ids, b.VoteID)
 		}

@@ -2,11 +2,13 @@ package hub_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,3 +194,40 @@ func (f *fixture) agree() {
 func (f *fixture) cursor(space, lane string) warehouse.FollowCursor {
 	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, lane)
 }
+
+// note is what the follower remembers of a proposal.
+type note struct {
+	Waiting uint64
+	Hole    string
+}
+
+func (f *fixture) note(id string) (n note) {
+	f.Helper()
+	items, err := f.warehouse.FollowedItems(f.Context(), f.upstream.ID())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, i := range items {
+		if i.ItemID == id {
+			if err := json.Unmarshal([]byte(i.Note), &n); err != nil {
+				f.Fatal(err)
+			}
+		}
+	}
+	return n
+}
+
+// close steps past the end of a proposal and states its final scores.
+func (f *fixture) close(id string, powers map[string]string) {
+	f.Helper()
+	f.clock.Step(start.Add(24 * time.Hour).Add(time.Minute).Sub(f.clock.Now()))
+	f.hub.Finalize(id, powers)
+}
+
+func proposal(id string) record.ProposalRef {
+	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
+}
+
+func lower(text string) string { return strings.ToLower(text) }
+
+func contains(text, part string) bool { return strings.Contains(text, part) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -289,8 +290,9 @@ func (h *Hub) newID(kind string) string {
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// rows returns all visible rows of a list, or of votes those of one proposal.
-func (h *Hub) rows(list string, proposal any) (rows []row) {
+// rows returns the visible rows of a list. Of votes it leaves out most of those that the
+// conditions leave out too.
+func (h *Hub) rows(list string, where map[string]any) (rows []row) {
 	switch list {
 	case "spaces":
 		for s := range maps.Values(h.spaces) {
@@ -306,9 +308,13 @@ func (h *Hub) rows(list string, proposal any) (rows []row) {
 		}
 	case "votes":
 		for p := range maps.Values(h.proposals) {
-			if h.visible(p) && (proposal == nil || proposal == "" || proposal == p.id) {
-				of, in := h.proposalRow(p), h.spaceRow(h.spaces[p.Space])
-				for v := range maps.Values(p.votes) {
+			proposal, ids := where["proposal"], where["id_in"]
+			if !h.visible(p) || proposal != nil && proposal != "" && proposal != p.id {
+				continue
+			}
+			of, in := h.proposalRow(p), h.spaceRow(h.spaces[p.Space])
+			for v := range maps.Values(p.votes) {
+				if list, is := ids.([]any); !is || slices.Contains(list, any(v.id)) {
 					rows = append(rows, p.voteRow(v, of, in))
 				}
 			}

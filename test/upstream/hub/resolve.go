@@ -46,6 +46,9 @@ func filters(list string) []string {
 
 var addressText = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
+// addressLength is the length of an address. No id has it.
+const addressLength = 42
+
 // resolve answers one root field.
 func (h *Hub) resolve(root selection) (any, error) {
 	list, one := root.name, false
@@ -146,7 +149,7 @@ func (h *Hub) list(root selection, list string) ([]row, error) {
 	if h.switches.Empty {
 		return nil, nil
 	}
-	found := slices.DeleteFunc(h.rows(list, where["proposal"]), func(r row) bool { return !matches(r, where) })
+	found := slices.DeleteFunc(h.rows(list, where), func(r row) bool { return !matches(r, where) })
 	sortRows(found, list, root.args)
 	found = found[min(int(skip), len(found)):]
 	return found[:min(int(first), len(found))], nil
@@ -199,7 +202,7 @@ func compareValues(a, b any) int {
 	left, leftText := a.(string)
 	right, rightText := b.(string)
 	if leftText && rightText {
-		if addressText.MatchString(left) {
+		if len(left) == addressLength && len(right) == addressLength {
 			return cmp.Compare(strings.ToLower(left), strings.ToLower(right))
 		}
 		return cmp.Compare(left, right)

@@ -1,0 +1,156 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	fake "pnyx/test/upstream/hub"
+	"pnyx/warehouse"
+)
+
+func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 370 {
+		f.open(func(p *fake.Proposal) {
+			p.Created, p.Start, p.End = p.Created.AddDate(-1, 0, 0), p.Start.AddDate(-1, 0, 0), p.End.AddDate(-1, 0, 0)
+			p.Title, p.Created = fmt.Sprint("Renew ", i), p.Created.Add(time.Duration(max(0, i-250))*time.Second)
+		})
+	}
+	f.run("backfill")
+	f.agree()
+}
+
+func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 4 {
+		id := f.open(func(p *fake.Proposal) {
+			p.Title, p.End = fmt.Sprint("Renew ", i), start.Add(time.Duration(i-2)*time.Hour)
+			p.Created = p.Created.Add(time.Duration(-i) * time.Hour)
+		})
+		for v := range 3 {
+			f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v)), Created: start.Add(-3 * time.Hour)})
+		}
+	}
+	steps := 0
+	for more := true; more; steps++ {
+		f.restart()
+		var err error
+		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		cursor := f.cursor("harbor.eth", "backfill")
+		if cursor.State == warehouse.FollowLive && cursor.Done < cursor.Total {
+			t.Fatalf("step %d: got state %s with %d of %d read", steps, cursor.State, cursor.Done, cursor.Total)
+		}
+		if steps > 50 {
+			t.Fatal("the backfill makes no progress over restarts")
+		}
+		if cursor.State == warehouse.FollowLive {
+			break
+		}
+	}
+	f.agree()
+	if cursor := f.cursor("harbor.eth", "backfill"); cursor.Done != 12 || cursor.Total != 12 {
+		t.Errorf("got %d of %d votes, want 12 of 12", cursor.Done, cursor.Total)
+	}
+	if got := f.hub.Requests()["votes"]; got != 4 {
+		t.Errorf("got %d requests for votes, want one for each proposal", got)
+	}
+}
+
+func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t, "first.eth", "second.eth")
+	past := func(p *fake.Proposal) { p.End = start.Add(-time.Hour) }
+	closed := f.open(past)
+	open := f.open(func(p *fake.Proposal) { p.Space = "second.eth" })
+	for _, id := range []string{closed, open} {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Created: start.Add(-2 * time.Hour)})
+	}
+	for f.hub.Requests()["votes"] == 0 {
+		if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held := f.held(); len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
+		t.Errorf("got %v, want the votes on the open proposal first", held)
+	}
+}
+
+func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	for v := range 5 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v))})
+	}
+	for n, more := 0, true; more; n++ {
+		var err error
+		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
+		f.open(func(p *fake.Proposal) { p.Title = fmt.Sprint("Meanwhile ", n) })
+	}
+	f.run("log")
+	f.agree()
+}
+
+func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	ago := func(p *fake.Proposal) {
+		p.Created, p.Start, p.End = start.AddDate(0, -3, 0), start.AddDate(0, -3, 1), start.AddDate(0, 0, 1)
+	}
+	id := f.open(ago)
+	for v := range 3 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v))})
+	}
+	f.fill()
+	f.close(id, nil)
+	f.run("watch", "close")
+	for range 2 {
+		f.clock.Step(24 * time.Hour)
+		f.run("close", "sweep")
+	}
+	f.agree()
+	f.hub.RemoveVote(id, fake.Voter("1"))
+	f.hub.Delete(f.open(ago))
+	missed := f.open(ago)
+	f.hub.SwapLast(365 * 24 * time.Hour)
+	f.clock.Step(23 * time.Hour)
+	f.run("sweep", "close")
+	if _, known := f.held()[missed]; known {
+		t.Error("swept twice in a day")
+	}
+	f.clock.Step(time.Hour)
+	f.run("sweep", "close")
+	f.agree()
+}
+
+func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.upstream.Spaces = []string{"harbor.eth", "nobody.eth"}
+	checks := f.upstream.Check(t.Context())
+	if len(checks) != 2 || checks[0].Is != "Snapshot space Harbor, 1 proposals, 1 votes" || checks[0].Problem != "" {
+		t.Fatalf("got %+v, want what the space has", checks)
+	}
+	if c := checks[0]; c.RequestsPerDay != 4321 || c.RequestsPerDayBusy != 9361 || c.Limit == "" {
+		t.Errorf("got %+v, want half of a log for two spaces", c)
+	}
+	if checks[1].Problem == "" {
+		t.Errorf("got %+v, want a problem with a space that does not exist", checks[1])
+	}
+}

@@ -1,0 +1,261 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/governance"
+	fake "pnyx/test/upstream/hub"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func TestVoteSignedDaysAgoIsRead(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.fill()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo"), Created: f.clock.Now().Add(-6 * 24 * time.Hour)})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("cy"), Created: f.clock.Now().Add(5 * time.Minute)})
+	f.run("log")
+	f.agree()
+}
+
+func TestMessageThatShowsAfterAGreaterNumberIsRead(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.fill()
+	f.hub.Set(func(s *fake.Switches) { s.Burn = 2 })
+	for i := range 10 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("early", i))})
+		if i%3 == 0 {
+			f.hub.SwapLast(50 * time.Second)
+		}
+		f.run("log")
+		f.clock.Step(10 * time.Second)
+	}
+	for range 6 {
+		f.run("log")
+		f.clock.Step(10 * time.Second)
+	}
+	f.agree()
+	if got := f.cursor("", "log").Gaps; got != 0 {
+		t.Errorf("got %d gaps, want none for numbers that are burnt or late", got)
+	}
+}
+
+func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.fill()
+	position := func() string { return f.cursor("", "log").Position }
+	before := position()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.run("log")
+	if got := position(); got != before {
+		t.Errorf("got position %s, want %s until the message is a minute old", got, before)
+	}
+	f.restart()
+	asked := f.hub.Requests()["votes"]
+	f.run("log")
+	f.run("log")
+	if got := f.hub.Requests()["votes"] - asked; got != 1 {
+		t.Errorf("got %d requests for votes after a restart, want 1: the message is read again, once", got)
+	}
+	f.clock.Step(time.Minute)
+	f.run("log")
+	if got, want := position(), fmt.Sprintf(`{"mci":%d}`, f.hub.MCI()); got != want {
+		t.Errorf("got position %s, want %s", got, want)
+	}
+	f.agree()
+}
+
+func TestLogOfThousandsIsReadPageByPage(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.fill()
+	for second := range 3 {
+		if err := f.hub.Burst(id, []int{1200, 1249, 1200}[second], f.clock.Now().Add(time.Duration(second)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := f.hub.Requests()
+	f.run("log")
+	f.agree()
+	now := f.hub.Requests()
+	if got := now["messages"] - asked["messages"]; got != 4 {
+		t.Errorf("got %d requests for messages, want 4", got)
+	}
+	if got := now["votes"] - asked["votes"]; got != 37 {
+		t.Errorf("got %d requests for votes, want 37: a hundred votes each", got)
+	}
+}
+
+func TestRecastCountsOnceAndTheFormerBallotStays(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	ada := fake.Voter("ada")
+	f.cast(fake.Vote{Proposal: id, Voter: ada})
+	f.fill()
+	f.cast(fake.Vote{Proposal: id, Voter: ada, Choice: "2"})
+	f.cast(fake.Vote{Proposal: id, Voter: ada, Choice: "1", Power: "9", Created: f.clock.Now().Add(time.Second)})
+	f.run("log")
+	f.agree()
+	f.close(id, nil)
+	f.run("watch", "close")
+	f.agree()
+	ballots := 0
+	err := f.warehouse.HeldBallots(t.Context(), proposal(id), func(record.Ballot) error { ballots++; return nil })
+	if err != nil || ballots != 2 {
+		t.Errorf("got %d ballots, %v, want the first and the last: the second was never seen", ballots, err)
+	}
+}
+
+func TestVoteOnAProposalThatIsNotHeldBringsTheProposal(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.fill()
+	id := f.open()
+	f.hub.SwapLast(time.Hour) // its own message is far
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.run("log")
+	f.agree()
+}
+
+func TestChangesOfAProposalAreRead(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	coming := f.open(func(p *fake.Proposal) { p.Start, p.End = start.Add(time.Hour), start.Add(2*time.Hour) })
+	spam := f.open(func(p *fake.Proposal) { p.Title = "Free tokens" })
+	f.fill()
+	if err := f.hub.Update(coming, "Renew for a year", start.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	f.hub.Flag(spam)
+	f.run("log")
+	f.agree()
+}
+
+func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.fill()
+	id := f.open()
+	f.run("log")
+	origin := func() string {
+		stored, err := f.warehouse.Proposals(t.Context(), []record.RefHash{proposal(id).Hash()})
+		if err != nil || len(stored) != 1 {
+			t.Fatalf("%d proposals, %v", len(stored), err)
+		}
+		return stored[0].Origin
+	}
+	if got, want := origin(), fmt.Sprintf("snapshot message %s (mci %d)", id, f.hub.MCI()); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	vote := f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.run("log", "watch")
+	want := fmt.Sprintf("snapshot message %s (mci %d)", vote, f.hub.MCI())
+	if got := origin(); got != want {
+		t.Errorf("after a vote: got %q, want %q", got, want)
+	}
+	f.clock.Step(2 * time.Minute)
+	f.run("log")
+	f.restart()
+	f.run("log", "watch")
+	if got := origin(); got != want {
+		t.Errorf("after a restart: got %q, want %q", got, want)
+	}
+}
+
+func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
+	t.Parallel()
+
+	spaces := make([]string, 101)
+	for i := range spaces {
+		spaces[i] = fmt.Sprintf("space%d.eth", i)
+	}
+	f := newFixture(t, spaces...)
+	f.fill()
+	f.hub.AddSpace(fake.Space{ID: "other.eth", Name: "Other"})
+	other := f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
+	f.cast(fake.Vote{Proposal: other, Voter: fake.Voter("ada")})
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
+	f.run("log")
+	f.agree()
+	others, err := f.warehouse.HeldProposals(t.Context(), governance.Snapshot, []string{"other.eth"}, time.Time{})
+	if err != nil || len(others) != 0 {
+		t.Errorf("got %v, %v, want nothing of a space that is not followed", others, err)
+	}
+}
+
+func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.fill()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "0"})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.run("log")
+	if got := f.cursor("", "log").Rejected; got != 1 {
+		t.Errorf("got %d rejected, want 1", got)
+	}
+	if held := f.held()[id]; len(held.Votes) != 1 {
+		t.Errorf("got %v, want the other vote", held.Votes)
+	}
+}
+
+func TestFirstMessagesOfAnEmptyHubAreRead(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.fill()
+	id := f.open()
+	f.run("log")
+	f.agree()
+	if cursor := f.cursor("", "log"); !strings.Contains(cursor.Position, "mci") || cursor.UpstreamAt == nil || id == "" {
+		t.Errorf("got %+v, want a position and the time up to which everything is read", cursor)
+	}
+}
+
+func TestReadingAgainWritesNothing(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	for i := range 30 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(i))})
+	}
+	f.fill()
+	versions := func() []warehouse.CommittedBatch {
+		batches, err := f.warehouse.CommittedBatches(t.Context(), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return batches
+	}
+	before := len(versions())
+	for range 3 {
+		f.restart()
+		f.run("log", "watch", "close", "backfill")
+	}
+	if got := len(versions()); got != before {
+		t.Errorf("got %d batches, want %d: nothing has changed", got, before)
+	}
+}

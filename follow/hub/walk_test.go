@@ -1,0 +1,208 @@
+package hub_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pnyx/follow/fetch"
+	fake "pnyx/test/upstream/hub"
+)
+
+func TestBurstInAFewSecondsIsReadWhole(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	for second, votes := range []int{1200, 1249, 1200} {
+		if err := f.hub.Burst(id, votes, start.Add(time.Duration(second)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.run("backfill")
+	f.agree()
+	if got := f.hub.Requests()["votes"]; got > 7 {
+		t.Errorf("got %d requests for 3,649 votes in three seconds, want at most 7", got)
+	}
+}
+
+func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	if err := f.hub.Burst(id, 6100, start); err != nil {
+		t.Fatal(err)
+	}
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("late"), Created: start.Add(time.Minute)})
+	f.run("backfill")
+	held := f.held()[id].Votes
+	if len(held) != 6001 {
+		t.Errorf("got %d votes, want the 6,000 of the second that the hub shows, and the later one", len(held))
+	}
+	if got := f.cursor("harbor.eth", "backfill"); got.Rejected != 1 {
+		t.Errorf("got %+v, want the hole counted", got)
+	}
+	if note := f.note(id); note.Hole == "" {
+		t.Errorf("got %+v, want the hole described", note)
+	}
+}
+
+func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	if err := f.hub.Burst(id, 1500, start); err != nil {
+		t.Fatal(err)
+	}
+	broken := []string{fake.Voter("x"), fake.Voter("y")}
+	for _, voter := range broken {
+		f.cast(fake.Vote{Proposal: id, Voter: voter, Created: start})
+		f.hub.Break(id, voter, true)
+	}
+	f.run("backfill")
+	if held := f.held()[id].Votes; len(held) != 1500 {
+		t.Errorf("got %d votes, want the 1,500 that can be answered", len(held))
+	}
+	if got := f.cursor("harbor.eth", "backfill").Rejected; got == 0 {
+		t.Error("the rows that cannot be read are not counted")
+	}
+	f.hub.Break(id, broken[0], false)
+	f.hub.Break(id, broken[1], false)
+	f.close(id, nil)
+	f.run("watch", "close")
+	f.agree()
+}
+
+func TestTroubleOfTheHubIsTriedAgain(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.hub.Set(func(s *fake.Switches) { s.Trouble = 2 })
+	f.run("backfill")
+	f.agree()
+	f.hub.Set(func(s *fake.Switches) { s.Trouble = 3 })
+	if _, err := f.lanes["log"].Run(t.Context()); err == nil {
+		t.Error("got no error after three failures")
+	}
+	f.run("log")
+}
+
+func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	if err := f.hub.Burst(id, 3000, start); err != nil {
+		t.Fatal(err)
+	}
+	f.hub.Set(func(s *fake.Switches) { s.Limit = 2 })
+	limited := 0
+	for more := true; more; {
+		var err error
+		more, err = f.lanes["backfill"].Run(t.Context())
+		if stopped, is := errors.AsType[*fetch.LimitedError](err); is {
+			limited, more = limited+1, true
+			f.clock.Step(stopped.Until.Sub(f.clock.Now()))
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.agree()
+	if got := f.hub.Requests()["votes"]; limited == 0 || got > 6 {
+		t.Errorf("got %d requests for votes and %d stops, want each page read once", got, limited)
+	}
+}
+
+func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.hub.Set(func(s *fake.Switches) { s.Keys = map[string]int{"good": 10} })
+	f.upstream.APIKey = "bad-and-secret"
+	_, err := f.lanes["backfill"].Run(t.Context())
+	if got := fmt.Sprint(err); !contains(got, "API key is refused") || contains(got, "secret") {
+		t.Errorf("got %q, want the reason without the key", got)
+	}
+	f.upstream.APIKey = "good"
+	f.run("backfill")
+}
+
+func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.fill()
+	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
+	f.run("log", "watch", "close")
+	if held := f.held()[id].Votes; len(held) != 1 {
+		t.Fatalf("got %d votes, want a minute of patience", len(held))
+	}
+	f.clock.Step(time.Minute)
+	f.run("log", "watch", "close")
+	f.agree()
+	if got := f.cursor("", "watch").Gaps; got != 1 {
+		t.Errorf("got %d gaps, want 1", got)
+	}
+}
+
+func TestScoresStatedLateAreNoFault(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.hub.Set(func(s *fake.Switches) { s.LateRescoring = 5 })
+	id := f.open()
+	for i := range 5 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(i))})
+	}
+	f.fill()
+	for i := range 3 {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("later", i))})
+	}
+	f.run("log")
+	asked := f.hub.Requests()["votes"]
+	for range 3 {
+		f.clock.Step(time.Minute)
+		f.run("log", "watch", "close")
+	}
+	f.agree()
+	if got := f.hub.Requests()["votes"] - asked; got != 0 {
+		t.Errorf("got %d requests for votes, want none", got)
+	}
+}
+
+func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	for _, name := range []string{"ada", "bo"} {
+		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(name)})
+	}
+	f.fill()
+	f.hub.RemoveVote(id, fake.Voter("bo"))
+	f.close(id, nil)
+	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
+	f.run("close")
+	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
+	f.run("watch")
+	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
+	f.run("close")
+	if held := f.held()[id].Votes; len(held) != 2 {
+		t.Errorf("got %d votes, want both: an empty walk proves nothing", len(held))
+	}
+	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
+	f.clock.Step(time.Hour)
+	f.run("close")
+	f.agree()
+	if got := f.cursor("", "close").Withdrawn; got != 1 {
+		t.Errorf("got %d withdrawn, want 1", got)
+	}
+}
