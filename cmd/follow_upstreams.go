@@ -11,7 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/follow"
+	"pnyx/follow/chain"
 	"pnyx/follow/fetch"
+	"pnyx/follow/forum"
 	"pnyx/follow/hub"
 	"pnyx/follow/sources"
 )
@@ -50,7 +52,9 @@ func (u *upstreams) of(file sources.File) []follow.Upstream {
 		}
 		made[id] = before
 	}
+	u.addChains(file, add)
 	u.addHub(file, add)
+	u.addForums(file, add)
 	u.made = made
 	all := make([]follow.Upstream, 0, len(made))
 	for _, id := range slices.Sorted(maps.Keys(made)) {
@@ -70,6 +74,43 @@ func (u *upstreams) host(address sources.Address, perMinute sources.Number, usua
 		pace = fetch.Pace{Requests: rate, Per: time.Minute, Burst: max(rate*usual.Burst/usual.Requests, 1)}
 	}
 	return u.client.Host(address.URL(), pace)
+}
+
+// addChains adds every chain on which a Governor is followed, with all of them.
+func (u *upstreams) addChains(file sources.File, add addUpstream) {
+	for id, settings := range file.Chains {
+		governors := file.Governors(id)
+		if len(governors) == 0 {
+			continue
+		}
+		all := struct {
+			chain, clock sources.Chain
+			governors    []sources.Governor
+		}{settings, file.Chains[settings.ClockChain], governors}
+		add(string(id), all, func() follow.Upstream {
+			o := chain.Options{
+				ChainID: id.Number(), Endpoints: u.endpoints(all.chain), ClockEndpoints: u.endpoints(all.clock),
+				Finality: uint64(settings.Finality), Interval: time.Duration(settings.PollInterval),
+				Logger: u.logger, Metrics: u.metrics,
+			}
+			for _, g := range governors {
+				followed := chain.Governor{Address: g.ID.Address(), Timelock: string(g.Timelock)}
+				if first := uint64(g.FirstBlock); first > 0 {
+					followed.FirstBlock = &first
+				}
+				o.Governors = append(o.Governors, followed)
+			}
+			return chain.New(o)
+		})
+	}
+}
+
+// endpoints returns the hosts of a chain's endpoints, none for a chain that is not set.
+func (u *upstreams) endpoints(c sources.Chain) (hosts []*fetch.Host) {
+	for _, address := range c.RPC {
+		hosts = append(hosts, u.host(address, c.Rate, fetch.Pace{Requests: 600, Per: time.Minute, Burst: 20}))
+	}
+	return hosts
 }
 
 // addHub adds the Snapshot hub with all followed spaces.
@@ -97,4 +138,20 @@ func (u *upstreams) addHub(file sources.File, add addUpstream) {
 			Host: u.host(address, settings.Rate, pace), APIKey: string(settings.APIKey), Spaces: settings.spaces, Logger: u.logger,
 		})
 	})
+}
+
+// addForums adds every forum, each an upstream of its own.
+func (u *upstreams) addForums(file sources.File, add addUpstream) {
+	for _, dao := range file.DAOs {
+		for _, name := range dao.Forums {
+			settings := file.Forums[name]
+			address := cmp.Or(settings.URL, sources.Address("https://"+name))
+			add("discourse:"+string(name), settings, func() follow.Upstream {
+				return forum.New(forum.Options{
+					Name: string(name), Host: u.host(address, settings.Rate, forum.Pace(settings.APIKey != "")),
+					Key: string(settings.APIKey), User: string(settings.APIUser),
+				})
+			})
+		}
+	}
 }

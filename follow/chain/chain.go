@@ -135,6 +135,14 @@ func New(o Options) *Chain {
 // ID returns eip155:<chain>.
 func (c *Chain) ID() string { return "eip155:" + strconv.FormatUint(c.ChainID, 10) }
 
+// Sources returns the followed Governors.
+func (c *Chain) Sources() (sources []record.SourceRef) {
+	for _, g := range c.governors {
+		sources = append(sources, g.source)
+	}
+	return sources
+}
+
 // Lanes returns the lanes of the chain; see the package comment.
 func (c *Chain) Lanes(journal *follow.Journal) []follow.Lane {
 	c.mu.Lock()

@@ -2,7 +2,6 @@ package sources
 
 import (
 	"fmt"
-	"strings"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -86,14 +85,14 @@ func (d DAO) Sources() (all []record.SourceRef) {
 	return all
 }
 
-// Governors returns the Governors of a chain, by the id of their DAO.
-func (f File) Governors(chain ChainID) (ids []Identifier, governors []Governor) {
+// Governors returns the Governors of a chain.
+func (f File) Governors(chain ChainID) (governors []Governor) {
 	for _, dao := range f.DAOs {
 		for _, governor := range dao.Governors {
-			if strings.HasPrefix(string(governor.ID), string(chain)+":") {
-				ids, governors = append(ids, dao.ID), append(governors, governor)
+			if governor.ID.Chain() == chain {
+				governors = append(governors, governor)
 			}
 		}
 	}
-	return ids, governors
+	return governors
 }

@@ -39,8 +39,8 @@ type Chain struct {
 	// Finality is the number of blocks after which one is final where the node does not
 	// say; 0 is the chain's default.
 	Finality Number `yaml:"finality" doc:"Blocks after which a block counts as final on a chain whose nodes do not know the tag finalized."`
-	// PollInterval is the time between two looks at the head; 0 is the chain's default.
-	PollInterval Duration `yaml:"pollInterval" doc:"Time between two looks at the newest block; by default the chain's block time, from 2 s to 4 s."`
+	// PollInterval is the time between two looks at the head; 0 is 2 s.
+	PollInterval Duration `yaml:"pollInterval" doc:"Time between two looks at the newest block; by default 2 s."`
 	// ClockChain is the chain whose block numbers the Governors vote by; empty for the chain
 	// itself.
 	ClockChain ChainID `yaml:"clockChain" doc:"The chain whose block numbers start and end votes, where it is another one: eip155:1 for Arbitrum."`

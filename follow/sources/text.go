@@ -132,6 +132,9 @@ func (g GovernorID) Chain() ChainID {
 	return ChainID(g[:strings.LastIndexByte(string(g), ':')])
 }
 
+// Address returns the address of the contract.
+func (g GovernorID) Address() string { return string(g[len(g.Chain())+1:]) }
+
 // Host is a host name in lower case, with a port where it is not 443.
 type Host string
 

@@ -33,10 +33,9 @@ func (p *proposalPublication) writeLinks(
 
 func (e *evaluation) link() warehouse.ProposalLink {
 	p := e.proposal
-	slices.Sort(e.linkNames)
 	return warehouse.ProposalLink{
 		Ref: p.Ref, Key: e.key, Title: p.Title,
-		Names: slices.Compact(e.linkNames),
+		Names: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
 		Topic: governance.LinkedTopic(p.DiscussionURL),
 	}
 }
