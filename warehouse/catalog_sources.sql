@@ -27,7 +27,7 @@ FROM
         toString(provider),
         toString(source_id),
         '',
-        count(),
+        countIf(NOT withdrawn),
         0,
         NULL,
         '',

@@ -1,4 +1,5 @@
--- The votes whose usual turnout includes a wanted vote; see feed_votes_turnouts.sql.
+-- The votes whose usual turnout includes a wanted vote, or did until it was withdrawn; see
+-- feed_votes_turnouts.sql.
 SELECT
     proposal_ref,
     votes
@@ -9,7 +10,7 @@ FROM
         votes,
         wanted,
         max(wanted) OVER (
-            PARTITION BY dao_id, provider, source_id
+            PARTITION BY owner, provider, source_id
             ORDER BY end_at, proposal_ref
             ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING
         ) AS follows
@@ -17,22 +18,19 @@ FROM
     (
         SELECT
             proposal_ref,
-            dao_id,
+            if(dao_id = '', withdrawn_from, dao_id) AS owner,
             provider,
             source_id,
             end_at,
             votes,
             proposal_ref GLOBAL IN (SELECT proposal_ref FROM wanted_proposals) AS wanted
         FROM proposal_states FINAL
-        WHERE lifecycle = 'closed'
-            AND outcome != 'canceled'
-            AND vote_ready
-            AND coverage = 'complete'
+        WHERE if(dao_id = '', wanted, lifecycle = 'closed' AND outcome != 'canceled' AND vote_ready AND coverage = 'complete')
             AND end_at IS NOT NULL
-            AND (dao_id, provider, source_id) GLOBAL IN
+            AND (owner, provider, source_id) GLOBAL IN
             (
                 SELECT
-                    dao_id,
+                    if(dao_id = '', withdrawn_from, dao_id),
                     provider,
                     source_id
                 FROM proposal_states

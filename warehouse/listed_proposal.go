@@ -19,7 +19,8 @@ type ListedProposal struct {
 	Ref record.RefHash `ch:"proposal_ref"`
 	// Key is the proposal's key in the API.
 	Key governance.ProposalKey `ch:"proposal_key"`
-	// Identity is the proposal's DAO, provider and upstream id.
+	// Identity is the proposal's DAO, provider and upstream id. The row of a withdrawn
+	// proposal has no DAO: it replaces the one that was listed.
 	Identity governance.Identity
 	// SourceID is the id of the space or Governor that the proposal belongs to.
 	SourceID string
@@ -82,7 +83,7 @@ func (w *Warehouse) ListedVersions(
 }
 
 // listed returns the current rows of the proposals, with the times and texts that lists
-// show or searches compare. Unlisted ones are missing.
+// show or searches compare. Unlisted and withdrawn ones are missing.
 func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[record.RefHash]ListedProposal, error) {
 	if len(refs) == 0 {
 		return map[record.RefHash]ListedProposal{}, nil
@@ -93,7 +94,9 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 	rows, err := selectRows[ListedProposal](result, err, "read listed proposals")
 	proposals := make(map[record.RefHash]ListedProposal, len(rows))
 	for _, p := range rows {
-		proposals[p.Ref] = p
+		if p.Identity.DAOID != "" {
+			proposals[p.Ref] = p
+		}
 	}
 	return proposals, err
 }

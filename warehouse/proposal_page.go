@@ -238,11 +238,9 @@ func (w *Warehouse) listVersions(
 	ctx context.Context, q query.Proposals, part orderSegment, after *listVersion, limit int,
 ) ([]ListedProposal, error) {
 	wanted := part.conditions(after)
+	wanted.add("dao_id != ''")
 	wanted.addProposals(q)
-	condition := "1"
-	if len(wanted.conditions) > 0 {
-		condition = strings.Join(wanted.conditions, "\n    AND ")
-	}
+	condition := strings.Join(wanted.conditions, "\n    AND ")
 	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
 		append(wanted.args, clickhouse.Named("limit", limit))...)
 	return selectRows[ListedProposal](rows, err, "read rows")

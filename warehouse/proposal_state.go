@@ -25,6 +25,9 @@ type ProposalState struct {
 	Identity governance.Identity
 	// SourceID is the id of the space or Governor that it belongs to.
 	SourceID string
+	// WithdrawnFrom is the DAO that a withdrawn proposal belongs to, whose Identity.DAOID is
+	// empty, so that it is part of no DAO. It is empty for all others.
+	WithdrawnFrom string
 	// Lifecycle is the lifecycle as the API shows it.
 	Lifecycle governance.Lifecycle
 	// Outcome is the outcome as the API shows it.
@@ -68,7 +71,7 @@ func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalSt
 			months, counts,
 			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
-			nonNilTexts(s.QualityFlags), s.Revision)
+			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, s.Revision)
 	})
 }
 
@@ -124,7 +127,7 @@ func (w *Warehouse) AddQualityFlag(
 }
 
 // PublishedIdentities returns the identity under which each proposal was last published.
-// Proposals never published are missing.
+// Proposals never published, and those published as withdrawn, are missing.
 func (w *Warehouse) PublishedIdentities(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]governance.Identity, error) {
@@ -149,7 +152,7 @@ func (w *Warehouse) ProposalsDue(ctx context.Context, now time.Time) ([]record.R
 }
 
 // ProposalsMoved returns the proposals of a source that were last published under a DAO
-// other than daoID.
+// other than daoID, without those that are withdrawn.
 func (w *Warehouse) ProposalsMoved(
 	ctx context.Context, source record.SourceRef, daoID string,
 ) ([]record.RefHash, error) {

@@ -25,5 +25,6 @@ INSERT INTO proposal_states
     last_voted_at,
     next_change_at,
     quality_flags,
+    withdrawn_from,
     revision
 )

@@ -15,6 +15,7 @@ FROM
         votes
     FROM proposal_states FINAL
     WHERE votes >= ?
+        AND dao_id != ''
 
     UNION ALL
 
@@ -22,9 +23,17 @@ FROM
         'voters',
         dao_id,
         toFixedString('', 16),
-        max(revision),
-        sum(votes) AS ballots
-    FROM proposal_states FINAL
+        max(published_at),
+        sum(counted) AS ballots
+    FROM
+    (
+        -- A withdrawn proposal changes the ranking of its DAO once more.
+        SELECT
+            if(dao_id = '', withdrawn_from, dao_id) AS dao_id,
+            revision AS published_at,
+            if(dao_id = '', 0, votes) AS counted
+        FROM proposal_states FINAL
+    )
     GROUP BY dao_id
     HAVING ballots >= ?
 ) AS published

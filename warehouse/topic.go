@@ -28,7 +28,7 @@ func topicTable() table {
 			return append(into,
 				t.Title, t.Slug, t.CategoryID, nonNilTexts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
 				t.Views, t.Participants, timeOrNull(t.CreatedAt), timeOrNull(t.UpdatedAt), timeOrNull(t.LastPostAt),
-				t.Closed, t.Archived, t.Visible, t.Withdrawn,
+				t.Closed, t.Archived, t.Visible && !t.Withdrawn, t.Withdrawn,
 			), nil
 		},
 	}

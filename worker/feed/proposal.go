@@ -45,7 +45,8 @@ func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
 }
 
 // processProposalBatch derives and writes the events and signals of some proposals, and
-// marks them as processed at the revision at which they were read.
+// marks them as processed at the revision at which they were read. A withdrawn proposal has
+// none, so that its former ones are removed.
 func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
@@ -64,6 +65,9 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		rows.items = append(rows.items, warehouse.FeedProgress{
 			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision,
 		})
+		if p.record.Withdrawn {
+			continue
+		}
 		rows.events = append(rows.events, p.eventRows(discovered)...)
 		signals, err := p.signalRows()
 		if err != nil {
@@ -135,6 +139,9 @@ func (b *Builder) readProposals(
 func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) error {
 	var ended, reached []warehouse.Vote
 	for _, p := range proposals {
+		if p.record.Withdrawn {
+			continue
+		}
 		vote := warehouse.Vote{Ref: p.record.Ref}
 		if p.record.EndAt != nil {
 			vote.EndAt = *p.record.EndAt

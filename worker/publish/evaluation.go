@@ -183,7 +183,7 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 	for i, flag := range e.flags {
 		flags[i] = string(flag)
 	}
-	return warehouse.ProposalState{
+	state := warehouse.ProposalState{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
 		VoteReady: e.result.ready, Votes: e.result.votes, Power: e.result.power,
@@ -192,17 +192,25 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 		LastVotedAt: e.result.lastVotedAt, NextChangeAt: e.nextChangeAt,
 		QualityFlags: flags, Revision: revision,
 	}
+	if p.Withdrawn {
+		state.WithdrawnFrom, state.Identity.DAOID, state.NextChangeAt = e.identity.DAOID, "", nil
+	}
+	return state
 }
 
 func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
 	p := e.proposal
-	return warehouse.ListedProposal{
+	row := warehouse.ListedProposal{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Title: p.Title, SourceURL: p.SourceURL, DiscussionURL: p.DiscussionURL, ProposerID: p.ProposerID,
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
 		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
 		Revision: revision,
 	}
+	if p.Withdrawn {
+		row.Identity.DAOID = ""
+	}
+	return row
 }
 
 // withhold removes the numbers of a result that does not add up, and what was concluded

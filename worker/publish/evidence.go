@@ -52,7 +52,7 @@ func (p *proposalPublication) evaluateCounterparts(
 	found := map[record.RefHash][]*evaluation{}
 	for _, e := range evaluations {
 		for _, other := range p.counterparts[e.proposal.Ref] {
-			if counterpart, exists := evaluated[other]; exists {
+			if counterpart, exists := evaluated[other]; exists && !counterpart.proposal.Withdrawn {
 				found[e.proposal.Ref] = append(found[e.proposal.Ref], counterpart)
 			}
 		}

@@ -33,6 +33,9 @@ func (p *proposalPublication) writeLinks(
 
 func (e *evaluation) link() warehouse.ProposalLink {
 	p := e.proposal
+	if p.Withdrawn {
+		return warehouse.ProposalLink{Ref: p.Ref}
+	}
 	return warehouse.ProposalLink{
 		Ref: p.Ref, Key: e.key, Title: p.Title,
 		Names: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),

@@ -163,6 +163,9 @@ func (p *proposalPublication) writeProposal(
 	ctx context.Context, c *chunk, e *evaluation, written *writtenChunk,
 ) error {
 	former, wasPublished := c.identities[e.proposal.Ref]
+	if e.proposal.Withdrawn {
+		return p.withdraw(ctx, c, e, written)
+	}
 	keep := e.result.unbalanced != nil && wasPublished
 	if e.result.unbalanced != nil {
 		if err := p.keepPrevious(ctx, e, wasPublished); err != nil {
@@ -189,7 +192,7 @@ func (p *proposalPublication) writeProposal(
 	if err := p.writeViews(ctx, e); err != nil {
 		return err
 	}
-	if err := p.list.add(ctx, e.listed(p.revision), c.listed); err != nil {
+	if err := p.list.add(ctx, e.identity.DAOID, e.listed(p.revision), c.listed); err != nil {
 		return err
 	}
 	p.daos[e.identity.DAOID] = true
@@ -201,6 +204,24 @@ func (p *proposalPublication) writeProposal(
 		written.counted = append(written.counted, e)
 	}
 	return nil
+}
+
+// withdraw removes a proposal that upstream has taken back. It always removes the views: a
+// failover of Redis may have brought them back.
+func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
+	if former, wasPublished := c.identities[e.proposal.Ref]; wasPublished && former != e.identity {
+		if err := p.retract(ctx, former); err != nil {
+			return err
+		}
+	}
+	if err := p.retract(ctx, e.identity); err != nil {
+		return err
+	}
+	written.counted = append(written.counted, e)
+	if _, isListed := c.listed[e.proposal.Ref]; !isListed {
+		return nil
+	}
+	return p.list.add(ctx, e.identity.DAOID, e.listed(p.revision), c.listed)
 }
 
 // keepPrevious reports numbers that do not match, withholds them, and flags the ones
@@ -238,8 +259,8 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 	return p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)
 }
 
-// retract removes the views of a proposal that moved to another DAO, and with it to
-// another key.
+// retract removes the views of a proposal that was withdrawn, or that moved to another DAO
+// and with it to another key. The sums of the DAO change.
 func (p *proposalPublication) retract(ctx context.Context, former governance.Identity) error {
 	p.daos[former.DAOID] = true
 	key := former.ProposalKey()

@@ -51,10 +51,10 @@ func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalLi
 	return list, nil
 }
 
-// add adds the row of a proposal if it differs from the listed one, by fingerprint: a new
-// ballot leaves the list unchanged.
+// add adds the row of a proposal of a DAO if it differs from the listed one, by fingerprint:
+// a new ballot leaves the list unchanged.
 func (l *proposalList) add(
-	ctx context.Context, row warehouse.ListedProposal, listed map[record.RefHash]warehouse.ListedVersion,
+	ctx context.Context, daoID string, row warehouse.ListedProposal, listed map[record.RefHash]warehouse.ListedVersion,
 ) error {
 	fingerprint, err := row.Fingerprint()
 	if err != nil {
@@ -65,11 +65,11 @@ func (l *proposalList) add(
 	if same && l.completed != 0 && current.Revision <= l.completed {
 		return nil
 	}
-	l.changed[row.Identity.DAOID] = true
+	l.changed[daoID] = true
 	if same {
 		return nil
 	}
-	if isListed {
+	if isListed && current.DAOID != "" { // a withdrawn proposal has none
 		l.changed[current.DAOID] = true
 	}
 	if l.rows = append(l.rows, row); len(l.rows) < listBatchSize {

@@ -1,0 +1,273 @@
+package worker_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/worker"
+)
+
+// observed is the time at which every record of these tests is read upstream, so that two
+// warehouses with the same records answer the same.
+var observed = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+
+// keep writes records as one batch, observed at the same time as all others.
+func (h *harness) keep(records ...record.Record) {
+	h.t.Helper()
+	if _, err := h.warehouse.Append(h.t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: observed}, records); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// settle publishes what is pending. The publication is cut off at one of its steps first:
+// once Redis is written, or once the states are.
+func (h *harness) settle(cutOff string) {
+	h.t.Helper()
+	attempt := func(cutOff string) error {
+		ctx, cancel := context.WithCancel(h.t.Context())
+		defer cancel()
+		o := worker.Options{
+			Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
+			Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		}
+		switch cutOff {
+		case "before the states":
+			o.Purge = func([]cache.Tag) { cancel() }
+		case "after the states":
+			o.Progress = func(int, int) { cancel() }
+		}
+		_, err := worker.NewLeader(o).Settle(ctx)
+		return err
+	}
+	if cutOff != "" {
+		_ = attempt(cutOff) // nothing may be left to publish
+	}
+	if err := attempt(""); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// dated returns a proposal of dao.eth whose vote has ended.
+func dated(id string, day int) *record.Proposal {
+	p := proposal(id)
+	start := governance.TimestampOf(observed.AddDate(0, 0, day-60))
+	end := governance.TimestampOf(observed.AddDate(0, 0, day-55))
+	p.StartAt, p.EndAt, p.DiscussionURL = &start, &end, "https://forum.org/t/"+fmt.Sprint(day)
+	return p
+}
+
+// answers describes everything that is served about dao.eth.
+func (h *harness) answers(proposals []string) map[string]string {
+	h.t.Helper()
+	answers := map[string]string{}
+	for name, key := range map[string]cache.Key{
+		"dao": cache.DAODetailKey("dao.eth"), "status": cache.DataStatusKey("dao.eth"), "all": cache.DataStatusKey(""),
+		"created": cache.TimelineKey("dao.eth", governance.TimelineMetrics()[0]), "voted": cache.TimelineKey("dao.eth", governance.TimelineMetrics()[1]),
+		"topic": cache.TopicDetailKey(topicKey("forum.org", "1")),
+	} {
+		answers[name] = h.payload(key)
+	}
+	for _, id := range proposals {
+		key := keyOf("dao.eth", id)
+		for name, view := range map[string]cache.Key{
+			"detail": cache.ProposalDetailKey(key), "summary": cache.VoteSummaryKey(key), "evidence": cache.EvidenceKey(key),
+		} {
+			answers[id+" "+name] = h.payload(view)
+		}
+		if _, err := h.store.Version(h.t.Context(), query.Ballots{Proposal: key}.Scope()); errors.Is(err, cache.ErrMiss) {
+			answers[id+" version"] = "none"
+		}
+		named := h.list(h.warehouse.ProposalsNamed(h.t.Context(),
+			warehouse.ProposalName{Field: governance.MatchedTitle, Text: id}, query.Resolve{Limit: 5}))
+		answers[id+" named"] = named
+	}
+	ctx, paging := h.t.Context(), query.ShortPage
+	for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsEndingSoon} {
+		q := query.Proposals{Order: order}
+		q.Limit = paging
+		answers["list "+string(order)] = h.list(h.warehouse.ListProposals(ctx, q))
+	}
+	events, voters, votes := anyTimeEvents("dao.eth"), query.Voters{DAOID: "dao.eth"}, query.VoterVotes{Voter: "0x1"}
+	events.From, events.To = new(governance.TimestampOf(observed.AddDate(-1, 0, 0))), new(governance.TimestampOf(observed.AddDate(1, 0, 0)))
+	voters.Limit, votes.Limit, events.Limit = paging, paging, 500
+	answers["events"] = h.list(h.warehouse.ListEvents(ctx, events, *events.To))
+	signals := query.Signals{DAOID: "dao.eth", From: events.From, To: events.To, Order: query.SignalsByDetection, Surface: "agent"}
+	signals.Limit = 500
+	answers["signals"] = h.list(h.warehouse.ListSignals(ctx, signals, *events.To))
+	answers["voters"] = h.list(h.warehouse.ListVoters(ctx, voters, 0))
+	answers["votes of one"] = h.list(h.warehouse.ListVoterVotes(ctx, votes))
+	answers["profile"] = h.list(h.warehouse.VoterProfile(ctx, "0x1"))
+	return answers
+}
+
+// payload returns what a view holds, or "none".
+func (h *harness) payload(key cache.Key) string {
+	h.t.Helper()
+	view, err := h.store.View(h.t.Context(), key)
+	if errors.Is(err, cache.ErrMiss) {
+		return "none"
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return hex.EncodeToString(view.Payload)
+}
+
+// list describes rows, without the revisions of their publication.
+func (h *harness) list(rows any, err error) string {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if listed, is := rows.([]warehouse.ListedProposal); is {
+		for i := range listed {
+			listed[i].Revision = 0
+		}
+	}
+	return fmt.Sprint(env.Plain(rows))
+}
+
+// deletions are records of dao.eth by key, some of which are withdrawn.
+type deletions struct {
+	random    *rand.Rand
+	proposals []string
+	records   map[string]record.Record
+}
+
+func newDeletions(seed uint64) *deletions {
+	d := &deletions{random: rand.New(rand.NewPCG(5, seed)), proposals: []string{"first", "second", "third"}, records: map[string]record.Record{}}
+	for n, id := range d.proposals {
+		d.records[id] = dated(id, 10*n+1)
+		for v := range 3 {
+			b := vote(id, fmt.Sprintf("0x%d", v), fmt.Sprint(1+n+v))
+			at := governance.TimestampOf(observed.AddDate(0, 0, 10*n+1-58))
+			b.VotedAt = &at
+			d.records[fmt.Sprint(id, v)] = b
+		}
+	}
+	d.records["topic"] = &record.Topic{Host: "forum.org", ExternalID: "1", Title: "Topic", Visible: true, Posts: 3, CreatedAt: new(governance.TimestampOf(observed))}
+	d.records["dao"] = &record.DAO{ID: "dao.eth", Name: "DAO", Sources: []record.SourceRef{
+		{Provider: governance.Snapshot, ID: "dao.eth"}, {Provider: governance.Discourse, ID: "forum.org"},
+	}}
+	return d
+}
+
+// change withdraws one of the records, or brings it back.
+func (d *deletions) change() record.Record {
+	names := []string{"first", "second", "third", "topic", "first0", "second1", "third1", "third2"}
+	name := names[d.random.IntN(len(names))]
+	switch r := d.records[name].(type) {
+	case *record.Proposal:
+		changed := *r
+		changed.Withdrawn = !r.Withdrawn
+		d.records[name] = &changed
+	case *record.Ballot:
+		changed := *r
+		changed.Withdrawn = !r.Withdrawn
+		d.records[name] = &changed
+	case *record.Topic:
+		changed := *r
+		changed.Withdrawn = !r.Withdrawn
+		d.records[name] = &changed
+	}
+	return d.records[name]
+}
+
+func (d *deletions) all() (records []record.Record) {
+	for _, r := range d.records {
+		records = append(records, r)
+	}
+	return records
+}
+
+// checkFresh compares what is served with what a warehouse that always had the records as
+// they are serves.
+func (d *deletions) checkFresh(t *testing.T, h *harness) {
+	t.Helper()
+	fresh := newHarness(t)
+	fresh.keep(d.all()...)
+	fresh.settle("")
+	if diff := cmp.Diff(fresh.answers(d.proposals), h.answers(d.proposals)); diff != "" {
+		t.Errorf("answers (-fresh +after withdrawals):\n%s", diff)
+	}
+}
+
+// checkWithdrawals publishes every change of a random history, cut off at random steps.
+func checkWithdrawals(t *testing.T, seed uint64, changes, checks int) {
+	t.Helper()
+	h, d := newHarness(t), newDeletions(seed)
+	h.keep(d.all()...)
+	h.settle("")
+	for n := range changes {
+		h.keep(d.change())
+		h.settle([]string{"", "before the states", "after the states"}[d.random.IntN(3)])
+		if (n+1)%checks == 0 {
+			d.checkFresh(t, h)
+		}
+	}
+}
+
+func TestWithdrawnRecordsLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	checkWithdrawals(t, 1, 6, 3)
+}
+
+func TestLongHistoriesOfWithdrawnRecordsLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			checkWithdrawals(t, seed+2, 16, 4)
+		})
+	}
+}
+
+func TestWithdrawnProposalIsServedAgainUnderItsKeyOnceItIsBack(t *testing.T) {
+	t.Parallel()
+	for _, cutOff := range []string{"", "before the states", "after the states"} {
+		t.Run("cut off "+cutOff, func(t *testing.T) {
+			t.Parallel()
+			h, d := newHarness(t), newDeletions(0)
+			h.keep(d.all()...)
+			h.settle("")
+			before := h.answers(d.proposals)
+			p := *d.records["second"].(*record.Proposal)
+			p.Withdrawn = true
+			h.keep(&p)
+			h.settle(cutOff)
+			gone := h.answers(d.proposals)
+			for _, name := range []string{"second detail", "second summary", "second evidence", "second version"} {
+				if gone[name] != "none" {
+					t.Errorf("%s: got %s, want none", name, gone[name])
+				}
+			}
+			for _, name := range []string{"dao", "events", "voters", "votes of one", "list updatedDesc", "second named"} {
+				if gone[name] == before[name] {
+					t.Errorf("%s: got what was there before the withdrawal", name)
+				}
+			}
+			h.keep(d.records["second"])
+			h.settle(cutOff)
+			if diff := cmp.Diff(before, h.answers(d.proposals)); diff != "" {
+				t.Errorf("back (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
