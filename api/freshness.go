@@ -44,6 +44,14 @@ func voterFreshness() Freshness {
 	return fresh
 }
 
+// statusFreshness is the freshness of the data status, which states lags in seconds.
+func statusFreshness() Freshness {
+	fresh := publishedFreshness()
+	fresh.PurgedSMaxAge = fresh.SMaxAge
+	fresh.Reason = "It states how far followed sources lag, in seconds, and is renewed without a purge."
+	return fresh
+}
+
 // pricingFreshness is the freshness of prices.
 func pricingFreshness() Freshness {
 	return Freshness{

@@ -24,7 +24,7 @@ func metaRoutes() []Route {
 		handle(Route{
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
-			Returns: governance.DataStatus{}, Fresh: publishedFreshness(),
+			Returns: governance.DataStatus{}, Fresh: statusFreshness(),
 		}, handler[statusParams]{tags: statusParams.tags, answer: (*API).dataStatus}),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
@@ -60,5 +60,8 @@ func (p statusParams) tags() []cache.Tag {
 func (a *API) dataStatus(ctx context.Context, _ *request, p statusParams) (answer, error) {
 	var status governance.DataStatus
 	view, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, notFound("daoId", p.DAOID))
+	for i := range status.Sources {
+		status.Sources[i].SetLag(a.now())
+	}
 	return answer{data: status, view: view, source: sourceRedis}, err
 }

@@ -161,10 +161,15 @@ func (j *Journal) failed(lane Lane, err error, retryAt *time.Time) {
 }
 
 // keep notes in the cursors of sources that are not among sources that they are off, and in
-// all others that they are not.
+// all others that they are not. Every source has a cursor, before its first lane moves one.
 func (j *Journal) keep(sources []record.SourceRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for _, source := range sources {
+		if e := j.entry(keyOf(source, warehouse.FollowSource)); e.cursor.State == "" {
+			e.cursor.State, e.pending = warehouse.FollowLive, urgent
+		}
+	}
 	for key, e := range j.cursors {
 		switch followed := key.source.ID == "" || slices.Contains(sources, key.source); {
 		case !followed:

@@ -76,6 +76,9 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 	states, lags := map[warehouse.FollowState]int{}, map[string]time.Duration{}
 	j.mu.Lock()
 	for key, e := range j.cursors {
+		if key.lane == warehouse.FollowSource {
+			continue
+		}
 		cursor := e.stored()
 		states[cursor.State]++
 		done, total = done+min(cursor.Done, cursor.Total), total+cursor.Total

@@ -12,6 +12,12 @@ type DataStatus struct {
 	CoverageStatus Coverage `json:"coverageStatus" msgpack:"coverageStatus"`
 	// VoteCoverageStatus says how many of the upstream ballots are stored.
 	VoteCoverageStatus VoteCoverage `json:"voteCoverageStatus" msgpack:"voteCoverageStatus"`
+	// Sources says how following each live source of the DAO goes. It is absent from the
+	// global status, and where nothing is followed.
+	Sources []SourceStatus `json:"sources,omitempty" msgpack:"sources,omitempty"`
+	// SourceCounts counts all followed sources by state. It is absent from the status of a
+	// DAO, and where nothing is followed.
+	SourceCounts []SourceCount `json:"sourceCounts,omitempty" msgpack:"sourceCounts,omitempty"`
 }
 
 // The scopes of a data status.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -43,6 +44,8 @@ type CatalogSource struct {
 	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
 	// imports that read upstream to its end; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
+	// Follow says how following the source goes; nil for one that is not followed.
+	Follow *SourceFollow
 }
 
 // OwnerOf returns the id of the DAO that a source belongs to. A source that the catalog
@@ -71,6 +74,17 @@ func (c Catalog) Forum(host string) Forum {
 	return f
 }
 
+// SetFollows sets how following each known source goes.
+func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
+	for ref, source := range c.Sources {
+		source.Follow = nil
+		if follow, followed := follows[ref]; followed {
+			source.Follow = &follow
+		}
+		c.Sources[ref] = source
+	}
+}
+
 // Catalog reads the catalog.
 func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	c := Catalog{
@@ -84,6 +98,11 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	if err := w.readDAOs(ctx, &c); err != nil {
 		return Catalog{}, err
 	}
+	follows, err := w.SourceFollows(ctx, time.Now())
+	if err != nil {
+		return Catalog{}, err
+	}
+	c.SetFollows(follows)
 	c.addUnclaimedSources()
 	return c, nil
 }

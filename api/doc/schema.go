@@ -90,6 +90,7 @@ func enums() map[reflect.Type][]string {
 	addEnum(all, governance.Coverages()...)
 	addEnum(all, governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable)
 	addEnum(all, governance.Providers()...)
+	addEnum(all, governance.SourceStates()...)
 	addEnum(all, governance.Pending, governance.Active, governance.Closed)
 	addEnum(all, governance.AllOutcomes()...)
 	addEnum(all, governance.IntelligenceAvailable, governance.IntelligenceUnavailable)

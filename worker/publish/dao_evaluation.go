@@ -6,6 +6,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
 type daoEvaluation struct {
@@ -27,6 +28,8 @@ type daoEvaluation struct {
 	votes    governance.VoteCoverage
 	// sourceTypes are the providers of the sources, in order, each once.
 	sourceTypes []governance.Provider
+	// follows says how following the live sources goes.
+	follows []governance.SourceStatus
 }
 
 // evaluateDAO computes a DAO from the sums over its proposals and what is known of its
@@ -42,6 +45,7 @@ func evaluateDAO(
 		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt,
 			governance.Later(source.ProposalsSyncedAt, source.BallotsSyncedAt))
 		e.sync.ForumAt = governance.Later(e.sync.ForumAt, source.TopicsSyncedAt)
+		e.addFollow(ref, source.Follow)
 		e.sourceTypes = append(e.sourceTypes, ref.Provider)
 	}
 	slices.Sort(e.sourceTypes)
@@ -51,17 +55,32 @@ func evaluateDAO(
 	return e
 }
 
+// addFollow adds how following a source goes. It was read completely when everything that
+// upstream had was last read.
+func (e *daoEvaluation) addFollow(ref record.SourceRef, f *warehouse.SourceFollow) {
+	if f == nil {
+		return
+	}
+	e.follows = append(e.follows, f.Status)
+	switch {
+	case !f.Complete:
+	case ref.Provider.IsForum():
+		e.sync.ForumAt = governance.Later(e.sync.ForumAt, f.Status.ReadThroughAt)
+	default:
+		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt, f.Status.ReadThroughAt)
+	}
+}
+
 // daoCoverage returns Complete when every source was read to its end, Backfilling when a
-// source that never was has records, and Partial when some sources have no records.
+// source that never was has records or is followed, and Partial when some sources have no records.
 func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
 	var synced, begun int
 	for _, ref := range dao.Sources {
 		source := catalog.Sources[ref]
 		switch {
-		case ref.Provider.IsForum() && source.TopicsSyncedAt != nil,
-			!ref.Provider.IsForum() && source.ProposalsSyncedAt != nil:
+		case isSynced(ref, source):
 			synced++
-		case source.Proposals > 0 || source.Topics > 0:
+		case source.Proposals > 0, source.Topics > 0, isFollowed(source):
 			begun++
 		}
 	}
@@ -74,6 +93,22 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 		return governance.Partial
 	}
 	return governance.CoverageUnavailable
+}
+
+func isFollowed(source warehouse.CatalogSource) bool {
+	return source.Follow != nil && source.Follow.Status.State != governance.SourceOff
+}
+
+// isSynced reports whether a source was read to its end. For one that is followed, that is
+// all of its past, whatever files have brought before.
+func isSynced(ref record.SourceRef, source warehouse.CatalogSource) bool {
+	if isFollowed(source) {
+		return source.Follow.Complete
+	}
+	if ref.Provider.IsForum() {
+		return source.TopicsSyncedAt != nil
+	}
+	return source.ProposalsSyncedAt != nil
 }
 
 // daoVoteCoverage covers the proposals that have started: VotesReady when each has all its
@@ -136,7 +171,7 @@ func (e daoEvaluation) detail() governance.DAODetail {
 func (e daoEvaluation) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeDAO, DAOID: &e.dao.ID, LatestSuccessfulSync: e.sync,
-		CoverageStatus: e.coverage, VoteCoverageStatus: e.votes,
+		CoverageStatus: e.coverage, VoteCoverageStatus: e.votes, Sources: e.follows,
 	}
 }
 
@@ -145,12 +180,15 @@ type globalStatus struct {
 	// coverage and votes count the DAOs with each status.
 	coverage map[governance.Coverage]int
 	votes    map[governance.VoteCoverage]int
+	// states count the followed sources.
+	states map[governance.SourceState]uint64
 }
 
 // newGlobalStatus returns the status of no DAO.
 func newGlobalStatus() globalStatus {
 	return globalStatus{
 		coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{},
+		states: map[governance.SourceState]uint64{},
 	}
 }
 
@@ -159,15 +197,25 @@ func (g *globalStatus) add(s governance.DataStatus) {
 	g.sync.ForumAt = governance.Later(g.sync.ForumAt, s.LatestSuccessfulSync.ForumAt)
 	g.coverage[s.CoverageStatus]++
 	g.votes[s.VoteCoverageStatus]++
+	for _, source := range s.Sources {
+		g.states[source.State]++
+	}
 }
 
 func (g *globalStatus) dataStatus() governance.DataStatus {
+	var counts []governance.SourceCount
+	for _, state := range governance.SourceStates() {
+		if n := g.states[state]; n > 0 {
+			counts = append(counts, governance.SourceCount{State: state, Sources: n})
+		}
+	}
 	return governance.DataStatus{
 		Scope: governance.ScopeGlobal, LatestSuccessfulSync: g.sync,
 		CoverageStatus: agreed(g.coverage,
 			governance.Backfilling, governance.Partial, governance.CoverageUnavailable),
 		VoteCoverageStatus: agreed(g.votes,
 			governance.VotesBackfilling, governance.VotesPartial, governance.VotesUnavailable),
+		SourceCounts: counts,
 	}
 }
 

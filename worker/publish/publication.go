@@ -49,6 +49,8 @@ type Result struct {
 	Classes map[string]daoClass
 	// VoteCoverage is the next publication's Input.VoteCoverage.
 	VoteCoverage map[string]governance.VoteCoverage
+	// Catalog is the one that was published.
+	Catalog warehouse.Catalog
 	// Written is what was written to Redis. Its last part is not announced yet.
 	Written *cache.Writer
 	// Took is how long the publication took.
@@ -121,7 +123,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	return Result{
 		Proposals: proposals.published, DAOs: daos.published, Topics: topics.published,
 		Lagging: daos.lagging, Classes: daos.classes, VoteCoverage: daos.voteCoverage,
-		Written: r.writer, Took: time.Since(began),
+		Catalog: r.catalog, Written: r.writer, Took: time.Since(began),
 	}, nil
 }
 

@@ -50,6 +50,8 @@ type leaderTerm struct {
 	// restored names the last restore of the warehouse from a backup, as runIDs include it;
 	// it is read once a term, because the workers are stopped for a restore.
 	restored *string
+	// follows is what is published of followed sources.
+	follows followTerm
 	// checkedForums is set once every forum was compared with what is published of it: an
 	// earlier term, or an earlier version of the rules, may have left topics behind.
 	checkedForums bool
@@ -237,7 +239,11 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && t.checkedForums {
+	follows, err := t.followChanges(ctx, now)
+	if err != nil {
+		return err
+	}
+	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && len(follows) == 0 && t.checkedForums {
 		return t.heartbeat(ctx, now, "")
 	}
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
@@ -245,6 +251,9 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	changed := warehouse.NewChangeSet()
 	for _, ref := range due {
 		changed.Proposals[ref] = true
+	}
+	for _, source := range follows {
+		changed.Sources[source] = true
 	}
 	var committedAt time.Time
 	for _, batch := range batches {
@@ -301,6 +310,7 @@ func (t *leaderTerm) unprocessed(
 // commit makes a publication the current one. token is as in heartbeat.
 func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token string) error {
 	t.updateLagging(in, result)
+	t.follows.catalog = &result.Catalog
 	t.published.Revision = in.Revision
 	t.published.LaggingDAOs = slices.Sorted(maps.Keys(result.Lagging))
 	t.voteCoverage = result.VoteCoverage

@@ -1,0 +1,204 @@
+package warehouse
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// FollowBackfill is the lane that reads the past, and FollowSource that of the cursor
+// which says at which upstream a source is followed. The latter is never polled.
+const (
+	FollowBackfill = "backfill"
+	FollowSource   = ""
+)
+
+// staleAfter is how long after the last success of any of its lanes nobody polls a source.
+// Every upstream has a lane that polls each minute.
+const staleAfter = 5 * time.Minute
+
+// SourceFollow says how following one source goes.
+type SourceFollow struct {
+	// Status is what callers get. It lacks the lag.
+	Status governance.SourceStatus
+	// Complete is true when all of the past has been read.
+	Complete bool
+}
+
+// SourceFollows returns how following each source goes at a time. Those that are off, and
+// were never read to the end, are left out.
+func (w *Warehouse) SourceFollows(ctx context.Context, at time.Time) (map[record.SourceRef]SourceFollow, error) {
+	type rejects struct {
+		Provider governance.Provider
+		SourceID string
+		Rejected uint64
+	}
+	cursors, err := w.FollowCursors(ctx, "")
+	if err != nil || len(cursors) == 0 {
+		return nil, err
+	}
+	result, err := w.conn.Query(ctx, sqlText("follow_reject_count"))
+	rejected, err := selectRows[rejects](result, err, "count rejected items")
+	if err != nil {
+		return nil, err
+	}
+	follows := sourceFollows(cursors, at)
+	for _, r := range rejected {
+		source := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+		if f, known := follows[source]; known {
+			f.Status.Rejected = r.Rejected
+			follows[source] = f
+		}
+	}
+	return follows, nil
+}
+
+// sourceFollows evaluates cursors. The lanes of an upstream that have no source count for
+// each of its sources.
+func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]SourceFollow {
+	shared := map[string][]FollowCursor{}
+	lanes := map[record.SourceRef][]FollowCursor{}
+	for _, c := range cursors {
+		if c.SourceID == "" {
+			shared[c.Upstream] = append(shared[c.Upstream], c)
+		}
+	}
+	for _, c := range cursors {
+		switch {
+		case c.SourceID == "":
+			continue
+		case c.Lane == FollowSource:
+			lanes[c.Source()] = append(lanes[c.Source()], shared[c.Upstream]...)
+		default:
+			c = withHealth(c, shared[c.Upstream])
+		}
+		lanes[c.Source()] = append(lanes[c.Source()], c)
+	}
+	follows := map[record.SourceRef]SourceFollow{}
+	for source, cursors := range lanes {
+		follows[source] = evaluateSource(source, cursors, at)
+	}
+	return follows
+}
+
+// withHealth returns the cursor of one source with how its lane fares, where one lane polls
+// all sources.
+func withHealth(c FollowCursor, shared []FollowCursor) FollowCursor {
+	for _, lane := range shared {
+		if lane.Lane == c.Lane && c.SucceededAt == nil {
+			c.SucceededAt = lane.SucceededAt
+			if c.State == FollowLive && c.Lane != FollowBackfill {
+				c.State = lane.State
+			}
+		}
+	}
+	return c
+}
+
+func evaluateSource(source record.SourceRef, cursors []FollowCursor, at time.Time) SourceFollow {
+	e := sourceEvaluation{status: governance.SourceStatus{
+		SourceType: source.Provider, SourceID: source.ID, State: governance.SourceLive,
+	}}
+	for _, c := range cursors {
+		e.add(c)
+	}
+	s := &e.status
+	complete := e.read && !e.unread
+	switch {
+	case e.off:
+		s.State = governance.SourceOff
+	case s.LastSuccessAt == nil || at.Sub(s.LastSuccessAt.Time()) > staleAfter:
+		s.State = governance.SourceStale
+	case !complete && s.State == governance.SourceLive:
+		s.State = governance.SourceBackfilling
+	}
+	if !complete && !e.off {
+		s.Backfill = &e.progress
+	}
+	s.Reason = s.State.Reason(e.stopped)
+	return SourceFollow{Status: *s, Complete: complete}
+}
+
+// sourceEvaluation is what the lanes of one source add up to.
+type sourceEvaluation struct {
+	status   governance.SourceStatus
+	progress governance.BackfillProgress
+	// read and unread say that there are lanes of the past that are done, and that are not.
+	read, unread bool
+	// off says that the source is not followed, and stopped that a lane waits for a person.
+	off, stopped bool
+}
+
+func (e *sourceEvaluation) add(c FollowCursor) {
+	s := &e.status
+	if c.Lane == FollowSource {
+		e.off = c.State == FollowOff
+		return
+	}
+	s.Gaps += c.Gaps
+	s.Withdrawn += c.Withdrawn
+	s.Reorganizations += c.Reorgs
+	s.LastSuccessAt = governance.Later(s.LastSuccessAt, governance.OptionalTimestamp(c.SucceededAt))
+	if c.Lane == FollowBackfill && c.SourceID != "" {
+		e.addBackfill(c)
+	}
+	if state := sourceState(c.State); rankOf(state) > rankOf(s.State) {
+		s.State = state
+	}
+	if c.State == FollowFailing && c.RetryAt == nil {
+		e.stopped = true
+	}
+	if retry := governance.OptionalTimestamp(c.RetryAt); c.Failures > 0 && retry != nil &&
+		(s.NextAttemptAt == nil || *retry < *s.NextAttemptAt) {
+		s.NextAttemptAt = retry
+	}
+	s.ReadThroughAt = governance.Later(s.ReadThroughAt, readThrough(c))
+}
+
+func (e *sourceEvaluation) addBackfill(c FollowCursor) {
+	e.progress.Done += c.Done
+	e.progress.Total += c.Total
+	if done := c.State == FollowLive || c.Total > 0 && c.Done >= c.Total; done {
+		e.read = true
+	} else {
+		e.unread = true
+	}
+}
+
+// readThrough returns the time up to which a lane that looks for what is new has read
+// everything: that of its last success when it is at the end.
+func readThrough(c FollowCursor) *governance.Timestamp {
+	switch c.Lane {
+	case FollowBackfill, "sweep", "final":
+		return nil
+	}
+	through := governance.OptionalTimestamp(c.UpstreamAt)
+	if through != nil && c.State == FollowLive {
+		through = governance.Later(through, governance.OptionalTimestamp(c.SucceededAt))
+	}
+	return through
+}
+
+// sourceState is the state of a source that has a lane in a state, unless another is worse.
+func sourceState(state FollowState) governance.SourceState {
+	switch state {
+	case FollowBackfilling:
+		return governance.SourceBackfilling
+	case FollowBehind:
+		return governance.SourceBehind
+	case FollowLimited:
+		return governance.SourceLimited
+	case FollowFailing:
+		return governance.SourceFailing
+	default: // a lane that is off for a while is that of a source that is back
+		return governance.SourceLive
+	}
+}
+
+// rankOf orders states, the worst last.
+func rankOf(state governance.SourceState) int {
+	return slices.Index(governance.SourceStates(), state)
+}

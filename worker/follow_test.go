@@ -1,0 +1,104 @@
+package worker_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// awaitStatus waits until the data status of a DAO, or with "" the global one, is as wanted.
+func (h *harness) awaitStatus(daoID string, want governance.DataStatus) {
+	h.t.Helper()
+	env.Until(h.t, func() error {
+		view, err := h.store.View(h.t.Context(), cache.DataStatusKey(daoID))
+		if err != nil {
+			return err
+		}
+		var got governance.DataStatus
+		if err := view.Decode(&got); err != nil {
+			return err
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+}
+
+func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t)
+	source := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	h.append(&record.Source{SourceRef: source, Name: "Harbor"}, &record.DAO{ID: "other", Name: "Other"})
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	write := func(backfill, log warehouse.FollowState, done uint64) {
+		t.Helper()
+		space := warehouse.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: warehouse.FollowLive}
+		past := space
+		past.Lane, past.State, past.Done, past.Total = warehouse.FollowBackfill, backfill, done, 40
+		polls := warehouse.FollowCursor{Upstream: "hub", Lane: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
+		if err := h.warehouse.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{space, past, polls}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reason := func(state governance.SourceState) *string { return state.Reason(false) }
+	stamp := governance.TimestampOf(at)
+	daoID := source.ID
+	status := governance.SourceStatus{
+		SourceType: source.Provider, SourceID: source.ID, State: governance.SourceBackfilling,
+		Reason: reason(governance.SourceBackfilling), ReadThroughAt: &stamp, LastSuccessAt: &stamp,
+		Backfill: &governance.BackfillProgress{Done: 10, Total: 40},
+	}
+	want := governance.DataStatus{
+		Scope: governance.ScopeDAO, DAOID: &daoID, CoverageStatus: governance.Backfilling,
+		VoteCoverageStatus: governance.VotesUnavailable, Sources: []governance.SourceStatus{status},
+	}
+	write(warehouse.FollowBackfilling, warehouse.FollowLive, 10)
+	h.startLeader(prometheus.NewRegistry())
+	h.awaitStatus(daoID, want)
+
+	status.Backfill = &governance.BackfillProgress{Done: 30, Total: 40}
+	want.Sources = []governance.SourceStatus{status}
+	write(warehouse.FollowBackfilling, warehouse.FollowLive, 30)
+	h.awaitStatus(daoID, want)
+
+	status.Backfill, status.State, status.Reason = nil, governance.SourceLive, nil
+	want.Sources, want.CoverageStatus = []governance.SourceStatus{status}, governance.Complete
+	want.LatestSuccessfulSync.GovernanceAt = &stamp
+	write(warehouse.FollowLive, warehouse.FollowLive, 40)
+	h.awaitStatus(daoID, want)
+	h.awaitStatus("", governance.DataStatus{
+		Scope: governance.ScopeGlobal, LatestSuccessfulSync: want.LatestSuccessfulSync,
+		CoverageStatus: governance.Partial, VoteCoverageStatus: governance.VotesUnavailable,
+		SourceCounts: []governance.SourceCount{{State: governance.SourceLive, Sources: 1}},
+	})
+
+	status.State, status.Reason = governance.SourceFailing, reason(governance.SourceFailing)
+	want.Sources = []governance.SourceStatus{status}
+	retry := at.Add(time.Minute)
+	polls := warehouse.FollowCursor{
+		Upstream: "hub", Lane: "log", State: warehouse.FollowFailing, UpstreamAt: &at, SucceededAt: &at, FailedAt: &at,
+		Failures: 4, Error: "status 502", RetryAt: &retry,
+	}
+	next := governance.TimestampOf(retry)
+	want.Sources[0].NextAttemptAt = &next
+	if err := h.warehouse.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{polls}); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitStatus(daoID, want)
+	id := "other"
+	h.awaitStatus(id, governance.DataStatus{
+		Scope: governance.ScopeDAO, DAOID: &id, CoverageStatus: governance.CoverageUnavailable,
+		VoteCoverageStatus: governance.VotesUnavailable,
+	})
+}

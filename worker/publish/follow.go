@@ -1,0 +1,118 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// followInterval is the time between two checks of how following sources goes.
+const followInterval = 5 * time.Second
+
+// followTerm is what a term remembers of followed sources.
+type followTerm struct {
+	// catalog is the one that was published last, with the state of each source; nil before
+	// the term's first publication.
+	catalog *warehouse.Catalog
+	// checkedAt is the warehouse's time of the last check.
+	checkedAt time.Time
+}
+
+// followChanges publishes how following sources goes where that has changed, without what
+// is computed from records: nothing of that changes while upstream is quiet. It returns the
+// sources whose coverage has changed, with which their DAOs are to be published.
+func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) (covered []record.SourceRef, err error) {
+	f := &t.follows
+	if now.Sub(f.checkedAt) < followInterval {
+		return nil, nil
+	}
+	f.checkedAt = now
+	follows, err := t.publisher.Warehouse.SourceFollows(ctx, now)
+	if err != nil || len(follows) == 0 && f.catalog == nil {
+		return nil, err
+	}
+	if f.catalog == nil {
+		catalog, err := t.publisher.Warehouse.Catalog(ctx)
+		if err != nil {
+			return nil, err
+		}
+		catalog.SetFollows(nil)
+		f.catalog = &catalog
+	}
+	daos := map[string]bool{}
+	for ref, source := range f.catalog.Sources {
+		follow, followed := follows[ref]
+		switch {
+		case !followed && source.Follow == nil:
+			continue
+		case followed && source.Follow != nil && reflect.DeepEqual(*source.Follow, follow):
+			continue
+		}
+		before := isSynced(ref, source)
+		source.Follow = nil
+		if followed {
+			source.Follow = &follow
+		}
+		if isSynced(ref, source) != before {
+			covered = append(covered, ref)
+		}
+		daos[f.catalog.Owner[ref]] = true
+	}
+	if len(daos) == 0 {
+		return nil, nil
+	}
+	f.catalog.SetFollows(follows)
+	return covered, t.publishStatuses(ctx, now, slices.Sorted(maps.Keys(daos)))
+}
+
+// publishStatuses writes the data status of DAOs, and the global one. Both keep what is
+// computed from records.
+func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs []string) error {
+	r := run{Publisher: t.publisher, revision: t.nextRevision(now), at: now, catalog: *t.follows.catalog}
+	r.writer = t.publisher.Store.NewWriter(r.revision)
+	global := newGlobalStatus()
+	for _, dao := range r.catalog.DAOs {
+		global.add(evaluateDAO(dao, r.catalog, warehouse.DAOTotals{}).dataStatus())
+	}
+	if err := r.replaceStatus(ctx, "", global.dataStatus()); err != nil {
+		return err
+	}
+	for _, id := range daoIDs {
+		status := evaluateDAO(r.catalog.DAOs[id], r.catalog, warehouse.DAOTotals{}).dataStatus()
+		if err := r.replaceStatus(ctx, id, status); err != nil {
+			return err
+		}
+	}
+	if err := r.writer.Flush(ctx); err != nil {
+		return err
+	}
+	t.published.Revision = r.revision
+	return nil
+}
+
+// replaceStatus writes a data status over one that is published. The coverage of votes
+// stays.
+func (r *run) replaceStatus(ctx context.Context, daoID string, status governance.DataStatus) error {
+	key := cache.DataStatusKey(daoID)
+	view, err := r.Store.View(ctx, key)
+	if errors.Is(err, cache.ErrMiss) {
+		return nil // a DAO that is to be published for the first time, or again
+	}
+	var published governance.DataStatus
+	if err == nil {
+		err = view.Decode(&published)
+	}
+	if err != nil {
+		return err
+	}
+	status.VoteCoverageStatus = published.VoteCoverageStatus
+	return r.writer.SetPayload(ctx, key, r.head(), status)
+}
