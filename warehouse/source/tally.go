@@ -53,11 +53,17 @@ func readTallyProposal(in object) record.Record {
 	if number != "" && governance.IsGovernorID(governor) {
 		proposal.OnchainID = governor + "/" + number
 	}
-	if quorum := in.get("quorum").baseUnits(); quorum != nil {
+	decimals := readDecimals(in)
+	if quorum := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
-	readVoteStats(in.get("voteStats"), proposal)
+	readVoteStats(in.get("voteStats"), decimals, proposal)
 	return proposal
+}
+
+// readDecimals returns the decimals of the token that a proposal is voted on with.
+func readDecimals(proposal object) int32 {
+	return proposal.get("governor").object().get("token").object().get("decimals").tokenDecimals()
 }
 
 // tallyURL returns the URL of a proposal's page, which Tally's API does not state.
@@ -79,14 +85,14 @@ func readMilestones(events value) []record.Milestone {
 
 // readVoteStats sets the scores and the number of ballots that Tally states. It skips
 // types other than the three choices, such as ballots pending on another chain.
-func readVoteStats(stats value, proposal *record.Proposal) {
+func readVoteStats(stats value, decimals int32, proposal *record.Proposal) {
 	choices := governorChoices()
 	for in := range stats.objects() {
 		at := slices.Index(choices, strings.ToLower(in.get("type").text()))
 		if at < 0 {
 			continue
 		}
-		if score := in.get("votesCount").baseUnits(); score != nil {
+		if score := in.get("votesCount").baseUnits(decimals); score != nil {
 			if proposal.StatedScores == nil {
 				proposal.StatedScores = make([]decimal.Decimal, len(choices))
 			}
@@ -133,7 +139,7 @@ func readTallyVote(in object) record.Record {
 	if amount.absent() {
 		amount.require(typeString)
 	}
-	if power := amount.baseUnits(); power != nil {
+	if power := amount.baseUnits(readDecimals(in.get("proposal").object())); power != nil {
 		ballot.Power = *power
 	}
 	return ballot

@@ -114,3 +114,37 @@ func TestTallyVoteBecomesABallot(t *testing.T) {
 		{"voter as a text", `{"id":"v","proposal":{"id":"p"},"type":"for","voter":"0x1","amount":"1"}`, `voter is a string; want an object`},
 	})
 }
+
+func TestTallyAmountsAreInTheTokensOwnUnit(t *testing.T) {
+	t.Parallel()
+
+	vote := func(decimals string) string {
+		return `{"id":"v-1","proposal":{"id":"harbor-17","governor":{"token":{"decimals":` + decimals + `}}},"type":"for",` +
+			`"voter":{"address":"0xFEED"},"amount":"1500000"}`
+	}
+	ballot := func(power string) *record.Ballot {
+		return &record.Ballot{
+			Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: "harbor-17"}, VoteID: "v-1", Voter: "0xfeed",
+			Power: *number(power), Choices: []string{"for"}, ChoiceKey: "for", RawChoice: `"for"`,
+		}
+	}
+	checkRecords(t, "Tally vote", []recordTest{
+		{"no decimals", vote("0"), ballot("1500000")},
+		{"six", vote("6"), ballot("1.5")},
+		{"eighteen", vote("18"), ballot("0.0000000000015")},
+		{"not stated", vote("null"), ballot("0.0000000000015")},
+	})
+	checkRejections(t, "Tally vote", []rejectionTest{
+		{"more than can be counted", vote("19"), `proposal.governor.token.decimals is 19; want at most 18 decimals`},
+	})
+	checkRecords(t, "Tally proposal", []recordTest{{
+		"a proposal", `{"id":"harbor-17","organization":{"slug":"harbor"},"metadata":{},"quorum":"2000000","governor":{"token":{"decimals":6}},` +
+			`"voteStats":[{"type":"for","votesCount":"1500000"}]}`,
+		&record.Proposal{
+			ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: "harbor-17"}, SourceID: "harbor",
+			SourceURL: "https://www.tally.xyz/gov/harbor/proposal/harbor-17", VoteType: governance.SingleChoice,
+			Choices: []string{"For", "Against", "Abstain"}, QuorumRaw: "2000000", Quorum: number("2"),
+			StatedScores: []decimal.Decimal{*number("1.5"), *number("0"), *number("0")},
+		},
+	}})
+}

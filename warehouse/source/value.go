@@ -226,9 +226,9 @@ func (v value) power() (power *decimal.Decimal, rounded bool) {
 	return &read, rounded
 }
 
-// baseUnits returns an amount in a token's smallest unit as voting power, or nil if the
-// value is absent. Upstream states such amounts as strings.
-func (v value) baseUnits() *decimal.Decimal {
+// baseUnits returns an amount in the smallest unit of a token with some decimals as voting
+// power, or nil if the value is absent. Upstream states such amounts as strings.
+func (v value) baseUnits(decimals int32) *decimal.Decimal {
 	if v.absent() {
 		return nil
 	}
@@ -237,7 +237,21 @@ func (v value) baseUnits() *decimal.Decimal {
 		v.reject("is refused: %v; want a whole number of smallest units from 0", err)
 		return nil
 	}
+	read = read.Shift(governance.PowerScale - decimals)
 	return &read
+}
+
+// tokenDecimals returns the decimals of a token; governance.PowerScale where none are stated.
+func (v value) tokenDecimals() int32 {
+	stated := v.count()
+	switch {
+	case stated == nil:
+		return governance.PowerScale
+	case *stated > governance.PowerScale:
+		v.rejectUnlike(fmt.Sprintf("at most %d decimals", governance.PowerScale))
+		return governance.PowerScale
+	}
+	return int32(*stated) //nolint:gosec // at most PowerScale
 }
 
 func oneOf[T ~string](v value, allowed ...T) T {
