@@ -68,7 +68,13 @@ func newEntry(cursor warehouse.FollowCursor) *entry {
 func (e *entry) move(to warehouse.FollowCursor) {
 	from := e.cursor
 	to.Upstream, to.Provider, to.SourceID, to.Lane = from.Upstream, from.Provider, from.SourceID, from.Lane
-	to.SucceededAt, to.FailedAt, to.RetryAt, to.Failures, to.Error = from.SucceededAt, from.FailedAt, from.RetryAt, from.Failures, from.Error
+	to.SucceededAt, to.FailedAt, to.RetryAt, to.Failures = from.SucceededAt, from.FailedAt, from.RetryAt, from.Failures
+	switch {
+	case to.Failures > 0:
+		to.Error = from.Error
+	case to.State != warehouse.FollowBehind:
+		to.Error = "" // what the lane said while it was behind
+	}
 	to.State = cmp.Or(to.State, warehouse.FollowLive)
 	e.cursor = to
 	if e.interval == 0 {

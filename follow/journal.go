@@ -81,7 +81,8 @@ func (j *Journal) entry(key cursorKey) *entry {
 
 // Commit writes records of any kinds as one batch, and when it is committed, moves cursors.
 // Of a cursor, it takes what its lane sets: the position, what is covered, the state, the
-// counts and the time at upstream. The follower sets the rest.
+// counts, the time at upstream, and of a lane that is behind the reason as its error. The
+// follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, records []record.Record, cursors ...warehouse.FollowCursor,
 ) (warehouse.Counts, error) {

@@ -127,7 +127,7 @@ func (t *Tally) resolve(field string, in input) (value any, problem string) {
 		}
 		return nil, "proposal not found"
 	case "proposals":
-		var nodes []object
+		nodes := []object{}
 		for _, p := range t.proposals {
 			if p.organization.id == in.Filters.OrganizationID && (!t.switches.Behind || p.frozen != nil) {
 				nodes = append(nodes, t.json(p))
@@ -215,7 +215,8 @@ func (t *Tally) governor(o *organization) object {
 	return object{"id": governor, "isBehind": t.switches.Behind, "isIndexing": false, "token": object{"decimals": o.decimals}}
 }
 
-func (t *Tally) votesOf(p *proposal, pending bool) (nodes []object) {
+func (t *Tally) votesOf(p *proposal, pending bool) []object {
+	nodes := []object{}
 	if p.frozen != nil {
 		p = p.frozen
 	}

@@ -1,0 +1,135 @@
+package tally
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"pnyx/warehouse"
+)
+
+// sweepAfter is the time between two walks over all proposals, whose states change without
+// a trace.
+const sweepAfter = 24 * time.Hour
+
+// maxRefusals is how often a page is asked for before its cursor counts as unknown.
+const maxRefusals = 3
+
+// backfillPosition says when the last walk over all proposals ended, and whether all votes
+// have been read since the organization is followed.
+type backfillPosition struct {
+	Swept time.Time `json:"swept"`
+	Done  bool      `json:"done"`
+}
+
+// backfill reads a page of proposals, or of votes of a proposal whose votes are to be read
+// from the newest to the oldest.
+func (o *organization) backfill(ctx context.Context) (bool, error) {
+	if err := o.load(ctx); err != nil {
+		return false, err
+	}
+	var at backfillPosition
+	cursor := o.cursor(laneBackfill, &at)
+	more := true
+	switch {
+	case o.walk == nil && o.Clock.Now().Sub(at.Swept) >= sweepAfter:
+		rejected, err := o.sweep(ctx, &at)
+		if err != nil {
+			return false, err
+		}
+		cursor.Rejected += rejected
+	case o.walk == nil:
+		if o.walk = o.nextWalk(); o.walk != nil {
+			return true, nil
+		}
+		if more = false; at.Done && cursor.State == o.state() {
+			return false, nil
+		}
+		at.Done = true
+	default:
+		done, rejected, withdrawn, err := o.step(ctx, o.walk)
+		if err != nil {
+			return false, o.startOver(err)
+		}
+		cursor.Rejected += rejected
+		cursor.Withdrawn += withdrawn
+		if done {
+			if err := o.walked(ctx, o.walk); err != nil {
+				return false, err
+			}
+			o.walk = nil
+		}
+	}
+	o.refusals = 0
+	o.progress(&cursor, at)
+	text, err := json.Marshal(at)
+	if err != nil {
+		return false, err
+	}
+	cursor.Position = string(text)
+	_, err = o.journal.Commit(ctx, nil, cursor)
+	return more, err
+}
+
+// sweep reads a page of all proposals.
+func (o *organization) sweep(ctx context.Context, at *backfillPosition) (rejected uint64, err error) {
+	got, err := o.page(ctx, "proposals", map[string]any{"organizationId": o.id}, o.after)
+	if err != nil {
+		return 0, o.startOver(err)
+	}
+	found, err := o.take(ctx, got.nodes...)
+	if err != nil {
+		return 0, err
+	}
+	if err := o.keep(ctx, found); err != nil {
+		return 0, err
+	}
+	if o.after = got.after; o.after == "" {
+		at.Swept = o.Clock.Now()
+	}
+	return found.rejected, nil
+}
+
+// startOver forgets the cursors of the walks after the API has refused them several times:
+// they may be unknown by now.
+func (o *organization) startOver(err error) error {
+	if !errors.As(err, new(*queryError)) {
+		return err
+	}
+	if o.refusals++; o.refusals == maxRefusals {
+		o.after, o.walk, o.refusals = "", nil, 0
+	}
+	return err
+}
+
+// walked notes that all votes of a proposal were read.
+func (o *organization) walked(ctx context.Context, w *walk) error {
+	now := o.Clock.Now()
+	return o.note(ctx, map[string]func(*note){w.proposal: func(n *note) {
+		n.Walked, n.WalkedAt, n.Closed, n.Recount = &w.stated, &now, w.closed, false
+		if compareIDs(w.first, n.Newest) > 0 {
+			n.Newest, n.Read = w.first, w.stated
+		}
+	}})
+}
+
+// progress sets the state of the lane and how many proposals have their votes read.
+func (o *organization) progress(cursor *warehouse.FollowCursor, at backfillPosition) {
+	cursor.State = warehouse.FollowBackfilling
+	if at.Done {
+		cursor.State = o.state()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	cursor.Done, cursor.Total = 0, 0
+	for _, n := range o.notes {
+		if n.Draft {
+			continue
+		}
+		cursor.Total++
+		if n.Walked != nil || n.isVoting() {
+			cursor.Done++
+		}
+	}
+}

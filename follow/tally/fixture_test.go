@@ -1,0 +1,163 @@
+package tally_test
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/follow/tally"
+	"pnyx/governance"
+	"pnyx/test/env"
+	upstream "pnyx/test/upstream/tally"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// fixture is a followed organization. Both sides go by one clock, which moves only when a
+// lane waits or the test says so.
+type fixture struct {
+	*upstream.Tally
+
+	t         *testing.T
+	clock     *clock.Clock
+	address   *url.URL
+	key       string
+	warehouse *warehouse.Warehouse
+	journal   *follow.Journal
+	followed  *tally.Tally
+	lanes     map[string]follow.Lane
+
+	// refused counts answers with status 429. crashAt is the number of requests until crash
+	// is called; below 1 is never.
+	refused, crashAt atomic.Int64
+	crash            context.CancelFunc
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	c := clock.Stepping(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))
+	f := &fixture{Tally: upstream.New(c.Now), t: t, clock: c, key: "secret", warehouse: env.Warehouse(t)}
+	server := httptest.NewServer(http.HandlerFunc(f.serve))
+	t.Cleanup(server.Close)
+	var err error
+	if f.address, err = url.Parse(server.URL + "/query"); err != nil {
+		t.Fatal(err)
+	}
+	f.Switch(func(s *upstream.Switches) { s.Key = "secret" })
+	f.AddOrganization("harbor", "Harbor", 6)
+	f.restart()
+	return f
+}
+
+func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
+	if f.crashAt.Add(-1) == 0 {
+		f.crash()
+		panic(http.ErrAbortHandler)
+	}
+	noted := httptest.NewRecorder()
+	f.ServeHTTP(noted, r)
+	if noted.Code == http.StatusTooManyRequests {
+		f.refused.Add(1)
+	}
+	w.WriteHeader(noted.Code)
+	_, _ = w.Write(noted.Body.Bytes()) //nolint:errcheck // a client that left needs nothing
+}
+
+// restart forgets everything that is not in the warehouse.
+func (f *fixture) restart() {
+	f.t.Helper()
+	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})
+	f.followed = tally.New(tally.Options{
+		Host: client.Host(f.address, tally.Pace()), APIKey: f.key, Slugs: []string{"harbor"}, Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
+	})
+	var err error
+	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.clock); err != nil {
+		f.t.Fatal(err)
+	}
+	f.lanes = map[string]follow.Lane{}
+	for _, lane := range f.followed.Lanes(f.journal) {
+		f.lanes[lane.Name] = lane
+	}
+}
+
+// order is the order in which the tests run the lanes.
+func order() []string { return []string{"log", "watch", "backfill"} }
+
+// run runs lanes until they have nothing more to do.
+func (f *fixture) run(lanes ...string) {
+	f.t.Helper()
+	for _, lane := range lanes {
+		if err := f.try(f.t.Context(), lane); err != nil {
+			f.t.Fatalf("lane %s: %v", lane, err)
+		}
+	}
+}
+
+func (f *fixture) try(ctx context.Context, lane string) error {
+	for {
+		more, err := f.lanes[lane].Run(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// held returns the proposals and ballots that are held and not withdrawn.
+func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) {
+	f.t.Helper()
+	listed, err := f.warehouse.HeldProposals(f.t.Context(), governance.Tally, []string{"harbor"}, time.Time{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var refs []record.RefHash
+	for _, p := range listed {
+		refs = append(refs, p.Hash())
+		err := f.warehouse.HeldBallots(f.t.Context(), p.ProposalRef, func(b record.Ballot) error {
+			ballots = append(ballots, b)
+			return nil
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	found, err := f.warehouse.Proposals(f.t.Context(), refs)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, p := range found {
+		proposals = append(proposals, p.Proposal)
+	}
+	slices.SortFunc(proposals, func(a, b record.Proposal) int { return cmp.Compare(a.ExternalID, b.ExternalID) })
+	slices.SortFunc(ballots, func(a, b record.Ballot) int { return cmp.Compare(a.VoteID, b.VoteID) })
+	return proposals, ballots
+}
+
+// wantTruth fails the test unless what is held is what the endpoint has.
+func (f *fixture) wantTruth() {
+	f.t.Helper()
+	wantProposals, wantBallots := f.Truth()
+	proposals, ballots := f.held()
+	if diff := gocmp.Diff(wantProposals, proposals, cmpopts.EquateEmpty()); diff != "" {
+		f.t.Errorf("proposals: -endpoint +held\n%s", diff)
+	}
+	if diff := gocmp.Diff(wantBallots, ballots, cmpopts.EquateEmpty()); diff != "" {
+		f.t.Errorf("ballots: -endpoint +held\n%s", diff)
+	}
+}
+
+func (f *fixture) cursor(lane string) warehouse.FollowCursor {
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, lane)
+}

@@ -1,0 +1,9 @@
+package tally_test
+
+import (
+	"testing"
+
+	"pnyx/test/env"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }

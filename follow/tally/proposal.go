@@ -1,0 +1,289 @@
+package tally
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// openFor is how long after its end a proposal that is not executed yet is polled. Later
+// changes are found by the daily walk over all proposals.
+const openFor = 30 * 24 * time.Hour
+
+// note is what is remembered of a proposal.
+type note struct {
+	// State is the provider's, and End the end of voting.
+	State string                `json:"state,omitempty"`
+	End   *governance.Timestamp `json:"end,omitempty"`
+	// Draft is true for a proposal that is not on the chain yet.
+	Draft bool `json:"draft,omitempty"`
+	// Stated is the number of votes that the proposal states. Newest is the newest vote
+	// that was read when it stated Read.
+	Stated uint64 `json:"stated,omitempty"`
+	Read   uint64 `json:"read,omitempty"`
+	Newest string `json:"newest,omitempty"`
+	// Walked is the stated number when all votes were read last, which was at WalkedAt, or
+	// nil for never; Closed is true if voting had ended then. Recount asks for it again.
+	Walked   *uint64    `json:"walked,omitempty"`
+	WalkedAt *time.Time `json:"walkedAt,omitempty"`
+	Closed   bool       `json:"closed,omitempty"`
+	Recount  bool       `json:"recount,omitempty"`
+}
+
+// isOpen reports whether a proposal is polled.
+func (n note) isOpen(now time.Time) bool {
+	switch n.State {
+	case "active", "draft", "extended", "pending", "submitted":
+		return true
+	case "pendingexecution", "queued", "succeeded":
+		return n.End == nil || now.Sub(n.End.Time()) < openFor
+	}
+	return n.Draft
+}
+
+// isVoting reports whether votes may still arrive.
+func (n note) isVoting() bool {
+	return slices.Contains([]string{"active", "draft", "extended", "pending", "submitted"}, n.State)
+}
+
+// head is what following takes of a proposal.
+type head struct {
+	ID        string
+	OnchainID string
+	Status    string
+	CreatedAt *string
+	Governor  struct{ IsBehind, IsIndexing bool }
+	Events    []struct {
+		Type      string
+		CreatedAt *string
+		Block     struct{ Timestamp *string }
+	}
+}
+
+// withCreation returns a proposal with the time of its event "created" as createdAt, which
+// the API does not state.
+func (h head) withCreation(text json.RawMessage) (json.RawMessage, error) {
+	for _, e := range h.Events {
+		at := e.Block.Timestamp
+		if at == nil {
+			at = e.CreatedAt
+		}
+		if e.Type != "created" || at == nil || h.CreatedAt != nil {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(text, &fields); err != nil {
+			return nil, err
+		}
+		created, err := json.Marshal(at)
+		if err != nil {
+			return nil, err
+		}
+		fields["createdAt"] = created
+		return json.Marshal(fields)
+	}
+	return text, nil
+}
+
+// taken is what a lane has taken from answers.
+type taken struct {
+	records  []record.Record
+	changes  map[string]func(*note)
+	hashes   map[string]uint64
+	rejected uint64
+	// known is true if one of the proposals was known before.
+	known bool
+	// newest is the latest time of creation.
+	newest *governance.Timestamp
+}
+
+// take reads proposals. Those that have not changed since the last answer, and nodes of
+// other types, are left out; of drafts, only a note is kept.
+func (o *organization) take(ctx context.Context, nodes ...json.RawMessage) (taken, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	got := taken{changes: map[string]func(*note){}, hashes: map[string]uint64{}}
+	for _, text := range nodes {
+		var h head
+		if err := json.Unmarshal(text, &h); err != nil {
+			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
+		}
+		if h.ID == "" {
+			continue
+		}
+		n, known := o.notes[h.ID]
+		got.known = got.known || known && !n.Draft
+		o.behind = h.Governor.IsBehind || h.Governor.IsIndexing
+		hash := maphash.Bytes(hashSeed, text)
+		if o.seen[h.ID] == hash {
+			continue
+		}
+		got.hashes[h.ID] = hash
+		if h.OnchainID == "" {
+			got.changes[h.ID] = func(n *note) { n.State, n.Draft = h.Status, true }
+			continue
+		}
+		text, err := h.withCreation(text)
+		if err != nil {
+			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
+		}
+		parsed, err := source.TallyProposal.Parse("", text)
+		proposal, is := parsed.(*record.Proposal)
+		if err != nil || !is {
+			got.rejected++
+			if err := o.journal.Reject(ctx, o.source, h.ID, err); err != nil {
+				return got, err
+			}
+			continue
+		}
+		if proposal.CreatedAt != nil && (got.newest == nil || *proposal.CreatedAt > *got.newest) {
+			got.newest = proposal.CreatedAt
+		}
+		got.records = append(got.records, proposal)
+		got.changes[h.ID] = func(n *note) {
+			n.State, n.Draft, n.End, n.Stated = h.Status, false, proposal.EndAt, 0
+			if proposal.StatedVotes != nil {
+				n.Stated = *proposal.StatedVotes
+			}
+		}
+	}
+	return got, nil
+}
+
+// hashSeed is of the process: hashes are not kept.
+//
+//nolint:gochecknoglobals // a constant of the process
+var hashSeed = maphash.MakeSeed()
+
+// keep commits what was taken, and then the notes and the cursor.
+func (o *organization) keep(ctx context.Context, got taken, cursors ...warehouse.FollowCursor) error {
+	if _, err := o.journal.Commit(ctx, got.records, cursors...); err != nil {
+		return err
+	}
+	if err := o.note(ctx, got.changes); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.Copy(o.seen, got.hashes)
+	return nil
+}
+
+// note changes notes and writes them.
+func (o *organization) note(ctx context.Context, changes map[string]func(*note)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	items, changed := make([]warehouse.FollowedItem, 0, len(changes)), map[string]note{}
+	for id, change := range changes {
+		n := o.notes[id]
+		change(&n)
+		changed[id] = n
+		text, err := json.Marshal(n)
+		if err != nil {
+			return err
+		}
+		items = append(items, warehouse.FollowedItem{
+			Upstream: o.ID(), Provider: o.source.Provider, SourceID: o.source.ID, ItemID: id, Note: string(text),
+		})
+	}
+	err := o.journal.Warehouse.WriteFollowedItems(ctx, items)
+	if err == nil {
+		maps.Copy(o.notes, changed)
+	}
+	return err
+}
+
+// readNewest reads the newest proposals, page by page until one is known. The first time it
+// is one page: a backfill reads the others.
+func (o *organization) readNewest(ctx context.Context) (bool, error) {
+	if err := o.load(ctx); err != nil {
+		return false, err
+	}
+	cursor := o.cursor(laneLog, new(struct{}))
+	first, before := cursor.Position == "", cursor
+	for after := ""; ; {
+		got, err := o.page(ctx, "proposals", map[string]any{"organizationId": o.id}, after)
+		if err != nil {
+			return false, err
+		}
+		found, err := o.take(ctx, got.nodes...)
+		if err != nil {
+			return false, err
+		}
+		if at := found.newest; at != nil && (cursor.UpstreamAt == nil || at.Time().After(*cursor.UpstreamAt)) {
+			created := at.Time()
+			cursor.UpstreamAt = &created
+		}
+		cursor.Rejected += found.rejected
+		if err := o.keep(ctx, found); err != nil {
+			return false, err
+		}
+		if after = got.after; first || found.known || after == "" {
+			break
+		}
+	}
+	cursor.Position, cursor.State = "{}", o.state()
+	if cursor.State == before.State && cursor.Rejected == before.Rejected && cursor.UpstreamAt == before.UpstreamAt && !first {
+		return false, nil
+	}
+	_, err := o.journal.Commit(ctx, nil, cursor)
+	return false, err
+}
+
+// readOpen reads the proposals that are open, and their new votes.
+func (o *organization) readOpen(ctx context.Context) (bool, error) {
+	if err := o.load(ctx); err != nil {
+		return false, err
+	}
+	began := o.Clock.Now()
+	open := o.choose(func(n note) bool { return n.isOpen(began) })
+	cursor := o.cursor(laneWatch, new(struct{}))
+	for _, id := range open {
+		text, err := o.ask(ctx, "proposal", map[string]any{"id": id})
+		if err != nil {
+			return false, err
+		}
+		found, err := o.take(ctx, text)
+		if err != nil {
+			return false, err
+		}
+		cursor.Rejected += found.rejected
+		if err := o.keep(ctx, found); err != nil {
+			return false, err
+		}
+		rejected, err := o.readNewVotes(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		cursor.Rejected += rejected
+	}
+	cursor.Position, cursor.State, cursor.Error = "{}", o.state(), ""
+	if took := o.Clock.Now().Sub(began); took > pollInterval {
+		cursor.State = warehouse.FollowBehind
+		cursor.Error = fmt.Sprintf("%d open proposals at about one request a second are read every %s", len(open), took.Round(time.Second))
+	}
+	_, err := o.journal.Commit(ctx, nil, cursor)
+	return false, err
+}
+
+// choose returns the ids of the proposals whose notes a rule chooses, newest first.
+func (o *organization) choose(rule func(note) bool) (ids []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id, n := range o.notes {
+		if rule(n) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return compareIDs(b, a) })
+	return ids
+}

@@ -1,0 +1,192 @@
+// Package tally follows organizations at an endpoint of Tally's API.
+//
+// Tally has no log of changes, and the state and votes of a proposal change without a
+// trace: the newest proposals and the open ones are polled. A key may send about one
+// request a second.
+package tally
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+// Options describe an endpoint and what is followed there.
+type Options struct {
+	// Host is the endpoint, at the address of its queries and at Pace.
+	Host *fetch.Host
+	// APIKey authorizes the requests.
+	APIKey string
+	// Slugs are those of the followed organizations.
+	Slugs []string
+	// Clock is nil for the system's.
+	Clock *clock.Clock
+	// Logger is not nil.
+	Logger *slog.Logger
+}
+
+// Tally is an endpoint as one upstream. It is safe for concurrent use.
+type Tally struct {
+	Options
+}
+
+// New returns an endpoint.
+func New(o Options) *Tally { return &Tally{o} }
+
+// Pace is how often an endpoint may be asked: a little less than once a second.
+func Pace() fetch.Pace {
+	return fetch.Pace{Requests: 1, Burst: 1, Per: 1100 * time.Millisecond}
+}
+
+// pollInterval is the time between two polls of the newest and of the open proposals.
+const pollInterval = time.Minute
+
+// The lanes of an organization.
+const (
+	laneLog      = "log"
+	laneWatch    = "watch"
+	laneBackfill = "backfill"
+)
+
+// ID implements follow.Upstream.
+func (t *Tally) ID() string { return "tally:" + t.Host.Name() }
+
+// Sources implements follow.Upstream.
+func (t *Tally) Sources() []record.SourceRef {
+	refs := make([]record.SourceRef, len(t.Slugs))
+	for i, slug := range t.Slugs {
+		refs[i] = record.SourceRef{Provider: governance.Tally, ID: slug}
+	}
+	return refs
+}
+
+// Lanes implements follow.Upstream.
+func (t *Tally) Lanes(journal *follow.Journal) (all []follow.Lane) {
+	for _, ref := range t.Sources() {
+		o := &organization{Tally: t, journal: journal, source: ref}
+		all = append(all,
+			follow.Lane{Source: ref, Name: laneLog, Interval: pollInterval, Run: o.readNewest},
+			follow.Lane{Source: ref, Name: laneWatch, Interval: pollInterval, Run: o.readOpen},
+			follow.Lane{Source: ref, Name: laneBackfill, Interval: pollInterval, Run: o.backfill})
+	}
+	return all
+}
+
+// organization is a followed organization while its endpoint is led.
+type organization struct {
+	*Tally
+
+	journal *follow.Journal
+	source  record.SourceRef
+
+	// mu guards what the lanes share.
+	mu sync.Mutex
+	// id is the organization's id; empty before the first request.
+	id string
+	// notes are what is remembered of each proposal, by its id; nil before they are read.
+	notes map[string]note
+	// seen are hashes of the last answer for each proposal.
+	seen map[string]uint64
+	// behind is true if the endpoint says that it lags behind the chain.
+	behind bool
+
+	// What follows belongs to lane backfill alone. after is the cursor of the walk over
+	// all proposals, and walk that over the votes of one.
+	after string
+	walk  *walk
+	// refusals counts the pages that were refused in a row.
+	refusals int
+}
+
+// load asks for the organization and reads what is remembered of its proposals, once.
+func (o *organization) load(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.notes != nil {
+		return nil
+	}
+	text, err := o.ask(ctx, "organization", map[string]any{"slug": o.source.ID})
+	if err != nil {
+		return err
+	}
+	var said struct{ ID string }
+	if err := json.Unmarshal(text, &said); err != nil || said.ID == "" {
+		return fmt.Errorf("answer of %s for organization %s has no id", o.Host.Name(), o.source.ID)
+	}
+	organization, err := source.TallyOrganization.Parse("", text)
+	if err != nil {
+		return fmt.Errorf("organization %s: %w", o.source.ID, err)
+	}
+	if _, err := o.journal.Commit(ctx, []record.Record{organization}); err != nil {
+		return err
+	}
+	items, err := o.journal.Warehouse.FollowedItems(ctx, o.ID())
+	if err != nil {
+		return err
+	}
+	notes := map[string]note{}
+	for _, item := range items {
+		var n note
+		if item.SourceID == o.source.ID && json.Unmarshal([]byte(item.Note), &n) == nil {
+			notes[item.ItemID] = n
+		}
+	}
+	o.id, o.notes, o.seen = said.ID, notes, map[string]uint64{}
+	return nil
+}
+
+// cursor returns the cursor of a lane and reads its position.
+func (o *organization) cursor(lane string, position any) warehouse.FollowCursor {
+	cursor := o.journal.Cursor(o.source, lane)
+	if err := json.Unmarshal([]byte(cursor.Position), position); err != nil {
+		cursor.Position = "" // the lane begins anew
+	}
+	return cursor
+}
+
+// state is that of a lane which has read everything there is.
+func (o *organization) state() warehouse.FollowState {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.behind {
+		return warehouse.FollowBehind
+	}
+	return warehouse.FollowLive
+}
+
+// Check implements follow.Upstream.
+func (t *Tally) Check(ctx context.Context) []follow.Check {
+	checks := make([]follow.Check, len(t.Slugs))
+	for i, slug := range t.Slugs {
+		checks[i] = follow.Check{Source: slug, Limit: "about 1 request a second for a key"}
+		text, err := t.ask(ctx, "organization", map[string]any{"slug": slug})
+		var said struct {
+			Name           string
+			ProposalsCount int
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &said)
+		}
+		if err != nil {
+			checks[i].Problem = err.Error()
+			continue
+		}
+		checks[i].Is = fmt.Sprintf("Tally organization %s, %d proposals", said.Name, said.ProposalsCount)
+		polls := int(24 * time.Hour / pollInterval)
+		checks[i].RequestsPerDay = polls + said.ProposalsCount/maxPage + 1
+		// Two open proposals, and a page of votes for each poll of one.
+		checks[i].RequestsPerDayBusy = checks[i].RequestsPerDay + 4*polls
+	}
+	return checks
+}

@@ -1,0 +1,349 @@
+package tally_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow"
+	upstream "pnyx/test/upstream/tally"
+	"pnyx/warehouse"
+)
+
+const day = 24 * time.Hour
+
+// propose adds proposals with some votes each, and returns their ids.
+func (f *fixture) propose(proposals, votes int) (ids []string) {
+	for i := range proposals {
+		id := f.Propose("harbor", fmt.Sprint("Proposal ", i+1), 3*day)
+		for k := range votes {
+			f.Vote(id, fmt.Sprintf("0xAA%d", k), []string{"for", "against", "abstain"}[k%3], fmt.Sprint(1500000+k))
+		}
+		ids = append(ids, id)
+		f.clock.Step(time.Second)
+	}
+	return ids
+}
+
+func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	ids := f.propose(25, 2)
+	for _, id := range ids[:24] {
+		f.SetStatus(id, "executed")
+	}
+	for k := range 45 {
+		f.Vote(ids[0], fmt.Sprintf("0xBB%d", k), "for", "7")
+	}
+	f.run("log")
+	if got, _ := f.held(); len(got) != 20 {
+		t.Errorf("got %d proposals at first, want the newest page", len(got))
+	}
+	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.cursor("backfill"); got.State != warehouse.FollowBackfilling || got.Done >= got.Total {
+		t.Errorf("got %s, %d of %d; want backfilling", got.State, got.Done, got.Total)
+	}
+	f.restart()
+	f.run(order()...)
+	f.wantTruth()
+	if got := f.cursor("backfill"); got.State != warehouse.FollowLive || got.Done != 25 || got.Total != 25 {
+		t.Errorf("got %s, %d of %d; want live, 25 of 25", got.State, got.Done, got.Total)
+	}
+}
+
+func TestNewProposalsAreReadUntilOneIsKnown(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.propose(2, 1)
+	f.run(order()...)
+	before := f.Requests("proposals")
+	f.run("log", "log")
+	if got := f.Requests("proposals") - before; got != 2 {
+		t.Errorf("got %d pages for two polls, want one each", got)
+	}
+	f.restart()
+	f.propose(45, 1)
+	f.run("log", "watch")
+	f.wantTruth()
+}
+
+func TestAStatusChangesWithoutATrace(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	ids := f.propose(3, 2)
+	f.run(order()...)
+	f.clock.Step(3 * day)
+	f.SetStatus(ids[0], "defeated")
+	f.SetStatus(ids[1], "queued")
+	f.SetStatus(ids[2], "succeeded")
+	f.run("watch")
+	f.wantTruth()
+	f.SetStatus(ids[1], "executed")
+	f.run("watch")
+	f.wantTruth()
+	f.clock.Step(31 * day)
+	before := f.Requests("proposal")
+	f.SetStatus(ids[2], "archived")
+	f.run("watch")
+	if got := f.Requests("proposal"); got != before {
+		t.Errorf("got %d polls of proposals that ended long ago, want none", got-before)
+	}
+	f.run("backfill") // the daily walk
+	f.wantTruth()
+}
+
+func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.propose(1, 70)[0]
+	f.run(order()...)
+	f.wantTruth()
+	f.Vote(id, "0xBB", "against", "9")
+	before := f.Requests("votes")
+	f.run("watch")
+	f.wantTruth()
+	if got := f.Requests("votes") - before; got != 1 {
+		t.Errorf("got %d pages of votes for one new vote, want one", got)
+	}
+	f.run("watch", "watch")
+	if got := f.Requests("votes") - before; got != 1 {
+		t.Errorf("got %d more pages of votes without a new vote, want none", got-1)
+	}
+	for k := range 150 { // more than a poll reads
+		f.Vote(id, fmt.Sprintf("0xCC%d", k), "for", "1")
+	}
+	f.clock.Step(time.Hour)
+	f.run("watch", "backfill")
+	f.wantTruth()
+}
+
+func TestAPendingVoteCountsWhenItBecomesPlain(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.propose(1, 3)[0]
+	pending := f.Vote(id, "0xBB", "pendingagainst", "9")
+	f.Vote(id, "0xCC", "for", "9")
+	f.run(order()...)
+	f.wantTruth()
+	for k := range 30 {
+		f.Vote(id, fmt.Sprintf("0xDD%d", k), "for", "1")
+	}
+	f.run("watch")
+	f.Arrive(id, pending) // its id is far below the newest that is known
+	f.clock.Step(time.Hour)
+	f.run("watch", "backfill")
+	f.wantTruth()
+}
+
+func TestDraftsWaitUntilTheyAreOnTheChain(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	draft := f.Draft("harbor", "Budget")
+	f.propose(25, 0)
+	f.run(order()...)
+	f.wantTruth()
+	f.restart()
+	f.Submit(draft)
+	f.Vote(draft, "0xAA", "for", "1")
+	f.run("watch")
+	f.wantTruth()
+}
+
+func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.propose(1, 2)[0]
+	f.run(order()...)
+	f.Switch(func(s *upstream.Switches) { s.Behind = true })
+	f.SetStatus(id, "canceled")
+	f.Vote(id, "0xBB", "for", "1")
+	f.run("log", "watch")
+	for _, lane := range []string{"log", "watch"} {
+		if got := f.cursor(lane).State; got != warehouse.FollowBehind {
+			t.Errorf("lane %s: got %s, want behind", lane, got)
+		}
+	}
+	f.Switch(func(s *upstream.Switches) { s.Behind = false })
+	f.run(order()...)
+	f.wantTruth()
+	for _, lane := range order() {
+		if got := f.cursor(lane).State; got != warehouse.FollowLive {
+			t.Errorf("lane %s: got %s, want live", lane, got)
+		}
+	}
+}
+
+func TestAVoteThatWasTakenBackIsWithdrawnAtTheClose(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.propose(1, 30)[0]
+	dropped := f.Vote(id, "0xBB", "for", "9")
+	f.Vote(id, "0xCC", "for", "9")
+	f.run(order()...)
+	f.wantTruth()
+	f.Drop(id, dropped)
+	f.SetStatus(id, "executed")
+	f.run("watch", "backfill")
+	f.wantTruth()
+	if got := f.cursor("backfill").Withdrawn; got != 1 {
+		t.Errorf("got %d withdrawn, want one", got)
+	}
+	before := f.Requests("votes")
+	f.run("backfill")
+	if got := f.Requests("votes"); got != before {
+		t.Errorf("got %d more pages of votes after the close, want none", got-before)
+	}
+}
+
+func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.Switch(func(s *upstream.Switches) { s.Limited = true })
+	f.propose(60, 1)
+	f.run(order()...)
+	f.run("watch")
+	f.wantTruth()
+	if got := f.refused.Load(); got != 0 {
+		t.Errorf("got %d refused requests, want none", got)
+	}
+	got := f.cursor("watch")
+	if want := "60 open proposals at about one request a second are read every 1m"; got.State != warehouse.FollowBehind || !strings.HasPrefix(got.Error, want) {
+		t.Errorf("got %s, %q; want behind, %q", got.State, got.Error, want)
+	}
+	again, err := follow.OpenJournal(t.Context(), f.warehouse, f.followed.ID(), f.clock)
+	if err != nil || again.Cursor(got.Source(), "watch").Error != got.Error {
+		t.Errorf("got %q after a restart (%v), want the same", again.Cursor(got.Source(), "watch").Error, err)
+	}
+}
+
+func TestFailuresOfTheEndpointChangeNothing(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name, want string
+		fault      func(*upstream.Switches)
+	}{
+		{"errors under 200", "internal system error", func(s *upstream.Switches) { s.Fails = true }},
+		{"401", "the API key is refused", func(s *upstream.Switches) { s.Key = "other" }},
+		{"403", "the API key is refused", func(s *upstream.Switches) { s.Key, s.RefusedStatus = "other", 403 }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.propose(2, 2)
+			f.run(order()...)
+			f.Switch(test.fault)
+			f.clock.Step(day)
+			for _, lane := range order() {
+				err := f.try(t.Context(), lane)
+				if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+					t.Errorf("lane %s: got %v, want %q", lane, err, test.want)
+				}
+			}
+			f.wantTruth()
+			if got := f.followed.Check(t.Context())[0]; !strings.Contains(got.Problem, test.want) {
+				t.Errorf("got problem %q, want %q", got.Problem, test.want)
+			}
+		})
+	}
+}
+
+func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	ids := f.propose(45, 0)
+	for _, id := range ids {
+		f.SetStatus(id, "executed")
+	}
+	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = true })
+	for range 3 {
+		if _, err := f.lanes["backfill"].Run(t.Context()); err == nil {
+			t.Fatal("got no error for an unknown cursor")
+		}
+	}
+	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = false })
+	f.run("backfill")
+	f.wantTruth()
+}
+
+func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.Switch(func(s *upstream.Switches) { s.Others = true })
+	f.propose(3, 1)
+	f.run(order()...)
+	f.wantTruth()
+	if got := f.cursor("log").Rejected; got != 0 {
+		t.Errorf("got %d rejected, want none", got)
+	}
+}
+
+// TestACrashAnywhereLosesNothing stops all lanes at each request of a poll with each kind of
+// change, and goes on after a restart.
+func TestACrashAnywhereLosesNothing(t *testing.T) {
+	t.Parallel()
+
+	for n := int64(1); n <= 19; n += 2 {
+		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			ids := f.propose(4, 25)
+			pending := f.Vote(ids[3], "0xBB", "pendingfor", "3")
+			f.run(order()...)
+			f.propose(2, 3)
+			f.Draft("harbor", "Draft")
+			f.SetStatus(ids[0], "executed")
+			f.Vote(ids[1], "0xEE", "for", "4")
+			f.Arrive(ids[3], pending)
+			f.clock.Step(day)
+			var ctx context.Context
+			ctx, f.crash = context.WithCancel(t.Context())
+			f.crashAt.Store(n)
+			for _, lane := range order() {
+				if err := f.try(ctx, lane); err != nil {
+					break
+				}
+			}
+			f.crashAt.Store(0)
+			f.restart()
+			f.run(order()...)
+			f.clock.Step(time.Hour)
+			f.run(order()...)
+			f.wantTruth()
+		})
+	}
+}
+
+func TestCheckSaysWhatAnOrganizationHoldsAndCosts(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.propose(45, 0)
+	want := follow.Check{
+		Source: "harbor", Is: "Tally organization Harbor, 45 proposals", RequestsPerDay: 1440 + 3, RequestsPerDayBusy: 1440 + 3 + 4*1440,
+		Limit: "about 1 request a second for a key",
+	}
+	if diff := cmp.Diff([]follow.Check{want}, f.followed.Check(t.Context())); diff != "" {
+		t.Error(diff)
+	}
+}

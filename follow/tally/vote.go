@@ -1,0 +1,201 @@
+package tally
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+const (
+	// maxNewPages bounds the pages of new votes in one poll of a proposal. Beyond, all its
+	// votes are read by the lane that has the time.
+	maxNewPages = 5
+	// recountAfter is the time between two readings of all votes of an open proposal.
+	recountAfter = time.Hour
+)
+
+// compareIDs compares ids, which are whole numbers beyond the precision of floats, by date.
+func compareIDs(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// votes are the votes of a page.
+type votes struct {
+	records  []record.Record
+	ids      []string
+	rejected uint64
+}
+
+// takeVotes reads votes. Pending ones, which become plain when they arrive from another
+// chain, and nodes of other types are left out.
+func (o *organization) takeVotes(ctx context.Context, nodes []json.RawMessage) (got votes, err error) {
+	for _, text := range nodes {
+		var said struct{ ID, Type string }
+		if err := json.Unmarshal(text, &said); err != nil {
+			return got, fmt.Errorf("read a vote of %s: %w", o.source.ID, err)
+		}
+		if said.ID == "" || strings.HasPrefix(said.Type, "pending") {
+			continue
+		}
+		got.ids = append(got.ids, said.ID)
+		ballot, err := source.TallyVote.Parse("", text)
+		if err != nil {
+			got.rejected++
+			if err := o.journal.Reject(ctx, o.source, said.ID, err); err != nil {
+				return got, err
+			}
+			continue
+		}
+		got.records = append(got.records, ballot)
+	}
+	return got, nil
+}
+
+// readNewVotes reads the votes of a proposal whose stated number has changed, newest first
+// until a known one. Where that does not explain the number, as when a vote arrives late
+// with an old id, all votes are to be read again.
+func (o *organization) readNewVotes(ctx context.Context, id string) (rejected uint64, err error) {
+	n := o.noted(id)
+	if n.Draft || n.Stated == n.Read {
+		return 0, nil
+	}
+	newest, reached, after := n.Newest, false, ""
+	for range maxNewPages {
+		got, err := o.page(ctx, "votes", map[string]any{"proposalId": id}, after)
+		if err != nil {
+			return rejected, err
+		}
+		found, err := o.takeVotes(ctx, got.nodes)
+		if err != nil {
+			return rejected, err
+		}
+		if _, err := o.journal.Commit(ctx, found.records); err != nil {
+			return rejected, err
+		}
+		rejected += found.rejected
+		for _, vote := range found.ids {
+			if compareIDs(vote, newest) > 0 {
+				newest = vote
+			}
+			reached = reached || n.Newest != "" && compareIDs(vote, n.Newest) <= 0
+		}
+		if after = got.after; reached || after == "" {
+			reached = true
+			break
+		}
+	}
+	held, err := o.heldVoters(ctx, id)
+	if err != nil {
+		return rejected, err
+	}
+	return rejected, o.note(ctx, map[string]func(*note){id: func(now *note) {
+		now.Read, now.Recount = n.Stated, now.Recount || !reached || held != n.Stated
+		if compareIDs(newest, now.Newest) > 0 {
+			now.Newest = newest
+		}
+	}})
+}
+
+func (o *organization) noted(id string) note {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.notes[id]
+}
+
+// heldVoters counts the voters whose votes on a proposal are held.
+func (o *organization) heldVoters(ctx context.Context, id string) (uint64, error) {
+	hash := ref(id).Hash()
+	voters, err := o.journal.Warehouse.HeldVoters(ctx, []record.RefHash{hash})
+	return voters[hash], err
+}
+
+func ref(id string) record.ProposalRef {
+	return record.ProposalRef{Provider: governance.Tally, ExternalID: id}
+}
+
+// walk is a reading of all votes of a proposal, newest first.
+type walk struct {
+	proposal string
+	// stated is the number of votes that the proposal stated when the walk began, and first
+	// the newest vote then.
+	stated uint64
+	first  string
+	// closed is true if voting had ended when it began.
+	closed bool
+	after  string
+	seen   map[string]bool
+}
+
+// nextWalk returns a walk over the votes of the newest proposal that needs one: it has
+// closed since its votes were last read, or their number is not explained. It is nil if no
+// proposal does.
+func (o *organization) nextWalk() *walk {
+	now := o.Clock.Now()
+	due := o.choose(func(n note) bool {
+		switch {
+		case n.Draft:
+			return false
+		case n.isVoting():
+			return n.Recount && (n.WalkedAt == nil || now.Sub(*n.WalkedAt) >= recountAfter)
+		}
+		return n.Walked == nil || *n.Walked != n.Stated || !n.Closed
+	})
+	if len(due) == 0 {
+		return nil
+	}
+	n := o.noted(due[0])
+	return &walk{proposal: due[0], stated: n.Stated, closed: !n.isVoting(), seen: map[string]bool{}}
+}
+
+// step reads one page of a walk; after the last, it withdraws what is held and was on no
+// page. done is true then.
+func (o *organization) step(ctx context.Context, w *walk) (done bool, rejected, withdrawn uint64, err error) {
+	got, err := o.page(ctx, "votes", map[string]any{"proposalId": w.proposal}, w.after)
+	if err != nil {
+		return false, 0, 0, err
+	}
+	found, err := o.takeVotes(ctx, got.nodes)
+	if err != nil {
+		return false, 0, 0, err
+	}
+	for _, id := range found.ids {
+		w.first = cmp.Or(w.first, id)
+		w.seen[id] = true
+	}
+	records := found.records
+	if got.after == "" {
+		gone, err := o.gone(ctx, w)
+		if err != nil {
+			return false, 0, 0, err
+		}
+		records, withdrawn = append(records, gone...), uint64(len(gone))
+	}
+	if _, err := o.journal.Commit(ctx, records); err != nil {
+		return false, 0, 0, err
+	}
+	w.after = got.after
+	return got.after == "", found.rejected, withdrawn, nil
+}
+
+// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw none
+// though some are stated says nothing, nor does one about votes since it began.
+func (o *organization) gone(ctx context.Context, w *walk) (gone []record.Record, err error) {
+	if len(w.seen) == 0 && w.stated > 0 {
+		return nil, nil
+	}
+	err = o.journal.Warehouse.HeldBallots(ctx, ref(w.proposal), func(b record.Ballot) error {
+		if !w.seen[b.VoteID] && (w.first == "" || compareIDs(b.VoteID, w.first) < 0) {
+			b.Withdrawn = true
+			gone = append(gone, &b)
+		}
+		return nil
+	})
+	return gone, err
+}
