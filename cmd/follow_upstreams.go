@@ -16,6 +16,7 @@ import (
 	"pnyx/follow/forum"
 	"pnyx/follow/hub"
 	"pnyx/follow/sources"
+	"pnyx/follow/tally"
 )
 
 // upstreams makes the upstreams of a sources file.
@@ -55,6 +56,7 @@ func (u *upstreams) of(file sources.File) []follow.Upstream {
 	u.addChains(file, add)
 	u.addHub(file, add)
 	u.addForums(file, add)
+	u.addTally(file, add)
 	u.made = made
 	all := make([]follow.Upstream, 0, len(made))
 	for _, id := range slices.Sorted(maps.Keys(made)) {
@@ -154,4 +156,26 @@ func (u *upstreams) addForums(file sources.File, add addUpstream) {
 			})
 		}
 	}
+}
+
+// addTally adds the endpoint of Tally's API with all followed organizations.
+func (u *upstreams) addTally(file sources.File, add addUpstream) {
+	settings := struct {
+		sources.Tally
+		slugs []string
+	}{Tally: file.Tally}
+	for _, dao := range file.DAOs {
+		for _, slug := range dao.Tally {
+			settings.slugs = append(settings.slugs, string(slug))
+		}
+	}
+	if len(settings.slugs) == 0 {
+		return
+	}
+	address := cmp.Or(settings.URL, "https://api.tally.xyz/query")
+	add("tally:"+address.URL().Host, settings, func() follow.Upstream {
+		return tally.New(tally.Options{
+			Host: u.host(address, settings.Rate, tally.Pace()), APIKey: string(settings.APIKey), Slugs: settings.slugs,
+		})
+	})
 }

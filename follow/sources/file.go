@@ -62,8 +62,8 @@ type Tally struct {
 	URL Address `yaml:"url" doc:"GraphQL endpoint; by default https://api.tally.xyz/query."`
 	// APIKey authorizes the requests.
 	APIKey Secret `yaml:"apiKey" doc:"API key."`
-	// Rate is the number of requests a minute; 0 is 60.
-	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 60."`
+	// Rate is the number of requests a minute; 0 is 54, a little less than a key may send.
+	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 54, a little less than a key may send."`
 }
 
 // Forum is how a Discourse forum is reached.

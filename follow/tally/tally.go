@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -32,8 +31,6 @@ type Options struct {
 	Slugs []string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
-	// Logger is not nil.
-	Logger *slog.Logger
 }
 
 // Tally is an endpoint as one upstream. It is safe for concurrent use.
@@ -46,7 +43,7 @@ func New(o Options) *Tally { return &Tally{o} }
 
 // Pace is how often an endpoint may be asked: a little less than once a second.
 func Pace() fetch.Pace {
-	return fetch.Pace{Requests: 1, Burst: 1, Per: 1100 * time.Millisecond}
+	return fetch.Pace{Requests: 54, Burst: 1, Per: time.Minute}
 }
 
 // pollInterval is the time between two polls of the newest and of the open proposals.
