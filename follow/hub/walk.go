@@ -175,7 +175,8 @@ func (w *walk) finish(ctx context.Context) error {
 	slices.SortFunc(w.voters, func(a, b votedAt) int { return cmp.Or(compareVoters(a, b), cmp.Compare(b.at, a.at)) })
 	w.ids = slices.Compact(w.ids)
 	w.voters = slices.CompactFunc(w.voters, func(a, b votedAt) bool { return a.voter == b.voter })
-	if len(w.ids) > 0 && w.hole == "" {
+	// A walk without any vote proves nothing, unless the proposal states that it has none.
+	if (len(w.ids) > 0 || w.stated == 0) && w.hole == "" {
 		if err := w.withdrawMissing(ctx); err != nil {
 			return err
 		}

@@ -1,0 +1,275 @@
+package e2e_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/test/env"
+	"pnyx/test/upstream/hub"
+)
+
+// followed is a hub with the space harbor.eth of the DAO harbor, and a pnyx that follows it.
+type followed struct {
+	*instance
+
+	hub *hub.Hub
+}
+
+// follow starts a hub that has what fill adds, and a pnyx that follows it from nothing.
+func follow(t *testing.T, fill func(*hub.Hub)) *followed {
+	t.Helper()
+	env.RequireEngine(t)
+	upstream := hub.New(nil)
+	upstream.AddSpace(hub.Space{ID: "harbor.eth", Name: "Harbor", Network: "1", Symbol: "HRB"})
+	fill(upstream)
+	server := httptest.NewServer(upstream)
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "sources.yaml")
+	text := fmt.Sprintf("contact: test@example.org\nsnapshot: {url: %s/graphql, requestsPerMinute: 6000}\n"+
+		"daos:\n- {id: harbor, name: Harbor, snapshot: [harbor.eth]}\n", server.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := startShared(t, []string{"PNYX_SOURCES=" + file}, "serve").ready()
+	return &followed{i, upstream}
+}
+
+// propose publishes a proposal that is open for a time from now.
+func propose(h *hub.Hub, title string, open time.Duration, choices ...string) string {
+	now := time.Now()
+	return h.Propose(hub.Proposal{
+		Space: "harbor.eth", Title: title, Body: "What **" + title + "** means.", Choices: choices,
+		Created: now.Add(-7 * 24 * time.Hour), Start: now.Add(-6 * 24 * time.Hour), End: now.Add(open),
+	})
+}
+
+func vote(tb testing.TB, h *hub.Hub, v hub.Vote) {
+	tb.Helper()
+	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1.5")
+	if _, err := h.Cast(v); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// agree waits until the API answers what the hub has, and returns how long that took.
+func (f *followed) agree() time.Duration {
+	f.TB.Helper()
+	began := time.Now()
+	env.Until(f.TB, f.difference)
+	return time.Since(began)
+}
+
+// difference reports the first difference between the API and the hub.
+func (f *followed) difference() error {
+	want := f.hub.Truth().Proposals
+	rows, err := f.Walk("/v2/proposals?daoId=harbor", 100)
+	if err != nil {
+		return err
+	}
+	titles := map[string]string{}
+	for _, raw := range rows {
+		var row struct {
+			Title    string
+			Identity struct{ ExternalID string }
+		}
+		if err := json.Unmarshal(raw, &row); err != nil {
+			return err
+		}
+		titles[row.Identity.ExternalID] = row.Title
+	}
+	for id, p := range want {
+		if titles[id] != p.Title {
+			return fmt.Errorf("proposal %s: got title %q, want %q", id, titles[id], p.Title)
+		}
+		if err := f.votesDiffer(id, p); err != nil {
+			return fmt.Errorf("votes on %s: %w", id, err)
+		}
+	}
+	for id := range titles {
+		if _, has := want[id]; !has {
+			return fmt.Errorf("proposal %s is listed, and the hub does not have it", id)
+		}
+	}
+	return nil
+}
+
+// votesDiffer compares the ballots of a proposal, and their sum.
+func (f *followed) votesDiffer(id string, want hub.ProposalTruth) error {
+	key := proposalKey("harbor", id)
+	rows, err := f.Walk("/v2/proposals/"+key+"/votes", 500)
+	sum, total := decimal.Zero, decimal.Zero
+	for _, raw := range rows {
+		var got struct {
+			VoteID, VoterIdentity, ChoiceKey string
+			VotingPower                      decimal.Decimal
+		}
+		err = errors.Join(err, json.Unmarshal(raw, &got))
+		v := want.Votes[got.VoterIdentity]
+		power, parseErr := decimal.NewFromString(v.Power)
+		if err = errors.Join(err, parseErr); err != nil {
+			return err
+		}
+		if got.VoteID != v.ID || got.ChoiceKey != v.Choice || !got.VotingPower.Equal(power) {
+			return fmt.Errorf("got %s, want %+v", raw, v)
+		}
+		sum = sum.Add(power)
+	}
+	if err != nil || len(rows) != len(want.Votes) {
+		return fmt.Errorf("got %d, want %d: %w", len(rows), len(want.Votes), err)
+	}
+	var summary struct {
+		Totals struct{ VotingPower decimal.Decimal }
+	}
+	if _, err := f.Read("/v2/proposals/"+key+"/votes/summary", &summary); err != nil {
+		return err
+	}
+	if total = summary.Totals.VotingPower; !total.Equal(sum) {
+		return fmt.Errorf("got power %s, want %s", total, sum)
+	}
+	return nil
+}
+
+// notFound waits until a proposal is not found any more.
+func (f *followed) notFound(id string) {
+	f.TB.Helper()
+	env.Until(f.TB, func() error {
+		r, err := f.Ask("/v2/proposals/"+proposalKey("harbor", id), nil)
+		if err == nil && r.Status != 404 {
+			err = fmt.Errorf("proposal %s: got %d, want 404", id, r.Status)
+		}
+		return err
+	})
+}
+
+// TestHubIsFollowedFromNothing reads the past of a space, then a vote that was signed days
+// ago.
+func TestHubIsFollowedFromNothing(t *testing.T) {
+	t.Parallel()
+
+	var id string
+	f := follow(t, func(h *hub.Hub) {
+		id = propose(h, "Renew", 24*time.Hour, "Yes", "No")
+		ended := propose(h, "Found", -24*time.Hour, "Yes", "No", "Abstain")
+		for n := range 5 {
+			vote(t, h, hub.Vote{Proposal: id, Voter: hub.Voter(fmt.Sprint(n)), Power: "22.192644284923612345678901234567"})
+			vote(t, h, hub.Vote{Proposal: ended, Voter: hub.Voter(fmt.Sprint(n)), Choice: "3", Created: time.Now().Add(-48 * time.Hour)})
+		}
+		h.Finalize(ended, nil)
+	})
+	t.Logf("the past shows over HTTP after %s", f.agree())
+	vote(t, f.hub, hub.Vote{Proposal: id, Voter: hub.Voter("late"), Choice: "2", Created: time.Now().Add(-5 * 24 * time.Hour)})
+	t.Logf("a vote shows over HTTP after %s", f.agree())
+}
+
+// TestLongHubChangesReachTheAPI makes each kind of change, and waits for it.
+func TestLongHubChangesReachTheAPI(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+
+	ids := map[string]string{}
+	f := follow(t, func(h *hub.Hub) {
+		for _, title := range []string{"Renew", "Mistake", "Short"} {
+			ids[title] = propose(h, title, map[bool]time.Duration{true: 20 * time.Second, false: 24 * time.Hour}[title == "Short"], "Yes", "No")
+			for n := range 3 {
+				vote(t, h, hub.Vote{Proposal: ids[title], Voter: hub.Voter(fmt.Sprint(n))})
+			}
+		}
+		now := time.Now()
+		ids["Secret"] = h.Propose(hub.Proposal{
+			Space: "harbor.eth", Title: "Secret", Choices: []string{"Yes", "No"}, Privacy: "shutter", Created: now.Add(-time.Hour),
+			Start: now.Add(-time.Hour), End: now.Add(20 * time.Second),
+		})
+		vote(t, h, hub.Vote{Proposal: ids["Secret"], Voter: hub.Voter("1"), Choice: "2"})
+		ids["Coming"] = h.Propose(hub.Proposal{
+			Space: "harbor.eth", Title: "Coming", Choices: []string{"Yes", "No"}, Created: now, Start: now.Add(time.Hour), End: now.Add(2 * time.Hour),
+		})
+	})
+	f.agree()
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"a recast", func() { vote(t, f.hub, hub.Vote{Proposal: ids["Renew"], Voter: hub.Voter("1"), Choice: "2"}) }},
+		{"a new proposal", func() { ids["New"] = propose(f.hub, "New", time.Hour, "Yes", "No") }},
+		{"another title", func() {
+			if err := f.hub.Update(ids["Coming"], "Coming soon", time.Now()); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"a burst of 3,649 votes in three seconds", func() {
+			for second, votes := range []int{1200, 1249, 1200} {
+				at := time.Now().Add(time.Duration(second) * time.Second).Truncate(time.Second)
+				if err := f.hub.Burst(ids["New"], votes, at); err != nil {
+					t.Error(err)
+				}
+			}
+		}},
+		{"a deletion", func() { f.hub.Delete(ids["Mistake"]) }},
+		{"final powers", func() {
+			env.Until(t, func() error { return endedAfter(f.hub, ids["Short"]) })
+			f.hub.Finalize(ids["Short"], map[string]string{hub.Voter("2"): "0.25"})
+			f.hub.Finalize(ids["Secret"], nil)
+			f.hub.Reveal(ids["Secret"])
+		}},
+	} {
+		step.do()
+		t.Logf("%s shows over HTTP after %s", step.name, f.agree())
+	}
+	f.notFound(ids["Mistake"])
+}
+
+// endedAfter reports that a proposal still takes votes.
+func endedAfter(h *hub.Hub, id string) error {
+	_, err := h.Cast(hub.Vote{Proposal: id, Voter: hub.Voter("0"), Choice: "1", Power: "1"})
+	if err == nil {
+		return fmt.Errorf("proposal %s is open", id)
+	}
+	return nil
+}
+
+// TestLongFollowerKilledAmidChangesLosesNothing kills the process again and again while
+// votes come in.
+func TestLongFollowerKilledAmidChangesLosesNothing(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+
+	ids := map[string]string{}
+	f := follow(t, func(h *hub.Hub) {
+		for n := range 8 {
+			title := fmt.Sprint("Renew ", n)
+			ids[title] = propose(h, title, 24*time.Hour, "Yes", "No")
+			for v := range 200 {
+				vote(t, h, hub.Vote{Proposal: ids[title], Voter: hub.Voter(fmt.Sprint(v))})
+			}
+		}
+	})
+	titles := slices.Sorted(maps.Keys(ids))
+	for kill := range 6 {
+		for v := range 300 {
+			vote(t, f.hub, hub.Vote{Proposal: ids[titles[v%len(titles)]], Voter: hub.Voter(fmt.Sprint(kill, v)), Power: fmt.Sprint(v)})
+		}
+		if asked := f.hub.Requests()[""]; kill > 0 {
+			env.Until(t, func() error { // it is at work
+				if got := f.hub.Requests()[""]; got < asked+2*kill {
+					return fmt.Errorf("got %d requests, want %d", got, asked+2*kill)
+				}
+				return nil
+			})
+		}
+		f.Kill()
+		f.Start()
+	}
+	f.ready()
+	t.Logf("everything shows over HTTP after %s", f.agree())
+}
