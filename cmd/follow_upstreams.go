@@ -96,7 +96,7 @@ func (u *upstreams) addChains(file sources.File, add addUpstream) {
 				Logger: u.logger, Metrics: u.metrics,
 			}
 			for _, g := range governors {
-				followed := chain.Governor{Address: g.ID.Address(), Timelock: string(g.Timelock)}
+				followed := chain.Governor{Address: g.ID.Address(), Timelock: string(g.Timelock), Token: string(g.Token)}
 				if first := uint64(g.FirstBlock); first > 0 {
 					followed.FirstBlock = &first
 				}

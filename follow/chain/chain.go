@@ -83,8 +83,8 @@ type Governor struct {
 	Timelock string
 	// FirstBlock is the block of the contract's creation; nil to search for it.
 	FirstBlock *uint64
-	// Decimals are those of the token; nil for what the token says.
-	Decimals *uint8
+	// Token is the address of the token; empty for the one that the contract names.
+	Token string
 }
 
 // SourceID returns the id of a Governor as a source: eip155:<chain>:<address in lower case>.

@@ -79,7 +79,7 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	case code[0] == nil && known.name == "" && known.proposals == 0:
 		return is, "the contract answers as no Governor does: check the address and the chain", nil
 	case !known.decimalsKnown:
-		return is, "the decimals of the token are unknown: amounts are in smallest units", nil
+		return is, "the decimals of the token are unknown, so that amounts are in smallest units: name the token in the sources file", nil
 	}
 	return is, "", nil
 }

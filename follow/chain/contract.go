@@ -35,8 +35,8 @@ type facts struct {
 	name, symbol string
 	// timelock is the address of the timelock; empty for none.
 	timelock string
-	// decimals are those of the token; decimalsKnown is false where neither the token nor
-	// the options say.
+	// decimals are those of the token; decimalsKnown is false where none says: amounts are
+	// in smallest units then.
 	decimals      uint8
 	decimalsKnown bool
 	// seconds is true if the clock counts seconds instead of blocks.
@@ -175,16 +175,13 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 	if found.timelock == "" && timelock != zeroAddress {
 		found.timelock = timelock
 	}
-	for _, address := range said[6:] {
-		if token, ok := address.(string); ok && token != zeroAddress {
+	for _, address := range append([]any{strings.ToLower(g.Token)}, said[6:]...) {
+		if token, ok := address.(string); ok && token != "" && token != zeroAddress {
 			if err := c.probeToken(ctx, token, &found); err != nil {
 				return err
 			}
 			break
 		}
-	}
-	if g.Decimals != nil {
-		found.decimals, found.decimalsKnown = *g.Decimals, true
 	}
 	g.mu.Lock()
 	g.facts = found

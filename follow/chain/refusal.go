@@ -8,8 +8,6 @@ import (
 )
 
 var (
-	// errLimited reports an endpoint that allows no more calls for a while.
-	errLimited = errors.New("the endpoint limits calls")
 	// errBatchRefused reports an endpoint that takes no batches.
 	errBatchRefused = errors.New("the endpoint takes no batches")
 	// errBehind reports an endpoint that lacks blocks that another has.

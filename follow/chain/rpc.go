@@ -20,6 +20,8 @@ const (
 	// requestTimeout bounds one request with its retries: an endpoint that hangs is left for
 	// the next one.
 	requestTimeout = 20 * time.Second
+	// limitPause is the pause after an answer that limits the rate without saying for how long.
+	limitPause = 5 * time.Second
 	// maxBatch bounds the calls of one batch. Providers refuse batches above 50 to 1000.
 	maxBatch = 50
 )
@@ -152,10 +154,13 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 		return err
 	}
 	answers, err := parseAnswers(got.Body, len(calls))
-	if err != nil {
-		return err
+	if err == nil {
+		err = assign(calls, answers)
 	}
-	return assign(calls, answers)
+	if refused, ok := errors.AsType[*rpcError](err); ok && refused.isLimit() {
+		return fmt.Errorf("%s: %w: %w", calls[0].method, &fetch.LimitedError{Host: e.host.Name(), Until: c.clock.Now().Add(limitPause)}, refused)
+	}
+	return err
 }
 
 // isRefusal reports whether an answer with an error status is a JSON-RPC error that says
@@ -181,7 +186,7 @@ func parseAnswers(body []byte, calls int) ([]answer, error) {
 	}
 	if calls > 1 {
 		if refused := answers[0].Error; refused != nil && refused.isLimit() {
-			return nil, fmt.Errorf("%w: %w", errLimited, refused)
+			return nil, refused
 		}
 		return nil, errBatchRefused
 	}
@@ -203,7 +208,7 @@ func assign(calls []*call, answers []answer) error {
 		case found == nil:
 			return fmt.Errorf("%s: the answer has no result for call %d of %d", call.method, i+1, len(calls))
 		case found.Error != nil && found.Error.isLimit():
-			return fmt.Errorf("%s: %w: %w", call.method, errLimited, found.Error)
+			return found.Error
 		case found.Error != nil:
 			call.err, call.result = found.Error, nil
 		default:

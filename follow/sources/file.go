@@ -100,6 +100,8 @@ type Governor struct {
 	ID GovernorID `yaml:"id,required,alone" doc:"eip155:CHAIN:ADDRESS."`
 	// Timelock is the contract that executes its proposals; empty where the Governor says.
 	Timelock Contract `yaml:"timelock" doc:"Address of its timelock, where the Governor does not say."`
+	// Token is the contract that votes are counted in; empty where the Governor says.
+	Token Contract `yaml:"token" doc:"Address of its token, where the Governor does not say: its decimals scale all amounts."`
 	// FirstBlock is the block in which it was created; 0 where the node finds out.
 	FirstBlock Number `yaml:"firstBlock" doc:"Block in which the contract was created; needed where no endpoint is an archive, to read no blocks in vain."`
 }
