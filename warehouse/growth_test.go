@@ -76,6 +76,10 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 			_, err := w.Counterparts(ctx, []record.RefHash{ref("a").Hash()})
 			return err
 		},
+		"the mirrors of a proposal": func(ctx context.Context) error {
+			_, err := w.Mirrors(ctx, []record.RefHash{ref("a").Hash()})
+			return err
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			if rows := rowsRead(t, read); rows > others*3/4 {
