@@ -80,6 +80,10 @@ func (p Provider) DecidesByMajority(v VoteType) bool {
 	return p.IsOnchain() || v == SingleChoice || v == Basic
 }
 
+// HasEveryBallot reports whether the ballots of a proposal are read with it, so that none
+// stored means that none was cast. Upstream does not state their number.
+func (p Provider) HasEveryBallot() bool { return p == Governor }
+
 // StatedScoresDecide reports whether the scores that upstream publishes decide the
 // outcome, in preference to those counted from ballots.
 func (p Provider) StatedScoresDecide() bool {

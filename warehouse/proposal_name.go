@@ -62,6 +62,28 @@ func (w *Warehouse) ProposalsNamed(ctx context.Context, name ProposalName, q que
 	})
 }
 
+// ProposalsLinked returns the first q.Limit proposals to which links have a name (see
+// governance.LinkedProposal), in order of their titles, that belong to the DAO and the
+// provider of q.
+func (w *Warehouse) ProposalsLinked(ctx context.Context, name string, q query.Resolve) ([]ListedProposal, error) {
+	links, err := w.LinkedProposals(ctx, nil, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]record.RefHash, len(links))
+	for i, link := range links {
+		refs[i] = link.Ref
+	}
+	rows, err := w.listed(ctx, refs)
+	var found []ListedProposal
+	for _, link := range links {
+		if p, listed := rows[link.Ref]; listed && p.Key == link.Key && inScope(q, p) && len(found) < q.Limit {
+			found = append(found, p)
+		}
+	}
+	return found, err
+}
+
 // ProposalsTitled returns the first q.Limit proposals whose title contains q.Title and is
 // longer. Shorter titles come first, and newer proposals first among titles of one
 // length.

@@ -171,3 +171,61 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
 	)
 }
+
+func TestGovernorProposalIsResolvedByItsIDsAndItsPageAtTally(t *testing.T) { //nolint:tparallel // its subtests share a publication
+	t.Parallel()
+	h := newHarness(t)
+	p := chainProposal("85", "executed", -100, -50)
+	h.append(governorDAO(), p, chainProposal("86", "active", -10, 50))
+	h.startLeader(h.metrics)
+	h.startFiller()
+	byID, byURL := governance.MatchExternalID+" [externalId]", governance.MatchURL+" [sourceUrl]"
+	for _, c := range []struct {
+		filter query.Resolve
+		want   string
+	}{
+		{query.Resolve{ExternalID: p.ExternalID}, byID},
+		{query.Resolve{ExternalID: "85"}, byID},
+		{query.Resolve{ExternalID: "85", Provider: "tally"}, ""},
+		{query.Resolve{ExternalID: "5"}, ""},
+		{query.Resolve{URL: "https://www.tally.xyz/gov/harbor/proposal/85"}, byURL},
+		{query.Resolve{URL: "tally.xyz/gov/Harbor/proposal/85?utm_source=x"}, byURL},
+		{query.Resolve{URL: "https://www.tally.xyz/gov/" + governorID + "/proposal/85"}, byURL},
+		{query.Resolve{URL: "https://www.tally.xyz/gov/wharf/proposal/85"}, ""},
+		{query.Resolve{URL: "https://www.tally.xyz/gov/harbor/proposal/85", DAOID: "wharf"}, ""},
+	} {
+		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
+			env.Until(t, func() error {
+				var found []governance.ProposalCandidate
+				if err := h.readPage(c.filter.Canonical(), &found); err != nil {
+					return err
+				}
+				got := ""
+				for _, candidate := range found {
+					if got += fmt.Sprintf("%s %v", candidate.Match.Type, candidate.Match.MatchedFields); candidate.Identity.ExternalID != p.ExternalID {
+						got += " of " + candidate.Identity.ExternalID
+					}
+				}
+				if got != c.want {
+					return fmt.Errorf("got %q, want %q", got, c.want)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestGovernorProposalWithoutVotesIsReady(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := chainProposal("85", "active", -10, 50)
+	p.Title = ""
+	h.append(governorDAO(), p)
+	h.startLeader(h.metrics)
+	key := keyAt(governance.Governor, p.ExternalID)
+	h.waitForVotes(key, "0")
+	got := h.waitForEvidence(key, anyEvidence)
+	if diff := cmp.Diff([]governance.QualityFlag{rules.BodyMissing, rules.TitleMissing}, got.QualityFlags); diff != "" {
+		t.Errorf("flags of a proposal with an empty description (-want +got):\n%s", diff)
+	}
+}

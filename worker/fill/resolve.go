@@ -34,13 +34,28 @@ type resolution struct {
 func (r *resolution) search(ctx context.Context) error {
 	switch q := r.query; {
 	case q.URL != "":
-		return r.addNamed(ctx, governance.MatchURL, q.URL, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
+		return r.addPage(ctx, q.URL)
 	case q.ExternalID != "":
 		return r.addNamed(ctx, governance.MatchExternalID, q.ExternalID, governance.MatchedExternalID)
 	case q.Title != "":
 		return r.addTitled(ctx, q.Title)
 	}
 	return nil
+}
+
+// addPage adds the proposals of a page, or of its discussion. Where there are none, the
+// page may be that of a proposal at another provider than the one that it is read from.
+func (r *resolution) addPage(ctx context.Context, url string) error {
+	err := r.addNamed(ctx, governance.MatchURL, url, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
+	name := governance.LinkedProposal(url)
+	if err != nil || name == "" || len(r.candidates) > 0 {
+		return err
+	}
+	found, err := r.warehouse.ProposalsLinked(ctx, name, r.query)
+	for _, p := range found {
+		r.add(p, governance.Match{Type: governance.MatchURL, MatchedFields: []string{governance.MatchedSourceURL}})
+	}
+	return err
 }
 
 func (r *resolution) addNamed(ctx context.Context, match, text string, fields ...string) error {

@@ -20,7 +20,8 @@ func (e *evaluation) conflictsWithin() []governance.Warning {
 // upstreamFlags returns TotalsDifferUpstream when upstream's figures do not follow from
 // the same ballots.
 func (e *evaluation) upstreamFlags() []governance.QualityFlag {
-	more := e.hasAllBallots() && e.result.votes > *e.proposal.StatedVotes
+	stated := e.proposal.StatedVotes
+	more := e.result.ready && stated != nil && e.result.votes > *stated
 	return raised(map[governance.QualityFlag]bool{
 		rules.TotalsDifferUpstream: more || len(e.totalConflict()) > 0 || len(e.scoreConflicts()) > 0,
 	})
@@ -30,7 +31,10 @@ func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 // Figures are compared only then.
 func (e *evaluation) hasAllBallots() bool {
 	stated := e.proposal.StatedVotes
-	return e.result.ready && stated != nil && e.result.votes >= *stated
+	if stated == nil {
+		return e.result.ready && e.proposal.Provider.HasEveryBallot()
+	}
+	return e.result.ready && e.result.votes >= *stated
 }
 
 func (e *evaluation) votesConflict() []governance.Warning {

@@ -24,6 +24,8 @@ type evaluation struct {
 	// conflicts are those between upstream's figures and stored ballots, and those between
 	// two of upstream's statements.
 	conflicts []governance.Warning
+	// linkNames are the names that links to the proposal have.
+	linkNames []string
 	// createdAt, updatedAt and nextChangeAt are as in warehouse.ProposalState.
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
 }
@@ -36,6 +38,8 @@ func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time
 		identity: governance.Identity{DAOID: daoID, Provider: p.Provider, ExternalID: p.ExternalID},
 		result:   countVotes(p, ballots),
 		ballots:  ballots.totals,
+
+		linkNames: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
 	}
 	e.key = e.identity.ProposalKey()
 	e.lifecycle, e.nextChangeAt = lifecycleOf(p, stamp)

@@ -131,3 +131,30 @@ func TestProvenanceNamesBlockOrMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestContractsOwnSumsAreComparedWithBallots(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
+	for name, c := range map[string]struct {
+		scores []string
+		differ bool
+	}{
+		"equal":        {[]string{"10", "3", "2"}, false},
+		"a vote lacks": {[]string{"10", "4", "2"}, true},
+		"not stated":   {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := evaluate(chainProposal("executed", func(p *record.Proposal) {
+				for _, score := range c.scores {
+					p.StatedScores = append(p.StatedScores, *power(score))
+				}
+			}), "dao", votes, now)
+			flagged := slices.Contains(e.flags, rules.TotalsDifferUpstream)
+			warned := slices.ContainsFunc(e.conflicts, func(w governance.Warning) bool { return w.Code == rules.ScoresDiffer })
+			if flagged != c.differ || warned != c.differ {
+				t.Errorf("got flags %v and warnings %v, want both: %t", e.flags, e.conflicts, c.differ)
+			}
+		})
+	}
+}

@@ -36,9 +36,10 @@ func (e *evaluation) link() warehouse.ProposalLink {
 	if p.Withdrawn {
 		return warehouse.ProposalLink{Ref: p.Ref}
 	}
+	slices.Sort(e.linkNames)
 	return warehouse.ProposalLink{
 		Ref: p.Ref, Key: e.key, Title: p.Title,
-		Names: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
+		Names: slices.Compact(e.linkNames),
 		Topic: governance.LinkedTopic(p.DiscussionURL),
 	}
 }

@@ -17,8 +17,9 @@ import (
 type proposalPublication struct {
 	*run
 	list *proposalList
-	// counterparts are the same proposals at other providers.
+	// counterparts and mirrors are as in workload.
 	counterparts map[record.RefHash][]record.RefHash
+	mirrors      mirrors
 	// daos collects the DAOs to sum up again: those that proposals belong or belonged to.
 	daos map[string]bool
 	// relinked is set when the names by which topics refer to proposals have changed.
@@ -122,7 +123,10 @@ func (p *proposalPublication) evaluate(
 		for _, proposal := range group {
 			daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
 			counted := ballots{totals: totals[proposal.Ref], rankings: rankings[proposal.Ref]}
-			evaluations = append(evaluations, evaluate(proposal, daoID, counted, p.at))
+			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
+			e := evaluate(proposal, daoID, counted, p.at)
+			e.linkNames = append(e.linkNames, p.mirrors.namesOf(proposal, p.catalog.DAOs[daoID])...)
+			evaluations = append(evaluations, e)
 		}
 	}
 	return evaluations, nil

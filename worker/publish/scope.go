@@ -22,8 +22,10 @@ type workload struct {
 	catalog warehouse.Catalog
 	// proposals are ordered by reference.
 	proposals []record.RefHash
-	// counterparts are the same proposals at other providers.
+	// counterparts are the same proposals at other providers, and mirrors those of Governors'
+	// proposals.
 	counterparts map[record.RefHash][]record.RefHash
+	mirrors      mirrors
 	// daos are published in addition to those of the proposals.
 	daos   map[string]bool
 	topics topicScope
@@ -46,9 +48,15 @@ func (Everything) load(
 	if work.counterparts, err = p.Warehouse.Counterparts(ctx, nil); err != nil {
 		return work, err
 	}
+	all, err := p.Warehouse.Mirrors(ctx, nil)
+	if err != nil {
+		return work, err
+	}
 	if work.catalog, err = p.Warehouse.Catalog(ctx); err != nil {
 		return work, err
 	}
+	work.mirrors = newMirrors(all, work.catalog)
+	work.mirrors.replaceIn(work.counterparts)
 	for id := range work.catalog.DAOs {
 		work.daos[id] = true
 	}
@@ -100,7 +108,7 @@ func (c Changes) load(
 			proposals[ref] = true
 		}
 	}
-	if work.counterparts, err = addCounterparts(ctx, p.Warehouse, proposals); err != nil {
+	if err := work.addRelated(ctx, p.Warehouse, proposals); err != nil {
 		return work, err
 	}
 	work.proposals = slices.SortedFunc(maps.Keys(proposals), func(a, b record.RefHash) int {
@@ -109,23 +117,32 @@ func (c Changes) load(
 	return work, nil
 }
 
-// addCounterparts reads which of the proposals exist at another provider as well, and
-// adds those: each of a pair states the conflicts with the other. It repeats that until
-// nothing is added.
-func addCounterparts(
+// addRelated reads which of the proposals exist at another provider as well, and adds
+// those: each of a pair states the conflicts with the other, and one may supersede the
+// other. It repeats that until nothing is added.
+func (w *workload) addRelated(
 	ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool,
-) (counterparts map[record.RefHash][]record.RefHash, err error) {
+) (err error) {
+	var found []warehouse.Mirror
 	for known := 0; len(proposals) > known; {
 		known = len(proposals)
-		counterparts, err = from.Counterparts(ctx, slices.Collect(maps.Keys(proposals)))
-		if err != nil {
-			return nil, err
+		refs := slices.Collect(maps.Keys(proposals))
+		if w.counterparts, err = from.Counterparts(ctx, refs); err != nil {
+			return err
 		}
-		for ref := range counterparts {
+		for ref := range w.counterparts {
 			proposals[ref] = true
 		}
+		if found, err = from.Mirrors(ctx, refs); err != nil {
+			return err
+		}
+		for _, mirror := range found {
+			proposals[mirror.Ref], proposals[mirror.Original] = true, true
+		}
 	}
-	return counterparts, nil
+	w.mirrors = newMirrors(found, w.catalog)
+	w.mirrors.replaceIn(w.counterparts)
+	return nil
 }
 
 type topicScope struct {

@@ -30,7 +30,7 @@ type ballots struct {
 // voteResult is the result of a vote. All sums are exact decimals.
 type voteResult struct {
 	choices []governance.Choice
-	// ready reports whether there are ballots, or upstream states that there are none. All
+	// ready reports whether there are ballots, or it is known that there are none. All
 	// fields below are meaningless otherwise.
 	ready    bool
 	coverage governance.Coverage
@@ -65,7 +65,7 @@ func countVotes(p warehouse.Proposal, b ballots) voteResult {
 		votes: t.Votes, power: t.Power, supporting: t.SupportingPower,
 		lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn,
 	}
-	c.ready = t.Votes > 0 || p.StatedVotes != nil && *p.StatedVotes == 0
+	c.ready = t.Votes > 0 || p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
 	c.coverage = coverageOf(c.ready, t.Votes, p.StatedVotes)
 	c.flags = ballotFlags(t, c.coverage)
 
