@@ -153,23 +153,35 @@ func newestGap(covered []warehouse.Interval, first, last uint64) (low, high uint
 	return first, high, first <= high
 }
 
-// readPast reads the end of a range, as much as the endpoint allows, until a look has
-// nothing new, and marks it as covered.
+// readPast reads the end of a range, as much as the endpoint allows, and reads it again
+// until a look has nothing new. An endpoint may cut answers at a number of logs without a
+// word: each look asks for half as many blocks at a time as the one before.
 func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last uint64) error {
+	f := filterOf(governors)
 	var got blocks
+	if err := c.client.each(ctx, 0, func(e *endpoint) (err error) {
+		got, err = c.client.read(ctx, e, f, first, last, true, false)
+		return err
+	}); err != nil {
+		return err
+	}
+	first = got.first
 	gaps := uint64(0)
-	for look := range maxLooks {
-		var again blocks
-		if err := c.client.each(ctx, look, func(e *endpoint) (err error) {
-			again, err = c.client.read(ctx, e, filterOf(governors), first, last, true, false)
-			return err
-		}); err != nil {
-			return err
+	for look, step := 1, last-first+1; look < maxLooks; look++ {
+		if len(got.logs) > 0 {
+			step = max((step+1)/2, 1)
 		}
-		first = again.first
-		added := got.add(again)
-		if look == 0 {
-			continue
+		added := uint64(0)
+		for at := first; at <= last; {
+			var again blocks
+			if err := c.client.each(ctx, look, func(e *endpoint) (err error) {
+				again, err = c.client.read(ctx, e, f, at, min(at+step-1, last), false, false)
+				return err
+			}); err != nil {
+				return err
+			}
+			added += got.add(again)
+			at = again.last + 1
 		}
 		if gaps += added; added == 0 {
 			break
@@ -187,8 +199,7 @@ func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
 }
 
-// add adds the logs of another look at the same blocks, or at the last of them, and returns
-// how many were new.
+// add adds the logs of another look at some of the blocks, and returns how many were new.
 func (b *blocks) add(again blocks) (added uint64) {
 	known := map[place]bool{}
 	for _, l := range b.logs {
@@ -200,8 +211,6 @@ func (b *blocks) add(again blocks) (added uint64) {
 			added++
 		}
 	}
-	b.end = again.end
-	b.logs = slices.DeleteFunc(b.logs, func(l chainLog) bool { return uint64(l.BlockNumber) < again.first })
 	return added
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // maxLooks bounds how often blocks are read until an answer has nothing new.
-const maxLooks = 5
+const maxLooks = 8
 
 // pollFinal reads the blocks that became final once more, mends what is held of them, and
 // moves the final block, one range a call.

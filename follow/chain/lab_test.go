@@ -81,6 +81,15 @@ func (f *labFollower) run(t *testing.T, names ...string) {
 	}
 }
 
+func (f *labFollower) cursors(t *testing.T) []warehouse.FollowCursor {
+	t.Helper()
+	cursors, err := f.warehouse.FollowCursors(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cursors
+}
+
 // check compares all that was followed with what the lab expects.
 func (f *labFollower) check(t *testing.T) {
 	t.Helper()
@@ -210,6 +219,22 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 			})
 		})
 	}
+	t.Run("logs three blocks behind the head", func(t *testing.T) {
+		lab.Control(usual())
+		lab.Control(map[string]any{"lag": 3})
+		f := followLab(t, lab, lab.ProxyURL)
+		f.run(t, everyLane()...)
+		lab.Mine(12)
+		f.run(t, everyLane()...)
+		f.check(t)
+		var gaps uint64
+		for _, cursor := range f.cursors(t) {
+			gaps += cursor.Gaps
+		}
+		if gaps == 0 {
+			t.Error("got no gaps, want those that the second look mended")
+		}
+	})
 	t.Run("pruned history, with another endpoint", func(t *testing.T) {
 		lab.Control(usual())
 		lab.Control(map[string]any{"prune": 500})

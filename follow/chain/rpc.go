@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -167,7 +168,9 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 // more than the status. A limit on the rate is left to the host's own retries.
 func isRefusal(_ int, body []byte) bool {
 	answers, err := parseAnswers(body, 1)
-	return err == nil && answers[0].Error != nil && !answers[0].Error.isLimit()
+	refused := slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
+	limited := slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil && a.Error.isLimit() })
+	return err == nil && refused && !limited
 }
 
 // parseAnswers reads the answer to a number of calls: an array, or an object. It is

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gofrs/flock"
@@ -152,6 +153,17 @@ func (l *ChainLab) Script(name string, args ...string) []byte {
 		l.tb.Fatalf("%s %v: %v\n%s", name, args, err, &failed)
 	}
 	return out
+}
+
+// Mine adds empty blocks.
+func (l *ChainLab) Mine(blocks int) {
+	l.tb.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"anvil_mine","params":["0x%x"]}`, blocks)
+	answer, err := http.Post(l.URL, "application/json", strings.NewReader(body)) //nolint:noctx // a test
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	answer.Body.Close()
 }
 
 // Control changes how the RPC in front of the node fails.

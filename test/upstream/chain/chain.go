@@ -57,6 +57,10 @@ type Faults struct {
 	// NoBatches refuses batches, NoFinal the tag finalized, NoTimes leaves the times out of
 	// logs.
 	NoBatches, NoFinal, NoTimes bool
+	// MaxLogs cuts answers without a word; 0 cuts none.
+	MaxLogs int
+	// NoCalls fails eth_call with an error of the server.
+	NoCalls bool
 	// Pruned is true for an RPC without the state of blocks before the head.
 	Pruned bool
 }
@@ -127,6 +131,18 @@ func (c *Chain) Reorganize(depth int, instead ...[]Log) {
 	c.blocks = c.blocks[:len(c.blocks)-depth]
 	for _, logs := range instead {
 		c.append(logs)
+	}
+}
+
+// Branch returns a function that makes the present blocks those of the chain again.
+func (c *Chain) Branch() (restore func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := slices.Clone(c.blocks)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.blocks = slices.Clone(kept)
 	}
 }
 
@@ -243,6 +259,9 @@ func (c *Chain) result(r request) (any, *Refusal) {
 	case "eth_getLogs":
 		return c.logs(r.Params[0])
 	case "eth_call":
+		if c.faults.NoCalls {
+			return nil, &Refusal{Code: -32603, Message: "internal error"}
+		}
 		var call struct{ To, Data string }
 		if err := json.Unmarshal(r.Params[0], &call); err != nil {
 			return nil, &Refusal{Code: -32602, Message: err.Error()}
@@ -311,13 +330,16 @@ func (c *Chain) logs(raw json.RawMessage) (any, *Refusal) {
 			}
 			log := map[string]any{
 				"address": l.Address, "topics": l.Topics, "data": l.Data, "blockHash": b.hash, "blockNumber": hexOf(number),
-				"transactionHash": Keccak(b.hash + strconv.Itoa(i)), "transactionIndex": "0x0", "logIndex": hexOf(uint64(i)), "removed": false,
+				"transactionHash": Keccak(b.hash), "transactionIndex": "0x0", "logIndex": hexOf(uint64(i)), "removed": false,
 			}
 			if !c.faults.NoTimes {
 				log["blockTimestamp"] = hexOf(b.at)
 			}
 			found = append(found, log)
 		}
+	}
+	if c.faults.MaxLogs > 0 && len(found) > c.faults.MaxLogs {
+		found = found[:c.faults.MaxLogs]
 	}
 	return found, nil
 }

@@ -1,0 +1,638 @@
+package chain_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/shopspring/decimal"
+
+	"pnyx/follow"
+	"pnyx/follow/chain"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/test/env"
+	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	fakeChain       = 7
+	timelockAddress = "0x00000000000000000000000000000000000000bb"
+	tokenAddress    = "0x00000000000000000000000000000000000000cc"
+	// fakeFinality is the depth at which a block of the fake chain is final.
+	fakeFinality = 10
+)
+
+// startOfFake is the time of the first block, long enough ago that no vote is to come.
+func startOfFake() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// follower follows a fake chain into a warehouse of its own.
+type follower struct {
+	t         *testing.T
+	chain     *fake.Chain
+	warehouse *warehouse.Warehouse
+	journal   *follow.Journal
+	upstream  *chain.Chain
+	lanes     map[string]follow.Lane
+	endpoints []http.Handler
+	governors []chain.Governor
+	finality  uint64
+}
+
+// newFollower makes a chain with a Governor whose token has 18 decimals.
+func newFollower(t *testing.T) *follower {
+	t.Helper()
+	c := fake.New(fakeChain, startOfFake(), fakeFinality)
+	c.Create(governorAddress, 1)
+	c.Answer(governorAddress, "name()", nil, "Harbor Governor")
+	c.Answer(governorAddress, "COUNTING_MODE()", nil, "support=bravo&quorum=for,abstain")
+	c.Answer(governorAddress, "token()", nil, fake.Hex(tokenAddress))
+	c.Answer(governorAddress, "timelock()", nil, fake.Hex(timelockAddress))
+	c.Answer(tokenAddress, "decimals()", nil, uint64(18))
+	c.Answer(tokenAddress, "symbol()", nil, "HRB")
+	return &follower{
+		t: t, chain: c, warehouse: env.Warehouse(t), endpoints: []http.Handler{c}, governors: []chain.Governor{{Address: governorAddress}},
+	}
+}
+
+// start begins as a new process does.
+func (f *follower) start() {
+	f.t.Helper()
+	client := fetch.New(fetch.Options{UserAgent: "test", Logger: slog.New(slog.DiscardHandler)})
+	options := chain.Options{
+		ChainID: fakeChain, Governors: f.governors, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}
+	for _, endpoint := range f.endpoints {
+		server := httptest.NewServer(endpoint)
+		f.t.Cleanup(server.Close)
+		address, err := url.Parse(server.URL)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		options.Endpoints = append(options.Endpoints, client.Host(address, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
+	}
+	f.upstream = chain.New(options)
+	journal, err := follow.OpenJournal(f.t.Context(), f.warehouse, f.upstream.ID(), nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.journal, f.lanes = journal, map[string]follow.Lane{}
+	for _, lane := range f.upstream.Lanes(journal) {
+		f.lanes[lane.Name] = lane
+	}
+}
+
+// poll runs lanes until they have nothing more to read.
+func (f *follower) poll(names ...string) {
+	f.t.Helper()
+	if err := f.tryPoll(names...); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *follower) tryPoll(names ...string) error {
+	f.t.Helper()
+	for _, name := range names {
+		for more := true; more; {
+			var err error
+			if more, err = f.lanes[name].Run(f.t.Context()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// proposal returns a proposal; known is false for one that is not held or is withdrawn.
+func (f *follower) proposal(id string) (p warehouse.Proposal, known bool) {
+	f.t.Helper()
+	found, err := f.warehouse.Proposals(f.t.Context(), []record.RefHash{f.ref(id)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if len(found) == 0 || found[0].Withdrawn {
+		return p, false
+	}
+	return found[0], true
+}
+
+func (*follower) ref(id string) record.RefHash {
+	return record.ProposalRef{
+		Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, governorAddress) + "/" + id,
+	}.Hash()
+}
+
+// power returns the power of the ballots on a proposal in smallest units, for, against and
+// abstaining, and the number of ballots.
+func (f *follower) power(id string) (units [3]int64, votes uint64) {
+	f.t.Helper()
+	totals, err := f.warehouse.VoteTotals(f.t.Context(), []record.RefHash{f.ref(id)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	of := totals[f.ref(id)]
+	for i, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
+		units[i] = of.Choices[side].Power.Shift(18).IntPart()
+	}
+	return units, of.Votes
+}
+
+// wantPower fails the test unless the ballots on a proposal are as wanted.
+func (f *follower) wantPower(id string, want [3]int64, wantVotes uint64) {
+	f.t.Helper()
+	if got, votes := f.power(id); got != want || votes != wantVotes {
+		f.t.Errorf("proposal %s: got power %v of %d ballots, want %v of %d", id, got, votes, want, wantVotes)
+	}
+}
+
+// gaps returns the sum of the gaps in the cursors.
+func (f *follower) count(of func(warehouse.FollowCursor) uint64) (sum uint64) {
+	f.t.Helper()
+	cursors, err := f.warehouse.FollowCursors(f.t.Context(), "")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, cursor := range cursors {
+		sum += of(cursor)
+	}
+	return sum
+}
+
+func gaps(c warehouse.FollowCursor) uint64 { return c.Gaps }
+
+func created(id, start, end uint64) fake.Log {
+	return fake.Emit(governorAddress, createdEvent, 0, id, ada, nil, nil, nil, nil, start, end, "# Dredge the channel\n\nAll of it.")
+}
+
+func voted(voter fake.Hex, id, support, power uint64) fake.Log {
+	return fake.Emit(governorAddress, votedEvent, 1, voter, id, support, power, "")
+}
+
+func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.poll("tip")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	got, _ := f.proposal("1")
+	if !got.Provisional || !strings.HasPrefix(got.Origin, "eip155:7 block 21 0x") || got.Title != "Dredge the channel" {
+		t.Errorf("got title %q, provisional %t, origin %q", got.Title, got.Provisional, got.Origin)
+	}
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.poll("tip", "final")
+	if got, _ := f.proposal("1"); got.Provisional {
+		t.Error("got a provisional proposal although its blocks are final")
+	}
+	if got := f.count(gaps); got != 0 {
+		t.Errorf("got %d gaps, want none", got)
+	}
+}
+
+func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500), voted(bob, 1, 1, 7))
+	f.chain.Mine(created(2, 30, 1_000))
+	f.poll("tip")
+	f.chain.Reorganize(2, []fake.Log{voted(ada, 1, 0, 500)}, nil, nil)
+	f.poll("tip")
+	f.wantPower("1", [3]int64{0, 500, 0}, 1)
+	if _, known := f.proposal("2"); known {
+		t.Error("proposal 2 shows although its block was replaced")
+	}
+	if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Reorgs }); got != 1 {
+		t.Errorf("got %d reorganizations, want 1", got)
+	}
+}
+
+func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.poll("tip")
+	old := f.chain.Branch()
+	f.chain.Reorganize(1, nil, nil)
+	other := f.chain.Branch()
+	for range 2 {
+		other()
+		f.chain.Mine()
+		f.poll("tip")
+		f.wantPower("1", [3]int64{}, 0)
+		old()
+		f.chain.MineEmpty(2)
+		f.poll("tip")
+		f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	}
+}
+
+func TestAReorganizationDuringAStandstillIsFoundAtTheStart(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.poll("tip")
+	f.chain.Reorganize(1, []fake.Log{voted(bob, 1, 1, 9)}, nil)
+	f.start()
+	f.poll("tip")
+	f.wantPower("1", [3]int64{9, 0, 0}, 1)
+}
+
+func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]func(*fake.Chain){
+		"to another backend":          func(c *fake.Chain) { c.Fail(fake.Faults{HeadBack: 3}) },
+		"to one that lacks the tip":   func(c *fake.Chain) { c.Fail(fake.Faults{Lacks: 3}) },
+		"and the node goes back, too": func(c *fake.Chain) { c.Shrink(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t)
+			f.chain.MineEmpty(20)
+			f.start()
+			f.poll("tip")
+			f.chain.Mine(created(1, 22, 1_000))
+			f.chain.Mine(voted(ada, 1, 1, 500))
+			f.chain.Mine()
+			f.poll("tip")
+			back(f.chain)
+			f.poll("tip")
+			f.wantPower("1", [3]int64{500, 0, 0}, 1)
+			f.chain.Fail(fake.Faults{})
+			f.chain.MineEmpty(2)
+			f.poll("tip")
+			if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Reorgs + c.Withdrawn }); got != 0 {
+				t.Errorf("got %d reorganizations and withdrawals, want none", got)
+			}
+		})
+	}
+}
+
+func TestAReplacedFinalBlockStopsTheLanesUntilAPersonDecides(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Reorganize(15, slices.Repeat([][]fake.Log{nil}, 40)...)
+	for _, lane := range []string{"tip", "final"} {
+		if err := f.tryPoll(lane); !errors.Is(err, follow.ErrStopped) {
+			t.Errorf("%s: got %v, want the lane to stop", lane, err)
+		}
+	}
+}
+
+func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.poll("tip")
+	f.wantPower("1", [3]int64{}, 0)
+	f.chain.Fail(fake.Faults{})
+	f.poll("final")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	if got := f.count(gaps); got != 1 {
+		t.Errorf("got %d gaps, want 1", got)
+	}
+}
+
+func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.poll("tip")
+	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
+	f.poll("final")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+}
+
+func TestPartsOfAVoteAddUpAndReductionsSubtract(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	part := func(against, inFavour, abstain int64) fake.Log {
+		return fake.Emit(governorAddress, votedInParts, 1, ada, uint64(1), uint64(255), uint64(against+inFavour+abstain), "part", parts(against, inFavour, abstain)) //nolint:gosec // small
+	}
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(part(10, 20, 0), part(0, 1, 2))
+	f.chain.Mine(voted(ada, 1, 1, 100), voted(bob, 1, 0, 50))
+	f.chain.Mine(
+		fake.Emit(governorAddress, reducedEvent, 1, bob, uint64(1), uint64(0), uint64(8)),
+		fake.Emit(governorAddress, overriddenVote, 1, fake.Hex("0xd4"), uint64(1), uint64(1), uint64(8), "mine"))
+	f.poll("tip")
+	f.wantPower("1", [3]int64{129, 52, 2}, 3)
+}
+
+func TestMilestonesAreASetAndTheEndIsData(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	canceled := fake.Emit(governorAddress, "ProposalCanceled(uint256)", 0, uint64(1))
+	f.chain.Mine(created(1, 22, 30))
+	f.chain.Mine(fake.Emit(governorAddress, "ProposalExtended(uint256,uint64)", 1, uint64(1), uint64(40)))
+	f.chain.Mine(canceled)
+	f.chain.Mine(canceled)
+	f.chain.MineEmpty(30)
+	f.poll("tip", "state")
+	got, _ := f.proposal("1")
+	var types []string
+	for _, m := range got.Milestones {
+		types = append(types, m.Type)
+	}
+	if !slices.Equal(types, []string{"extended", "canceled"}) || got.State != "canceled" {
+		t.Errorf("got milestones %v in state %s, want extended and canceled once", types, got.State)
+	}
+	if want := startOfFake().Add(40 * fake.BlockTime); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
+		t.Errorf("got end %v, want %v", got.EndAt, want)
+	}
+}
+
+func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	operation := fake.Hex(fake.Keccak("an operation"))
+	f.chain.Mine(created(1, 22, 23))
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(5))
+	f.chain.Mine(
+		fake.Emit(timelockAddress, "CallScheduled(bytes32,uint256,address,uint256,bytes,bytes32,uint256)", 2,
+			operation, uint64(0), ada, uint64(0), []byte{1}, fake.Hex("0x0"), uint64(60)),
+		fake.Emit(governorAddress, "ProposalQueued(uint256,uint256)", 0, uint64(1), uint64(99)))
+	f.poll("tip")
+	if got, _ := f.proposal("1"); got.State != "queued" {
+		t.Fatalf("got state %s, want queued", got.State)
+	}
+	executedIn := f.chain.Mine(fake.Emit(timelockAddress, "CallExecuted(bytes32,uint256,address,uint256,bytes)", 2,
+		operation, uint64(0), ada, uint64(0), []byte{1}))
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(7))
+	f.poll("tip", "state")
+	got, _ := f.proposal("1")
+	at := startOfFake().Add(time.Duration(executedIn) * fake.BlockTime) //nolint:gosec // small
+	last := got.Milestones[len(got.Milestones)-1]
+	if got.State != "executed" || last.Type != "executed" || last.At == nil || !last.At.Time().Equal(at) {
+		t.Errorf("got state %s and milestone %+v, want executed at %v", got.State, last, at)
+	}
+}
+
+func TestTimesOfBlocksToComeAreEstimatedAndCorrectedWhenMined(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 30, 40))
+	f.poll("tip")
+	got, _ := f.proposal("1")
+	want := startOfFake().Add(40 * fake.BlockTime)
+	if got.EndAt == nil || !got.EndAt.Time().Equal(want) {
+		t.Errorf("got estimated end %v, want %v", got.EndAt, want)
+	}
+	f.chain.MineEmpty(60)
+	f.poll("tip", "state")
+	if got, _ := f.proposal("1"); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
+		t.Errorf("got end %v, want %v", got.EndAt, want)
+	}
+}
+
+func TestTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 30, 40))
+	f.poll("tip")
+	if got, _ := f.proposal("1"); got.Quorum != nil {
+		t.Errorf("got quorum %v, want none before the start", got.Quorum)
+	}
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, uint64(4_000))
+	f.chain.MineEmpty(20)
+	f.poll("tip", "state")
+	got, _ := f.proposal("1")
+	if got.Quorum == nil || !got.Quorum.Equal(decimal.New(4_000, -18)) || !slices.Equal(got.QuorumChoices, []string{"for", "abstain"}) {
+		t.Errorf("got quorum %v of %v, want 4000 smallest units of for and abstain", got.Quorum, got.QuorumChoices)
+	}
+}
+
+func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
+	t.Parallel()
+	for name, faults := range map[string]fake.Faults{
+		"nothing": {},
+		"batches": {NoBatches: true}, "the tag finalized": {NoFinal: true}, "times of logs": {NoTimes: true}, "old state": {Pruned: true},
+		"ranges above 7 blocks": {Logs: func(first, last uint64) *fake.Refusal {
+			if last-first+1 <= 7 {
+				return nil
+			}
+			return &fake.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 7"}
+		}},
+		"ranges above 7 blocks, in no known words": {Logs: func(first, last uint64) *fake.Refusal {
+			if last-first+1 <= 7 {
+				return nil
+			}
+			return &fake.Refusal{Code: -32005, Message: "block range too large"}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t)
+			f.finality = fakeFinality
+			f.chain.Create(governorAddress, 20)
+			f.chain.Fail(faults)
+			f.chain.MineEmpty(30)
+			f.chain.Mine(created(1, 32, 1_000))
+			for i := range uint64(40) {
+				f.chain.Mine(voted(fake.Hex(fake.Keccak(name + string(rune(i))))[:42], 1, i%3, i))
+			}
+			f.chain.MineEmpty(20)
+			f.start()
+			f.poll("tip", "backfill", "final")
+			f.wantPower("1", [3]int64{247, 273, 260}, 40)
+			cursor := f.journal.Cursor(f.upstream.Sources()[0], "backfill")
+			if cursor.State != warehouse.FollowLive || cursor.Done != cursor.Total || cursor.Total == 0 {
+				t.Errorf("got state %s, %d of %d blocks, want all", cursor.State, cursor.Done, cursor.Total)
+			}
+			if first := cursor.Covered[0].First; !faults.Pruned && first != 20 || len(cursor.Covered) != 1 {
+				t.Errorf("got covered %v, want one range from block 20", cursor.Covered)
+			}
+		})
+	}
+}
+
+func TestABackfillFindsWhatAnAnswerCutSilently(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(30)
+	f.chain.Mine(created(1, 32, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.MineEmpty(20)
+	cut := true
+	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool {
+		if number != 32 || !cut {
+			return false
+		}
+		cut = false
+		return true
+	}})
+	f.start()
+	f.poll("tip", "backfill")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	if got := f.count(gaps); got != 1 {
+		t.Errorf("got %d gaps, want 1", got)
+	}
+}
+
+func TestABackfillFindsWhatAnEndpointAlwaysCuts(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(30)
+	f.chain.Mine(created(1, 32, 1_000))
+	for i := range uint64(40) {
+		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], 1, 1, 1))
+	}
+	f.chain.MineEmpty(20)
+	f.chain.Fail(fake.Faults{MaxLogs: 12})
+	f.start()
+	f.poll("tip", "backfill")
+	f.wantPower("1", [3]int64{40, 0, 0}, 40)
+}
+
+func TestAGovernorThatIsAddedLaterIsBackfilledAlone(t *testing.T) {
+	t.Parallel()
+	const added = "0x00000000000000000000000000000000000000dd"
+	f := newFollower(t)
+	f.chain.Create(added, 1)
+	f.chain.MineEmpty(30)
+	other := created(1, 32, 1_000)
+	other.Address = added
+	f.chain.Mine(created(1, 32, 1_000))
+	f.chain.Mine(other)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip", "backfill", "final")
+	before := f.journal.Cursor(f.upstream.Sources()[0], "backfill")
+	f.governors = append(f.governors, chain.Governor{Address: added})
+	f.start()
+	f.poll("tip", "backfill", "final")
+	all, err := f.warehouse.AllProposals(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Errorf("got %d proposals, %v, want the same id on two Governors", len(all), err)
+	}
+	if after := f.journal.Cursor(f.upstream.Sources()[0], "backfill"); !slices.Equal(after.Covered, before.Covered) {
+		t.Errorf("got covered %v, want %v as before", after.Covered, before.Covered)
+	}
+}
+
+func TestAnEndpointThatFailsIsLeftForTheNext(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) })
+	f.endpoints = []http.Handler{refuse, f.chain}
+	f.chain.MineEmpty(30)
+	f.chain.Mine(created(1, 32, 1_000))
+	f.start()
+	f.poll("tip", "backfill", "final", "state")
+	if _, known := f.proposal("1"); !known {
+		t.Error("proposal 1 is missing")
+	}
+}
+
+func TestAnEndpointOfAnotherChainStopsTheLanes(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.endpoints = []http.Handler{fake.New(fakeChain+1, startOfFake(), fakeFinality)}
+	f.start()
+	if err := f.tryPoll("tip"); !errors.Is(err, follow.ErrStopped) {
+		t.Errorf("got %v, want the lane to stop", err)
+	}
+}
+
+func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	broken := voted(bob, 1, 1, 7)
+	broken.Data = broken.Data[:100]
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(broken, voted(ada, 1, 1, 500))
+	f.chain.MineEmpty(2 * fakeFinality)
+	f.poll("tip", "final")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Rejected }); got != 1 {
+		t.Errorf("got %d rejected logs, want 1", got)
+	}
+}
+
+func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 1, 500))
+	// The logs are written, and then the contract cannot be asked: nothing is committed.
+	f.chain.Fail(fake.Faults{NoCalls: true})
+	if err := f.tryPoll("tip"); err == nil {
+		t.Fatal("got no error although the contract cannot be asked")
+	}
+	f.wantPower("1", [3]int64{}, 0)
+	f.chain.Fail(fake.Faults{})
+	f.start()
+	f.poll("tip")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+}
+
+func TestCheckSaysWhatTheContractIs(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	got := f.upstream.Check(t.Context())
+	const want = "Governor Harbor Governor, token HRB with 18 decimals, quorum of for and abstain, timelock " + timelockAddress +
+		", clock in blocks, head 20, final 10"
+	if len(got) != 1 || got[0].Is != want || got[0].Problem != "" || got[0].RequestsPerDay == 0 {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+}
