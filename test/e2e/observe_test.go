@@ -156,8 +156,14 @@ func lint(t *testing.T, families map[string]*dto.MetricFamily) {
 // knowsItsMetrics checks that dashboard, alerts and documents name metrics that exist.
 func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
-	// Metrics of payments exist only where payments are accepted, that of backups after one.
-	elsewhere := []string{"pnyx_backup_last_success_timestamp_seconds", "pnyx_payments_total", "pnyx_payment_replays_total", "pnyx_facilitator_duration_seconds"}
+	// Metrics of payments exist only where payments are accepted, that of backups after one,
+	// and those of following where there is a sources file.
+	elsewhere := []string{
+		"pnyx_follow_sources_valid", "pnyx_follow_leading", "pnyx_follow_lanes", "pnyx_follow_lag_seconds", "pnyx_follow_gaps_total",
+		"pnyx_follow_withdrawn_total", "pnyx_follow_reorgs_total", "pnyx_follow_failures_total", "pnyx_follow_backfill_ratio",
+		"pnyx_follow_requests_total",
+		"pnyx_backup_last_success_timestamp_seconds", "pnyx_payments_total", "pnyx_payment_replays_total", "pnyx_facilitator_duration_seconds",
+	}
 	name := regexp.MustCompile(`\b(pnyx|go|process)_[a-z0-9_]+\b`)
 	for _, file := range []string{"../../observe/rules.yml", "../../observe/rules_test.yml", "../../observe/dashboard.json", "../../docs/runbook.md"} {
 		text, err := os.ReadFile(file)
