@@ -60,8 +60,12 @@ func (n *node) announce(
 	}
 	n.printAddresses(out)
 	page, err := store.DAOPage(ctx, query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}})
-	if err != nil || len(page.Items) == 0 {
+	if n.cfg.Follow.Sources != "" {
+		fmt.Fprintf(out, "Following the sources of %s. How far it is:\n\n  bin/pnyx sources status --watch\n\n", n.cfg.Follow.Sources)
+	} else if err != nil || len(page.Items) == 0 {
 		fmt.Fprintf(out, "The warehouse is empty. Fill it from another terminal:\n\n  bin/pnyx import PATH\n\n")
+	}
+	if err != nil || len(page.Items) == 0 {
 		return
 	}
 	base := "http://" + n.cfg.API.Listen

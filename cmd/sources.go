@@ -66,7 +66,12 @@ Exit status: 0 when every source can be followed, 1 otherwise.`,
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			made := upstreams{logger: logger}
-			return checkSources(ctx, cmd.OutOrStdout(), made.of(file))
+			err = checkSources(ctx, cmd.OutOrStdout(), made.of(file))
+			for _, stated := range made.client.Allowances() {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s allows %d more requests until %s\n",
+					stated.Host, stated.Remaining, shownTime(stated.ResetAt))
+			}
+			return err
 		}),
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout, "end after this time")
