@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"net/http"
 	"net/netip"
 	"time"
 )
@@ -12,3 +13,9 @@ func (c *Client) Impatient(limit time.Duration) {
 
 // IsPublic exports isPublic.
 func IsPublic(address netip.Addr) bool { return isPublic(address) }
+
+// Pauses returns what the headers Retry-After and RateLimit-Reset mean.
+func Pauses(header http.Header, now time.Time) (after, reset time.Duration) {
+	after, _ = retryAfter(header, now)
+	return after, resetIn(header.Get("RateLimit-Reset"), now)
+}

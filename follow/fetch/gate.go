@@ -140,10 +140,10 @@ func (g *gate) allowance() (stated Allowance, known bool) {
 func retryAfter(header http.Header, now time.Time) (pause time.Duration, stated bool) {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 {
-		return min(time.Duration(min(seconds, maxLimited.Seconds())*float64(time.Second)), maxLimited), true
+		return time.Duration(min(seconds, maxLimited.Seconds()) * float64(time.Second)), true
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0), true
+		return min(max(at.Sub(now), 0), maxLimited), true
 	}
 	return 0, false
 }

@@ -155,3 +155,17 @@ func TestTheRemainingAllowanceIsKnown(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func FuzzPausesAreBounded(f *testing.F) {
+	for _, text := range []string{"58", "0.5", "-1", "1e300", "NaN", "Inf", "-Inf", "1772600787", "Wed, 21 Oct 9999 07:28:00 GMT", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		after, reset := fetch.Pauses(http.Header{"Retry-After": {text}, "Ratelimit-Reset": {text}}, start())
+		for _, pause := range []time.Duration{after, reset} {
+			if pause < 0 || pause > 10*time.Minute {
+				t.Errorf("%q: got %s, want a pause from 0 to 10 minutes", text, pause)
+			}
+		}
+	})
+}
