@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +37,9 @@ var errUnfollowable = errors.New("not every source can be followed")
 // checkTimeout is the default of --timeout: a node may have to search for the first block
 // of each contract.
 const checkTimeout = 5 * time.Minute
+
+// maxWidth is the width of the widest column.
+const maxWidth = 60
 
 // checkSourcesCommand asks every upstream system of a sources file what its sources are.
 func checkSourcesCommand() *cobra.Command {
@@ -93,19 +98,18 @@ func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) err
 	}
 	asking.Wait()
 	stop()
-	t := newTable([]string{"upstream", "source", "what it is", "requests a day", "with open votes", "limit"})
+	t := newTable([]string{"source", "what it is", "requests a day", "with open votes", "limit"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: maxWidth}, {Number: 5, WidthMax: maxWidth / 2}})
 	var idle, busy, problems int
-	for i, upstream := range all {
-		for _, c := range results[i] {
-			is := c.Is
-			if c.Problem != "" {
-				is, problems = "PROBLEM: "+c.Problem, problems+1
-			}
-			t.AppendRow(table.Row{upstream.ID(), c.Source, is, c.RequestsPerDay, c.RequestsPerDayBusy, c.Limit})
-			idle, busy = idle+c.RequestsPerDay, busy+c.RequestsPerDayBusy
+	for _, c := range slices.Concat(results...) {
+		is := c.Is
+		if c.Problem != "" {
+			is, problems = "PROBLEM: "+strings.ReplaceAll(c.Problem, "\n", "; "), problems+1
 		}
+		t.AppendRow(table.Row{c.Source, is, c.RequestsPerDay, c.RequestsPerDayBusy, c.Limit})
+		idle, busy = idle+c.RequestsPerDay, busy+c.RequestsPerDayBusy
 	}
-	t.AppendFooter(table.Row{"", "", "", idle, busy, ""})
+	t.AppendFooter(table.Row{"", "", idle, busy, ""})
 	// Names of spaces and errors are texts of strangers.
 	fmt.Fprintln(out, printable(t.Render()))
 	if problems > 0 {
