@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
@@ -19,6 +21,8 @@ type HeldProposal struct {
 	State string
 	// StatedVotes is the number of ballots that upstream states; nil for none.
 	StatedVotes *uint64
+	// StatedTotal is the sum of all scores that upstream states; nil for none.
+	StatedTotal *decimal.Decimal
 	// Flagged is true for spam, and Withdrawn for what upstream has deleted.
 	Flagged, Withdrawn bool
 	// Origin names what states the proposal.

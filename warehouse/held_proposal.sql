@@ -8,6 +8,7 @@ SELECT
     end_at,
     state,
     stated_votes,
+    stated_total,
     flagged,
     withdrawn,
     origin

@@ -106,6 +106,7 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 	for i, space := range spaces {
 		cursors[i] = p.spaceCursor(space, backfillLane)
 		cursors[i].Position, cursors[i].State = positionText(backfillPosition{Phase: listing}), warehouse.FollowBackfilling
+		p.explain(&cursors[i])
 	}
 	cursors[0].Rejected += f.rejected
 	_, err := p.journal.Commit(ctx, f.records, cursors...)

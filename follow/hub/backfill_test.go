@@ -136,6 +136,43 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	f.agree()
 }
 
+func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	past := func(p *fake.Proposal) { p.End = start.Add(-30 * 24 * time.Hour) }
+	id := f.open(func(p *fake.Proposal) { p.Created, p.Start = start.AddDate(0, -3, 0), start.AddDate(0, -3, 1) })
+	f.open(past)
+	ada := fake.Voter("ada")
+	f.cast(fake.Vote{Proposal: id, Voter: ada, Power: "7.5"})
+	f.fill()
+	f.close(id, nil)
+	f.run("watch", "close", "sweep")
+	for range 2 {
+		f.clock.Step(24 * time.Hour)
+		f.run("watch", "close", "sweep")
+	}
+	f.hub.Finalize(id, map[string]string{ada: "1.25"})
+	f.clock.Step(24 * time.Hour)
+	f.run("sweep", "close")
+	f.agree()
+}
+
+func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.spaces = append(f.spaces, "nobody.eth")
+	f.restart()
+	f.run("backfill")
+	if got := f.cursor("nobody.eth", "backfill"); got.State != warehouse.FollowBehind || !contains(got.Error, "has no space nobody.eth") {
+		t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
+	}
+	if got := f.cursor("harbor.eth", "backfill").State; got != warehouse.FollowLive {
+		t.Errorf("got %s, want the other space live", got)
+	}
+}
+
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
 	t.Parallel()
 

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 // walkClosed reads all votes of the proposals whose scores are final, and again an hour and
 // a day later: powers change in place, and votes of the last minute reach the log late.
 // Encrypted votes are read until none is left. It also makes the walks that other lanes
-// ask for. Each run reads one page.
+// ask for, and withdraws what was deleted. Each run reads one page.
 func (p *poller) walkClosed(ctx context.Context) (more bool, err error) {
 	if err := p.nextWalk(ctx); err != nil || p.walking == nil {
 		return false, err
@@ -26,11 +27,15 @@ func (p *poller) walkClosed(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// nextWalk sets walking to the next walk, if none is in progress.
+// nextWalk sets walking to the next walk, if none is in progress. Between two walks it
+// withdraws what was deleted.
 func (p *poller) nextWalk(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil || p.walking != nil {
+		return err
+	}
+	if err := errors.Join(p.withdrawDeleted(ctx), p.withdrawSpaces(ctx)); err != nil {
 		return err
 	}
 	var closed []due

@@ -27,15 +27,15 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 			})
 			f.fill()
 			f.hub.Delete(id)
-			f.run("log", "watch")
+			f.run("log", "watch", "close")
 			if len(f.held()) != 2 {
 				t.Error("withdrawn at the first look")
 			}
 			f.restart()
 			f.clock.Step(time.Minute)
-			f.run("watch")
+			f.run("watch", "close")
 			f.agree()
-			if got := f.cursor("", "watch").Withdrawn; got != 1 {
+			if got := f.cursor("", "close").Withdrawn; got != 1 {
 				t.Errorf("got %d withdrawn, want 1", got)
 			}
 			f.hub.Restore(id)
@@ -53,9 +53,9 @@ func TestOnlyProposalOfASpaceIsWithdrawn(t *testing.T) {
 	id := f.open()
 	f.fill()
 	f.hub.Delete(id)
-	f.run("log", "watch")
+	f.run("log", "watch", "close")
 	f.clock.Step(time.Minute)
-	f.run("watch")
+	f.run("watch", "close")
 	f.agree()
 }
 
@@ -88,12 +88,12 @@ func TestDeletedSpaceIsWithdrawnTenMinutesLater(t *testing.T) {
 	f.hub.DeleteSpace("harbor.eth")
 	f.run("log")
 	f.clock.Step(9 * time.Minute)
-	f.run("log", "watch")
+	f.run("log", "watch", "close")
 	if len(f.held()) != 2 {
 		t.Error("withdrawn after nine minutes")
 	}
 	f.restart()
 	f.clock.Step(time.Minute)
-	f.run("watch")
+	f.run("watch", "close")
 	f.agree()
 }

@@ -100,9 +100,10 @@ type poller struct {
 	// walked are the proposals whose votes were read once, in spaces that are still being
 	// backfilled.
 	walked map[string]bool
-	// uneven has, for proposals whose votes differ from the stated number even after a
-	// walk, the number stated then.
-	uneven map[string]uint64
+	// lack is the number of stated votes that could not be held, by proposal.
+	lack map[string]uint64
+	// holes is what cannot be read, by proposal.
+	holes map[string]hole
 	// missing are the spaces that the hub did not know, with the time of the first look.
 	missing map[string]time.Time
 	// seen has the messages read beyond the log's cursor, with the time of the first look;
@@ -130,11 +131,36 @@ func (p *poller) commit(ctx context.Context, cursor warehouse.FollowCursor, f fi
 	cursor.Gaps += f.gaps
 	cursor.Withdrawn += f.withdrawn
 	cursor.Rejected += f.rejected
+	if cursor.Lane == backfillLane {
+		p.explain(&cursor)
+	}
 	counts, err := p.journal.Commit(ctx, f.records, cursor)
 	if err != nil {
 		p.loaded = false
 	}
 	return counts, err
+}
+
+// hole is what cannot be read of a proposal in a space.
+type hole struct{ space, text string }
+
+// explain says in the cursor of a space what keeps it from being complete.
+func (p *poller) explain(cursor *warehouse.FollowCursor) {
+	reason := ""
+	for id, h := range p.holes {
+		if h.space == cursor.SourceID {
+			reason = fmt.Sprintf("proposal %s: %s", id, h.text)
+		}
+	}
+	if _, missing := p.missing[cursor.SourceID]; missing {
+		reason = fmt.Sprintf("%s has no space %s", p.Host.Name(), cursor.SourceID)
+	}
+	switch {
+	case reason != "":
+		cursor.State, cursor.Error = warehouse.FollowBehind, reason
+	case cursor.State == warehouse.FollowBehind:
+		cursor.State = warehouse.FollowLive
+	}
 }
 
 // sharedCursor returns the cursor of a lane for all spaces.

@@ -27,9 +27,9 @@ type note struct {
 	Final int64 `json:"final,omitempty"`
 	// Walked is when the last complete walk over the votes began.
 	Walked int64 `json:"walked,omitempty"`
-	// Uneven is the number of votes stated at that walk if the votes read were of another
-	// number.
-	Uneven uint64 `json:"uneven,omitempty"`
+	// Lack is the number of votes that were stated at that walk and could not be held:
+	// encrypted ones, and those that are no record.
+	Lack uint64 `json:"lack,omitempty"`
 	// Waiting is the number of votes that were encrypted then.
 	Waiting uint64 `json:"waiting,omitempty"`
 	// Hole says what the walk could not read.
@@ -89,7 +89,8 @@ func (p *poller) load(ctx context.Context) error {
 	if p.loaded {
 		return nil
 	}
-	p.items, p.walked, p.uneven = map[string]*item{}, map[string]bool{}, map[string]uint64{}
+	p.items, p.walked, p.lack = map[string]*item{}, map[string]bool{}, map[string]uint64{}
+	p.holes = map[string]hole{}
 	p.missing, p.seen, p.after = map[string]time.Time{}, map[int64]time.Time{}, 0
 	p.queue, p.queueSpace = nil, ""
 	stored, err := p.journal.Warehouse.FollowedItems(ctx, p.ID())
@@ -135,8 +136,11 @@ func (p *poller) recall(s warehouse.FollowedItem, n note) error {
 		}
 		return nil
 	}
-	if n.Uneven > 0 {
-		p.uneven[s.ItemID] = n.Uneven
+	if n.Lack > 0 {
+		p.lack[s.ItemID] = n.Lack
+	}
+	if n.Hole != "" {
+		p.holes[s.ItemID] = hole{s.SourceID, n.Hole}
 	}
 	backfilled, err := p.backfilled(s.SourceID)
 	if err != nil {

@@ -21,8 +21,9 @@ type proposalHead struct {
 	Updated       int64
 	Start         int64
 	End           int64
-	ScoresState   string `json:"scores_state"`
-	ScoresUpdated int64  `json:"scores_updated"`
+	ScoresState   string      `json:"scores_state"`
+	ScoresUpdated int64       `json:"scores_updated"`
+	ScoresTotal   json.Number `json:"scores_total"`
 	Votes         uint64
 	Flagged       bool
 	Privacy       string
@@ -101,7 +102,7 @@ func (p *poller) track(head proposalHead) *item {
 			return nil
 		}
 		i = &item{space: head.Space.ID}
-		i.Uneven = p.uneven[head.ID]
+		i.Lack = p.lack[head.ID]
 		p.items[head.ID] = i
 	}
 	i.end, i.previous, i.votes = end, i.votes, head.Votes

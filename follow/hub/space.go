@@ -133,7 +133,7 @@ func (p *poller) withdrawProposals(ctx context.Context, ids []string) error {
 				f.withdrawn++
 			}
 		}
-		if _, err := p.commit(ctx, p.sharedCursor(watchLane), f); err != nil {
+		if _, err := p.commit(ctx, p.sharedCursor(closeLane), f); err != nil {
 			return err
 		}
 		var notes []warehouse.FollowedItem

@@ -60,10 +60,12 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	}
 	origins := map[string]string{}
 	var ids, changed []string
+	rescored := map[string]bool{}
 	for id, head := range heads {
 		ids = append(ids, id)
 		if h, known := held[id]; !known || differs(h, head) {
 			changed, origins[id] = append(changed, id), h.Origin
+			rescored[id] = known && !sameTotal(h, head)
 		}
 	}
 	slices.Sort(ids)
@@ -86,7 +88,7 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 		if i := p.items[id]; i != nil && i.watched(p.Clock.Now()) {
 			continue // the watch compares it each minute
 		}
-		if voters[proposalRef(id).Hash()] != votes && (votes == 0 || p.uneven[id] != votes) {
+		if voters[proposalRef(id).Hash()]+p.lack[id] != votes || rescored[id] {
 			walks = append(walks, due{space, id, votes})
 		}
 	}
@@ -101,6 +103,12 @@ func differs(h warehouse.HeldProposal, head proposalHead) bool {
 		}
 		return at.Time().Unix()
 	}
-	return h.Withdrawn || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != head.Votes ||
+	return h.Withdrawn || !sameTotal(h, head) || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != head.Votes ||
 		seconds(h.UpdatedAt) != head.Updated || seconds(h.StartAt) != head.Start || seconds(h.EndAt) != head.End
+}
+
+// sameTotal reports whether the sum of all powers is as it was.
+func sameTotal(h warehouse.HeldProposal, head proposalHead) bool {
+	total, _, err := governance.ParsePower(head.ScoresTotal.String())
+	return err != nil || h.StatedTotal != nil && h.StatedTotal.Equal(total)
 }

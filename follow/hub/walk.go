@@ -36,8 +36,8 @@ type walk struct {
 	// times of their votes.
 	ids    []uint64
 	voters []votedAt
-	// waiting counts the encrypted votes.
-	waiting uint64
+	// waiting counts the encrypted votes, and rejected those that are no record.
+	waiting, rejected uint64
 	// hole says what cannot be read; empty for nothing.
 	hole string
 	// read is true after the last page.
@@ -100,6 +100,7 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	w.rejected += f.rejected
 	last := w.from
 	for _, v := range heads {
 		w.ids = append(w.ids, xxhash.Sum64String(v.ID))
@@ -189,12 +190,12 @@ func (w *walk) finish(ctx context.Context) error {
 			w.items[w.id] = i
 		}
 	}
-	i.Walked, i.Waiting, i.Hole, i.Uneven = w.started.Unix(), w.waiting, w.hole, 0
-	delete(w.uneven, w.id)
-	if w.hole == "" && (uint64(len(w.voters)) != w.stated || w.waiting > 0) {
-		i.Uneven, w.uneven[w.id] = w.stated, w.stated
+	held := uint64(len(w.voters)) - min(uint64(len(w.voters)), w.waiting+w.rejected)
+	i.Walked, i.Waiting, i.Hole, i.Lack, i.even = w.started.Unix(), w.waiting, w.hole, w.stated-min(w.stated, held), w.stated
+	w.lack[w.id] = i.Lack
+	if err := w.noteHoles(ctx); err != nil {
+		return err
 	}
-	i.even = w.stated
 	if w.walked != nil && w.lane == backfillLane {
 		w.walked[w.id] = true
 	}
@@ -209,6 +210,21 @@ func (w *walk) supersedes(b record.Ballot) bool {
 
 // voterHash is the same for an address in any letter case.
 func voterHash(voter string) uint64 { return xxhash.Sum64String(governance.VoterIdentity(voter)) }
+
+// noteHoles says in the cursor of the space whether something of the proposal cannot be
+// read.
+func (w *walk) noteHoles(ctx context.Context) error {
+	before, had := w.holes[w.id]
+	if before.text == w.hole && had == (w.hole != "") {
+		return nil
+	}
+	delete(w.holes, w.id)
+	if w.hole != "" {
+		w.holes[w.id] = hole{w.space, w.hole}
+	}
+	_, err := w.commit(ctx, w.spaceCursor(w.space, backfillLane), findings{})
+	return err
+}
 
 // withdrawMissing looks a second time for the ballots held that the walk did not find. One
 // that its voter replaced by a later one stays: it is superseded.

@@ -47,6 +47,10 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 	if note := f.note(id); note.Hole == "" {
 		t.Errorf("got %+v, want the hole described", note)
 	}
+	f.restart()
+	if got := f.cursor("harbor.eth", "backfill"); !contains(got.Error, "more than 6000 votes at 2026-03-04T12:00:00Z") {
+		t.Errorf("got state %s with %q, want what cannot be read", got.State, got.Error)
+	}
 }
 
 func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {

@@ -30,8 +30,8 @@ func (p *poller) enqueue(lane string, dues []due) {
 	}
 }
 
-// look reads the watched proposals, withdraws what is gone, and asks for walks over those
-// that lack votes.
+// look reads the watched proposals, notes what is gone, and asks for walks over those that
+// lack votes.
 func (p *poller) look(ctx context.Context) error {
 	if err := p.load(ctx); err != nil {
 		return err
@@ -61,12 +61,6 @@ func (p *poller) look(ctx context.Context) error {
 			}
 		}
 	}
-	if err := p.withdrawDeleted(ctx); err != nil {
-		return err
-	}
-	if err := p.withdrawSpaces(ctx); err != nil {
-		return err
-	}
 	walks, err := p.lacking(ctx, ids)
 	if err != nil {
 		return err
@@ -82,7 +76,7 @@ func (p *poller) lacking(ctx context.Context, ids []string) ([]due, error) {
 	behind := map[string]*item{}
 	for _, id := range ids {
 		i := p.items[id]
-		if i != nil && i.previous > 0 && i.Missing == 0 && !i.encrypted && i.even != i.votes && i.Uneven != i.previous {
+		if i != nil && i.previous > 0 && i.Missing == 0 && !i.encrypted && i.even != i.votes {
 			behind[id] = i
 		}
 	}
@@ -98,9 +92,9 @@ func (p *poller) lacking(ctx context.Context, ids []string) ([]due, error) {
 	for _, id := range sorted {
 		i, voters := behind[id], held[proposalRef(id).Hash()]
 		switch {
-		case voters == i.votes:
+		case voters+i.Lack == i.votes:
 			i.even = i.votes
-		case voters < i.previous && !p.backfillDue(id, i):
+		case voters+i.Lack < i.previous && !p.backfillDue(id, i):
 			walks = append(walks, due{i.space, id, i.votes})
 		}
 	}

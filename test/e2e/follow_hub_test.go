@@ -26,7 +26,8 @@ type followed struct {
 	hub *hub.Hub
 }
 
-// follow starts a hub that has what fill adds, and a pnyx that follows it from nothing.
+// follow starts a hub that has what fill adds, and a pnyx with a warehouse of its own that
+// follows it from nothing.
 func follow(t *testing.T, fill func(*hub.Hub)) *followed {
 	t.Helper()
 	env.RequireEngine(t)
@@ -41,7 +42,7 @@ func follow(t *testing.T, fill func(*hub.Hub)) *followed {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := startShared(t, []string{"PNYX_SOURCES=" + file}, "serve").ready()
+	i := start(t, t.TempDir(), []string{"PNYX_SOURCES=" + file}, "serve").ready()
 	return &followed{i, upstream}
 }
 
