@@ -82,6 +82,12 @@ test-cluster: engine redis ## Run over Redis Cluster, Sentinel and many processe
 	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 PNYX_TEST_BINARY=$(CURDIR)/$(BIN) \
 	  $(GO) test -timeout 15m -count 1 -p 1 -v -run '^TestOver' ./test/e2e ./test/drills
 
+FOR := 10m
+.PHONY: follow-drill
+follow-drill: engine redis ## Kill followers, engine and Redis while a hub is followed, for FOR=10m (SEED=… repeats one): nothing is lost
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(FOR) PNYX_TEST_SEED=$(SEED) \
+	  $(GO) test -count=1 -v -timeout 24h -run 'TestFollow$$' ./test/drills
+
 .PHONY: test-drills
 test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/docs/drills.md \
