@@ -154,8 +154,7 @@ func newestGap(covered []warehouse.Interval, first, last uint64) (low, high uint
 }
 
 // readPast reads the end of a range, as much as the endpoint allows, and reads it again
-// until a look has nothing new. An endpoint may cut answers at a number of logs without a
-// word: each look asks for half as many blocks at a time as the one before.
+// until a look has nothing new.
 func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last uint64) error {
 	f := filterOf(governors)
 	var got blocks
@@ -167,21 +166,10 @@ func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last
 	}
 	first = got.first
 	gaps := uint64(0)
-	for look, step := 1, last-first+1; look < maxLooks; look++ {
-		if len(got.logs) > 0 {
-			step = max((step+1)/2, 1)
-		}
-		added := uint64(0)
-		for at := first; at <= last; {
-			var again blocks
-			if err := c.client.each(ctx, look, func(e *endpoint) (err error) {
-				again, err = c.client.read(ctx, e, f, at, min(at+step-1, last), false, false)
-				return err
-			}); err != nil {
-				return err
-			}
-			added += got.add(again)
-			at = again.last + 1
+	for look := 1; look < maxLooks; look++ {
+		added, err := c.readAgain(ctx, f, look, first, last, len(got.logs), &got)
+		if err != nil {
+			return err
 		}
 		if gaps += added; added == 0 {
 			break
@@ -197,6 +185,40 @@ func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last
 		cursors[i].UpstreamAt = &at
 	}
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
+}
+
+// minCut is the least number of logs at which an endpoint may cut its answers.
+const minCut = 10
+
+// readAgain reads a range once more that had some logs, adds what is new, and returns how
+// much that is. An endpoint may cut answers at a number of logs without a word: the range is
+// read in halves, and a half with as many logs as the whole in halves of its own.
+func (c *Chain) readAgain(
+	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
+) (added uint64, err error) {
+	step := last - first + 1
+	if logs >= minCut {
+		step = (step + 1) / 2
+	}
+	for at := first; at <= last; {
+		var again blocks
+		if err := c.client.each(ctx, look, func(e *endpoint) (err error) {
+			again, err = c.client.read(ctx, e, f, at, min(at+step-1, last), false, false)
+			return err
+		}); err != nil {
+			return added, err
+		}
+		added += got.add(again)
+		at = again.last + 1
+		if again.first == again.last || len(again.logs) < max(logs, minCut) {
+			continue
+		}
+		more, err := c.readAgain(ctx, f, look, again.first, again.last, len(again.logs), got)
+		if added += more; err != nil {
+			return added, err
+		}
+	}
+	return added, nil
 }
 
 // add adds the logs of another look at some of the blocks, and returns how many were new.
