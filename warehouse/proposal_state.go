@@ -152,7 +152,7 @@ func (w *Warehouse) ProposalsDue(ctx context.Context, now time.Time) ([]record.R
 }
 
 // ProposalsMoved returns the proposals of a source that were last published under a DAO
-// other than daoID, without those that are withdrawn.
+// other than daoID, or as withdrawn from one: there they may be superseded no more.
 func (w *Warehouse) ProposalsMoved(
 	ctx context.Context, source record.SourceRef, daoID string,
 ) ([]record.RefHash, error) {

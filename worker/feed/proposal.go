@@ -65,7 +65,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		rows.items = append(rows.items, warehouse.FeedProgress{
 			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision,
 		})
-		if p.record.Withdrawn {
+		if p.isWithdrawn() {
 			continue
 		}
 		rows.events = append(rows.events, p.eventRows(discovered)...)
@@ -139,7 +139,7 @@ func (b *Builder) readProposals(
 func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) error {
 	var ended, reached []warehouse.Vote
 	for _, p := range proposals {
-		if p.record.Withdrawn {
+		if p.isWithdrawn() {
 			continue
 		}
 		vote := warehouse.Vote{Ref: p.record.Ref}
@@ -169,6 +169,10 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 	}
 	return nil
 }
+
+// isWithdrawn reports whether the proposal was published as one that upstream has taken
+// back, or that another one supersedes.
+func (p proposal) isWithdrawn() bool { return p.state.Identity.DAOID == "" }
 
 func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 	return slices.Contains(p.state.QualityFlags, string(flag))
