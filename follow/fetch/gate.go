@@ -47,6 +47,11 @@ func (g *gate) setPace(p Pace) {
 	g.pace.SetBurstAt(now, max(p.Burst, 1))
 }
 
+// interval is the time between two requests at the present pace.
+func (g *gate) interval() time.Duration {
+	return time.Duration(float64(time.Second) / float64(g.pace.Limit()))
+}
+
 // pass waits for the turn of a request. The error is a *LimitedError while the host forbids
 // requests, or the end of ctx.
 func (g *gate) pass(ctx context.Context) error {

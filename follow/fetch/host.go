@@ -31,6 +31,9 @@ type Host struct {
 // Name returns the host name, without keys, for messages.
 func (h *Host) Name() string { return h.base.Host }
 
+// Interval is the time between two requests at the host's pace.
+func (h *Host) Interval() time.Duration { return h.gate.interval() }
+
 // Request is one request to a host.
 type Request struct {
 	// Method is GET or POST.

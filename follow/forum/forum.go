@@ -71,13 +71,8 @@ func Pace(keyed bool) fetch.Pace {
 }
 
 // pause is between two requests of a lane that is in no hurry. It leaves a third of the
-// pace to the others.
-func (f *Forum) pause() time.Duration {
-	if f.Key != "" {
-		return 2 * time.Second
-	}
-	return time.Second
-}
+// pace to the others: without a key, it is a second.
+func (f *Forum) pause() time.Duration { return f.Host.Interval() * 3 / 2 }
 
 // lanes is the state that the lanes share while the forum is led.
 type lanes struct {
