@@ -52,7 +52,8 @@ func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) error {
 	return w.remove(ctx, versionKey(scope))
 }
 
-// Version returns the version of pages. The error is ErrMiss or ErrUnavailable.
+// Version returns the version of pages. The error is ErrMiss or ErrUnavailable. With ErrMiss,
+// the revision is that of the removal; zero where there is no trace of one.
 func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -69,6 +70,9 @@ func (v Version) encode() []byte {
 }
 
 func decodeVersion(text string) (Version, error) {
+	if removed, err := DecodeRevision([]byte(text)); err == nil && len(text) == RevisionDigits {
+		return Version{Revision: removed}, fmt.Errorf("%w: the version was removed", ErrMiss)
+	}
 	revision, generation, _ := strings.Cut(text, ":")
 	var v Version
 	var errs [2]error
@@ -81,8 +85,8 @@ func decodeVersion(text string) (Version, error) {
 }
 
 // Page returns the view of a page together with the revision of its version, zero
-// without one, in one round trip. The error is that of the view: ErrMiss or
-// ErrUnavailable.
+// without one, in one round trip. A page of a subject that was removed since is missing. The
+// error is that of the view: ErrMiss or ErrUnavailable.
 func (s *Store) Page(ctx context.Context, r PageRequest) (v View, revision uint64, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -97,16 +101,22 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, revision uint6
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return View{}, 0, WrapError(err)
 	}
+	var removed uint64
 	if version != nil {
 		if text, err := version.Result(); err == nil {
-			current, _ := decodeVersion(text) // zero for one that does not decode
-			revision = current.Revision
+			if current, err := decodeVersion(text); err != nil {
+				removed = current.Revision
+			} else {
+				revision = current.Revision
+			}
 		}
 	}
 	value, err := page.Bytes()
 	if err != nil {
 		return View{}, revision, WrapError(err)
 	}
-	v, err = decodeView(value)
+	if v, err = decodeView(value); err == nil && !v.Absent && v.Revision < removed {
+		err = ErrMiss
+	}
 	return v, revision, err
 }

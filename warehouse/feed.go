@@ -81,7 +81,7 @@ type RecordedEvent struct {
 }
 
 // PendingFeedEvents returns some recorded events that the feed does not include at their
-// revision and this rules version.
+// revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
 func (w *Warehouse) PendingFeedEvents(ctx context.Context, rulesVersion uint64) ([]RecordedEvent, error) {
 	type row struct {
 		RecordedEvent
@@ -109,7 +109,7 @@ type RecordedSignal struct {
 }
 
 // PendingFeedSignals returns some recorded signals that the feed does not include at their
-// revision and this rules version.
+// revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
 func (w *Warehouse) PendingFeedSignals(ctx context.Context, rulesVersion uint64) ([]RecordedSignal, error) {
 	type row struct {
 		RecordedSignal

@@ -1,7 +1,7 @@
 -- The types of recorded events and signals about the proposals: the feed does not derive
 -- these types again.
 SELECT DISTINCT
-    substring(SHA256(concat(provider, char(0), external_id)), 1, 16) AS proposal_ref,
+    toFixedString(substring(SHA256(concat(provider, char(0), external_id)), 1, 16), 16) AS proposal_ref,
     dao_id,
     type
 FROM
@@ -24,7 +24,7 @@ FROM
     FROM signals FINAL
     WHERE provider != ''
 )
-WHERE proposal_ref IN (SELECT toString(proposal_ref) FROM wanted_proposals)
+WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
 ORDER BY
     proposal_ref,
     dao_id,

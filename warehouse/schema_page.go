@@ -13,8 +13,9 @@ const schemaIntro = `# Schema
 The views that analysts read, made of warehouse/views by ` + "`make docs`" + `. The database has the same text as comments:
 ` + "`DESCRIBE ballots`" + ` shows it. [ANALYSTS.md](../ANALYSTS.md) shows how to ask.
 
-Names and numbers are those of the API. No view needs ` + "`FINAL`" + `, counts a cast that was replaced, or has records of an import
-that are not committed. Rows of different views belong together by ` + "`proposal_key`, `dao_id` and `voter_identity`" + `. Voting
+Names and numbers are those of the API. No view needs ` + "`FINAL`" + `, counts a cast that was replaced, has what upstream has
+taken back (the tables behind the views keep it, marked ` + "`withdrawn`" + `), or has records of an import that are not committed. Rows
+of different views belong together by ` + "`proposal_key`, `dao_id` and `voter_identity`" + `. Voting
 power is ` + "`Decimal(76, 18)`" + `: sums stay exact as long as they stay decimals.
 `
 

@@ -5,7 +5,10 @@ import (
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
 
+	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -59,5 +62,64 @@ func checkMiddle(t *testing.T, order string, page []warehouse.LatestBallot, err 
 	}
 	if read == 0 || read > copied/4 {
 		t.Errorf("by %s: read %d of %d rows for %d", order, read, copied, asked)
+	}
+}
+
+func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	large := func(id string, revision uint64) warehouse.ProposalState {
+		return warehouse.ProposalState{
+			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Votes: copied, Power: decimal.Zero, Revision: revision,
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id},
+		}
+	}
+	stale := func(states ...warehouse.ProposalState) (subjects []string) {
+		t.Helper()
+		if err := w.WriteProposalStates(t.Context(), states); err != nil {
+			t.Fatal(err)
+		}
+		copies, err := w.StaleSortedCopies(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range copies {
+			subjects = append(subjects, fmt.Sprintf("%s %s at %d", c.Kind, c.Subject, c.Revision))
+			c.Generation = c.Revision
+			if err := w.SwitchSortedCopy(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return subjects
+	}
+	current := func() (subjects []string) {
+		t.Helper()
+		copies, err := w.CurrentSortedCopies(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range copies {
+			subjects = append(subjects, c.Subject)
+		}
+		return subjects
+	}
+	gone := large("b", 3)
+	gone.Identity.DAOID, gone.WithdrawnFrom = "", "dao"
+	for _, c := range []struct {
+		name           string
+		states         []warehouse.ProposalState
+		stale, current []string
+	}{
+		{"both published", []warehouse.ProposalState{large("a", 1), large("b", 2)}, []string{"ballots a at 1", "ballots b at 2", "voters dao at 2"}, []string{"a", "b", "dao"}},
+		{"one withdrawn", []warehouse.ProposalState{gone}, []string{"voters dao at 3"}, []string{"a", "dao"}},
+		{"nothing new", nil, nil, []string{"a", "dao"}},
+		{"back again", []warehouse.ProposalState{large("b", 4)}, []string{"ballots b at 4", "voters dao at 4"}, []string{"a", "b", "dao"}},
+	} {
+		if diff := cmp.Diff(c.stale, stale(c.states...)); diff != "" {
+			t.Errorf("%s: stale copies (-want +got):\n%s", c.name, diff)
+		}
+		if diff := cmp.Diff(c.current, current()); diff != "" {
+			t.Errorf("%s: current copies (-want +got):\n%s", c.name, diff)
+		}
 	}
 }

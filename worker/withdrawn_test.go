@@ -17,6 +17,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -162,6 +163,15 @@ func newDeletions(seed uint64) *deletions {
 		}
 	}
 	d.records["topic"] = &record.Topic{Host: "forum.org", ExternalID: "1", Title: "Topic", Visible: true, Posts: 3, CreatedAt: new(governance.TimestampOf(observed))}
+	about := record.ProposalRef{Provider: governance.Snapshot, ExternalID: "second"}
+	d.records["event"] = &record.Event{
+		ID: "recorded", Type: rules.VotingEnded, At: governance.TimestampOf(observed), DAOID: "dao.eth", ItemType: "proposal",
+		Proposal: &about, Confidence: "exact", Importance: 99,
+	}
+	d.records["signal"] = &record.Signal{
+		ID: "recorded-signal", Type: "proposal_deadline_reminder", DAOID: "dao.eth", Proposal: &about, Title: "Vote!", Score: 88,
+		Surfaces: []string{"agent"}, DetectedAt: governance.TimestampOf(observed), Evidence: "{}",
+	}
 	d.records["dao"] = &record.DAO{ID: "dao.eth", Name: "DAO", Sources: []record.SourceRef{
 		{Provider: governance.Snapshot, ID: "dao.eth"}, {Provider: governance.Discourse, ID: "forum.org"},
 	}}
@@ -258,7 +268,7 @@ func TestWithdrawnProposalIsServedAgainUnderItsKeyOnceItIsBack(t *testing.T) {
 					t.Errorf("%s: got %s, want none", name, gone[name])
 				}
 			}
-			for _, name := range []string{"dao", "events", "voters", "votes of one", "list updatedDesc", "second named"} {
+			for _, name := range []string{"dao", "events", "signals", "voters", "votes of one", "list updatedDesc", "second named"} {
 				if gone[name] == before[name] {
 					t.Errorf("%s: got what was there before the withdrawal", name)
 				}
@@ -270,4 +280,56 @@ func TestWithdrawnProposalIsServedAgainUnderItsKeyOnceItIsBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.keep(proposal("a"), vote("a", "0x1", "1"))
+	h.settle("")
+	h.startFiller()
+	key := keyOf("dao.eth", "a")
+	ballots := query.Ballots{Proposal: key}
+	ballots.Limit = query.ShortPage
+	env.Until(t, func() error { return h.readFeedPage(ballots, &[]governance.Ballot{}) })
+
+	p := proposal("a")
+	p.Withdrawn = true
+	h.keep(p)
+	told := map[cache.Tag]bool{}
+	_, err := worker.NewLeader(worker.Options{
+		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
+		Purge: func(tags []cache.Tag) {
+			for _, tag := range tags {
+				told[tag] = true
+			}
+		},
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}).Settle(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, scope := range map[string]query.Scope{
+		"ballots": ballots.Scope(), "list of the DAO": query.Proposals{DAOID: "dao.eth"}.Scope(), "list": query.Proposals{}.Scope(),
+		"voters": query.Voters{DAOID: "dao.eth"}.Scope(), "events": query.Events{DAOID: "dao.eth"}.Scope(),
+	} {
+		if tag := cache.ScopeTag(scope); !told[tag] {
+			t.Errorf("%s: caches were not told of %s", name, tag)
+		}
+	}
+	if tag := cache.ProposalTag(key); !told[tag] {
+		t.Errorf("caches were not told of %s", tag)
+	}
+	// The page that was made before is not served any more: it is made again, and absent.
+	request := cache.NewPageRequest(ballots)
+	env.Until(t, func() error {
+		view, version, err := h.store.Page(t.Context(), request)
+		if err == nil && version == 0 && view.Absent {
+			return nil
+		}
+		err = errors.Join(err, h.store.EnqueueFill(t.Context(), cache.Fill{
+			Page: request, Deadline: governance.TimestampOf(time.Now().Add(soon)),
+		}))
+		return errors.Join(fmt.Errorf("got %+v at version %d, want an absent page", view, version), err)
+	})
 }

@@ -56,14 +56,14 @@ func (b *Builder) processRecordedBatch(
 		return err
 	}
 	// Types that an earlier version of the importer accepted, and this one does not know,
-	// are not shown.
+	// are not shown, nor is what is about a withdrawn proposal: it has no DAO.
 	for _, event := range events {
-		if slices.Contains(rules.EventTypeNames(), event.Event.Type) {
+		if event.DAOID != "" && slices.Contains(rules.EventTypeNames(), event.Event.Type) {
 			rows.events = append(rows.events, recordedEvent(event))
 		}
 	}
 	for _, signal := range signals {
-		if slices.Contains(rules.SignalTypeNames(), signal.Signal.Type) {
+		if signal.DAOID != "" && slices.Contains(rules.SignalTypeNames(), signal.Signal.Type) {
 			rows.signals = append(rows.signals, recordedSignal(signal))
 		}
 	}

@@ -90,11 +90,12 @@ func (p *page) absent() cache.View {
 	return p.head
 }
 
-// version reads the version of a scope; there is false when it has none.
+// version reads the version of a scope; there is false when it has none, and the revision is
+// then that of its removal.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
 	version, err = p.Store.Version(ctx, scope)
 	if errors.Is(err, cache.ErrMiss) {
-		return cache.Version{}, false, nil
+		return version, false, nil
 	}
 	return version, err == nil, err
 }
@@ -116,5 +117,7 @@ func (p *page) fromSortedCopy(
 			return true, nil
 		}
 	}
+	// What says that the subject is gone replaces the page that was there.
+	p.head.Revision = version.Revision
 	return false, err
 }

@@ -64,7 +64,10 @@ func (p *page) fromList(ctx context.Context, scope query.Scope, read func() (any
 
 // revision returns the revision of a scope's version, zero when it has none.
 func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) {
-	version, _, err := p.version(ctx, scope)
+	version, there, err := p.version(ctx, scope)
+	if !there {
+		return 0, err
+	}
 	return version.Revision, err
 }
 
