@@ -604,6 +604,19 @@ func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 	}
 }
 
+func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	forged := voted(bob, 1, 1, 7)
+	forged.Address = timelockAddress
+	f.chain.Mine(created(1, 22, 1_000), forged, voted(ada, 1, 1, 500))
+	f.poll("tip")
+	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+}
+
 func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)

@@ -28,10 +28,6 @@ type note struct {
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
 	// nil for none.
 	Executed *record.Milestone `json:",omitempty"`
-	// Scores are the contract's own sums for, against and abstaining, in smallest units, once
-	// voting is over; nil where it states none. ScoresKnown is true once it was asked.
-	Scores      []string `json:",omitempty"`
-	ScoresKnown bool     `json:",omitempty"`
 }
 
 // moment is a value of a Governor's clock as a time.

@@ -13,6 +13,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
+// maxHeld bounds the blocks of which the hash is held.
+const maxHeld = 1_000
+
 // position is how far a chain is read.
 type position struct {
 	// final is the last block that was read twice and is not replaced any more.
@@ -199,4 +202,13 @@ func (p *position) advance(got blocks) {
 	slices.SortFunc(p.held, func(a, b block) int { return int(a.Number) - int(b.Number) }) //nolint:gosec // block numbers
 	p.tip = got.end.block()
 	p.held = append(p.held, p.tip)
+	if len(p.held) > maxHeld {
+		// Nothing was final for long. With every other block, a reorganization goes back a
+		// little further than it must.
+		thinned := p.held[:1]
+		for i := 2; i < len(p.held)-1; i += 2 {
+			thinned = append(thinned, p.held[i])
+		}
+		p.held = append(thinned, p.tip)
+	}
 }

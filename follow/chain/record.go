@@ -45,14 +45,6 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (*
 		}
 		r.QuorumRaw, r.Quorum = n.Quorum, &power
 	}
-	for _, text := range n.Scores {
-		units, _ := new(big.Int).SetString(text, 10)
-		score, _, err := g.amount(units)
-		if err != nil {
-			return nil, fmt.Errorf("scores of proposal %s: %w", p.id, err)
-		}
-		r.StatedScores = append(r.StatedScores, score)
-	}
 	return r, nil
 }
 

@@ -83,6 +83,11 @@ func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehous
 				rejected++
 				continue
 			}
+			// A timelock executes what anybody proposes: it states operations, and no votes.
+			ofTimelock := e.kind == eventScheduled || e.kind == eventDone
+			if ofTimelock == (strings.ToLower(l.Address) == g.address) {
+				continue
+			}
 			if e.kind == eventParameters {
 				g.outdate()
 			}
