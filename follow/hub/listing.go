@@ -3,7 +3,8 @@ package hub
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"log/slog"
 	"time"
 
 	"pnyx/governance"
@@ -13,41 +14,45 @@ import (
 // deletedPause is between the two looks at a proposal before it counts as deleted.
 const deletedPause = time.Minute
 
-// listing reads the heads of all proposals of a space. It may be trusted to be whole if it
-// ended well and is not empty, or if the space states that it has no proposals.
+// listing reads the heads of all proposals of a space. It may be trusted to be whole if
+// every page could be answered, and if it is not empty or the space states that it has no
+// proposals.
 func (p *poller) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
-	heads = map[string]proposalHead{}
+	heads, trusted = map[string]proposalHead{}, true
 	from, skip := int64(0), 0
 	for more := true; more; {
 		variables := map[string]any{"spaces": []string{space}, "from": from}
 		got, err := p.list(ctx, "listing", "proposals", variables, skip, maxFirst)
+		if refused, is := errors.AsType[*refusedError](err); is {
+			p.Logger.WarnContext(ctx, "proposals not listed", slog.String("upstream", p.ID()), slog.String("space", space), slog.Any("error", refused))
+			return heads, false, nil
+		}
 		if err != nil {
 			return nil, false, err
-		}
-		if got.holes > 0 {
-			return nil, false, fmt.Errorf("list the proposals of %s: %d cannot be answered", space, got.holes)
 		}
 		last := from
 		for _, row := range got.rows {
 			var head proposalHead
-			if err := json.Unmarshal(row, &head); err != nil {
-				return nil, false, fmt.Errorf("list the proposals of %s: %w", space, err)
+			if json.Unmarshal(row, &head) != nil {
+				trusted = false
+				continue
 			}
 			heads[head.ID], last = head, head.Created
 		}
+		trusted = trusted && got.holes == 0
 		more = got.full
 		if skip += maxFirst; last > from {
 			from, skip = last, 0
 		}
-		if skip > maxSkip {
-			return nil, false, fmt.Errorf("list the proposals of %s: more than %d at %s", space, maxSkip+maxFirst, at(from))
+		if skip > maxSkip { // more in one second than the hub shows
+			from, skip, trusted, more = from+1, 0, false, more && from > 0
 		}
 	}
 	if len(heads) > 0 {
-		return heads, true, nil
+		return heads, trusted, nil
 	}
 	found, err := p.findSpace(ctx, space)
-	return heads, err == nil && found != nil && found.ProposalsCount == 0, err
+	return heads, trusted && err == nil && found != nil && found.ProposalsCount == 0, err
 }
 
 // findDeleted notes the held proposals of a space that the hub does not list any more. It

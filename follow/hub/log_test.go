@@ -2,6 +2,8 @@ package hub_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +220,32 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	}
 	if held := f.held()[id]; len(held.Votes) != 1 {
 		t.Errorf("got %v, want the other vote", held.Votes)
+	}
+}
+
+func TestItemOfAnotherShapeIsCountedAndPassedOver(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	odd := f.open(func(p *fake.Proposal) { p.Title = "odd" })
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Reason: "odd"})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorded := httptest.NewRecorder()
+		f.hub.ServeHTTP(recorded, r)
+		answer := strings.ReplaceAll(recorded.Body.String(), `"reason":"odd"`, `"reason":"odd","created":"now"`)
+		_, _ = w.Write([]byte(strings.ReplaceAll(answer, `"title":"odd"`, `"title":"odd","end":"never"`)))
+	}))
+	t.Cleanup(f.server.Close)
+	f.restart()
+	f.fill()
+	held := f.held()
+	if _, known := held[odd]; known || len(held[id].Votes) != 1 {
+		t.Errorf("got %v, want the other proposal with the other vote", held)
+	}
+	if got := f.cursor("harbor.eth", "backfill"); got.Rejected != 2 || got.Withdrawn != 0 {
+		t.Errorf("got %+v, want the proposal and the vote rejected", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -57,8 +56,14 @@ func (p *poller) takeProposals(
 ) error {
 	for _, row := range rows {
 		var head proposalHead
-		if err := json.Unmarshal(row, &head); err != nil {
-			return fmt.Errorf("read a proposal of %s: %w", p.Host.Name(), err)
+		if malformed := json.Unmarshal(row, &head); malformed != nil {
+			if err := p.reject(ctx, f, head.Space.ID, head.ID, malformed); err != nil {
+				return err
+			}
+			if head.ID != "" {
+				found[head.ID] = head // it is there
+			}
+			continue
 		}
 		if !p.follows(head.Space.ID) {
 			continue

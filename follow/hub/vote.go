@@ -29,8 +29,11 @@ func (p *poller) takeVotes(ctx context.Context, f *findings, rows []json.RawMess
 	var heads []voteHead
 	for _, row := range rows {
 		var head voteHead
-		if err := json.Unmarshal(row, &head); err != nil {
-			return nil, fmt.Errorf("read a vote of %s: %w", p.Host.Name(), err)
+		if malformed := json.Unmarshal(row, &head); malformed != nil {
+			if err := p.reject(ctx, f, head.Space.ID, head.ID, malformed); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if !p.follows(head.Space.ID) || head.Proposal.ID == "" {
 			continue
