@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,14 +97,20 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 		Name: "pnyx_follow_sources_valid",
 		Help: "1 while the sources file is applied as it is, 0 while it is refused and its former content is followed.",
 	}))
+	var applied atomic.Pointer[sources.File]
 	watcher := sources.Watcher{
 		Path: path, Environ: os.LookupEnv,
 		Changed: func(ctx context.Context, file sources.File) error {
-			if err := declareDAOs(ctx, opened, file, n.logger); err != nil {
+			conflicts, err := declareDAOs(ctx, opened, file)
+			if err != nil {
 				return err
+			}
+			if conflicts != nil {
+				n.logger.LogAttrs(ctx, slog.LevelWarn, "sources of the sources file belong to other DAOs", slog.Any("error", conflicts))
 			}
 			all := made.of(file)
 			follower.Set(all...)
+			applied.Store(&file)
 			valid.Set(1)
 			n.logger.LogAttrs(ctx, slog.LevelInfo, "sources file applied",
 				slog.Int("daos", len(file.DAOs)), slog.Int("upstreams", len(all)))
@@ -121,20 +128,43 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 	}
 	n.background(follower.Run)
 	n.background(watcher.Run)
+	n.background(func(ctx context.Context) { keepDeclared(ctx, opened, &applied, n.logger) })
 	n.background(func(ctx context.Context) { logBackfills(ctx, opened, n.logger) })
 	return nil
 }
 
-// declareDAOs writes the DAOs of a sources file to the warehouse.
-func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.File, logger *slog.Logger) error {
-	catalog, err := opened.Catalog(ctx)
+// declareInterval is how soon a DAO gets its sources back that an import has left out.
+const declareInterval = 20 * time.Second
+
+// keepDeclared declares the DAOs of the sources file again and again until ctx ends: an
+// import of a DAO replaces what was declared before.
+func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *atomic.Pointer[sources.File], logger *slog.Logger) {
+	ticker := time.NewTicker(declareInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		file := applied.Load()
+		if file == nil {
+			continue
+		}
+		if _, err := declareDAOs(ctx, opened, *file); err != nil && ctx.Err() == nil {
+			logger.LogAttrs(ctx, slog.LevelWarn, "DAOs of the sources file not declared, retrying", slog.Any("error", err))
+		}
+	}
+}
+
+// declareDAOs writes the DAOs of a sources file to the warehouse where they differ.
+// conflicts names the sources that other DAOs have.
+func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.File) (conflicts, err error) {
+	declared, err := opened.DeclaredDAOs(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	records, conflicts := file.Records(catalog)
-	if conflicts != nil {
-		logger.LogAttrs(ctx, slog.LevelWarn, "sources of the sources file belong to other DAOs", slog.Any("error", conflicts))
-	}
+	records, conflicts := file.Records(declared)
 	_, err = opened.Append(ctx, warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}, records)
-	return err
+	return conflicts, err
 }

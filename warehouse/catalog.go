@@ -107,6 +107,13 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	return c, nil
 }
 
+// DeclaredDAOs reads the part of the catalog that DAOs declare: no unclaimed sources, and
+// nothing of Sources.
+func (w *Warehouse) DeclaredDAOs(ctx context.Context) (Catalog, error) {
+	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
+	return c, w.readDAOs(ctx, &c)
+}
+
 func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
 	type row struct {
 		record.SourceRef

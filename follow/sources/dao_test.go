@@ -23,12 +23,11 @@ func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
 	old := record.SourceRef{Provider: governance.Discourse, ID: "old.org"}
 	records, conflicts := file.Records(warehouse.Catalog{
 		DAOs: map[string]warehouse.CatalogDAO{
-			"harbor":   {ID: "harbor", Name: "Old name", Sources: []record.SourceRef{old, forum}},
-			"lone.eth": {ID: "lone.eth", Sources: []record.SourceRef{space("lone.eth")}},
-			"other":    {ID: "other", Sources: []record.SourceRef{space("taken.eth")}},
+			"harbor": {ID: "harbor", Name: "Old name", Sources: []record.SourceRef{old, forum}},
+			"other":  {ID: "other", Sources: []record.SourceRef{space("taken.eth")}},
 		},
 		Owner: map[record.SourceRef]string{
-			old: "harbor", forum: "harbor", space("lone.eth"): "lone.eth", space("taken.eth"): "other",
+			old: "harbor", forum: "harbor", space("taken.eth"): "other",
 		},
 	})
 	want := []record.Record{&record.DAO{
