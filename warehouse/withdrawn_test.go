@@ -277,3 +277,33 @@ func (h *withdrawals) checkViews(voters, votes, superseded int) {
 		h.t.Errorf("views: got %s ballots, voters and superseded ballots, want %s", got, want)
 	}
 }
+
+func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
+	t.Parallel()
+	opened, url := openURL(t)
+	conn := raw(t, url)
+	appendAll(t, opened,
+		&record.Proposal{ProposalRef: ref("p0"), SourceID: "dao", Title: "kept"},
+		&record.Proposal{ProposalRef: ref("p1"), SourceID: "dao", Title: "withdrawn", Withdrawn: true},
+		ballot("p0", "0xa", "v0", "1", "1", at("2026-01-01T00:00:00Z")), ballot("p1", "0xb", "v1", "1", "1", at("2026-01-01T00:00:00Z")))
+	states := make([]warehouse.ProposalState, 2)
+	for n := range states {
+		states[n] = warehouse.ProposalState{
+			Ref: ref(proposalName(n)).Hash(), Key: governance.ProposalKey(proposalName(n)), Votes: 1, Power: decimal.Zero, Revision: 1,
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, CreatedAt: at("2026-01-01T00:00:00Z"),
+		}
+	}
+	states[1].WithdrawnFrom, states[1].Identity.DAOID = "dao", ""
+	if err := opened.WriteProposalStates(t.Context(), states); err != nil {
+		t.Fatal(err)
+	}
+	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
+	for view, want := range map[string]string{
+		"proposals": "1", "vote_summaries": "1", "ballots": "1", "votes": "1", "voters": "1", "dao_voters": "1", "daos": "1",
+		"dao_participation": "1", "dao_timelines": "2",
+	} {
+		if got := env.Column(t, conn, "SELECT toString(count()) FROM "+views+"."+view)[0]; got != want {
+			t.Errorf("%s: got %s rows, want %s", view, got, want)
+		}
+	}
+}
