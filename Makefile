@@ -88,6 +88,10 @@ follow-drill: engine redis ## Kill followers, engine and Redis while a hub is fo
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(FOR) PNYX_TEST_SEED=$(SEED) \
 	  $(GO) test -count=1 -v -timeout 24h -run 'TestFollow$$' ./test/drills
 
+.PHONY: follow-sim
+follow-sim: engine ## Follow a thousand simulated DAOs for FOR=10m, ten times as fast: lags, requests and memory
+	@PNYX_TEST_LONG=1 PNYX_TEST_FOLLOW_SIM=$(FOR) $(GO) test -count=1 -v -timeout 24h -run TestLongThousandDAOs ./follow
+
 .PHONY: test-drills
 test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/docs/drills.md \

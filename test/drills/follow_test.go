@@ -1,6 +1,7 @@
 package drills
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -28,6 +30,7 @@ type followed struct {
 	hub       *hub.Hub
 	proposals []string
 	followers [2]*env.Pnyx
+	worker    *env.Pnyx
 	api       *env.Pnyx
 	random    *rand.Rand
 }
@@ -46,6 +49,7 @@ func TestFollow(t *testing.T) {
 	t.Logf("PNYX_TEST_SEED=%d", seed)
 	f := newFollowed(t, rand.New(rand.NewPCG(seed, 0)))
 	t.Logf("the past shows after %s", f.agree())
+	f.logIdle(max(time.Minute, length/10))
 	stop := f.vote()
 	faults := 0
 	for end := time.Now().Add(length); time.Now().Before(end); faults++ {
@@ -88,15 +92,50 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 	}
 	environ := []string{
 		"PNYX_SOURCES=" + file, "REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
-		"PNYX_FREE_RATE=0", "PNYX_LEASE_TTL=5s",
+		"PNYX_FREE_RATE=0", "PNYX_LEASE_TTL=5s", "PNYX_PUBLISH_INTERVAL=500ms", // as by default: idling is measured
 	}
 	start := func(role string) *env.Pnyx { return env.StartPnyx(t, filepath.Join(dir, role), environ, role) }
-	start("worker")
+	f.worker = start("worker")
 	f.api = start("api")
 	for i := range f.followers {
 		f.followers[i] = start("follow")
 	}
 	return f
+}
+
+// logIdle logs which share of a core each part uses while nothing happens.
+func (f *followed) logIdle(length time.Duration) {
+	f.tb.Helper()
+	pids := []int{f.followers[0].PID(), f.followers[1].PID(), f.worker.PID(), f.engine.Instance().EnginePID}
+	before := cpuTimes(f.tb, pids)
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	<-timer.C
+	after := cpuTimes(f.tb, pids)
+	for i, name := range []string{"follower", "follower", "worker", "engine"} {
+		f.tb.Logf("idle for %s, ten DAOs: the %s uses %.2f %% of a core", length, name,
+			100*(after[i]-before[i]).Seconds()/length.Seconds())
+	}
+}
+
+// cpuTimes returns the processor time that processes have used.
+func cpuTimes(tb testing.TB, pids []int) (used []time.Duration) {
+	tb.Helper()
+	const tick = 10 * time.Millisecond // on Linux, whatever the kernel's own
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		user, errUser := strconv.Atoi(fields[11])
+		system, errSystem := strconv.Atoi(fields[12])
+		if err := errors.Join(errUser, errSystem); err != nil {
+			tb.Fatal(err)
+		}
+		used = append(used, time.Duration(user+system)*tick)
+	}
+	return used
 }
 
 // cast casts a vote that nobody or an earlier voter has cast.
