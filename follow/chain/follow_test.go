@@ -637,6 +637,25 @@ func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	f.wantPower("1", [3]int64{500, 0, 0}, 1)
 }
 
+func TestLanesThatRunConcurrentlyEndInTheSameState(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.MineEmpty(30)
+	f.chain.Mine(created(1, 32, 1_000))
+	for i := range uint64(20) {
+		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], 1, i%3, 1))
+	}
+	f.start()
+	env.Concurrently(t, len(f.lanes), 40, func(n int) error {
+		if n%4 == 0 {
+			f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + n))))[:42], 1, 1, 1))
+		}
+		return f.tryPoll([]string{"tip", "final", "backfill", "state"}[n%4])
+	})
+	f.poll("backfill", "tip", "final", "state")
+	f.wantPower("1", [3]int64{17, 7, 6}, 30)
+}
+
 func TestCheckSaysWhatTheContractIs(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
