@@ -139,6 +139,30 @@ func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
 	f.wantTruth()
 }
 
+func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for i := range 40 {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+		f.clock.Step(time.Second)
+	}
+	post := f.Reply(1, "bob", "<p>two</p>")
+	f.run("backfill", "watch")
+	f.wantTruth()
+	f.DeletePost(post) // which puts the topic on the last page
+	f.Delete(39)
+	f.Hide(38)
+	before := f.fetches()
+	f.run("watch", "watch")
+	if got := f.fetches() - before; got != 3 {
+		t.Errorf("got %d topics fetched, want the three that left, once", got)
+	}
+	f.clock.Step(time.Hour)
+	f.run("missing")
+	f.wantTruth()
+}
+
 func TestPinnedTopicsDoNotEndTheReadingOfActivity(t *testing.T) {
 	t.Parallel()
 

@@ -3,6 +3,7 @@ package forum
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"pnyx/warehouse/record"
 )
@@ -26,12 +27,21 @@ func (l *lanes) watchLatest(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		found, err := l.fetchBumped(ctx, topics, at)
+		var left []string
+		if page == 0 {
+			left = at.left(topics, more)
+		}
+		found, err := l.fetchBumped(ctx, topics, left, at)
 		if err != nil {
 			return false, err
 		}
 		cursor.Rejected += found.rejected
 		if page == 0 {
+			for _, id := range left {
+				if _, isOld := found.old[id]; isOld {
+					next.Bumped[id] = at.Bumped[id]
+				}
+			}
 			for _, t := range topics {
 				if _, isOld := found.old[t.id]; isOld {
 					next.Bumped[t.id] = at.Bumped[t.id] // the cache of the forum is behind: again next time
@@ -51,9 +61,27 @@ func (l *lanes) watchLatest(ctx context.Context) (bool, error) {
 	return false, l.move(ctx, nil, cursor, next)
 }
 
+// left returns the topics that were on the first page and are not, although their last bump
+// should keep them there: it went back, or they are not listed any more.
+func (p watchPosition) left(topics []listed, more bool) (ids []string) {
+	lowest, listed := int64(0), map[string]bool{}
+	for _, t := range topics {
+		listed[t.id] = true
+		if more && !t.pinned {
+			lowest = t.bumped.UnixMilli() // they come in this order
+		}
+	}
+	for id, bumped := range p.Bumped {
+		if !listed[id] && bumped > lowest {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // fetchBumped fetches the topics of a page whose entries differ from the last time, and
-// from what is held.
-func (l *lanes) fetchBumped(ctx context.Context, topics []listed, at watchPosition) (fetched, error) {
+// from what is held, and those that have left.
+func (l *lanes) fetchBumped(ctx context.Context, topics []listed, ids []string, at watchPosition) (fetched, error) {
 	var changed []listed
 	for _, t := range topics {
 		if l.seen[t.id] != t.state() {
@@ -64,7 +92,7 @@ func (l *lanes) fetchBumped(ctx context.Context, topics []listed, at watchPositi
 	if err != nil {
 		return fetched{}, err
 	}
-	var ids []string
+	ids = slices.Clone(ids)
 	for _, t := range changed {
 		if t.isBehind(held[t.id]) || at.isBumped(t, held[t.id]) {
 			ids = append(ids, t.id)

@@ -244,9 +244,14 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err
 	}
+	cursor := o.cursor(laneWatch, new(struct{}))
+	if cursor.Position == "" { // it may run before the other lane at first
+		if _, err := o.readNewest(ctx); err != nil {
+			return false, err
+		}
+	}
 	began := o.Clock.Now()
 	open := o.choose(func(n note) bool { return n.isOpen(began) })
-	cursor := o.cursor(laneWatch, new(struct{}))
 	for _, id := range open {
 		text, err := o.ask(ctx, "proposal", map[string]any{"id": id})
 		if err != nil {
