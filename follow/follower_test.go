@@ -71,7 +71,7 @@ func (b bench) start(upstreams ...follow.Upstream) (f *follow.Follower, stop fun
 		Warehouse: b.warehouse, Store: store, Clock: clock.Faster(3600),
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	f.Hasten(10*time.Minute, 20*time.Millisecond)
+	f.Hasten(time.Minute, 20*time.Millisecond)
 	f.Set(upstreams...)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
 	ended := make(chan struct{})
