@@ -210,7 +210,8 @@ func TestLongForumChangesReachTheAPI(t *testing.T) {
 	f.suspected(8)
 	f.later("missing")
 	t.Logf("a deletion shows over HTTP after %s", f.agree())
-	f.forum.Restore(8)
+	f.forum.Restore(8) // below the first page of activity
+	f.later("sweep")
 	t.Logf("a restored topic shows over HTTP after %s", f.agree())
 }
 
