@@ -16,6 +16,7 @@ import (
 
 	"pnyx/follow"
 	"pnyx/follow/chain"
+	"pnyx/follow/clock"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -46,6 +47,7 @@ type follower struct {
 	endpoints []http.Handler
 	governors []chain.Governor
 	finality  uint64
+	clock     *clock.Clock
 }
 
 // newFollower makes a chain with a Governor whose token has 18 decimals.
@@ -69,7 +71,7 @@ func (f *follower) start() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "test", Logger: slog.New(slog.DiscardHandler)})
 	options := chain.Options{
-		ChainID: fakeChain, Governors: f.governors, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 	for _, endpoint := range f.endpoints {
 		server := httptest.NewServer(endpoint)
@@ -666,5 +668,50 @@ func TestCheckSaysWhatTheContractIs(t *testing.T) {
 		", clock in blocks, head 20, final 10"
 	if len(got) != 1 || got[0].Is != want || got[0].Problem != "" || got[0].RequestsPerDay == 0 {
 		t.Errorf("got %+v, want %q", got, want)
+	}
+}
+
+func TestAHeadThatStandsStillIsBehind(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	// The fake chain has a block every 12 s of its own clock.
+	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
+	f.chain.MineEmpty(30)
+	f.start()
+	tip := func() warehouse.FollowCursor {
+		f.poll("tip")
+		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
+	}
+	if got := tip(); got.State != warehouse.FollowLive {
+		t.Errorf("got %s at a fresh head, want live", got.State)
+	}
+	f.clock.Step(2 * time.Minute)
+	if got := tip(); got.State != warehouse.FollowBehind || !strings.Contains(got.Error, "stands still") {
+		t.Errorf("got %s (%s) at a head that is two minutes old, want behind", got.State, got.Error)
+	}
+	f.chain.MineEmpty(10)
+	if got := tip(); got.State != warehouse.FollowLive || got.Error != "" {
+		t.Errorf("got %s (%s) after the chain went on, want live", got.State, got.Error)
+	}
+}
+
+func TestAnEndpointThatStandsStillIsLeftForAnother(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.clock = clock.Stepping(startOfFake().Add(45 * fake.BlockTime))
+	stopped := fake.New(fakeChain, startOfFake(), fakeFinality)
+	for _, c := range []*fake.Chain{stopped, f.chain} {
+		c.MineEmpty(30)
+	}
+	f.chain.Mine(created(1, 50, 60))
+	f.chain.MineEmpty(14)
+	f.endpoints = []http.Handler{stopped, f.chain}
+	f.start()
+	f.poll("tip", "tip")
+	if _, known := f.proposal("1"); !known {
+		t.Error("got no proposal, want the one that the second endpoint has")
+	}
+	if got := f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != warehouse.FollowLive {
+		t.Errorf("got %s (%s), want live", got.State, got.Error)
 	}
 }

@@ -5,25 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"pnyx/follow"
 	"pnyx/warehouse"
 )
 
-// pollTip reads the blocks above the tip, one range a call.
+// maxHeadAge is how old the newest block may be: above it, five blocks of the slowest chain
+// are missing.
+const maxHeadAge = time.Minute
+
+// pollTip reads the blocks above the tip, one range a call. Where an endpoint has none for
+// long, it asks the next.
 func (c *Chain) pollTip(ctx context.Context) (more bool, err error) {
+	var newest header
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
-		more, err = c.readTip(ctx, e)
+		more, err = c.readTip(ctx, e, &newest)
 		return err
 	})
 	// The next poll finds what an endpoint lacks now, or reads what stands now.
 	if errors.Is(err, errBehind) || errors.Is(err, errReplaced) {
-		return false, nil
+		return false, c.noteStandstill(ctx, newest)
 	}
 	return more, err
 }
 
-func (c *Chain) readTip(ctx context.Context, e *endpoint) (more bool, err error) {
+func (c *Chain) readTip(ctx context.Context, e *endpoint, newest *header) (more bool, err error) {
 	at := c.at()
 	latest, again := headerCall("latest"), headerCall(hexOf(at.tip.Number))
 	if err := c.client.do(ctx, e, latest, again); err != nil {
@@ -33,6 +40,9 @@ func (c *Chain) readTip(ctx context.Context, e *endpoint) (more bool, err error)
 	if err != nil {
 		return false, err
 	}
+	if head.number() >= newest.number() {
+		*newest = head
+	}
 	stands, err := again.header()
 	switch {
 	case errors.Is(err, errBehind) && head.number() < at.tip.Number:
@@ -41,13 +51,16 @@ func (c *Chain) readTip(ctx context.Context, e *endpoint) (more bool, err error)
 		return false, err
 	case stands.Hash == at.tip.Hash:
 		if head.number() <= at.tip.Number {
-			return false, nil
+			return false, c.unlessOld(head)
 		}
 		return c.readAbove(ctx, e, at, head)
 	}
 	ancestor, depth, err := c.ancestor(ctx, e, at, head)
-	if err != nil || depth == 0 {
+	if err != nil {
 		return false, err
+	}
+	if depth == 0 {
+		return false, c.unlessOld(head)
 	}
 	c.Logger.Warn("reorganization", "chain", c.ChainID, "blocks", depth, "from", at.tip.Number, "back to", ancestor.Number)
 	c.metrics.reorgs.Observe(float64(depth))
@@ -58,6 +71,39 @@ func (c *Chain) readTip(ctx context.Context, e *endpoint) (more bool, err error)
 	c.position.tip = ancestor
 	c.mu.Unlock()
 	return true, nil
+}
+
+// isOld reports whether a head says that the endpoint or the chain stands still. An endpoint
+// that has stopped answers as readily as any other.
+func (c *Chain) isOld(head header) bool { return c.Clock.Now().Sub(head.at()) > maxHeadAge }
+
+// unlessOld returns errBehind for an old head: another endpoint may have a newer one.
+func (c *Chain) unlessOld(head header) error {
+	if c.isOld(head) {
+		return errBehind
+	}
+	return nil
+}
+
+// atHead sets the state of the tip's cursor by the newest block.
+func (c *Chain) atHead(cursor warehouse.FollowCursor, head header) warehouse.FollowCursor {
+	cursor.State = warehouse.FollowLive
+	if c.isOld(head) {
+		cursor.State = warehouse.FollowBehind
+		cursor.Error = fmt.Sprintf("the newest block is %d of %s: the endpoint or the chain stands still", head.number(), head.at().Format(time.RFC3339))
+	}
+	return cursor
+}
+
+// noteStandstill says so when the newest head of all endpoints has become too old.
+func (c *Chain) noteStandstill(ctx context.Context, newest header) error {
+	before := c.cursor(laneTip)
+	cursor := c.atHead(before, newest)
+	if newest.number() == 0 || cursor.State == before.State {
+		return nil
+	}
+	_, err := c.journal.Commit(ctx, nil, cursor)
+	return err
 }
 
 // ancestor returns the highest held block that still stands, and by how many blocks the tip
@@ -114,7 +160,7 @@ func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head he
 			return false, err
 		}
 	}
-	cursor := c.moved(laneTip, got.end)
+	cursor := c.atHead(c.moved(laneTip, got.end), head)
 	cursor.Reorgs += at.reorgs
 	if err := c.write(ctx, change{logs: got.logs, stale: stale, also: touched(held), final: at.final.Number}, cursor); err != nil {
 		return false, err
