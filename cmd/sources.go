@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
@@ -99,21 +100,24 @@ func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) err
 	asking.Wait()
 	stop()
 	t := newTable([]string{"source", "what it is", "requests a day", "with open votes", "limit"})
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: maxWidth}, {Number: 5, WidthMax: maxWidth / 2}})
-	var idle, busy, problems int
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 2, WidthMax: maxWidth, WidthMaxEnforcer: text.WrapSoft}, {Number: 5, WidthMax: maxWidth / 2, WidthMaxEnforcer: text.WrapSoft},
+	})
+	var idle, busy, problems, checked int
 	for _, c := range slices.Concat(results...) {
 		is := c.Is
 		if c.Problem != "" {
 			is, problems = "PROBLEM: "+strings.ReplaceAll(c.Problem, "\n", "; "), problems+1
 		}
 		t.AppendRow(table.Row{c.Source, is, c.RequestsPerDay, c.RequestsPerDayBusy, c.Limit})
+		checked++
 		idle, busy = idle+c.RequestsPerDay, busy+c.RequestsPerDayBusy
 	}
 	t.AppendFooter(table.Row{"", "", idle, busy, ""})
 	// Names of spaces and errors are texts of strangers.
 	fmt.Fprintln(out, printable(t.Render()))
 	if problems > 0 {
-		return fmt.Errorf("%w: %d have problems", errUnfollowable, problems)
+		return fmt.Errorf("%w: %d of %d have problems", errUnfollowable, problems, checked)
 	}
 	return nil
 }

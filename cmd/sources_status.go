@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -67,28 +69,22 @@ PNYX_ADMIN_LISTEN, if it answers.`,
 	return cmd
 }
 
-func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse, cfg config.Config, clear bool) error {
-	cursors, err := opened.FollowCursors(ctx, "")
-	if err != nil {
-		return err
-	}
+func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse, cfg config.Config, redraw bool) error {
 	catalog, err := opened.Catalog(ctx)
 	if err != nil {
 		return err
 	}
-	if clear && isatty.IsTerminal(os.Stdout.Fd()) {
+	if redraw && isatty.IsTerminal(os.Stdout.Fd()) {
 		fmt.Fprint(out, "\033[H\033[2J")
 	}
-	if len(cursors) == 0 {
+	rows := statusRows(catalog, time.Now())
+	if len(rows) == 0 {
 		fmt.Fprintln(out, "no source is followed yet: set PNYX_SOURCES and start pnyx serve or pnyx follow")
 		return nil
 	}
 	t := newTable([]string{"DAO", "source", "state", "lag", "position", "past read", "gaps", "last error"})
-	for _, s := range statuses(cursors) {
-		t.AppendRow(table.Row{
-			catalog.Owner[s.source], cmp.Or(s.source.ID, "all of "+s.upstream), s.state, s.lag(time.Now()), s.position,
-			s.past(), s.gaps, s.failure,
-		})
+	for _, row := range rows {
+		t.AppendRow(row)
 	}
 	fmt.Fprintln(out, printable(t.Render()))
 	if left := remainingRequests(ctx, cfg.API.AdminListen); left != "" {
@@ -97,78 +93,45 @@ func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse
 	return nil
 }
 
-// sourceStatus sums up the lanes of one source.
-type sourceStatus struct {
-	upstream, position, failure string
-	source                      record.SourceRef
-	state                       warehouse.FollowState
-	upstreamAt                  *time.Time
-	done, total, gaps           uint64
-}
-
-// statuses returns one status for each source, in order of upstreams and sources. Lanes
-// that an upstream shares count for each of its sources; they have a row of their own only
-// where there is no other.
-func statuses(cursors []warehouse.FollowCursor) (all []sourceStatus) {
-	shared := map[string][]warehouse.FollowCursor{}
-	own := map[string]bool{}
-	for _, c := range cursors {
-		own[c.Upstream] = own[c.Upstream] || c.SourceID != ""
-		if c.SourceID == "" {
-			shared[c.Upstream] = append(shared[c.Upstream], c)
-		}
+// statusRows returns a row for each followed source, in order of DAOs and sources.
+func statusRows(catalog warehouse.Catalog, now time.Time) (rows []table.Row) {
+	byDAO := func(a, b record.SourceRef) int {
+		return cmp.Or(cmp.Compare(catalog.Owner[a], catalog.Owner[b]), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
 	}
-	for _, c := range cursors {
-		if c.SourceID == "" && own[c.Upstream] {
+	for _, source := range slices.SortedFunc(maps.Keys(catalog.Sources), byDAO) {
+		f := catalog.Sources[source].Follow
+		if f == nil {
 			continue
 		}
-		last := len(all) - 1
-		if last < 0 || all[last].upstream != c.Upstream || all[last].source != c.Source() {
-			all = append(all, sourceStatus{upstream: c.Upstream, source: c.Source(), state: warehouse.FollowOff})
-			last++
-			if c.SourceID != "" && c.State != warehouse.FollowOff {
-				for _, s := range shared[c.Upstream] {
-					all[last].add(s)
-				}
-			}
+		lag, past := "", "100.0 %"
+		if f.Status.SetLag(now); f.Status.LagSeconds != nil {
+			lag = (time.Duration(*f.Status.LagSeconds) * time.Second).String() //nolint:gosec // since 1970
 		}
-		all[last].add(c)
+		if b := f.Status.Backfill; b != nil {
+			past = backfill{done: b.Done, total: b.Total}.String()
+		}
+		rows = append(rows, table.Row{
+			catalog.Owner[source], source.ID, f.Status.State, lag, shownPosition(f.Position), past, f.Status.Gaps, shortened(f.Error),
+		})
 	}
-	return all
+	return rows
 }
 
-// add counts a lane. The worst state of all lanes is that of the source.
-func (s *sourceStatus) add(c warehouse.FollowCursor) {
-	order := []warehouse.FollowState{
-		warehouse.FollowOff, warehouse.FollowLive, warehouse.FollowBackfilling, warehouse.FollowBehind,
-		warehouse.FollowLimited, warehouse.FollowFailing,
+// shownPosition returns the numbers of a cursor: "number 7568".
+func shownPosition(position string) string {
+	fields := map[string]any{}
+	decoder := json.NewDecoder(strings.NewReader(position))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return shortened(position)
 	}
-	if slices.Index(order, c.State) > slices.Index(order, s.state) {
-		s.state = c.State
+	var shown []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if number, ok := fields[name].(json.Number); ok {
+			shown = append(shown, name+" "+number.String())
+		}
 	}
-	if c.UpstreamAt != nil && (s.upstreamAt == nil || c.UpstreamAt.After(*s.upstreamAt)) {
-		s.upstreamAt = c.UpstreamAt
-		s.position = shortened(c.Position)
-	}
-	if c.Failures > 0 {
-		s.failure = shortened(c.Lane + ": " + c.Error)
-	}
-	s.position = cmp.Or(s.position, shortened(c.Position))
-	s.done, s.total, s.gaps = s.done+c.Done, s.total+c.Total, s.gaps+c.Gaps
-}
-
-func (s *sourceStatus) lag(now time.Time) string {
-	if s.upstreamAt == nil {
-		return ""
-	}
-	return max(now.Sub(*s.upstreamAt), 0).Round(time.Second).String()
-}
-
-func (s *sourceStatus) past() string {
-	if s.total == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(min(s.done, s.total))/float64(s.total))
+	return strings.Join(shown, ", ")
 }
 
 // shortened cuts a text to what a column holds.

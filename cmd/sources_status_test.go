@@ -5,46 +5,49 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jedib0t/go-pretty/v6/table"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
-func TestTheStateOfASourceIsTheWorstOfItsLanes(t *testing.T) {
+func TestEachFollowedSourceHasARow(t *testing.T) {
 	t.Parallel()
-	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	lane := func(upstream, source, name string, state warehouse.FollowState) warehouse.FollowCursor {
-		return warehouse.FollowCursor{Upstream: upstream, Provider: governance.Snapshot, SourceID: source, Lane: name, State: state}
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	minuteAgo := governance.TimestampOf(now.Add(-time.Minute))
+	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
+	catalog := warehouse.Catalog{
+		Owner: map[record.SourceRef]string{space("a.eth"): "harbor", space("b.eth"): "agora", space("c.eth"): "agora"},
+		Sources: map[record.SourceRef]warehouse.CatalogSource{
+			space("a.eth"): {Follow: &warehouse.SourceFollow{
+				Status: governance.SourceStatus{
+					State: governance.SourceBackfilling, ReadThroughAt: &minuteAgo, Backfill: &governance.BackfillProgress{Done: 1, Total: 4},
+				},
+				Position: `{"mci":7,"hash":"0xab"}`,
+			}},
+			space("b.eth"): {Follow: &warehouse.SourceFollow{
+				Status: governance.SourceStatus{State: governance.SourceFailing, Gaps: 2}, Complete: true, Error: "log: status 500",
+			}},
+			space("c.eth"): {}, // from files alone
+		},
 	}
-	log := lane("hub", "", "log", warehouse.FollowLive)
-	log.UpstreamAt, log.Position = &at, `{"mci":7}`
-	past := lane("hub", "a.eth", "backfill", warehouse.FollowBackfilling)
-	past.Done, past.Total, past.Gaps = 1, 4, 2
-	failing := lane("hub", "b.eth", "backfill", warehouse.FollowFailing)
-	failing.Failures, failing.Error = 3, "status 500"
-	cursors := []warehouse.FollowCursor{
-		lane("forum", "", "posts", warehouse.FollowLimited), log, past, failing,
-		lane("hub", "c.eth", "backfill", warehouse.FollowOff),
+	want := []table.Row{
+		{"agora", "b.eth", governance.SourceFailing, "", "", "100.0 %", uint64(2), "log: status 500"},
+		{"harbor", "a.eth", governance.SourceBackfilling, "1m0s", "mci 7", "25.0 %", uint64(0), ""},
 	}
-	type row struct {
-		upstream, source, position, past, failure, lag string
-		state                                          warehouse.FollowState
-		gaps                                           uint64
-	}
-	var got []row
-	for _, s := range statuses(cursors) {
-		got = append(got, row{s.upstream, s.source.ID, s.position, s.past(), s.failure, s.lag(at.Add(time.Minute)), s.state, s.gaps})
-	}
-	want := []row{
-		{"forum", "", "", "", "", "", warehouse.FollowLimited, 0},
-		{"hub", "a.eth", `{"mci":7}`, "25.0 %", "", "1m0s", warehouse.FollowBackfilling, 2},
-		{"hub", "b.eth", `{"mci":7}`, "", "backfill: status 500", "1m0s", warehouse.FollowFailing, 0},
-		{"hub", "c.eth", "", "", "", "", warehouse.FollowOff, 0},
-	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
+	if diff := cmp.Diff(want, statusRows(catalog, now)); diff != "" {
 		t.Error(diff)
 	}
-	sums := backfills(cursors)
+}
+
+func TestBackfillsAreSummedByUpstream(t *testing.T) {
+	t.Parallel()
+	sums := backfills([]warehouse.FollowCursor{
+		{Upstream: "hub", SourceID: "a.eth", State: warehouse.FollowBackfilling, Done: 1, Total: 4},
+		{Upstream: "hub", SourceID: "b.eth", State: warehouse.FollowFailing},
+		{Upstream: "forum", State: warehouse.FollowLive},
+	})
 	if got := sums["hub"].String(); len(sums) != 1 || got != "25.0 %" {
 		t.Errorf("got backfills %v, want that of the hub at 25.0 %%", sums)
 	}

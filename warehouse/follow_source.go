@@ -26,6 +26,11 @@ type SourceFollow struct {
 	Status governance.SourceStatus
 	// Complete is true when all of the past has been read.
 	Complete bool
+	// Position is the cursor of the lane that has read furthest, as JSON.
+	Position string
+	// Error is what the last lane in trouble says of it; empty for none. Callers of the API
+	// do not get it.
+	Error string
 }
 
 // SourceFollows returns how following each source goes at a time. Those that are off, and
@@ -119,7 +124,7 @@ func evaluateSource(source record.SourceRef, cursors []FollowCursor, at time.Tim
 		s.Backfill = &e.progress
 	}
 	s.Reason = s.State.Reason(e.stopped)
-	return SourceFollow{Status: *s, Complete: complete}
+	return SourceFollow{Status: *s, Complete: complete, Position: e.position, Error: e.trouble}
 }
 
 // sourceEvaluation is what the lanes of one source add up to.
@@ -130,6 +135,8 @@ type sourceEvaluation struct {
 	read, unread bool
 	// off says that the source is not followed, and stopped that a lane waits for a person.
 	off, stopped bool
+	// position and trouble are as in SourceFollow.
+	position, trouble string
 }
 
 func (e *sourceEvaluation) add(c FollowCursor) {
@@ -155,7 +162,14 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 		(s.NextAttemptAt == nil || *retry < *s.NextAttemptAt) {
 		s.NextAttemptAt = retry
 	}
-	s.ReadThroughAt = governance.Later(s.ReadThroughAt, readThrough(c))
+	if c.Error != "" {
+		e.trouble = c.Lane + ": " + c.Error
+	}
+	through := governance.Later(s.ReadThroughAt, readThrough(c))
+	if c.Position != "" && (e.position == "" || through != s.ReadThroughAt) {
+		e.position = c.Position
+	}
+	s.ReadThroughAt = through
 }
 
 func (e *sourceEvaluation) addBackfill(c FollowCursor) {
