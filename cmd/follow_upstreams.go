@@ -72,7 +72,7 @@ type addUpstream func(id string, settings any, build func() follow.Upstream)
 func (u *upstreams) host(address sources.Address, perMinute sources.Number, usual fetch.Pace) *fetch.Host {
 	pace := usual
 	if perMinute > 0 {
-		rate := int(min(perMinute, 1e6)) //nolint:gosec // bounded
+		rate := int(min(perMinute, 1e6))
 		pace = fetch.Pace{Requests: rate, Per: time.Minute, Burst: max(rate*usual.Burst/usual.Requests, 1)}
 	}
 	return u.client.Host(address.URL(), pace)

@@ -89,7 +89,7 @@ func (s *SourceStatus) SetLag(at time.Time) {
 		s.LagSeconds = nil
 		return
 	}
-	lag := uint64(max(0, at.Sub(s.ReadThroughAt.Time())) / time.Second) //nolint:gosec // not negative
+	lag := uint64(max(0, at.Sub(s.ReadThroughAt.Time())) / time.Second)
 	s.LagSeconds = &lag
 }
 

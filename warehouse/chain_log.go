@@ -79,6 +79,6 @@ func (w *Warehouse) TimelockLogs(ctx context.Context, chainID uint64, governor s
 func (w *Warehouse) WriteChainLogs(ctx context.Context, logs []ChainLog) error {
 	return insertRows(ctx, w, sqlText("chain_log_insert"), "write the logs of a chain", logs, func(insert driver.Batch, l ChainLog) error {
 		return insert.Append(l.ChainID, l.Governor, l.ProposalID, l.Voter, l.BlockNumber, l.BlockHash, l.LogIndex, l.Address,
-			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, uint64(time.Now().UnixMicro())) //nolint:gosec // after 1970
+			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, uint64(time.Now().UnixMicro()))
 	})
 }

@@ -26,7 +26,7 @@ func (c *versionClock) seen(version uint64) {
 func (c *versionClock) next() uint64 {
 	for {
 		latest := c.latest.Load()
-		version := max(uint64(time.Now().UnixMicro()), latest+1) //nolint:gosec // after 1970
+		version := max(uint64(time.Now().UnixMicro()), latest+1)
 		if c.latest.CompareAndSwap(latest, version) {
 			return version
 		}

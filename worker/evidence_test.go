@@ -116,10 +116,8 @@ func TestEvidenceMovesWithItsProposal(t *testing.T) {
 	})
 }
 
-func hasWarning(code governance.WarningCode) func(governance.Evidence) bool {
-	return func(e governance.Evidence) bool {
-		return slices.ContainsFunc(e.Warnings, func(w governance.Warning) bool { return w.Code == code })
-	}
+func titleDiffers(e governance.Evidence) bool {
+	return slices.ContainsFunc(e.Warnings, func(w governance.Warning) bool { return w.Code == rules.TitleDiffers })
 }
 
 func TestProposalIsComparedWithItsCounterpart(t *testing.T) {
@@ -145,8 +143,8 @@ func TestProposalIsComparedWithItsCounterpart(t *testing.T) {
 	offChain := proposal("0xaa")
 	offChain.Title = "Renew the budget"
 	h.append(offChain)
-	h.waitForEvidence(keyOf("dao.eth", "0xaa"), hasWarning(rules.TitleDiffers))
-	h.waitForEvidence(tally, hasWarning(rules.TitleDiffers))
+	h.waitForEvidence(keyOf("dao.eth", "0xaa"), titleDiffers)
+	h.waitForEvidence(tally, titleDiffers)
 	for _, id := range []string{"0xcc", "0xbb"} {
 		if got := h.waitForEvidence(keyOf("dao.eth", id), anyEvidence); len(got.Warnings) > 0 {
 			t.Errorf("%s: got warnings %v, want none", id, got.Warnings)
@@ -155,7 +153,7 @@ func TestProposalIsComparedWithItsCounterpart(t *testing.T) {
 	renamed := proposal("0xcc")
 	renamed.Title, renamed.DiscussionURL = "Repeal", mirrored.DiscussionURL
 	h.append(renamed)
-	h.waitForEvidence(keyOf("dao.eth", "0xcc"), hasWarning(rules.TitleDiffers))
+	h.waitForEvidence(keyOf("dao.eth", "0xcc"), titleDiffers)
 }
 
 func TestMismatchedSumsAreFlaggedInEvidence(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
@@ -143,7 +142,7 @@ func TestProposalThatLinksAMirrorIsComparedWithTheGovernors(t *testing.T) {
 	h.waitForEvidence(keyOf("dao.eth", "0xaa"), func(e governance.Evidence) bool { return len(e.Warnings) == 0 })
 
 	h.append(onchainRecords...)
-	got := h.waitForEvidence(keyOf("dao.eth", "0xaa"), hasWarning(rules.TitleDiffers))
+	got := h.waitForEvidence(keyOf("dao.eth", "0xaa"), titleDiffers)
 	want := keyAt(governance.Governor, onchain.ExternalID)
 	if got.Warnings[0].Details["proposalKey"] != string(want) || len(got.Warnings) != 1 {
 		t.Errorf("got warnings %v, want one, about %s", got.Warnings, want)

@@ -258,7 +258,11 @@ func TestWithdrawnProposalIsServedAgainUnderItsKeyOnceItIsBack(t *testing.T) {
 			h.keep(d.all()...)
 			h.settle("")
 			before := h.answers(d.proposals)
-			p := *d.records["second"].(*record.Proposal)
+			second, isProposal := d.records["second"].(*record.Proposal)
+			if !isProposal {
+				t.Fatalf("got %T, want a proposal", d.records["second"])
+			}
+			p := *second
 			p.Withdrawn = true
 			h.keep(&p)
 			h.settle(cutOff)

@@ -51,7 +51,7 @@ func (c *Chain) backfilled(last uint64) (uint64, error) {
 }
 
 func withPast(cursor warehouse.FollowCursor, p past) warehouse.FollowCursor {
-	text, _ := json.Marshal(p) //nolint:errcheck,errchkjson // numbers
+	text, _ := json.Marshal(p) // numbers
 	cursor.Position = string(text)
 	return cursor
 }

@@ -62,12 +62,12 @@ func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (ma
 		return nil, err
 	}
 	found := make(map[uint64]header, len(numbers))
-	for i, call := range calls {
-		h, err := call.header()
+	for i, number := range numbers {
+		h, err := calls[i].header()
 		if err != nil {
 			return nil, err
 		}
-		found[numbers[i]] = h
+		found[number] = h
 	}
 	return found, nil
 }

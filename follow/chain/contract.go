@@ -161,10 +161,10 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 		return err
 	}
 	found := facts{probed: true, timelock: strings.ToLower(g.Timelock)}
-	found.name, _ = said[0].(string)        //nolint:errcheck // nil where the contract says nothing
-	counting, _ := said[1].(string)         //nolint:errcheck // as above
-	clockMode, _ := said[2].(string)        //nolint:errcheck // as above
-	timelock, _ := said[3].(string)         //nolint:errcheck // as above
+	found.name, _ = said[0].(string)        // nil where the contract says nothing
+	counting, _ := said[1].(string)         // as above
+	clockMode, _ := said[2].(string)        // as above
+	timelock, _ := said[3].(string)         // as above
 	_, constantQuorum := said[4].(*big.Int) // Alpha and Bravo
 	if count, ok := said[5].(*big.Int); ok && count.IsUint64() {
 		found.proposals = count.Uint64()
@@ -198,9 +198,9 @@ func (c *Chain) probeToken(ctx context.Context, token string, found *facts) erro
 	if err != nil {
 		return err
 	}
-	found.symbol, _ = said[1].(string) //nolint:errcheck // nil where the token says nothing
+	found.symbol, _ = said[1].(string) // nil where the token says nothing
 	decimals, stated := said[0].(*big.Int)
-	pieces, _ := said[2].(*big.Int) //nolint:errcheck // as above
+	pieces, _ := said[2].(*big.Int) // as above
 	switch {
 	case stated:
 		found.decimals, found.decimalsKnown = uint8(decimals.Uint64()), true //nolint:gosec // decoded as 8 bits

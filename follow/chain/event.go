@@ -160,7 +160,7 @@ func (e *event) readVote(of layout, values fields) error {
 	case support < uint64(len(e.sides)):
 		e.sides[support] = weight
 	case support == supportParts && slices.Contains(of.types, "bytes"):
-		parts, _ := values[5].([]byte) //nolint:errcheck // the table says what it is
+		parts, _ := values[5].([]byte) // the table says what it is
 		const width = 16
 		if len(parts) != width*len(e.sides) {
 			return fmt.Errorf("%w: parts of %d bytes", errLayout, len(parts))

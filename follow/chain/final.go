@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"pnyx/follow"
@@ -83,7 +84,8 @@ func (c *Chain) lookAgain(ctx context.Context, e *endpoint, at position, last ui
 		return known[place{l.BlockHash, uint64(l.Index)}] || err != nil
 	})
 	if gaps := uint64(len(missed) + len(stale)); gaps > 0 {
-		c.Logger.Warn("the second look at blocks differs", "chain", c.ChainID, "first", got.first, "last", got.last, "logs", gaps)
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the second look at blocks differs", slog.Uint64("chain", c.ChainID),
+			slog.Uint64("first", got.first), slog.Uint64("last", got.last), slog.Uint64("logs", gaps))
 		c.metrics.gaps.Add(float64(gaps))
 		cursor.Gaps += gaps
 		cursor.Withdrawn += uint64(len(stale))

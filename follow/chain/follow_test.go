@@ -148,11 +148,11 @@ func (f *follower) power(id string) (units [3]int64, votes uint64) {
 	return units, of.Votes
 }
 
-// wantPower fails the test unless the ballots on a proposal are as wanted.
-func (f *follower) wantPower(id string, want [3]int64, wantVotes uint64) {
+// wantPower fails the test unless the ballots on proposal 1 are as wanted.
+func (f *follower) wantPower(want [3]int64, wantVotes uint64) {
 	f.t.Helper()
-	if got, votes := f.power(id); got != want || votes != wantVotes {
-		f.t.Errorf("proposal %s: got power %v of %d ballots, want %v of %d", id, got, votes, want, wantVotes)
+	if got, votes := f.power("1"); got != want || votes != wantVotes {
+		f.t.Errorf("got power %v of %d ballots, want %v of %d", got, votes, want, wantVotes)
 	}
 }
 
@@ -175,8 +175,8 @@ func created(id, start, end uint64) fake.Log {
 	return fake.Emit(governorAddress, createdEvent, 0, id, ada, nil, nil, nil, nil, start, end, "# Dredge the channel\n\nAll of it.")
 }
 
-func voted(voter fake.Hex, id, support, power uint64) fake.Log {
-	return fake.Emit(governorAddress, votedEvent, 1, voter, id, support, power, "")
+func voted(voter fake.Hex, support, power uint64) fake.Log {
+	return fake.Emit(governorAddress, votedEvent, 1, voter, uint64(1), support, power, "")
 }
 
 func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
@@ -186,9 +186,9 @@ func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	f.poll("tip")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 	got, _ := f.proposal("1")
 	if !got.Provisional || !strings.HasPrefix(got.Origin, "eip155:7 block 21 0x") || got.Title != "Dredge the channel" {
 		t.Errorf("got title %q, provisional %t, origin %q", got.Title, got.Provisional, got.Origin)
@@ -210,12 +210,12 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500), voted(bob, 1, 1, 7))
+	f.chain.Mine(voted(ada, 1, 500), voted(bob, 1, 7))
 	f.chain.Mine(created(2, 30, 1_000))
 	f.poll("tip")
-	f.chain.Reorganize(2, []fake.Log{voted(ada, 1, 0, 500)}, nil, nil)
+	f.chain.Reorganize(2, []fake.Log{voted(ada, 0, 500)}, nil, nil)
 	f.poll("tip")
-	f.wantPower("1", [3]int64{0, 500, 0}, 1)
+	f.wantPower([3]int64{0, 500, 0}, 1)
 	if _, known := f.proposal("2"); known {
 		t.Error("proposal 2 shows although its block was replaced")
 	}
@@ -231,7 +231,7 @@ func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	f.poll("tip")
 	old := f.chain.Branch()
 	f.chain.Reorganize(1, nil, nil)
@@ -240,11 +240,11 @@ func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 		other()
 		f.chain.Mine()
 		f.poll("tip")
-		f.wantPower("1", [3]int64{}, 0)
+		f.wantPower([3]int64{}, 0)
 		old()
 		f.chain.MineEmpty(2)
 		f.poll("tip")
-		f.wantPower("1", [3]int64{500, 0, 0}, 1)
+		f.wantPower([3]int64{500, 0, 0}, 1)
 	}
 }
 
@@ -255,12 +255,12 @@ func TestAReorganizationDuringAStandstillIsFoundAtTheStart(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	f.poll("tip")
-	f.chain.Reorganize(1, []fake.Log{voted(bob, 1, 1, 9)}, nil)
+	f.chain.Reorganize(1, []fake.Log{voted(bob, 1, 9)}, nil)
 	f.start()
 	f.poll("tip")
-	f.wantPower("1", [3]int64{9, 0, 0}, 1)
+	f.wantPower([3]int64{9, 0, 0}, 1)
 }
 
 func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
@@ -277,12 +277,12 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 			f.start()
 			f.poll("tip")
 			f.chain.Mine(created(1, 22, 1_000))
-			f.chain.Mine(voted(ada, 1, 1, 500))
+			f.chain.Mine(voted(ada, 1, 500))
 			f.chain.Mine()
 			f.poll("tip")
 			back(f.chain)
 			f.poll("tip")
-			f.wantPower("1", [3]int64{500, 0, 0}, 1)
+			f.wantPower([3]int64{500, 0, 0}, 1)
 			f.chain.Fail(fake.Faults{})
 			f.chain.MineEmpty(2)
 			f.poll("tip")
@@ -315,13 +315,13 @@ func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 	f.poll("tip")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.poll("tip")
-	f.wantPower("1", [3]int64{}, 0)
+	f.wantPower([3]int64{}, 0)
 	f.chain.Fail(fake.Faults{})
 	f.poll("final")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 	if got := f.count(gaps); got != 1 {
 		t.Errorf("got %d gaps, want 1", got)
 	}
@@ -334,12 +334,12 @@ func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.poll("tip")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
 	f.poll("final")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
 func TestPartsOfAVoteAddUpAndReductionsSubtract(t *testing.T) {
@@ -349,16 +349,16 @@ func TestPartsOfAVoteAddUpAndReductionsSubtract(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	part := func(against, inFavour, abstain int64) fake.Log {
-		return fake.Emit(governorAddress, votedInParts, 1, ada, uint64(1), uint64(255), uint64(against+inFavour+abstain), "part", parts(against, inFavour, abstain)) //nolint:gosec // small
+		return fake.Emit(governorAddress, votedInParts, 1, ada, uint64(1), uint64(255), uint64(against+inFavour+abstain), "part", parts(against, inFavour, abstain))
 	}
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(part(10, 20, 0), part(0, 1, 2))
-	f.chain.Mine(voted(ada, 1, 1, 100), voted(bob, 1, 0, 50))
+	f.chain.Mine(voted(ada, 1, 100), voted(bob, 0, 50))
 	f.chain.Mine(
 		fake.Emit(governorAddress, reducedEvent, 1, bob, uint64(1), uint64(0), uint64(8)),
 		fake.Emit(governorAddress, overriddenVote, 1, fake.Hex("0xd4"), uint64(1), uint64(1), uint64(8), "mine"))
 	f.poll("tip")
-	f.wantPower("1", [3]int64{129, 52, 2}, 3)
+	f.wantPower([3]int64{129, 52, 2}, 3)
 }
 
 func TestMilestonesAreASetAndTheEndIsData(t *testing.T) {
@@ -409,7 +409,7 @@ func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(7))
 	f.poll("tip", "state")
 	got, _ := f.proposal("1")
-	at := startOfFake().Add(time.Duration(executedIn) * fake.BlockTime) //nolint:gosec // small
+	at := startOfFake().Add(time.Duration(executedIn) * fake.BlockTime)
 	last := got.Milestones[len(got.Milestones)-1]
 	if got.State != "executed" || last.Type != "executed" || last.At == nil || !last.At.Time().Equal(at) {
 		t.Errorf("got state %s and milestone %+v, want executed at %v", got.State, last, at)
@@ -483,12 +483,12 @@ func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
 			f.chain.MineEmpty(30)
 			f.chain.Mine(created(1, 32, 1_000))
 			for i := range uint64(40) {
-				f.chain.Mine(voted(fake.Hex(fake.Keccak(name + string(rune(i))))[:42], 1, i%3, i))
+				f.chain.Mine(voted(fake.Hex(fake.Keccak(name + string(rune(i))))[:42], i%3, i))
 			}
 			f.chain.MineEmpty(20)
 			f.start()
 			f.poll("tip", "backfill", "final")
-			f.wantPower("1", [3]int64{247, 273, 260}, 40)
+			f.wantPower([3]int64{247, 273, 260}, 40)
 			cursor := f.journal.Cursor(f.upstream.Sources()[0], "backfill")
 			if cursor.State != warehouse.FollowLive || cursor.Done != cursor.Total || cursor.Total == 0 {
 				t.Errorf("got state %s, %d of %d blocks, want all", cursor.State, cursor.Done, cursor.Total)
@@ -505,7 +505,7 @@ func TestABackfillFindsWhatAnAnswerCutSilently(t *testing.T) {
 	f := newFollower(t)
 	f.chain.MineEmpty(30)
 	f.chain.Mine(created(1, 32, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	f.chain.MineEmpty(20)
 	cut := true
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool {
@@ -517,7 +517,7 @@ func TestABackfillFindsWhatAnAnswerCutSilently(t *testing.T) {
 	}})
 	f.start()
 	f.poll("tip", "backfill")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 	if got := f.count(gaps); got != 1 {
 		t.Errorf("got %d gaps, want 1", got)
 	}
@@ -529,13 +529,13 @@ func TestABackfillFindsWhatAnEndpointAlwaysCuts(t *testing.T) {
 	f.chain.MineEmpty(300) // so that all votes are at the end of the range
 	f.chain.Mine(created(1, 302, 1_000))
 	for i := range uint64(40) {
-		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], 1, 1, 1))
+		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], 1, 1))
 	}
 	f.chain.MineEmpty(20)
 	f.chain.Fail(fake.Faults{MaxLogs: 12})
 	f.start()
 	f.poll("tip", "backfill")
-	f.wantPower("1", [3]int64{40, 0, 0}, 40)
+	f.wantPower([3]int64{40, 0, 0}, 40)
 }
 
 func TestAGovernorThatIsAddedLaterIsBackfilledAlone(t *testing.T) {
@@ -594,13 +594,13 @@ func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 	f.chain.MineEmpty(20)
 	f.start()
 	f.poll("tip")
-	broken := voted(bob, 1, 1, 7)
+	broken := voted(bob, 1, 7)
 	broken.Data = broken.Data[:100]
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(broken, voted(ada, 1, 1, 500))
+	f.chain.Mine(broken, voted(ada, 1, 500))
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.poll("tip", "final")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 	if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Rejected }); got != 1 {
 		t.Errorf("got %d rejected logs, want 1", got)
 	}
@@ -612,11 +612,11 @@ func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
 	f.chain.MineEmpty(20)
 	f.start()
 	f.poll("tip")
-	forged := voted(bob, 1, 1, 7)
+	forged := voted(bob, 1, 7)
 	forged.Address = timelockAddress
-	f.chain.Mine(created(1, 22, 1_000), forged, voted(ada, 1, 1, 500))
+	f.chain.Mine(created(1, 22, 1_000), forged, voted(ada, 1, 500))
 	f.poll("tip")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
 func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
@@ -626,17 +626,17 @@ func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 1, 500))
+	f.chain.Mine(voted(ada, 1, 500))
 	// The logs are written, and then the contract cannot be asked: nothing is committed.
 	f.chain.Fail(fake.Faults{NoCalls: true})
 	if err := f.tryPoll("tip"); err == nil {
 		t.Fatal("got no error although the contract cannot be asked")
 	}
-	f.wantPower("1", [3]int64{}, 0)
+	f.wantPower([3]int64{}, 0)
 	f.chain.Fail(fake.Faults{})
 	f.start()
 	f.poll("tip")
-	f.wantPower("1", [3]int64{500, 0, 0}, 1)
+	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
 func TestLanesThatRunConcurrentlyEndInTheSameState(t *testing.T) {
@@ -645,17 +645,17 @@ func TestLanesThatRunConcurrentlyEndInTheSameState(t *testing.T) {
 	f.chain.MineEmpty(30)
 	f.chain.Mine(created(1, 32, 1_000))
 	for i := range uint64(20) {
-		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], 1, i%3, 1))
+		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], i%3, 1))
 	}
 	f.start()
 	env.Concurrently(t, len(f.lanes), 40, func(n int) error {
 		if n%4 == 0 {
-			f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + n))))[:42], 1, 1, 1))
+			f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + n))))[:42], 1, 1))
 		}
 		return f.tryPoll([]string{"tip", "final", "backfill", "state"}[n%4])
 	})
 	f.poll("backfill", "tip", "final", "state")
-	f.wantPower("1", [3]int64{17, 7, 6}, 30)
+	f.wantPower([3]int64{17, 7, 6}, 30)
 }
 
 func TestCheckSaysWhatTheContractIs(t *testing.T) {

@@ -80,7 +80,7 @@ func (c *Chain) clockNow(ctx context.Context) (now clockNow, err error) {
 		back := min(now.head.number(), paceBlocks)
 		earlier, err := c.clockClient.headers(ctx, e, []uint64{now.head.number() - back})
 		if err == nil && back > 0 {
-			now.pace = now.head.at().Sub(earlier[now.head.number()-back].at()) / time.Duration(back) //nolint:gosec // at most paceBlocks
+			now.pace = now.head.at().Sub(earlier[now.head.number()-back].at()) / time.Duration(back)
 		}
 		return err
 	})

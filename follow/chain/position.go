@@ -52,7 +52,7 @@ func (c *Chain) cursor(lane string) warehouse.FollowCursor {
 // moved returns the cursor of a lane at a block.
 func (c *Chain) moved(lane string, to header) warehouse.FollowCursor {
 	cursor := c.cursor(lane)
-	text, _ := json.Marshal(to.block()) //nolint:errcheck,errchkjson // a number and a text
+	text, _ := json.Marshal(to.block()) // a number and a text
 	at := to.at()
 	cursor.Position, cursor.State, cursor.UpstreamAt = string(text), warehouse.FollowLive, &at
 	return cursor

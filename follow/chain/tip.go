@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -62,7 +63,8 @@ func (c *Chain) readTip(ctx context.Context, e *endpoint, newest *header) (more 
 	if depth == 0 {
 		return false, c.unlessOld(head)
 	}
-	c.Logger.Warn("reorganization", "chain", c.ChainID, "blocks", depth, "from", at.tip.Number, "back to", ancestor.Number)
+	c.Logger.LogAttrs(ctx, slog.LevelWarn, "reorganization", slog.Uint64("chain", c.ChainID),
+		slog.Uint64("blocks", depth), slog.Uint64("from", at.tip.Number), slog.Uint64("back_to", ancestor.Number))
 	c.metrics.reorgs.Observe(float64(depth))
 	c.mu.Lock()
 	c.position.held = slices.DeleteFunc(c.position.held, func(b block) bool { return b.Number > ancestor.Number })

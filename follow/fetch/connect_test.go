@@ -43,7 +43,7 @@ func TestAttackRedirectsToPrivateAddressesAreRefused(t *testing.T) {
 			f := serve(t, "", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) })
 			// That another upstream is configured there opens no way.
 			f.at(t, private.URL)
-			_, err := f.get(t.Context(), "")
+			_, err := f.get(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "not public") || reached.Load() != 0 {
 				t.Errorf("got %v and %d requests, want a refusal", err, reached.Load())
 			}
@@ -58,7 +58,7 @@ func TestARedirectLoopEnds(t *testing.T) {
 		requests.Add(1)
 		http.Redirect(w, r, "/", http.StatusFound)
 	})
-	if _, err := f.get(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "more than 5 times") || requests.Load() != 6 {
+	if _, err := f.get(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 5 times") || requests.Load() != 6 {
 		t.Errorf("got %v after %d requests, want an end after 5 redirects", err, requests.Load())
 	}
 }

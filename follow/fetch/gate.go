@@ -161,7 +161,7 @@ func resetIn(text string, now time.Time) time.Duration {
 	if err == nil && seconds >= firstTimestamp {
 		seconds -= float64(now.UnixMilli()) / 1000
 	}
-	if err != nil || !(seconds > 0) { //nolint:staticcheck // NaN is not above 0
+	if err != nil || !(seconds > 0) { // NaN is not above 0
 		return 0
 	}
 	return time.Duration(min(seconds, maxLimited.Seconds()) * float64(time.Second))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -147,9 +148,7 @@ func (h *Host) send(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, fmt.Errorf("ask %s: the path is no part of an address", h.base.Host)
 	}
-	for name, values := range r.Header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, r.Header)
 	request.Header.Set("User-Agent", h.client.UserAgent)
 	answer, err := h.client.http.Do(request)
 	if err != nil {

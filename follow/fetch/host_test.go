@@ -30,7 +30,7 @@ func TestARequestIsSentAsItIs(t *testing.T) {
 	if want := "POST /base/posts.json?key=k1&before=7 k2 pnyx (ops@example.org) {}"; err != nil || string(answer.Body) != want {
 		t.Errorf("got %s, %v, want %s", answer.Body, err, want)
 	}
-	answer, err = f.get(t.Context(), "")
+	answer, err = f.get(t.Context())
 	if want := "GET /base/?key=k1  pnyx (ops@example.org) "; err != nil || string(answer.Body) != want {
 		t.Errorf("got %s, %v, want %s", answer.Body, err, want)
 	}
@@ -46,7 +46,7 @@ func TestWhatMayPassIsRetriedAndNothingElse(t *testing.T) {
 				requests.Add(1)
 				w.WriteHeader(status)
 			})
-			_, err := f.get(t.Context(), "")
+			_, err := f.get(t.Context())
 			answered, ok := errors.AsType[*fetch.StatusError](err)
 			if !ok || answered.Status != status {
 				t.Errorf("got %v, want a StatusError", err)
@@ -104,7 +104,7 @@ func TestAnUnchangedAnswerIsNoError(t *testing.T) {
 		}
 		w.Header().Set("ETag", `"v1"`)
 	})
-	first, err := f.get(t.Context(), "")
+	first, err := f.get(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestLargeAnswersAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := serve(t, "", handler)
-			if _, err := f.get(t.Context(), ""); !errors.Is(err, fetch.ErrTooLarge) {
+			if _, err := f.get(t.Context()); !errors.Is(err, fetch.ErrTooLarge) {
 				t.Errorf("got %v, want ErrTooLarge", err)
 			}
 		})
@@ -169,7 +169,7 @@ func TestIncompleteAnswersAreErrors(t *testing.T) {
 			t.Parallel()
 			f := serve(t, "", handler)
 			f.client.Impatient(300 * time.Millisecond)
-			_, err := f.get(t.Context(), "")
+			_, err := f.get(t.Context())
 			if err == nil {
 				t.Fatal("got no error")
 			}
@@ -189,7 +189,7 @@ func TestACanceledRequestEndsAtOnce(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if _, err := f.get(ctx, ""); !errors.Is(err, context.Canceled) {
+	if _, err := f.get(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was canceled", err)
 	}
 	if got := requests.Load(); got != 1 {
@@ -246,12 +246,12 @@ func TestAHostThatFailsRests(t *testing.T) {
 		}
 	})
 	for range 5 {
-		if _, err := f.get(t.Context(), ""); err == nil {
+		if _, err := f.get(t.Context()); err == nil {
 			t.Fatal("got no error")
 		}
 	}
 	sent := requests.Load()
-	_, err := f.get(t.Context(), "")
+	_, err := f.get(t.Context())
 	resting, ok := errors.AsType[*fetch.UnavailableError](err)
 	if !ok || requests.Load() != sent {
 		t.Fatalf("got %v after %d more requests, want that the host rests", err, requests.Load()-sent)
@@ -259,7 +259,7 @@ func TestAHostThatFailsRests(t *testing.T) {
 	f.clock.Step(resting.Until.Sub(f.clock.Now()))
 	works.Store(true)
 	for range 2 {
-		if _, err := f.get(t.Context(), ""); err != nil {
+		if _, err := f.get(t.Context()); err != nil {
 			t.Errorf("got %v, want that the host is asked again", err)
 		}
 	}

@@ -46,6 +46,6 @@ func (f fixture) at(t *testing.T, address string) *fetch.Host {
 	return f.client.Host(base, fetch.Pace{Requests: 1000, Per: time.Second, Burst: 1000})
 }
 
-func (f fixture) get(ctx context.Context, path string) (fetch.Response, error) {
-	return f.host.Do(ctx, fetch.Request{Method: http.MethodGet, Path: path})
+func (f fixture) get(ctx context.Context) (fetch.Response, error) {
+	return f.host.Do(ctx, fetch.Request{Method: http.MethodGet})
 }

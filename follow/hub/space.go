@@ -77,14 +77,14 @@ func (p *poller) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 			return nil, fmt.Errorf("read space %s of %s: %w", id, p.Host.Name(), err)
 		}
 	}
-	since, noted := p.missing[id]
+	_, noted := p.missing[id]
+	since := time.Unix(0, 0)
 	switch {
 	case head == nil && !noted:
 		since = p.Clock.Now()
 		p.missing[id] = since
 	case head != nil && noted:
 		delete(p.missing, id)
-		since = time.Unix(0, 0)
 	default:
 		return head, nil
 	}

@@ -37,7 +37,7 @@ func addRows(table *strings.Builder, path string, of reflect.Type) {
 
 // formOf describes what values of a type may be.
 func formOf(of reflect.Type) string {
-	if text, ok := reflect.New(of).Interface().(scalar); ok {
+	if text, ok := reflect.TypeAssert[scalar](reflect.New(of)); ok {
 		return text.form()
 	}
 	switch of.Kind() {

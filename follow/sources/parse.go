@@ -108,7 +108,7 @@ func (p *parser) read(path string, node *yaml.Node, into reflect.Value) {
 		p.refuse(path, "aliases are not supported: repeat the value")
 		return
 	}
-	if text, ok := into.Addr().Interface().(scalar); ok {
+	if text, ok := reflect.TypeAssert[scalar](into.Addr()); ok {
 		p.scalar(path, node, text)
 		return
 	}

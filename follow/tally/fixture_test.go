@@ -72,7 +72,7 @@ func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 		f.refused.Add(1)
 	}
 	w.WriteHeader(noted.Code)
-	_, _ = w.Write(noted.Body.Bytes()) //nolint:errcheck // a client that left needs nothing
+	_, _ = w.Write(noted.Body.Bytes()) // a client that left needs nothing
 }
 
 // restart forgets everything that is not in the warehouse.

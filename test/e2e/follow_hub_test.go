@@ -109,7 +109,7 @@ func (f *followed) difference() error {
 func (f *followed) votesDiffer(id string, want hub.ProposalTruth) error {
 	key := proposalKey("harbor", id)
 	rows, err := f.Walk("/v2/proposals/"+key+"/votes", 500)
-	sum, total := decimal.Zero, decimal.Zero
+	sum := decimal.Zero
 	for _, raw := range rows {
 		var got struct {
 			VoteID, VoterIdentity, ChoiceKey string
@@ -135,7 +135,7 @@ func (f *followed) votesDiffer(id string, want hub.ProposalTruth) error {
 	if _, err := f.Read("/v2/proposals/"+key+"/votes/summary", &summary); err != nil {
 		return err
 	}
-	if total = summary.Totals.VotingPower; !total.Equal(sum) {
+	if total := summary.Totals.VotingPower; !total.Equal(sum) {
 		return fmt.Errorf("got power %s, want %s", total, sum)
 	}
 	return nil

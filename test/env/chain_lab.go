@@ -73,7 +73,7 @@ type LabVote struct {
 func StartChainLab(tb testing.TB) *ChainLab {
 	tb.Helper()
 	Long(tb)
-	source := os.Getenv("PNYX_TEST_CHAIN_LAB") //nolint:forbidigo // a setting of tests
+	source := os.Getenv("PNYX_TEST_CHAIN_LAB")
 	if source == "" {
 		tb.Skip("needs PNYX_TEST_CHAIN_LAB, a folder with the chain lab")
 	}
@@ -114,7 +114,7 @@ func installLab(tb testing.TB, source string) string {
 	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(source))); err != nil {
 		tb.Fatal(err)
 	}
-	install := exec.CommandContext(tb.Context(), Program(tb, "npm", ""), "install", "--no-audit", "--no-fund")
+	install := exec.CommandContext(tb.Context(), Program(tb, "npm", ""), "install", "--no-audit", "--no-fund") //nolint:gosec // our own words
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
 		tb.Skipf("the chain lab cannot be installed: %v\n%s", err, out)
@@ -135,7 +135,7 @@ func (l *ChainLab) copyCompiled(from, to string) {
 	for _, file := range files {
 		text, err := os.ReadFile(file) //nolint:gosec // of the test
 		part := filepath.Join(to, fmt.Sprintf("%s.%d", filepath.Base(file), os.Getpid()))
-		if err := errors.Join(err, os.WriteFile(part, text, 0o600), os.Rename(part, filepath.Join(to, filepath.Base(file)))); err != nil {
+		if err := errors.Join(err, os.WriteFile(part, text, 0o600), os.Rename(part, filepath.Join(to, filepath.Base(file)))); err != nil { //nolint:gosec // both folders are of the test
 			l.tb.Fatal(err)
 		}
 	}

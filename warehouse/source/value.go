@@ -251,7 +251,7 @@ func (v value) tokenDecimals() int32 {
 		v.rejectUnlike(fmt.Sprintf("at most %d decimals", governance.PowerScale))
 		return governance.PowerScale
 	}
-	return int32(*stated) //nolint:gosec // at most PowerScale
+	return int32(*stated)
 }
 
 func oneOf[T ~string](v value, allowed ...T) T {

@@ -350,6 +350,6 @@ func hexOf(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
 // numberOf reads a quantity; a text that is none is block 0.
 func numberOf(text string) uint64 {
-	n, _ := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64) //nolint:errcheck // as above
+	n, _ := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
 	return n
 }

@@ -14,7 +14,7 @@ const wordBytes = 32
 // Keccak returns the Keccak-256 hash of a text in hexadecimal.
 func Keccak(text string) string {
 	hash := sha3.NewLegacyKeccak256()
-	hash.Write([]byte(text)) //nolint:errcheck // a hash never fails
+	hash.Write([]byte(text)) // a hash never fails
 	return "0x" + hex.EncodeToString(hash.Sum(nil))
 }
 
@@ -42,7 +42,7 @@ func Encode(values ...any) string {
 			head = append(head, word(value)...)
 			continue
 		}
-		head = append(head, word(uint64(len(values)*wordBytes+len(tail)))...) //nolint:gosec // lengths
+		head = append(head, word(uint64(len(values)*wordBytes+len(tail)))...)
 		tail = append(tail, content...)
 	}
 	return "0x" + hex.EncodeToString(append(head, tail...))

@@ -38,10 +38,10 @@ func (f *Forum) answer(r *http.Request) (body any, location string, err error) {
 	path := strings.TrimSuffix(r.URL.Path, ".json")
 	switch path {
 	case "/posts":
-		before, _ := strconv.Atoi(query.Get("before")) //nolint:errcheck // no number is 0, as there
+		before, _ := strconv.Atoi(query.Get("before")) // no number is 0, as there
 		return object{"latest_posts": f.latestPosts(before)}, "", nil
 	case "/latest":
-		page, _ := strconv.Atoi(query.Get("page")) //nolint:errcheck // no number is 0, as there
+		page, _ := strconv.Atoi(query.Get("page")) // no number is 0, as there
 		return f.latest(query.Get("order"), query.Get("ascending") == "true", page), "", nil
 	case "/categories":
 		return object{"category_list": object{"categories": f.categoriesBelow(0)}}, "", nil
@@ -218,5 +218,5 @@ func (f *Forum) about() object {
 func (f *Forum) write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errcheck,errchkjson // a client that left needs nothing
+	_ = json.NewEncoder(w).Encode(body) // a client that left needs nothing
 }

@@ -31,8 +31,15 @@ func newForum(t *testing.T) *fixture {
 	return f
 }
 
+// answer is what the forum sent.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // get asks the forum; headers are name and value in turn.
-func (f *fixture) get(path string, headers ...string) *http.Response {
+func (f *fixture) get(path string, headers ...string) answer {
 	f.t.Helper()
 	request := httptest.NewRequestWithContext(f.t.Context(), http.MethodGet, path, http.NoBody)
 	request.Header.Set("User-Agent", "pnyx (ops@example.org)")
@@ -41,15 +48,15 @@ func (f *fixture) get(path string, headers ...string) *http.Response {
 	}
 	recorder := httptest.NewRecorder()
 	f.ServeHTTP(recorder, request)
-	return recorder.Result()
+	result := recorder.Result()
+	defer result.Body.Close()
+	return answer{result.StatusCode, result.Header, recorder.Body.Bytes()}
 }
 
 // read asks for JSON and decodes it.
 func read[T any](f *fixture, path string) (got T) {
 	f.t.Helper()
-	answer := f.get(path)
-	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+	if err := json.Unmarshal(f.get(path).body, &got); err != nil {
 		f.t.Fatalf("%s: %v", path, err)
 	}
 	return got
@@ -87,11 +94,10 @@ func (l listing) ids() (ids []int) {
 	return ids
 }
 
-func (f *fixture) want(answer *http.Response, status int, header, value string) {
+func (f *fixture) want(a answer, status int, header, value string) {
 	f.t.Helper()
-	defer answer.Body.Close()
-	if answer.StatusCode != status || answer.Header.Get(header) != value {
-		f.t.Errorf("got status %d with %s %q, want %d with %q", answer.StatusCode, header, answer.Header.Get(header), status, value)
+	if got := a.header.Get(header); a.status != status || got != value {
+		f.t.Errorf("got status %d with %s %q, want %d with %q", a.status, header, got, status, value)
 	}
 }
 
@@ -109,7 +115,7 @@ func TestRefusedRequestsCountInBothWindows(t *testing.T) {
 	for range 20 {
 		f.clock.Step(5 * time.Second)
 		for range 40 {
-			f.get("/posts.json").Body.Close()
+			f.get("/posts.json")
 		}
 	}
 	f.want(f.get("/posts.json"), 429, "Discourse-Rate-Limit-Error-Code", "ip_10_secs_limit")
@@ -357,10 +363,8 @@ func TestTruthIsWhatEverybodySees(t *testing.T) {
 	if got.Posts != 2 || got.Likes != 3 || got.Views != 9 || *got.Participants != 2 || !got.Visible || got.CategoryID != "2" {
 		t.Errorf("got %+v", got)
 	}
-	categories := f.get("/categories.json?include_subcategories=true")
-	defer categories.Body.Close()
-	var text strings.Builder
-	if err := categories.Write(&text); err != nil || !strings.Contains(text.String(), `"subcategory_list":[{"id":2`) {
-		t.Errorf("got %s (%v), want the subcategory below its category", text.String(), err)
+	categories := string(f.get("/categories.json?include_subcategories=true").body)
+	if !strings.Contains(categories, `"subcategory_list":[{"id":2`) {
+		t.Errorf("got %s, want the subcategory below its category", categories)
 	}
 }

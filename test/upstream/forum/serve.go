@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +38,7 @@ func (f *Forum) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<!DOCTYPE html><title>Just a moment...</title>")
 		return
 	case s.MovedTo != "":
-		http.Redirect(w, r, s.MovedTo+r.URL.RequestURI(), http.StatusMovedPermanently)
+		http.Redirect(w, r, s.MovedTo+r.URL.RequestURI(), http.StatusMovedPermanently) //nolint:gosec // a fake goes where its test says
 		return
 	}
 	if f.refused(w, r) {
@@ -51,7 +52,7 @@ func (f *Forum) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if held, found := f.cached[key]; found && f.now().Before(held.until) {
 		w.Header().Set("X-Discourse-Cached", "true")
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_, _ = w.Write(held.body) //nolint:errcheck // a client that left needs nothing
+		_, _ = w.Write(held.body) // a client that left needs nothing
 		return
 	}
 	made := httptest.NewRecorder()
@@ -60,11 +61,9 @@ func (f *Forum) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.cached[key] = cached{bytes.Clone(made.Body.Bytes()), f.now().Add(cacheTTL)}
 		w.Header().Set("X-Discourse-Cached", "store")
 	}
-	for name, values := range made.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), made.Header())
 	w.WriteHeader(made.Code)
-	_, _ = w.Write(made.Body.Bytes()) //nolint:errcheck // a client that left needs nothing
+	_, _ = w.Write(made.Body.Bytes()) // a client that left needs nothing
 }
 
 func (f *Forum) serve(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +73,7 @@ func (f *Forum) serve(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &failed):
 		f.write(w, failed.status, object{"errors": []string{"The requested URL or resource could not be found."}, "error_type": failed.kind})
 	case location != "":
-		http.Redirect(w, r, location, http.StatusMovedPermanently)
+		http.Redirect(w, r, location, http.StatusMovedPermanently) //nolint:gosec // to its own topic
 	default:
 		f.write(w, http.StatusOK, body)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -86,11 +87,7 @@ func (h *Hub) Set(change func(*Switches)) {
 func (h *Hub) Requests() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	requests := map[string]int{}
-	for name, count := range h.requests {
-		requests[name] = count
-	}
-	return requests
+	return maps.Clone(h.requests)
 }
 
 // ServeHTTP implements http.Handler.
@@ -120,7 +117,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Hub) admit(w http.ResponseWriter, r *http.Request) bool {
 	caller, limit, names := "", h.switches.Limit, [...]string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 	if key := r.Header.Get("X-Api-Key"); key != "" {
-		known := false
+		var known bool
 		if limit, known = h.switches.Keys[key]; !known {
 			return refuse(w, http.StatusUnauthorized, "invalid or missing API key")
 		}

@@ -44,7 +44,7 @@ func filters(list string) []string {
 	}[list]
 }
 
-var addressText = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`) //nolint:gochecknoglobals // a constant that Go cannot write as one
+var addressText = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
 // addressLength is the length of an address. No id has it.
 const addressLength = 42

@@ -95,7 +95,7 @@ func answer(w http.ResponseWriter, status int, data any, problem string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errcheck,errchkjson // a client that left needs nothing
+	_ = json.NewEncoder(w).Encode(body) // a client that left needs nothing
 }
 
 // unknownField returns a word of a query that is no field, argument or type of the API.
@@ -185,7 +185,7 @@ func (t *Tally) page(filter string, nodes []object, in input) (value any, proble
 }
 
 func idOf(node object) string {
-	id, _ := node["id"].(string) //nolint:errcheck // a node of another type has none
+	id, _ := node["id"].(string) // a node of another type has none
 	return id
 }
 
