@@ -46,22 +46,13 @@ func newHarness(t *testing.T) *harness {
 // newHarnessOn is newHarness with a Redis that runs already.
 func newHarnessOn(t *testing.T, redisURL string) *harness {
 	t.Helper()
-	instance := env.SharedEngine(t)
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{
-		URL:          instance.URL(env.EngineDatabase(t, instance)),
-		QueryTimeout: soon, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
 	store, err := cache.Open(redisURL, soon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	return &harness{
-		t: t, warehouse: opened, store: store, redis: env.RedisClient(t, redisURL), metrics: prometheus.NewRegistry(),
+		t: t, warehouse: env.Warehouse(t), store: store, redis: env.RedisClient(t, redisURL), metrics: prometheus.NewRegistry(),
 	}
 }
 

@@ -82,7 +82,7 @@ func StopEngine(ctx context.Context) error {
 // long as the engine runs.
 func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	tb.Helper()
-	name := "test_" + strings.ToLower(rand.Text()[:12])
+	name := newDatabaseName()
 	untilRunning(tb, func() error { return execute(tb.Context(), instance, "CREATE DATABASE IF NOT EXISTS "+name) })
 	tb.Cleanup(func() {
 		if tb.Failed() {
@@ -96,6 +96,8 @@ func EngineDatabase(tb testing.TB, instance engine.Instance) string {
 	})
 	return name
 }
+
+func newDatabaseName() string { return "test_" + strings.ToLower(rand.Text()[:12]) }
 
 // located is the engine to run; without one, and under -short, tb ends here.
 func located(tb testing.TB) engine.Program {

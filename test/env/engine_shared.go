@@ -32,6 +32,25 @@ type common struct {
 	engine  *engine.Engine
 	err     error // why there is no engine
 	log     Buffer
+	free    []string // databases of the engine with the schema, of tests that have ended
+}
+
+// takeDatabase returns the name of a database that was returned, "" for none: of several
+// the one that was returned first.
+func (c *common) takeDatabase() (name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.free) > 0 {
+		name, c.free = c.free[0], c.free[1:]
+	}
+	return name
+}
+
+// returnDatabase lets another test take a database.
+func (c *common) returnDatabase(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, name)
 }
 
 // start returns the engine of the process.
@@ -81,7 +100,7 @@ func (c *common) stop(ctx context.Context) error {
 		err = c.engine.Stop(ctx)
 	}
 	err = errors.Join(err, os.RemoveAll(c.dir))
-	c.engine, c.dir, c.err = nil, "", nil
+	c.engine, c.dir, c.err, c.free = nil, "", nil, nil
 	return err
 }
 

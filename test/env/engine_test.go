@@ -1,13 +1,16 @@
 package env_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"go.uber.org/goleak"
 
 	"pnyx/test/env"
+	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
 
@@ -41,6 +44,40 @@ func TestDatabaseIsDroppedWithItsTest(t *testing.T) { // not parallel: it waits 
 	if got := databases(t, instance); strings.Contains(got, name) {
 		t.Errorf("databases: got %s, want %s gone", got, name)
 	}
+}
+
+func TestMigratedDatabaseHasNoRowsOfTheTestBefore(t *testing.T) { // not parallel: it waits for its subtests
+	instance := env.SharedEngine(t)
+	var names []string
+	for range 2 {
+		t.Run("user", func(t *testing.T) {
+			names = append(names, env.MigratedDatabase(t, instance))
+			w := openWarehouse(t, instance.URL(names[len(names)-1]))
+			cursors, err := w.FollowCursors(t.Context(), "")
+			if err != nil || len(cursors) != 0 {
+				t.Errorf("got cursors %v of the test before (%v), want none", cursors, err)
+			}
+			if err := w.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{{Upstream: "harbor"}}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if names[0] != names[1] {
+		t.Errorf("got databases %v, want the second test to have that of the first", names)
+	}
+	if first, second := env.MigratedDatabase(t, instance), env.MigratedDatabase(t, instance); first == second {
+		t.Errorf("database %s was handed out twice at the same time", first)
+	}
+}
+
+func openWarehouse(t *testing.T, url string) *warehouse.Warehouse {
+	t.Helper()
+	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	return opened
 }
 
 // databases is the names of all of them.

@@ -1,25 +1,92 @@
 package env
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
 )
 
 // queryTimeout bounds each query of Warehouse. Nothing waits for it when all is well.
 const queryTimeout = time.Minute
 
-// Warehouse opens a database of its own on the shared engine.
+// Warehouse opens a database on the shared engine that is tb's alone; see MigratedDatabase.
 func Warehouse(tb testing.TB) *warehouse.Warehouse {
 	tb.Helper()
-	opened, err := warehouse.Open(tb.Context(), warehouse.Options{
-		URL: DatabaseURL(tb), QueryTimeout: queryTimeout, Logger: slog.New(slog.DiscardHandler),
-	})
+	instance := SharedEngine(tb)
+	opened, err := openWarehouse(tb, instance.URL(MigratedDatabase(tb, instance)))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { opened.Close() })
 	return opened
+}
+
+// MigratedDatabase returns the name of a database of the shared engine with the schema of
+// this version and no rows, which is tb's alone until it ends. It may have been that of a
+// test that has ended, since emptying one costs far less than migrating another: a test
+// that changes the schema takes an EngineDatabase. It is kept when tb has failed.
+func MigratedDatabase(tb testing.TB, instance engine.Instance) string {
+	tb.Helper()
+	name := shared.takeDatabase()
+	if name == "" {
+		name = newDatabaseName()
+		untilRunning(tb, func() error {
+			opened, err := openWarehouse(tb, instance.URL(name))
+			if err != nil {
+				return err
+			}
+			return opened.Close()
+		})
+	} else {
+		untilRunning(tb, func() error { return emptyDatabase(tb.Context(), instance, name) })
+	}
+	tb.Cleanup(func() {
+		if !tb.Failed() {
+			shared.returnDatabase(name)
+		}
+	})
+	return name
+}
+
+func openWarehouse(tb testing.TB, url string) (*warehouse.Warehouse, error) {
+	return warehouse.Open(tb.Context(), warehouse.Options{
+		URL: url, QueryTimeout: queryTimeout, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// emptyDatabase removes all rows of a database, once the engine has ended what it still did
+// for the test before: a client that leaves does not end its insertion.
+func emptyDatabase(ctx context.Context, instance engine.Instance, database string) error {
+	options, err := clickhouse.ParseDSN(instance.URL(database))
+	if err != nil {
+		return fmt.Errorf("engine address: %w", err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return fmt.Errorf("connect to the engine: %w", err)
+	}
+	defer conn.Close()
+	const kill = "KILL QUERY WHERE current_database = currentDatabase() AND query_id != queryID() SYNC FORMAT Null"
+	if err := conn.Exec(ctx, kill); err != nil {
+		return fmt.Errorf("end the queries of %s: %w", database, err)
+	}
+	var filled []string
+	const tables = `SELECT groupArray(name) FROM system.tables
+		WHERE database = currentDatabase() AND total_rows > 0 AND name != 'schema_migrations'`
+	if err := conn.QueryRow(ctx, tables).Scan(&filled); err != nil {
+		return fmt.Errorf("list the tables of %s with rows: %w", database, err)
+	}
+	for _, table := range filled {
+		if err := conn.Exec(ctx, "TRUNCATE TABLE "+table+" SYNC"); err != nil {
+			return fmt.Errorf("empty %s.%s: %w", database, table, err)
+		}
+	}
+	return nil
 }
