@@ -20,7 +20,7 @@ const queryTimeout = time.Minute
 func Warehouse(tb testing.TB) *warehouse.Warehouse {
 	tb.Helper()
 	instance := SharedEngine(tb)
-	opened, err := openWarehouse(tb, instance.URL(MigratedDatabase(tb, instance)))
+	opened, err := openWarehouse(tb.Context(), instance.URL(MigratedDatabase(tb, instance)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func MigratedDatabase(tb testing.TB, instance engine.Instance) string {
 	if name == "" {
 		name = newDatabaseName()
 		untilRunning(tb, func() error {
-			opened, err := openWarehouse(tb, instance.URL(name))
+			opened, err := openWarehouse(tb.Context(), instance.URL(name))
 			if err != nil {
 				return err
 			}
@@ -55,8 +55,8 @@ func MigratedDatabase(tb testing.TB, instance engine.Instance) string {
 	return name
 }
 
-func openWarehouse(tb testing.TB, url string) (*warehouse.Warehouse, error) {
-	return warehouse.Open(tb.Context(), warehouse.Options{
+func openWarehouse(ctx context.Context, url string) (*warehouse.Warehouse, error) {
+	return warehouse.Open(ctx, warehouse.Options{
 		URL: url, QueryTimeout: queryTimeout, Logger: slog.New(slog.DiscardHandler),
 	})
 }
