@@ -151,7 +151,7 @@ func TestAQuietForumIsAskedByThePollsAlone(t *testing.T) {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
 	}
 	f.clock.Step(60 * 24 * time.Hour)
-	f.follow(2 * time.Hour)
+	f.follow(30 * time.Minute)
 	f.wantTruth()
 	log, watch, fetched := f.Requests("/posts.json"), f.Requests("/latest.json"), f.fetches()
 	f.follow(time.Hour)

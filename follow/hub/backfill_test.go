@@ -13,10 +13,10 @@ func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 	t.Parallel()
 
 	f := newFixture(t)
-	for i := range 370 {
+	for i := range 215 {
 		f.open(func(p *fake.Proposal) {
 			p.Created, p.Start, p.End = p.Created.AddDate(-1, 0, 0), p.Start.AddDate(-1, 0, 0), p.End.AddDate(-1, 0, 0)
-			p.Title, p.Created = fmt.Sprint("Renew ", i), p.Created.Add(time.Duration(max(0, i-250))*time.Second)
+			p.Title, p.Created = fmt.Sprint("Renew ", i), p.Created.Add(time.Duration(max(0, i-204))*time.Second)
 		})
 	}
 	f.run("backfill")

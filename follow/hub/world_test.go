@@ -134,17 +134,31 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 	if err != nil {
 		f.Fatal(err)
 	}
+	all = slices.DeleteFunc(all, func(h warehouse.HeldProposal) bool { return h.Withdrawn })
+	refs := make([]record.RefHash, len(all))
+	for i, h := range all {
+		refs[i] = h.Hash()
+	}
+	stored, err := f.warehouse.Proposals(f.Context(), refs)
+	if err != nil || len(stored) != len(all) {
+		f.Fatalf("read %d proposals: got %d, %v", len(all), len(stored), err)
+	}
+	titles := map[record.RefHash]string{}
+	for _, p := range stored {
+		titles[p.Hash()] = p.Title
+	}
+	voters, err := f.warehouse.HeldVoters(f.Context(), refs)
+	if err != nil {
+		f.Fatal(err)
+	}
 	found := map[string]fake.ProposalTruth{}
 	for _, h := range all {
-		if h.Withdrawn {
+		truth := fake.ProposalTruth{Space: h.SourceID, Title: titles[h.Hash()], Flagged: h.Flagged, Votes: map[string]fake.VoteTruth{}}
+		found[h.ExternalID] = truth
+		if voters[h.Hash()] == 0 {
 			continue
 		}
-		stored, err := f.warehouse.Proposals(f.Context(), []record.RefHash{h.Hash()})
-		if err != nil || len(stored) != 1 {
-			f.Fatalf("read %s: %d proposals, %v", h.ExternalID, len(stored), err)
-		}
-		truth := fake.ProposalTruth{Space: h.SourceID, Title: stored[0].Title, Flagged: h.Flagged, Votes: map[string]fake.VoteTruth{}}
-		err = f.warehouse.HeldBallots(f.Context(), h.ProposalRef, func(b record.Ballot) error {
+		err := f.warehouse.HeldBallots(f.Context(), h.ProposalRef, func(b record.Ballot) error {
 			v := fake.VoteTruth{ID: b.VoteID, Choice: b.RawChoice, Power: b.Power.String(), Created: b.VotedAt.Time().Unix()}
 			if before := truth.Votes[b.Voter]; before.Created < v.Created || before.Created == v.Created && before.ID < v.ID {
 				truth.Votes[b.Voter] = v
@@ -154,7 +168,6 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 		if err != nil {
 			f.Fatal(err)
 		}
-		found[h.ExternalID] = truth
 	}
 	return found
 }

@@ -70,7 +70,7 @@ func TestNewProposalsAreReadUntilOneIsKnown(t *testing.T) {
 		t.Errorf("got %d pages for two polls, want one each", got)
 	}
 	f.restart()
-	f.propose(45, 1)
+	f.propose(22, 1)
 	f.run("log", "watch")
 	f.wantTruth()
 }
@@ -214,7 +214,7 @@ func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Limited = true })
-	f.propose(60, 1)
+	f.propose(60, 0)
 	f.run(order()...)
 	f.run("watch")
 	f.wantTruth()
