@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,12 +27,12 @@ func TestAChangedFileIsAppliedAndABrokenOneIsNot(t *testing.T) {
 	write("contact: first\ndaos:\n- {id: a, name: A, snapshot: [a.eth]}\n")
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
-		fails := false
+		var fails atomic.Bool
 		watcher := sources.Watcher{
 			Path: path, Environ: environ,
 			Changed: func(_ context.Context, file sources.File) error {
 				seen = append(seen, string(file.Contact))
-				if fails {
+				if fails.Load() {
 					return errors.New("warehouse is down")
 				}
 				return nil
@@ -54,10 +55,10 @@ func TestAChangedFileIsAppliedAndABrokenOneIsNot(t *testing.T) {
 		pass()
 		write("contact: ''\n")
 		pass()
-		fails = true
+		fails.Store(true)
 		write("contact: second\ndaos:\n- {id: a, name: A, snapshot: [a.eth]}\n")
 		pass()
-		fails = false
+		fails.Store(false)
 		pass()
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
