@@ -102,6 +102,10 @@ type message struct {
 // errRefused is what the sequencer answers to an action that it does not accept.
 var errRefused = errors.New("refused")
 
+// ErrVotedLater refuses a vote before one that the voter has cast: of an earlier second, or
+// of the same second with a greater id.
+var ErrVotedLater = fmt.Errorf("%w: already voted at a later time", errRefused)
+
 // AddSpace adds or renames a space and logs its settings.
 func (h *Hub) AddSpace(s Space) {
 	h.mu.Lock()
@@ -145,7 +149,7 @@ func (h *Hub) Cast(v Vote) (string, error) {
 	v.Voter = checksummed(voter)
 	cast := &vote{Vote: v, id: h.newID("vote"), created: v.Created.Unix()}
 	if held := p.votes[voter]; held != nil && (held.created > cast.created || held.created == cast.created && held.id > cast.id) {
-		return "", fmt.Errorf("%w: already voted at a later time", errRefused)
+		return "", ErrVotedLater
 	}
 	p.votes[voter], p.dirty = cast, true
 	h.write("vote", cast.id, p.Space, v.Voter)
