@@ -83,6 +83,10 @@ test-cluster: engine redis ## Run over Redis Cluster, Sentinel and many processe
 	  $(GO) test -timeout 15m -count 1 -p 1 -v -run '^TestOver' ./test/e2e ./test/drills
 
 FOR := 10m
+.PHONY: test-sources
+test-sources: engine redis ## Follow a hub, a forum, Tally and a chain through each kind of change, over HTTP (PNYX_TEST_CHAIN_LAB=folder for the chain)
+	@$(TESTED) PNYX_TEST_SOURCES=1 PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^(TestSources|TestLongTheLab)' ./test/e2e ./follow/chain
+
 .PHONY: follow-drill
 follow-drill: engine redis ## Kill followers, engine and Redis while a hub is followed, for FOR=10m (SEED=… repeats one): nothing is lost
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(FOR) PNYX_TEST_SEED=$(SEED) \

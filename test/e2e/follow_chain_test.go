@@ -93,8 +93,10 @@ func (f *followedLab) sumsDiffer(g env.LabGovernor, want env.LabProposal) error 
 	return nil
 }
 
-func TestLongAChainIsFollowedToTheLastDigitAndThroughReorganizations(t *testing.T) {
+func TestSourcesAChainIsFollowedToTheLastDigitAndThroughReorganizations(t *testing.T) {
 	t.Parallel()
+	env.Sources(t)
+
 	f := followLab(t)
 	env.Until(t, f.difference)
 	for _, step := range []string{"prepare", "apply", "shrink"} {
@@ -103,8 +105,10 @@ func TestLongAChainIsFollowedToTheLastDigitAndThroughReorganizations(t *testing.
 	}
 }
 
-func TestLongAVoteOnAChainShowsSecondsAfterItsBlock(t *testing.T) {
+func TestSourcesAVoteOnAChainShowsSecondsAfterItsBlock(t *testing.T) {
 	t.Parallel()
+	env.Sources(t)
+
 	f := followLab(t)
 	env.Until(t, f.difference)
 	bravo := slices.IndexFunc(f.lab.Expected(), func(g env.LabGovernor) bool { return g.Name == "bravo" })

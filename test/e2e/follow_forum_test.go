@@ -175,9 +175,9 @@ func TestForumIsFollowedFromNothing(t *testing.T) {
 }
 
 // TestLongForumChangesReachTheAPI makes each kind of change, and waits for it.
-func TestLongForumChangesReachTheAPI(t *testing.T) {
+func TestSourcesForumChangesReachTheAPI(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
+	env.Sources(t)
 
 	f := followForum(t, onShared, func(upstream *forum.Forum) {
 		for i := range 35 {

@@ -174,9 +174,9 @@ func TestHubIsFollowedFromNothing(t *testing.T) {
 }
 
 // TestLongHubChangesReachTheAPI makes each kind of change, and waits for it.
-func TestLongHubChangesReachTheAPI(t *testing.T) {
+func TestSourcesHubChangesReachTheAPI(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
+	env.Sources(t)
 
 	ids := map[string]string{}
 	f := follow(t, func(h *hub.Hub) {

@@ -54,9 +54,9 @@ func tallyDiffers(i *instance, upstream *tally.Tally) error {
 
 // TestLongTallyIsFollowedFromNothing reads the past of an organization whose token has six
 // decimals, and after a restart what happened meanwhile.
-func TestLongTallyIsFollowedFromNothing(t *testing.T) {
+func TestSourcesTallyIsFollowedFromNothing(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
+	env.Sources(t)
 
 	upstream := tally.New(time.Now)
 	upstream.Switch(func(s *tally.Switches) { s.Key = "tally-s3cret" })
