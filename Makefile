@@ -89,12 +89,12 @@ test-sources: engine redis ## Follow a hub, a forum, Tally and a chain through e
 
 .PHONY: follow-drill
 follow-drill: engine redis ## Kill followers, engine and Redis while a hub is followed, for FOR=10m (SEED=… repeats one): nothing is lost
-	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(FOR) PNYX_TEST_SEED=$(SEED) \
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
 	  $(GO) test -count=1 -v -timeout 24h -run 'TestFollow$$' ./test/drills
 
 .PHONY: follow-sim
 follow-sim: engine ## Follow a thousand simulated DAOs for FOR=10m, ten times as fast: lags, requests and memory
-	@PNYX_TEST_LONG=1 PNYX_TEST_FOLLOW_SIM=$(FOR) $(GO) test -count=1 -v -timeout 24h -run TestLongThousandDAOs ./follow
+	@PNYX_TEST_FOLLOW_SIM=$(or $(FOR),10m) $(GO) test -count=1 -v -timeout 24h -run TestThousandDAOs ./follow
 
 .PHONY: test-drills
 test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)

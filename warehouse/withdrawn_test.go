@@ -95,7 +95,7 @@ func TestWithdrawnBallotsCountNowhere(t *testing.T) {
 func TestLongHistoriesOfWithdrawalsEqualAModel(t *testing.T) {
 	t.Parallel()
 	env.Long(t)
-	compareWithModel(t, 6, 25)
+	compareWithModel(t, 3, 20)
 }
 
 // compareWithModel compares random histories, each after every one of its batches.

@@ -138,7 +138,7 @@ func TestLongHistoriesEndInTheTruth(t *testing.T) {
 	t.Parallel()
 	env.Long(t)
 
-	for seed := range uint64(8) {
+	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			checkHistory(t, seed, 150)

@@ -217,9 +217,9 @@ func TestSourcesForumChangesReachTheAPI(t *testing.T) {
 
 // TestLongForumFollowerKilledAmidChangesLosesNothing kills the process again and again while
 // people write.
-func TestLongForumFollowerKilledAmidChangesLosesNothing(t *testing.T) {
+func TestSourcesForumFollowerKilledAmidChangesLosesNothing(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
+	env.Sources(t)
 
 	f := followForum(t, onOwn, func(upstream *forum.Forum) {
 		for i := range 60 {

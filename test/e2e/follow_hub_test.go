@@ -241,9 +241,9 @@ func endedAfter(h *hub.Hub, id string) error {
 
 // TestLongFollowerKilledAmidChangesLosesNothing kills the process again and again while
 // votes come in.
-func TestLongFollowerKilledAmidChangesLosesNothing(t *testing.T) {
+func TestSourcesFollowerKilledAmidChangesLosesNothing(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
+	env.Sources(t)
 
 	ids := map[string]string{}
 	f := follow(t, func(h *hub.Hub) {
