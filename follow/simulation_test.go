@@ -123,7 +123,7 @@ func (s *simulation) upstreams() (all []follow.Upstream) {
 	return all
 }
 
-// TestLongThousandDAOs follows them for an hour of simulated time or more, and prints what
+// TestThousandDAOs follows them for an hour of simulated time or more, and prints what
 // that costs. Everything that is cast has to be committed.
 func TestThousandDAOs(t *testing.T) {
 	stated := os.Getenv("PNYX_TEST_FOLLOW_SIM")

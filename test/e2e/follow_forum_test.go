@@ -174,7 +174,7 @@ func TestForumIsFollowedFromNothing(t *testing.T) {
 	t.Logf("changes show over HTTP after %s", f.agree())
 }
 
-// TestLongForumChangesReachTheAPI makes each kind of change, and waits for it.
+// TestSourcesForumChangesReachTheAPI makes each kind of change, and waits for it.
 func TestSourcesForumChangesReachTheAPI(t *testing.T) {
 	t.Parallel()
 	env.Sources(t)

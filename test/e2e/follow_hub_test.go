@@ -173,7 +173,7 @@ func TestHubIsFollowedFromNothing(t *testing.T) {
 	t.Logf("a vote shows over HTTP after %s", f.agree())
 }
 
-// TestLongHubChangesReachTheAPI makes each kind of change, and waits for it.
+// TestSourcesHubChangesReachTheAPI makes each kind of change, and waits for it.
 func TestSourcesHubChangesReachTheAPI(t *testing.T) {
 	t.Parallel()
 	env.Sources(t)

@@ -52,7 +52,7 @@ func tallyDiffers(i *instance, upstream *tally.Tally) error {
 	return err
 }
 
-// TestLongTallyIsFollowedFromNothing reads the past of an organization whose token has six
+// TestSourcesTallyIsFollowedFromNothing reads the past of an organization whose token has six
 // decimals, and after a restart what happened meanwhile.
 func TestSourcesTallyIsFollowedFromNothing(t *testing.T) {
 	t.Parallel()
