@@ -215,7 +215,7 @@ func TestSourcesForumChangesReachTheAPI(t *testing.T) {
 	t.Logf("a restored topic shows over HTTP after %s", f.agree())
 }
 
-// TestLongForumFollowerKilledAmidChangesLosesNothing kills the process again and again while
+// TestSourcesForumFollowerKilledAmidChangesLosesNothing kills the process again and again while
 // people write.
 func TestSourcesForumFollowerKilledAmidChangesLosesNothing(t *testing.T) {
 	t.Parallel()

@@ -239,7 +239,7 @@ func endedAfter(h *hub.Hub, id string) error {
 	return nil
 }
 
-// TestLongFollowerKilledAmidChangesLosesNothing kills the process again and again while
+// TestSourcesFollowerKilledAmidChangesLosesNothing kills the process again and again while
 // votes come in.
 func TestSourcesFollowerKilledAmidChangesLosesNothing(t *testing.T) {
 	t.Parallel()
