@@ -157,7 +157,7 @@ func (f *followedForum) suspected(ids ...int) {
 func TestForumIsFollowedFromNothing(t *testing.T) {
 	t.Parallel()
 
-	f := followForum(t, onShared, func(upstream *forum.Forum) {
+	f := followForum(t, onOwn, func(upstream *forum.Forum) {
 		for i := range 45 {
 			topic := upstream.AddTopic(i%2+1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>", "budget")
 			upstream.Like(upstream.Reply(topic, "bob", "<p>two</p>"), i)

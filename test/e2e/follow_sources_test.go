@@ -137,8 +137,10 @@ func TestFollowNeedsAValidSourcesFile(t *testing.T) {
 	}
 }
 
-func TestFollowersAloneShareTheUpstreamsAndHandOver(t *testing.T) {
+func TestSourcesFollowersAloneShareTheUpstreamsAndHandOver(t *testing.T) {
 	t.Parallel()
+	env.Sources(t)
+
 	upstream, address := startHub(t)
 	path := filepath.Join(t.TempDir(), "sources.yaml")
 	writeSources(t, path, sourcesFile(address, "harbor.eth"))
