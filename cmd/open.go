@@ -193,6 +193,9 @@ func reachWarehouse(
 		return warehouse.Options{}, err
 	}
 	options.URL = instance.URL(warehouse.DefaultDatabase)
+	if instance.OwnerPID == os.Getpid() {
+		options.URL = instance.OwnerURL(warehouse.DefaultDatabase)
+	}
 	// Another process may be restarting the engine.
 	options.Wait = engineWait
 	return options, nil

@@ -141,7 +141,7 @@ func (s *deployment) startRedis(o deploymentOptions) {
 func (s *deployment) connect() {
 	s.tb.Helper()
 	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.Addr), newLink(s.tb, s.redis.Addr)
-	s.workerToEngine = newLink(s.tb, s.engine.Instance().TCPAddr)
+	s.workerToEngine = newLink(s.tb, s.engine.Instance().RelayAddr)
 	s.apiToFacilitator = newLink(s.tb, strings.TrimPrefix(s.ledger.Facilitator, "http://"))
 }
 
@@ -150,7 +150,7 @@ func (s *deployment) settings() []string {
 	terms := facilitator.Terms(nil)
 	return []string{
 		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
-		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
+		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().RelayAddr),
 		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo,
 		"X402_FACILITATOR_URL=" + s.ledger.Facilitator, "X402_RPC_URL=" + s.ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
@@ -196,7 +196,7 @@ func (s *deployment) stopEngine() {
 // warehouseURL is the URL of the engine at an address.
 func (s *deployment) warehouseURL(addr string) string {
 	instance := s.engine.Instance()
-	instance.TCPAddr = addr
+	instance.RelayAddr = addr
 	return instance.URL(warehouse.DefaultDatabase)
 }
 
@@ -318,7 +318,7 @@ func (s *deployment) importLine(line string) error {
 // awaitFeed waits until events and signals follow from everything that is published.
 func (s *deployment) awaitFeed() {
 	s.tb.Helper()
-	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.engine.Instance().TCPAddr))
+	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.engine.Instance().RelayAddr))
 	env.Within(s.tb, readyTimeout, func() error {
 		if pending := env.Column(s.tb, conn, env.PendingFeedItems)[0]; pending != "0" {
 			return fmt.Errorf("%s items are not in the feed yet", pending)

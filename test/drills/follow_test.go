@@ -91,7 +91,7 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 		t.Fatal(err)
 	}
 	environ := []string{
-		"PNYX_SOURCES=" + file, "REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
+		"PNYX_SOURCES=" + file, "REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().RelayAddr),
 		"PNYX_FREE_RATE=0", "PNYX_LEASE_TTL=5s", "PNYX_PUBLISH_INTERVAL=500ms", // as by default: idling is measured
 	}
 	start := func(role string) *env.Pnyx { return env.StartPnyx(t, filepath.Join(dir, role), environ, role) }

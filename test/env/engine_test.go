@@ -2,6 +2,7 @@ package env_test
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func TestDatabaseIsDroppedWithItsTest(t *testing.T) { // not parallel: it waits 
 func TestMigratedDatabaseHasNoRowsOfTheTestBefore(t *testing.T) { // not parallel: it waits for its subtests
 	instance := env.SharedEngine(t)
 	var names []string
-	for range 2 {
+	for !seenTwice(names) {
 		t.Run("user", func(t *testing.T) {
 			names = append(names, env.MigratedDatabase(t, instance))
 			w := openWarehouse(t, instance.URL(names[len(names)-1]))
@@ -62,12 +63,15 @@ func TestMigratedDatabaseHasNoRowsOfTheTestBefore(t *testing.T) { // not paralle
 			}
 		})
 	}
-	if names[0] != names[1] {
-		t.Errorf("got databases %v, want the second test to have that of the first", names)
-	}
 	if first, second := env.MigratedDatabase(t, instance), env.MigratedDatabase(t, instance); first == second {
 		t.Errorf("database %s was handed out twice at the same time", first)
 	}
+}
+
+// seenTwice reports whether the last of the names is among the others.
+func seenTwice(names []string) bool {
+	last := len(names) - 1
+	return last > 0 && slices.Contains(names[:last], names[last])
 }
 
 func openWarehouse(t *testing.T, url string) *warehouse.Warehouse {

@@ -113,8 +113,10 @@ type Engine struct {
 	stop       sync.Once
 	stopErr    error
 
-	// proxy is where analysts connect; it outlives restarts of the process.
+	// proxy is where analysts connect, and relay where other processes do. Both outlive
+	// restarts of the process.
 	proxy *proxy.Proxy
+	relay *proxy.Relay
 
 	mu       sync.Mutex
 	instance Instance
@@ -145,9 +147,14 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.release())
 	}
-	if err := e.startFirst(ctx); err != nil {
-		return nil, errors.Join(err, listener.Close(), e.release())
+	relayed, err := net.Listen("tcp", net.JoinHostPort(loopback, "0")) //nolint:noctx // it ends with the engine
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for other processes: %w", err), listener.Close(), e.release())
 	}
+	if err := e.startFirst(ctx, relayed.Addr().String()); err != nil {
+		return nil, errors.Join(err, listener.Close(), relayed.Close(), e.release())
+	}
+	e.relay = proxy.StartRelay(relayed, e.instance.TCPAddr, e.logger)
 	e.proxy = proxy.Start(listener, proxy.Options{
 		User: AnalystUser, Password: e.options.AnalystPassword, Database: AnalystDatabase,
 		TCPAddr: e.instance.TCPAddr, HTTPAddr: e.instance.HTTPAddr, Logger: e.logger,
@@ -214,12 +221,13 @@ func withDefaults(options Options) (Options, error) {
 }
 
 // startFirst starts the first process. It chooses other ports if a port is taken.
-func (e *Engine) startFirst(ctx context.Context) error {
+func (e *Engine) startFirst(ctx context.Context, relayAddr string) error {
 	var err error
 	for range portAttempts {
 		if e.instance, err = newInstance(e.options); err != nil {
 			return err
 		}
+		e.instance.RelayAddr = relayAddr
 		if err = configure(e.options, e.instance); err != nil {
 			return err
 		}
@@ -280,8 +288,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 		<-e.supervised
 		ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 		defer cancel()
-		proxyErr := e.proxy.Close(ctx)
+		proxyErr := errors.Join(e.proxy.Close(ctx), e.relay.Close())
 		e.process.stop(ctx)
+		e.relay.Wait()
 		e.stopErr = errors.Join(proxyErr, e.release())
 		e.logger.LogAttrs(ctx, slog.LevelInfo, "engine stopped", slog.Any("instance", e.Instance()))
 	})

@@ -40,8 +40,11 @@ type Instance struct {
 	OwnerPID int `json:"ownerPid"`
 	// EnginePID is the process of the engine.
 	EnginePID int `json:"enginePid"`
-	// TCPAddr is the address of the native protocol, "127.0.0.1:port".
+	// TCPAddr is the address of the native protocol, "127.0.0.1:port". A client that resets
+	// its connection there aborts the engine.
 	TCPAddr string `json:"tcpAddr"`
+	// RelayAddr is where other processes speak the native protocol: they may end at any time.
+	RelayAddr string `json:"relayAddr"`
 	// HTTPAddr is the address of the HTTP interface.
 	HTTPAddr string `json:"httpAddr"`
 	// User is the user with all permissions.
@@ -91,8 +94,15 @@ func HasDatabase(dataDir, database string) bool {
 	return err == nil
 }
 
-// URL returns the DSN of a database for User, as clickhouse.ParseDSN accepts it.
+// URL returns the DSN of a database for User, as clickhouse.ParseDSN accepts it. A client
+// that dies there does the engine no harm.
 func (i Instance) URL(database string) string {
+	return dsn(i.RelayAddr, i.User, i.Password, database)
+}
+
+// OwnerURL is URL without the relay, for the process that owns the engine and never resets
+// a connection.
+func (i Instance) OwnerURL(database string) string {
 	return dsn(i.TCPAddr, i.User, i.Password, database)
 }
 

@@ -126,7 +126,7 @@ func (p *process) ready(ctx context.Context, instance Instance, timeout time.Dur
 }
 
 func connect(instance Instance) (clickhouse.Conn, error) {
-	options, err := clickhouse.ParseDSN(instance.URL("system"))
+	options, err := clickhouse.ParseDSN(instance.OwnerURL("system"))
 	if err != nil {
 		return nil, fmt.Errorf("engine address: %w", err)
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // endless is a query whose result no client of these tests reads to its end.
-const endless = "SELECT repeat('x', 1000) AS x, number FROM numbers(100000)"
+const endless = "SELECT repeat('x', 100) AS x, number FROM numbers(1000000)"
 
 // ways are the ways in which a client may leave.
 func ways() map[string]func(*net.TCPConn) error {
@@ -34,8 +34,9 @@ func ways() map[string]func(*net.TCPConn) error {
 }
 
 // leaveOverHTTP begins to read a result over HTTP, and leaves.
-func leaveOverHTTP(ctx context.Context, addr string, i engine.Instance, leave func(*net.TCPConn) error) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+func leaveOverHTTP(t *testing.T, i engine.Instance, leave func(*net.TCPConn) error) error {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr)
 	if err != nil {
 		return err
 	}
@@ -47,21 +48,32 @@ func leaveOverHTTP(ctx context.Context, addr string, i engine.Instance, leave fu
 	return errors.Join(err, leave(conn.(*net.TCPConn))) //nolint:errcheck,forcetypeassert // the network is tcp
 }
 
-// leaveNative begins to read a result over the native protocol, and leaves.
-func leaveNative(ctx context.Context, addr string, i engine.Instance, leave func(*net.TCPConn) error) error {
-	var dialed *net.TCPConn
-	conn, err := clickhouse.Open(&clickhouse.Options{
-		Addr: []string{addr}, Auth: clickhouse.Auth{Database: engine.AnalystDatabase, Username: i.AnalystUser, Password: i.AnalystPassword},
-		DialContext: func(ctx context.Context, addr string) (net.Conn, error) {
-			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-			dialed, _ = conn.(*net.TCPConn)
-			return conn, err
-		},
-	})
+// openDialed opens a pool, and returns its latest connection once there is one.
+func openDialed(t *testing.T, url string) (conn clickhouse.Conn, dialed **net.TCPConn) {
+	t.Helper()
+	options, err := clickhouse.ParseDSN(url)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	defer conn.Close()
+	dialed = new(*net.TCPConn)
+	options.DialContext = func(ctx context.Context, addr string) (net.Conn, error) {
+		made, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		*dialed, _ = made.(*net.TCPConn)
+		return made, err
+	}
+	conn, err = clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn, dialed
+}
+
+// leaveNative begins to read a result over the native protocol, and leaves.
+func leaveNative(t *testing.T, url string, leave func(*net.TCPConn) error) error {
+	t.Helper()
+	ctx := t.Context()
+	conn, dialed := openDialed(t, url)
 	rows, err := conn.Query(ctx, endless)
 	if err != nil {
 		return err
@@ -71,7 +83,7 @@ func leaveNative(ctx context.Context, addr string, i engine.Instance, leave func
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	err = leave(dialed)
+	err = leave(*dialed)
 	for rows.Next() { // what is buffered
 	}
 	_ = errors.Join(rows.Err(), rows.Close()) // an error is what was wanted
@@ -81,27 +93,34 @@ func leaveNative(ctx context.Context, addr string, i engine.Instance, leave func
 // TestClientThatLeavesDoesNotHarmTheEngine leaves in the middle of a result again and again.
 func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 	t.Parallel()
-	for protocol, begin := range map[string]func(context.Context, string, engine.Instance, func(*net.TCPConn) error) error{
-		"HTTP": leaveOverHTTP, "native": leaveNative,
+	for way, begin := range map[string]func(*testing.T, engine.Instance, func(*net.TCPConn) error) error{
+		"HTTP": leaveOverHTTP,
+		"native": func(t *testing.T, i engine.Instance, leave func(*net.TCPConn) error) error {
+			t.Helper()
+			return leaveNative(t, i.AnalystURL(engine.AnalystDatabase), leave)
+		},
+		"another process": func(t *testing.T, i engine.Instance, leave func(*net.TCPConn) error) error {
+			t.Helper()
+			return leaveNative(t, i.URL(engine.AnalystDatabase), leave)
+		},
 	} {
-		t.Run(protocol, func(t *testing.T) {
+		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			options := env.EngineOptions(t)
 			options.AnalystGrants = []string{"SELECT ON pnyx_views.vote"}
 			e := start(t, options)
 			table(t, e.Instance())
-			addr := e.Instance().AnalystAddr
 			before := e.Instance().EnginePID
 			for name, leave := range ways() {
 				for range 2 {
-					if err := begin(t.Context(), addr, e.Instance(), leave); err != nil {
+					if err := begin(t, e.Instance(), leave); err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
 				}
 			}
 			all := open(t, e.Instance().URL(engine.AnalystDatabase))
 			env.Until(t, func() error {
-				n, err := count(t.Context(), all, "SELECT count() FROM system.processes WHERE user = 'analyst'")
+				n, err := count(t.Context(), all, "SELECT count() FROM system.processes WHERE query LIKE 'SELECT repeat%'")
 				if err == nil && n > 0 {
 					err = fmt.Errorf("%d queries without a client are running", n)
 				}
@@ -112,6 +131,23 @@ func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 				t.Errorf("got engine process %d, want %d: it was restarted", got, before)
 			}
 		})
+	}
+}
+
+// TestIdleClientThatResetsDoesNotHarmTheEngine: that is what aborts the engine most surely.
+func TestIdleClientThatResetsDoesNotHarmTheEngine(t *testing.T) {
+	t.Parallel()
+	i := env.StartEngine(t)
+	for _, url := range []string{i.URL("default"), i.AnalystURL(engine.AnalystDatabase)} {
+		for range 4 {
+			conn, dialed := openDialed(t, url)
+			if err := conn.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join((*dialed).SetLinger(0), (*dialed).Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
