@@ -9,7 +9,8 @@
 // Four lanes read a chain. tip reads each new block. final reads blocks again once they are
 // final, from another endpoint where there is one, and mends what the first look missed.
 // backfill reads the past of each Governor, the newest blocks first, each twice. state asks
-// contracts for what changes without a log.
+// contracts for what changes without a log, and compares the votes of proposals that have
+// ended with their count.
 package chain
 
 import (

@@ -40,7 +40,7 @@ func (c *Chain) pollFinal(ctx context.Context) (more bool, err error) {
 	for look := range maxLooks {
 		before := cursor.Gaps
 		if err := c.client.each(ctx, look+1, func(e *endpoint) error {
-			got, err = c.lookAgain(ctx, e, at, last, &cursor)
+			got, err = c.lookAgain(ctx, e, at.final.Number+1, last, at.final.Number, &cursor)
 			return err
 		}); err != nil {
 			return false, ignoreBehind(err)
@@ -60,10 +60,12 @@ func ignoreBehind(err error) error {
 	return err
 }
 
-// lookAgain reads the blocks above the final one up to last, or fewer, and mends what is
-// held of them.
-func (c *Chain) lookAgain(ctx context.Context, e *endpoint, at position, last uint64, cursor *warehouse.FollowCursor) (blocks, error) {
-	got, err := c.client.read(ctx, e, filterOf(c.governors), at.final.Number+1, last, false, true)
+// lookAgain reads blocks once more, from the first up to the last or fewer, and mends what is
+// held of them. final is the block up to which proposals are not provisional.
+func (c *Chain) lookAgain(
+	ctx context.Context, e *endpoint, first, last, final uint64, cursor *warehouse.FollowCursor,
+) (blocks, error) {
+	got, err := c.client.read(ctx, e, filterOf(c.governors), first, last, false, true)
 	if err != nil {
 		return got, err
 	}
@@ -90,7 +92,7 @@ func (c *Chain) lookAgain(ctx context.Context, e *endpoint, at position, last ui
 		cursor.Gaps += gaps
 		cursor.Withdrawn += uint64(len(stale))
 	}
-	return got, c.write(ctx, change{logs: missed, stale: stale, also: touched(held), final: at.final.Number})
+	return got, c.write(ctx, change{logs: missed, stale: stale, also: touched(held), final: final})
 }
 
 // finalize moves the final block: proposals without a log above it are no longer

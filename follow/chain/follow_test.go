@@ -45,9 +45,11 @@ type follower struct {
 	upstream  *chain.Chain
 	lanes     map[string]follow.Lane
 	endpoints []http.Handler
-	governors []chain.Governor
-	finality  uint64
-	clock     *clock.Clock
+	// clockEndpoints are those of the chain whose blocks the Governor's clock counts.
+	clockEndpoints []http.Handler
+	governors      []chain.Governor
+	finality       uint64
+	clock          *clock.Clock
 }
 
 // newFollower makes a chain with a Governor whose token has 18 decimals.
@@ -73,15 +75,19 @@ func (f *follower) start() {
 	options := chain.Options{
 		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
-	for _, endpoint := range f.endpoints {
-		server := httptest.NewServer(endpoint)
-		f.t.Cleanup(server.Close)
-		address, err := url.Parse(server.URL)
-		if err != nil {
-			f.t.Fatal(err)
+	hosts := func(endpoints []http.Handler) (hosts []*fetch.Host) {
+		for _, endpoint := range endpoints {
+			server := httptest.NewServer(endpoint)
+			f.t.Cleanup(server.Close)
+			address, err := url.Parse(server.URL)
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			hosts = append(hosts, client.Host(address, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
 		}
-		options.Endpoints = append(options.Endpoints, client.Host(address, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
+		return hosts
 	}
+	options.Endpoints, options.ClockEndpoints = hosts(f.endpoints), hosts(f.clockEndpoints)
 	f.upstream = chain.New(options)
 	journal, err := follow.OpenJournal(f.t.Context(), f.warehouse, f.upstream.ID(), nil)
 	if err != nil {

@@ -28,6 +28,10 @@ type note struct {
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
 	// nil for none.
 	Executed *record.Milestone `json:",omitempty"`
+	// Counted is true once the votes held agreed with the contract's count, or the contract
+	// stated none; Recounts is how often they did not.
+	Counted  bool `json:",omitempty"`
+	Recounts int  `json:",omitempty"`
 }
 
 // moment is a value of a Governor's clock as a time.

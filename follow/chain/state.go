@@ -33,7 +33,7 @@ func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	return false, nil
+	return false, c.countEnded(ctx)
 }
 
 // isDue reports whether a contract may say something new about a proposal.

@@ -1,0 +1,189 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/big"
+	"time"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// maxRecounts bounds how often the blocks of one proposal are read again because the
+	// contract counts other votes: it may count in a way that no event states.
+	maxRecounts = 3
+	// countDelay is how long after the end of voting the votes are counted. Contracts on
+	// chains whose clock is another chain's see its blocks minutes later.
+	countDelay = 10 * time.Minute
+)
+
+// ended is a proposal whose votes are final, with the governor that states it.
+type ended struct {
+	*governor
+
+	id string
+	*note
+}
+
+// countEnded compares the votes that are held on proposals that have ended with the
+// contract's own count, once for each proposal. Where they differ, it reads the blocks of
+// the proposal again, from one endpoint after another.
+func (c *Chain) countEnded(ctx context.Context) error {
+	due := c.uncounted()
+	if len(due) == 0 {
+		return nil
+	}
+	var methods []method
+	refs := make([]record.RefHash, len(due))
+	for i, p := range due {
+		id, _ := new(big.Int).SetString(p.id, 10)
+		methods = append(methods, method{p.address, "proposalVotes(uint256)", []*big.Int{id}, "words"},
+			method{p.address, "proposals(uint256)", []*big.Int{id}, "words"})
+		refs[i] = p.ref(p.id).Hash()
+	}
+	said, err := c.client.ask(ctx, methods...)
+	if err != nil {
+		return err
+	}
+	held, err := c.journal.Warehouse.VoteTotals(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for i, p := range due {
+		stated := p.counted(said[2*i], said[2*i+1])
+		agrees := stated == nil || p.agrees(*stated, held[refs[i]])
+		if !agrees {
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "the contract counts other votes than are held, reading its blocks again",
+				slog.String("governor", p.source.ID), slog.String("proposal", p.id), slog.Int("time", p.Recounts+1))
+			if err := c.readVotesAgain(ctx, p); err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+		}
+		failed = errors.Join(failed, c.noteCount(ctx, p, agrees))
+	}
+	return failed
+}
+
+// noteCount writes that a proposal was compared with the contract's count.
+func (c *Chain) noteCount(ctx context.Context, p ended, agrees bool) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	p.Counted = agrees
+	if !agrees {
+		p.Recounts++
+	}
+	return c.saveNotes(ctx, p.governor, []proposal{{id: p.id}})
+}
+
+// uncounted returns some proposals whose last blocks are final and whose votes were not
+// compared with the contract's count. Those of a Governor whose past is not read wait.
+func (c *Chain) uncounted() (due []ended) {
+	final := c.cursor(laneFinal).UpstreamAt
+	if final == nil {
+		return nil
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for _, g := range c.governors {
+		if c.journal.Cursor(g.source, laneBackfill).State != warehouse.FollowLive {
+			continue
+		}
+		for id, n := range g.notes {
+			isOver := n.End.Settled && n.End.At != nil && n.End.At.Time().Add(countDelay).Before(*final)
+			if isOver && !n.Counted && n.Recounts < maxRecounts && len(due) < maxBatch/2 {
+				due = append(due, ended{g, id, n})
+			}
+		}
+	}
+	return due
+}
+
+// counted returns what a contract counts of a proposal, in the order of governorSides; nil
+// where it does not say. votes are the words of proposalVotes, parts those of the
+// proposal's struct, which contracts like Bravo (and Alpha, without abstentions) lay out as
+// id, proposer, eta, start, end, for, against, abstain.
+func (p ended) counted(votes, parts any) *[3]*big.Int {
+	if sides, _ := votes.([]*big.Int); len(sides) == 3 {
+		return &[3]*big.Int{sides[0], sides[1], sides[2]}
+	}
+	const alpha, bravo = 9, 10
+	words, _ := parts.([]*big.Int) // nil where the contract has no such method
+	isEitherOfThem := len(words) == alpha || len(words) == bravo
+	if !isEitherOfThem || words[0].String() != p.id || words[3].String() != p.Start.Value || words[4].String() != p.End.Value {
+		return nil
+	}
+	abstain := new(big.Int)
+	if len(words) == bravo {
+		abstain = words[7]
+	}
+	return &[3]*big.Int{words[6], words[5], abstain}
+}
+
+// agrees reports whether the held votes add up to a contract's count. Amounts with more
+// decimals than are kept are rounded vote by vote, and agree with none.
+func (p ended) agrees(stated [3]*big.Int, held warehouse.VoteTotals) bool {
+	if held.Rounded > 0 {
+		return true
+	}
+	for i, side := range governorSides() {
+		power, _, err := p.amount(stated[i])
+		if err != nil || !power.Equal(held.Choices[side].Power) {
+			return false
+		}
+	}
+	return true
+}
+
+// readVotesAgain reads the blocks from a proposal's creation to its end and mends what is
+// held of them.
+func (c *Chain) readVotesAgain(ctx context.Context, p ended) error {
+	logs, err := c.journal.Warehouse.ChainLogsAbout(ctx, c.ChainID, []warehouse.ChainLogKey{{Governor: p.address, ProposalID: p.id}})
+	if err != nil {
+		return err
+	}
+	stated, known := foldProposal(logs)
+	if !known {
+		return nil
+	}
+	final, cursor := c.at().final.Number, c.cursor(laneState)
+	var got blocks
+	var end uint64
+	for first := stated.created.BlockNumber; end == 0 || got.last < end; first = got.last + 1 {
+		if err := c.client.each(ctx, p.Recounts+1, func(e *endpoint) (err error) {
+			if end == 0 {
+				if end, err = c.blockAt(ctx, e, p.End.At.Time().Add(countDelay), first, final); err != nil {
+					return err
+				}
+			}
+			got, err = c.lookAgain(ctx, e, first, end, final, &cursor)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	_, err = c.journal.Commit(ctx, nil, cursor)
+	return err
+}
+
+// blockAt returns the first block between two that is not before a time, the last one if
+// there is none.
+func (c *Chain) blockAt(ctx context.Context, e *endpoint, at time.Time, first, last uint64) (uint64, error) {
+	for first < last {
+		middle := first + (last-first)/2
+		found, err := c.client.headers(ctx, e, []uint64{middle})
+		switch {
+		case err != nil:
+			return 0, err
+		case found[middle].at().Before(at):
+			first = middle + 1
+		default:
+			last = middle
+		}
+	}
+	return last, nil
+}
