@@ -76,7 +76,8 @@ type Options struct {
 	Prices Prices
 	// Documents are what there is to read about the API; doc.Documents makes them.
 	Documents []Document
-	// PurgeEnabled says that each publication purges shared caches.
+	// PurgeEnabled says that each publication purges shared caches. Only then do they keep
+	// answers for longer, and only then are the tags sent that they are purged by.
 	PurgeEnabled bool
 }
 
@@ -238,7 +239,7 @@ func (a *API) serve(route Route) fiber.Handler {
 		}
 		answer, err := a.getAnswer(c, s, r)
 		if err != nil {
-			setMissingKeys(c, r, err)
+			a.setMissingKeys(c, r, err)
 			return err
 		}
 		return a.send(c, s, r, answer)

@@ -47,21 +47,24 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	if s.route.TokenOnly {
 		return
 	}
-	setSurrogateKeys(c, found.keys)
+	a.setSurrogateKeys(c, found.keys)
 	setHeader(c, HeaderCacheStatus, found.status)
 }
 
-// setSurrogateKeys sets the headers by which caches purge answers.
-func setSurrogateKeys(c *fiber.Ctx, keys surrogateKeys) {
+// setSurrogateKeys sets the headers by which caches purge answers, where any are purged.
+func (a *API) setSurrogateKeys(c *fiber.Ctx, keys surrogateKeys) {
+	if !a.purgeEnabled {
+		return
+	}
 	setHeader(c, HeaderSurrogateKey, keys.spaced)
 	setHeader(c, HeaderCacheTag, keys.joined)
 }
 
 // setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
 // what is missing purges it.
-func setMissingKeys(c *fiber.Ctx, r *request, err error) {
+func (a *API) setMissingKeys(c *fiber.Ctx, r *request, err error) {
 	if e, is := errors.AsType[*Error](err); is && e.Status == http.StatusNotFound {
-		setSurrogateKeys(c, surrogateKeysOf(r))
+		a.setSurrogateKeys(c, surrogateKeysOf(r))
 	}
 }
 

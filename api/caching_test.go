@@ -219,9 +219,27 @@ func TestCacheControlMatchesTheCachingTable(t *testing.T) {
 	} {
 		t.Run(id, func(t *testing.T) {
 			_, _, missing := tabled(t, id)
-			got := plain.get(path)
+			got := told.get(path)
 			if got.status != http.StatusNotFound || got.header.Get("Cache-Control") != missing || got.header.Get("Surrogate-Key") == "" {
 				t.Errorf("GET %s: got %d %v, want 404, %q and what ends it", path, got.status, got.header, missing)
+			}
+		})
+	}
+}
+
+func TestSurrogateKeysAreSentOnlyWhereCachesArePurged(t *testing.T) {
+	t.Parallel()
+	for name, purged := range map[string]bool{"purged": true, "not purged": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNode(t, settings{purged: purged})
+			n.publishEverything(2)
+			for _, path := range []string{"/v2/daos/uniswap", "/v2/daos/nobody", "/v2/daos"} {
+				got := n.get(path).header
+				if tagged := got.Get("Surrogate-Key") != "" && got.Get("Cache-Tag") != ""; tagged != purged {
+					t.Errorf("GET %s: got Surrogate-Key %q and Cache-Tag %q, want them: %t",
+						path, got.Get("Surrogate-Key"), got.Get("Cache-Tag"), purged)
+				}
 			}
 		})
 	}
