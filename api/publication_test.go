@@ -12,6 +12,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/cache"
+	"pnyx/cache/embedded"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -179,7 +180,7 @@ func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
-	url, err := cache.StartEmbedded(ctx)
+	url, err := embedded.StartInProcess(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

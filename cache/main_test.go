@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"pnyx/cache"
+	"pnyx/cache/embedded"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -115,7 +116,7 @@ func TestOnTheEmbeddedRedis(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(context.Background())
 			t.Cleanup(stop)
-			url, err := cache.StartEmbedded(ctx)
+			url, err := embedded.StartInProcess(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 // restarts, when a replica replaces it and when a node joins a Cluster. Replication and
 // persistence are asynchronous, so the last writes before such a change may be lost,
 // and nothing else reveals it. A Redis that does not report a run id, such as the
-// embedded one, always has the same result.
+// one inside a process, always has the same result.
 func (s *Store) ServerRunIDs(ctx context.Context) (string, error) {
 	var ids []string
 	err := s.serverInfo(ctx, "server", func(info map[string]string) {
@@ -58,7 +58,7 @@ func (s *Store) eachPrimary(ctx context.Context, visit func(context.Context, *re
 	return nil
 }
 
-// deniesInfo reports whether a server refuses INFO permanently: the embedded server
+// deniesInfo reports whether a server refuses INFO permanently: the Redis inside a process
 // supports few sections, and the user may lack the permission.
 func deniesInfo(err error) bool {
 	var reply redis.Error

@@ -37,7 +37,7 @@ func publishImported(
 ) (err error) {
 	var undo cleanups
 	defer func() { err = errors.Join(err, undo.run()) }()
-	url, err := startRedis(cfg, &undo)
+	url, err := startRedis(ctx, cfg, logger, &undo)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 			return err
 		}
 	}
-	url, err := startRedis(n.cfg, &n.undo)
+	url, err := startRedis(ctx, n.cfg, n.logger, &n.undo)
 	if err != nil {
 		return err
 	}

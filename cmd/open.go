@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pnyx/cache"
+	"pnyx/cache/embedded"
 	"pnyx/config"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
@@ -236,19 +237,27 @@ func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options 
 // startRedis returns the configured Redis, or starts an embedded one until the cleanup.
 // The embedded one loses its content with the process; a worker publishes it again at
 // the next start.
-func startRedis(cfg config.Config, undo *cleanups) (string, error) {
+func startRedis(
+	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
+) (string, error) {
 	if cfg.Cache.URL != "" {
 		return string(cfg.Cache.URL), nil
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	undo.add(func() error { stop(); return nil })
-	address, err := cache.StartEmbedded(ctx)
-	if err != nil || cfg.Warehouse.URL != "" {
-		return address, err
+	options := embedded.Options{Logger: logger}
+	if cfg.Warehouse.URL == "" { // otherwise nothing locks the data folder
+		options.DataDir = cfg.Warehouse.Data
+	}
+	running, err := embedded.Start(ctx, options)
+	if err != nil {
+		return "", err
+	}
+	undo.add(running.Close)
+	if cfg.Warehouse.URL != "" {
+		return running.URL, nil
 	}
 	path := embeddedRedisPath(cfg)
 	undo.add(func() error { return os.Remove(path) })
-	return address, os.WriteFile(path, []byte(address), 0o600)
+	return running.URL, os.WriteFile(path, []byte(running.URL), 0o600)
 }
 
 // embeddedRedisPath is the file that holds the address of a running instance's embedded

@@ -112,7 +112,7 @@ type SQL struct {
 // Cache configures Redis, and the copies that an API node keeps of it.
 type Cache struct {
 	// URL is the address of Redis; empty means one inside the process.
-	URL SecretURL `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); rediss uses TLS; empty: one inside the process."`
+	URL SecretURL `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); rediss uses TLS; empty: a redis-server of its own if one is installed, or else one inside the process."`
 	// Timeout bounds one round trip; it is above 0 and below API.RequestTimeout.
 	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Maximum duration of one Redis round trip of the API."`
 	// Local bounds the memory of the copies in one node, in bytes; it is above 0.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -18,6 +19,11 @@ func publishRows() []Row {
 		{
 			ID: "publish", Name: "full publish", Baseline: "plain statements that read the same rows once", Unit: "s",
 			Ratio: AtMost(2), Rounds: 3, Quick: 1, Prepare: fullPublish,
+		},
+		{
+			ID: "first-publish", Name: "`pnyx serve` without REDIS_URL: start to ready, everything published",
+			Baseline: "the same on a redis-server of its own", Unit: "s",
+			Ratio: AtMost(1.3), Rounds: 3, Quick: 1, Prepare: firstPublish,
 		},
 		{
 			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
@@ -66,6 +72,54 @@ func timeStatements(ctx context.Context, conn driver.Conn, statements ...string)
 		}
 	}
 	return time.Since(began).Seconds(), nil
+}
+
+// firstPublish starts complete instances on the data set, each with an empty Redis.
+func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
+	url, _, err := e.Warehouse(ctx)
+	if err != nil {
+		return Sides{}, err
+	}
+	return Sides{
+		Pnyx: func(ctx context.Context) (float64, error) { return e.serveUntilReady(ctx, "CLICKHOUSE_URL="+url) },
+		Baseline: func(ctx context.Context) (float64, error) {
+			address, err := freeAddress()
+			if err != nil {
+				return 0, err
+			}
+			server, err := e.launch(Program{Name: "redis-server", Args: []string{
+				"redis-server", "--bind", "127.0.0.1", "--port", address[len("127.0.0.1:"):], "--save", "", "--appendonly", "no",
+			}})
+			if err != nil {
+				return 0, err
+			}
+			took, err := e.serveUntilReady(ctx, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
+			return took, errors.Join(err, server.stop())
+		},
+	}, nil
+}
+
+// serveUntilReady starts an instance with some settings, and returns how long it takes to
+// be ready, in seconds.
+func (e *Environment) serveUntilReady(ctx context.Context, settings ...string) (float64, error) {
+	listen, err := freeAddress()
+	if err != nil {
+		return 0, err
+	}
+	admin, err := freeAddress()
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	process, err := e.launch(Program{
+		Name: "pnyx serve", Args: []string{e.Pnyx, "serve"},
+		Env: append(append(e.common(), "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin), settings...),
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = process.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") })
+	return time.Since(began).Seconds(), errors.Join(err, process.stop())
 }
 
 func incrementalPublish(ctx context.Context, e *Environment) (Sides, error) {

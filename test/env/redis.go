@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/cache"
+	"pnyx/cache/embedded"
 )
 
 // program is the name of the server, which must be in PATH.
@@ -19,7 +19,7 @@ func EmbeddedRedis(tb testing.TB) string {
 	tb.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	tb.Cleanup(stop)
-	url, err := cache.StartEmbedded(ctx)
+	url, err := embedded.StartInProcess(ctx)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cache
+package embedded
 
 import (
 	"context"
@@ -10,23 +10,22 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// embeddedTick is how often the clock of the embedded Redis is advanced: it has none of
-// its own, and without one no key would expire.
-const embeddedTick = 100 * time.Millisecond
+// clockInterval is how often the clock of the Redis inside the process is advanced: it has
+// none of its own, and without one no key would expire.
+const clockInterval = 100 * time.Millisecond
 
-// StartEmbedded runs a Redis inside this process until ctx ends, and returns its URL with a
-// password that is new each time: other users of the machine can reach the port. It persists
-// nothing.
-func StartEmbedded(ctx context.Context) (string, error) {
+// StartInProcess runs a Redis inside this process until ctx ends, and returns its URL with
+// a password that is new each time: other users of the machine can reach the port.
+func StartInProcess(ctx context.Context) (string, error) {
 	password := rand.Text()
 	server := miniredis.NewMiniRedis()
 	server.RequireAuth(password)
 	if err := server.Start(); err != nil {
-		return "", fmt.Errorf("start the embedded redis: %w", err)
+		return "", fmt.Errorf("start the redis inside the process: %w", err)
 	}
 	go func() {
 		defer server.Close()
-		ticker := time.NewTicker(embeddedTick)
+		ticker := time.NewTicker(clockInterval)
 		defer ticker.Stop()
 		last := time.Now()
 		for {

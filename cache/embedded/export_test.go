@@ -1,0 +1,14 @@
+package embedded
+
+// What the tests of this package see of it.
+const (
+	Program       = program
+	SocketName    = socketName
+	MaxSocketPath = maxSocketPath
+)
+
+// CheckVersion is checkVersion.
+func CheckVersion(version string) error { return checkVersion(version) }
+
+// ErrOldVersion is errOldVersion.
+var ErrOldVersion = errOldVersion

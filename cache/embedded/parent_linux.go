@@ -1,0 +1,10 @@
+package embedded
+
+import "syscall"
+
+// endWithParent makes the kernel kill a child when the thread that starts it ends, however
+// that happens.
+func endWithParent(attributes *syscall.SysProcAttr) error {
+	attributes.Pdeathsig = syscall.SIGKILL
+	return nil
+}

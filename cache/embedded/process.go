@@ -1,0 +1,89 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// tailLines is the number of output lines in the error about the end of a server.
+const tailLines = 4
+
+// process is one run of a redis-server.
+type process struct {
+	command *exec.Cmd
+	logger  *slog.Logger
+	// ready is closed when the server listens, and exited when it has ended.
+	ready, exited chan struct{}
+	// err is how it ended; it is set before exited is closed.
+	err error
+
+	mu   sync.Mutex
+	last []string // the last lines of output
+}
+
+// start starts the server on the calling thread. The end of ctx kills it.
+func (s *server) start(ctx context.Context) (*process, error) {
+	p := &process{logger: s.logger, ready: make(chan struct{}), exited: make(chan struct{})}
+	p.command = exec.CommandContext(ctx, s.path, "-") //nolint:gosec // the program that LookPath found
+	p.command.Dir, p.command.Stdin = s.folder, strings.NewReader(s.config())
+	// In a process group of its own the server does not receive a terminal's Ctrl-C.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := endWithParent(p.command.SysProcAttr); err != nil {
+		return nil, err
+	}
+	output, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.path, err)
+	}
+	p.command.Stderr = p.command.Stdout
+	if err := p.command.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.path, err)
+	}
+	go p.watch(ctx, output)
+	return p, nil
+}
+
+// watch logs the output, and closes exited when the server has ended.
+func (p *process) watch(ctx context.Context, output io.Reader) {
+	isReady := false
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		line := lines.Text()
+		p.keep(line)
+		level := slog.LevelDebug
+		if isReady && strings.Contains(line, " # ") { // Redis' mark of warnings
+			level = slog.LevelWarn
+		}
+		p.logger.LogAttrs(ctx, level, "redis output", slog.String("line", line))
+		if !isReady && strings.Contains(line, "eady to accept connections") {
+			isReady = true
+			close(p.ready)
+		}
+	}
+	p.err = p.command.Wait()
+	close(p.exited)
+}
+
+func (p *process) keep(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last = append(p.last, strings.TrimSpace(line)); len(p.last) > tailLines {
+		p.last = p.last[1:]
+	}
+}
+
+// tail returns the last lines, to append to an error.
+func (p *process) tail() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.last) == 0 {
+		return ""
+	}
+	return "; last output: " + strings.Join(p.last, "; ")
+}

@@ -1,0 +1,192 @@
+package embedded
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	program = "redis-server"
+	// minVersion is the first version with every command that is used: ZRANGE BYSCORE came
+	// with it.
+	minVersion = "6.2"
+	// readyTimeout bounds the time until a server answers. It takes 20 ms on an idle
+	// machine.
+	readyTimeout = 30 * time.Second
+	// minPause and maxPause bound the time before a server that ended is started again.
+	minPause = 100 * time.Millisecond
+	maxPause = 10 * time.Second
+	// stableAfter is how long a server must run for the pause to be minPause again.
+	stableAfter = time.Minute
+	socketName  = "redis.sock"
+	// maxSocketPath is the longest path of a Unix socket in bytes. Linux allows 107, and
+	// others a few less.
+	maxSocketPath = 103
+	// memoryShare bounds what a server holds: the machine's memory divided by it.
+	memoryShare = 4
+)
+
+// server is a redis-server that is started again whenever it ends.
+type server struct {
+	path     string // of the program
+	folder   string // of the socket, absolute
+	isTemp   bool   // whether the folder is removed at the end
+	password string
+	logger   *slog.Logger
+}
+
+// newServer prepares a server with its socket in the data folder, or in a temporary one if
+// the path would be too long.
+func newServer(path string, o Options) (*server, error) {
+	s := &server{path: path, password: rand.Text(), logger: o.Logger}
+	var err error
+	if s.folder, err = filepath.Abs(o.DataDir); err != nil {
+		return nil, fmt.Errorf("folder of the redis socket: %w", err)
+	}
+	if o.DataDir == "" || len(s.socket()) > maxSocketPath {
+		if s.folder, err = os.MkdirTemp("", "pnyx-"); err != nil {
+			return nil, fmt.Errorf("folder of the redis socket: %w", err)
+		}
+		s.isTemp = true
+	}
+	return s, nil
+}
+
+func (s *server) socket() string { return filepath.Join(s.folder, socketName) }
+
+func (s *server) url() string {
+	address := url.URL{Scheme: "unix", User: url.UserPassword("", s.password), Path: s.socket()}
+	return address.String()
+}
+
+// remove removes the socket of a server that has ended. What cannot be removed is replaced
+// by the next server.
+func (s *server) remove() {
+	_ = os.Remove(s.socket())
+	if s.isTemp {
+		_ = os.Remove(s.folder)
+	}
+}
+
+// config is the server's standard input, since its arguments are visible to other users.
+// The path of the socket is relative to the folder, so that it needs no quotes.
+func (s *server) config() string {
+	return strings.Join([]string{
+		"port 0", "unixsocket " + socketName, "unixsocketperm 700", "requirepass " + s.password,
+		`save ""`, "appendonly no", "maxmemory-policy volatile-lru", "",
+	}, "\n")
+}
+
+// supervise runs the server until ctx ends, and starts it again whenever it ends before. It
+// sends to ready whether the first start succeeded, and returns if it did not.
+func (s *server) supervise(ctx context.Context, ready chan<- error) {
+	// The kernel ends the server with the thread that started it, see endWithParent. A
+	// locked thread lasts exactly as long as this goroutine.
+	runtime.LockOSThread()
+	answered := false
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		began := time.Now()
+		err := s.run(ctx, func() {
+			if !answered {
+				answered = true
+				ready <- nil
+			}
+		})
+		switch {
+		case !answered:
+			ready <- err
+			return
+		case ctx.Err() != nil:
+			return
+		case time.Since(began) >= stableAfter:
+			pause = minPause
+		}
+		s.logger.LogAttrs(ctx, slog.LevelError, "redis-server ended unexpectedly, restarting it empty",
+			slog.Any("error", err), slog.Duration("pause", pause))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// run starts the server, calls onReady when it answers, and returns when it has ended. The
+// end of ctx kills the server, which has nothing to save.
+func (s *server) run(ctx context.Context, onReady func()) error {
+	p, err := s.start(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.answers(ctx, p); err != nil {
+		_ = p.command.Process.Kill() // it may have ended
+		<-p.exited
+		return fmt.Errorf("%s: %w%s", s.path, err, p.tail())
+	}
+	onReady()
+	<-p.exited
+	return fmt.Errorf("%s: %w%s", s.path, p.err, p.tail())
+}
+
+// answers waits until the server answers, checks its version, and bounds its memory.
+func (s *server) answers(ctx context.Context, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	select {
+	case <-p.ready:
+	case <-p.exited:
+		return p.err
+	case <-ctx.Done():
+		return fmt.Errorf("is not ready: %w", ctx.Err())
+	}
+	client := redis.NewClient(&redis.Options{
+		Network: "unix", Addr: s.socket(), Password: s.password, MaxRetries: -1, ContextTimeoutEnabled: true,
+	})
+	defer client.Close()
+	info, err := client.InfoMap(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("is ready and does not answer: %w", err)
+	}
+	version := info["Server"]["redis_version"]
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	total, err := strconv.ParseUint(info["Memory"]["total_system_memory"], 10, 64)
+	if err != nil {
+		return fmt.Errorf("does not report the memory of the machine: %w", err)
+	}
+	limit := strconv.FormatUint(total/memoryShare, 10)
+	if err := client.ConfigSet(ctx, "maxmemory", limit).Err(); err != nil {
+		return fmt.Errorf("set maxmemory: %w", err)
+	}
+	s.logger.LogAttrs(ctx, slog.LevelInfo, "redis-server ready", slog.String("version", version),
+		slog.String("program", s.path), slog.String("socket", s.socket()), slog.String("maxmemory", limit))
+	return nil
+}
+
+// errOldVersion refuses a server.
+var errOldVersion = errors.New("want version " + minVersion + " or later")
+
+func checkVersion(version string) error {
+	var found, want [2]int
+	_, _ = fmt.Sscanf(minVersion, "%d.%d", &want[0], &want[1]) // a constant
+	if _, err := fmt.Sscanf(version, "%d.%d", &found[0], &found[1]); err != nil {
+		return fmt.Errorf("reports version %q: %w", version, errOldVersion)
+	}
+	if found[0] < want[0] || found[0] == want[0] && found[1] < want[1] {
+		return fmt.Errorf("is version %s: %w", version, errOldVersion)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/test/env"
+)
+
+// embeddedRedis connects to the Redis of a running serve.
+func embeddedRedis(t *testing.T, dataDir string) redis.UniversalClient {
+	t.Helper()
+	address, err := os.ReadFile(filepath.Join(dataDir, "redis.url"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env.RedisClient(t, string(address))
+}
+
+func TestServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
+	t.Parallel()
+	env.RequireEngine(t)
+	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")
+	dir := filepath.Join(t.TempDir(), "data")
+	first := start(t, dir, nil, "serve", "--demo").ready()
+	var want, got []json.RawMessage
+	first.Get("/v2/daos?limit=100", &want)
+
+	redis := embeddedRedis(t, dir)
+	before, err := redis.InfoMap(t.Context(), "server").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(before["Server"]["process_id"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	env.Until(t, func() error {
+		after, err := redis.InfoMap(t.Context(), "server").Result()
+		if err != nil || after["Server"]["run_id"] == before["Server"]["run_id"] {
+			return fmt.Errorf("redis has not been restarted: %w", err)
+		}
+		answer, err := first.Ask("/v2/daos?limit=100", &got)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("got %d %w, want the answer of before", answer.Status, err)
+		}
+		return nil
+	})
+	if out := first.Output.String(); !strings.Contains(out, "redis-server ready") {
+		t.Errorf("got %s, want a line that says which Redis runs", out)
+	}
+
+	first.Signal(syscall.SIGKILL)
+	<-first.Exited()
+	env.Until(t, func() error {
+		if err := redis.Ping(t.Context()).Err(); err == nil {
+			return errors.New("the redis-server of a killed serve answers")
+		}
+		return nil
+	})
+
+	moved := filepath.Join(filepath.Dir(dir), "moved")
+	if err := os.Rename(dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, moved, nil, "serve").ready()
+	got = nil
+	second.Get("/v2/daos?limit=100", &got)
+	if len(got) != len(want) {
+		t.Errorf("in a moved folder: got %d DAOs, want %d", len(got), len(want))
+	}
+	if out := second.Output.String(); !strings.Contains(out, filepath.Join(moved, "redis.sock")) && len(moved) < 90 {
+		t.Errorf("got %s, want a socket in the moved folder", out)
+	}
+	second.Stop()
+	for _, name := range []string{"redis.url", "redis.sock"} {
+		if _, err := os.Stat(filepath.Join(moved, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("after the end: got %v for %s, want %v", err, name, os.ErrNotExist)
+		}
+	}
+}
+
+func TestServeWithoutARedisServerAnswersToo(t *testing.T) {
+	t.Parallel()
+	env.RequireEngine(t)
+	i := start(t, t.TempDir(), []string{"PATH=" + t.TempDir()}, "serve", "--demo").ready()
+	var daos []json.RawMessage
+	i.Get("/v2/daos?limit=100", &daos)
+	if len(daos) < 10 {
+		t.Errorf("got %d DAOs, want the demonstration's dozen", len(daos))
+	}
+	for _, want := range []string{"Redis runs inside this process", "install redis-server", "REDIS_URL"} {
+		if out := i.Output.String(); !strings.Contains(out, want) {
+			t.Errorf("got %s, want %q in it", out, want)
+		}
+	}
+}
