@@ -40,3 +40,12 @@ var MigrationFiles fs.FS = migrationFiles
 
 // CopyAnswer copies an answer of the HTTP interface; see copyAnswer.
 var CopyAnswer = copyAnswer
+
+// HoldConnection keeps a connection busy until release.
+func (w *Warehouse) HoldConnection(ctx context.Context) (release func() error, err error) {
+	rows, err := w.conn.Query(ctx, "SELECT number FROM numbers(1000000)") //nolint:sqlclosecheck // release closes it
+	if err != nil {
+		return nil, err
+	}
+	return rows.Close, nil
+}

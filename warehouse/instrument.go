@@ -59,12 +59,12 @@ func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.
 	w.conn.metrics = newStatementMetrics(metrics, tracer)
 	for state, count := range map[string]func(driver.Stats) int{
 		"idle": func(s driver.Stats) int { return s.Idle },
-		"busy": func(s driver.Stats) int { return s.Open - s.Idle },
+		"busy": func(s driver.Stats) int { return s.Open }, // those in use: idle ones are not among them
 	} {
 		telemetry.Register(metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pnyx_clickhouse_connections", Help: "Connections to ClickHouse, by state: idle or busy.",
 			ConstLabels: prometheus.Labels{"state": state},
-		}, func() float64 { return float64(max(0, count(w.conn.Stats()))) }))
+		}, func() float64 { return float64(count(w.conn.Stats())) }))
 	}
 }
 

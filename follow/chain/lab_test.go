@@ -185,6 +185,22 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 		f.run(t, everyLane()...)
 		f.check(t)
 	})
+	t.Run("logs three blocks behind the head", func(t *testing.T) {
+		lab.Control(usual())
+		lab.Control(map[string]any{"lag": 3})
+		f := followLab(t, lab, lab.ProxyURL)
+		f.run(t, everyLane()...)
+		lab.Mine(12)
+		f.run(t, everyLane()...)
+		f.check(t)
+		var gaps uint64
+		for _, cursor := range f.cursors(t) {
+			gaps += cursor.Gaps
+		}
+		if gaps == 0 {
+			t.Error("got no gaps, want those that the second look mended")
+		}
+	})
 	for _, knobs := range []map[string]any{
 		{"as": "alchemy", "range": 100},
 		{"as": "infura", "range": 90},
@@ -199,7 +215,6 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 		{"as": "silent", "results": 40},
 		{"rate": 30, "retryAfter": 1},
 		{"rate": 30, "in200": true},
-		{"lag": 3},
 		{"flap": []int{3, 5}},
 		{"fail": 0.2},
 		{"nobatch": true},
@@ -220,22 +235,6 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 			})
 		})
 	}
-	t.Run("logs three blocks behind the head", func(t *testing.T) {
-		lab.Control(usual())
-		lab.Control(map[string]any{"lag": 3})
-		f := followLab(t, lab, lab.ProxyURL)
-		f.run(t, everyLane()...)
-		lab.Mine(12)
-		f.run(t, everyLane()...)
-		f.check(t)
-		var gaps uint64
-		for _, cursor := range f.cursors(t) {
-			gaps += cursor.Gaps
-		}
-		if gaps == 0 {
-			t.Error("got no gaps, want those that the second look mended")
-		}
-	})
 	t.Run("pruned history, with another endpoint", func(t *testing.T) {
 		lab.Control(usual())
 		lab.Control(map[string]any{"prune": 500})
