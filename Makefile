@@ -88,7 +88,7 @@ test-sources: engine redis ## Follow a hub, a forum, Tally and a chain through e
 	@$(TESTED) PNYX_TEST_SOURCES=1 PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^(TestSources|TestLongTheLab)' ./test/e2e ./follow/chain
 
 .PHONY: follow-drill
-follow-drill: engine redis ## Kill followers, engine and Redis while a hub is followed, for FOR=10m (SEED=… repeats one): nothing is lost
+follow-drill: engine redis ## Kill followers, engine and Redis and break a hub, a chain and a forum that are followed, for FOR=10m (SEED=… repeats one): nothing is lost
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
 	  $(GO) test -count=1 -v -timeout 24h -run 'TestFollow$$' ./test/drills
 

@@ -2,41 +2,47 @@ package drills
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/shopspring/decimal"
-
-	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/test/upstream/hub"
 )
 
-// followed is a hub, two followers, a worker and an API node, each in a process of its own.
+// settleTimeout bounds the time until the API states what the upstream systems do.
+const settleTimeout = 10 * time.Minute
+
+// chainGateway is the place of the chain's first endpoint among the gateways.
+const chainGateway = 1
+
+// followed is a hub, a chain and a forum, two followers, a worker and an API node, each in a
+// process of its own.
 type followed struct {
 	*deployment
 
-	hub       *hub.Hub
-	proposals []string
+	hub       *drilledHub
+	chain     *drilledChain
+	forum     *drilledForum
+	gateways  []*gateway
 	followers [2]*env.Pnyx
 	worker    *env.Pnyx
 	api       *env.Pnyx
 	random    *rand.Rand
+	// handOvers counts the faults after which another follower may ask an upstream.
+	handOvers int
 }
 
-// TestFollow kills followers, the engine and Redis, and takes the hub down, at random moments
-// while votes go on. In the end the API states what the hub does.
+// TestFollow kills followers, the engine and Redis, and lets upstream systems fail, at
+// random moments while people vote and write. In the end the API states what they do.
 func TestFollow(t *testing.T) {
 	length, err := time.ParseDuration(gate(t, "PNYX_TEST_FOLLOW", "make follow-drill"))
 	if err != nil {
@@ -44,22 +50,30 @@ func TestFollow(t *testing.T) {
 	}
 	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
 	if err != nil {
-		seed = uint64(time.Now().UnixNano())
+		seed = uint64(time.Now().UnixNano()) //nolint:gosec // after 1970
 	}
 	t.Logf("PNYX_TEST_SEED=%d", seed)
-	f := newFollowed(t, rand.New(rand.NewPCG(seed, 0)))
+	f := newFollowed(t, rand.New(rand.NewPCG(seed, 0))) //nolint:gosec // a simulation
 	t.Logf("the past shows after %s", f.agree())
 	f.logIdle(max(time.Minute, length/10))
-	stop := f.vote()
+	stop := f.change()
 	faults := 0
 	for end := time.Now().Add(length); time.Now().Before(end); faults++ {
-		name, fault := f.fault()
-		t.Logf("%s", name)
-		fault()
+		one := f.fault()
+		t.Logf("%s", one.name)
+		one.do()
 		f.pause(4 * time.Second)
 	}
-	votes := stop()
-	t.Logf("%d faults, %d votes; everything shows after %s", faults, votes, f.agree())
+	changes := stop()
+	began := time.Now()
+	f.forum.sweepNow(f)
+	f.agree()
+	t.Logf("%d faults, %d changes; everything shows after %s", faults, changes, time.Since(began).Round(time.Millisecond))
+	f.eachAskedOnce()
+	f.chain.countGaps(f)
+	t.Log("every gap is counted")
+	f.chain.standStill(f)
+	f.agree()
 }
 
 func newFollowed(t *testing.T, random *rand.Rand) *followed {
@@ -68,40 +82,60 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 	s := &deployment{tb: t, dataset: &dataset{}, dir: dir, data: filepath.Join(dir, "warehouse")}
 	s.startRedis(deploymentOptions{})
 	s.startEngine(deploymentOptions{})
-	f := &followed{deployment: s, hub: hub.New(nil), random: random}
+	f := &followed{deployment: s, chain: newDrilledChain(), forum: newDrilledForum(), random: random}
 	var daos string
-	for n := range 10 {
-		space := fmt.Sprintf("harbor%d.eth", n)
-		f.hub.AddSpace(hub.Space{ID: space, Name: space, Network: "1", Symbol: "HRB"})
-		now := time.Now()
-		f.proposals = append(f.proposals, f.hub.Propose(hub.Proposal{
-			Space: space, Title: "Renew " + space, Choices: []string{"Yes", "No"},
-			Created: now.Add(-time.Hour), Start: now.Add(-time.Hour), End: now.Add(48 * time.Hour),
-		}))
-		daos += fmt.Sprintf("- {id: dao%d, name: Harbor, snapshot: [%s]}\n", n, space)
-	}
-	for range 500 {
-		f.cast()
-	}
-	server := httptest.NewServer(f.hub)
-	t.Cleanup(server.Close)
-	file := filepath.Join(dir, "sources.yaml")
-	text := fmt.Sprintf("contact: test@example.org\nsnapshot: {url: %s/graphql, requestsPerMinute: 6000}\ndaos:\n%s", server.URL, daos)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	var err error
+	if f.hub, daos, err = newDrilledHub(random); err != nil {
 		t.Fatal(err)
 	}
+	f.gateways = []*gateway{
+		newGateway(t, "the hub", f.hub), newGateway(t, "the chain's first endpoint", f.chain.endpoints[0]),
+		newGateway(t, "the chain's second endpoint", f.chain.endpoints[1]), newGateway(t, "the forum", f.forum),
+	}
 	environ := []string{
-		"PNYX_SOURCES=" + file, "REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().RelayAddr),
+		"REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().RelayAddr),
 		"PNYX_FREE_RATE=0", "PNYX_LEASE_TTL=5s", "PNYX_PUBLISH_INTERVAL=500ms", // as by default: idling is measured
 	}
 	start := func(role string) *env.Pnyx { return env.StartPnyx(t, filepath.Join(dir, role), environ, role) }
-	f.worker = start("worker")
-	f.api = start("api")
+	f.worker, f.api = start("worker"), start("api")
+	shared := environ
 	for i := range f.followers {
+		// By the contact, upstream systems tell the followers apart.
+		file := filepath.Join(dir, fmt.Sprintf("sources%d.yaml", i))
+		text := fmt.Sprintf(`contact: follower%d@example.org
+snapshot: {url: %s/graphql, requestsPerMinute: 6000}
+chains: {'eip155:7': {rpc: ['%s', '%s'], requestsPerMinute: 6000, pollInterval: 1s}}
+forums: {%s: {url: %s, requestsPerMinute: 6000}}
+daos:
+%s- {id: reef, name: Reef, governors: ['%s']}
+- {id: pier, name: Pier, forums: [%s]}
+`, i, f.gateways[0].url, f.gateways[1].url, f.gateways[2].url, drilledForumHost, f.gateways[3].url, daos, drilledSource, drilledForumHost)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		environ = append([]string{"PNYX_SOURCES=" + file}, shared...)
 		f.followers[i] = start("follow")
 	}
+	// The chain goes on while nobody votes.
+	next, ended := time.NewTicker(time.Second), make(chan struct{})
+	var mining sync.WaitGroup
+	mining.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-next.C:
+				f.chain.mu.Lock()
+				f.chain.mineDue()
+				f.chain.mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(func() { next.Stop(); close(ended); mining.Wait() })
 	return f
 }
+
+func (f *followed) upstreams() []followedUpstream { return []followedUpstream{f.hub, f.chain, f.forum} }
 
 // logIdle logs which share of a core each part uses while nothing happens.
 func (f *followed) logIdle(length time.Duration) {
@@ -138,80 +172,117 @@ func cpuTimes(tb testing.TB, pids []int) (used []time.Duration) {
 	return used
 }
 
-// cast casts a vote that nobody or an earlier voter has cast.
-func (f *followed) cast() {
-	n := f.random.IntN(1 << 14)
-	_, err := f.hub.Cast(hub.Vote{
-		Proposal: f.proposals[f.random.IntN(len(f.proposals))], Voter: hub.Voter(strconv.Itoa(n)),
-		Choice: strconv.Itoa(1 + n%2), Power: strconv.Itoa(1+n) + ".25",
-	})
-	// A voter who votes twice in a second is refused half of the time.
-	if err != nil && !errors.Is(err, hub.ErrVotedLater) {
-		f.tb.Error(err)
-	}
-}
-
-// vote casts votes until stop, which returns their number.
-func (f *followed) vote() (stop func() int) {
-	votes, ended := 0, make(chan struct{})
-	source := *f
-	source.random = rand.New(rand.NewPCG(f.random.Uint64(), 0))
-	var voting sync.WaitGroup
-	voting.Go(func() {
-		next := time.NewTicker(20 * time.Millisecond)
-		defer next.Stop()
-		for ; ; votes++ {
-			select {
-			case <-ended:
-				return
-			case <-next.C:
-				source.cast()
+// change changes upstream systems until stop, which returns the number of changes.
+func (f *followed) change() (stop func() int) {
+	ended := make(chan struct{})
+	var changes atomic.Int64
+	var changing sync.WaitGroup
+	for _, u := range f.upstreams() {
+		random := rand.New(rand.NewPCG(f.random.Uint64(), 0)) //nolint:gosec // a simulation
+		changing.Go(func() {
+			next := time.NewTicker(u.every())
+			defer next.Stop()
+			for {
+				select {
+				case <-ended:
+					return
+				case <-next.C:
+				}
+				if err := u.change(random); err != nil {
+					f.tb.Error(err)
+				}
+				changes.Add(1)
 			}
-		}
-	})
+		})
+	}
 	return func() int {
 		close(ended)
-		voting.Wait()
-		return votes
+		changing.Wait()
+		return int(changes.Load())
 	}
 }
 
 // fault returns something that may go wrong. What it breaks, it repairs.
-func (f *followed) fault() (name string, do func()) {
+func (f *followed) fault() fault {
 	one := f.followers[f.random.IntN(len(f.followers))]
-	faults := []struct {
-		name string
-		do   func()
-	}{
+	faults := []fault{
 		{"a follower is killed", func() {
+			f.handOvers++
 			one.Kill()
 			f.pause(3 * time.Second)
 			one.Start()
 		}},
 		{"both followers are killed", func() {
-			for _, follower := range f.followers {
-				follower.Kill()
-			}
+			f.handOvers++
+			f.killFollowers()
 			for _, follower := range f.followers {
 				follower.Start()
 			}
 		}},
 		{"a follower hangs", func() {
+			f.handOvers++
 			one.Pause()
 			f.pause(8 * time.Second)
 			one.Resume()
 		}},
-		{"the engine is killed", func() { f.signalEngine(syscall.SIGKILL) }},
-		{"Redis is killed and comes back empty", func() { f.redis.Restart() }},
-		{"the hub is down", func() {
-			f.hub.Set(func(s *hub.Switches) { s.Down = true })
-			f.pause(5 * time.Second)
-			f.hub.Set(func(s *hub.Switches) { s.Down = false })
+		{"the engine is killed", func() {
+			f.handOvers++
+			f.signalEngine(syscall.SIGKILL)
 		}},
-		{"the hub's database is in trouble", func() { f.hub.Set(func(s *hub.Switches) { s.Trouble = 5 }) }},
+		{"Redis is killed and comes back empty", func() {
+			f.handOvers++
+			f.redis.Restart()
+		}},
 	}
-	picked := faults[f.random.IntN(len(faults))]
-	return picked.name, picked.do
+	var upstream []fault
+	for _, u := range f.upstreams() {
+		upstream = append(upstream, u.faults(f)...)
+	}
+	for _, g := range f.gateways {
+		upstream = append(upstream, g.faults(f)...)
+	}
+	if f.random.IntN(2) == 0 {
+		return faults[f.random.IntN(len(faults))]
+	}
+	return upstream[f.random.IntN(len(upstream))]
+}
+
+func (f *followed) killFollowers() {
+	for _, follower := range f.followers {
+		follower.Kill()
+	}
+}
+
+// later ends the followers, lets the waits of a lane of the forum seem to be over, and starts
+// them again.
+func (f *followed) later(lane string) {
+	f.tb.Helper()
+	f.handOvers++
+	f.killFollowers()
+	err := f.followers[0].Warehouse().Exec(f.tb.Context(), `INSERT INTO follows
+		SELECT * REPLACE (replaceRegexpAll(position, '"20[0-9]{2}-', '"2020-') AS position, version + 1 AS version)
+		FROM follows FINAL WHERE upstream LIKE 'discourse:%' AND lane = '`+lane+`'`)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	for _, follower := range f.followers {
+		follower.Start()
+	}
+}
+
+// eachAskedOnce fails the test if both followers asked an upstream system at the same time:
+// another asks next only after a fault that may end a lease, and twice at most, there and
+// back.
+func (f *followed) eachAskedOnce() {
+	f.tb.Helper()
+	for _, g := range f.gateways {
+		requests, handOvers := g.counted()
+		f.tb.Logf("%s: %d requests, %d times by another follower than before, in %d faults", g.name, requests, handOvers, f.handOvers)
+		if handOvers > 1+2*f.handOvers {
+			f.tb.Errorf("%s: got %d requests by another follower than the one before, want at most two after each of %d faults",
+				g.name, handOvers, f.handOvers)
+		}
+	}
 }
 
 // pause waits for up to longest.
@@ -221,58 +292,18 @@ func (f *followed) pause(longest time.Duration) {
 	<-timer.C
 }
 
-// agree waits until the API states what the hub does, and returns how long that took.
+// agree waits until the API states what the upstream systems do, and returns how long that
+// took.
 func (f *followed) agree() time.Duration {
 	f.tb.Helper()
 	began := time.Now()
-	env.Within(f.tb, 5*time.Minute, func() error {
-		truth := f.hub.Truth().Proposals
-		for n, id := range f.proposals {
-			if err := f.differ(fmt.Sprintf("dao%d", n), id, truth[id]); err != nil {
-				return fmt.Errorf("proposal %s: %w", id, err)
+	env.Within(f.tb, settleTimeout, func() error {
+		for _, u := range f.upstreams() {
+			if err := u.differ(f); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 	return time.Since(began).Round(time.Millisecond)
-}
-
-// differ compares the ballots of a proposal, and their sum, with the hub's.
-func (f *followed) differ(daoID, id string, want hub.ProposalTruth) error {
-	key := string((governance.Identity{DAOID: daoID, Provider: governance.Snapshot, ExternalID: id}).ProposalKey())
-	rows, err := f.api.Walk("/v2/proposals/"+key+"/votes", 500)
-	if err != nil {
-		return err
-	}
-	if len(rows) != len(want.Votes) {
-		return fmt.Errorf("got %d votes, want %d", len(rows), len(want.Votes))
-	}
-	sum := decimal.Zero
-	for _, raw := range rows {
-		var got struct {
-			VoteID, VoterIdentity, ChoiceKey string
-			VotingPower                      decimal.Decimal
-		}
-		if err := json.Unmarshal(raw, &got); err != nil {
-			return err
-		}
-		v := want.Votes[got.VoterIdentity]
-		if got.VoteID != v.ID || got.ChoiceKey != v.Choice || got.VotingPower.String() != v.Power {
-			return fmt.Errorf("got %s, want %+v", raw, v)
-		}
-		sum = sum.Add(got.VotingPower)
-	}
-	var summary struct {
-		Totals *struct{ VotingPower decimal.Decimal }
-	}
-	if _, err := f.api.Read("/v2/proposals/"+key+"/votes/summary", &summary); err != nil {
-		return err
-	}
-	if summary.Totals == nil {
-		return errors.New("got no totals")
-	}
-	if !summary.Totals.VotingPower.Equal(sum) {
-		return fmt.Errorf("got power %s, want %s", summary.Totals.VotingPower, sum)
-	}
-	return nil
 }

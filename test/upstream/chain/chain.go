@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// BlockTime is the time between two blocks.
+// BlockTime is the time between two blocks of a new chain.
 const BlockTime = 12 * time.Second
 
 // Log is a log of a contract. The chain fills in where it is.
@@ -24,6 +24,8 @@ type Log struct {
 	// Topics and Data are in hexadecimal.
 	Topics []string
 	Data   string
+	// Note is the test's own: what the log states. No answer has it.
+	Note any
 }
 
 type block struct {
@@ -71,6 +73,7 @@ type Chain struct {
 	id       uint64
 	started  uint64
 	finality uint64
+	pace     time.Duration
 	blocks   []block
 	branch   int
 	faults   Faults
@@ -83,7 +86,7 @@ type Chain struct {
 // is final.
 func New(id uint64, started time.Time, finality uint64) *Chain {
 	c := &Chain{
-		id: id, started: uint64(started.Unix()), finality: finality, //nolint:gosec // after 1970
+		id: id, started: uint64(started.Unix()), finality: finality, pace: BlockTime, //nolint:gosec // after 1970
 		answers: map[string]string{}, created: map[string]uint64{}, calls: map[string]int{},
 	}
 	c.append(nil)
@@ -92,13 +95,40 @@ func New(id uint64, started time.Time, finality uint64) *Chain {
 
 func (c *Chain) append(logs []Log) uint64 {
 	number := uint64(len(c.blocks))
-	b := block{number: number, at: c.started + number*uint64(BlockTime.Seconds()), logs: logs, parent: "0x" + strings.Repeat("0", 64)}
+	b := block{number: number, at: c.started + number*uint64(c.pace.Seconds()), logs: logs, parent: "0x" + strings.Repeat("0", 64)}
 	if number > 0 {
 		b.parent = c.blocks[number-1].hash
 	}
 	b.hash = Keccak(fmt.Sprintf("%d of branch %d after %s", number, c.branch, b.parent))
 	c.blocks = append(c.blocks, b)
 	return number
+}
+
+// Pace sets the time between two blocks, whole seconds, before there is a second one.
+func (c *Chain) Pace(between time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pace = between
+}
+
+// Standing returns the logs of the blocks that stand, in their order.
+func (c *Chain) Standing() (logs []Log) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.blocks {
+		logs = append(logs, b.logs...)
+	}
+	return logs
+}
+
+// Last returns the logs of each of the last blocks.
+func (c *Chain) Last(blocks int) (logs [][]Log) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.blocks[len(c.blocks)-blocks:] {
+		logs = append(logs, b.logs)
+	}
+	return logs
 }
 
 // Mine adds a block with logs and returns its number.
@@ -195,8 +225,29 @@ type request struct {
 	Params []json.RawMessage `json:"params"`
 }
 
+// Endpoint is an RPC of a chain with faults of its own. It is an http.Handler.
+type Endpoint struct {
+	chain  *Chain
+	faults Faults
+}
+
+// Endpoint returns one more RPC of the chain.
+func (c *Chain) Endpoint() *Endpoint { return &Endpoint{chain: c} }
+
+// Fail sets how the endpoint fails from now on.
+func (e *Endpoint) Fail(faults Faults) {
+	e.chain.mu.Lock()
+	defer e.chain.mu.Unlock()
+	e.faults = faults
+}
+
+// ServeHTTP answers JSON-RPC as [Chain.ServeHTTP] does.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.chain.serve(w, r, &e.faults) }
+
 // ServeHTTP answers JSON-RPC. The answers to a batch are in the reverse order.
-func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.serve(w, r, &c.faults) }
+
+func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 	var raw json.RawMessage
 	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -204,6 +255,9 @@ func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	usual := c.faults
+	c.faults = *faults
+	defer func() { c.faults = usual }()
 	var batch []request
 	if json.Unmarshal(raw, &batch) != nil {
 		var single request
