@@ -102,32 +102,12 @@ func (w *Warehouse) connect(ctx context.Context, addresses []string, database st
 	return conn, nil
 }
 
-// execute runs statements on one node over a connection of its own.
-func (w *Warehouse) execute(ctx context.Context, addresses []string, database string, texts ...string) error {
-	conn, err := w.connect(ctx, addresses, database)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	for _, text := range texts {
-		if err := conn.Exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *Warehouse) tableExists(ctx context.Context, addresses []string, database, table string) (bool, error) {
+func (w *Warehouse) tableExists(ctx context.Context, node driver.Conn, table string) (bool, error) {
 	if w.cluster != "" {
 		table += localSuffix
 	}
-	conn, err := w.connect(ctx, addresses, database)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close()
 	var exists uint8
-	if err := conn.QueryRow(ctx, "EXISTS TABLE "+quoteIdentifier(table)).Scan(&exists); err != nil {
+	if err := node.QueryRow(ctx, "EXISTS TABLE "+quoteIdentifier(table)).Scan(&exists); err != nil {
 		return false, fmt.Errorf("look up table %s: %w", table, err)
 	}
 	return exists == 1, nil

@@ -11,6 +11,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -110,7 +111,8 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 
 func TestExistingRowsGetNewProjections(t *testing.T) {
 	t.Parallel()
-	w, url := openURL(t)
+	url := env.EmptyDatabaseURL(t) // its schema changes
+	w := openAt(t, warehouse.Options{URL: url})
 	if err := raw(t, url).Exec(t.Context(), "ALTER TABLE listed_proposals DROP PROJECTION by_creation"); err != nil {
 		t.Fatal(err)
 	}

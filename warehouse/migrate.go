@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 //go:embed migrations/*.sql views/*.sql
@@ -115,32 +116,52 @@ func (w *Warehouse) migrateNode(
 	ctx context.Context, addresses []string, statements []statement, fingerprint string,
 ) error {
 	database := w.options.Auth.Database
-	for _, name := range []string{database, ViewsDatabase(database)} {
-		create := "CREATE DATABASE IF NOT EXISTS " + quoteIdentifier(name)
-		if err := w.execute(ctx, addresses, "", create); err != nil {
-			return fmt.Errorf("create database %s: %w", name, err)
-		}
+	if err := w.createDatabases(ctx, addresses, database, ViewsDatabase(database)); err != nil {
+		return err
 	}
+	node, err := w.connect(ctx, addresses, database)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
 	for _, s := range statements {
-		if err := w.runStatement(ctx, addresses, s); err != nil {
+		if err := w.runStatement(ctx, node, s); err != nil {
 			return fmt.Errorf("migration %s: %w", s.file, err)
 		}
 	}
 	// The fingerprint is hexadecimal and needs no escaping.
-	return w.execute(ctx, addresses, database,
-		"INSERT INTO schema_migrations (fingerprint) VALUES ('"+fingerprint+"')")
+	return node.Exec(ctx, "INSERT INTO schema_migrations (fingerprint) VALUES ('"+fingerprint+"')")
+}
+
+// createDatabases creates databases over a connection that names none.
+func (w *Warehouse) createDatabases(ctx context.Context, addresses []string, names ...string) error {
+	node, err := w.connect(ctx, addresses, "")
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	for _, name := range names {
+		if err := node.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+quoteIdentifier(name)); err != nil {
+			return fmt.Errorf("create database %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // runStatement runs one statement on one node, unless the table it depends on is missing.
-func (w *Warehouse) runStatement(ctx context.Context, addresses []string, s statement) error {
-	database := w.options.Auth.Database
+func (w *Warehouse) runStatement(ctx context.Context, node driver.Conn, s statement) error {
 	if s.onlyIf != "" {
-		exists, err := w.tableExists(ctx, addresses, database, s.onlyIf)
+		exists, err := w.tableExists(ctx, node, s.onlyIf)
 		if err != nil || !exists {
 			return err
 		}
 	}
-	return w.execute(ctx, addresses, database, w.shardStatements(s)...)
+	for _, text := range w.shardStatements(s) {
+		if err := node.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // migrations returns every statement of the files, in order of the file names: first the

@@ -23,8 +23,7 @@ func TestMigrationKeepsEveryRow(t *testing.T) {
 	t.Parallel()
 	t.Run("single server", func(t *testing.T) {
 		t.Parallel()
-		instance := env.SharedEngine(t)
-		checkMigration(t, warehouse.Options{URL: instance.URL(env.EngineDatabase(t, instance))})
+		checkMigration(t, warehouse.Options{URL: env.EmptyDatabaseURL(t)})
 	})
 	t.Run("two shards", func(t *testing.T) {
 		t.Parallel()

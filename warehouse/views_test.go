@@ -48,8 +48,7 @@ func TestEveryViewAndColumnIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	instance := env.SharedEngine(t)
-	database := env.EngineDatabase(t, instance)
-	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	database := env.MigratedDatabase(t, instance)
 	conn := env.ConnectWarehouse(t, instance.URL(database))
 	described := env.Column(t, conn, "SELECT concat('## ', name, '\n\n', comment, '\n') FROM system.tables WHERE database = ?",
 		warehouse.ViewsDatabase(database))
@@ -68,8 +67,7 @@ func TestEveryViewAndColumnIsDescribed(t *testing.T) {
 
 func TestViewsAreMadeConcurrently(t *testing.T) {
 	t.Parallel()
-	instance := env.SharedEngine(t)
-	o := warehouse.Options{URL: instance.URL(env.EngineDatabase(t, instance))}
+	o := warehouse.Options{URL: env.EmptyDatabaseURL(t)}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -122,8 +120,7 @@ func sums(t *testing.T, conn driver.Conn, database string) string {
 func TestViewsOverTwoShardsShowTheSame(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)
-	database := env.EngineDatabase(t, instance)
-	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	database := env.MigratedDatabase(t, instance)
 	generated(t, instance.URL(database), 40, 50)
 	want := sums(t, env.ConnectWarehouse(t, instance.URL(database)), database)
 
@@ -139,8 +136,7 @@ func TestViewsOverTwoShardsShowTheSame(t *testing.T) {
 func TestViewsLeaveOutWhatIsNotCommitted(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)
-	database := env.EngineDatabase(t, instance)
-	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	database := env.MigratedDatabase(t, instance)
 	generated(t, instance.URL(database), 3, 5)
 	conn := env.ConnectWarehouse(t, instance.URL(database))
 	numbers := func() string { return sums(t, conn, database) }
@@ -167,8 +163,7 @@ func TestViewsLeaveOutWhatIsNotCommitted(t *testing.T) {
 func TestConditionsOnAProposalReadItsBallotsAlone(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)
-	database := env.EngineDatabase(t, instance)
-	openAt(t, warehouse.Options{URL: instance.URL(database)})
+	database := env.MigratedDatabase(t, instance)
 	const proposals, voters = 200, 500
 	generated(t, instance.URL(database), proposals, voters)
 	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))

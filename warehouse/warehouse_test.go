@@ -30,8 +30,7 @@ func open(t *testing.T) *warehouse.Warehouse {
 
 func openURL(t *testing.T) (w *warehouse.Warehouse, url string) {
 	t.Helper()
-	instance := env.SharedEngine(t)
-	url = instance.URL(env.EngineDatabase(t, instance))
+	url = env.DatabaseURL(t)
 	return openAt(t, warehouse.Options{URL: url}), url
 }
 
@@ -458,8 +457,7 @@ func TestSigningKeyIsCreatedOnce(t *testing.T) {
 
 func TestConcurrentOpensMigrateOnce(t *testing.T) {
 	t.Parallel()
-	instance := env.SharedEngine(t)
-	url := instance.URL(env.EngineDatabase(t, instance))
+	url := env.EmptyDatabaseURL(t)
 	var opening sync.WaitGroup
 	for range 4 {
 		opening.Go(func() {
@@ -477,7 +475,7 @@ func TestConcurrentOpensMigrateOnce(t *testing.T) {
 func TestHTTPProtocol(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)
-	database := env.EngineDatabase(t, instance)
+	database := env.MigratedDatabase(t, instance)
 	w := openAt(t, warehouse.Options{
 		URL: "http://" + instance.User + ":" + instance.Password + "@" + instance.HTTPAddr + "/" + database,
 	})

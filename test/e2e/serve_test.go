@@ -227,8 +227,14 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	}
 	file := filepath.Join(dir, "query.sql")
 	env.WriteLines(t, file, "-- a comment", "SELECT 3 + 4 AS seven;")
-	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data")}
+	data := filepath.Join(dir, "data")
+	environ := []string{"PNYX_DATA=" + data}
 	env.MustRun(t, environ, "migrate")
+	if out := env.MustRun(t, environ, "sql", "--format", "csv", "SELECT 1 AS a"); out != "\"a\"\n1\n" {
+		t.Errorf("on an engine of the command's own: got %q, want a column with a row", out)
+	}
+	// The commands use the engine that runs in the folder: none has to start its own.
+	start(t, data, nil, "serve").ready()
 	for _, c := range []struct {
 		args   []string
 		want   string

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
@@ -129,13 +130,9 @@ func stop(tb testing.TB, e *engine.Engine) {
 func execute(ctx context.Context, instance engine.Instance, statement string) error {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	options, err := clickhouse.ParseDSN(instance.URL("default"))
+	conn, err := connect(instance, "default")
 	if err != nil {
-		return fmt.Errorf("engine address: %w", err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		return fmt.Errorf("connect to the engine: %w", err)
+		return err
 	}
 	defer conn.Close()
 	if err := conn.Exec(ctx, statement); err != nil {
@@ -144,14 +141,35 @@ func execute(ctx context.Context, instance engine.Instance, statement string) er
 	return nil
 }
 
+// connect connects to a database as the user who may do everything.
+func connect(instance engine.Instance, database string) (driver.Conn, error) {
+	options, err := clickhouse.ParseDSN(instance.URL(database))
+	if err != nil {
+		return nil, fmt.Errorf("engine address: %w", err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the engine: %w", err)
+	}
+	return conn, nil
+}
+
 // RequireEngine skips a test where there is no engine to run, and under -short.
 func RequireEngine(tb testing.TB) {
 	tb.Helper()
 	located(tb)
 }
 
-// DatabaseURL is the address of an EngineDatabase in the SharedEngine.
+// DatabaseURL is the address of a MigratedDatabase in the SharedEngine.
 func DatabaseURL(tb testing.TB) string {
+	tb.Helper()
+	instance := SharedEngine(tb)
+	return instance.URL(MigratedDatabase(tb, instance))
+}
+
+// EmptyDatabaseURL is the address of an EngineDatabase in the SharedEngine: one without
+// tables.
+func EmptyDatabaseURL(tb testing.TB) string {
 	tb.Helper()
 	instance := SharedEngine(tb)
 	return instance.URL(EngineDatabase(tb, instance))

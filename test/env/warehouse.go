@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
@@ -19,8 +17,7 @@ const queryTimeout = time.Minute
 // Warehouse opens a database on the shared engine that is tb's alone; see MigratedDatabase.
 func Warehouse(tb testing.TB) *warehouse.Warehouse {
 	tb.Helper()
-	instance := SharedEngine(tb)
-	opened, err := openWarehouse(tb.Context(), instance.URL(MigratedDatabase(tb, instance)))
+	opened, err := openWarehouse(tb.Context(), DatabaseURL(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,13 +61,9 @@ func openWarehouse(ctx context.Context, url string) (*warehouse.Warehouse, error
 // emptyDatabase removes all rows of a database, once the engine has ended what it still did
 // for the test before: a client that leaves does not end its insertion.
 func emptyDatabase(ctx context.Context, instance engine.Instance, database string) error {
-	options, err := clickhouse.ParseDSN(instance.URL(database))
+	conn, err := connect(instance, database)
 	if err != nil {
-		return fmt.Errorf("engine address: %w", err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		return fmt.Errorf("connect to the engine: %w", err)
+		return err
 	}
 	defer conn.Close()
 	const kill = "KILL QUERY WHERE current_database = currentDatabase() AND query_id != queryID() SYNC FORMAT Null"

@@ -162,7 +162,7 @@ func TestBackupIsRestoredExactly(t *testing.T) {
 			if _, err := backup.Verify(t.Context(), o, ""); err != nil {
 				t.Errorf("verify: %v", err)
 			}
-			empty := options(env.DatabaseURL(t))
+			empty := options(env.EmptyDatabaseURL(t))
 			o.Archive = openArchive(t, empty)
 			restored, err := backup.Restore(t.Context(), o, "")
 			if err != nil || restored.Name != increment.Name {
@@ -232,7 +232,7 @@ func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
 		}
 	}
 	wantMigrated(t, o, 100)
-	to.Archive = openArchive(t, options(env.DatabaseURL(t)))
+	to.Archive = openArchive(t, options(env.EmptyDatabaseURL(t)))
 	if _, err := backup.Restore(t.Context(), to, ""); err == nil || !strings.Contains(err.Error(), "2 shards") {
 		t.Errorf("on one server: got %v, want an error that names the shards", err)
 	}
@@ -379,7 +379,7 @@ func TestBackupDuringImportIsThatOfAKilledImport(t *testing.T) {
 	made := create(t, o)
 	close(stop)
 	<-stopped
-	empty := options(env.DatabaseURL(t))
+	empty := options(env.EmptyDatabaseURL(t))
 	o.Archive = openArchive(t, empty)
 	if _, err := backup.Restore(t.Context(), o, made.Name); err != nil {
 		t.Fatal(err)
