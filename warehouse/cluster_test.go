@@ -16,15 +16,34 @@ import (
 )
 
 // startShards runs two engines that know each other as the shards of a cluster.
-func startShards(t *testing.T) [2]*env.EngineShard {
-	t.Helper()
-	return env.EngineShards(t)
+// TestTwoShards runs every test of a cluster on the same two shards, each with a database
+// of its own: starting engines takes longer than the tests.
+func TestTwoShards(t *testing.T) {
+	t.Parallel()
+	shards := env.EngineShards(t)
+	for n, c := range []struct {
+		name  string
+		check func(t *testing.T, shards [2]warehouse.Options)
+	}{
+		{"answer like one server", shardsAnswer},
+		{"list proposals like one server", shardsListProposals},
+		{"show the same views", shardsShowViews},
+		{"keep every row in a migration", func(t *testing.T, shards [2]warehouse.Options) { checkMigration(t, shards[0]) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var options [2]warehouse.Options
+			for i, shard := range shards {
+				options[i] = warehouse.Options{URL: shard.Instance().URL(fmt.Sprintf("pnyx_%d", n)), Cluster: engine.ClusterName}
+			}
+			c.check(t, options)
+		})
+	}
 }
 
-func TestTwoShardsAnswerLikeOneServer(t *testing.T) {
-	t.Parallel()
-	shards := startShards(t)
-	sharded := openAt(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
+func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
+	t.Helper()
+	sharded := openAt(t, shards[0])
 	single := open(t)
 
 	var records []record.Record
@@ -51,7 +70,7 @@ func TestTwoShardsAnswerLikeOneServer(t *testing.T) {
 	}
 	// Whichever shard is asked.
 	for _, shard := range shards {
-		w := openAt(t, warehouse.Options{URL: shard.Instance().URL("pnyx"), Cluster: engine.ClusterName})
+		w := openAt(t, shard)
 		got, err := w.VoteTotals(t.Context(), refs)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +91,7 @@ func TestTwoShardsAnswerLikeOneServer(t *testing.T) {
 	}
 	for i, shard := range shards {
 		var rows uint64
-		if err := raw(t, shard.Instance().URL("pnyx")).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
+		if err := raw(t, shard.URL).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
 			t.Fatal(err)
 		}
 		if rows == 0 || rows == uint64(len(records)) {

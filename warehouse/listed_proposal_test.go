@@ -14,7 +14,6 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
-	"pnyx/warehouse/engine"
 	"pnyx/warehouse/record"
 )
 
@@ -190,10 +189,9 @@ func TestPagesOfProposalsHaveEachCurrentRowOnceInOrder(t *testing.T) {
 	checkProposalWalks(t, open(t))
 }
 
-func TestTwoShardsListProposalsLikeOneServer(t *testing.T) {
-	t.Parallel()
-	shards := startShards(t)
-	w := openAt(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
+func shardsListProposals(t *testing.T, shards [2]warehouse.Options) {
+	t.Helper()
+	w := openAt(t, shards[0])
 	checkProposalWalks(t, w)
 	checkTitles(t, w)
 }

@@ -11,7 +11,6 @@ import (
 
 	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/warehouse/engine"
 )
 
 // copiedTables maps tables of migration 0015 to those that their rows are copied to.
@@ -21,15 +20,7 @@ var copiedTables = map[string]string{
 
 func TestMigrationKeepsEveryRow(t *testing.T) {
 	t.Parallel()
-	t.Run("single server", func(t *testing.T) {
-		t.Parallel()
-		checkMigration(t, warehouse.Options{URL: env.EmptyDatabaseURL(t)})
-	})
-	t.Run("two shards", func(t *testing.T) {
-		t.Parallel()
-		shards := startShards(t)
-		checkMigration(t, warehouse.Options{URL: shards[0].Instance().URL("pnyx"), Cluster: engine.ClusterName})
-	})
+	checkMigration(t, warehouse.Options{URL: env.EmptyDatabaseURL(t)})
 }
 
 // checkMigration fills a schema of migration 0015, interrupts its migration after some

@@ -13,7 +13,6 @@ import (
 
 	"pnyx/test/env"
 	"pnyx/warehouse"
-	"pnyx/warehouse/engine"
 )
 
 // viewsOf returns the views of a database, with its name.
@@ -117,18 +116,20 @@ func sums(t *testing.T, conn driver.Conn, database string) string {
 		) ORDER BY numbers`, "VIEWS", warehouse.ViewsDatabase(database))), "\n")
 }
 
-func TestViewsOverTwoShardsShowTheSame(t *testing.T) {
-	t.Parallel()
+func shardsShowViews(t *testing.T, shards [2]warehouse.Options) {
+	t.Helper()
 	instance := env.SharedEngine(t)
 	database := env.MigratedDatabase(t, instance)
 	generated(t, instance.URL(database), 40, 50)
 	want := sums(t, env.ConnectWarehouse(t, instance.URL(database)), database)
 
-	shards := startShards(t)
-	url := shards[1].Instance().URL("pnyx")
-	openAt(t, warehouse.Options{URL: url, Cluster: engine.ClusterName})
-	generated(t, url, 40, 50)
-	if got := sums(t, env.ConnectWarehouse(t, url), "pnyx"); got != want {
+	openAt(t, shards[1])
+	generated(t, shards[1].URL, 40, 50)
+	options, err := clickhouse.ParseDSN(shards[1].URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sums(t, raw(t, shards[1].URL), options.Auth.Database); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
