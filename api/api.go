@@ -129,7 +129,7 @@ func New(o Options) *API {
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
 	}
-	a.local = newLocalCopies(o.LocalBytes)
+	a.local = newLocalCopies(o.LocalBytes, localTTL)
 	a.publication.changed = a.local.drop
 	a.publication.republished = a.meter.RewriteAll
 	a.parseCache = newParseCache()
@@ -292,7 +292,7 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 // unless it is about one token.
 func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*rendered, error) {
 	route := r.route
-	begun := a.local.drops.Load()
+	begun := a.local.begin()
 	if route.account != nil {
 		found, err := route.account(a, ctx, s.caller)
 		if err != nil {
@@ -309,6 +309,7 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*ren
 		return nil, err
 	}
 	answer.etag, answer.target, answer.keys = etagOf(r, answer), r.target(), surrogateKeysOf(r)
+	answer.tags = route.tags(r.params)
 	answer.control = route.defaultCacheControl()
 	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	if answer.page != nil && answer.page.NextCursor != nil {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pnyx/cache"
 	"pnyx/governance"
 )
 
@@ -24,7 +26,49 @@ func (a *API) SetReadTimeout(d time.Duration) { a.app.Server().ReadTimeout = d }
 func (a *API) Watched() bool { return a.publication.latest.Load() != nil }
 
 // ForgetCopies drops the node's own copies of answers, as a newer publication does.
-func (a *API) ForgetCopies() { a.local.drop() }
+func (a *API) ForgetCopies() { a.local.drop(cache.EverythingTag) }
+
+// Copies are a node's own copies of answers that do not expire, and what drops them.
+type Copies struct {
+	*localCopies
+	watcher *publicationWatcher
+	polled  uint64
+}
+
+// NewCopies returns empty copies, for the duration of a test.
+func NewCopies(t *testing.T) *Copies {
+	t.Helper()
+	c := &Copies{localCopies: newLocalCopies(0, time.Hour), watcher: newPublicationWatcher(nil, 0)}
+	t.Cleanup(c.close)
+	c.watcher.changed, c.watcher.republished = c.drop, func() {}
+	return c
+}
+
+// Begin is what Set needs to know of the time before an answer is read.
+func (c *Copies) Begin() uint64 { return c.begin() }
+
+// Set keeps an answer with some tags.
+func (c *Copies) Set(key string, tags []cache.Tag, begun uint64) {
+	c.set(key, rendered{tags: tags}, begun)
+}
+
+// Drop drops the answers with one of the tags.
+func (c *Copies) Drop(tags ...cache.Tag) { c.drop(tags...) }
+
+// Has reports whether there is a copy.
+func (c *Copies) Has(key string) bool {
+	_, found := c.get(key)
+	return found
+}
+
+// Receive handles a notification.
+func (c *Copies) Receive(n cache.Notification) { c.watcher.receive(n) }
+
+// Poll compares with what Redis says.
+func (c *Copies) Poll(ctx context.Context, store *cache.Store) {
+	c.watcher.store = store
+	c.polled = c.watcher.poll(ctx, c.polled)
+}
 
 // ForgetForGood ends what a node that never served runs in the background.
 func (a *API) ForgetForGood() {

@@ -5,7 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -16,6 +17,9 @@ import (
 // localTTL is how long a node keeps its own copy of an answer. It bounds how far an answer
 // lags a publication whose notification was lost.
 const localTTL = time.Second
+
+// maxDroppedTags bounds what is remembered of tags that were dropped.
+const maxDroppedTags = 20_000
 
 // defaultLocalBytes is the size limit when Options has none.
 const defaultLocalBytes = 8 << 20
@@ -41,8 +45,9 @@ type rendered struct {
 	target string
 	// link is the Link header of the next page; empty for none.
 	link string
-	// keys are the surrogate keys.
+	// keys are the surrogate keys, and tags what they are made from.
 	keys surrogateKeys
+	tags []cache.Tag
 	// status is the value of the Cache-Status header.
 	status string
 	// layer is where the data came from.
@@ -54,24 +59,31 @@ type rendered struct {
 }
 
 // localCopies keeps rendered answers that are requested repeatedly, up to a number of
-// bytes. They are dropped whenever something newer is published. It is safe for
+// bytes. A publication drops those with a tag of what it changed. It is safe for
 // concurrent use.
 type localCopies struct {
 	answers *otter.Cache[string, *rendered]
-	// drops counts how often all copies were dropped.
-	drops atomic.Uint64
+
+	// mu orders set and drop: a drop finds the copy, or set finds the drop.
+	mu sync.Mutex
+	// drops counts the drops. allDropped is the last one of everything, and dropped the
+	// last ones of single tags since.
+	drops, allDropped uint64
+	dropped           map[cache.Tag]uint64
 }
 
-// newLocalCopies returns copies of at most maxBytes; zero for defaultLocalBytes.
-func newLocalCopies(maxBytes uint64) *localCopies {
+// newLocalCopies returns copies of at most maxBytes, zero for defaultLocalBytes, that
+// expire after a time.
+func newLocalCopies(maxBytes uint64, ttl time.Duration) *localCopies {
 	return &localCopies{
 		answers: otter.Must(&otter.Options[string, *rendered]{
 			MaximumWeight: cmp.Or(maxBytes, defaultLocalBytes),
 			Weigher: func(key string, answer *rendered) uint32 {
 				return uint32(len(key) + len(answer.data) + localOverhead) //nolint:gosec // bounded by the longest page
 			},
-			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](localTTL),
+			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](ttl),
 		}),
+		dropped: map[cache.Tag]uint64{},
 	}
 }
 
@@ -80,19 +92,55 @@ func (l *localCopies) get(key string) (*rendered, bool) {
 	return l.answers.GetIfPresent(key)
 }
 
-// set stores a copy of an answer, unless drops has changed from begun, its value before
-// the answer was read: the answer may then be older than the latest publication.
+// begin returns what set needs to know of the time before an answer is read.
+func (l *localCopies) begin() (drops uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.drops
+}
+
+// set stores a copy of an answer, unless one like it was dropped since begun, when it was
+// not read yet: it may be older than the latest publication.
 func (l *localCopies) set(key string, answer rendered, begun uint64) {
 	answer.status = nodeHit
-	if l.drops.Load() == begun {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since := func(tag cache.Tag) bool { return l.dropped[tag] > begun }
+	if l.drops == begun || l.allDropped <= begun && !answer.isOutdated(since) {
 		l.answers.Set(key, &answer)
 	}
 }
 
-// drop drops all copies.
-func (l *localCopies) drop() {
-	l.drops.Add(1)
-	l.answers.InvalidateAll()
+// drop drops the copies of answers with one of the tags.
+func (l *localCopies) drop(tags ...cache.Tag) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drops++
+	if len(l.dropped)+len(tags) > maxDroppedTags {
+		l.allDropped = l.drops // of what is being read; the copies are up to date
+		clear(l.dropped)
+	}
+	for _, tag := range tags {
+		l.dropped[tag] = l.drops
+	}
+	if slices.Contains(tags, cache.EverythingTag) {
+		l.allDropped = l.drops
+		clear(l.dropped)
+		l.answers.InvalidateAll()
+		return
+	}
+	now := func(tag cache.Tag) bool { return l.dropped[tag] == l.drops }
+	for key, answer := range l.answers.All() {
+		if answer.isOutdated(now) {
+			l.answers.Invalidate(key)
+		}
+	}
+}
+
+// isOutdated reports whether a publication that has changed some tags may have changed the
+// answer. Publications do not name voters: each outdates all answers about one.
+func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
+	return len(r.tags) == 0 || slices.ContainsFunc(r.tags, func(tag cache.Tag) bool { return !tag.IsNamed() || changed(tag) })
 }
 
 // close stops the goroutines of the copies.

@@ -22,8 +22,11 @@ type publicationWatcher struct {
 	latest     atomic.Pointer[cache.PublicationState]
 	// cursors is the cipher of the secret that was last read.
 	cursors atomic.Pointer[cursorCipher]
-	// changed is called whenever something newer is published.
-	changed func()
+	// changed is called with the tags of what was published, and with cache.EverythingTag
+	// when a notification was missed. It may be called concurrently.
+	changed func(tags ...cache.Tag)
+	// last is the number of the last notification.
+	last atomic.Uint64
 	// republished is called when everything was published again because Redis lost data.
 	republished func()
 }
@@ -40,8 +43,8 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	var subscription sync.WaitGroup
 	defer subscription.Wait()
 	subscription.Go(func() {
-		w.store.Subscribe(ctx, func() {
-			w.changed() // also when only lists changed, which does not change the revision
+		w.store.Subscribe(ctx, func(n cache.Notification) {
+			w.receive(n)
 			select {
 			case notified <- struct{}{}:
 			default:
@@ -50,16 +53,8 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	})
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	for {
-		if published, err := w.store.PublicationState(ctx); err == nil {
-			before := w.latest.Swap(&published)
-			if before == nil || before.Revision != published.Revision {
-				w.changed()
-			}
-			if before != nil && before.LastFullRevision != published.LastFullRevision {
-				w.republished()
-			}
-		}
+	for polled := uint64(0); ; {
+		polled = w.poll(ctx, polled)
 		select {
 		case <-ctx.Done():
 			return
@@ -67,6 +62,40 @@ func (w *publicationWatcher) run(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// receive reports what a notification says has changed: everything, unless it is the one
+// after the last.
+func (w *publicationWatcher) receive(n cache.Notification) {
+	if n.Number != 0 && n.Number == w.last.Swap(n.Number)+1 {
+		w.changed(n.Tags...)
+		return
+	}
+	w.changed(cache.EverythingTag)
+}
+
+// poll reads the state. It reports that everything has changed if a notification was
+// missed, or if the revision has changed without one since the poll before, which has
+// returned polled.
+func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
+	last := w.last.Load()
+	published, number, err := w.store.PublicationProgress(ctx)
+	if err != nil {
+		return polled
+	}
+	before := w.latest.Swap(&published)
+	missed := number < last // Redis has lost the count
+	if current := w.last.Load(); missed || number > current {
+		missed = w.last.CompareAndSwap(current, number) || missed
+	}
+	unannounced := number == polled && (before == nil || before.Revision != published.Revision)
+	if missed || unannounced {
+		w.changed(cache.EverythingTag)
+	}
+	if before != nil && before.LastFullRevision != published.LastFullRevision {
+		w.republished()
+	}
+	return number
 }
 
 // readiness returns the readiness of a view: stale when the heartbeat of the worker is too

@@ -167,7 +167,7 @@ const failedPrefix = "!"
 // SubscribeFills calls done for every completed fill, until ctx ends. Messages sent
 // while the connection is down are lost, so nodes that wait for a page also poll.
 func (s *Store) SubscribeFills(ctx context.Context, done func(key Key, failed bool)) {
-	s.subscribe(ctx, fillDoneChannel, func(message string) {
+	s.subscribe(ctx, fillDoneChannel, func() {}, func(message string) {
 		key, failed := strings.CutPrefix(message, failedPrefix)
 		done(Key(key), failed)
 	})

@@ -127,7 +127,14 @@ func workerFamilies() []KeyFamily {
 			Keys: []Key{fullPublicationKey}, Contents: "token of the last full publication", Writer: leader,
 			Lifetime: NeverExpires,
 		},
-		{Keys: []Key{publishedChannel}, Contents: "channel: something was published", Writer: leader},
+		{
+			Keys:     []Key{publishedChannel},
+			Contents: "channel: the number of the message, and the tags of what was published", Writer: leader,
+		},
+		{
+			Keys: []Key{notificationsKey}, Contents: "number of the last message of the channel", Writer: leader,
+			Lifetime: NeverExpires,
+		},
 		{
 			Keys:     []Key{republishKey},
 			Contents: "a view did not decode: a full publication is requested, or was done",

@@ -41,7 +41,11 @@ type PublicationState struct {
 func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := s.conn.Client.Get(ctx, string(publicationKey)).Bytes()
+	return decodePublicationState(s.conn.Client.Get(ctx, string(publicationKey)))
+}
+
+func decodePublicationState(reply *redis.StringCmd) (PublicationState, error) {
+	value, err := reply.Bytes()
 	if err != nil {
 		return PublicationState{}, WrapError(err)
 	}
@@ -101,36 +105,6 @@ func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, tok
 	}
 	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
 	return l.run(ctx, setState, keys, value, token)
-}
-
-// Notify tells API nodes that something was published. Nodes that miss the message
-// find out when they poll.
-func (s *Store) Notify(ctx context.Context) error {
-	return WrapError(s.conn.Client.Publish(ctx, string(publishedChannel), "").Err())
-}
-
-// Subscribe calls received after each publication, until ctx ends. Messages sent while
-// the connection is down are lost.
-func (s *Store) Subscribe(ctx context.Context, received func()) {
-	s.subscribe(ctx, publishedChannel, func(string) { received() })
-}
-
-// subscribe calls received with each message of a channel, until ctx ends.
-func (s *Store) subscribe(ctx context.Context, channel Key, received func(message string)) {
-	subscription := s.conn.Client.Subscribe(ctx, string(channel))
-	defer subscription.Close()
-	messages := subscription.Channel()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case message, open := <-messages:
-			if !open {
-				return
-			}
-			received(message.Payload)
-		}
-	}
 }
 
 // republishInterval is the minimum time between full publications that corrupt views

@@ -40,9 +40,17 @@ func ProposalTag(key governance.ProposalKey) Tag { return tagOf("proposal", stri
 // TopicTag is on the detail of a forum topic.
 func TopicTag(key governance.TopicKey) Tag { return tagOf("topic", string(key)) }
 
-// VoterTag is on everything about a voter. No publication invalidates it, because each
+// VoterTag is on everything about a voter. No publication names it, because each
 // changes thousands of voters.
-func VoterTag(identity string) Tag { return tagOf("voter", identity) }
+func VoterTag(identity string) Tag { return tagOf(voterTagKind, identity) }
+
+const voterTagKind = "voter"
+
+// IsNamed reports whether publications name the tag when they change what it is on.
+func (t Tag) IsNamed() bool {
+	kind, _, _ := strings.Cut(string(t), ":")
+	return kind != voterTagKind
+}
 
 // tagOf keeps ids printable, short and free of spaces and commas: a long id is replaced
 // by 128 bits of its hash.
@@ -94,9 +102,22 @@ func ScopeTag(scope query.Scope) Tag {
 	}
 }
 
-// maxTags is the number of tags up to which a tagSet lists them: beyond it, purging
-// everything costs less.
-const maxTags = 200
+// maxTags is the number of tags up to which a tagSet lists them: a message of 70 KB to
+// each API node. Beyond it, dropping everything costs less.
+const maxTags = 2000
+
+// maxPurgedTags is the number of tags up to which caches in front of API nodes purge them
+// one by one.
+const maxPurgedTags = 200
+
+// PurgedTags returns the tags to purge for what Writer.Changed returns: EverythingTag alone
+// for many.
+func PurgedTags(changed []Tag) []Tag {
+	if len(changed) > maxPurgedTags {
+		return []Tag{EverythingTag}
+	}
+	return changed
+}
 
 // tagSet is a set of tags, or EverythingTag alone. The zero value is empty.
 type tagSet map[Tag]struct{}

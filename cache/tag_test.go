@@ -73,7 +73,7 @@ func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
 func TestTooManyChangesAreEverything(t *testing.T) {
 	t.Parallel()
 	writer := openEmbedded(t).NewWriter(1)
-	for i := range 1000 {
+	for i := range 3000 {
 		if err := writer.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}

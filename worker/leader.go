@@ -155,11 +155,12 @@ func (l *Leader) expirePreviousFormat(ctx context.Context) {
 // invalidate tells API nodes, and the caches in front of them, what was written. A lost
 // message only delays them: nodes poll as well, and no cache entry lives long.
 func (l *Leader) invalidate(ctx context.Context, written *cache.Writer) {
-	if err := l.Store.Notify(ctx); err != nil && ctx.Err() == nil {
+	changed := written.Changed()
+	if err := l.Store.Notify(ctx, changed); err != nil && ctx.Err() == nil {
 		l.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"API nodes not notified of a publication, they poll for it", slog.Any("error", err))
 	}
 	if l.Purge != nil {
-		l.Purge(written.Changed())
+		l.Purge(cache.PurgedTags(changed))
 	}
 }

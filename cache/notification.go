@@ -1,0 +1,104 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Notification tells API nodes what was published.
+type Notification struct {
+	// Number counts notifications from 1, so that a node sees when it has missed one. Zero
+	// means that any number may have been missed: the connection was down, or the sender
+	// does not count.
+	Number uint64
+	// Tags are those of everything that changed.
+	Tags []Tag
+}
+
+// notify counts a notification and sends it. A node that reads the count has either got
+// the message or is about to.
+//
+// KEYS: count. ARGV: channel, tags.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var notify = redis.NewScript(`
+local number = redis.call('INCR', KEYS[1])
+return redis.call('PUBLISH', ARGV[1], string.format('%.0f', number) .. ' ' .. ARGV[2])`)
+
+// Notify tells API nodes that everything with one of the tags was published. Nodes that
+// miss the message find out with the next one, or when they poll.
+func (s *Store) Notify(ctx context.Context, tags []Tag) error {
+	names := make([]string, len(tags))
+	for i, tag := range tags {
+		names[i] = string(tag)
+	}
+	keys := []string{string(notificationsKey)}
+	return WrapError(notify.Run(ctx, s.conn.Client, keys, string(publishedChannel), strings.Join(names, " ")).Err())
+}
+
+// Subscribe calls received after each publication, until ctx ends, and with the zero
+// Notification whenever the connection is made: messages sent while it is down are lost.
+func (s *Store) Subscribe(ctx context.Context, received func(Notification)) {
+	lost := func() { received(Notification{}) }
+	s.subscribe(ctx, publishedChannel, lost, func(message string) { received(decodeNotification(message)) })
+}
+
+func decodeNotification(message string) Notification {
+	text, names, _ := strings.Cut(message, " ")
+	number, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return Notification{}
+	}
+	n := Notification{Number: number}
+	for name := range strings.FieldsSeq(names) {
+		n.Tags = append(n.Tags, Tag(name))
+	}
+	return n
+}
+
+// PublicationProgress returns PublicationState together with the number of the last
+// Notification, zero for none, in one round trip.
+func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	var state, number *redis.StringCmd
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		number = pipe.Get(ctx, string(notificationsKey))
+		state = pipe.Get(ctx, string(publicationKey))
+		return nil
+	}) // each command has its error
+	count, err := number.Uint64()
+	if err := WrapError(err); err != nil && !errors.Is(err, ErrMiss) {
+		return PublicationState{}, 0, err
+	}
+	published, err := decodePublicationState(state)
+	return published, count, err
+}
+
+// subscribe calls received with each message of a channel, and connected whenever the
+// connection is made, until ctx ends.
+func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {
+	subscription := s.conn.Client.Subscribe(ctx, string(channel))
+	defer subscription.Close()
+	messages := subscription.ChannelWithSubscriptions()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case message, open := <-messages:
+			if !open {
+				return
+			}
+			switch message := message.(type) {
+			case *redis.Subscription:
+				connected()
+			case *redis.Message:
+				received(message.Payload)
+			}
+		}
+	}
+}
