@@ -94,6 +94,18 @@ func (j *Journal) Commit(
 	return counts, j.move(ctx, cursors, j.deferred && len(records) == 0)
 }
 
+// Read returns the record of an item. It is nil for an item that is no valid record, which
+// is kept as rejected.
+func (j *Journal) Read(
+	ctx context.Context, format wsource.Format, source record.SourceRef, itemID string, text []byte,
+) (record.Record, error) {
+	read, err := format.Parse(source.ID, text) // the id of a forum is its host
+	if err != nil {
+		return nil, j.Reject(ctx, source, itemID, err)
+	}
+	return read, nil
+}
+
 // Reject keeps an item that is no valid record.
 func (j *Journal) Reject(ctx context.Context, source record.SourceRef, itemID string, rejected error) error {
 	reject := warehouse.FollowReject{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pnyx/follow/fetch"
+	"pnyx/worker/backoff"
 )
 
 const (
@@ -104,7 +105,7 @@ func (r *laneRun) fail(ctx context.Context, err error) time.Duration {
 	now := r.Clock.Now()
 	longest := max(maxRetryPause, r.lane.Interval)
 	pause := min(minRetryPause<<min(r.failures, 20), longest)
-	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // no secret
+	pause = backoff.Jitter(pause)
 	if limited, ok := errors.AsType[*fetch.LimitedError](err); ok {
 		pause = max(limited.Until.Sub(now), minRetryPause)
 	}

@@ -2,6 +2,8 @@ package warehouse
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -65,8 +67,25 @@ type FollowCursor struct {
 	Failures uint32
 	Error    string
 	// Gaps counts items that a second look found, Withdrawn those that upstream took back,
-	// Rejected those that could not be read, and Reorgs the reorganizations.
-	Gaps, Withdrawn, Rejected, Reorgs uint64
+	// and Reorgs the reorganizations.
+	Gaps, Withdrawn, Reorgs uint64
+}
+
+// SetPosition sets the position to the JSON of at: numbers, texts and times.
+func (c *FollowCursor) SetPosition(at any) {
+	text, _ := json.Marshal(at)
+	c.Position = string(text)
+}
+
+// ReadPosition decodes the position into at, which stays as it is where there is none yet.
+func (c FollowCursor) ReadPosition(at any) error {
+	if c.Position == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(c.Position), at); err != nil {
+		return fmt.Errorf("read the position of lane %s of %s: %w", c.Lane, c.Upstream, err)
+	}
+	return nil
 }
 
 // Source returns the source of the cursor.
@@ -105,7 +124,7 @@ func (w *Warehouse) WriteFollowCursors(ctx context.Context, cursors []FollowCurs
 				covered[i] = []any{interval.First, interval.Last}
 			}
 			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Lane, c.Position, covered, string(c.State), c.Done, c.Total,
-				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Rejected, c.Reorgs,
+				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Reorgs,
 				w.followVersion.next())
 		})
 }

@@ -17,7 +17,6 @@ SELECT
     error,
     gaps,
     withdrawn,
-    rejected,
     reorgs,
     version
 FROM follows FINAL

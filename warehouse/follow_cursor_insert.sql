@@ -17,7 +17,6 @@ INSERT INTO follows
     error,
     gaps,
     withdrawn,
-    rejected,
     reorgs,
     version
 )

@@ -3,12 +3,10 @@ package chain
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 
+	"pnyx/follow"
 	"pnyx/warehouse"
 )
 
@@ -29,7 +27,8 @@ func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 			continue
 		}
 		cursor.State = warehouse.FollowBackfilling
-		cursors = append(cursors, withPast(cursor, past{First: g.FirstBlock, Last: final.Number}))
+		cursor.SetPosition(past{First: g.FirstBlock, Last: final.Number})
+		cursors = append(cursors, cursor)
 	}
 	_, err := c.journal.Commit(ctx, nil, cursors...)
 	return err
@@ -41,19 +40,13 @@ func (c *Chain) backfilled(last uint64) (uint64, error) {
 	for _, g := range c.governors {
 		if cursor := c.journal.Cursor(g.source, laneBackfill); cursor.Position != "" {
 			var p past
-			if err := json.Unmarshal([]byte(cursor.Position), &p); err != nil {
-				return 0, fmt.Errorf("read the cursor of lane backfill: %w", err)
+			if err := cursor.ReadPosition(&p); err != nil {
+				return 0, err
 			}
 			last = min(last, p.Last)
 		}
 	}
 	return last, nil
-}
-
-func withPast(cursor warehouse.FollowCursor, p past) warehouse.FollowCursor {
-	text, _ := json.Marshal(p) // numbers
-	cursor.Position = string(text)
-	return cursor
 }
 
 // gap is the newest range of blocks that a backfill has not read.
@@ -71,8 +64,9 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if first, last, open := newestGap(c.journal.Cursor(g.source, laneBackfill).Covered, *p.First, p.Last); open {
-			gaps = append(gaps, gap{g, first, last})
+		holes := follow.Holes(c.journal.Cursor(g.source, laneBackfill).Covered, warehouse.Interval{First: *p.First, Last: p.Last})
+		if len(holes) > 0 {
+			gaps = append(gaps, gap{g, holes[len(holes)-1].First, holes[len(holes)-1].Last})
 		}
 	}
 	if len(gaps) == 0 {
@@ -95,8 +89,8 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
 	cursor := c.journal.Cursor(g.source, laneBackfill)
 	var p past
-	if err := json.Unmarshal([]byte(cursor.Position), &p); err != nil {
-		return p, fmt.Errorf("read the cursor of lane backfill: %w", err)
+	if err := cursor.ReadPosition(&p); err != nil {
+		return p, err
 	}
 	if p.First != nil {
 		return p, nil
@@ -108,7 +102,8 @@ func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
 	first = min(first, p.Last)
 	p.First = &first
 	cursor.Total = p.Last - first + 1
-	_, err = c.journal.Commit(ctx, nil, withPast(cursor, p))
+	cursor.SetPosition(p)
+	_, err = c.journal.Commit(ctx, nil, cursor)
 	return p, err
 }
 
@@ -136,21 +131,6 @@ func (c *Chain) creation(ctx context.Context, g *governor, last uint64) (first u
 		return nil
 	})
 	return first, err
-}
-
-// newestGap returns the newest range between first and last that covered lacks.
-func newestGap(covered []warehouse.Interval, first, last uint64) (low, high uint64, open bool) {
-	high = last
-	for _, c := range slices.Backward(covered) {
-		if c.Last < high {
-			return max(c.Last+1, first), high, true
-		}
-		if c.First <= first || c.First == 0 {
-			return 0, 0, false
-		}
-		high = min(high, c.First-1)
-	}
-	return first, high, first <= high
 }
 
 // readPast reads the end of a range, as much as the endpoint allows, and reads it again
@@ -239,14 +219,14 @@ func (b *blocks) add(again blocks) (added uint64) {
 // covered returns the cursor of a Governor's backfill after a range was read.
 func (c *Chain) covered(g *governor, first, last uint64) warehouse.FollowCursor {
 	cursor := c.journal.Cursor(g.source, laneBackfill)
-	cursor.Covered = cover(cursor.Covered, warehouse.Interval{First: first, Last: last})
+	cursor.Covered = follow.Cover(cursor.Covered, warehouse.Interval{First: first, Last: last})
 	return counted(cursor)
 }
 
 // counted sets what a backfill has read and will read, and its state.
 func counted(cursor warehouse.FollowCursor) warehouse.FollowCursor {
 	var p past
-	if err := json.Unmarshal([]byte(cursor.Position), &p); err != nil || p.First == nil {
+	if err := cursor.ReadPosition(&p); err != nil || p.First == nil {
 		return cursor
 	}
 	cursor.Done, cursor.Total = 0, p.Last-*p.First+1
@@ -258,20 +238,4 @@ func counted(cursor warehouse.FollowCursor) warehouse.FollowCursor {
 		cursor.State = warehouse.FollowLive
 	}
 	return cursor
-}
-
-// cover adds a range to ranges: ordered, none touching another.
-func cover(ranges []warehouse.Interval, added warehouse.Interval) []warehouse.Interval {
-	all := append(slices.Clone(ranges), added)
-	slices.SortFunc(all, func(a, b warehouse.Interval) int { return cmp.Compare(a.First, b.First) })
-	merged := all[:1]
-	for _, next := range all[1:] {
-		last := &merged[len(merged)-1]
-		if last.Last == math.MaxUint64 || next.First <= last.Last+1 {
-			last.Last = max(last.Last, next.Last)
-			continue
-		}
-		merged = append(merged, next)
-	}
-	return merged
 }

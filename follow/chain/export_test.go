@@ -1,7 +1,5 @@
 package chain
 
-import "pnyx/warehouse"
-
 // RPCError is an error object of an answer.
 type RPCError = rpcError
 
@@ -36,13 +34,3 @@ func Parse(logTopics []string, data string) (Parsed, error) {
 
 // Title exports title.
 func Title(description string) string { return title(description) }
-
-// Cover and NewestGap export cover and newestGap.
-func Cover(ranges []warehouse.Interval, added warehouse.Interval) []warehouse.Interval {
-	return cover(ranges, added)
-}
-
-// NewestGap exports newestGap.
-func NewestGap(covered []warehouse.Interval, first, last uint64) (low, high uint64, open bool) {
-	return newestGap(covered, first, last)
-}

@@ -607,7 +607,7 @@ func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.poll("tip", "final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
-	if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Rejected }); got != 1 {
+	if got := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); got != 1 {
 		t.Errorf("got %d rejected logs, want 1", got)
 	}
 }

@@ -52,9 +52,9 @@ func (c *Chain) cursor(lane string) warehouse.FollowCursor {
 // moved returns the cursor of a lane at a block.
 func (c *Chain) moved(lane string, to header) warehouse.FollowCursor {
 	cursor := c.cursor(lane)
-	text, _ := json.Marshal(to.block()) // a number and a text
 	at := to.at()
-	cursor.Position, cursor.State, cursor.UpstreamAt = string(text), warehouse.FollowLive, &at
+	cursor.SetPosition(to.block())
+	cursor.State, cursor.UpstreamAt = warehouse.FollowLive, &at
 	return cursor
 }
 
@@ -120,10 +120,7 @@ func (c *Chain) identify(ctx context.Context) error {
 // present one. A present one becomes the cursor before anything is read.
 func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
 	if cursor := c.cursor(laneFinal); cursor.Position != "" {
-		if err := json.Unmarshal([]byte(cursor.Position), &final); err != nil {
-			return block{}, fmt.Errorf("read the cursor of lane final: %w", err)
-		}
-		return final, nil
+		return final, cursor.ReadPosition(&final)
 	}
 	var now header
 	if err := c.client.each(ctx, 0, func(e *endpoint) error {

@@ -35,16 +35,15 @@ type place struct {
 func placeOf(l warehouse.ChainLog) place { return place{l.BlockHash, uint64(l.LogIndex)} }
 
 // write stores logs, computes the records that they are about, and commits these with
-// cursors. The number of rejected logs is added to the first cursor.
+// cursors. The number of withdrawn logs is added to the first cursor.
 func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.FollowCursor) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	rows, rejected, err := c.decodeAll(ctx, ch.logs)
+	rows, err := c.decodeAll(ctx, ch.logs)
 	if err != nil {
 		return err
 	}
 	if len(cursors) > 0 {
-		cursors[0].Rejected += rejected
 		cursors[0].Withdrawn += uint64(len(ch.stale))
 	}
 	for _, l := range ch.stale {
@@ -71,16 +70,15 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 
 // decodeAll turns logs into rows. A log that is not coded as its event declares is kept as
 // rejected.
-func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehouse.ChainLog, rejected uint64, err error) {
+func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehouse.ChainLog, err error) {
 	for _, l := range logs {
 		for _, g := range c.emitters(strings.ToLower(l.Address)) {
 			e, err := parse(l.Topics, l.Data)
 			if err != nil {
 				id := fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index)
 				if err := c.journal.Reject(ctx, g.source, id, err); err != nil {
-					return nil, 0, err
+					return nil, err
 				}
-				rejected++
 				continue
 			}
 			// A timelock executes what anybody proposes: it states operations, and no votes.
@@ -94,7 +92,7 @@ func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehous
 			rows = append(rows, storedLog(c.ChainID, g.address, l, e))
 		}
 	}
-	return rows, rejected, nil
+	return rows, nil
 }
 
 // compute folds the proposals and ballots that rows are about, and returns their records

@@ -32,11 +32,9 @@ func (l *lanes) backfill(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	found, _, err := l.compare(ctx, topics)
-	if err != nil {
+	if _, err := l.compare(ctx, topics); err != nil {
 		return false, err
 	}
-	cursor.Rejected += found.rejected
 	at.Page++
 	cursor.State = warehouse.FollowBackfilling
 	cursor.Done += uint64(len(topics))

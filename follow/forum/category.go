@@ -24,7 +24,6 @@ func (l *lanes) readCategories(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
 	}
 	var records []record.Record
-	var rejected uint64
 	for left := said.List.Categories; len(left) > 0; left = left[1:] {
 		var item struct {
 			ID    json.Number
@@ -34,12 +33,10 @@ func (l *lanes) readCategories(ctx context.Context) (bool, error) {
 			left = append(left, item.Below...)
 		}
 		var err error
-		records, err = l.read(ctx, source.DiscourseCategory, "category "+item.ID.String(), left[0], records, &rejected)
-		if err != nil {
+		if records, err = l.read(ctx, source.DiscourseCategory, "category "+item.ID.String(), left[0], records); err != nil {
 			return false, err
 		}
 	}
 	cursor := l.cursor(laneCategories, new(struct{}))
-	cursor.Rejected += rejected
 	return false, l.move(ctx, records, cursor, struct{}{})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/test/env"
 	upstream "pnyx/test/upstream/forum"
 )
 
@@ -195,7 +196,7 @@ func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 			f.clock.Step(2 * time.Hour)
 			f.run("missing")
 			f.wantTruth()
-			if got := f.cursor("sweep").Rejected + f.cursor("watch").Rejected; got != 0 {
+			if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 0 {
 				t.Errorf("got %d rejected, want none", got)
 			}
 			f.Switch(func(s *upstream.Switches) { *s = upstream.Switches{} })
@@ -234,7 +235,7 @@ func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
 	if got := len(f.shown()); got != 2 {
 		t.Errorf("got %d topics, want the two valid ones", got)
 	}
-	if got := f.cursor("backfill").Rejected; got != 1 {
+	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
 		t.Errorf("got %d rejected, want one", got)
 	}
 	f.Switch(func(s *upstream.Switches) { s.Broken = 0 })

@@ -124,7 +124,7 @@ const (
 // decode is an empty one: the lane begins anew.
 func (l *lanes) cursor(lane string, position any) warehouse.FollowCursor {
 	cursor := l.journal.Cursor(l.Sources()[0], lane)
-	if err := json.Unmarshal([]byte(cursor.Position), position); err != nil {
+	if err := cursor.ReadPosition(position); err != nil {
 		cursor.Position = ""
 	}
 	return cursor
@@ -134,12 +134,8 @@ func (l *lanes) cursor(lane string, position any) warehouse.FollowCursor {
 func (l *lanes) move(
 	ctx context.Context, records []record.Record, cursor warehouse.FollowCursor, position any,
 ) error {
-	text, err := json.Marshal(position)
-	if err != nil {
-		return fmt.Errorf("encode the position of lane %s: %w", cursor.Lane, err)
-	}
-	cursor.Position = string(text)
-	_, err = l.journal.Commit(ctx, records, cursor)
+	cursor.SetPosition(position)
+	_, err := l.journal.Commit(ctx, records, cursor)
 	return err
 }
 

@@ -68,6 +68,5 @@ func (l *lanes) lookForMissing(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	cursor.Withdrawn += uint64(len(withdrawn))
-	cursor.Rejected += found.rejected
 	return true, l.move(ctx, withdrawn, cursor, at)
 }

@@ -77,7 +77,6 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 			read = min(read, topics[id].first-1) // the cache of the forum is behind: again next time
 		}
 	}
-	cursor.Rejected += found.rejected
 	if read == newest.ID {
 		cursor.UpstreamAt = &newest.CreatedAt
 	}

@@ -52,16 +52,15 @@ func (l *lanes) sweep(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	found, gaps, err := l.compare(ctx, topics)
+	gaps, err := l.compare(ctx, topics)
 	if err != nil {
 		return false, err
 	}
 	for _, t := range topics {
 		l.swept = append(l.swept, t.id)
 	}
-	if gaps+found.rejected > 0 {
+	if gaps > 0 {
 		cursor.Gaps += gaps
-		cursor.Rejected += found.rejected
 		err = l.move(ctx, nil, cursor, at)
 	}
 	if more || err != nil {
@@ -98,11 +97,9 @@ func (l *lanes) queueVisible(ctx context.Context, since time.Time, except []stri
 // fetchQueued fetches some of the queued topics.
 func (l *lanes) fetchQueued(ctx context.Context, cursor warehouse.FollowCursor, at sweepPosition) (bool, error) {
 	some := l.queued.topics[:min(queueSize, len(l.queued.topics))]
-	found, err := l.fetchAll(ctx, some)
-	if err != nil {
+	if err := l.fetchAll(ctx, some); err != nil {
 		return false, err
 	}
-	cursor.Rejected += found.rejected
 	if l.queued.topics = l.queued.topics[len(some):]; len(l.queued.topics) == 0 {
 		at, l.queued = l.queued.then, nil
 	}
@@ -111,10 +108,10 @@ func (l *lanes) fetchQueued(ctx context.Context, cursor warehouse.FollowCursor, 
 
 // compare fetches the listed topics that differ from what is held, and writes changed likes
 // and views without asking again. gaps counts those that no other lane has found in time.
-func (l *lanes) compare(ctx context.Context, topics []listed) (found fetched, gaps uint64, err error) {
+func (l *lanes) compare(ctx context.Context, topics []listed) (gaps uint64, err error) {
 	held, err := l.held(ctx, topics)
 	if err != nil {
-		return found, 0, err
+		return 0, err
 	}
 	now := l.Clock.Now()
 	counted := map[string]*record.Topic{}
@@ -135,20 +132,19 @@ func (l *lanes) compare(ctx context.Context, topics []listed) (found fetched, ga
 		held.Likes, held.Views = counted[held.ExternalID].Likes, counted[held.ExternalID].Views
 	})
 	if err != nil {
-		return found, 0, err
+		return 0, err
 	}
 	if _, err := l.journal.Commit(ctx, records); err != nil {
-		return found, 0, err
+		return 0, err
 	}
-	found, err = l.fetchAll(ctx, behind)
-	return found, gaps, err
+	return gaps, l.fetchAll(ctx, behind)
 }
 
 // fetchAll fetches topics without hurry, and suspects those that are gone.
-func (l *lanes) fetchAll(ctx context.Context, ids []string) (fetched, error) {
+func (l *lanes) fetchAll(ctx context.Context, ids []string) error {
 	found, err := l.fetch(ctx, ids, l.pause())
 	if err != nil {
-		return found, err
+		return err
 	}
-	return found, l.suspect(ctx, found.gone)
+	return l.suspect(ctx, found.gone)
 }

@@ -23,8 +23,6 @@ type fetched struct {
 	// old are the topics whose answers came from the forum's cache and may be a minute
 	// old, with the number of the newest post that each answer knows.
 	old map[string]int
-	// rejected counts topics that are no valid records.
-	rejected uint64
 }
 
 // fetch fetches topics whole, and commits their records. Between two of them it pauses.
@@ -44,8 +42,7 @@ func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (f
 			case http.StatusNotFound, http.StatusGone:
 				found.gone = append(found.gone, id)
 			default:
-				records, err = l.read(ctx, source.DiscourseTopic, id, answer.text, records, &found.rejected)
-				if err != nil {
+				if records, err = l.read(ctx, source.DiscourseTopic, id, answer.text, records); err != nil {
 					return found, err
 				}
 			}
@@ -67,17 +64,15 @@ func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (f
 	return found, nil
 }
 
-// read appends the record of an item to records. An item that is no record is kept aside
-// and counted.
+// read appends the record of an item to records. An item that is no record is kept aside.
 func (l *lanes) read(
-	ctx context.Context, format source.Format, id string, text []byte, records []record.Record, rejected *uint64,
+	ctx context.Context, format source.Format, id string, text []byte, records []record.Record,
 ) ([]record.Record, error) {
-	parsed, err := format.Parse(l.Name, text)
-	if err != nil {
-		*rejected++
-		return records, l.journal.Reject(ctx, l.Sources()[0], id, err)
+	read, err := l.journal.Read(ctx, format, l.Sources()[0], id, text)
+	if read != nil {
+		records = append(records, read)
 	}
-	return append(records, parsed), nil
+	return records, err
 }
 
 // take returns the held records of topics with a change; topics that are not held, and

@@ -35,7 +35,6 @@ func (l *lanes) watchLatest(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		cursor.Rejected += found.rejected
 		if page == 0 {
 			for _, id := range left {
 				if _, isOld := found.old[id]; isOld {

@@ -34,7 +34,8 @@ type backfillPosition struct {
 
 // backfilled reports whether the past of a space is read.
 func (p *poller) backfilled(space string) (bool, error) {
-	at, err := position[backfillPosition](p.spaceCursor(space, backfillLane))
+	var at backfillPosition
+	err := p.spaceCursor(space, backfillLane).ReadPosition(&at)
 	return at.Phase == done, err
 }
 
@@ -77,8 +78,8 @@ func (p *poller) backfillStep(ctx context.Context) (next *due, more bool, err er
 	}
 	byPhase := map[string][]string{}
 	for _, space := range p.Spaces {
-		at, err := position[backfillPosition](p.spaceCursor(space, backfillLane))
-		if err != nil {
+		var at backfillPosition
+		if err := p.spaceCursor(space, backfillLane).ReadPosition(&at); err != nil {
 			return nil, false, err
 		}
 		byPhase[at.Phase] = append(byPhase[at.Phase], space)
@@ -105,10 +106,10 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 	cursors := make([]warehouse.FollowCursor, len(spaces))
 	for i, space := range spaces {
 		cursors[i] = p.spaceCursor(space, backfillLane)
-		cursors[i].Position, cursors[i].State = positionText(backfillPosition{Phase: listing}), warehouse.FollowBackfilling
+		cursors[i].SetPosition(backfillPosition{Phase: listing})
+		cursors[i].State = warehouse.FollowBackfilling
 		p.explain(&cursors[i])
 	}
-	cursors[0].Rejected += f.rejected
 	_, err := p.journal.Commit(ctx, f.records, cursors...)
 	return err
 }
@@ -117,8 +118,8 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 // equal time may fill several pages.
 func (p *poller) backfillProposals(ctx context.Context, space string) error {
 	cursor := p.spaceCursor(space, backfillLane)
-	at, err := position[backfillPosition](cursor)
-	if err != nil {
+	var at backfillPosition
+	if err := cursor.ReadPosition(&at); err != nil {
 		return err
 	}
 	variables := map[string]any{"spaces": []string{space}}
@@ -162,7 +163,7 @@ func (p *poller) backfillProposals(ctx context.Context, space string) error {
 	for _, head := range found {
 		cursor.Total += head.Votes
 	}
-	cursor.Position = positionText(at)
+	cursor.SetPosition(at)
 	_, err = p.commit(ctx, cursor, f)
 	return err
 }
@@ -190,8 +191,8 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 		}
 	}
 	cursor := p.spaceCursor(space, backfillLane)
-	cursor.Position, cursor.State = positionText(backfillPosition{Phase: done}), warehouse.FollowLive
-	cursor.Done, cursor.UpstreamAt = cursor.Total, &now
+	cursor.SetPosition(backfillPosition{Phase: done})
+	cursor.State, cursor.Done, cursor.UpstreamAt = warehouse.FollowLive, cursor.Total, &now
 	p.queueSpace = ""
 	_, err := p.commit(ctx, cursor, findings{})
 	return nil, err

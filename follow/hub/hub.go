@@ -6,7 +6,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
 )
 
 // maxFiltered is the number of spaces up to which the log is filtered by them.
@@ -119,7 +119,8 @@ type poller struct {
 	queueSpace string
 }
 
-// findings are what one request or walk found, for the cursor of its lane.
+// findings are what one request or walk found, for the cursor of its lane. rejected counts
+// what is no record.
 type findings struct {
 	records                   []record.Record
 	gaps, withdrawn, rejected uint64
@@ -130,7 +131,6 @@ type findings struct {
 func (p *poller) commit(ctx context.Context, cursor warehouse.FollowCursor, f findings) (warehouse.Counts, error) {
 	cursor.Gaps += f.gaps
 	cursor.Withdrawn += f.withdrawn
-	cursor.Rejected += f.rejected
 	if cursor.Lane == backfillLane {
 		p.explain(&cursor)
 	}
@@ -181,6 +181,20 @@ func proposalRef(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
 }
 
+// read adds the record of an item of a space to the findings. It returns nil for an item
+// that is none.
+func (p *poller) read(
+	ctx context.Context, f *findings, format source.Format, space, id string, row json.RawMessage,
+) (record.Record, error) {
+	read, err := p.journal.Read(ctx, format, sourceRef(space), id, row)
+	if err != nil || read == nil {
+		f.rejected++
+		return nil, err
+	}
+	f.records = append(f.records, read)
+	return read, nil
+}
+
 // reject keeps an item of a space that is no record.
 func (p *poller) reject(ctx context.Context, f *findings, space, id string, reason error) error {
 	f.rejected++
@@ -197,19 +211,4 @@ func (h *Hub) filter() any {
 		return nil
 	}
 	return h.Spaces
-}
-
-// position reads the JSON position of a cursor; the zero value for none.
-func position[T any](cursor warehouse.FollowCursor) (T, error) {
-	var at T
-	if err := json.Unmarshal([]byte(cmp.Or(cursor.Position, "{}")), &at); err != nil {
-		return at, fmt.Errorf("read the position of lane %s of %s: %w", cursor.Lane, cursor.Upstream, err)
-	}
-	return at, nil
-}
-
-// positionText is the reverse of position.
-func positionText(at any) string {
-	text, _ := json.Marshal(at) //nolint:errchkjson // numbers and texts alone
-	return string(text)
 }

@@ -188,8 +188,9 @@ func (p *poller) saveNotes(ctx context.Context) error {
 
 // noteRow is a note as it is stored. The note of a space has no id.
 func (p *poller) noteRow(space, id string, n note) warehouse.FollowedItem {
+	text, _ := json.Marshal(n) //nolint:errchkjson // numbers and texts alone
 	return warehouse.FollowedItem{
-		Upstream: p.ID(), Provider: governance.Snapshot, SourceID: space, ItemID: id, Note: positionText(n),
+		Upstream: p.ID(), Provider: governance.Snapshot, SourceID: space, ItemID: id, Note: string(text),
 	}
 }
 

@@ -42,8 +42,8 @@ func (p *poller) pollLog(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	cursor := p.sharedCursor(logLane)
-	position, err := position[logPosition](cursor)
-	if err != nil {
+	var position logPosition
+	if err := cursor.ReadPosition(&position); err != nil {
 		return false, err
 	}
 	asked := p.Clock.Now()
@@ -70,7 +70,7 @@ func (p *poller) pollLog(ctx context.Context) (more bool, err error) {
 		cursor.UpstreamAt = &newest
 	}
 	position.MCI = p.remember(position.MCI, fresh, asked)
-	cursor.Position = positionText(position)
+	cursor.SetPosition(position)
 	if _, err := p.commit(ctx, cursor, f); err != nil {
 		return false, err
 	}
@@ -101,7 +101,7 @@ func (p *poller) startLog(ctx context.Context) error {
 			return fmt.Errorf("read the newest message of %s: %w", p.Host.Name(), err)
 		}
 	}
-	cursor.Position = positionText(logPosition{max(0, newest.MCI-logOverlap)})
+	cursor.SetPosition(logPosition{max(0, newest.MCI-logOverlap)})
 	_, err = p.commit(ctx, cursor, findings{})
 	return err
 }

@@ -78,17 +78,15 @@ func (p *poller) takeProposals(
 		if i != nil && i.content == content {
 			continue
 		}
-		read, err := source.SnapshotProposal.Parse("", row)
+		read, err := p.read(ctx, f, source.SnapshotProposal, head.Space.ID, head.ID, row)
 		if err != nil {
-			if err := p.reject(ctx, f, head.Space.ID, head.ID, err); err != nil {
-				return err
-			}
+			return err
+		}
+		proposal, is := read.(*record.Proposal)
+		if !is {
 			continue
 		}
-		if proposal, is := read.(*record.Proposal); is {
-			proposal.Origin = origin
-			f.records = append(f.records, proposal)
-		}
+		proposal.Origin = origin
 		if i != nil {
 			i.content = content
 		}

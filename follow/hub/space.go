@@ -44,14 +44,9 @@ func (p *poller) readSpaces(ctx context.Context, f *findings, ids []string) erro
 				return fmt.Errorf("read a space of %s: %w", p.Host.Name(), err)
 			}
 			found[head.ID] = true
-			space, err := source.SnapshotSpace.Parse("", row)
-			if err != nil {
-				if err := p.reject(ctx, f, head.ID, head.ID, err); err != nil {
-					return err
-				}
-				continue
+			if _, err := p.read(ctx, f, source.SnapshotSpace, head.ID, head.ID, row); err != nil {
+				return err
 			}
-			f.records = append(f.records, space)
 		}
 		for _, id := range batch {
 			if !found[id] {

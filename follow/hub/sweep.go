@@ -25,8 +25,8 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 	space, now := "", p.Clock.Now()
 	oldest := now.Add(-sweepInterval).Unix() + 1
 	for _, candidate := range p.Spaces {
-		position, err := position[sweepPosition](p.spaceCursor(candidate, sweepLane))
-		if err != nil {
+		var position sweepPosition
+		if err := p.spaceCursor(candidate, sweepLane).ReadPosition(&position); err != nil {
 			return false, err
 		}
 		backfilled, err := p.backfilled(candidate)
@@ -46,7 +46,8 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 	}
 	p.enqueue(sweepLane, walks)
 	cursor := p.spaceCursor(space, sweepLane)
-	cursor.Position, cursor.UpstreamAt = positionText(sweepPosition{now.Unix()}), &now
+	cursor.SetPosition(sweepPosition{now.Unix()})
+	cursor.UpstreamAt = &now
 	_, err = p.commit(ctx, cursor, findings{})
 	return false, err
 }

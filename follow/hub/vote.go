@@ -42,14 +42,9 @@ func (p *poller) takeVotes(ctx context.Context, f *findings, rows []json.RawMess
 		if head.waits() {
 			continue
 		}
-		ballot, err := source.SnapshotVote.Parse("", row)
-		if err != nil {
-			if err := p.reject(ctx, f, head.Space.ID, head.ID, err); err != nil {
-				return nil, err
-			}
-			continue
+		if _, err := p.read(ctx, f, source.SnapshotVote, head.Space.ID, head.ID, row); err != nil {
+			return nil, err
 		}
-		f.records = append(f.records, ballot)
 	}
 	return heads, nil
 }

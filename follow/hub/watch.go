@@ -55,7 +55,7 @@ func (p *poller) look(ctx context.Context) error {
 				p.miss(id)
 			}
 		}
-		if len(f.records) > 0 || f.rejected > 0 {
+		if len(f.records) > 0 {
 			if _, err := p.commit(ctx, p.sharedCursor(watchLane), f); err != nil {
 				return err
 			}

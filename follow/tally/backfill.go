@@ -2,7 +2,6 @@ package tally
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -34,11 +33,9 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 	more := true
 	switch {
 	case o.walk == nil && o.Clock.Now().Sub(at.Swept) >= sweepAfter:
-		rejected, err := o.sweep(ctx, &at)
-		if err != nil {
+		if err := o.sweep(ctx, &at); err != nil {
 			return false, err
 		}
-		cursor.Rejected += rejected
 	case o.walk == nil:
 		if o.walk = o.nextWalk(); o.walk != nil {
 			return true, nil
@@ -48,11 +45,10 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 		}
 		at.Done = true
 	default:
-		done, rejected, withdrawn, err := o.step(ctx, o.walk)
+		done, withdrawn, err := o.step(ctx, o.walk)
 		if err != nil {
 			return false, o.startOver(err)
 		}
-		cursor.Rejected += rejected
 		cursor.Withdrawn += withdrawn
 		if done {
 			if err := o.walked(ctx, o.walk); err != nil {
@@ -63,32 +59,28 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 	}
 	o.refusals = 0
 	o.progress(&cursor, at)
-	text, err := json.Marshal(at)
-	if err != nil {
-		return false, err
-	}
-	cursor.Position = string(text)
-	_, err = o.journal.Commit(ctx, nil, cursor)
+	cursor.SetPosition(at)
+	_, err := o.journal.Commit(ctx, nil, cursor)
 	return more, err
 }
 
 // sweep reads a page of all proposals.
-func (o *organization) sweep(ctx context.Context, at *backfillPosition) (rejected uint64, err error) {
+func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 	got, err := o.page(ctx, "proposals", map[string]any{"organizationId": o.id}, o.after)
 	if err != nil {
-		return 0, o.startOver(err)
+		return o.startOver(err)
 	}
 	found, err := o.take(ctx, got.nodes...)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := o.keep(ctx, found); err != nil {
-		return 0, err
+		return err
 	}
 	if o.after = got.after; o.after == "" {
 		at.Swept = o.Clock.Now()
 	}
-	return found.rejected, nil
+	return nil
 }
 
 // startOver forgets the cursors of the walks after the API has refused them several times:

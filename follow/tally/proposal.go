@@ -96,10 +96,9 @@ func (h head) withCreation(text json.RawMessage) (json.RawMessage, error) {
 
 // taken is what a lane has taken from answers.
 type taken struct {
-	records  []record.Record
-	changes  map[string]func(*note)
-	hashes   map[string]uint64
-	rejected uint64
+	records []record.Record
+	changes map[string]func(*note)
+	hashes  map[string]uint64
 	// known is true if one of the proposals was known before.
 	known bool
 	// newest is the latest time of creation.
@@ -136,13 +135,12 @@ func (o *organization) take(ctx context.Context, nodes ...json.RawMessage) (take
 		if err != nil {
 			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
 		}
-		parsed, err := source.TallyProposal.Parse("", text)
-		proposal, is := parsed.(*record.Proposal)
-		if err != nil || !is {
-			got.rejected++
-			if err := o.journal.Reject(ctx, o.source, h.ID, err); err != nil {
-				return got, err
-			}
+		read, err := o.journal.Read(ctx, source.TallyProposal, o.source, h.ID, text)
+		if err != nil {
+			return got, err
+		}
+		proposal, is := read.(*record.Proposal)
+		if !is {
 			continue
 		}
 		if proposal.CreatedAt != nil && (got.newest == nil || *proposal.CreatedAt > *got.newest) {
@@ -223,7 +221,6 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 			created := at.Time()
 			cursor.UpstreamAt = &created
 		}
-		cursor.Rejected += found.rejected
 		if err := o.keep(ctx, found); err != nil {
 			return false, err
 		}
@@ -232,7 +229,7 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 		}
 	}
 	cursor.Position, cursor.State = "{}", o.state()
-	if cursor.State == before.State && cursor.Rejected == before.Rejected && cursor.UpstreamAt == before.UpstreamAt && !first {
+	if cursor.State == before.State && cursor.UpstreamAt == before.UpstreamAt && !first {
 		return false, nil
 	}
 	_, err := o.journal.Commit(ctx, nil, cursor)
@@ -261,15 +258,12 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		cursor.Rejected += found.rejected
 		if err := o.keep(ctx, found); err != nil {
 			return false, err
 		}
-		rejected, err := o.readNewVotes(ctx, id)
-		if err != nil {
+		if err := o.readNewVotes(ctx, id); err != nil {
 			return false, err
 		}
-		cursor.Rejected += rejected
 	}
 	cursor.Position, cursor.State, cursor.Error = "{}", o.state(), ""
 	if took := o.Clock.Now().Sub(began); took > pollInterval {

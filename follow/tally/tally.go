@@ -146,7 +146,7 @@ func (o *organization) load(ctx context.Context) error {
 // cursor returns the cursor of a lane and reads its position.
 func (o *organization) cursor(lane string, position any) warehouse.FollowCursor {
 	cursor := o.journal.Cursor(o.source, lane)
-	if err := json.Unmarshal([]byte(cursor.Position), position); err != nil {
+	if err := cursor.ReadPosition(position); err != nil {
 		cursor.Position = "" // the lane begins anew
 	}
 	return cursor

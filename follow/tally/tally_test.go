@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/follow"
+	"pnyx/test/env"
 	upstream "pnyx/test/upstream/tally"
 	"pnyx/warehouse"
 )
@@ -293,7 +294,7 @@ func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
 	f.propose(3, 1)
 	f.run(order()...)
 	f.wantTruth()
-	if got := f.cursor("log").Rejected; got != 0 {
+	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 0 {
 		t.Errorf("got %d rejected, want none", got)
 	}
 }

@@ -28,9 +28,8 @@ func compareIDs(a, b string) int {
 
 // votes are the votes of a page.
 type votes struct {
-	records  []record.Record
-	ids      []string
-	rejected uint64
+	records []record.Record
+	ids     []string
 }
 
 // takeVotes reads votes. Pending ones, which become plain when they arrive from another
@@ -45,15 +44,13 @@ func (o *organization) takeVotes(ctx context.Context, nodes []json.RawMessage) (
 			continue
 		}
 		got.ids = append(got.ids, said.ID)
-		ballot, err := source.TallyVote.Parse("", text)
+		ballot, err := o.journal.Read(ctx, source.TallyVote, o.source, said.ID, text)
 		if err != nil {
-			got.rejected++
-			if err := o.journal.Reject(ctx, o.source, said.ID, err); err != nil {
-				return got, err
-			}
-			continue
+			return got, err
 		}
-		got.records = append(got.records, ballot)
+		if ballot != nil {
+			got.records = append(got.records, ballot)
+		}
 	}
 	return got, nil
 }
@@ -61,25 +58,24 @@ func (o *organization) takeVotes(ctx context.Context, nodes []json.RawMessage) (
 // readNewVotes reads the votes of a proposal whose stated number has changed, newest first
 // until a known one. Where that does not explain the number, as when a vote arrives late
 // with an old id, all votes are to be read again.
-func (o *organization) readNewVotes(ctx context.Context, id string) (rejected uint64, err error) {
+func (o *organization) readNewVotes(ctx context.Context, id string) error {
 	n := o.noted(id)
 	if n.Draft || n.Stated == n.Read {
-		return 0, nil
+		return nil
 	}
 	newest, reached, after := n.Newest, false, ""
 	for range maxNewPages {
 		got, err := o.page(ctx, "votes", map[string]any{"proposalId": id}, after)
 		if err != nil {
-			return rejected, err
+			return err
 		}
 		found, err := o.takeVotes(ctx, got.nodes)
 		if err != nil {
-			return rejected, err
+			return err
 		}
 		if _, err := o.journal.Commit(ctx, found.records); err != nil {
-			return rejected, err
+			return err
 		}
-		rejected += found.rejected
 		for _, vote := range found.ids {
 			if compareIDs(vote, newest) > 0 {
 				newest = vote
@@ -93,9 +89,9 @@ func (o *organization) readNewVotes(ctx context.Context, id string) (rejected ui
 	}
 	held, err := o.heldVoters(ctx, id)
 	if err != nil {
-		return rejected, err
+		return err
 	}
-	return rejected, o.note(ctx, map[string]func(*note){id: func(now *note) {
+	return o.note(ctx, map[string]func(*note){id: func(now *note) {
 		now.Read, now.Recount = n.Stated, now.Recount || !reached || held != n.Stated
 		if compareIDs(newest, now.Newest) > 0 {
 			now.Newest = newest
@@ -156,14 +152,14 @@ func (o *organization) nextWalk() *walk {
 
 // step reads one page of a walk; after the last, it withdraws what is held and was on no
 // page. done is true then.
-func (o *organization) step(ctx context.Context, w *walk) (done bool, rejected, withdrawn uint64, err error) {
+func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn uint64, err error) {
 	got, err := o.page(ctx, "votes", map[string]any{"proposalId": w.proposal}, w.after)
 	if err != nil {
-		return false, 0, 0, err
+		return false, 0, err
 	}
 	found, err := o.takeVotes(ctx, got.nodes)
 	if err != nil {
-		return false, 0, 0, err
+		return false, 0, err
 	}
 	for _, id := range found.ids {
 		w.first = cmp.Or(w.first, id)
@@ -173,15 +169,15 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, rejected, 
 	if got.after == "" {
 		gone, err := o.gone(ctx, w)
 		if err != nil {
-			return false, 0, 0, err
+			return false, 0, err
 		}
 		records, withdrawn = append(records, gone...), uint64(len(gone))
 	}
 	if _, err := o.journal.Commit(ctx, records); err != nil {
-		return false, 0, 0, err
+		return false, 0, err
 	}
 	w.after = got.after
-	return got.after == "", found.rejected, withdrawn, nil
+	return got.after == "", withdrawn, nil
 }
 
 // gone returns the held votes that a walk has not seen, withdrawn. A walk that saw none

@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
+	"pnyx/warehouse/record"
 )
 
 // queryTimeout bounds each query of Warehouse. Nothing waits for it when all is well.
@@ -39,7 +41,8 @@ func MigratedDatabase(tb testing.TB, instance engine.Instance) string {
 			if err != nil {
 				return err
 			}
-			return opened.Close()
+			// The clocks of tests are not the engine's: to it, their rows may have expired.
+			return errors.Join(opened.Close(), execute(tb.Context(), instance, "SYSTEM STOP TTL MERGES"))
 		})
 	} else {
 		untilRunning(tb, func() error { return emptyDatabase(tb.Context(), instance, name) })
@@ -82,4 +85,14 @@ func emptyDatabase(ctx context.Context, instance engine.Instance, database strin
 		}
 	}
 	return nil
+}
+
+// Rejected counts the items of a followed source that were no valid records.
+func Rejected(tb testing.TB, w *warehouse.Warehouse, source record.SourceRef) uint64 {
+	tb.Helper()
+	follows, err := w.SourceFollows(tb.Context(), time.Now())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return follows[source].Status.Rejected
 }
