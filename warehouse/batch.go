@@ -2,11 +2,13 @@ package warehouse
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
@@ -23,14 +25,50 @@ type ChangeSet struct {
 	Proposals map[record.RefHash]bool
 	// Sources are those with new records or a completed sync.
 	Sources map[record.SourceRef]bool
+	// Voters are those whose ballots may have changed, by proposal. It is nil where that is
+	// not known: then all ballots of Proposals may have.
+	Voters map[record.RefHash]map[string]bool
 }
 
 // NewChangeSet returns an empty ChangeSet.
 func NewChangeSet() ChangeSet {
-	return ChangeSet{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
+	return ChangeSet{
+		Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{},
+		Voters: map[record.RefHash]map[string]bool{},
+	}
 }
 
-func (c ChangeSet) add(r record.Record, key []string) {
+// maxNamedVoters bounds the ballots of a batch that names their voters. The proposals of a
+// larger one are counted whole.
+const maxNamedVoters = 2000
+
+func (c *ChangeSet) addVoter(ref record.RefHash, voter string) {
+	if c.Voters[ref] == nil {
+		c.Voters[ref] = map[string]bool{}
+	}
+	c.Voters[ref][voter] = true
+}
+
+// splitVoters returns the voters as the columns of the journal, where named is false for
+// a batch that does not name them.
+func (c *ChangeSet) splitVoters() (named bool, proposals, voters []string) {
+	proposals, voters = []string{}, []string{}
+	count := 0
+	for _, of := range c.Voters {
+		count += len(of)
+	}
+	if c.Voters == nil || count > maxNamedVoters {
+		return false, proposals, voters
+	}
+	for ref, of := range c.Voters {
+		for voter := range of {
+			proposals, voters = append(proposals, string(ref[:])), append(voters, voter)
+		}
+	}
+	return true, proposals, voters
+}
+
+func (c *ChangeSet) add(r record.Record, key []string) {
 	switch r := r.(type) {
 	case *record.DAO:
 		for _, source := range r.Sources {
@@ -45,7 +83,9 @@ func (c ChangeSet) add(r record.Record, key []string) {
 	case *record.Proposal:
 		c.Proposals[r.Hash()] = true
 	case *record.Ballot:
-		c.Proposals[record.RefHash([]byte(key[0]))] = true
+		ref := record.RefHash([]byte(key[0]))
+		c.Proposals[ref] = true
+		c.addVoter(ref, key[1])
 	case *record.Evidence:
 		c.Proposals[r.Proposal.Hash()] = true
 	}
@@ -80,9 +120,10 @@ func (w *Warehouse) writeBatch(ctx context.Context, operation string, b batch, s
 		hashes = append(hashes, string(hash[:]))
 	}
 	providers, ids := splitRefs(slices.Collect(maps.Keys(b.changes.Sources)))
-	return insertRows(ctx, w, "INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, first_version)",
+	named, voted, voters := b.changes.splitVoters()
+	return insertRows(ctx, w, sqlText("batch_insert"),
 		operation, []batch{b}, func(insert driver.Batch, b batch) error {
-			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion)
+			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion, named, voted, voters)
 		})
 }
 
@@ -115,6 +156,9 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 		Proposals       []string
 		SourceProviders []string
 		SourceIDs       []string `ch:"source_ids"`
+		NamesVoters     bool
+		BallotProposals []string
+		BallotVoters    []string
 	}
 	result, err := w.conn.Query(ctx, sqlText("batch_committed"), since.UnixMicro())
 	rows, err := selectRows[row](result, err, "read committed batches")
@@ -127,9 +171,37 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
 			b.Changes.Sources[source] = true
 		}
+		for j, hash := range r.BallotProposals {
+			b.Changes.addVoter(record.RefHash([]byte(hash)), r.BallotVoters[j])
+		}
+		if !r.NamesVoters {
+			b.Changes.Voters = nil
+		}
 		batches[i] = b
 	}
 	return batches, err
+}
+
+// PendingVoters returns the voters of a proposal in batches that are open, or were committed
+// at or after since. all reports that one of them does not name its voters.
+func (w *Warehouse) PendingVoters(
+	ctx context.Context, ref record.RefHash, since time.Time,
+) (voters map[string]bool, all bool, err error) {
+	type row struct {
+		NamesVoters  bool
+		BallotVoters []string
+	}
+	result, err := w.conn.Query(ctx, sqlText("batch_pending_voters"),
+		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("since", since.UnixMicro()))
+	rows, err := selectRows[row](result, err, "read the voters of pending batches")
+	voters = map[string]bool{}
+	for _, r := range rows {
+		all = all || !r.NamesVoters
+		for _, voter := range r.BallotVoters {
+			voters[voter] = true
+		}
+	}
+	return voters, all, err
 }
 
 // CommitAbandoned commits the batches of imports that died before they could: some of

@@ -1,10 +1,13 @@
-INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids)
+INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, names_voters, ballot_proposals, ballot_voters)
 SELECT
     batch_id,
     import_id,
     1,
     proposals,
     source_providers,
-    source_ids
+    source_ids,
+    names_voters,
+    ballot_proposals,
+    ballot_voters
 FROM batches FINAL
 WHERE sealed = 0 AND changed_at < now64(6, 'UTC') - toIntervalSecond(?)

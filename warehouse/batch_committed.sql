@@ -3,7 +3,10 @@ SELECT
     changed_at,
     proposals,
     source_providers,
-    source_ids
+    source_ids,
+    names_voters,
+    ballot_proposals,
+    ballot_voters
 FROM batches FINAL
 WHERE sealed = 1 AND changed_at >= fromUnixTimestamp64Micro(toInt64(?))
 ORDER BY changed_at, batch_id

@@ -84,3 +84,9 @@ func (c connection) withoutCancel(ctx context.Context) context.Context {
 	seconds := max(int((left+time.Second-1)/time.Second), 1)
 	return clickhouse.Context(detached, clickhouse.WithSettings(clickhouse.Settings{"max_execution_time": seconds}))
 }
+
+// InBackground returns a context whose statements use one thread, because no caller waits
+// for them.
+func InBackground(ctx context.Context) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_threads": 1}))
+}

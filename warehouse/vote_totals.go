@@ -91,6 +91,33 @@ func (w *Warehouse) mergedTotals(ctx context.Context, refs []record.RefHash) (ma
 	return totals, w.markRecasts(ctx, totals)
 }
 
+// voteTotalsRow is a row of vote_totals.sql without its key.
+type voteTotalsRow struct {
+	VoteTotals
+	VoteKeys, PowerKeys, RootKeys []string
+	ChoiceVotes                   []uint64
+	ChoicePowers, ChoiceRoots     []decimal.Decimal
+	VotedMonths                   []uint32
+	VotedCounts                   []uint64
+	Single                        uint64
+}
+
+func (r voteTotalsRow) totals() VoteTotals {
+	t := r.VoteTotals
+	t.Choices, t.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
+	t.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
+	for i, key := range r.VoteKeys {
+		t.Choices[key] = governance.Score{Votes: r.ChoiceVotes[i]}
+	}
+	for i, key := range r.PowerKeys {
+		t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: r.ChoicePowers[i]}
+	}
+	for i, key := range r.RootKeys {
+		t.RootSums[key] = r.ChoiceRoots[i]
+	}
+	return t
+}
+
 // selectVoteTotals reads the totals by proposal, and for each the number of rows of voters
 // with a single row.
 func selectVoteTotals(result driver.Rows, err error) (
@@ -98,30 +125,53 @@ func selectVoteTotals(result driver.Rows, err error) (
 ) {
 	type row struct {
 		Ref record.RefHash `ch:"proposal_ref"`
-		VoteTotals
-		VoteKeys, PowerKeys, RootKeys []string
-		ChoiceVotes                   []uint64
-		ChoicePowers, ChoiceRoots     []decimal.Decimal
-		VotedMonths                   []uint32
-		VotedCounts                   []uint64
-		Single                        uint64
+		voteTotalsRow
 	}
 	rows, err := selectRows[row](result, err, "read vote totals")
 	totals, single = make(map[record.RefHash]VoteTotals, len(rows)), make(map[record.RefHash]uint64, len(rows))
 	for _, r := range rows {
-		t := r.VoteTotals
-		t.Choices, t.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
-		t.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
-		for i, key := range r.VoteKeys {
-			t.Choices[key] = governance.Score{Votes: r.ChoiceVotes[i]}
-		}
-		for i, key := range r.PowerKeys {
-			t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: r.ChoicePowers[i]}
-		}
-		for i, key := range r.RootKeys {
-			t.RootSums[key] = r.ChoiceRoots[i]
-		}
-		totals[r.Ref], single[r.Ref] = t, r.Single
+		totals[r.Ref], single[r.Ref] = r.totals(), r.Single
 	}
 	return totals, single, err
+}
+
+// SumTotals returns the totals of sets of voters that have no voter in common.
+func SumTotals(parts []VoteTotals) VoteTotals {
+	sum := VoteTotals{
+		Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}, VotedIn: map[Month]uint64{},
+	}
+	for _, part := range parts {
+		sum.Votes += part.Votes
+		sum.Power = sum.Power.Add(part.Power)
+		sum.SupportingPower = sum.SupportingPower.Add(part.SupportingPower)
+		for key, score := range part.Choices {
+			before := sum.Choices[key]
+			sum.Choices[key] = governance.Score{Votes: before.Votes + score.Votes, Power: before.Power.Add(score.Power)}
+		}
+		for key, root := range part.RootSums {
+			sum.RootSums[key] = sum.RootSums[key].Add(root)
+		}
+		for month, votes := range part.VotedIn {
+			sum.VotedIn[month] += votes
+		}
+		sum.LastVotedAt = governance.Later(sum.LastVotedAt, part.LastVotedAt)
+		sum.Undated += part.Undated
+		sum.DayOnly += part.DayOnly
+		sum.Rounded += part.Rounded
+		sum.ObservedAt = max(sum.ObservedAt, part.ObservedAt)
+		sum.Recast = sum.Recast || part.Recast
+	}
+	return sum
+}
+
+// Equal reports whether two totals are the same, to the last digit.
+func (t VoteTotals) Equal(other VoteTotals) bool {
+	sameTime := func(a, b *governance.Timestamp) bool { return a == b || a != nil && b != nil && *a == *b }
+	sameScore := func(a, b governance.Score) bool { return a.Votes == b.Votes && a.Power.Equal(b.Power) }
+	return t.Votes == other.Votes && t.Power.Equal(other.Power) && t.SupportingPower.Equal(other.SupportingPower) &&
+		maps.EqualFunc(t.Choices, other.Choices, sameScore) &&
+		maps.EqualFunc(t.RootSums, other.RootSums, decimal.Decimal.Equal) &&
+		sameTime(t.LastVotedAt, other.LastVotedAt) &&
+		t.Undated == other.Undated && t.DayOnly == other.DayOnly && t.Rounded == other.Rounded &&
+		maps.Equal(t.VotedIn, other.VotedIn) && t.ObservedAt == other.ObservedAt && t.Recast == other.Recast
 }

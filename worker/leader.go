@@ -95,6 +95,7 @@ func (l *Leader) lead(ctx context.Context) error {
 	var concurrent sync.WaitGroup
 	concurrent.Go(func() { cancel(l.lease.Hold(ctx)) })
 	concurrent.Go(func() { l.publisher.MaintainSortedCopies(ctx) })
+	concurrent.Go(func() { l.publisher.Recount(ctx) })
 	concurrent.Go(func() { l.feed.Run(ctx) })
 	concurrent.Go(func() { l.expirePreviousFormat(ctx) })
 	err := l.publisher.Run(ctx)

@@ -20,6 +20,7 @@ const (
 	PowerRounded         governance.QualityFlag = "power_rounded"
 	TotalsDifferUpstream governance.QualityFlag = "totals_differ_upstream"
 	TotalsDisagree       governance.QualityFlag = "totals_disagree"
+	TotalsRecounted      governance.QualityFlag = "totals_recounted"
 	Provisional          governance.QualityFlag = "provisional"
 )
 
@@ -52,6 +53,7 @@ func QualityFlags() []QualityRule {
 		{TotalsDifferUpstream, "All ballots that upstream states are stored, but their number, total or scores differ from what " +
 			"upstream states."},
 		{TotalsDisagree, "The scores do not sum to the ballots: the last consistent numbers are shown, or none."},
+		{TotalsRecounted, "Totals that were published before differed from a recount of all ballots, which replaced them."},
 		{Provisional, "A block that is not final states something of the proposal or its ballots: it may still change."},
 	}
 }

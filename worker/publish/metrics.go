@@ -27,6 +27,10 @@ type metrics struct {
 	// sortedCopies is the duration of building a copy, by kind.
 	sortedCopies *prometheus.HistogramVec
 	lag          lagMetrics
+	// ranged counts proposals that were counted by ranges of voters. recounts is the duration
+	// of recounts of all their ballots, and recountDifferences counts those that differed.
+	ranged, recountDifferences prometheus.Counter
+	recounts                   prometheus.Histogram
 }
 
 func newMetrics(registerer prometheus.Registerer) metrics {
@@ -61,6 +65,12 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 			telemetry.Work("pnyx_order_duration_seconds", "Duration of building a sorted copy, by kind."),
 			[]string{"kind"})),
 		lag: newLagMetrics(registerer),
+		ranged: counter("pnyx_publish_ranged_total",
+			"Proposals of which only the ranges of voters that changed were counted."),
+		recountDifferences: counter("pnyx_publish_recount_differences_total",
+			"Recounts that differed from what was published. The recount replaced it."),
+		recounts: telemetry.Register(registerer, prometheus.NewHistogram(
+			telemetry.Work("pnyx_publish_recount_duration_seconds", "Duration of recounts of large proposals."))),
 	}
 	for _, kind := range []warehouse.SortedCopyKind{warehouse.BallotCopy, warehouse.VoterCopy} {
 		m.sortedCopies.WithLabelValues(string(kind))

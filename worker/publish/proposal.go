@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,6 +18,8 @@ import (
 type proposalPublication struct {
 	*run
 	list *proposalList
+	// everything is as in workload.
+	everything bool
 	// counterparts and mirrors are as in workload.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
@@ -30,7 +33,7 @@ type proposalPublication struct {
 // publish evaluates the proposals chunk by chunk, and writes each chunk while the next
 // one is read. At most two chunks are in memory.
 func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash) error {
-	casts, err := p.Warehouse.Casts(ctx, refs)
+	casts, err := p.Warehouse.Casts(ctx, slices.DeleteFunc(slices.Clone(refs), p.totals.has))
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,7 @@ func (p *proposalPublication) evaluate(
 		return err
 	})
 	group.Go(func() (err error) {
-		totals, err = p.Warehouse.VoteTotals(groupCtx, refs)
+		totals, err = p.voteTotals(groupCtx, refs)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -125,6 +128,9 @@ func (p *proposalPublication) evaluate(
 			counted := ballots{totals: totals[proposal.Ref], rankings: rankings[proposal.Ref]}
 			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
 			e := evaluate(proposal, daoID, counted, p.at)
+			if p.corrections.isFlagged(proposal.Ref) {
+				e.flags = append(e.flags, rules.TotalsRecounted)
+			}
 			e.linkNames = append(e.linkNames, p.mirrors.namesOf(proposal, p.catalog.DAOs[daoID])...)
 			evaluations = append(evaluations, e)
 		}
@@ -203,6 +209,9 @@ func (p *proposalPublication) writeProposal(
 	written.shown = append(written.shown, e)
 	if e.result.votes >= warehouse.SortedCopyThreshold {
 		written.large = append(written.large, e)
+	}
+	if !p.everything || e.lifecycle == governance.Active {
+		p.wantTotals(e)
 	}
 	if !keep {
 		written.counted = append(written.counted, e)

@@ -91,7 +91,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		return Result{}, err
 	}
 	proposals := proposalPublication{
-		run: r, list: list, counterparts: work.counterparts, mirrors: work.mirrors, daos: map[string]bool{},
+		run: r, list: list, everything: work.everything, counterparts: work.counterparts, mirrors: work.mirrors, daos: map[string]bool{},
 	}
 	daos := daoPublication{
 		run: r, previouslyLagging: in.Lagging, committedAt: in.CommittedAt,

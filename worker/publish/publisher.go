@@ -35,6 +35,7 @@ import (
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 	"pnyx/worker/backoff"
 )
 
@@ -80,17 +81,32 @@ type Publisher struct {
 	metrics metrics
 	// copiesPending wakes MaintainSortedCopies.
 	copiesPending chan struct{}
+	// totals are those of large proposals, and corrections the proposals among them whose
+	// published totals were wrong.
+	totals      *rangeSums[record.RefHash, warehouse.VoteTotals]
+	corrections corrections
+	// rangedFrom is the number of ballots from which totals are kept by range. All four are
+	// constants but in tests.
+	rangedFrom, votersPerRange      uint64
+	recountInterval, recountOverlap time.Duration
 }
 
 // New returns a Publisher that does nothing until Run.
 func New(o Options) *Publisher {
-	return &Publisher{Options: o, metrics: newMetrics(o.Metrics), copiesPending: make(chan struct{}, 1)}
+	return &Publisher{
+		Options: o, metrics: newMetrics(o.Metrics), copiesPending: make(chan struct{}, 1),
+		totals:     newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
+		rangedFrom: warehouse.SortedCopyThreshold, votersPerRange: votersPerRange,
+		recountInterval: recountInterval, recountOverlap: commitOverlap,
+	}
 }
 
 // Run checks for changes at every interval and publishes them, until ctx ends or an
 // attempt fails, and returns the cause. After a long publication it pauses for up to
 // maxRest, so that imports get their share of the machine.
 func (p *Publisher) Run(ctx context.Context) error {
+	// Another worker may have published meanwhile.
+	p.totals.reset()
 	term := leaderTerm{publisher: p}
 	for {
 		began := time.Now()
@@ -112,6 +128,7 @@ const settleAttempts = 3
 // when nothing is left to publish. lagging are the DAOs that keep previous numbers even so,
 // because their records contradict each other.
 func (p *Publisher) Settle(ctx context.Context) (lagging []string, err error) {
+	p.totals.reset()
 	term := leaderTerm{publisher: p}
 	for range settleAttempts {
 		if err := term.step(ctx); err != nil {

@@ -216,6 +216,8 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if err != nil {
 		return err
 	}
+	// What the batches change is in what is counted next, but not in sums of ranges.
+	t.publisher.totals.reset()
 	in := Input{Revision: t.nextRevision(now), At: now, Scope: Everything{}}
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
@@ -239,6 +241,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	due = append(due, t.publisher.corrections.take()...)
 	follows, err := t.followChanges(ctx, now)
 	if err != nil {
 		return err
@@ -262,6 +265,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 		}
 		maps.Copy(changed.Proposals, batch.Changes.Proposals)
 		maps.Copy(changed.Sources, batch.Changes.Sources)
+		t.publisher.touch(batch.Changes)
 	}
 	in := Input{
 		Revision: t.nextRevision(now), At: now, CommittedAt: committedAt,

@@ -1,0 +1,92 @@
+package warehouse_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Counting by ranges is the third writing of the rule by which ballots count: votes of every
+// shape, cast again, corrected, undated, withdrawn, of no power.
+func TestRangeTotalsSumToVoteTotals(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 3 {
+		records := make([]record.Record, 0, 400)
+		for range cap(records) {
+			b := anyBallot(t, random)
+			b.Withdrawn = random.IntN(6) == 0
+			records = append(records, b)
+		}
+		appendAll(t, w, records...)
+	}
+	odd := []string{"", "'", `\`, "a\tb", "日", "0x1'); DROP", "{starts:Array(String)}"}
+	for i, voter := range odd {
+		appendAll(t, w, ballot("p0", voter, fmt.Sprint("odd", i), "1", "1.5", nil))
+	}
+	for _, proposal := range []string{"p0", "p1", "p2", "without ballots"} {
+		for _, size := range []uint64{1, 8, 1 << 20} {
+			t.Run(fmt.Sprintf("%s in ranges of %d", proposal, size), func(t *testing.T) {
+				t.Parallel()
+				hash := ref(proposal).Hash()
+				starts, err := w.RangeStarts(t.Context(), hash, size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ranges := warehouse.RangesOf(starts)
+				parts, err := w.RangeTotals(t.Context(), hash, ranges)
+				if err != nil {
+					t.Fatal(err)
+				}
+				whole, err := w.VoteTotals(t.Context(), []record.RefHash{hash})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := warehouse.SumTotals([]warehouse.VoteTotals{whole[hash]})
+				if diff := cmp.Diff(want, warehouse.SumTotals(parts)); diff != "" {
+					t.Errorf("%d ranges (-whole +sum):\n%s", len(ranges), diff)
+				}
+				if len(ranges) > 2 {
+					some := []warehouse.VoterRange{ranges[0], ranges[len(ranges)/2], ranges[len(ranges)-1]}
+					got, err := w.RangeTotals(t.Context(), hash, some)
+					want := []warehouse.VoteTotals{parts[0], parts[len(parts)/2], parts[len(parts)-1]}
+					if diff := cmp.Diff(want, got); err != nil || diff != "" {
+						t.Errorf("three ranges: %v (-want +got):\n%s", err, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestBatchNamesItsVotersUnlessTheyAreMany(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	appendAll(t, w, ballot("a", "0xa", "v1", "1", "1", nil), ballot("a", "0xb", "v2", "1", "1", nil),
+		ballot("b", "0xa", "v3", "1", "1", nil))
+	many := make([]record.Record, 2001)
+	for i := range many {
+		many[i] = ballot("c", fmt.Sprint("0x", i), fmt.Sprint("v", i), "1", "1", nil)
+	}
+	appendAll(t, w, many...)
+	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-24*time.Hour))
+	if err != nil || len(batches) != 2 {
+		t.Fatalf("got %d batches, %v, want 2", len(batches), err)
+	}
+	want := map[record.RefHash]map[string]bool{
+		ref("a").Hash(): {"0xa": true, "0xb": true}, ref("b").Hash(): {"0xa": true},
+	}
+	if diff := cmp.Diff(want, batches[0].Changes.Voters); diff != "" {
+		t.Errorf("voters (-want +got):\n%s", diff)
+	}
+	if got := batches[1].Changes.Voters; got != nil {
+		t.Errorf("got %d proposals with voters in a batch of 2001, want none named", len(got))
+	}
+}

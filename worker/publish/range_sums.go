@@ -1,0 +1,246 @@
+package publish
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"pnyx/warehouse"
+)
+
+// maxStaleRanges bounds the ranges that are counted for one publication. A subject with
+// more, or with most of its ranges, is counted whole.
+const maxStaleRanges = 128
+
+// rangeSums keeps the sums of large subjects (proposals or DAOs) by range of voters. A
+// ballot makes the range of its voter stale. A publication counts the stale ranges again
+// and adds up all: its cost follows the ballots that came, not those of the subject.
+//
+// A stale range is counted from the records, as is everything else, so that recasts, equal
+// times, withdrawals and new versions need no rule of their own, and counting a batch twice
+// changes nothing. What is kept is lost with the process, and counted again from the start:
+// until then subjects are counted whole.
+//
+// One goroutine publishes: it calls touch, drop, reset, want, stale and total. Another
+// one counts subjects whole in the background: it calls next, done and fail.
+type rangeSums[K comparable, S any] struct {
+	// add returns the sum of sums over ranges, and equal compares two of one range.
+	add   func([]S) S
+	equal func(a, b S) bool
+
+	mu       sync.Mutex
+	subjects map[K]*rangedSubject[S]
+	// wanted wakes the goroutine that counts.
+	wanted chan struct{}
+}
+
+type rangedSubject[S any] struct {
+	// sums are nil until the subject was counted whole.
+	sums *partition[S]
+	// counting is the count that runs; nil for none.
+	counting *wholeCount
+	// countedAt is when the last count ended, or was given up.
+	countedAt time.Time
+	// changed is set when a range was counted since.
+	changed bool
+}
+
+// partition has the sum of each range, and which of them are stale.
+type partition[S any] struct {
+	ranges []warehouse.VoterRange
+	sums   []S
+	stale  map[int]bool
+}
+
+// wholeCount is a count of a whole subject that is under way. touched are the voters whose
+// ballots may have changed since it began.
+type wholeCount struct{ touched map[string]bool }
+
+func newRangeSums[K comparable, S any](add func([]S) S, equal func(a, b S) bool) *rangeSums[K, S] {
+	return &rangeSums[K, S]{
+		add: add, equal: equal, subjects: map[K]*rangedSubject[S]{}, wanted: make(chan struct{}, 1),
+	}
+}
+
+// rangeOf returns the place of the range that a voter is in.
+func (p *partition[S]) rangeOf(voter string) int {
+	after, _ := slices.BinarySearchFunc(p.ranges, voter, func(r warehouse.VoterRange, voter string) int {
+		if r.From <= voter {
+			return -1
+		}
+		return 1
+	})
+	return after - 1
+}
+
+// touch notes that ballots of these voters may have changed, before they are counted.
+func (r *rangeSums[K, S]) touch(key K, voters map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	subject := r.subjects[key]
+	if subject == nil {
+		return
+	}
+	if subject.counting != nil {
+		maps.Copy(subject.counting.touched, voters)
+	}
+	if subject.sums != nil {
+		for voter := range voters {
+			subject.sums.stale[subject.sums.rangeOf(voter)] = true
+		}
+	}
+}
+
+// drop forgets the sums of a subject: any of its ballots may have changed.
+func (r *rangeSums[K, S]) drop(key K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.subjects, key)
+}
+
+// reset forgets everything.
+func (r *rangeSums[K, S]) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.subjects)
+}
+
+// want makes the sums of a subject be counted in the background.
+func (r *rangeSums[K, S]) want(key K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.subjects[key] != nil {
+		return
+	}
+	r.subjects[key] = &rangedSubject[S]{}
+	select {
+	case r.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// total returns the sum of a subject. count counts the stale ranges. It returns false where
+// the subject has to be counted whole: it is not among the subjects, or was not counted yet,
+// or too much of it is stale.
+func (r *rangeSums[K, S]) total(
+	key K, count func([]warehouse.VoterRange) ([]S, error),
+) (sum S, ok bool, err error) {
+	sums, stale := r.staleOf(key)
+	if sums == nil {
+		return sum, false, nil
+	}
+	if len(stale) > maxStaleRanges || len(stale) > 4 && 2*len(stale) > len(sums.ranges) {
+		r.drop(key)
+		return sum, false, nil
+	}
+	if len(stale) > 0 {
+		ranges := make([]warehouse.VoterRange, len(stale))
+		for i, place := range stale {
+			ranges[i] = sums.ranges[place]
+		}
+		counted, err := count(ranges)
+		if err != nil {
+			return sum, false, err
+		}
+		r.mu.Lock()
+		for i, place := range stale {
+			sums.sums[place] = counted[i]
+			delete(sums.stale, place)
+		}
+		r.mu.Unlock()
+	}
+	return r.add(sums.sums), true, nil
+}
+
+// staleOf returns the sums of a subject, nil for none, and its stale ranges in order.
+func (r *rangeSums[K, S]) staleOf(key K) (sums *partition[S], stale []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	subject := r.subjects[key]
+	if subject == nil || subject.sums == nil {
+		return nil, nil
+	}
+	subject.changed = subject.changed || len(subject.sums.stale) > 0
+	return subject.sums, slices.Sorted(maps.Keys(subject.sums.stale))
+}
+
+// has reports whether a subject is counted by ranges.
+func (r *rangeSums[K, S]) has(key K) bool {
+	sums, _ := r.staleOf(key)
+	return sums != nil
+}
+
+// next begins the count of a subject that was never counted, or that has changed since it
+// was last, before a time. It returns false where there is none.
+func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, subject := range r.subjects {
+		due := subject.sums == nil || subject.changed
+		if subject.counting == nil && due && subject.countedAt.Before(before) {
+			subject.counting = &wholeCount{touched: map[string]bool{}}
+			subject.changed = false
+			return key, subject.counting, true
+		}
+	}
+	return key, nil, false
+}
+
+// done ends a count with its sums, which replace the previous ones. It returns the ranges
+// whose previous sum was wrong. What changed since the count began is stale and not
+// compared, and neither are the ranges of pending voters, who have records that no
+// publication has read; all reports that every voter may be one.
+func (r *rangeSums[K, S]) done(
+	key K, count *wholeCount, ranges []warehouse.VoterRange, sums []S, pending map[string]bool, all bool, now time.Time,
+) (wrong []warehouse.VoterRange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	subject := r.subjects[key]
+	if subject == nil || subject.counting != count {
+		return nil // dropped meanwhile
+	}
+	next := &partition[S]{ranges: ranges, sums: sums, stale: map[int]bool{}}
+	for voter := range count.touched {
+		next.stale[next.rangeOf(voter)] = true
+	}
+	if subject.sums != nil && !all {
+		wrong = r.compare(subject.sums, next, pending)
+	}
+	subject.sums, subject.counting, subject.countedAt = next, nil, now
+	return wrong
+}
+
+// compare returns the ranges that both partitions have, with different sums, and that are
+// stale in neither.
+func (r *rangeSums[K, S]) compare(
+	previous, next *partition[S], pending map[string]bool,
+) (wrong []warehouse.VoterRange) {
+	places := make(map[warehouse.VoterRange]int, len(previous.ranges))
+	for place, voters := range previous.ranges {
+		places[voters] = place
+	}
+	unread := map[int]bool{}
+	for voter := range pending {
+		unread[next.rangeOf(voter)] = true
+	}
+	for place, voters := range next.ranges {
+		before, kept := places[voters]
+		if !kept || next.stale[place] || unread[place] || previous.stale[before] {
+			continue
+		}
+		if !r.equal(previous.sums[before], next.sums[place]) {
+			wrong = append(wrong, voters)
+		}
+	}
+	return wrong
+}
+
+// fail ends a count without sums. The next one begins after a pause.
+func (r *rangeSums[K, S]) fail(key K, count *wholeCount, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if subject := r.subjects[key]; subject != nil && subject.counting == count {
+		subject.counting, subject.countedAt, subject.changed = nil, now, true
+	}
+}

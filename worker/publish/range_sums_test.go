@@ -1,0 +1,335 @@
+package publish
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+)
+
+// cast is a stored ballot: the latest version of one vote id.
+type cast struct {
+	voter, voteID, choice string
+	power                 int64
+	votedAt               *governance.Timestamp
+	withdrawn             bool
+}
+
+// ballotStore is a warehouse of one proposal in memory, with its journal.
+type ballotStore struct {
+	casts map[string]cast
+	// pending are batches that are committed and that no publication has completed, and
+	// open is one whose records are written.
+	pending []map[string]bool
+	open    map[string]bool
+}
+
+// counts reports whether a counts before b by the rule of the contract.
+func (a cast) counts(b cast) bool {
+	switch {
+	case (a.votedAt == nil) != (b.votedAt == nil):
+		return b.votedAt == nil
+	case a.votedAt != nil && *a.votedAt != *b.votedAt:
+		return *a.votedAt > *b.votedAt
+	}
+	return a.voteID > b.voteID
+}
+
+// totals counts the voters of a range, by the definition.
+func (s *ballotStore) totals(r warehouse.VoterRange) warehouse.VoteTotals {
+	latest, casts := map[string]cast{}, map[string]int{}
+	for _, c := range s.casts {
+		if c.withdrawn || c.voter < r.From || r.Until != "" && c.voter >= r.Until {
+			continue
+		}
+		casts[c.voter]++
+		if before, voted := latest[c.voter]; !voted || c.counts(before) {
+			latest[c.voter] = c
+		}
+	}
+	var parts []warehouse.VoteTotals
+	for voter, c := range latest {
+		power := decimal.New(c.power, -18)
+		t := warehouse.VoteTotals{
+			Votes: 1, Power: power, SupportingPower: power, LastVotedAt: c.votedAt, Recast: casts[voter] > 1,
+			Choices: map[string]governance.Score{c.choice: {Votes: 1, Power: power}},
+		}
+		if c.votedAt == nil {
+			t.Undated = 1
+		} else {
+			t.VotedIn = map[warehouse.Month]uint64{warehouse.Month(202600 + *c.votedAt): 1}
+		}
+		parts = append(parts, t)
+	}
+	return warehouse.SumTotals(parts)
+}
+
+// write changes some voters' ballots at random: first votes, recasts, equal times,
+// corrections and withdrawals.
+func (s *ballotStore) write(random *rand.Rand) map[string]bool {
+	touched := map[string]bool{}
+	for range 1 + random.IntN(3) {
+		c := cast{voter: fmt.Sprintf("0x%x", random.IntN(24)), choice: fmt.Sprint(random.IntN(3)), power: random.Int64N(1e12)}
+		if at := governance.Timestamp(random.IntN(4)); at > 0 {
+			c.votedAt = &at
+		}
+		c.voteID = fmt.Sprint(c.voter, "-", random.IntN(3))
+		c.withdrawn = random.IntN(5) == 0
+		s.casts[c.voteID] = c
+		touched[c.voter] = true
+	}
+	return touched
+}
+
+// pendingVoters is what Warehouse.PendingVoters returns.
+func (s *ballotStore) pendingVoters() map[string]bool {
+	voters := maps.Clone(s.open)
+	if voters == nil {
+		voters = map[string]bool{}
+	}
+	for _, batch := range s.pending {
+		maps.Copy(voters, batch)
+	}
+	return voters
+}
+
+// starts divides the voters at random.
+func starts(random *rand.Rand) (found []string) {
+	for voter := range 24 {
+		if random.IntN(4) == 0 {
+			found = append(found, fmt.Sprintf("0x%x", voter))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// history is a worker that publishes one proposal from a ballotStore, and dies.
+type history struct {
+	t      *testing.T
+	seed   uint64
+	random *rand.Rand
+	store  *ballotStore
+	sums   *rangeSums[string, warehouse.VoteTotals]
+	// counting is the count that runs in the background, of which the first len(counted)
+	// ranges are counted.
+	counting *wholeCount
+	ranges   []warehouse.VoterRange
+	counted  []warehouse.VoteTotals
+	log      []string
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	t.Helper()
+	return &history{
+		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 84)), store: &ballotStore{casts: map[string]cast{}},
+		sums: newRangeSums[string](warehouse.SumTotals, warehouse.VoteTotals.Equal),
+	}
+}
+
+// step does one thing that can happen.
+func (h *history) step() {
+	steps := []struct {
+		name string
+		do   func()
+	}{
+		{"write", h.write}, {"write", h.write}, {"commit", h.commit}, {"publish", h.publish}, {"publish", h.publish},
+		{"die between count and commit", func() { h.count() }}, {"die", h.die}, {"batch without voters", h.writeUnnamed},
+		{"count", h.advance}, {"count", h.advance}, {"count", h.advance},
+	}
+	step := steps[h.random.IntN(len(steps))]
+	h.log = append(h.log, step.name)
+	step.do()
+}
+
+// write opens a batch and writes its records.
+func (h *history) write() {
+	h.commit()
+	h.store.open = h.store.write(h.random)
+}
+
+func (h *history) commit() {
+	if h.store.open != nil {
+		h.store.pending, h.store.open = append(h.store.pending, h.store.open), nil
+	}
+}
+
+func (h *history) writeUnnamed() {
+	h.store.write(h.random)
+	h.store.pending = append(h.store.pending, nil)
+}
+
+// count is what a publication does before it completes.
+func (h *history) count() warehouse.VoteTotals {
+	for _, voters := range h.store.pending {
+		if voters == nil {
+			h.sums.drop("p")
+		} else {
+			h.sums.touch("p", voters)
+		}
+	}
+	sum, ok, err := h.sums.total("p", func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
+		parts := make([]warehouse.VoteTotals, len(ranges))
+		for i, r := range ranges {
+			parts[i] = h.store.totals(r)
+		}
+		return parts, nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if !ok {
+		sum = h.store.totals(warehouse.VoterRange{})
+		h.sums.want("p")
+	}
+	return sum
+}
+
+func (h *history) publish() {
+	h.commit()
+	sum := h.count()
+	h.store.pending = nil
+	if want := h.store.totals(warehouse.VoterRange{}); !want.Equal(sum) {
+		h.t.Fatalf("seed %d after %s: got other totals than of all ballots (-want +got):\n%s",
+			h.seed, strings.Join(h.log, ", "), cmp.Diff(want, sum))
+	}
+}
+
+// die loses everything in memory.
+func (h *history) die() {
+	h.sums.reset()
+	h.counting = nil
+}
+
+// advance begins a count in the background, counts one more range, or ends the count.
+func (h *history) advance() {
+	switch {
+	case h.counting == nil:
+		if _, count, ok := h.sums.next(time.Unix(1, 0)); ok {
+			h.counting, h.ranges, h.counted = count, warehouse.RangesOf(starts(h.random)), nil
+		}
+	case len(h.counted) < len(h.ranges):
+		for range 1 + h.random.IntN(len(h.ranges)) {
+			if next := len(h.counted); next < len(h.ranges) {
+				h.counted = append(h.counted, h.store.totals(h.ranges[next]))
+			}
+		}
+	default:
+		pending := h.store.pendingVoters()
+		unnamed := slices.ContainsFunc(h.store.pending, func(voters map[string]bool) bool { return voters == nil })
+		wrong := h.sums.done("p", h.counting, h.ranges, h.counted, pending, unnamed, time.Time{})
+		h.counting = nil
+		if len(wrong) > 0 {
+			h.t.Fatalf("seed %d after %s: got %d wrong ranges, want none", h.seed, strings.Join(h.log, ", "), len(wrong))
+		}
+	}
+}
+
+// Any order of casts, recasts, equal times, corrections, withdrawals, open batches, batches
+// that do not name voters, deaths, and counts in the background ends equal to a count of all
+// ballots, and no recount reports a difference.
+func TestHistoriesEndEqualToRecount(t *testing.T) {
+	t.Parallel()
+	checkHistories(t, 2000)
+}
+
+func TestLongHistoriesEndEqualToRecount(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	checkHistories(t, 100_000)
+}
+
+func checkHistories(t *testing.T, histories uint64) {
+	t.Helper()
+	for seed := range histories {
+		h := newHistory(t, seed)
+		for range 25 {
+			h.step()
+		}
+		h.publish()
+	}
+}
+
+func TestRecountFindsWrongSum(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t, 1)
+	h.store.casts["v1"] = cast{voter: "0x3", voteID: "v1", choice: "1", power: 5}
+	h.store.casts["v2"] = cast{voter: "0x7", voteID: "v2", choice: "1", power: 7}
+	ranges := warehouse.RangesOf([]string{"0x5"})
+	recount := func(pending map[string]bool, all bool) []warehouse.VoterRange {
+		t.Helper()
+		_, count, ok := h.sums.next(time.Unix(1, 0))
+		if !ok {
+			t.Fatal("got no subject to count, want one that has changed")
+		}
+		sums := []warehouse.VoteTotals{h.store.totals(ranges[0]), h.store.totals(ranges[1])}
+		return h.sums.done("p", count, ranges, sums, pending, all, time.Time{})
+	}
+	h.count()
+	if wrong := recount(nil, false); wrong != nil {
+		t.Fatalf("first count: got %v wrong, want none", wrong)
+	}
+	for name, c := range map[string]struct {
+		pending map[string]bool
+		all     bool
+		want    []warehouse.VoterRange
+	}{
+		"without a batch":                           {nil, false, ranges[1:]},
+		"with a pending batch of another range":     {map[string]bool{"0x3": true}, false, ranges[1:]},
+		"with a pending batch of its range":         {map[string]bool{"0x9": true}, false, nil},
+		"with a pending batch that names no voters": {nil, true, nil},
+	} {
+		// Another range changes, so that a recount is due.
+		h.sums.touch("p", map[string]bool{"0x1": true})
+		h.count()
+		changed := h.store.casts["v2"]
+		changed.power++
+		h.store.casts["v2"] = changed
+		if diff := cmp.Diff(c.want, recount(c.pending, c.all)); diff != "" {
+			t.Errorf("a ballot that changes %s (-want +got):\n%s", name, diff)
+		}
+		if got, want := h.count(), h.store.totals(warehouse.VoterRange{}); !want.Equal(got) {
+			t.Errorf("a ballot that changes %s: got %s after the recount, want %s", name, got.Power, want.Power)
+		}
+	}
+}
+
+func TestSubjectWithMuchStaleIsCountedWhole(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t, 2)
+	var between []string
+	for i := range 300 {
+		between = append(between, fmt.Sprintf("0x%03x", i))
+	}
+	for name, c := range map[string]struct {
+		touched int
+		want    bool
+	}{"few": {maxStaleRanges, true}, "many": {maxStaleRanges + 1, false}} {
+		h.sums.reset()
+		h.sums.want("p")
+		_, count, _ := h.sums.next(time.Unix(1, 0))
+		ranges := warehouse.RangesOf(between)
+		h.sums.done("p", count, ranges, make([]warehouse.VoteTotals, len(ranges)), nil, false, time.Time{})
+		voters := map[string]bool{}
+		for _, voter := range between[:c.touched] {
+			voters[voter] = true
+		}
+		h.sums.touch("p", voters)
+		_, got, err := h.sums.total("p", func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
+			return make([]warehouse.VoteTotals, len(ranges)), nil
+		})
+		if err != nil || got != c.want {
+			t.Errorf("%s: got ranges used %v, %v, want %v", name, got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// electorate publishes the proposals of two DAOs, counted by ranges of a few voters.
+type electorate struct {
+	t         *testing.T
+	publisher *Publisher
+	term      leaderTerm
+	random    *rand.Rand
+	proposals []record.ProposalRef
+}
+
+// newElectorate publishes some proposals for each type of vote.
+func newElectorate(t *testing.T, ofEachType int) *electorate {
+	t.Helper()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	lease := store.NewLease(time.Hour)
+	if err := lease.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e := &electorate{t: t, random: rand.New(rand.NewPCG(8, 4)), publisher: New(Options{
+		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
+		Invalidate: func(context.Context, *cache.Writer) {}, OnPublish: func() {},
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
+		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors"}),
+	})}
+	e.publisher.rangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 4, 0
+	e.term = leaderTerm{publisher: e.publisher}
+	types := voteTypes()
+	var records []record.Record
+	for i := range ofEachType * len(types) {
+		ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: fmt.Sprint("p", i)}
+		e.proposals = append(e.proposals, ref)
+		records = append(records, &record.Proposal{
+			ProposalRef: ref, SourceID: fmt.Sprintf("space-%d", i%2), Title: ref.ExternalID,
+			VoteType: types[i%len(types)], Choices: []string{"A", "B", "C"},
+		})
+	}
+	e.append(records)
+	e.step()
+	return e
+}
+
+func voteTypes() []governance.VoteType {
+	return []governance.VoteType{
+		governance.SingleChoice, governance.Approval, governance.Weighted, governance.Quadratic, governance.RankedChoice,
+	}
+}
+
+func (e *electorate) append(records []record.Record) {
+	e.t.Helper()
+	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := e.publisher.Warehouse.Append(e.t.Context(), run, records); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *electorate) step() {
+	e.t.Helper()
+	if err := e.term.step(e.t.Context()); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// recountAll counts every proposal that is due, as Publisher.Recount does.
+func (e *electorate) recountAll() (recounted int) {
+	e.t.Helper()
+	for {
+		ref, count, ok := e.publisher.totals.next(time.Now())
+		if !ok {
+			return recounted
+		}
+		if err := e.publisher.recount(e.t.Context(), ref, count); err != nil {
+			e.t.Fatal(err)
+		}
+		recounted++
+	}
+}
+
+// ballot is one of few voters, on any proposal: new, cast again at a later or the same time,
+// corrected, or withdrawn.
+func (e *electorate) ballot() *record.Ballot {
+	e.t.Helper()
+	place := e.random.IntN(len(e.proposals))
+	proposal := e.proposals[place]
+	voter := fmt.Sprintf("0x%x", e.random.IntN(40))
+	b := &record.Ballot{
+		Proposal: proposal, Voter: voter, VoteID: fmt.Sprint(voter, "-", e.random.IntN(3)),
+		Power: decimal.New(e.random.Int64N(1e15), -15), RawChoice: "1", Withdrawn: e.random.IntN(6) == 0,
+	}
+	if at := governance.Timestamp(e.random.IntN(4)); at > 0 {
+		at *= 20 * 24 * 3600 * 1000
+		b.VotedAt = &at
+	}
+	switch voteTypes()[place%len(voteTypes())] {
+	case governance.SingleChoice:
+		b.Choices = []string{fmt.Sprint(1 + e.random.IntN(3))}
+		b.ChoiceKey = b.Choices[0]
+	case governance.Approval, governance.RankedChoice:
+		b.Choices = [][]string{{"1"}, {"2"}, {"3", "1"}, {"2", "3", "1"}}[e.random.IntN(4)]
+		b.ChoiceKey = b.Choices[0]
+	default:
+		weights := []decimal.Decimal{decimal.NewFromInt(e.random.Int64N(3)), decimal.NewFromInt(7)}
+		if err := b.SetWeights([]string{"1", "2"}, weights); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// check compares what is counted by ranges, and what is published, with a count of all
+// ballots.
+func (e *electorate) check() {
+	e.t.Helper()
+	refs := make([]record.RefHash, len(e.proposals))
+	for i, proposal := range e.proposals {
+		refs[i] = proposal.Hash()
+	}
+	whole, err := e.publisher.Warehouse.VoteTotals(e.t.Context(), refs)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	states, err := e.publisher.Warehouse.PublishedStates(e.t.Context(), refs)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	published := map[record.RefHash]warehouse.ProposalState{}
+	for _, state := range states {
+		published[state.Ref] = state
+	}
+	ranged, err := e.publisher.voteTotals(e.t.Context(), refs)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for i, ref := range refs {
+		// A sum of one has an empty map where the whole count has none.
+		want := warehouse.SumTotals([]warehouse.VoteTotals{whole[ref]})
+		got := warehouse.SumTotals([]warehouse.VoteTotals{ranged[ref]})
+		if !want.Equal(got) {
+			e.t.Fatalf("%s: got %+v by ranges, want %+v", e.proposals[i].ExternalID, got, want)
+		}
+		if state := published[ref]; state.Votes != want.Votes || !state.Power.Equal(want.Power) {
+			e.t.Fatalf("%s: got %d votes of %s published, want %d of %s",
+				e.proposals[i].ExternalID, state.Votes, state.Power, want.Votes, want.Power)
+		}
+	}
+}
+
+// play writes batches at random, and checks each publication.
+func (e *electorate) play(publications int) {
+	e.t.Helper()
+	for range publications {
+		for range 1 + e.random.IntN(3) {
+			records := make([]record.Record, 1+e.random.IntN(3*len(e.proposals)))
+			for i := range records {
+				records[i] = e.ballot()
+			}
+			e.append(records)
+		}
+		switch e.random.IntN(5) {
+		case 0:
+			// A space moves to another DAO, and its proposals with it.
+			source := record.SourceRef{Provider: governance.Snapshot, ID: fmt.Sprintf("space-%d", e.random.IntN(2))}
+			id := fmt.Sprintf("dao-%d", e.random.IntN(3))
+			e.append([]record.Record{&record.DAO{ID: id, Name: id, Sources: []record.SourceRef{source}}})
+		case 1:
+			// A leader dies, and another one takes over.
+			e.publisher.totals.reset()
+			e.term = leaderTerm{publisher: e.publisher}
+		case 2:
+			// A leader dies after it has counted, before it has published.
+			batches, err := e.term.unprocessed(e.t.Context(), time.Now())
+			if err != nil {
+				e.t.Fatal(err)
+			}
+			for _, batch := range batches {
+				e.publisher.touch(batch.Changes)
+			}
+			if _, err := e.publisher.voteTotals(e.t.Context(), nil); err != nil {
+				e.t.Fatal(err)
+			}
+		case 3:
+			// A recount that runs while batches arrive.
+			e.recountAll()
+			e.append([]record.Record{e.ballot(), e.ballot()})
+		}
+		e.step()
+		e.check()
+		e.recountAll()
+	}
+	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 0 {
+		e.t.Errorf("got %v recounts that differ, want none", got)
+	}
+	if got := testutil.ToFloat64(e.publisher.metrics.ranged); got < float64(publications) {
+		e.t.Errorf("got %v proposals counted by ranges, want many", got)
+	}
+}
+
+func TestRangedTotalsFollowBatches(t *testing.T) {
+	t.Parallel()
+	newElectorate(t, 2).play(4)
+}
+
+func TestLongRangedTotalsFollowBatches(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	newElectorate(t, 80).play(30)
+}
+
+// A row that changes without a batch stands for any fault by which ranges miss a ballot.
+func TestRecountReplacesWrongTotals(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.publisher.recountOverlap = -time.Hour // only open batches are pending
+	vote := func(voter string, power int64) *record.Ballot {
+		return &record.Ballot{
+			Proposal: e.proposals[0], Voter: voter, VoteID: "v" + voter, Power: decimal.NewFromInt(power),
+			Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+		}
+	}
+	e.append([]record.Record{vote("0xa", 1), vote("0xb", 2)})
+	e.step()
+	e.recountAll()
+	ref := e.proposals[0].Hash()
+	sums, _ := e.publisher.totals.staleOf(ref)
+	for i := range sums.sums {
+		sums.sums[i].Votes++
+	}
+	e.publisher.totals.subjects[ref].changed = true
+	e.recountAll()
+	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 1 {
+		t.Errorf("got %v recounts that differ, want 1", got)
+	}
+	e.step()
+	e.check()
+	states, err := e.publisher.Warehouse.PublishedStates(t.Context(), []record.RefHash{ref})
+	if err != nil || len(states) != 1 || !slices.Contains(states[0].QualityFlags, string(rules.TotalsRecounted)) {
+		t.Errorf("got %+v, %v, want a state flagged %s", states, err, rules.TotalsRecounted)
+	}
+}
