@@ -107,11 +107,12 @@ func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
 func (a *API) limitToken(c *fiber.Ctx, s *requestState, limits ratelimit.Limits) error {
 	now := s.now
 	s.limited = true
-	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
+	grant := &s.grant
+	*grant, s.decided = a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: s.caller.ID, Limits: limits,
 		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: s.caller.Plan,
-	}, now)
-	s.grant, s.now = &grant, a.now()
+	}, now), true
+	s.now = a.now()
 	switch {
 	case grant.Quota.Refused:
 		return quotaExceeded(string(s.caller.Plan), grant.Quota, now)
@@ -130,10 +131,10 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 		return
 	}
 	status, charged := c.Response().StatusCode(), false
-	if s.grant != nil && s.grant.Allowed() {
+	if s.decided && s.grant.Allowed() {
 		charged = status == http.StatusOK
 		if !charged {
-			a.limiter.Refund(c.UserContext(), s.grant)
+			a.limiter.Refund(c.UserContext(), &s.grant)
 		}
 	}
 	a.setLimitHeaders(c, s)

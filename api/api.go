@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	recovery "github.com/gofiber/fiber/v2/middleware/recover"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access"
@@ -89,10 +88,13 @@ type API struct {
 	pages       *pages
 	local       *localCopies
 	parseCache  *parseCache
-	tokens      *access.TokenCache
-	internal    access.InternalTokens
-	limiter     *ratelimit.Limiter
-	addresses   *ratelimit.IPLimiter
+	compressor  *compressor
+	// handlers are those of the routes, by id.
+	handlers  map[string]fiber.Handler
+	tokens    *access.TokenCache
+	internal  access.InternalTokens
+	limiter   *ratelimit.Limiter
+	addresses *ratelimit.IPLimiter
 	// freePolicy is the RateLimit-Policy of free routes; empty when they are not limited.
 	freePolicy   string
 	meter        *access.Meter
@@ -125,6 +127,7 @@ func New(o Options) *API {
 		tracer:       o.Tracer,
 		metrics:      newMetrics(o.Metrics),
 		now:          time.Now,
+		handlers:     map[string]fiber.Handler{},
 	}
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
@@ -132,7 +135,7 @@ func New(o Options) *API {
 	a.local = newLocalCopies(o.LocalBytes, localTTL)
 	a.publication.changed = a.local.drop
 	a.publication.republished = a.meter.RewriteAll
-	a.parseCache = newParseCache()
+	a.parseCache, a.compressor = newParseCache(), newCompressor()
 	a.pages = newPages(o, a.publication)
 	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
@@ -148,9 +151,10 @@ func New(o Options) *API {
 		IdleTimeout:           idleTimeout,
 		ErrorHandler:          a.handleError,
 	})
-	a.app.Use(a.observe, recovery.New(), newCompressor().compress, limitURL)
+	a.app.Use(func(c *fiber.Ctx) error { return a.observe(c, (*fiber.Ctx).Next) })
 	for _, route := range Routes() {
-		a.handleGet(route.Path, a.serve(route))
+		a.handlers[route.ID] = a.serve(route)
+		a.handleGet(route.Path, a.handlers[route.ID])
 	}
 	a.registerDocuments(o.Documents)
 	server := a.app.Server()
@@ -221,12 +225,12 @@ func (a *API) Shutdown(ctx context.Context) error {
 // serve returns the handler of a route. The order of its steps is part of the contract:
 // parameters are checked before access, and a payment is settled last.
 func (a *API) serve(route Route) fiber.Handler {
+	series := a.metrics.routes[route.Path]
 	return func(c *fiber.Ctx) error {
 		s := stateOf(c)
-		s.route, s.now = &route, a.now()
+		s.route, s.metrics, s.now = &route, series, a.now()
 		a.authenticate(c, s)
-		setVary(c, s)
-		r, err := a.parseCache.parse(c, &route)
+		r, err := a.parseCache.parse(c, s)
 		if err != nil {
 			return err
 		}
@@ -251,13 +255,9 @@ func (a *API) serve(route Route) fiber.Handler {
 func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) error {
 	s.readiness = a.readiness(answer, s.now)
 	etag := answer.etagFor(s.readiness)
-	a.setCacheControl(c, s, answer)
-	if etag != "" {
-		setValidators(c, answer, etag)
-	}
+	a.setAnswerHeaders(c, s, answer, etag)
 	switch {
 	case etagMatches(c, etag):
-		setCommonHeaders(c, s)
 		c.Status(fiber.StatusNotModified)
 		return nil
 	case s.delegatesToEdge(c):
@@ -284,7 +284,7 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 		return nil, err
 	}
 	s.layer = answer.layer
-	a.parseCache.add(c, r)
+	a.parseCache.add(c, s, r, a.handlers[r.route.ID])
 	return answer, nil
 }
 
@@ -308,14 +308,18 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*ren
 	if err != nil {
 		return nil, err
 	}
-	answer.etag, answer.target, answer.keys = etagOf(r, answer), r.target(), surrogateKeysOf(r)
-	answer.tags = route.tags(r.params)
-	answer.control = route.defaultCacheControl()
-	answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
+	answer.etag, answer.target, answer.tags = etagOf(r, answer), r.target(), route.tags(r.params)
+	if a.purgeEnabled {
+		answer.keys = surrogateKeysOf(r)
+	}
+	answer.setControl(route, a.sharedLifetime(route, answer, answer.view.Readiness))
+	if !answer.nodeLocal {
+		answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
+	}
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
 	answer.status = found.source.status(found.view, a.now())
-	a.local.set(r.name, *answer, begun)
+	a.local.set(r.name, route, *answer, begun)
 	return answer, nil
 }

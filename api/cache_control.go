@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
 	"pnyx/access/x402"
@@ -19,53 +20,96 @@ const (
 	varyCredentials = varyPublic + ", " + access.HeaderToken + ", " + x402.HeaderPayment
 )
 
-// setVary sets Vary to the request headers that any answer of the route depends on.
-func setVary(c *fiber.Ctx, s *requestState) {
-	if (s.route.Paid() || s.route.TokenOnly) && !s.internal {
-		setHeader(c, fiber.HeaderVary, varyCredentials)
-		return
+// vary returns the request headers that any answer of the route depends on.
+func (r *Route) vary() string {
+	if r.Paid() || r.TokenOnly {
+		return varyCredentials
 	}
-	setHeader(c, fiber.HeaderVary, varyPublic)
+	return varyPublic
 }
 
-// setCacheControl sets who may cache an answer and for how long, its surrogate keys,
-// and its Cache-Status. Answers for one token have no surrogate keys.
+// setVary sets Vary to the request headers that any answer of the route depends on.
+func setVary(c *fiber.Ctx, s *requestState) {
+	if s.internal {
+		setHeader(c, fiber.HeaderVary, varyPublic)
+		return
+	}
+	setHeader(c, fiber.HeaderVary, s.route.vary())
+}
+
+// setAnswerHeaders sets the headers of an answer with data, but for those about its body.
+func (a *API) setAnswerHeaders(c *fiber.Ctx, s *requestState, found *rendered, etag string) {
+	if found.head != nil {
+		found.head.CopyTo(&c.Response().Header)
+	} else {
+		found.writeHead(&c.Response().Header, s.route)
+	}
+	if s.internal {
+		setVary(c, s)
+	}
+	setHeader(c, HeaderRequestID, s.requestID(c))
+	if etag != found.etag {
+		setHeader(c, fiber.HeaderETag, etag)
+	}
+	if etag != "" && c.OriginalURL() != found.target {
+		setHeader(c, fiber.HeaderContentLocation, found.target)
+	}
+	a.setCacheControl(c, s, found)
+}
+
+// writeHead sets the headers of an answer that all requests for it have in common.
+func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *Route) {
+	set := func(name, value string) {
+		if value != "" {
+			h.SetCanonical([]byte(name), []byte(value))
+		}
+	}
+	set(fiber.HeaderAccessControlAllowOrigin, "*")
+	set(fiber.HeaderAccessControlExposeHeaders, "*")
+	set(fiber.HeaderXContentTypeOptions, "nosniff")
+	set(fiber.HeaderVary, route.vary())
+	set(fiber.HeaderETag, r.etag)
+	set(fiber.HeaderLastModified, r.modified)
+	set(fiber.HeaderCacheControl, r.control)
+	set(HeaderSurrogateKey, r.keys.spaced)
+	set(HeaderCacheTag, r.keys.joined)
+	set(HeaderCacheStatus, r.status)
+}
+
+// setControl sets the default Cache-Control, for a lifetime in shared caches.
+func (r *rendered) setControl(route *Route, lifetime time.Duration) {
+	r.lifetime, r.control = lifetime, route.Fresh.Private()
+	if !route.Paid() {
+		r.control = route.Fresh.Public(lifetime)
+	}
+}
+
+// setCacheControl replaces the default Cache-Control where it does not apply: it sets who
+// may cache the answer to this request, and for how long.
 func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	switch {
 	case s.charge != nil, s.route.TokenOnly:
-		c.Set(fiber.HeaderCacheControl, PrivateNoStore)
+		setHeader(c, fiber.HeaderCacheControl, PrivateNoStore)
 	case s.route.Paid():
-		setHeader(c, fiber.HeaderCacheControl, found.control)
 	default:
-		control, lifetime := found.control, a.sharedLifetime(s.route, found, s.readiness)
-		if lifetime != s.route.Fresh.SMaxAge {
-			control = s.route.Fresh.Public(lifetime)
+		lifetime := a.sharedLifetime(s.route, found, s.readiness)
+		if lifetime != found.lifetime {
+			setHeader(c, fiber.HeaderCacheControl, s.route.Fresh.Public(lifetime))
 		}
-		setHeader(c, fiber.HeaderCacheControl, control)
 		a.setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
 	}
-	if s.route.TokenOnly {
-		return
-	}
-	a.setSurrogateKeys(c, found.keys)
-	setHeader(c, HeaderCacheStatus, found.status)
-}
-
-// setSurrogateKeys sets the headers by which caches purge answers, where any are purged.
-func (a *API) setSurrogateKeys(c *fiber.Ctx, keys surrogateKeys) {
-	if !a.purgeEnabled {
-		return
-	}
-	setHeader(c, HeaderSurrogateKey, keys.spaced)
-	setHeader(c, HeaderCacheTag, keys.joined)
 }
 
 // setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
 // what is missing purges it.
 func (a *API) setMissingKeys(c *fiber.Ctx, r *request, err error) {
-	if e, is := errors.AsType[*Error](err); is && e.Status == http.StatusNotFound {
-		a.setSurrogateKeys(c, surrogateKeysOf(r))
+	e, is := errors.AsType[*Error](err)
+	if !is || e.Status != http.StatusNotFound || !a.purgeEnabled {
+		return
 	}
+	keys := surrogateKeysOf(r)
+	setHeader(c, HeaderSurrogateKey, keys.spaced)
+	setHeader(c, HeaderCacheTag, keys.joined)
 }
 
 // errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached; the

@@ -51,11 +51,8 @@ func newCompressor() *compressor {
 	}}
 }
 
-// compress is the middleware that compresses answers of at least compressMinBytes.
+// compress compresses an answer of at least compressMinBytes.
 func (p *compressor) compress(c *fiber.Ctx) error {
-	if err := c.Next(); err != nil {
-		return err
-	}
 	answer := c.Response()
 	if len(answer.Body()) < compressMinBytes || len(answer.Header.ContentEncoding()) > 0 {
 		return nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -54,20 +55,23 @@ const edgeBodyTTL = time.Hour
 
 // rewriteEdgeRequest turns a request for permission into the request that it is about.
 // Without a valid internal token it is left unchanged, and gets a 404.
-func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx) {
-	target, asks := strings.CutPrefix(string(request.RequestURI()), PathAuthorize)
-	token := string(request.Request.Header.Peek(access.HeaderInternal))
-	if !asks || !strings.HasPrefix(target, "/") || !a.internal.Accepts(token) {
+func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestState) {
+	uri := request.RequestURI()
+	if !bytes.HasPrefix(uri, []byte(PathAuthorize+"/")) {
+		return
+	}
+	target := string(uri[len(PathAuthorize):])
+	if !a.internal.Accepts(string(request.Request.Header.Peek(access.HeaderInternal))) {
 		return
 	}
 	request.Request.Header.Del(access.HeaderInternal)
 	request.Request.SetRequestURI(target)
-	request.SetUserValue(requestStateKey{}, &requestState{fromEdge: true})
+	s.fromEdge = true
 }
 
 // setEdgeTimeout tells an edge how long the node may work on a payment.
-func (a *API) setEdgeTimeout(request *fasthttp.RequestCtx) {
-	if s, is := request.UserValue(requestStateKey{}).(*requestState); is && s.fromEdge && a.payments != nil {
+func (a *API) setEdgeTimeout(request *fasthttp.RequestCtx, s *requestState) {
+	if s.fromEdge && a.payments != nil {
 		request.Response.Header.Set(HeaderTimeout, strconv.FormatInt(a.payments.MaxDuration().Milliseconds(), 10))
 	}
 }
@@ -82,7 +86,6 @@ func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
 // the answer; the edge's own request for the body does not.
 func delegateToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered) error {
 	s.delegatedBytes = len(found.data)
-	setCommonHeaders(c, s)
 	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(r, found, s.readiness))
 	c.Status(http.StatusOK)
 	return nil

@@ -107,15 +107,24 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) {
 	if found.link != "" {
 		setHeader(c, fiber.HeaderLink, found.link)
 	}
-	setJSONHeaders(c, s)
-	c.Status(fiber.StatusOK)
-	writeEnvelope(c.Response(), found.data, Meta{
+	response := c.Response()
+	response.Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
+	response.SetStatusCode(fiber.StatusOK)
+	meta := Meta{
 		RequestID:   s.requestID(c),
 		GeneratedAt: governance.TimestampOf(s.now),
 		DataAsOf:    found.view.DataAsOf,
 		Readiness:   ReadinessState{s.readiness},
 		Page:        found.page,
-	})
+	}
+	var room [typicalMetaBytes]byte
+	tail := meta.appendRequest(append(room[:0], `,"meta":`...))
+	if found.metaTail != nil && s.readiness == found.view.Readiness {
+		tail = append(tail, found.metaTail...)
+	} else {
+		tail = meta.appendData(tail)
+	}
+	writeEnvelope(response, found.data, append(tail, "}\n"...))
 }
 
 // typicalMetaBytes holds the meta of most answers, so that it is encoded on the stack.
@@ -125,11 +134,8 @@ const typicalMetaBytes = 512
 // connection keeps the buffer at the size of its largest answer.
 const maxBufferedData = 16 << 10
 
-// writeEnvelope makes data and meta the body of a response.
-func writeEnvelope(response *fasthttp.Response, data []byte, meta Meta) {
-	var room [typicalMetaBytes]byte
-	tail := meta.append(append(room[:0], `,"meta":`...))
-	tail = append(tail, "}\n"...)
+// writeEnvelope makes data, and what follows it in the envelope, the body of a response.
+func writeEnvelope(response *fasthttp.Response, data, tail []byte) {
 	if len(data) > maxBufferedData {
 		response.SetBodyRaw(slices.Concat([]byte(`{"data":`), data, tail))
 		return
@@ -144,11 +150,20 @@ func writeEnvelope(response *fasthttp.Response, data []byte, meta Meta) {
 // rest of a cache hit. No text in it needs escapes: ids are validated, cursors are
 // base64, and everything else is ours.
 func (m Meta) append(text []byte) []byte {
+	return m.appendData(m.appendRequest(text))
+}
+
+// appendRequest appends the members that differ between requests for an answer.
+func (m Meta) appendRequest(text []byte) []byte {
 	text = append(text, `{"requestId":"`...)
 	text = append(text, m.RequestID...)
 	text = append(text, `","generatedAt":"`...)
-	text = m.GeneratedAt.Append(text)
-	text = append(text, `","dataAsOf":"`...)
+	return append(m.GeneratedAt.Append(text), '"')
+}
+
+// appendData appends the members after those of appendRequest, to the end of meta.
+func (m Meta) appendData(text []byte) []byte {
+	text = append(text, `,"dataAsOf":"`...)
 	text = m.DataAsOf.Append(text)
 	text = append(text, `","readiness":{"status":"`...)
 	text = append(text, m.Readiness.Status...)
@@ -195,10 +210,12 @@ func setJSONHeaders(c *fiber.Ctx, s *requestState) {
 // idAlphabet is the alphabet of base 32.
 const idAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-// newRequestID returns 26 random letters and digits. Ids must be unique and fast to
+// requestIDBytes is the length of the ids that newRequestID makes.
+const requestIDBytes = 26
+
+// newRequestID fills id with random letters and digits. Ids must be unique and fast to
 // make; they are not secret.
-func newRequestID() string {
-	var id [26]byte
+func newRequestID(id *[requestIDBytes]byte) {
 	for half := range 2 {
 		random := rand.Uint64()      //nolint:gosec // not secret
 		for i := range len(id) / 2 { // 13 characters of 5 bits, the last one of 4
@@ -206,7 +223,6 @@ func newRequestID() string {
 			random >>= 5
 		}
 	}
-	return string(id[:])
 }
 
 // validRequestID reports whether RequestIDPattern matches.

@@ -186,6 +186,9 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 	s := stateOf(c)
 	e := a.limitRefusal(c, s, toError(c, err))
 	s.err = e
+	if s.route != nil {
+		setVary(c, s)
+	}
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
 	}

@@ -31,18 +31,6 @@ func (r *rendered) etagFor(readiness governance.Readiness) string {
 	return strings.TrimSuffix(r.etag, `"`) + `-stale"`
 }
 
-// setValidators sets ETag and Last-Modified, and Content-Location where the request is
-// not in its canonical form.
-func setValidators(c *fiber.Ctx, found *rendered, etag string) {
-	setHeader(c, fiber.HeaderETag, etag)
-	if !found.nodeLocal {
-		setHeader(c, fiber.HeaderLastModified, found.modified)
-	}
-	if c.OriginalURL() != found.target {
-		setHeader(c, fiber.HeaderContentLocation, found.target)
-	}
-}
-
 // etagMatches reports whether If-None-Match names the answer. If-Modified-Since is
 // ignored: two revisions may share a second.
 func etagMatches(c *fiber.Ctx, etag string) bool {

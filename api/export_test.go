@@ -49,7 +49,7 @@ func (c *Copies) Begin() uint64 { return c.begin() }
 
 // Set keeps an answer with some tags.
 func (c *Copies) Set(key string, tags []cache.Tag, begun uint64) {
-	c.set(key, rendered{tags: tags}, begun)
+	c.set(key, &Route{}, rendered{tags: tags}, begun)
 }
 
 // Drop drops the answers with one of the tags.
@@ -69,6 +69,28 @@ func (c *Copies) Poll(ctx context.Context, store *cache.Store) {
 	c.watcher.store = store
 	c.polled = c.watcher.poll(ctx, c.polled)
 }
+
+// Knows says whether the node answers requests for a target without the router.
+func (a *API) Knows(target string) bool {
+	_, known := a.parseCache.requests.GetIfPresent(target)
+	return known
+}
+
+// KnownTargets returns how many targets the node knows, and their estimated bytes.
+func (a *API) KnownTargets() (count int, weight uint64) {
+	a.parseCache.requests.CleanUp()
+	return a.parseCache.requests.EstimatedSize(), a.parseCache.requests.WeightedSize()
+}
+
+// Learn makes the node know a target as another that it knows.
+func (a *API) Learn(target, as string) {
+	if known, is := a.parseCache.requests.GetIfPresent(as); is {
+		a.parseCache.requests.Set(target, known)
+	}
+}
+
+// ForgetTargets drops all known targets.
+func (a *API) ForgetTargets() { a.parseCache.requests.InvalidateAll() }
 
 // ForgetForGood ends what a node that never served runs in the background.
 func (a *API) ForgetForGood() {

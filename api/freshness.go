@@ -126,15 +126,6 @@ func (f Freshness) Private() string {
 	return "private, max-age=" + wholeSeconds(f.MaxAge)
 }
 
-// defaultCacheControl returns the Cache-Control header of the route's answers, as long as
-// setCacheControl does not shorten or extend their lifetime.
-func (r *Route) defaultCacheControl() string {
-	if r.Paid() {
-		return r.Fresh.Private()
-	}
-	return r.Fresh.Public(r.Fresh.SMaxAge)
-}
-
 // wholeSeconds rounds down, so that no cache keeps an answer longer than intended.
 func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int(d / time.Second))

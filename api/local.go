@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	"github.com/valyala/fasthttp"
 
 	"pnyx/cache"
 )
@@ -25,7 +26,7 @@ const maxDroppedTags = 20_000
 const defaultLocalBytes = 8 << 20
 
 // localOverhead is the estimated memory of an entry without its key and data, in bytes.
-const localOverhead = 512
+const localOverhead = 2 << 10
 
 // rendered is an answer ready to be sent. It lacks only what differs between requests for
 // it, such as the request id.
@@ -37,15 +38,18 @@ type rendered struct {
 	// etag is the ETag of the answer while it is not stale; empty for answers about one
 	// token.
 	etag string
-	// modified is the Last-Modified header.
+	// modified is the Last-Modified header; empty for an answer that no publication changes.
 	modified string
-	// control is the default Cache-Control header; see API.setCacheControl.
-	control string
+	// control is the default Cache-Control header, for lifetime in shared caches; see
+	// API.setCacheControl.
+	control  string
+	lifetime time.Duration
 	// target is the canonical URL of the request, for Content-Location.
 	target string
 	// link is the Link header of the next page; empty for none.
 	link string
-	// keys are the surrogate keys, and tags what they are made from.
+	// keys are the surrogate keys, empty where no cache is purged, and tags what they are
+	// made from.
 	keys surrogateKeys
 	tags []cache.Tag
 	// status is the value of the Cache-Status header.
@@ -56,6 +60,10 @@ type rendered struct {
 	page *Page
 	// nodeLocal says that no publication changes the answer.
 	nodeLocal bool
+	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
+	// readiness of view. Only local copies have them.
+	head     *fasthttp.ResponseHeader
+	metaTail []byte
 }
 
 // localCopies keeps rendered answers that are requested repeatedly, up to a number of
@@ -101,8 +109,11 @@ func (l *localCopies) begin() (drops uint64) {
 
 // set stores a copy of an answer, unless one like it was dropped since begun, when it was
 // not read yet: it may be older than the latest publication.
-func (l *localCopies) set(key string, answer rendered, begun uint64) {
-	answer.status = nodeHit
+func (l *localCopies) set(key string, route *Route, answer rendered, begun uint64) {
+	answer.status, answer.head = nodeHit, new(fasthttp.ResponseHeader)
+	answer.writeHead(answer.head, route)
+	meta := Meta{DataAsOf: answer.view.DataAsOf, Readiness: ReadinessState{answer.view.Readiness}, Page: answer.page}
+	answer.metaTail = meta.appendData(nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := func(tag cache.Tag) bool { return l.dropped[tag] > begun }

@@ -94,7 +94,7 @@ func (l *requestLog) decide(r *accessRecord) (level slog.Level, sample uint64) {
 // attributes returns the attributes of a line. Empty ones are left out.
 func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sample uint64) []slog.Attr {
 	attrs := append(make([]slog.Attr, 0, 16),
-		slog.String("request_id", redact(r.requestID(c))), slog.String("method", method(c)),
+		slog.String("request_id", strings.Clone(redact(r.requestID(c)))), slog.String("method", method(c)),
 		slog.String("route", route), slog.Int("status", r.status),
 		slog.Float64("duration_ms", float64(r.duration.Microseconds())/1000), slog.Int("bytes", r.bytes))
 	text := func(name, value string) {

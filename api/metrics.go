@@ -38,8 +38,10 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	answers  map[origin]prometheus.Counter
-	misses   prometheus.Counter
-	routes   map[string]*routeMetrics // by path
+	// hits is the counter in answers of ready answers from the node's own copies.
+	hits   prometheus.Counter
+	misses prometheus.Counter
+	routes map[string]*routeMetrics // by path
 
 	documents, none *routeMetrics
 }
@@ -83,6 +85,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			m.answers[origin{layer, readiness}] = answers.WithLabelValues(string(layer), string(readiness))
 		}
 	}
+	m.hits = m.answers[origin{layerLocal, governance.Ready}]
 	m.addRoutes(registerer)
 	return m
 }
@@ -112,6 +115,9 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 
 // of returns the series of the route of a request.
 func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
+	if s := stateOf(c); s.metrics != nil {
+		return s.metrics
+	}
 	path := c.Route().Path
 	if route, known := m.routes[path]; known {
 		return route
@@ -135,7 +141,9 @@ func (m *metrics) count(route *routeMetrics, r *accessRecord) {
 	}
 	route.duration.Observe(r.duration.Seconds())
 	route.bytes.Add(float64(r.bytes))
-	if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
+	if r.err == nil && r.layer == layerLocal && r.readiness == governance.Ready {
+		m.hits.Inc() // looking it up takes longer than counting
+	} else if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
 		counter.Inc()
 	}
 }

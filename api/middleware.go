@@ -64,7 +64,7 @@ func limitURL(c *fiber.Ctx) error {
 			Details: lengthDetails{Given: got, Allowed: maxURLBytes},
 		}
 	}
-	return c.Next()
+	return nil
 }
 
 // setTiming sets the Server-Timing header, in milliseconds with three decimal places.
@@ -79,9 +79,9 @@ func setTiming(c *fiber.Ctx, duration time.Duration) {
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes
-// connections while the node drains, and answers what must not reach Fiber: requests with
-// an ambiguous end, and methods that Fiber does not know, to which it would send a plain
-// text.
+// connections while the node drains, answers requests for known targets without Fiber's
+// router, and answers what must not reach Fiber: requests with an ambiguous end, and
+// methods that Fiber does not know, to which it would send a plain text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		if problem := framingProblem(&request.Request.Header); problem != nil {
@@ -89,13 +89,19 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			request.SetConnectionClose()
 			return
 		}
-		a.rewriteEdgeRequest(request)
+		s := acquireState(request)
+		a.rewriteEdgeRequest(request, s)
 		defer func() {
 			if a.draining.Load() {
 				request.SetConnectionClose()
 			}
-			a.setEdgeTimeout(request)
+			a.setEdgeTimeout(request, s)
+			releaseState(s)
 		}()
+		if known := a.parseCache.known(request); known != nil {
+			a.answerKnown(request, s, known)
+			return
+		}
 		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
 			next(request)
 			return

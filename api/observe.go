@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,15 +13,15 @@ import (
 	"pnyx/telemetry"
 )
 
-// observe is the outermost middleware: it answers errors, finishes accounting, and
-// counts, logs and traces every request.
-func (a *API) observe(c *fiber.Ctx) error {
+// observe runs a handler as every request needs it: it answers errors, finishes
+// accounting, and counts, logs and traces the request.
+func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 	began := time.Now()
 	a.metrics.inFlight.Inc()
 	defer a.metrics.inFlight.Dec()
 	span := a.trace(c)
 	defer span.End()
-	if err := c.Next(); err != nil {
+	if err := a.guard(c, handler); err != nil {
 		// Answered here, so that the status is known when it is counted.
 		if err := a.writeError(c, err); err != nil {
 			return err
@@ -29,6 +30,23 @@ func (a *API) observe(c *fiber.Ctx) error {
 	a.finishAccounting(c, stateOf(c))
 	a.report(c, a.metrics.of(c), span, began)
 	return nil
+}
+
+// guard limits the request URI, runs a handler, and compresses its answer. A panic is an
+// error.
+func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	if err := limitURL(c); err != nil {
+		return err
+	}
+	if err := handler(c); err != nil {
+		return err
+	}
+	return a.compressor.compress(c)
 }
 
 // handleError answers requests that reach no middleware: those that are malformed, or
@@ -84,7 +102,7 @@ func (r *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
 		attribute.Int("http.response.status_code", r.status),
 		attribute.Int("http.response.body.size", r.bytes),
 		attribute.String("pnyx.layer", string(r.source())),
-		attribute.String("pnyx.request_id", r.requestID(c)))
+		attribute.String("pnyx.request_id", strings.Clone(r.requestID(c))))
 	if r.failed() {
 		r.span.SetError(r.errorName())
 	}

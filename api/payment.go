@@ -66,11 +66,12 @@ func (a *API) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucke
 func (a *API) limitPayer(c *fiber.Ctx, s *requestState) error {
 	now := a.now()
 	s.limited = true
-	grant := a.limiter.Take(c.UserContext(), ratelimit.Request{
+	grant := &s.grant
+	*grant, s.decided = a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: "payer:" + s.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(),
 		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: ratelimit.PayPerRequest,
-	}, now)
-	s.grant, s.now = &grant, a.now()
+	}, now), true
+	s.now = a.now()
 	if grant.Decision.Allowed {
 		return nil
 	}
@@ -105,7 +106,6 @@ func settlePayment(c *fiber.Ctx, s *requestState) error {
 	}
 	if err := s.charge.Settle(c.UserContext(), purchased); err != nil {
 		c.Response().Reset() // nothing of the answer may be sent
-		setVary(c, s)
 		return paymentError(*s.route, err)
 	}
 	c.Set(x402.HeaderReceipt, s.charge.Receipt())
@@ -118,6 +118,7 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 		c.Set(name, value)
 	}
 	setJSONHeaders(c, s)
+	setVary(c, s)
 	c.Set(fiber.HeaderCacheControl, PrivateNoStore)
 	c.Set(x402.HeaderReceipt, s.charge.Receipt())
 	return c.Status(http.StatusOK).Send(purchased.Body)

@@ -35,9 +35,9 @@ func (a *API) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 	var room [2][128]byte
 	switch {
 	case s.internal:
-	case s.grant != nil:
-		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], s.grant)))
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], s.grant, s.now)))
+	case s.decided:
+		setHeader(c, HeaderRateLimitPolicy, utils.UnsafeString(appendPolicies(room[0][:0], &s.grant)))
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], &s.grant, s.now)))
 	case s.limited && a.freePolicy != "":
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
 		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)

@@ -1,10 +1,12 @@
 package api
 
 import (
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/utils"
+	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
 	"pnyx/access/x402"
@@ -16,16 +18,23 @@ import (
 // answer. Every request has exactly one, which stateOf returns; functions below a
 // handler get it as an argument. It must not outlive the request.
 type requestState struct {
-	// id is the request's id once requestID was called.
-	id string
+	// id is the request's id once requestID was called. It is part of the request's memory
+	// or of newID, and has to be copied by what outlives the request.
+	id    string
+	newID [requestIDBytes]byte
 	// fromEdge says that an edge requests permission to answer the request.
 	fromEdge bool
 	// err is the error that was sent; nil for an answer with data.
 	err *Error
 
+	// known is the parsed request, where the target was known before; nil elsewhere.
+	known *request
+
 	// route is the route of the request; nil for documents and unknown paths. The fields
 	// below are set for routes only.
 	route *Route
+	// metrics are the series of the route.
+	metrics *routeMetrics
 	// now is the time of the answer: when the request arrived, or when the data that it
 	// waited for did. It is stored because reading the clock is expensive compared with the
 	// rest of a cache hit.
@@ -39,9 +48,10 @@ type requestState struct {
 	credentialErr error
 	// limited says that a bucket was charged or found empty.
 	limited bool
-	// grant is the decision of the limiter; nil without one. Without one, and where limited
-	// is set, address is the decision about the client's IP address.
-	grant   *ratelimit.Grant
+	// grant is the decision of the limiter, if decided is set. If not, and where limited is
+	// set, address is the decision about the client's IP address.
+	grant   ratelimit.Grant
+	decided bool
 	address ratelimit.Decision
 	// charge is the payment for this request; nil for none.
 	charge *x402.Charge
@@ -57,7 +67,26 @@ type requestState struct {
 // requestStateKey is the key of the state among the values of a request.
 type requestStateKey struct{}
 
-// stateOf returns the state of a request. The first call creates it.
+// states holds requestStates that are not in use.
+//
+//nolint:gochecknoglobals // a pool is a cache of memory
+var states = sync.Pool{New: func() any { return new(requestState) }}
+
+// acquireState creates the state of a request, for releaseState.
+func acquireState(request *fasthttp.RequestCtx) *requestState {
+	s, _ := states.Get().(*requestState)
+	request.SetUserValue(requestStateKey{}, s)
+	return s
+}
+
+// releaseState lets another request use the memory of a state.
+func releaseState(s *requestState) {
+	*s = requestState{}
+	states.Put(s)
+}
+
+// stateOf returns the state of a request. It creates one for a request that fasthttp
+// could not read.
 func stateOf(c *fiber.Ctx) *requestState {
 	if s, known := c.Locals(requestStateKey{}).(*requestState); known {
 		return s
@@ -71,9 +100,10 @@ func stateOf(c *fiber.Ctx) *requestState {
 // a new one.
 func (s *requestState) requestID(c *fiber.Ctx) string {
 	if s.id == "" {
-		s.id = strings.Clone(c.Get(HeaderRequestID))
+		s.id = c.Get(HeaderRequestID)
 		if !validRequestID(s.id) {
-			s.id = newRequestID()
+			newRequestID(&s.newID)
+			s.id = utils.UnsafeString(s.newID[:])
 		}
 	}
 	return s.id
