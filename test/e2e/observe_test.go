@@ -229,7 +229,7 @@ func TestAlertsFire(t *testing.T) {
 func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := startShared(t, []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve", "--demo").ready()
+	i := startShared(t, []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve").ready()
 	out, status := env.Run(t, i.Environ, "token", "issue", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
 	issued := regexp.MustCompile(`pnyx_\w+`).FindString(out)
 	if status != 0 || issued == "" {
@@ -251,7 +251,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		}
 	}
 	i.Stop()
-	// The examples that the demonstration prints are not part of the log.
+	// What is said on standard output at the start is not part of the log.
 	var lines, logged []string
 	for line := range strings.SplitSeq(i.Output.String(), "\n") {
 		if strings.HasPrefix(line, "{") {

@@ -87,7 +87,7 @@ func TestColdRequestIsOneTrace(t *testing.T) {
 	i := startShared(t, []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=key%20of%20the%20collector",
 		"OTEL_TRACES_SAMPLER_ARG=0",
-	}, "serve", "--demo").ready()
+	}, "serve").ready()
 	path := "/v2/proposals?provider=snapshot&outcome=passed&limit=7"
 	i.visitTraced(path+"&sort=endingSoon", "") // callers without a token cannot force a trace to be recorded
 	i.visitTraced(path, env.InternalToken)
