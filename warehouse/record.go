@@ -206,7 +206,10 @@ func keyTable(of []column, keys [][]string) (*ext.Table, error) {
 	}
 	var cells []any
 	for _, key := range keys {
-		cells = appendKey(cells[:0], key)
+		cells = cells[:0]
+		for i := range key {
+			cells = append(cells, &key[i]) // a pointer avoids a heap allocation
+		}
 		if err := wanted.Append(cells...); err != nil {
 			return nil, err
 		}

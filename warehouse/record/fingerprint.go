@@ -1,14 +1,15 @@
 package record
 
 import (
-	"bytes"
-	"errors"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/shopspring/decimal"
 	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"pnyx/governance"
 )
@@ -17,98 +18,140 @@ import (
 // Records with equal fingerprints are considered equal; a change of the encoding would
 // import every record again.
 func Fingerprint(r Record) (uint64, error) {
-	content := contents.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
-	defer contents.Put(content)
-	content.Reset()
-	encoder := msgpack.GetEncoder()
-	defer msgpack.PutEncoder(encoder)
-	encoder.Reset(content)
-	if err := encoder.Encode(r); err != nil {
-		return 0, fmt.Errorf("fingerprint record of %s: %w", r.Kind(), err)
+	ballot, ok := r.(*Ballot)
+	if !ok {
+		content, err := msgpack.Marshal(r)
+		if err != nil {
+			return 0, fmt.Errorf("fingerprint record of %s: %w", r.Kind(), err)
+		}
+		return xxhash.Sum64(content), nil
 	}
-	return xxhash.Sum64(content.Bytes()), nil
+	pooled := contents.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	defer contents.Put(pooled)
+	content, err := ballot.appendTo((*pooled)[:0])
+	if err != nil {
+		return 0, fmt.Errorf("fingerprint ballot: %w", err)
+	}
+	*pooled = content
+	return xxhash.Sum64(content), nil
 }
 
 // contents pools the buffers of Fingerprint.
 //
 //nolint:gochecknoglobals // a pool is shared by the process
-var contents = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var contents = sync.Pool{New: func() any { return new([]byte) }}
 
-// EncodeMsgpack implements msgpack.CustomEncoder. It writes the bytes that msgpack writes
-// by reflection, in half the time: imports encode millions of ballots.
-func (b *Ballot) EncodeMsgpack(to *msgpack.Encoder) error {
-	err := errors.Join(
-		to.EncodeMapLen(b.fields()),
-		to.EncodeString("Proposal"), b.Proposal.encode(to),
-		to.EncodeString("VoteID"), to.EncodeString(b.VoteID),
-		to.EncodeString("Voter"), to.EncodeString(b.Voter),
-		to.EncodeString("Power"), encodeDecimal(to, b.Power),
-		to.EncodeString("PowerRounded"), to.EncodeBool(b.PowerRounded),
-		to.EncodeString("Choices"), encodeTexts(to, b.Choices),
-		to.EncodeString("Shares"), encodeDecimals(to, b.Shares),
-		to.EncodeString("Roots"), encodeDecimals(to, b.Roots),
-		to.EncodeString("ChoiceKey"), to.EncodeString(b.ChoiceKey),
-		to.EncodeString("RawChoice"), to.EncodeString(b.RawChoice),
-		to.EncodeString("VotedAt"), encodeTime(to, b.VotedAt),
-		to.EncodeString("VotedDayOnly"), to.EncodeBool(b.VotedDayOnly),
-		to.EncodeString("TxHash"), to.EncodeString(b.TxHash),
-		to.EncodeString("Reason"), to.EncodeString(b.Reason),
-	)
+// appendTo appends the bytes that msgpack writes for a ballot by reflection, in a fraction
+// of the time: imports encode millions of ballots.
+func (b *Ballot) appendTo(to []byte) ([]byte, error) {
+	fields := 14
 	if b.Withdrawn {
-		err = errors.Join(err, to.EncodeString("Withdrawn"), to.EncodeBool(true))
+		fields++
 	}
-	return err
-}
-
-// fields is the number of fields that the encoding has. Withdrawn is omitted if it is
-// false, so that the fingerprints of other ballots stay the same.
-func (b *Ballot) fields() int {
+	to = append(to, msgpcode.FixedMapLow|byte(fields))
+	to = append(appendText(to, "Proposal"), msgpcode.FixedMapLow|2)
+	to = appendText(appendText(to, "Provider"), string(b.Proposal.Provider))
+	to = appendText(appendText(to, "ExternalID"), b.Proposal.ExternalID)
+	to = appendText(appendText(to, "VoteID"), b.VoteID)
+	to = appendText(appendText(to, "Voter"), b.Voter)
+	to, err := appendDecimal(appendText(to, "Power"), b.Power)
+	if err != nil {
+		return to, err
+	}
+	to = appendBool(appendText(to, "PowerRounded"), b.PowerRounded)
+	to = appendTexts(appendText(to, "Choices"), b.Choices)
+	if to, err = appendDecimals(appendText(to, "Shares"), b.Shares); err != nil {
+		return to, err
+	}
+	if to, err = appendDecimals(appendText(to, "Roots"), b.Roots); err != nil {
+		return to, err
+	}
+	to = appendText(appendText(to, "ChoiceKey"), b.ChoiceKey)
+	to = appendText(appendText(to, "RawChoice"), b.RawChoice)
+	to = appendTime(appendText(to, "VotedAt"), b.VotedAt)
+	to = appendBool(appendText(to, "VotedDayOnly"), b.VotedDayOnly)
+	to = appendText(appendText(to, "TxHash"), b.TxHash)
+	to = appendText(appendText(to, "Reason"), b.Reason)
+	// A false value is omitted, so that the fingerprints of other ballots stay the same.
 	if b.Withdrawn {
-		return 15
+		to = appendBool(appendText(to, "Withdrawn"), true)
 	}
-	return 14
+	return to, nil
 }
 
-func (r ProposalRef) encode(to *msgpack.Encoder) error {
-	return errors.Join(
-		to.EncodeMapLen(2),
-		to.EncodeString("Provider"), to.EncodeString(string(r.Provider)),
-		to.EncodeString("ExternalID"), to.EncodeString(r.ExternalID),
-	)
+// sizes are the codes of lengths that do not fit into a code: of 8, 16 and 32 bits. There is
+// none of 8 bits for arrays.
+type sizes struct{ of8, of16, of32 byte }
+
+func (s sizes) append(to []byte, length int) []byte {
+	switch {
+	case length <= math.MaxUint8 && s.of8 != 0:
+		return append(to, s.of8, byte(length))
+	case length <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(to, s.of16), uint16(length))
+	}
+	return binary.BigEndian.AppendUint32(append(to, s.of32), uint32(length)) //nolint:gosec // no record has 4 GB
 }
 
-func encodeTexts(to *msgpack.Encoder, texts []string) error {
+func appendText(to []byte, text string) []byte {
+	if len(text) < 32 {
+		to = append(to, msgpcode.FixedStrLow|byte(len(text)))
+	} else {
+		to = sizes{msgpcode.Str8, msgpcode.Str16, msgpcode.Str32}.append(to, len(text))
+	}
+	return append(to, text...)
+}
+
+func appendArrayLen(to []byte, length int) []byte {
+	if length < 16 {
+		return append(to, msgpcode.FixedArrayLow|byte(length))
+	}
+	return sizes{0, msgpcode.Array16, msgpcode.Array32}.append(to, length)
+}
+
+func appendTexts(to []byte, texts []string) []byte {
 	if texts == nil {
-		return to.EncodeNil()
+		return append(to, msgpcode.Nil)
 	}
-	err := to.EncodeArrayLen(len(texts))
+	to = appendArrayLen(to, len(texts))
 	for _, text := range texts {
-		err = errors.Join(err, to.EncodeString(text))
+		to = appendText(to, text)
 	}
-	return err
+	return to
 }
 
-func encodeDecimals(to *msgpack.Encoder, numbers []decimal.Decimal) error {
+func appendDecimals(to []byte, numbers []decimal.Decimal) ([]byte, error) {
 	if numbers == nil {
-		return to.EncodeNil()
+		return append(to, msgpcode.Nil), nil
 	}
-	err := to.EncodeArrayLen(len(numbers))
+	to = appendArrayLen(to, len(numbers))
+	var err error
 	for _, number := range numbers {
-		err = errors.Join(err, encodeDecimal(to, number))
+		if to, err = appendDecimal(to, number); err != nil {
+			return to, err
+		}
 	}
-	return err
+	return to, nil
 }
 
-// encodeDecimal writes a number in the binary form of the decimal package.
-func encodeDecimal(to *msgpack.Encoder, number decimal.Decimal) error {
-	text, err := number.MarshalBinary()
-	return errors.Join(err, to.EncodeBytes(text))
+// appendDecimal appends a number in the binary form of the decimal package.
+func appendDecimal(to []byte, number decimal.Decimal) ([]byte, error) {
+	content, err := number.MarshalBinary()
+	to = sizes{msgpcode.Bin8, msgpcode.Bin16, msgpcode.Bin32}.append(to, len(content))
+	return append(to, content...), err
 }
 
-// encodeTime writes a time as milliseconds, or nil.
-func encodeTime(to *msgpack.Encoder, at *governance.Timestamp) error {
+func appendBool(to []byte, value bool) []byte {
+	if value {
+		return append(to, msgpcode.True)
+	}
+	return append(to, msgpcode.False)
+}
+
+// appendTime appends a time as milliseconds, or nil.
+func appendTime(to []byte, at *governance.Timestamp) []byte {
 	if at == nil {
-		return to.EncodeNil()
+		return append(to, msgpcode.Nil)
 	}
-	return to.EncodeInt64(int64(*at))
+	return binary.BigEndian.AppendUint64(append(to, msgpcode.Int64), uint64(*at)) //nolint:gosec // two's complement
 }
