@@ -1,6 +1,7 @@
 package warehouse_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -89,4 +90,52 @@ func TestBatchNamesItsVotersUnlessTheyAreMany(t *testing.T) {
 	if got := batches[1].Changes.Voters; got != nil {
 		t.Errorf("got %d proposals with voters in a batch of 2001, want none named", len(got))
 	}
+}
+
+// The cost of a ballot follows the range of its voter, not the proposal.
+func TestRangeOfManyBallotsReadsFewRows(t *testing.T) {
+	t.Parallel()
+	const ballots, size = 200_000, 8192
+	w, url := openURL(t)
+	hash := ref("large").Hash()
+	insert := fmt.Sprintf(`INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key, version)
+		SELECT unhex('%s'), concat('0x', lower(hex(sipHash128(number)))), toString(number), 'snapshot', 'large', 1.5,
+			[toString(1 + number %% 3)], toString(1 + number %% 3), 1 FROM numbers(%d)`, hexOf(hash), ballots)
+	if err := raw(t, url).Exec(t.Context(), insert); err != nil {
+		t.Fatal(err)
+	}
+	starts, err := w.RangeStarts(t.Context(), hash, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := ballots / size; len(starts) < want/2 || len(starts) > 2*want {
+		t.Fatalf("got %d ranges of %d voters, want about %d", len(starts), ballots, want)
+	}
+	ranges := warehouse.RangesOf(starts)
+	widest, widestSum := ranges[0], uint64(0)
+	began := time.Now()
+	for i := range ranges {
+		parts, err := w.RangeTotals(t.Context(), hash, ranges[i:i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parts[0].Votes > widestSum {
+			widest, widestSum = ranges[i], parts[0].Votes
+		}
+	}
+	mean := time.Since(began) / time.Duration(len(ranges))
+	// A range is read from its first granule to its last, of each part of the table.
+	read := rowsRead(t, func(ctx context.Context) error {
+		_, err := w.RangeTotals(ctx, hash, []warehouse.VoterRange{widest})
+		return err
+	})
+	if limit := widestSum + 8*8192; read > limit {
+		t.Errorf("got %d rows read for a range of %d of %d ballots, want at most %d", read, widestSum, ballots, limit)
+	}
+	began = time.Now()
+	if _, err := w.VoteTotals(t.Context(), []record.RefHash{hash}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d ballots: %d ranges, %s each; all ballots %s; the widest range reads %d rows for %d ballots",
+		ballots, len(ranges), mean, time.Since(began), read, widestSum)
 }

@@ -143,9 +143,17 @@ func (h *history) step() {
 		name string
 		do   func()
 	}{
-		{"write", h.write}, {"write", h.write}, {"commit", h.commit}, {"publish", h.publish}, {"publish", h.publish},
-		{"die between count and commit", func() { h.count() }}, {"die", h.die}, {"batch without voters", h.writeUnnamed},
-		{"count", h.advance}, {"count", h.advance}, {"count", h.advance},
+		{"write", h.write},
+		{"write", h.write},
+		{"commit", h.commit},
+		{"publish", h.publish},
+		{"publish", h.publish},
+		{"die between count and commit", func() { h.count() }},
+		{"die", h.die},
+		{"batch without voters", h.writeUnnamed},
+		{"count", h.advance},
+		{"count", h.advance},
+		{"count", h.advance},
 	}
 	step := steps[h.random.IntN(len(steps))]
 	h.log = append(h.log, step.name)

@@ -47,7 +47,7 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
 		Invalidate: func(context.Context, *cache.Writer) {}, OnPublish: func() {},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
-		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors"}),
+		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total"}),
 	})}
 	e.publisher.rangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 4, 0
 	e.term = leaderTerm{publisher: e.publisher}
@@ -229,7 +229,7 @@ func TestRangedTotalsFollowBatches(t *testing.T) {
 func TestLongRangedTotalsFollowBatches(t *testing.T) {
 	t.Parallel()
 	env.Long(t)
-	newElectorate(t, 80).play(30)
+	newElectorate(t, 40).play(12)
 }
 
 // A row that changes without a batch stands for any fault by which ranges miss a ballot.
