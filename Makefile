@@ -93,8 +93,9 @@ follow-drill: engine redis ## Kill followers, engine and Redis and break a hub, 
 	  $(GO) test -count=1 -v -timeout 24h -run 'TestFollow$$' ./test/drills
 
 .PHONY: follow-sim
-follow-sim: engine ## Follow a thousand simulated DAOs for FOR=10m, ten times as fast: lags, requests and memory
-	@PNYX_TEST_FOLLOW_SIM=$(or $(FOR),10m) $(GO) test -count=1 -v -timeout 24h -run TestThousandDAOs ./follow
+follow-sim: FOR := 24h
+follow-sim: engine ## Follow a thousand simulated DAOs for FOR=24h of simulated time: lags, requests and memory
+	@PNYX_TEST_FOLLOW_SIM=$(FOR) $(GO) test -count=1 -v -timeout 24h -run TestThousandDAOs ./follow
 
 .PHONY: test-drills
 test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)

@@ -131,11 +131,7 @@ func (u *upstreams) addHub(file sources.File, add addUpstream) {
 	}
 	address := cmp.Or(settings.URL, "https://hub.snapshot.org/graphql")
 	add("snapshot:"+address.URL().Host, settings, func() follow.Upstream {
-		// A third of what the hub allows at once is left for other programs at this address.
-		pace := fetch.Pace{Requests: 90, Per: time.Minute, Burst: 30}
-		if settings.APIKey != "" {
-			pace.Requests = 300
-		}
+		pace := hub.Pace(settings.APIKey != "")
 		return hub.New(hub.Options{
 			Host: u.host(address, settings.Rate, pace), APIKey: string(settings.APIKey), Spaces: settings.spaces, Logger: u.logger,
 		})

@@ -32,6 +32,9 @@ const (
 	// maxBackfills bounds those of them that read the past, and maxBackfillsOfUpstream
 	// those of one upstream.
 	maxBackfills, maxBackfillsOfUpstream = 16, 2
+	// maxOpenings bounds the journals that are opened at the same time: hundreds at once, at
+	// the start of a process, wait longer for a connection to the warehouse than it allows.
+	maxOpenings = 4
 )
 
 // Options configure a Follower.
@@ -58,6 +61,8 @@ type Follower struct {
 	leaseTTL, standbyInterval time.Duration
 	// runs and backfills are the free places for lanes that poll.
 	runs, backfills chan struct{}
+	// openings are the free places for journals that are opened.
+	openings chan struct{}
 	// changed wakes Run after Set.
 	changed chan struct{}
 
@@ -71,7 +76,7 @@ type Follower struct {
 func New(o Options) *Follower {
 	f := &Follower{
 		Options: o, runs: make(chan struct{}, maxRuns), backfills: make(chan struct{}, maxBackfills),
-		changed: make(chan struct{}, 1), journals: map[string]*Journal{},
+		openings: make(chan struct{}, maxOpenings), changed: make(chan struct{}, 1), journals: map[string]*Journal{},
 		leaseTTL: leaseTTL, standbyInterval: standbyInterval,
 	}
 	f.metrics = newMetrics(o.Metrics, f)
@@ -192,7 +197,9 @@ func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { cancel(lease.Hold(ctx)) })
+	f.openings <- struct{}{}
 	journal, err := OpenJournal(ctx, f.Warehouse, u.ID(), f.Clock)
+	<-f.openings
 	if err != nil {
 		cancel(err)
 	} else {

@@ -15,8 +15,17 @@ type Clock struct {
 	started time.Time
 	factor  float64
 
+	// now and wait are those of a driven clock, nil for others.
+	now  func() time.Time
+	wait func(context.Context, time.Duration) error
+
 	mu     sync.Mutex
 	passed time.Duration
+}
+
+// Driven returns a clock whose time is told, and whose waits are ended, by a simulation.
+func Driven(now func() time.Time, wait func(ctx context.Context, pause time.Duration) error) *Clock {
+	return &Clock{now: now, wait: wait}
 }
 
 // Faster returns a clock that runs factor times as fast as the system's from now on.
@@ -35,6 +44,8 @@ func (c *Clock) Now() time.Time {
 	switch {
 	case c == nil:
 		return time.Now().UTC()
+	case c.now != nil:
+		return c.now().UTC()
 	case c.factor == 0:
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -53,6 +64,9 @@ func (c *Clock) Step(by time.Duration) {
 // Wait blocks for a duration of this clock or until ctx ends. It returns the cause of the
 // end, or nil.
 func (c *Clock) Wait(ctx context.Context, pause time.Duration) error {
+	if c != nil && c.wait != nil {
+		return c.wait(ctx, pause)
+	}
 	if c != nil && c.factor == 0 {
 		c.Step(pause)
 		return context.Cause(ctx)

@@ -82,6 +82,8 @@ type Options struct {
 	UserAgent string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
+	// Transport answers in place of the network in simulations; nil for the network.
+	Transport http.RoundTripper
 	// Logger receives a line when a host limits or fails.
 	Logger *slog.Logger
 	// Metrics registers the client's metrics.
@@ -102,8 +104,12 @@ type Client struct {
 // New returns a Client.
 func New(o Options) *Client {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	client := newHTTPClient(defaultTimeouts())
+	if o.Transport != nil {
+		client.Transport = o.Transport
+	}
 	return &Client{
-		Options: o, http: newHTTPClient(defaultTimeouts()), metrics: newMetrics(o.Metrics), gates: map[string]*gate{},
+		Options: o, http: client, metrics: newMetrics(o.Metrics), gates: map[string]*gate{},
 	}
 }
 

@@ -34,6 +34,15 @@ const (
 	sweepInterval, minSweepPause = 24 * time.Hour, 10 * time.Second
 )
 
+// Pace is how often a hub may be asked. It allows an address 100 requests in any minute, of
+// which the burst is a part.
+func Pace(keyed bool) fetch.Pace {
+	if keyed {
+		return fetch.Pace{Requests: 300, Burst: 30, Per: time.Minute}
+	}
+	return fetch.Pace{Requests: 90, Burst: 9, Per: time.Minute}
+}
+
 // Options describe a hub and what is followed there.
 type Options struct {
 	// Host is the hub; its address is that of the GraphQL endpoint.

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -294,44 +295,69 @@ func (h *Hub) newID(kind string) string {
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
-// rows returns the visible rows of a list. Of votes it leaves out most of those that the
-// conditions leave out too.
+// rows returns the visible rows of a list. It leaves out most of those that the conditions
+// leave out too.
 func (h *Hub) rows(list string, where map[string]any) (rows []row) {
+	ids := idsOf(where)
+	wanted := func(id string) bool { return ids == nil || ids[id] }
 	switch list {
 	case "spaces":
-		for s := range maps.Values(h.spaces) {
-			if !s.deleted {
+		for id, s := range h.spaces {
+			if !s.deleted && wanted(id) {
 				rows = append(rows, h.spaceRow(s))
 			}
 		}
 	case "proposals":
-		for p := range maps.Values(h.proposals) {
-			if h.visible(p) {
+		for id, p := range h.proposals {
+			if h.visible(p) && wanted(id) {
 				rows = append(rows, h.proposalRow(p))
 			}
 		}
 	case "votes":
 		for p := range maps.Values(h.proposals) {
-			proposal, ids := where["proposal"], where["id_in"]
+			proposal := where["proposal"]
 			if !h.visible(p) || proposal != nil && proposal != "" && proposal != p.id {
 				continue
 			}
-			of, in := h.proposalRow(p), h.spaceRow(h.spaces[p.Space])
+			var of, in row
 			for v := range maps.Values(p.votes) {
-				if list, is := ids.([]any); !is || slices.Contains(list, any(v.id)) {
-					rows = append(rows, p.voteRow(v, of, in))
+				if !wanted(v.id) {
+					continue
 				}
+				if of == nil {
+					of, in = h.proposalRow(p), h.spaceRow(h.spaces[p.Space])
+				}
+				rows = append(rows, p.voteRow(v, of, in))
 			}
 		}
 	case "messages":
 		now := h.clock.Now()
-		for _, m := range h.log {
+		after := int64(number(where["mci_gt"], 0))
+		first, _ := slices.BinarySearchFunc(h.log, after+1, func(m message, mci int64) int { return cmp.Compare(m.mci, mci) })
+		for _, m := range h.log[first:] {
 			if !m.visibleAt.After(now) {
 				rows = append(rows, row{"mci": m.mci, "id": m.id, "type": m.kind, "space": m.space, "address": m.address, "timestamp": m.timestamp})
 			}
 		}
 	}
 	return rows
+}
+
+// idsOf returns the ids that conditions name; nil for none.
+func idsOf(where map[string]any) map[string]bool {
+	list, is := where["id_in"].([]any)
+	if id, one := where["id"].(string); one && id != "" {
+		list, is = []any{id}, true
+	}
+	if !is {
+		return nil
+	}
+	ids := make(map[string]bool, len(list))
+	for _, id := range list {
+		text, _ := id.(string) // another value is no id
+		ids[text] = true
+	}
+	return ids
 }
 
 func (h *Hub) visible(p *proposal) bool {

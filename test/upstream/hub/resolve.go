@@ -60,7 +60,7 @@ func (h *Hub) resolve(root selection) (any, error) {
 	}
 	if one {
 		id, _ := root.args["id"].(string)
-		for _, r := range h.rows(list, nil) {
+		for _, r := range h.rows(list, map[string]any{"id": id}) {
 			if r["id"] == id {
 				return project(r, root.fields, list, 0)
 			}
