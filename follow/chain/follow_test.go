@@ -162,6 +162,16 @@ func (f *follower) wantPower(want [3]int64, wantVotes uint64) {
 	}
 }
 
+// atTip returns a follower that has read a chain of twenty blocks without logs to its tip.
+func atTip(t *testing.T) *follower {
+	t.Helper()
+	f := newFollower(t)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip")
+	return f
+}
+
 // gaps returns the sum of the gaps in the cursors.
 func (f *follower) count(of func(warehouse.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
@@ -187,10 +197,7 @@ func voted(voter fake.Hex, support, power uint64) fake.Log {
 
 func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
 	f.poll("tip")
@@ -211,10 +218,7 @@ func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 
 func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500), voted(bob, 1, 7))
 	f.chain.Mine(created(2, 30, 1_000))
@@ -232,10 +236,7 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 
 func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
 	f.poll("tip")
@@ -256,10 +257,7 @@ func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 
 func TestAReorganizationDuringAStandstillIsFoundAtTheStart(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
 	f.poll("tip")
@@ -301,10 +299,7 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 
 func TestAReplacedFinalBlockStopsTheLanesUntilAPersonDecides(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Reorganize(15, slices.Repeat([][]fake.Log{nil}, 40)...)
 	for _, lane := range []string{"tip", "final"} {
 		if err := f.tryPoll(lane); !errors.Is(err, follow.ErrStopped) {
@@ -315,10 +310,7 @@ func TestAReplacedFinalBlockStopsTheLanesUntilAPersonDecides(t *testing.T) {
 
 func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
@@ -335,10 +327,7 @@ func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 
 func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
 	f.chain.MineEmpty(2 * fakeFinality)
@@ -350,10 +339,7 @@ func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
 
 func TestPartsOfAVoteAddUpAndReductionsSubtract(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	part := func(against, inFavour, abstain int64) fake.Log {
 		return fake.Emit(governorAddress, votedInParts, 1, ada, uint64(1), uint64(255), uint64(against+inFavour+abstain), "part", parts(against, inFavour, abstain))
 	}
@@ -369,10 +355,7 @@ func TestPartsOfAVoteAddUpAndReductionsSubtract(t *testing.T) {
 
 func TestMilestonesAreASetAndTheEndIsData(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	canceled := fake.Emit(governorAddress, "ProposalCanceled(uint256)", 0, uint64(1))
 	f.chain.Mine(created(1, 22, 30))
 	f.chain.Mine(fake.Emit(governorAddress, "ProposalExtended(uint256,uint64)", 1, uint64(1), uint64(40)))
@@ -395,10 +378,7 @@ func TestMilestonesAreASetAndTheEndIsData(t *testing.T) {
 
 func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	operation := fake.Hex(fake.Keccak("an operation"))
 	f.chain.Mine(created(1, 22, 23))
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(5))
@@ -424,10 +404,7 @@ func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
 
 func TestTimesOfBlocksToComeAreEstimatedAndCorrectedWhenMined(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 30, 40))
 	f.poll("tip")
 	got, _ := f.proposal("1")
@@ -444,10 +421,7 @@ func TestTimesOfBlocksToComeAreEstimatedAndCorrectedWhenMined(t *testing.T) {
 
 func TestTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 30, 40))
 	f.poll("tip")
 	if got, _ := f.proposal("1"); got.Quorum != nil {
@@ -596,10 +570,7 @@ func TestAnEndpointOfAnotherChainStopsTheLanes(t *testing.T) {
 
 func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	broken := voted(bob, 1, 7)
 	broken.Data = broken.Data[:100]
 	f.chain.Mine(created(1, 22, 1_000))
@@ -614,10 +585,7 @@ func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 
 func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	forged := voted(bob, 1, 7)
 	forged.Address = timelockAddress
 	f.chain.Mine(created(1, 22, 1_000), forged, voted(ada, 1, 500))
@@ -627,10 +595,7 @@ func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
 
 func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
-	f.chain.MineEmpty(20)
-	f.start()
-	f.poll("tip")
+	f := atTip(t)
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
 	// The logs are written, and then the contract cannot be asked: nothing is committed.
