@@ -20,6 +20,8 @@ type IPLimiter struct {
 	payments  *Buckets[paymentKey]
 	seed      maphash.Seed
 	decisions decisions
+	// allowed counts the requests to free routes that were allowed.
+	allowed prometheus.Counter
 }
 
 type paymentKey struct {
@@ -31,11 +33,13 @@ type paymentKey struct {
 // of them; zero for no limit. Only proxies in the trusted networks may name the address
 // of a client in X-Forwarded-For.
 func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
-	return &IPLimiter{
+	a := &IPLimiter{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
 		trusted: trusted, buckets: NewBuckets[uint64](), payments: NewBuckets[paymentKey](),
 		seed: maphash.MakeSeed(), decisions: newDecisions(metrics),
 	}
+	a.allowed = a.decisions[decision{planAnonymous, Free, outcomeAllowed}]
+	return a
 }
 
 // Rate returns the size of the bucket of an address. It returns false for no limit.
@@ -48,7 +52,12 @@ func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) De
 	if a.rate.PerMinute == 0 {
 		return Decision{Allowed: true}
 	}
-	return a.count(Free, a.buckets.Take(a.hash(peer, forwardedFor), a.rate, now))
+	taken := a.buckets.Take(a.hash(peer, forwardedFor), a.rate, now)
+	if taken.Allowed {
+		a.allowed.Inc() // looking it up takes longer than counting
+		return taken
+	}
+	return a.count(Free, taken)
 }
 
 // TakePayment takes a token from a bucket for payments of the client that sent one.

@@ -58,11 +58,13 @@ type Environment struct {
 	worker  *Process
 	api     *Process
 	apiBase string
-	url     string
-	store   redis.UniversalClient
-	conn    driver.Conn
-	token   string
-	secret  string
+	// admin is the base URL of the node's admin address.
+	admin  string
+	url    string
+	store  redis.UniversalClient
+	conn   driver.Conn
+	token  string
+	secret string
 	// coldURLs are the deep pages that walks found.
 	coldURLs []string
 	// saturations are the saturation rates in requests per second, by row.
@@ -239,7 +241,7 @@ func (e *Environment) API(ctx context.Context) (string, *Process, error) {
 		return "", nil, err
 	}
 	fmt.Fprintln(e.Log, "publishing everything")
-	e.apiBase = "http://" + listen
+	e.apiBase, e.admin = "http://"+listen, "http://"+admin
 	e.api, err = e.shared(ctx, Program{
 		Name: "pnyx api", Args: []string{e.Pnyx, "api"}, Cores: e.ServeCores,
 		Env: append(e.common(), "REDIS_URL="+e.url, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ func httpRows() []Row {
 	return []Row{
 		{
 			ID: "hot-free", Name: "hot free route", Baseline: "plain Fiber handler, constant body", Unit: "requests/s",
-			Ratio: AtLeast(0.7), Rounds: 7, Quick: 3,
+			Ratio: AtLeast(0.75), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				url, size, err := e.hotFree(ctx)
 				if err != nil {
@@ -36,7 +37,7 @@ func httpRows() []Row {
 		},
 		{
 			ID: "hot-paid", Name: "hot paid route: token, bucket, quota", Baseline: "plain Fiber handler, one redis_rate Allow, pipelined",
-			Unit: "requests/s", Ratio: AtLeast(0.7), Rounds: 7, Quick: 3,
+			Unit: "requests/s", Ratio: AtLeast(0.9), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				url, header, size, err := e.hotPaid(ctx)
 				if err != nil {
@@ -61,7 +62,62 @@ func httpRows() []Row {
 				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.redisBenchmark(size)}, nil
 			},
 		},
+		{
+			ID: "hot-free-allocations", Name: "hot free route, everything in its node", Unit: "allocations a request",
+			Value: AtMost(0.5), Rounds: 3, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, _, err := e.hotFree(ctx)
+				return Sides{Pnyx: e.allocations(url, nil)}, err
+			},
+		},
+		{
+			ID: "hot-paid-allocations", Name: "hot paid route, everything in its node", Unit: "allocations a request",
+			Rounds: 3, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, header, _, err := e.hotPaid(ctx)
+				return Sides{Pnyx: e.allocations(url, header)}, err
+			},
+		},
 	}
+}
+
+// allocations measures how many allocations the node makes for each request of a closed
+// load, those of its background tasks included.
+func (e *Environment) allocations(url string, header http.Header) Measure {
+	return func(ctx context.Context) (float64, error) {
+		mallocs, requests, err := e.counters(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := e.Saturate(url, header)(ctx); err != nil {
+			return 0, err
+		}
+		mallocsAfter, requestsAfter, err := e.counters(ctx)
+		return (mallocsAfter - mallocs) / (requestsAfter - requests), err
+	}
+}
+
+// counters returns how many allocations the node has made, and requests answered.
+func (e *Environment) counters(ctx context.Context) (mallocs, requests float64, err error) {
+	_, text, err := get(ctx, e.admin+"/metrics", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		family, _, _ := strings.Cut(name, "{")
+		number, _ := strconv.ParseFloat(value, 64) // comments have none
+		switch family {
+		case "go_memstats_mallocs_total":
+			mallocs = number
+		case "pnyx_http_requests_total":
+			requests += number
+		}
+	}
+	if mallocs == 0 || requests == 0 {
+		return 0, 0, fmt.Errorf("the node reports %v allocations and %v requests", mallocs, requests)
+	}
+	return mallocs, requests, nil
 }
 
 // hotFree is a free route and the size of its answer.
