@@ -29,6 +29,8 @@ const (
 	fullPublicationKey Key = Namespace + "{worker}:full-publication"
 	// publishedChannel carries a message after each publication.
 	publishedChannel Key = Namespace + "{worker}:published"
+	// committedChannel carries a message after each committed batch.
+	committedChannel Key = Namespace + "{worker}:committed"
 	// notificationsKey counts the messages of publishedChannel.
 	notificationsKey Key = Namespace + "{worker}:notifications"
 	// republishKey records that a corrupt view was found, or was found recently.

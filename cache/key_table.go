@@ -131,6 +131,7 @@ func workerFamilies() []KeyFamily {
 			Keys:     []Key{publishedChannel},
 			Contents: "channel: the number of the message, and the tags of what was published", Writer: leader,
 		},
+		{Keys: []Key{committedChannel}, Contents: "channel: a batch was committed", Writer: "imports, followers"},
 		{
 			Keys: []Key{notificationsKey}, Contents: "number of the last message of the channel", Writer: leader,
 			Lifetime: NeverExpires,

@@ -79,6 +79,20 @@ func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint
 	return published, count, err
 }
 
+// NotifyCommitted tells the leader that a batch was committed. A leader that misses the
+// message finds the batch when it checks.
+func (s *Store) NotifyCommitted(ctx context.Context) error {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	return WrapError(s.conn.Client.Publish(ctx, string(committedChannel), "").Err())
+}
+
+// SubscribeCommitted calls received after committed batches, and whenever the connection is
+// made, until ctx ends.
+func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
+	s.subscribe(ctx, committedChannel, received, func(string) { received() })
+}
+
 // subscribe calls received with each message of a channel, and connected whenever the
 // connection is made, until ctx ends.
 func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {

@@ -91,6 +91,7 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 		return err
 	}
 	store.Instrument(n.redisInstruments("follow"))
+	notifyCommits(opened, store, n.logger)
 	follower := follow.New(follow.Options{Warehouse: opened, Store: store, Logger: n.logger, Metrics: n.registry})
 	made := &upstreams{logger: n.logger, metrics: n.registry}
 	valid := telemetry.Register(n.registry, prometheus.NewGauge(prometheus.GaugeOpts{

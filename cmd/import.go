@@ -59,6 +59,15 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 				return err
 			}
 			debug.SetGCPercent(importGCPercent)
+			if url, err := findRedis(cfg); err != nil {
+				return err
+			} else if url != "" {
+				store, err := openCache(url, cfg.Cache.Timeout, &undo)
+				if err != nil {
+					return err
+				}
+				notifyCommits(opened, store, logger)
+			}
 			options := importOptions(opened, cfg, logger)
 			options.TolerateRejects = tolerate
 			imported := runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)

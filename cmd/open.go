@@ -336,3 +336,13 @@ func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 		}
 	}
 }
+
+// notifyCommits tells the leader of every batch that this process commits, so that it is
+// published at once. A leader that is not told finds the batch at its next check.
+func notifyCommits(opened *warehouse.Warehouse, store *cache.Store, logger *slog.Logger) {
+	opened.OnCommit(func(ctx context.Context) {
+		if err := store.NotifyCommitted(ctx); err != nil && ctx.Err() == nil {
+			logger.LogAttrs(ctx, slog.LevelDebug, "leader not notified of a batch, it checks for it", slog.Any("error", err))
+		}
+	})
+}

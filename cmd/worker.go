@@ -60,6 +60,7 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 	}
 	store.Instrument(n.redisInstruments("worker"))
 	opened.Instrument(n.registry, n.tracer)
+	notifyCommits(opened, store, n.logger)
 	options.Warehouse, options.Store, options.FillTimeout = opened, store, n.cfg.API.RequestTimeout
 	options.Logger, options.Metrics, options.Tracer = n.logger, n.registry, n.tracer
 	n.background(worker.New(options).Run)

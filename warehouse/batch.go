@@ -109,7 +109,11 @@ func (w *Warehouse) openBatch(ctx context.Context, run Import, c comparison) (ba
 
 // commitBatch marks the records of a batch as written: a publisher may read them.
 func (w *Warehouse) commitBatch(ctx context.Context, b batch) error {
-	return w.writeBatch(ctx, "commit batch", b, 1)
+	err := w.writeBatch(ctx, "commit batch", b, 1)
+	if err == nil && w.committed != nil {
+		w.committed(ctx)
+	}
+	return err
 }
 
 // writeBatch writes a batch to the journal. The column sealed is 1 for a committed batch

@@ -170,3 +170,14 @@ func (w *Warehouse) BecameVisible(ctx context.Context, after, until governance.T
 	}
 	return changes, err
 }
+
+// NextVisible returns when the next row of the feed becomes visible after a time; zero for
+// none.
+func (w *Warehouse) NextVisible(ctx context.Context, after governance.Timestamp) (governance.Timestamp, error) {
+	var next int64
+	row := w.conn.QueryRow(ctx, sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))
+	if err := row.Scan(&next); err != nil {
+		return 0, fmt.Errorf("read when the next row of the feed becomes visible: %w", err)
+	}
+	return governance.Timestamp(next), nil
+}

@@ -151,6 +151,18 @@ func (w *Warehouse) ProposalsDue(ctx context.Context, now time.Time) ([]record.R
 	return selectRows[record.RefHash](rows, err, "list proposals due")
 }
 
+// NextDue returns when the next proposal is due after a time; zero for none.
+func (w *Warehouse) NextDue(ctx context.Context, after time.Time) (time.Time, error) {
+	var next *time.Time
+	if err := w.conn.QueryRow(ctx, sqlText("proposal_state_next_due"), after.UnixMilli()).Scan(&next); err != nil {
+		return time.Time{}, fmt.Errorf("read when the next proposal is due: %w", err)
+	}
+	if next == nil {
+		return time.Time{}, nil
+	}
+	return *next, nil
+}
+
 // ProposalsMoved returns the proposals of a source that were last published under a DAO
 // other than daoID, or as withdrawn from one: there they may be superseded no more.
 func (w *Warehouse) ProposalsMoved(

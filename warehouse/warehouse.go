@@ -92,7 +92,14 @@ type Warehouse struct {
 	logger  *slog.Logger
 	// followVersion gives the versions of rows that followers write.
 	followVersion versionClock
+	// committed is called after every committed batch; nil for nobody.
+	committed func(ctx context.Context)
+	pulse     lastPulse
 }
+
+// OnCommit sets what is called after every batch that this process commits. It must be set
+// before the first, and return soon.
+func (w *Warehouse) OnCommit(committed func(ctx context.Context)) { w.committed = committed }
 
 // Open connects and migrates the schema where that is needed. It returns ErrUnreachable
 // when no server answers within o.Wait.

@@ -8,5 +8,6 @@ func Rows() []Row {
 	rows = append(rows, pageRows()...)
 	rows = append(rows, publishRows()...)
 	rows = append(rows, nodeRows()...)
+	rows = append(rows, idleRows()...)
 	return rows
 }

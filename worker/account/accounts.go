@@ -22,9 +22,14 @@ import (
 )
 
 const (
-	// tokenInterval is the time between two checks for changed tokens: a revocation reaches
-	// every node within a second.
-	tokenInterval = 250 * time.Millisecond
+	// tokenInterval is the time between two checks for changed tokens, and pulseAge how old
+	// what they are told of the warehouse may be: a revocation reaches every node within a
+	// second. A leader in the same process reads the pulse more often than pulseAge.
+	tokenInterval = 200 * time.Millisecond
+	pulseAge      = 550 * time.Millisecond
+	// compareInterval is the time between two comparisons of all tokens while the
+	// warehouse tells that none was written.
+	compareInterval = 30 * time.Second
 	// usageInterval is the time between two moves of usage to the warehouse. A flush of
 	// Redis loses the usage of about this time.
 	usageInterval = time.Second
@@ -62,6 +67,9 @@ type Accounts struct {
 	// tokens are the published ones as this worker last read them, at revision.
 	tokens   []byte
 	revision uint64
+	// compared is when tokens were read, and pulse from before that.
+	compared time.Time
+	pulse    warehouse.Pulse
 }
 
 // New returns Accounts that do nothing until Run.

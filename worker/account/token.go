@@ -41,6 +41,23 @@ func (a *Accounts) publishTokens(ctx context.Context) error {
 	if missing != nil && !errors.Is(missing, cache.ErrMiss) {
 		return missing
 	}
+	pulse, err := a.warehouse.Pulse(ctx, pulseAge)
+	if err != nil {
+		return err
+	}
+	if missing == nil && published == a.revision && pulse.Quiet(a.pulse) && time.Since(a.compared) < compareInterval {
+		return nil
+	}
+	if err := a.compareTokens(ctx, published, missing); err != nil {
+		return err
+	}
+	a.compared, a.pulse = time.Now(), pulse
+	return nil
+}
+
+// compareTokens publishes the tokens if they differ from the published ones, of a revision;
+// missing is the error where none are published.
+func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing error) error {
 	// Read before the tokens: of two workers, the one that read later has the later
 	// revision.
 	now, err := a.warehouse.Now(ctx)

@@ -27,8 +27,11 @@ import (
 )
 
 const (
-	// visibleInterval is the time between two checks for rows that became visible.
+	// visibleInterval is the time between two checks whether rows became visible.
 	visibleInterval = time.Second
+	// maxVisibleInterval is the longest time between two reads of what became visible: the
+	// clocks of this machine and of the warehouse may drift apart.
+	maxVisibleInterval = 30 * time.Second
 	// pendingInterval is the time between two checks for pending items when no
 	// publication calls Wake.
 	pendingInterval = time.Minute
@@ -67,6 +70,9 @@ type progress struct {
 	// visibleThrough is the time up to which the lists show what has happened; zero before
 	// the first check.
 	visibleThrough governance.Timestamp
+	// nextVisible is when rows become visible next, by this machine's clock, or are checked
+	// for anyway; zero for at once.
+	nextVisible time.Time
 	// daoNames are the names under which lists show the DAOs, where they were renamed.
 	daoNames map[string]string
 }
@@ -103,6 +109,7 @@ func (b *Builder) Run(ctx context.Context) {
 			err = b.processPending(ctx)
 			pending = err != nil
 			// Pause as long as the work took: during an import, publication comes first.
+			b.nextVisible = time.Time{} // of other rows, maybe
 			pausedUntil = time.Now().Add(min(time.Since(checked), backoff.Max))
 		}
 		if err != nil && ctx.Err() == nil {

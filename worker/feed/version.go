@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
 	"pnyx/cache"
 	"pnyx/governance/query"
@@ -14,15 +15,16 @@ import (
 // last call: events of the future are stored, but a list shows nothing later than its
 // version. The first call, and one after a flush of Redis, changes all versions.
 func (b *Builder) showVisible(ctx context.Context) error {
-	now, err := b.nextRevision(ctx)
-	if err != nil {
-		return err
-	}
 	// The version of the list of all DAOs is missing only after a flush.
-	_, err = b.Store.Version(ctx, query.Events{}.Scope())
+	_, err := b.Store.Version(ctx, query.Events{}.Scope())
 	if errors.Is(err, cache.ErrMiss) {
 		b.visibleThrough, err = 0, nil
 	}
+	if err != nil || b.visibleThrough != 0 && time.Now().Before(b.nextVisible) {
+		return err
+	}
+	began := time.Now()
+	now, err := b.nextRevision(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,7 +37,14 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.visibleThrough = now
+	next, err := b.Warehouse.NextVisible(ctx, now)
+	if err != nil {
+		return err
+	}
+	b.visibleThrough, b.nextVisible = now, began.Add(maxVisibleInterval)
+	if until := next.Time().Sub(now.Time()); next != 0 && until < maxVisibleInterval {
+		b.nextVisible = began.Add(until)
+	}
 	return b.setVersions(ctx, changes)
 }
 

@@ -24,6 +24,8 @@ type followTerm struct {
 	catalog *warehouse.Catalog
 	// checkedAt is the warehouse's time of the last check.
 	checkedAt time.Time
+	// any is set while sources are followed.
+	any bool
 }
 
 // followChanges publishes how following sources goes where that has changed, without what
@@ -36,6 +38,7 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) (covered 
 	}
 	f.checkedAt = now
 	follows, err := t.publisher.Warehouse.SourceFollows(ctx, now)
+	f.any = len(follows) > 0
 	if err != nil || len(follows) == 0 && f.catalog == nil {
 		return nil, err
 	}

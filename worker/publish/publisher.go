@@ -79,6 +79,8 @@ type Publisher struct {
 	Options
 
 	metrics metrics
+	// committed has room for one signal from Wake.
+	committed chan struct{}
 	// copiesPending wakes MaintainSortedCopies.
 	copiesPending chan struct{}
 	// totals are those of large proposals, and corrections the proposals among them whose
@@ -94,29 +96,55 @@ type Publisher struct {
 // New returns a Publisher that does nothing until Run.
 func New(o Options) *Publisher {
 	return &Publisher{
-		Options: o, metrics: newMetrics(o.Metrics), copiesPending: make(chan struct{}, 1),
+		Options: o, metrics: newMetrics(o.Metrics), committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
 		totals:     newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
 		rangedFrom: warehouse.SortedCopyThreshold, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,
 	}
 }
 
-// Run checks for changes at every interval and publishes them, until ctx ends or an
-// attempt fails, and returns the cause. After a long publication it pauses for up to
-// maxRest, so that imports get their share of the machine.
+// Wake tells the Publisher that a batch was committed. It does not block.
+func (p *Publisher) Wake() {
+	select {
+	case p.committed <- struct{}{}:
+	default:
+	}
+}
+
+// Run checks for changes at every interval, and when it is woken, and publishes them, until
+// ctx ends or an attempt fails, and returns the cause. After a publication it pauses for at
+// least the interval, so that batches which follow each other are published together, and
+// after a long one for up to maxRest, so that imports get their share of the machine.
 func (p *Publisher) Run(ctx context.Context) error {
 	// Another worker may have published meanwhile.
 	p.totals.reset()
 	term := leaderTerm{publisher: p}
 	for {
-		began := time.Now()
+		began, before := time.Now(), term.published.Revision
 		if err := term.step(ctx); err != nil {
 			return err
 		}
-		backoff.Wait(ctx, max(p.Interval, min(time.Since(began), maxRest)))
+		pause := max(p.Interval, min(time.Since(began), maxRest))
+		if term.published.Revision != before {
+			rest := min(pause, maxRest)
+			backoff.Wait(ctx, rest)
+			pause -= rest
+		}
+		p.await(ctx, pause)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// await blocks until Wake is called, for pause at most, or until ctx ends.
+func (p *Publisher) await(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-p.committed:
+	case <-timer.C:
 	}
 }
 

@@ -55,6 +55,13 @@ func (c *corrections) take() []record.RefHash {
 	return refs
 }
 
+// arePending reports whether take would return any.
+func (c *corrections) arePending() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pending) > 0
+}
+
 func (c *corrections) isFlagged(ref record.RefHash) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,6 +26,9 @@ const (
 	commitOverlap = time.Minute
 	// abandonedInterval is the time between two checks for batches whose import died.
 	abandonedInterval = 30 * time.Second
+	// completeInterval is the time between two checks that read tables while the warehouse
+	// tells that nothing was committed.
+	completeInterval = 10 * time.Second
 )
 
 // leaderTerm is what a publisher remembers while it holds the lease. Any error ends the
@@ -52,6 +55,10 @@ type leaderTerm struct {
 	restored *string
 	// follows is what is published of followed sources.
 	follows followTerm
+	// quiet is what the last complete check found nothing to publish at; its Parts are zero
+	// before one. nextDue is when the next proposal is due after it, zero for none.
+	quiet   warehouse.Pulse
+	nextDue time.Time
 	// checkedForums is set once every forum was compared with what is published of it: an
 	// earlier term, or an earlier version of the rules, may have left topics behind.
 	checkedForums bool
@@ -60,10 +67,11 @@ type leaderTerm struct {
 // step publishes what has changed, or everything when nothing is published.
 func (t *leaderTerm) step(ctx context.Context) error {
 	t.began = time.Now()
-	now, err := t.publisher.Warehouse.Now(ctx)
+	pulse, err := t.publisher.Warehouse.Pulse(ctx, 0)
 	if err != nil {
 		return err
 	}
+	now := pulse.Now
 	if err := t.commitAbandoned(ctx, now); err != nil {
 		return err
 	}
@@ -106,7 +114,20 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	if t.processed == nil {
 		t.resumeFrom(published)
 	}
-	return t.publishChanges(ctx, now)
+	if t.isQuiet(pulse) {
+		return t.heartbeat(ctx, now, "")
+	}
+	return t.publishChanges(ctx, pulse)
+}
+
+// isQuiet reports whether there is nothing to publish: nothing was committed since a
+// complete check found nothing, and no time has come that the check would look for.
+func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
+	since, now := t.quiet.Now, pulse.Now
+	return pulse.Quiet(t.quiet) && len(t.lagging) == 0 && !t.publisher.corrections.arePending() &&
+		!now.Before(since) && now.Sub(since) < completeInterval &&
+		(!t.follows.any || now.Sub(t.follows.checkedAt) < followInterval) &&
+		(t.nextDue.IsZero() || now.Before(t.nextDue))
 }
 
 // serverRunIDs identifies the Redis servers, and the warehouse if it was restored: what is
@@ -232,7 +253,8 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	return t.commit(ctx, in, result, token)
 }
 
-func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
+func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) error {
+	now := pulse.Now
 	batches, err := t.unprocessed(ctx, now)
 	if err != nil {
 		return err
@@ -247,8 +269,13 @@ func (t *leaderTerm) publishChanges(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && len(follows) == 0 && t.checkedForums {
+		if t.nextDue, err = t.publisher.Warehouse.NextDue(ctx, now); err != nil {
+			return err
+		}
+		t.quiet = pulse
 		return t.heartbeat(ctx, now, "")
 	}
+	t.quiet = warehouse.Pulse{}
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
 	defer span.End()
 	changed := warehouse.NewChangeSet()
