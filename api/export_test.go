@@ -14,6 +14,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // SetClock replaces the clock of a node that does not serve yet.
@@ -21,6 +22,9 @@ func (a *API) SetClock(now func() time.Time) { a.now = now }
 
 // SetReadTimeout replaces the bound on reading a request of a node that does not serve yet.
 func (a *API) SetReadTimeout(d time.Duration) { a.app.Server().ReadTimeout = d }
+
+// PageKinds lists the kinds of pages that routes answer with.
+func PageKinds() []query.Kind { return pageKinds() }
 
 // Watched says whether the node knows the state of publication.
 func (a *API) Watched() bool { return a.publication.latest.Load() != nil }

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // fillPages completes every fill that the node enqueues with one view, until the test ends.
@@ -19,12 +21,12 @@ func (t *node) fillPages(view cache.View) {
 	var filling sync.WaitGroup
 	filling.Go(func() {
 		for ctx.Err() == nil {
-			fill, err := t.store.DequeueFill(ctx, cache.Oldest, time.Second)
+			fills, err := t.store.DequeueFills(ctx, api.PageKinds(), cache.Oldest, func(query.Kind) int { return 1 }, time.Second)
 			if errors.Is(err, cache.ErrNoFill) || ctx.Err() != nil {
 				continue
 			}
 			if err == nil {
-				err = errors.Join(t.store.SetPage(ctx, fill.Page, view), t.store.CompleteFill(ctx, fill, false))
+				err = errors.Join(t.store.SetPages(ctx, []cache.PageRequest{fills[0].Page}, []cache.View{view})[0], t.store.CompleteFills(ctx, cache.CompletedFill{Page: fills[0].Page}))
 			}
 			if err != nil && ctx.Err() == nil {
 				t.Error(err)

@@ -14,7 +14,6 @@ const (
 	PublicationKey = publicationKey
 	StateKey       = daoIndexStateKey
 	RowsKey        = daoIndexRowsKey
-	QueueKey       = fillQueueKey
 	FlushSize      = flushSize
 	// FormatVersion names the layout that the values have.
 	FormatVersion = formatVersion
@@ -22,6 +21,9 @@ const (
 
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }
+
+// QueueKey names the queue of requests for one kind of page.
+func QueueKey(kind query.Kind) Key { return fillQueueKey(kind) }
 
 // ListKey names the list of the DAOs that a query selects.
 func ListKey(q query.DAOs) Key { return listKey(q) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // A page that is not stored is filled on demand: an API node enqueues a request, a
@@ -28,8 +30,9 @@ var (
 )
 
 const (
-	// MaxQueuedFills bounds the queue. With four fills at a time, 20 ms each, a full
-	// queue takes two and a half seconds; callers wait no longer than that.
+	// MaxQueuedFills bounds the queue of each kind of page, so that a flood of one kind
+	// sheds no other. With four fills at a time, 20 ms each, a full queue takes two and a
+	// half seconds; callers wait no longer than that.
 	MaxQueuedFills = 500
 	// pendingTTL is how long a request stays pending without a heartbeat of its worker.
 	pendingTTL = 2 * time.Second
@@ -76,7 +79,7 @@ func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
 	}
 	// A queued request stays pending as long as somebody waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
-	keys := []string{string(fillQueueKey), string(pendingKey(f.Page.Key()))}
+	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
 	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
 	if err != nil {
 		return WrapError(err)
@@ -96,66 +99,154 @@ const (
 	Newest QueueEnd = "newest"
 )
 
-// DequeueFill waits up to timeout for a request. The error is ErrNoFill or
-// ErrUnavailable.
-func (s *Store) DequeueFill(ctx context.Context, end QueueEnd, timeout time.Duration) (Fill, error) {
-	pop := s.conn.Client.BLPop
+// DequeueFills waits up to timeout for a request of one of the kinds, whose first has
+// precedence, and takes those of the same kind that are queued with it, up to limit of the
+// kind: it does not wait for more than one. The error is ErrNoFill or ErrUnavailable.
+func (s *Store) DequeueFills(
+	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
+) ([]Fill, error) {
+	pop, popMore := s.conn.Client.BLPop, s.conn.Client.LPopCount
 	if end == Newest {
-		pop = s.conn.Client.BRPop
+		pop, popMore = s.conn.Client.BRPop, s.conn.Client.RPopCount
 	}
-	reply, err := pop(ctx, timeout, string(fillQueueKey)).Result()
+	reply, err := pop(ctx, timeout, fillQueueKeys(kinds)...).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
-		return Fill{}, ErrNoFill
+		return nil, ErrNoFill
 	case err != nil:
-		return Fill{}, WrapError(err)
+		return nil, WrapError(err)
 	}
-	var f Fill
-	if err := msgpack.Unmarshal([]byte(reply[1]), &f); err != nil {
-		return Fill{}, fmt.Errorf("%w: decode a fill: %w", ErrNoFill, err)
+	queue, requests := reply[0], reply[1:]
+	if more := limit(kindOfQueue(queue)) - 1; more > 0 {
+		// An error loses nothing: what is still queued is taken later.
+		more, _ := popMore(ctx, queue, more).Result()
+		requests = append(requests, more...)
 	}
-	return f, s.HeartbeatFill(ctx, f)
+	fills := make([]Fill, 0, len(requests))
+	for _, request := range requests {
+		var f Fill
+		// One that does not decode was of another version; its caller asks again.
+		if msgpack.Unmarshal([]byte(request), &f) == nil {
+			fills = append(fills, f)
+		}
+	}
+	if len(fills) == 0 {
+		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)
+	}
+	// Without this heartbeat the marks end at the deadlines of the requests.
+	_ = s.HeartbeatFills(ctx, fills)
+	return fills, nil
 }
 
-// HeartbeatFill keeps a request pending while a worker fills its page.
-func (s *Store) HeartbeatFill(ctx context.Context, f Fill) error {
-	return WrapError(s.conn.Client.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL).Err())
+func fillQueueKeys(kinds []query.Kind) []string {
+	keys := make([]string, len(kinds))
+	for i, kind := range kinds {
+		keys[i] = string(fillQueueKey(kind))
+	}
+	return keys
 }
 
-// FillQueueLength returns how many requests are queued.
-func (s *Store) FillQueueLength(ctx context.Context) (int64, error) {
+// RequeueFills puts requests back at the end of their queue that they were taken from, in
+// the order in which DequeueFills returned them.
+func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) error {
+	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, f := range slices.Backward(fills) {
+			request, err := msgpack.Marshal(&f)
+			if err != nil {
+				return fmt.Errorf("encode a fill: %w", err)
+			}
+			push := pipe.LPush
+			if end == Newest {
+				push = pipe.RPush
+			}
+			push(ctx, string(fillQueueKey(f.Page.Kind)), request)
+		}
+		return nil
+	})
+	return WrapError(err)
+}
+
+// HeartbeatFills keeps requests pending while a worker fills their pages.
+func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
+	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, f := range fills {
+			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
+		}
+		return nil
+	})
+	return WrapError(err)
+}
+
+// FillQueueLength returns how many requests are in the longest queue of the kinds.
+func (s *Store) FillQueueLength(ctx context.Context, kinds []query.Kind) (longest int64, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	length, err := s.conn.Client.LLen(ctx, string(fillQueueKey)).Result()
-	return length, WrapError(err)
+	lengths, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, key := range fillQueueKeys(kinds) {
+			pipe.LLen(ctx, key)
+		}
+		return nil
+	})
+	for _, length := range lengths {
+		if length, is := length.(*redis.IntCmd); is {
+			longest = max(longest, length.Val())
+		}
+	}
+	return longest, WrapError(err)
 }
 
-// SetPage stores the view of a page, unless a newer one is stored. A view of something
-// absent is kept for seconds only.
-func (s *Store) SetPage(ctx context.Context, r PageRequest, v View) error {
-	value, err := v.encode()
-	if err != nil {
-		return err
-	}
-	ttl := pageTTL
-	if v.Absent {
-		ttl = absentTTL
-	}
-	keys := []string{string(r.Key())}
-	return WrapError(setNewerTTL.Run(ctx, s.conn.Client, keys, v.Revision, value, ttl.Milliseconds()).Err())
-}
-
-// CompleteFill tells all waiting nodes that a request is done: the page is stored, or
-// failed is true and it will not be.
-func (s *Store) CompleteFill(ctx context.Context, f Fill, failed bool) error {
-	key := f.Page.Key()
-	message := string(key)
-	if failed {
-		message = failedPrefix + message
-	}
+// SetPages stores the views of pages, each unless a newer one is stored, and returns an
+// error for each. A view of something absent is kept for seconds only.
+func (s *Store) SetPages(ctx context.Context, requests []PageRequest, views []View) []error {
+	errs := make([]error, len(requests))
+	set := make([]*redis.Cmd, len(requests))
 	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.Del(ctx, string(pendingKey(key)))
-		pipe.Publish(ctx, string(fillDoneChannel), message)
+		for i, v := range views {
+			value, err := v.encode()
+			if err != nil {
+				errs[i] = err
+				continue
+			}
+			ttl := pageTTL
+			if v.Absent {
+				ttl = absentTTL
+			}
+			// The text of the script, as Writer sends it.
+			set[i] = setNewerTTL.Eval(ctx, pipe, []string{string(requests[i].Key())}, v.Revision, value, ttl.Milliseconds())
+		}
+		return nil
+	})
+	for i, command := range set {
+		if command != nil {
+			errs[i] = WrapError(command.Err())
+		} else if errs[i] == nil {
+			errs[i] = WrapError(err)
+		}
+	}
+	return errs
+}
+
+// CompletedFill is a request that is done: the page is stored, or Failed is true and it
+// will not be.
+type CompletedFill struct {
+	// Page is the page that was requested.
+	Page PageRequest
+	// Failed is true when there is no page.
+	Failed bool
+}
+
+// CompleteFills tells all waiting nodes that requests are done.
+func (s *Store) CompleteFills(ctx context.Context, fills ...CompletedFill) error {
+	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, f := range fills {
+			key := f.Page.Key()
+			message := string(key)
+			if f.Failed {
+				message = failedPrefix + message
+			}
+			pipe.Del(ctx, string(pendingKey(key)))
+			pipe.Publish(ctx, string(fillDoneChannel), message)
+		}
 		return nil
 	})
 	return WrapError(err)

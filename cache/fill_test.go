@@ -2,6 +2,8 @@ package cache_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,10 +28,86 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 		end  cache.QueueEnd
 		want query.Voter
 	}{{cache.Newest, "third"}, {cache.Oldest, "first"}, {cache.Oldest, "second"}} {
-		got, err := store.DequeueFill(t.Context(), c.end, time.Second)
+		got, err := store.DequeueFills(t.Context(), []query.Kind{query.KindProfile}, c.end, one, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var page query.Profile
-		if err := errors.Join(err, got.Page.Decode(&page)); err != nil || page.Voter != c.want {
+		if err := errors.Join(err, got[0].Page.Decode(&page)); err != nil || page.Voter != c.want {
 			t.Errorf("the %s: got %s (%v), want %s", c.end, page.Voter, err, c.want)
 		}
+	}
+}
+
+// one is the limit of a set of one request.
+func one(query.Kind) int { return 1 }
+
+func TestRequestsOfOneKindAreTakenTogether(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	for _, page := range []query.Page{
+		query.Profile{Voter: "0x1"}, query.Ballots{Proposal: "p1_a"}, query.Profile{Voter: "0x2"}, query.Profile{Voter: "0x3"},
+	} {
+		wanted := cache.Fill{Page: cache.NewPageRequest(page), Deadline: governance.TimestampOf(time.Now().Add(time.Minute))}
+		if err := store.EnqueueFill(t.Context(), wanted); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := []query.Kind{query.KindProfile, query.KindBallots}
+	two := func(query.Kind) int { return 2 }
+	take := func(end cache.QueueEnd, want ...query.Page) []cache.Fill {
+		t.Helper()
+		got, err := store.DequeueFills(t.Context(), both, end, two, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names, wanted []cache.Key
+		for _, f := range got {
+			names = append(names, f.Page.Key())
+		}
+		for _, page := range want {
+			wanted = append(wanted, cache.NewPageRequest(page).Key())
+		}
+		if !slices.Equal(names, wanted) {
+			t.Fatalf("got %q, want %q", names, wanted)
+		}
+		return got
+	}
+	for _, end := range []cache.QueueEnd{cache.Oldest, cache.Newest} {
+		first, second := query.Page(query.Profile{Voter: "0x1"}), query.Page(query.Profile{Voter: "0x2"})
+		if end == cache.Newest {
+			first = query.Profile{Voter: "0x3"}
+		}
+		if err := store.RequeueFills(t.Context(), take(end, first, second), end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(cache.Oldest, query.Profile{Voter: "0x1"}, query.Profile{Voter: "0x2"})
+	take(cache.Oldest, query.Profile{Voter: "0x3"})
+	take(cache.Oldest, query.Ballots{Proposal: "p1_a"})
+}
+
+func TestAFullQueueOfOneKindTakesRequestsOfOthers(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	enqueue := func(page query.Page) error {
+		return store.EnqueueFill(t.Context(), cache.Fill{
+			Page: cache.NewPageRequest(page), Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
+		})
+	}
+	for i := range cache.MaxQueuedFills {
+		if err := enqueue(query.Profile{Voter: query.Voter(fmt.Sprint(i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := enqueue(query.Profile{Voter: "one more"}); !errors.Is(err, cache.ErrQueueFull) {
+		t.Errorf("got %v for one more of the kind, want %v", err, cache.ErrQueueFull)
+	}
+	if err := enqueue(query.Ballots{Proposal: "p1_a"}); err != nil {
+		t.Errorf("got %v for another kind, want it queued", err)
+	}
+	length, err := store.FillQueueLength(t.Context(), []query.Kind{query.KindProfile, query.KindBallots})
+	if err != nil || length != cache.MaxQueuedFills {
+		t.Errorf("got %d requests in the longest queue, %v, want %d", length, err, cache.MaxQueuedFills)
 	}
 }

@@ -37,7 +37,6 @@ const (
 	republishKey Key = Namespace + "{worker}:republish"
 
 	fillTag             = Namespace + "{fills}:"
-	fillQueueKey    Key = fillTag + "queue"
 	fillDoneChannel Key = fillTag + "done"
 
 	daoIndexTag          = Namespace + "{daos}:"
@@ -88,6 +87,16 @@ func UsageKey(tokenID string) Key {
 // versionKey names the version of the pages of a proposal, DAO or list.
 func versionKey(scope query.Scope) Key {
 	return Key(Namespace + "version:" + string(scope.Kind) + ":" + scope.Subject)
+}
+
+// fillQueueKey names the queue of requests for one kind of page.
+func fillQueueKey(kind query.Kind) Key {
+	return Key(fillTag + "queue:" + string(kind))
+}
+
+// kindOfQueue is the reverse of fillQueueKey.
+func kindOfQueue(queue string) query.Kind {
+	return query.Kind(strings.TrimPrefix(queue, fillTag+"queue:"))
 }
 
 // pendingKey names the claim of the worker that fills a page.

@@ -142,8 +142,8 @@ func workerFamilies() []KeyFamily {
 			Writer:   nodes + ", leader", Lifetime: FormatLifetime(republishInterval),
 		},
 		{
-			Keys:     []Key{fillQueueKey},
-			Contents: fmt.Sprintf("requested pages, at most %d", MaxQueuedFills), Writer: nodes,
+			Keys:     []Key{fillQueueKey("KIND")},
+			Contents: fmt.Sprintf("requested pages of one kind, at most %d", MaxQueuedFills), Writer: nodes,
 			Lifetime: "until a filler takes them",
 		},
 		{

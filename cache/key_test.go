@@ -30,7 +30,7 @@ func namedKeys(parameter string) map[string]cache.Key {
 // fixedKeys are the keys of what there is one of.
 func fixedKeys() map[string]cache.Key {
 	keys := map[string]cache.Key{
-		"lease": cache.LeaseKey, "published": cache.PublicationKey, "state": cache.StateKey, "rows": cache.RowsKey, "queue": cache.QueueKey,
+		"lease": cache.LeaseKey, "published": cache.PublicationKey, "state": cache.StateKey, "rows": cache.RowsKey, "queue": cache.QueueKey("kind"),
 	}
 	for _, filter := range cache.AllFilters() {
 		keys["list "+string(cache.ListKey(filter))] = cache.ListKey(filter)

@@ -241,9 +241,16 @@ func (w *Warehouse) listVersions(
 	wanted.add("dao_id != ''")
 	wanted.addProposals(q)
 	condition := strings.Join(wanted.conditions, "\n    AND ")
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
-		append(wanted.args, clickhouse.Named("limit", limit))...)
-	return selectRows[ListedProposal](rows, err, "read rows")
+	return share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args,
+		func(ctx context.Context, args [][]any) ([][]ListedProposal, error) {
+			if len(args) > 1 {
+				return w.listVersionsOfSet(ctx, condition, part.order(), limit, args)
+			}
+			rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
+				append(args[0], clickhouse.Named("limit", limit))...)
+			found, err := selectRows[ListedProposal](rows, err, "read rows")
+			return [][]ListedProposal{found}, err
+		})
 }
 
 // current returns the rows without those of earlier versions.
@@ -255,7 +262,7 @@ func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]Liste
 	for i, row := range rows {
 		refs[i] = row.Ref
 	}
-	versions, err := w.ListedVersions(ctx, refs)
+	versions, err := share(ctx, "versions", refs, w.listedVersionsOfSet)
 	seen := map[record.RefHash]bool{}
 	return slices.DeleteFunc(slices.Clone(rows), func(row ListedProposal) bool {
 		outdated := seen[row.Ref] || versions[row.Ref].Revision != row.Revision

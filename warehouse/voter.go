@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -46,24 +47,38 @@ func (w *Warehouse) rankedRange(
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
 // A voter without a ballot that counts has no DAOs.
 func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.VoterProfile, error) {
+	return share(ctx, "profile", voter, w.voterProfiles)
+}
+
+func (w *Warehouse) voterProfiles(ctx context.Context, voters []string) ([]governance.VoterProfile, error) {
 	type row struct {
 		governance.VoterDAO
+		Voter        string
 		VoterAddress *string
 		Votes        uint64
 		Power        decimal.Decimal
 	}
-	result, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_profile"), sqlText("voter_ballots")), clickhouse.Named("voter", voter))
-	rows, err := selectRows[row](result, err, "read the profile of "+voter)
-	profile := governance.VoterProfile{VoterIdentity: voter, DAOs: make([]governance.VoterDAO, len(rows))}
-	var votes uint64
-	var power decimal.Decimal
-	for i, r := range rows {
-		profile.VoterAddress, profile.DAOs[i] = r.VoterAddress, r.VoterDAO
-		votes, power = votes+r.Votes, power.Add(r.Power)
+	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
+	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("voter_profile"), sqlText("voter_ballots")))
+	rows, err := selectRows[row](result, err, "read the profiles of voters")
+	of := map[string][]row{}
+	for _, r := range rows {
+		of[r.Voter] = append(of[r.Voter], r)
 	}
-	profile.DAOCount, profile.TotalVotingPower = governance.CountOf(uint64(len(rows))), governance.DecimalOf(power)
-	profile.VoteCount, profile.ProposalCount = governance.CountOf(votes), governance.CountOf(votes)
-	return profile, err
+	profiles := make([]governance.VoterProfile, len(voters))
+	for i, voter := range voters {
+		profile := governance.VoterProfile{VoterIdentity: voter, DAOs: make([]governance.VoterDAO, len(of[voter]))}
+		var votes uint64
+		var power decimal.Decimal
+		for d, r := range of[voter] {
+			profile.VoterAddress, profile.DAOs[d] = r.VoterAddress, r.VoterDAO
+			votes, power = votes+r.Votes, power.Add(r.Power)
+		}
+		profile.DAOCount, profile.TotalVotingPower = governance.CountOf(uint64(len(of[voter]))), governance.DecimalOf(power)
+		profile.VoteCount, profile.ProposalCount = governance.CountOf(votes), governance.CountOf(votes)
+		profiles[i] = profile
+	}
+	return profiles, err
 }
 
 // VoterBallot is a vote in a voter's history. It lacks its label, which is made from the
@@ -76,65 +91,88 @@ type VoterBallot struct {
 	Choices []governance.Choice `ch:"-"`
 }
 
-// castID identifies a cast of a voter.
+// castID identifies a cast.
 type castID struct {
 	Ref    record.RefHash `ch:"proposal_ref"`
+	Voter  string
 	VoteID string
 }
 
 // ListVoterVotes returns the first q.Limit votes of a voter after q.After that q selects.
 // A time window excludes votes without a time.
 func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]VoterBallot, error) {
+	return share(ctx, fmt.Sprint("history ", q.Limit), q, w.voterHistories)
+}
+
+// voterHistories reads pages with the same limit.
+func (w *Warehouse) voterHistories(ctx context.Context, pages []query.VoterVotes) ([][]VoterBallot, error) {
 	type row struct {
+		Page uint32
 		VoterBallot
 		castID
 	}
-	var after query.VoterVotePosition
-	if q.After != nil {
-		after = *q.After
+	wanted, err := historyTable(pages)
+	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("voter_history"), sqlText("voter_ballots")),
+		clickhouse.Named("limit", pages[0].Limit))
+	rows, err := selectRows[row](result, err, "read the votes of voters")
+	votes := make([][]VoterBallot, len(pages))
+	if err != nil || len(rows) == 0 {
+		return votes, err
 	}
-	afterAt := int64(-1)
-	if after.At != nil {
-		afterAt = int64(*after.At)
-	}
-	result, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_history"), sqlText("voter_ballots")),
-		clickhouse.Named("voter", string(q.Voter)), clickhouse.Named("dao", q.DAOID),
-		clickhouse.Named("has_from", boolNumber(q.From != nil)), clickhouse.Named("from", milliseconds(q.From)),
-		clickhouse.Named("has_to", boolNumber(q.To != nil)), clickhouse.Named("to", milliseconds(q.To)),
-		clickhouse.Named("after_key", string(after.Proposal)), clickhouse.Named("after_at", afterAt),
-		clickhouse.Named("limit", q.Limit))
-	rows, err := selectRows[row](result, err, "read the votes of "+string(q.Voter))
-	if err != nil {
-		return nil, err
-	}
-	refs := make([]record.RefHash, len(rows))
+	casts, refs := make([]castID, len(rows)), make([]record.RefHash, len(rows))
 	for i, r := range rows {
-		refs[i] = r.Ref
+		rows[i].Voter = string(pages[r.Page].Voter)
+		casts[i], refs[i] = rows[i].castID, r.Ref
 	}
 	titles, titlesErr := w.titles(ctx, refs)
-	raw, rawErr := w.rawChoices(ctx, string(q.Voter), refs)
+	raw, rawErr := w.rawChoices(ctx, casts)
 	states, statesErr := w.PublishedStates(ctx, refs)
 	choices := make(map[record.RefHash][]governance.Choice, len(states))
 	for _, state := range states {
 		choices[state.Ref] = state.Choices
 	}
-	votes := make([]VoterBallot, len(rows))
-	for i, r := range rows {
-		votes[i] = r.VoterBallot
-		votes[i].Proposal.Title = titles[r.Ref]
-		votes[i].RawChoice, votes[i].Choices = raw[r.castID], choices[r.Ref]
+	for _, r := range rows {
+		vote := r.VoterBallot
+		vote.Proposal.Title = titles[r.Ref]
+		vote.RawChoice, vote.Choices = raw[r.castID], choices[r.Ref]
+		votes[r.Page] = append(votes[r.Page], vote)
 	}
 	return votes, errors.Join(titlesErr, rawErr, statesErr)
 }
 
-// rawChoices returns the published choices of a voter's casts on the proposals.
-func (w *Warehouse) rawChoices(ctx context.Context, voter string, refs []record.RefHash) (map[castID]string, error) {
+// historyTable returns the external table "wanted_voters" with the filters and positions of
+// pages.
+func historyTable(pages []query.VoterVotes) (*ext.Table, error) {
+	page := uint32(0)
+	return externalTable("wanted_voters", pages, func(q query.VoterVotes) []any {
+		var after query.VoterVotePosition
+		if q.After != nil {
+			after = *q.After
+		}
+		afterAt := int64(-1)
+		if after.At != nil {
+			afterAt = int64(*after.At)
+		}
+		page++
+		return []any{
+			page - 1, string(q.Voter), q.DAOID, q.From != nil, milliseconds(q.From), q.To != nil, milliseconds(q.To),
+			afterAt, string(after.Proposal),
+		}
+	}, ext.Column("page", "UInt32"), textColumn("voter"), textColumn("dao"),
+		ext.Column("has_from", "Bool"), ext.Column("from_at", "Int64"), ext.Column("has_to", "Bool"), ext.Column("to_at", "Int64"),
+		ext.Column("after_at", "Int64"), textColumn("after_key"))
+}
+
+// rawChoices returns the published choices of casts: those with their proposals and voters.
+func (w *Warehouse) rawChoices(ctx context.Context, casts []castID) (map[castID]string, error) {
 	type row struct {
 		castID
 		RawChoice string
 	}
-	result, err := w.queryRefs(ctx, sqlText("voter_choices"), refs, clickhouse.Named("voter", voter))
-	rows, err := selectRows[row](result, err, "read choices of "+voter)
+	wanted, err := externalTable("wanted_casts", casts, func(c castID) []any { return []any{string(c.Ref[:]), c.Voter} },
+		ext.Column("proposal_ref", "FixedString(16)"), textColumn("voter"))
+	result, err := w.queryWith(ctx, wanted, err, sqlText("voter_choices"))
+	rows, err := selectRows[row](result, err, "read choices of voters")
 	raw := make(map[castID]string, len(rows))
 	for _, r := range rows {
 		raw[r.castID] = r.RawChoice

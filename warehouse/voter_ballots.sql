@@ -1,4 +1,6 @@
+-- The ballots that count of the voters in wanted_voters.
 SELECT
+    cast.voter AS voter,
     cast.proposal_ref AS proposal_ref,
     cast.vote_id AS vote_id,
     state.proposal_key AS proposal_key,
@@ -13,6 +15,7 @@ FROM
     -- each ballot, the outer one the ballot that counts, by the rule of latest_ballots. The
     -- projection does not say what is withdrawn: an index finds these few rows.
     SELECT
+        voter,
         proposal_ref,
         vote_id,
         choice_key,
@@ -22,6 +25,7 @@ FROM
     FROM
     (
         SELECT
+            voter,
             proposal_ref,
             vote_id,
             choice_key,
@@ -30,31 +34,37 @@ FROM
             tx_hash,
             version
         FROM ballots
-        WHERE voter = {voter:String}
+        WHERE voter IN (SELECT voter FROM wanted_voters)
         ORDER BY
+            voter,
             proposal_ref,
             vote_id,
             version DESC
         LIMIT 1 BY
+            voter,
             proposal_ref,
             vote_id
     )
-    WHERE (proposal_ref, vote_id, version) GLOBAL NOT IN
+    WHERE (voter, proposal_ref, vote_id, version) GLOBAL NOT IN
     (
         SELECT
+            voter,
             proposal_ref,
             vote_id,
             version
         FROM ballots
         WHERE withdrawn = true
-            AND voter = {voter:String}
+            AND voter IN (SELECT voter FROM wanted_voters)
     )
     ORDER BY
+        voter,
         proposal_ref,
         voted_at IS NULL,
         voted_at DESC,
         vote_id DESC
-    LIMIT 1 BY proposal_ref
+    LIMIT 1 BY
+        voter,
+        proposal_ref
 ) AS cast
 GLOBAL INNER JOIN
 (
@@ -63,6 +73,6 @@ GLOBAL INNER JOIN
         proposal_key,
         dao_id
     FROM proposal_states FINAL
-    WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM ballots WHERE voter = {voter:String})
+    WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM ballots WHERE voter IN (SELECT voter FROM wanted_voters))
         AND dao_id != ''
 ) AS state ON cast.proposal_ref = state.proposal_ref

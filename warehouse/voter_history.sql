@@ -1,4 +1,6 @@
+-- Pages of the histories of several voters.
 SELECT
+    page,
     proposal_ref,
     vote_id,
     proposal_key,
@@ -12,12 +14,14 @@ FROM
         *,
         ifNull(toUnixTimestamp64Milli(voted_at), -1) AS at
     FROM (%s)
-)
-WHERE ({dao:String} = '' OR dao_id = {dao:String})
-    AND ({has_from:UInt8} = 0 OR at >= {from:Int64} AND at >= 0)
-    AND ({has_to:UInt8} = 0 OR at < {to:Int64} AND at >= 0)
-    AND ({after_key:String} = '' OR (at, proposal_key) < ({after_at:Int64}, {after_key:String}))
+) AS ballot
+INNER JOIN wanted_voters AS wanted ON ballot.voter = wanted.voter
+WHERE (dao = '' OR dao_id = dao)
+    AND (NOT has_from OR at >= from_at AND at >= 0)
+    AND (NOT has_to OR at < to_at AND at >= 0)
+    AND (after_key = '' OR (at, proposal_key) < (after_at, after_key))
 ORDER BY
+    page,
     at DESC,
     proposal_key DESC
-LIMIT {limit:UInt64}
+LIMIT {limit:UInt64} BY page

@@ -1,6 +1,7 @@
 SELECT
+    voter,
     dao_id,
-    if(startsWith({voter:String}, '0x'), {voter:String}, '') AS voter_address,
+    if(startsWith(voter, '0x'), voter, '') AS voter_address,
     count() AS votes,
     votes AS vote_count,
     votes AS proposal_count,
@@ -9,5 +10,9 @@ SELECT
     min(voted_at) AS first_vote_at,
     max(voted_at) AS last_vote_at
 FROM (%s) AS ballot
-GROUP BY dao_id
-ORDER BY dao_id
+GROUP BY
+    voter,
+    dao_id
+ORDER BY
+    voter,
+    dao_id

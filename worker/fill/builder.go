@@ -14,19 +14,40 @@ import (
 
 type builder func(context.Context, *page, cache.PageRequest) (cache.View, error)
 
-// builders is the table of the kinds of pages. What else depends on the kind, the version
-// that a page must have and the tags that purge it, follows from the scope of the query.
-func builders() map[query.Kind]builder {
-	return map[query.Kind]builder{
-		query.KindBallots:    build((*page).ballots),
-		query.KindVoters:     build((*page).voters),
-		query.KindProfile:    build((*page).profile),
-		query.KindVoterVotes: build((*page).voterVotes),
-		query.KindProposals:  build((*page).proposals),
-		query.KindResolve:    build((*page).resolve),
-		query.KindTopics:     listed((*warehouse.Warehouse).ListTopics),
-		query.KindEvents:     build((*page).events),
-		query.KindSignals:    build((*page).signals),
+// kindOfPage says how pages of one kind are built.
+type kindOfPage struct {
+	build builder
+	// setSize is how many pages of the kind are built together, with shared statements, and
+	// sets is how many sets of the kind one worker has in work.
+	setSize, sets int
+}
+
+const (
+	// maxSet is the size of a set: enough to share the planning of a statement, few enough
+	// that a set takes well below a second.
+	maxSet = 64
+	// setsTogether is the number of sets of a kind that is built in sets: with more, each
+	// would be smaller, and planning costs the same.
+	setsTogether = 2
+	// setsAlone is the number for kinds whose pages are built alone. It leaves one of
+	// fillConcurrency to other kinds.
+	setsAlone = fillConcurrency - 1
+)
+
+// kindsOfPages is the table of the kinds of pages. What else depends on the kind, the
+// version that a page must have and the tags that purge it, follows from the scope of the
+// query.
+func kindsOfPages() map[query.Kind]kindOfPage {
+	return map[query.Kind]kindOfPage{
+		query.KindBallots:    {build((*page).ballots), maxSet, setsTogether},
+		query.KindVoters:     {build((*page).voters), 1, setsAlone},
+		query.KindProfile:    {build((*page).profile), maxSet, setsTogether},
+		query.KindVoterVotes: {build((*page).voterVotes), maxSet, setsTogether},
+		query.KindProposals:  {build((*page).proposals), maxSet, setsTogether},
+		query.KindResolve:    {build((*page).resolve), 1, setsAlone},
+		query.KindTopics:     {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
+		query.KindEvents:     {build((*page).events), 1, setsAlone},
+		query.KindSignals:    {build((*page).signals), 1, setsAlone},
 	}
 }
 
@@ -69,11 +90,11 @@ func listed[Query query.Page, Row any](
 var errUnknownKind = errors.New("unknown kind of page")
 
 func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, error) {
-	build, known := f.builders[r.Kind]
+	kind, known := f.kinds[r.Kind]
 	if !known {
 		return cache.View{}, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
 	}
-	return build(ctx, &page{Filler: f, head: cache.View{
+	return kind.build(ctx, &page{Filler: f, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
 	}}, r)
 }

@@ -15,10 +15,10 @@ type fillMetrics struct {
 	waited   prometheus.Observer
 	queued   prometheus.Gauge
 	// kinds has the kinds of pages that this version knows: the values of a label.
-	kinds map[query.Kind]builder
+	kinds map[query.Kind]kindOfPage
 }
 
-func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]builder) fillMetrics {
+func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]kindOfPage) fillMetrics {
 	m := fillMetrics{
 		kinds: kinds,
 		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
@@ -28,11 +28,11 @@ func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]build
 		waited: telemetry.Register(registerer, prometheus.NewHistogram(
 			telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue."))),
 		queued: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_fill_queue_length", Help: "Requests for pages in the fill queue, which all workers share.",
+			Name: "pnyx_fill_queue_length", Help: "Requests in the longest fill queue. Each kind of page has one, which all workers share.",
 		})),
 	}
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pnyx_fill_queue_bound", Help: "Requests for pages that the fill queue can hold.",
+		Name: "pnyx_fill_queue_bound", Help: "Requests that the fill queue of a kind can hold.",
 	}, func() float64 { return cache.MaxQueuedFills }))
 	for kind := range kinds {
 		m.duration.WithLabelValues(string(kind), "made")

@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
-
 	"pnyx/cache"
 	"pnyx/governance/query"
 	"pnyx/telemetry"
@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// fillConcurrency is how many fills one worker runs at a time: enough to keep two
-	// cores of the warehouse busy while other fills wait for it.
+	// fillConcurrency is how many sets of fills one worker runs at a time: enough to keep
+	// two cores of the warehouse busy while other fills wait for it.
 	fillConcurrency = 4
 	// dequeueTimeout bounds one wait for a request.
 	dequeueTimeout = time.Second
@@ -59,8 +59,9 @@ type Options struct {
 type Filler struct {
 	Options
 
-	metrics  fillMetrics
-	builders map[query.Kind]builder
+	metrics fillMetrics
+	kinds   map[query.Kind]kindOfPage
+	turns   *turns
 	// unpublishedLogged is when logFailure last logged that Redis is empty, in
 	// nanoseconds since 1970.
 	unpublishedLogged atomic.Int64
@@ -68,8 +69,8 @@ type Filler struct {
 
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
-	kinds := builders()
-	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), builders: kinds}
+	kinds := kindsOfPages()
+	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: &turns{order: slices.Sorted(maps.Keys(kinds)), kinds: kinds, taken: map[query.Kind]int{}}}
 }
 
 // Run fills pages until ctx ends. It returns once the requests in progress are finished.
@@ -85,18 +86,31 @@ func (f *Filler) Run(ctx context.Context) {
 func (f *Filler) work(ctx context.Context) {
 	pause, end := dequeueTimeout/10, cache.Oldest
 	for ctx.Err() == nil {
-		fill, err := f.Store.DequeueFill(ctx, end, dequeueTimeout)
+		fills, err := f.Store.DequeueFills(ctx, f.turns.open(), end, f.setSize, dequeueTimeout)
 		switch {
+		case err == nil && !f.turns.take(fills[0].Page.Kind):
+			// Others have taken the last turns of the kind while this one waited.
+			f.requeue(context.WithoutCancel(ctx), fills, end)
 		case err == nil:
-			pause, end = dequeueTimeout/10, nextEnd(fill, time.Now())
+			pause, end = dequeueTimeout/10, nextEnd(fills[0], time.Now())
 			// A request that was dequeued is finished also during a shutdown.
-			f.fill(context.WithoutCancel(ctx), fill)
+			f.fill(context.WithoutCancel(ctx), fills)
+			f.turns.release(fills[0].Page.Kind)
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
 		default:
 			f.Logger.LogAttrs(ctx, slog.LevelWarn, "fill queue not read, retrying", slog.Any("error", err))
 			backoff.Wait(ctx, backoff.Jitter(pause))
 			pause = backoff.Next(pause)
 		}
+	}
+}
+
+// setSize returns how many pages of a kind are built together.
+func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
+
+func (f *Filler) requeue(ctx context.Context, fills []cache.Fill, end cache.QueueEnd) {
+	if err := f.Store.RequeueFills(ctx, fills, end); err != nil {
+		f.Logger.LogAttrs(ctx, slog.LevelWarn, "requests not put back, their callers request them again", slog.Any("error", err))
 	}
 }
 
@@ -120,94 +134,10 @@ func isTooLate(fill cache.Fill, now time.Time) bool {
 	return left < 0 || left < minTimeLeft && hasWaitedLong(fill, now)
 }
 
-// fill makes the requested page, unless its callers will have given up.
-func (f *Filler) fill(ctx context.Context, fill cache.Fill) {
-	began := time.Now()
-	if fill.EnqueuedAt != 0 {
-		f.metrics.waited.Observe(max(0, began.Sub(fill.EnqueuedAt.Time()).Seconds()))
-	}
-	ctx, span := f.Tracer.Start(f.Tracer.Extract(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
-	defer span.End()
-	outcome := "made"
-	defer func() {
-		f.metrics.observe(fill.Page.Kind, outcome, time.Since(began))
-	}()
-	if isTooLate(fill, began) {
-		outcome = "abandoned"
-		f.complete(ctx, fill, true)
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
-	defer cancel()
-	if f.isStored(ctx, fill.Page) {
-		outcome = "stored"
-		f.complete(ctx, fill, false)
-		return
-	}
-	beating, stop := context.WithCancel(ctx)
-	var heartbeats sync.WaitGroup
-	heartbeats.Go(func() { f.sendHeartbeats(beating, fill) })
-	view, err := f.build(ctx, fill.Page)
-	if err == nil {
-		err = f.Store.SetPage(ctx, fill.Page, view)
-	}
-	if err != nil {
-		outcome = "failed"
-		span.SetError(outcome)
-		f.logFailure(ctx, fill, err)
-	}
-	// A heartbeat after the end would keep the page from being enqueued again.
-	stop()
-	heartbeats.Wait()
-	f.complete(ctx, fill, err != nil)
-}
-
-// isStored reports whether a page is there and fresh: its caller had missed it, and was so
-// late to enqueue the request that the page was made for others meanwhile.
-func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) bool {
-	v, version, err := f.Store.Page(ctx, r)
-	return err == nil && v.IsFresh(version)
-}
-
-// logFailure logs why a page was not made. Nothing is wrong where Redis was flushed: pages
-// that need a publication fail until the next one, which takes seconds, and one line in
-// unpublishedLogInterval says so.
-func (f *Filler) logFailure(ctx context.Context, fill cache.Fill, err error) {
-	level, message := slog.LevelError, "filling a page failed"
-	if errors.Is(err, cache.ErrMiss) {
-		now, last := time.Now().UnixNano(), f.unpublishedLogged.Load()
-		if now-last < int64(unpublishedLogInterval) || !f.unpublishedLogged.CompareAndSwap(last, now) {
-			return
-		}
-		level, message = slog.LevelInfo, "Redis is empty, some pages are not filled until the next publication"
-	}
-	f.Logger.LogAttrs(ctx, level, message, slog.String("page", string(fill.Page.Key())), slog.Any("error", err)) //nolint:sloglint // one of two messages
-}
-
-// complete wakes those who wait for the page.
-func (f *Filler) complete(ctx context.Context, fill cache.Fill, failed bool) {
-	if err := f.Store.CompleteFill(ctx, fill, failed); err != nil {
-		f.Logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that a page is filled, they poll for it", slog.Any("error", err))
-	}
-}
-
-// sendHeartbeats keeps the request from being enqueued again, until ctx ends with it.
-func (f *Filler) sendHeartbeats(ctx context.Context, fill cache.Fill) {
-	for {
-		backoff.Wait(ctx, heartbeatInterval)
-		if ctx.Err() != nil {
-			return
-		}
-		if err := f.Store.HeartbeatFill(ctx, fill); err != nil && ctx.Err() == nil {
-			f.Logger.LogAttrs(ctx, slog.LevelWarn, "heartbeat of a fill not sent, retrying", slog.Any("error", err))
-		}
-	}
-}
-
 // measureQueue updates the metric of the queue's length until ctx ends.
 func (f *Filler) measureQueue(ctx context.Context) {
 	for ctx.Err() == nil {
-		if queued, err := f.Store.FillQueueLength(ctx); err == nil {
+		if queued, err := f.Store.FillQueueLength(ctx, slices.Collect(maps.Keys(f.kinds))); err == nil {
 			f.metrics.queued.Set(float64(queued))
 		}
 		backoff.Wait(ctx, queueLengthInterval)

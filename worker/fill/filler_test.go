@@ -2,11 +2,13 @@ package fill
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,7 +72,7 @@ func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
 	})
 	deadline := governance.TimestampOf(time.Now().Add(time.Hour))
 	for _, voter := range []query.Voter{"0x1", "0x2", "0x3"} {
-		filler.fill(t.Context(), cache.Fill{Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: deadline})
+		filler.fill(t.Context(), []cache.Fill{{Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: deadline}})
 	}
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=INFO") {
 		t.Errorf("got %q, want one line of level INFO", got)
@@ -102,10 +104,10 @@ func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 		t.Run(fmt.Sprintf("revision %d", c.revision), func(t *testing.T) {
 			log.Reset()
 			filler.unpublishedLogged.Store(0)
-			if err := store.SetPage(t.Context(), request, cache.View{Revision: c.revision}); err != nil {
+			if err := errors.Join(store.SetPages(t.Context(), []cache.PageRequest{request}, []cache.View{{Revision: c.revision}})...); err != nil {
 				t.Fatal(err)
 			}
-			filler.fill(t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))})
+			filler.fill(t.Context(), []cache.Fill{{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))}})
 			if made := log.Len() > 0; made != c.made {
 				t.Errorf("got made %t, want %t for version 7: %s", made, c.made, &log)
 			}
@@ -135,6 +137,65 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 			t.Parallel()
 			if next, late := nextEnd(c.fill, now), isTooLate(c.fill, now); next != c.next || late != c.late {
 				t.Errorf("%s: got the %s next, too late %v, want %s, %v", name, next, late, c.next, c.late)
+			}
+		})
+	}
+}
+
+func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	filler := New(Options{
+		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	bad := cache.NewPageRequest(query.Profile{Voter: "bad"}).Key()
+	var built sync.Map
+	filler.kinds[query.KindProfile] = kindOfPage{build: func(_ context.Context, p *page, r cache.PageRequest) (cache.View, error) {
+		// What is shared fails for all pages, and then the page that is the cause.
+		if _, again := built.LoadOrStore(r.Key(), true); !again || r.Key() == bad {
+			return cache.View{}, errors.New("a statement failed")
+		}
+		return cache.NewView(p.head, "made")
+	}, setSize: maxSet, sets: 1}
+	var fills []cache.Fill
+	for _, voter := range []query.Voter{"0x1", "bad", "0x2"} {
+		fills = append(fills, cache.Fill{
+			Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: governance.TimestampOf(time.Now().Add(time.Hour)),
+		})
+	}
+	filler.fill(t.Context(), fills)
+	for _, fill := range fills {
+		_, _, err := store.Page(t.Context(), fill.Page)
+		if missing := errors.Is(err, cache.ErrMiss); missing != (fill.Page.Key() == bad) {
+			t.Errorf("%s: got %v, want the page missing only if it cannot be made", fill.Page.Key(), err)
+		}
+	}
+}
+
+func TestEachKindLeavesATurnToOthers(t *testing.T) {
+	t.Parallel()
+	filler := New(Options{Metrics: prometheus.NewRegistry()})
+	for kind, k := range filler.kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			turns := New(Options{Metrics: prometheus.NewRegistry()}).turns
+			for range k.sets {
+				if !turns.take(kind) {
+					t.Fatalf("got no turn below %d", k.sets)
+				}
+			}
+			if turns.take(kind) || slices.Contains(turns.open(), kind) {
+				t.Errorf("got another turn after %d", k.sets)
+			}
+			if len(turns.open()) != len(filler.kinds)-1 || k.sets >= fillConcurrency {
+				t.Errorf("got the open kinds %v and %d turns, want all others and a turn left", turns.open(), k.sets)
+			}
+			turns.release(kind)
+			if open := turns.open(); open[len(open)-1] != kind {
+				t.Errorf("got the open kinds %v, want %s last: it was taken last", open, kind)
 			}
 		})
 	}

@@ -24,28 +24,25 @@ type lateHeartbeat struct {
 // DialHook changes nothing.
 func (h lateHeartbeat) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook holds the heartbeat back, which is the only SET.
-func (h lateHeartbeat) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "set" {
-			return next(ctx, cmd)
-		}
-		close(h.begun)
-		defer close(h.ended)
-		select {
-		case <-h.completed:
-			return next(context.WithoutCancel(ctx), cmd)
-		case <-ctx.Done():
-			cmd.SetErr(ctx.Err())
-			return ctx.Err()
-		}
-	}
-}
+// ProcessHook changes nothing.
+func (h lateHeartbeat) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
-// ProcessPipelineHook waits for the pipeline of CompleteFill, which deletes first.
+// ProcessPipelineHook holds the heartbeat back, which is the only pipeline that begins with
+// SET, and waits for that of CompleteFills, which deletes first.
 func (h lateHeartbeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if cmds[0].Name() == "del" {
+		switch cmds[0].Name() {
+		case "set":
+			close(h.begun)
+			defer close(h.ended)
+			select {
+			case <-h.completed:
+				return next(context.WithoutCancel(ctx), cmds)
+			case <-ctx.Done():
+				cmds[0].SetErr(ctx.Err())
+				return ctx.Err()
+			}
+		case "del":
 			defer close(h.completed)
 		}
 		return next(ctx, cmds)
@@ -65,14 +62,14 @@ func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
 	filler := New(Options{
 		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	filler.builders[query.KindBallots] = func(context.Context, *page, cache.PageRequest) (cache.View, error) {
+	filler.kinds[query.KindBallots] = kindOfPage{build: func(context.Context, *page, cache.PageRequest) (cache.View, error) {
 		<-hook.begun
 		return cache.View{Absent: true}, nil
-	}
-	filler.fill(t.Context(), cache.Fill{
+	}, setSize: 1}
+	filler.fill(t.Context(), []cache.Fill{{
 		Page:     cache.NewPageRequest(query.Ballots{Proposal: "p1_x"}),
 		Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
-	})
+	}})
 	<-hook.ended
 	pending, err := env.RedisClient(t, url).Keys(t.Context(), "*pending:*").Result()
 	if err != nil || len(pending) > 0 {

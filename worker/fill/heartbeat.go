@@ -1,0 +1,65 @@
+package fill
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/worker/backoff"
+)
+
+// heartbeats keep the requests of a set from being enqueued again while they are in work.
+type heartbeats struct {
+	*Filler
+
+	// fills are the requests that are in work.
+	fills []cache.Fill
+	// ctx is that of the set.
+	ctx context.Context //nolint:containedctx // heartbeats start again with it
+	// next is when the next heartbeat is due.
+	next time.Time
+	stop context.CancelFunc
+	sent sync.WaitGroup
+}
+
+// startHeartbeats sends heartbeats until each request has ended.
+func (f *Filler) startHeartbeats(ctx context.Context, fills []cache.Fill) *heartbeats {
+	h := &heartbeats{Filler: f, ctx: ctx, fills: fills, next: time.Now().Add(heartbeatInterval)}
+	h.start()
+	return h
+}
+
+// end ends the heartbeats of requests. None is sent afterwards: it would keep the page
+// from being enqueued again.
+func (h *heartbeats) end(completed []cache.CompletedFill) {
+	h.stop()
+	h.sent.Wait()
+	done := map[cache.Key]bool{}
+	for _, c := range completed {
+		done[c.Page.Key()] = true
+	}
+	h.fills = slices.DeleteFunc(slices.Clone(h.fills), func(f cache.Fill) bool { return done[f.Page.Key()] })
+	if len(h.fills) > 0 {
+		h.start()
+	}
+}
+
+func (h *heartbeats) start() {
+	ctx, stop := context.WithCancel(h.ctx)
+	h.stop = stop
+	h.sent.Go(func() {
+		for {
+			backoff.Wait(ctx, time.Until(h.next))
+			if ctx.Err() != nil {
+				return
+			}
+			h.next = time.Now().Add(heartbeatInterval)
+			if err := h.Store.HeartbeatFills(ctx, h.fills); err != nil && ctx.Err() == nil {
+				h.Logger.LogAttrs(ctx, slog.LevelWarn, "heartbeats of fills not sent, retrying", slog.Any("error", err))
+			}
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package fill
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"pnyx/cache"
+	"pnyx/telemetry"
+	"pnyx/warehouse"
+)
+
+// set is requests of one kind whose pages are built together. Each is answered as soon as
+// its page is made.
+type set struct {
+	*Filler
+
+	// shared is nil for a request that is alone.
+	shared *warehouse.Set
+	// again is held while a page is built alone that the set could not build.
+	again sync.Mutex
+}
+
+// result is what became of a request.
+type result struct {
+	fill  cache.Fill
+	began time.Time
+	span  telemetry.Span
+	// outcome is a value of the metric.
+	outcome string
+	// view is the page if the outcome is made.
+	view cache.View
+	err  error
+}
+
+// fill answers requests of one kind, but for those whose callers will have given up.
+func (f *Filler) fill(ctx context.Context, fills []cache.Fill) {
+	building, cancel := context.WithTimeout(ctx, f.Timeout)
+	defer cancel()
+	s := &set{Filler: f}
+	if len(fills) > 1 {
+		s.shared = warehouse.NewSet(len(fills))
+	}
+	results := make(chan result, len(fills))
+	for _, fill := range fills {
+		go func() { results <- s.make(building, fill) }()
+	}
+	beating := f.startHeartbeats(building, fills)
+	for left := len(fills); left > 0; {
+		done := []result{<-results}
+		for len(results) > 0 {
+			done = append(done, <-results)
+		}
+		left -= len(done)
+		s.finish(ctx, beating, done)
+	}
+}
+
+// make makes the page of a request.
+func (s *set) make(ctx context.Context, fill cache.Fill) result {
+	r := result{fill: fill, began: time.Now(), outcome: "made"}
+	if fill.EnqueuedAt != 0 {
+		s.metrics.waited.Observe(max(0, r.began.Sub(fill.EnqueuedAt.Time()).Seconds()))
+	}
+	ctx, r.span = s.Tracer.Start(s.Tracer.Extract(ctx, fill.Trace), "fill "+string(fill.Page.Kind), trace.SpanKindConsumer)
+	switch {
+	case isTooLate(fill, r.began):
+		r.outcome = "abandoned"
+		s.shared.Leave()
+	case s.isStored(ctx, fill.Page):
+		r.outcome = "stored"
+		s.shared.Leave()
+	default:
+		r.view, r.err = s.buildTogether(ctx, fill.Page)
+	}
+	return r
+}
+
+// buildTogether builds a page together with those of the other members. One that fails is
+// built alone: the error may be that of another page.
+func (s *set) buildTogether(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+	view, err := s.build(s.shared.With(ctx), r)
+	s.shared.Leave()
+	if s.shared == nil || err == nil || errors.Is(err, cache.ErrMiss) {
+		return view, err
+	}
+	s.Logger.LogAttrs(ctx, slog.LevelWarn, "a shared statement failed, building the page alone",
+		slog.String("page", string(r.Key())), slog.Any("error", err))
+	s.again.Lock()
+	defer s.again.Unlock()
+	return s.build(ctx, r)
+}
+
+// isStored reports whether a page is there and fresh: its caller had missed it, and was so
+// late to enqueue the request that the page was made for others meanwhile.
+func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) bool {
+	v, version, err := f.Store.Page(ctx, r)
+	return err == nil && v.IsFresh(version)
+}
+
+// finish stores the pages and wakes those who wait for them.
+func (s *set) finish(ctx context.Context, beating *heartbeats, results []result) {
+	var requests []cache.PageRequest
+	var views []cache.View
+	for _, r := range results {
+		if r.outcome == "made" && r.err == nil {
+			requests, views = append(requests, r.fill.Page), append(views, r.view)
+		}
+	}
+	errs := s.Store.SetPages(ctx, requests, views)
+	completed := make([]cache.CompletedFill, len(results))
+	for i, r := range results {
+		if r.outcome == "made" && r.err == nil {
+			r.err, errs = errs[0], errs[1:]
+		}
+		if r.err != nil {
+			r.outcome = "failed"
+			r.span.SetError(r.outcome)
+			s.logFailure(ctx, r.fill, r.err)
+		}
+		s.metrics.observe(r.fill.Page.Kind, r.outcome, time.Since(r.began))
+		r.span.End()
+		completed[i] = cache.CompletedFill{Page: r.fill.Page, Failed: r.outcome == "failed" || r.outcome == "abandoned"}
+	}
+	beating.end(completed)
+	if err := s.Store.CompleteFills(ctx, completed...); err != nil {
+		s.Logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that pages are filled, they poll for them", slog.Any("error", err))
+	}
+}
+
+// logFailure logs why a page was not made. Nothing is wrong where Redis was flushed: pages
+// that need a publication fail until the next one, which takes seconds, and one line in
+// unpublishedLogInterval says so.
+func (f *Filler) logFailure(ctx context.Context, fill cache.Fill, err error) {
+	level, message := slog.LevelError, "filling a page failed"
+	if errors.Is(err, cache.ErrMiss) {
+		now, last := time.Now().UnixNano(), f.unpublishedLogged.Load()
+		if now-last < int64(unpublishedLogInterval) || !f.unpublishedLogged.CompareAndSwap(last, now) {
+			return
+		}
+		level, message = slog.LevelInfo, "Redis is empty, some pages are not filled until the next publication"
+	}
+	f.Logger.LogAttrs(ctx, level, message, slog.String("page", string(fill.Page.Key())), slog.Any("error", err)) //nolint:sloglint // one of two messages
+}
