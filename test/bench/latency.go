@@ -102,7 +102,9 @@ func inMilliseconds(microseconds int64) float64 { return float64(microseconds) /
 type drive struct {
 	requests [][]byte
 	next     atomic.Int64
-	conns    []net.Conn
+	// once ends the load when each request was sent once.
+	once  bool
+	conns []net.Conn
 	// failure is the first failed response.
 	failure atomic.Pointer[string]
 }
@@ -188,7 +190,11 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 			p.due = time.Now()
 		}
 		wait(time.Until(p.due))
-		request := d.requests[int(d.next.Add(1)-1)%len(d.requests)]
+		turn := int(d.next.Add(1) - 1)
+		if d.once && turn >= len(d.requests) {
+			break
+		}
+		request := d.requests[turn%len(d.requests)]
 		if err := conn.SetDeadline(time.Now().Add(maxLatency)); err != nil {
 			return taken, failed, err
 		}

@@ -97,7 +97,7 @@ type pageEnd struct {
 func (k *walk) dropPages(ctx context.Context) error { return k.environment.forgetPages(ctx) }
 
 func (e *Environment) forgetPages(ctx context.Context) error {
-	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:ballots:*", 1000).Iterator()
+	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:*", 1000).Iterator()
 	for keys.Next(ctx) {
 		if err := e.store.Unlink(ctx, keys.Val()).Err(); err != nil {
 			return fmt.Errorf("remove a page: %w", err)
