@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
 	"pnyx/cache"
 	"pnyx/governance/query"
 	"pnyx/telemetry"
