@@ -95,15 +95,30 @@ func oddTargets(path string) []string {
 func knownTable(token, poor, exhausted, payment string) (table []rawRequest) {
 	const id = "X-Request-Id: a-caller.s_own"
 	callers := [][]string{
-		{id}, {id, internalHeader}, {id, access.HeaderInternal + ": wrong"},
-		{id, access.HeaderToken + ": " + token}, {id, access.HeaderToken + ": " + poor}, {id, access.HeaderToken + ": " + exhausted},
-		{id, access.HeaderToken + ": pnyx_unknown"}, {id, x402.HeaderPayment + ": bm90aGluZw=="},
+		{id},
+		{id, internalHeader},
+		{id, access.HeaderInternal + ": wrong"},
+		{id, access.HeaderToken + ": " + token},
+		{id, access.HeaderToken + ": " + poor},
+		{id, access.HeaderToken + ": " + exhausted},
+		{id, access.HeaderToken + ": pnyx_unknown"},
+		{id, x402.HeaderPayment + ": bm90aGluZw=="},
 	}
 	wishes := [][]string{
-		{"Accept-Encoding: gzip"}, {"Accept-Encoding: br;q=0.1, zstd"}, {"Accept-Encoding: identity;q=0"}, {"If-None-Match: *"},
-		{`If-None-Match: W/"nothing", "else"`}, {"X-Request-Id: <not well formed>"}, {"Origin: https://example.com"},
-		{"X-Forwarded-For: 192.0.2.7", "X-Forwarded-For: 192.0.2.8"}, {"Accept: text/html"}, {"X-Edge-Time: 1700000000.1"},
-		{"X-Edge-Fill: wrong"}, {"Range: bytes=0-9"}, {"Connection: close"}, {"Content-Length: 0", "Content-Length: 0"},
+		{"Accept-Encoding: gzip"},
+		{"Accept-Encoding: br;q=0.1, zstd"},
+		{"Accept-Encoding: identity;q=0"},
+		{"If-None-Match: *"},
+		{`If-None-Match: W/"nothing", "else"`},
+		{"X-Request-Id: <not well formed>"},
+		{"Origin: https://example.com"},
+		{"X-Forwarded-For: 192.0.2.7", "X-Forwarded-For: 192.0.2.8"},
+		{"Accept: text/html"},
+		{"X-Edge-Time: 1700000000.1"},
+		{"X-Edge-Fill: wrong"},
+		{"Range: bytes=0-9"},
+		{"Connection: close"},
+		{"Content-Length: 0", "Content-Length: 0"},
 		{"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
 	}
 	internal := callers[1]
@@ -193,7 +208,7 @@ func TestKnownTargetsAreAnsweredAsTheRouterAnswersThem(t *testing.T) {
 	var asking sync.WaitGroup
 	for range 2 {
 		asking.Go(func() {
-			for _, i := range rand.Perm(len(table))[:len(table)/3] { //nolint:gosec // any of them, in any order
+			for _, i := range rand.Perm(len(table))[:len(table)/3] {
 				slow.api.ForgetTargets()
 				_, got, err := table[i].over(known, knownHost)
 				if err != nil {

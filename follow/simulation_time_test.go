@@ -35,7 +35,7 @@ type waits []simulatedWait
 func (w waits) Len() int           { return len(w) }
 func (w waits) Less(i, j int) bool { return w[i].until.Before(w[j].until) }
 func (w waits) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
-func (w *waits) Push(one any)      { *w = append(*w, one.(simulatedWait)) } //nolint:forcetypeassert // heap.Push alone calls it
+func (w *waits) Push(one any)      { *w = append(*w, one.(simulatedWait)) } //nolint:errcheck,forcetypeassert // heap.Push alone calls it
 func (w *waits) Pop() any {
 	last := (*w)[len(*w)-1]
 	*w = (*w)[:len(*w)-1]
@@ -90,7 +90,7 @@ func (s *simulatedTime) step(limit time.Time) {
 	}
 	s.now = to
 	for len(s.waits) > 0 && !s.waits[0].until.After(to) {
-		close(heap.Pop(&s.waits).(simulatedWait).over) //nolint:forcetypeassert // nothing else is in it
+		close(heap.Pop(&s.waits).(simulatedWait).over) //nolint:errcheck,forcetypeassert // nothing else is in it
 	}
 }
 

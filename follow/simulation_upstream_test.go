@@ -77,7 +77,7 @@ func newSimulation(tb testing.TB, w *warehouse.Warehouse) *simulation {
 	busy := &busyConnections{Registry: prometheus.NewRegistry()}
 	w.Instrument(busy, nil)
 	s := &simulation{
-		tb: tb, random: rand.New(rand.NewPCG(1, 1)), //nolint:gosec // a simulation
+		tb: tb, random: rand.New(rand.NewPCG(1, 1)),
 		time: &simulatedTime{
 			now: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), ended: make(chan struct{}),
 			idle: func() bool { return testutil.ToFloat64(busy.gauge) == 0 },
@@ -136,7 +136,7 @@ func simulatedGovernor(n int) string { return fmt.Sprintf("0x%040x", 0xaa00+n) }
 func (s *simulation) addChain(n int) {
 	const past = 24 * time.Hour
 	s.started = s.time.now.Add(-past)
-	c := fakechain.New(uint64(1000+n), s.started, 65) //nolint:gosec // a few
+	c := fakechain.New(uint64(1000+n), s.started, 65)
 	const token = "0x00000000000000000000000000000000000000cc"
 	c.Answer(token, "decimals()", nil, uint64(18))
 	for g := range simulatedGovernors {
@@ -147,7 +147,7 @@ func (s *simulation) addChain(n int) {
 			uint64(100), uint64(1_000_000), "# A proposal"))
 	}
 	head, _ := c.Head()
-	c.MineEmpty(int(past/fakechain.BlockTime) - int(head)) //nolint:gosec // some thousand
+	c.MineEmpty(int(past/fakechain.BlockTime) - int(head))
 	s.chains[n] = c
 	s.handlers[fmt.Sprintf("chain%d.example.org", n)] = c
 }
@@ -194,7 +194,7 @@ func (s *simulation) upstreams() (all []follow.Upstream) {
 	}))
 	for n := range s.chains {
 		o := chain.Options{
-			ChainID: uint64(1000 + n), Clock: s.clock, Logger: logger, Metrics: prometheus.NewRegistry(), //nolint:gosec // a few
+			ChainID: uint64(1000 + n), Clock: s.clock, Logger: logger, Metrics: prometheus.NewRegistry(),
 			Endpoints: []*fetch.Host{host(fetch.Pace{Requests: 600, Per: time.Minute, Burst: 20}, "https://chain%d.example.org", n)},
 		}
 		for g := range simulatedGovernors {
@@ -248,7 +248,7 @@ func (s *simulation) run(length time.Duration) {
 // happen does what is due: blocks, the ends of votes, ballots, posts.
 func (s *simulation) happen(now time.Time) {
 	for n, c := range s.chains {
-		for head, _ := c.Head(); !s.started.Add(time.Duration(head+1) * fakechain.BlockTime).After(now); head++ { //nolint:gosec // some thousand
+		for head, _ := c.Head(); !s.started.Add(time.Duration(head+1) * fakechain.BlockTime).After(now); head++ {
 			c.Mine(s.pending[n]...)
 			s.pending[n] = nil
 		}

@@ -28,7 +28,10 @@ func TestTwoShards(t *testing.T) {
 		{"answer like one server", shardsAnswer},
 		{"list proposals like one server", shardsListProposals},
 		{"show the same views", shardsShowViews},
-		{"keep every row in a migration", func(t *testing.T, shards [2]warehouse.Options) { checkMigration(t, shards[0]) }},
+		{"keep every row in a migration", func(t *testing.T, shards [2]warehouse.Options) {
+			t.Helper()
+			checkMigration(t, shards[0])
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

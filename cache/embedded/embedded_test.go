@@ -173,7 +173,7 @@ func TestUnusableServerIsReplacedByTheOneInTheProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bin := t.TempDir()
 			if test.script != "" {
-				if err := os.WriteFile(filepath.Join(bin, embedded.Program), []byte(test.script), 0o700); err != nil { //nolint:gosec // it is a program
+				if err := os.WriteFile(filepath.Join(bin, embedded.Program), []byte(test.script), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -155,8 +155,8 @@ func TestAClockInSecondsDatesProposalsWithoutAskingForBlocks(t *testing.T) {
 	f.start()
 	f.poll("tip")
 	from, until := startOfFake().Add(fake.BlockTime*30), startOfFake().Add(fake.BlockTime*40)
-	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(from.Unix())}, uint64(4_000)) //nolint:gosec // after 1970
-	f.chain.Mine(created(1, uint64(from.Unix()), uint64(until.Unix())))                           //nolint:gosec // after 1970
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(from.Unix())}, uint64(4_000))
+	f.chain.Mine(created(1, uint64(from.Unix()), uint64(until.Unix())))
 	f.poll("tip")
 	got, _ := f.proposal("1")
 	if got.StartAt == nil || got.EndAt == nil || !got.StartAt.Time().Equal(from) || !got.EndAt.Time().Equal(until) || got.QuorumRaw != "4000" {

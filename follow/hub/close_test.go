@@ -71,7 +71,7 @@ func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
 	if got := f.hub.Requests()["votes"]; got != asked {
 		t.Errorf("got %d requests for votes of an open poll that is encrypted", got-asked)
 	}
-	if votes := f.held()[id].Votes; len(votes) != 0 || f.rejected("harbor.eth") != 0 {
+	if votes := f.held()[id].Votes; len(votes) != 0 || f.rejected() != 0 {
 		t.Errorf("got %v, want neither ballots nor rejections", votes)
 	}
 	f.close(id, nil)

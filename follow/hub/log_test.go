@@ -215,7 +215,7 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "0"})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.run("log")
-	if got := f.rejected("harbor.eth"); got != 1 {
+	if got := f.rejected(); got != 1 {
 		t.Errorf("got %d rejected, want 1", got)
 	}
 	if held := f.held()[id]; len(held.Votes) != 1 {
@@ -244,7 +244,7 @@ func TestItemOfAnotherShapeIsCountedAndPassedOver(t *testing.T) {
 	if _, known := held[odd]; known || len(held[id].Votes) != 1 {
 		t.Errorf("got %v, want the other proposal with the other vote", held)
 	}
-	if got, cursor := f.rejected("harbor.eth"), f.cursor("harbor.eth", "backfill"); got != 2 || cursor.Withdrawn != 0 {
+	if got, cursor := f.rejected(), f.cursor("harbor.eth", "backfill"); got != 2 || cursor.Withdrawn != 0 {
 		t.Errorf("got %d rejected and %+v, want the proposal and the vote rejected", got, cursor)
 	}
 }

@@ -41,7 +41,7 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 	if len(held) != 6001 {
 		t.Errorf("got %d votes, want the 6,000 of the second that the hub shows, and the later one", len(held))
 	}
-	if got := f.rejected("harbor.eth"); got != 1 {
+	if got := f.rejected(); got != 1 {
 		t.Errorf("got %d rejected, want the hole counted", got)
 	}
 	if note := f.note(id); note.Hole == "" {
@@ -70,7 +70,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 	if held := f.held()[id].Votes; len(held) != 1500 {
 		t.Errorf("got %d votes, want the 1,500 that can be answered", len(held))
 	}
-	if got := f.rejected("harbor.eth"); got == 0 {
+	if got := f.rejected(); got == 0 {
 		t.Error("the rows that cannot be read are not counted")
 	}
 	f.hub.Break(id, broken[0], false)

@@ -208,10 +208,10 @@ func (f *fixture) cursor(space, lane string) warehouse.FollowCursor {
 	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, lane)
 }
 
-// rejected counts the items of a space that were no records.
-func (f *fixture) rejected(space string) uint64 {
+// rejected counts the items of harbor.eth that were no records.
+func (f *fixture) rejected() uint64 {
 	f.Helper()
-	return env.Rejected(f, f.warehouse, record.SourceRef{Provider: governance.Snapshot, ID: space})
+	return env.Rejected(f, f.warehouse, record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"})
 }
 
 // note is what the follower remembers of a proposal.

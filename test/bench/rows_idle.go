@@ -92,7 +92,7 @@ func treeTicks(pid int) (map[string]float64, error) {
 	}
 	ticks := map[string]float64{}
 	for _, id := range ids {
-		text, err := os.ReadFile("/proc/" + id + "/stat")
+		text, err := os.ReadFile("/proc/" + id + "/stat") //nolint:gosec // the id of a process
 		if err != nil {
 			return nil, fmt.Errorf("processor time of the instance: %w", err)
 		}

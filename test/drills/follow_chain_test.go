@@ -69,7 +69,7 @@ func newDrilledChain() *drilledChain {
 	}
 	c.mine()
 	for n := range uint64(past / 2) {
-		c.vote(rand.New(rand.NewPCG(n, 1))) //nolint:gosec // a simulation
+		c.vote(rand.New(rand.NewPCG(n, 1)))
 		c.mine()
 	}
 	return c
@@ -98,7 +98,7 @@ func (c *drilledChain) change(random *rand.Rand) error {
 func (c *drilledChain) mineDue() {
 	for {
 		head, _ := c.Head()
-		if c.started.Add(time.Duration(head+1) * time.Second).After(time.Now()) { //nolint:gosec // some thousand blocks
+		if c.started.Add(time.Duration(head+1) * time.Second).After(time.Now()) {
 			return
 		}
 		c.mine()
@@ -114,7 +114,7 @@ func (c *drilledChain) propose() {
 	c.proposals++
 	head, _ := c.Head()
 	l := chain.Emit(drilledGovernor, "ProposalCreated(uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,string)", 0,
-		uint64(c.proposals), chain.Hex("0xa1"), nil, nil, nil, nil, head, head+1_000_000, fmt.Sprintf("# Reef %d", c.proposals)) //nolint:gosec // a few
+		uint64(c.proposals), chain.Hex("0xa1"), nil, nil, nil, nil, head, head+1_000_000, fmt.Sprintf("# Reef %d", c.proposals))
 	l.Note = proposed{c.proposals}
 	c.pending = append(c.pending, l)
 }
@@ -140,7 +140,7 @@ func (c *drilledChain) vote(random *rand.Rand) {
 }
 
 func (v castVote) log() chain.Log {
-	l := chain.Emit(drilledGovernor, "VoteCast(address,uint256,uint8,uint256,string)", 1, v.voter, uint64(v.proposal), uint64(v.support), v.power, "") //nolint:gosec // small
+	l := chain.Emit(drilledGovernor, "VoteCast(address,uint256,uint8,uint256,string)", 1, v.voter, uint64(v.proposal), uint64(v.support), v.power, "")
 	l.Note = v
 	return l
 }

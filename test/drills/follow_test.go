@@ -50,10 +50,10 @@ func TestFollow(t *testing.T) {
 	}
 	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
 	if err != nil {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // after 1970
+		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("PNYX_TEST_SEED=%d", seed)
-	f := newFollowed(t, rand.New(rand.NewPCG(seed, 0))) //nolint:gosec // a simulation
+	f := newFollowed(t, rand.New(rand.NewPCG(seed, 0)))
 	t.Logf("the past shows after %s", f.agree())
 	f.logIdle(max(time.Minute, length/10))
 	stop := f.change()
@@ -178,7 +178,7 @@ func (f *followed) change() (stop func() int) {
 	var changes atomic.Int64
 	var changing sync.WaitGroup
 	for _, u := range f.upstreams() {
-		random := rand.New(rand.NewPCG(f.random.Uint64(), 0)) //nolint:gosec // a simulation
+		random := rand.New(rand.NewPCG(f.random.Uint64(), 0))
 		changing.Go(func() {
 			next := time.NewTicker(u.every())
 			defer next.Stop()

@@ -86,16 +86,16 @@ type sizes struct{ of8, of16, of32 byte }
 func (s sizes) append(to []byte, length int) []byte {
 	switch {
 	case length <= math.MaxUint8 && s.of8 != 0:
-		return append(to, s.of8, byte(length))
+		return append(to, s.of8, byte(length)) //nolint:gosec // it fits
 	case length <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(to, s.of16), uint16(length))
+		return binary.BigEndian.AppendUint16(append(to, s.of16), uint16(length)) //nolint:gosec // it fits
 	}
 	return binary.BigEndian.AppendUint32(append(to, s.of32), uint32(length)) //nolint:gosec // no record has 4 GB
 }
 
 func appendText(to []byte, text string) []byte {
 	if len(text) < 32 {
-		to = append(to, msgpcode.FixedStrLow|byte(len(text)))
+		to = append(to, msgpcode.FixedStrLow|byte(len(text))) //nolint:gosec // it fits
 	} else {
 		to = sizes{msgpcode.Str8, msgpcode.Str16, msgpcode.Str32}.append(to, len(text))
 	}
@@ -104,7 +104,7 @@ func appendText(to []byte, text string) []byte {
 
 func appendArrayLen(to []byte, length int) []byte {
 	if length < 16 {
-		return append(to, msgpcode.FixedArrayLow|byte(length))
+		return append(to, msgpcode.FixedArrayLow|byte(length)) //nolint:gosec // it fits
 	}
 	return sizes{0, msgpcode.Array16, msgpcode.Array32}.append(to, length)
 }

@@ -17,8 +17,6 @@ type heartbeats struct {
 
 	// fills are the requests that are in work.
 	fills []cache.Fill
-	// ctx is that of the set.
-	ctx context.Context //nolint:containedctx // heartbeats start again with it
 	// next is when the next heartbeat is due.
 	next time.Time
 	stop context.CancelFunc
@@ -27,14 +25,14 @@ type heartbeats struct {
 
 // startHeartbeats sends heartbeats until each request has ended.
 func (f *Filler) startHeartbeats(ctx context.Context, fills []cache.Fill) *heartbeats {
-	h := &heartbeats{Filler: f, ctx: ctx, fills: fills, next: time.Now().Add(heartbeatInterval)}
-	h.start()
+	h := &heartbeats{Filler: f, fills: fills, next: time.Now().Add(heartbeatInterval)}
+	h.start(ctx)
 	return h
 }
 
 // end ends the heartbeats of requests. None is sent afterwards: it would keep the page
 // from being enqueued again.
-func (h *heartbeats) end(completed []cache.CompletedFill) {
+func (h *heartbeats) end(ctx context.Context, completed []cache.CompletedFill) {
 	h.stop()
 	h.sent.Wait()
 	done := map[cache.Key]bool{}
@@ -43,12 +41,13 @@ func (h *heartbeats) end(completed []cache.CompletedFill) {
 	}
 	h.fills = slices.DeleteFunc(slices.Clone(h.fills), func(f cache.Fill) bool { return done[f.Page.Key()] })
 	if len(h.fills) > 0 {
-		h.start()
+		h.start(ctx)
 	}
 }
 
-func (h *heartbeats) start() {
-	ctx, stop := context.WithCancel(h.ctx)
+// start sends heartbeats until end, or the end of ctx.
+func (h *heartbeats) start(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
 	h.stop = stop
 	h.sent.Go(func() {
 		for {

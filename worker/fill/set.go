@@ -126,7 +126,7 @@ func (s *set) finish(ctx context.Context, beating *heartbeats, results []result)
 		r.span.End()
 		completed[i] = cache.CompletedFill{Page: r.fill.Page, Failed: r.outcome == "failed" || r.outcome == "abandoned"}
 	}
-	beating.end(completed)
+	beating.end(ctx, completed)
 	if err := s.Store.CompleteFills(ctx, completed...); err != nil {
 		s.Logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that pages are filled, they poll for them", slog.Any("error", err))
 	}

@@ -55,7 +55,7 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(func() { store.Close() })
 	s := &site{
 		T: t, warehouse: env.Warehouse(t), store: store, log: &bytes.Buffer{}, redis: env.RedisClient(t, url),
-		random: rand.New(rand.NewPCG(1, 2)), cast: map[governance.ProposalKey][]warehouse.LatestBallot{}, //nolint:gosec // a test
+		random: rand.New(rand.NewPCG(1, 2)), cast: map[governance.ProposalKey][]warehouse.LatestBallot{},
 	}
 	s.filler = fill.New(fill.Options{
 		Warehouse: s.warehouse, Store: store, Timeout: time.Minute,

@@ -47,7 +47,7 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
 		Invalidate: func(context.Context, *cache.Writer) {}, OnPublish: func() {},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
-		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total"}),
+		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total", Help: "Errors."}),
 	})}
 	e.publisher.rangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 4, 0
 	e.term = leaderTerm{publisher: e.publisher}
@@ -88,17 +88,16 @@ func (e *electorate) step() {
 }
 
 // recountAll counts every proposal that is due, as Publisher.Recount does.
-func (e *electorate) recountAll() (recounted int) {
+func (e *electorate) recountAll() {
 	e.t.Helper()
 	for {
 		ref, count, ok := e.publisher.totals.next(time.Now())
 		if !ok {
-			return recounted
+			return
 		}
 		if err := e.publisher.recount(e.t.Context(), ref, count); err != nil {
 			e.t.Fatal(err)
 		}
-		recounted++
 	}
 }
 

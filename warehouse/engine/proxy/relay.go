@@ -21,11 +21,12 @@ type Relay struct {
 	mu      sync.Mutex
 	// clients is nil after Close.
 	clients map[net.Conn]bool
+	closed  chan struct{}
 }
 
 // StartRelay passes the connections of a listener on to a server's address until Close.
 func StartRelay(listener net.Listener, server string, logger *slog.Logger) *Relay {
-	r := &Relay{listener: listener, server: server, logger: logger, clients: map[net.Conn]bool{}}
+	r := &Relay{listener: listener, server: server, logger: logger, clients: map[net.Conn]bool{}, closed: make(chan struct{})}
 	r.running.Go(r.accept)
 	return r
 }
@@ -38,6 +39,7 @@ func (r *Relay) Close() error {
 		client.Close()
 	}
 	r.clients = nil
+	close(r.closed)
 	return r.listener.Close()
 }
 
@@ -53,7 +55,10 @@ func (r *Relay) accept() {
 			return
 		case err != nil:
 			r.logger.Warn("connection to the engine not accepted, retrying", slog.Any("error", err))
-			time.Sleep(100 * time.Millisecond) // too many open files, for example
+			select {
+			case <-r.closed:
+			case <-time.After(100 * time.Millisecond): // too many open files, for example
+			}
 		case !r.track(client):
 			client.Close()
 		default:
