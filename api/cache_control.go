@@ -64,9 +64,7 @@ func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *Route) {
 			h.SetCanonical([]byte(name), []byte(value))
 		}
 	}
-	set(fiber.HeaderAccessControlAllowOrigin, "*")
-	set(fiber.HeaderAccessControlExposeHeaders, "*")
-	set(fiber.HeaderXContentTypeOptions, "nosniff")
+	setConstantHeaders(h)
 	set(fiber.HeaderVary, route.vary())
 	set(fiber.HeaderETag, r.etag)
 	set(fiber.HeaderLastModified, r.modified)

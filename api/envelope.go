@@ -146,14 +146,10 @@ func writeEnvelope(response *fasthttp.Response, data, tail []byte) {
 	response.AppendBody(tail)
 }
 
-// append appends the same text as encoding/json, which would take longer for it than the
-// rest of a cache hit. No text in it needs escapes: ids are validated, cursors are
+// appendRequest appends the members that differ between requests for an answer. It and
+// appendData append the same text as encoding/json, which would take longer for it than
+// the rest of a cache hit. No text in it needs escapes: ids are validated, cursors are
 // base64, and everything else is ours.
-func (m Meta) append(text []byte) []byte {
-	return m.appendData(m.appendRequest(text))
-}
-
-// appendRequest appends the members that differ between requests for an answer.
 func (m Meta) appendRequest(text []byte) []byte {
 	text = append(text, `{"requestId":"`...)
 	text = append(text, m.RequestID...)

@@ -32,9 +32,14 @@ const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " +
 // setCommonHeaders sets the headers of every answer.
 func setCommonHeaders(c *fiber.Ctx, s *requestState) {
 	setHeader(c, HeaderRequestID, s.requestID(c))
-	setHeader(c, fiber.HeaderAccessControlAllowOrigin, "*")
-	setHeader(c, fiber.HeaderAccessControlExposeHeaders, "*")
-	setHeader(c, fiber.HeaderXContentTypeOptions, "nosniff")
+	setConstantHeaders(&c.Response().Header)
+}
+
+// setConstantHeaders sets the headers that are the same in every answer.
+func setConstantHeaders(h *fasthttp.ResponseHeader) {
+	h.SetCanonical([]byte(fiber.HeaderAccessControlAllowOrigin), []byte("*"))
+	h.SetCanonical([]byte(fiber.HeaderAccessControlExposeHeaders), []byte("*"))
+	h.SetCanonical([]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff"))
 }
 
 // setHeader sets a header without normalizing its name. value must not contain

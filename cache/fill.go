@@ -31,8 +31,8 @@ var (
 
 const (
 	// MaxQueuedFills bounds the queue of each kind of page, so that a flood of one kind
-	// sheds no other. With four fills at a time, 20 ms each, a full queue takes two and a
-	// half seconds; callers wait no longer than that.
+	// sheds no other. Built one by one, four at a time and 20 ms each, a full queue takes two
+	// and a half seconds; callers wait no longer than that.
 	MaxQueuedFills = 500
 	// pendingTTL is how long a request stays pending without a heartbeat of its worker.
 	pendingTTL = 2 * time.Second
