@@ -78,7 +78,7 @@ func rootCommand() *cobra.Command {
 		serveCommand(), apiCommand(), workerCommand(), followCommand(), importCommand(), sourcesCommand(),
 		tokenCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
 		backupCommand(), restoreCommand(),
-		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(),
+		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(), mcpCommand(),
 	)
 	root.SetFlagErrorFunc(usageError)
 	explainArguments(root)

@@ -33,6 +33,7 @@ func TestWrongArgumentsAreErrorsThatStateTheUsage(t *testing.T) {
 		{"payments lst", `unknown command "lst" for "pnyx payments"`},
 		{"edge confg", `unknown command "confg" for "pnyx edge"`},
 		{"serve --demoo", "usage: pnyx serve [flags]"},
+		{"mcp https://a", "usage: pnyx mcp [flags]"},
 		{"import", "usage: pnyx import PATH… [flags]"},
 		{"token show", "usage: pnyx token show ID"},
 	} {

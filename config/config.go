@@ -46,6 +46,8 @@ type Config struct {
 	Follow Follow
 	// Backup holds the settings of backups.
 	Backup Backup
+	// MCP holds the settings of `pnyx mcp`.
+	MCP MCP
 	// Log holds the settings of log lines.
 	Log Log
 	// Trace holds the settings of tracing.
@@ -196,6 +198,14 @@ type Import struct {
 type Follow struct {
 	// Sources is the path of the sources file; empty means that no source is followed.
 	Sources string `env:"PNYX_SOURCES" unit:"path" doc:"File of the live sources that serve and follow keep the warehouse current with; empty: none."`
+}
+
+// MCP configures pnyx mcp, which runs beside an MCP client.
+type MCP struct {
+	// URL is the base address of the API.
+	URL string `env:"PNYX_URL" envDefault:"http://127.0.0.1:8080" unit:"http:// https://" doc:"Address of the API whose tools pnyx mcp offers."`
+	// Token is a partner token; empty means that only free tools work.
+	Token Secret `env:"PNYX_TOKEN" unit:"token" doc:"Partner token that pnyx mcp sends; empty: free tools alone."`
 }
 
 // Log configures what is logged, and in which format.

@@ -50,6 +50,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 		},
 		Import: config.Import{Batch: 40_000, MaxLine: 8 << 20},
 		Backup: config.Backup{Region: "us-east-1"},
+		MCP:    config.MCP{URL: "http://127.0.0.1:8080"},
 		Log:    config.Log{Level: slog.LevelInfo, Format: "text", Sample: 100, Slow: time.Second},
 		Trace:  config.Trace{Ratio: "0.01", Service: "pnyx"},
 	}
@@ -130,6 +131,8 @@ func everything() map[string]string {
 		"PNYX_IMPORT_BATCH":     "7",
 		"PNYX_IMPORT_MAX_LINE":  "1000",
 		"PNYX_SOURCES":          "/etc/pnyx/sources.yaml",
+		"PNYX_URL":              "https://mcp.example.org",
+		"PNYX_TOKEN":            "hunter2",
 		"AWS_ACCESS_KEY_ID":     "id",
 		"AWS_SECRET_ACCESS_KEY": "hunter2",
 		"AWS_REGION":            "eu-west-1",
@@ -215,6 +218,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 		Import: config.Import{Batch: 7, MaxLine: 1000},
 		Follow: config.Follow{Sources: "/etc/pnyx/sources.yaml"},
 		Backup: config.Backup{KeyID: "id", Secret: "hunter2", Region: "eu-west-1", Endpoint: "https://minio:9000"},
+		MCP:    config.MCP{URL: "https://mcp.example.org", Token: "hunter2"},
 		Log:    config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
 		Trace: config.Trace{
 			Endpoint: "https://pnyx:hunter2@collector.example.org", Headers: "api-key=hunter2", Ratio: "0.5", Service: "pnyx-test",
@@ -425,7 +429,7 @@ func TestUnknownVariablesSuggestTheNearestName(t *testing.T) {
 		"PNYX_IMPORT_MAXLINE": "PNYX_IMPORT_MAX_LINE",
 		"PNYX_REDIS_URL":      "REDIS_URL",
 		"PNYX_LOGLEVEL":       "PNYX_LOG_LEVEL",
-		"PNYX_PORT":           "PNYX_DATA", // nothing is near, something is said
+		"PNYX_PORT":           "PNYX_URL", // nothing is near, something is said
 		"PNYX_TESTS":          "PNYX_LISTEN",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -604,6 +608,9 @@ AWS_ACCESS_KEY_ID=      # source: default
 AWS_SECRET_ACCESS_KEY=  # source: default
 AWS_REGION=us-east-1    # source: default
 AWS_ENDPOINT_URL=       # source: default
+# MCP
+PNYX_URL=http://127.0.0.1:8080  # source: default
+PNYX_TOKEN=                     # source: default
 # Log
 PNYX_LOG_LEVEL=error  # source: environment
 PNYX_LOG_FORMAT=text  # source: default

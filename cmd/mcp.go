@@ -1,0 +1,302 @@
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"pnyx/access"
+	"pnyx/config"
+)
+
+const (
+	// maxMCPLine bounds a message of the client, in bytes. It is above what nodes accept,
+	// whose error has the id of the message.
+	maxMCPLine = 1 << 20
+	// maxMCPAnswer bounds an answer of the node, in bytes.
+	maxMCPAnswer = 4 << 20
+	// maxMCPCalls is how many calls are in progress at most.
+	maxMCPCalls = 8
+	// mcpTimeout bounds one call. It is above the time that a payment may take.
+	mcpTimeout = 2 * time.Minute
+)
+
+// JSON-RPC error codes of the pipe itself.
+const (
+	codeParseError     = -32700
+	codeInvalidRequest = -32600
+	codeInternalError  = -32603
+)
+
+// mcpCommand connects an MCP client that starts programs with the MCP server of the API.
+func mcpCommand() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Offer the API's tools to an MCP client, over standard input and output",
+		Long: `Pass messages of the Model Context Protocol from standard input to the server at /mcp of
+an API node, and its answers to standard output, one message a line. The client starts this
+program; the tools are those of the node. Clients that speak HTTP need no program: they
+connect to /mcp itself. docs/mcp.md has the set-up of each well-known client.
+
+A partner token is read from PNYX_TOKEN. Without one, free tools work.`,
+		Example: `  pnyx mcp --url https://api.example.org
+  claude mcp add pnyx --env PNYX_TOKEN=… -- pnyx mcp --url https://api.example.org`,
+		Args: cobra.NoArgs,
+		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
+			pipe, err := newMCPPipe(cmp.Or(address, cfg.MCP.URL), string(cfg.MCP.Token), cmd.OutOrStdout(), logger)
+			if err != nil {
+				return err
+			}
+			return pipe.run(cmd.Context(), cmd.InOrStdin())
+		}),
+	}
+	cmd.Flags().StringVar(&address, "url", "", "address of the API, before /mcp (default: PNYX_URL)")
+	return cmd
+}
+
+// mcpPipe passes messages on. It knows how they are sent, and no tool.
+type mcpPipe struct {
+	endpoint, token string
+	client          *http.Client
+	logger          *slog.Logger
+
+	mu  sync.Mutex // guards the fields below
+	out io.Writer
+	// version is the one that an initialize agreed on; empty before. Clients of 2026-07-28
+	// state theirs in each message.
+	version string
+}
+
+func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcpPipe, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" {
+		return nil, fmt.Errorf("mcp --url %q: want http:// or https:// and the host of the API", address)
+	}
+	return &mcpPipe{
+		endpoint: strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), "/mcp") + "/mcp",
+		token:    token, out: out, logger: logger,
+		client: &http.Client{
+			Timeout: mcpTimeout,
+			// A redirect would carry the token to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// run passes messages on until the input ends and the last call is answered, or the context
+// ends. Errors of calls become answers; the error returned is that of input or output.
+func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(maxMCPCalls)
+	lines, ended := make(chan []byte), make(chan error, 1)
+	go func() { // a read of standard input cannot be interrupted
+		ended <- readMCPLines(ctx, in, lines)
+		close(lines)
+	}()
+	for {
+		select {
+		case line, more := <-lines:
+			if !more {
+				return errors.Join(calls.Wait(), <-ended)
+			}
+			calls.Go(func() error { return p.call(ctx, line) })
+		case <-ctx.Done():
+			return cmp.Or(calls.Wait(), context.Cause(ctx))
+		}
+	}
+}
+
+// readMCPLines sends each line of the input that is not empty, without its end. Of a line
+// that is too long it sends the beginning, of one byte more than allowed.
+func readMCPLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
+	reader := bufio.NewReaderSize(in, maxMCPLine+1)
+	for {
+		text, err := reader.ReadSlice('\n')
+		line := bytes.TrimSpace(bytes.Clone(text))
+		if errors.Is(err, bufio.ErrBufferFull) {
+			line = bytes.Clone(text)
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = reader.ReadSlice('\n')
+			}
+		}
+		if len(line) > 0 {
+			select {
+			case lines <- line:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if err != nil {
+			return ignoreEOF(err)
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return fmt.Errorf("read standard input: %w", err)
+}
+
+// mcpMessage is what of a message its headers are made from.
+type mcpMessage struct {
+	// ID is absent in notifications.
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// call passes one message on, and writes its answer. It fails only if the output does.
+func (p *mcpPipe) call(ctx context.Context, line []byte) error {
+	switch {
+	case len(line) > maxMCPLine:
+		return p.writeError(nil, codeInvalidRequest, fmt.Errorf("message over %d bytes", maxMCPLine))
+	case !json.Valid(line):
+		return p.writeError(nil, codeParseError, errors.New("the line is not JSON: want one message of JSON-RPC a line"))
+	}
+	var message mcpMessage
+	_ = json.Unmarshal(line, &message) // a field of another type is for the node to refuse
+	isNotification := message.Method != "" && message.ID == nil
+	answer, err := p.post(ctx, line, message)
+	switch {
+	case isNotification && err != nil:
+		p.logger.LogAttrs(ctx, slog.LevelWarn, "notification failed", slog.String("method", message.Method), slog.Any("error", err))
+		return nil
+	case isNotification:
+		return nil
+	case err != nil:
+		return p.writeError(message.ID, codeInternalError, err)
+	case len(answer) == 0:
+		return nil // to an answer of the client
+	}
+	return p.write(answer)
+}
+
+// post sends a message to the node and returns its answer in one line; empty if the node
+// accepts a message that has none.
+func (p *mcpPipe) post(ctx context.Context, line []byte, message mcpMessage) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint, bytes.NewReader(line))
+	if err != nil {
+		return nil, err
+	}
+	p.setHeaders(request.Header, message)
+	response, err := p.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxMCPAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("POST %s: read the answer: %w", p.endpoint, err)
+	}
+	if response.StatusCode == http.StatusAccepted && (message.ID == nil || message.Method == "") {
+		return nil, nil
+	}
+	var answer struct {
+		JSONRPC string `json:"jsonrpc"`
+		Result  struct {
+			Version string `json:"protocolVersion"`
+		} `json:"result"`
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, body); err == nil {
+		_ = json.Unmarshal(body, &answer) // judged by what it has
+	}
+	if answer.JSONRPC == "" {
+		return nil, fmt.Errorf("POST %s: HTTP %d %s: want an answer of MCP, got %d bytes", p.endpoint, response.StatusCode,
+			cmp.Or(answer.Error.Message, http.StatusText(response.StatusCode)), len(body))
+	}
+	if message.Method == "initialize" && answer.Result.Version != "" {
+		p.mu.Lock()
+		p.version = answer.Result.Version
+		p.mu.Unlock()
+	}
+	return compact.Bytes(), nil
+}
+
+// setHeaders makes the headers of a request from its message, as both the revision
+// 2026-07-28 and those with an initialize want them.
+func (p *mcpPipe) setHeaders(header http.Header, message mcpMessage) {
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "application/json, text/event-stream")
+	p.mu.Lock()
+	version := cmp.Or(message.Params.Meta.Version, p.version)
+	p.mu.Unlock()
+	name := ""
+	switch message.Method {
+	case "tools/call", "prompts/get":
+		name = message.Params.Name
+	case "resources/read":
+		name = message.Params.URI
+	}
+	for key, value := range map[string]string{
+		"MCP-Protocol-Version": version, "Mcp-Method": message.Method, "Mcp-Name": headerText(name),
+		access.HeaderToken: p.token,
+	} {
+		if value != "" {
+			header.Set(key, value)
+		}
+	}
+}
+
+// headerText returns a text as the value of a header: in base64 where it would not arrive as
+// it is, or looks like base64 already.
+func headerText(text string) string {
+	const begin, end = "=?base64?", "?="
+	plain := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) &&
+		strings.TrimSpace(text) == text && !strings.HasPrefix(text, begin)
+	if plain {
+		return text
+	}
+	return begin + base64.StdEncoding.EncodeToString([]byte(text)) + end
+}
+
+// writeError answers a message with an error; a nil id is that of a message without one.
+func (p *mcpPipe) writeError(id json.RawMessage, code int, problem error) error {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	line, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": problem.Error()},
+	})
+	if err != nil {
+		return fmt.Errorf("encode an error: %w", err)
+	}
+	return p.write(line)
+}
+
+// write writes one message with its end of line at once.
+func (p *mcpPipe) write(message []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, err := p.out.Write(append(message, '\n')); err != nil {
+		return fmt.Errorf("write standard output: %w", err)
+	}
+	return nil
+}
