@@ -87,6 +87,8 @@ type facts struct {
 	RouteNone                string
 	Parameters               []parameter
 	PathAuthorize, PathBody  string
+	MCPPath                  string
+	MCPBody                  int
 	HeaderInternal           string
 	HeaderToken              string
 	HeaderFill, HeaderTime   string
@@ -115,7 +117,7 @@ func (o Options) facts() (facts, error) {
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
 		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
-		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody,
+		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, MCPPath: mcpPath, MCPBody: maxMCPBodyBytes,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
 		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,
 		HeaderTimeout: api.HeaderTimeout, HeaderPayment: x402.HeaderPayment,
@@ -128,6 +130,13 @@ func (o Options) facts() (facts, error) {
 	f.Failures, err = failures()
 	return f, err
 }
+
+// The path of the tools for agents, its route in metrics, and the bound of a request's body.
+const (
+	mcpPath         = "/mcp"
+	mcpRoute        = "mcp"
+	maxMCPBodyBytes = 64 << 10
+)
 
 func hostPort(origin *url.URL) string {
 	if origin.Port() != "" {

@@ -47,6 +47,14 @@ local function prompt()
         and not var.http_transfer_encoding
 end
 
+-- pays says whether the body of a request may have a payment. nginx reads it into memory,
+-- because its bound is that of the buffer.
+function edge.pays()
+    ngx.req.read_body()
+    local body = ngx.req.get_body_data()
+    return body and body:find("x402\\?/payment") ~= nil -- JSON may escape a slash
+end
+
 -- enter passes one request for a response that is not known to be usable, and the others
 -- once it is, or after timeout seconds.
 function edge.enter(name, timeout)

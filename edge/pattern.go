@@ -151,6 +151,7 @@ func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
 	for _, path := range append(documents, api.PathHome) {
 		all = append(all, routeLabel{path, api.RouteDocuments})
 	}
+	all = append(all, routeLabel{mcpPath, mcpRoute})
 	for _, route := range routes {
 		path := route.Path
 		if strings.Contains(path, ":") {
