@@ -39,7 +39,7 @@ const dialTimeout = 5 * time.Second
 const maxSendBufferBytes = 1 << 20
 
 // maxConnections is the most a worker uses concurrently: four fills, a publication that
-// runs three queries for one chunk and four for the first pages of another, sorted copies,
+// runs up to four queries at a time, first pages of large proposals, sorted copies,
 // the feed and the accounts. None of them waits for a connection of another.
 const maxConnections = 16
 

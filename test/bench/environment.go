@@ -50,14 +50,16 @@ type Environment struct {
 	// Log receives progress messages.
 	Log io.Writer
 
-	undo    []func() error
-	mark    int
-	data    *Dataset
-	engine  *Process
-	redis   *Process
-	worker  *Process
-	api     *Process
-	apiBase string
+	undo   []func() error
+	mark   int
+	data   *Dataset
+	engine *Process
+	redis  *Process
+	worker *Process
+	// workerAdmin is the base URL of the worker's admin address.
+	workerAdmin string
+	api         *Process
+	apiBase     string
 	// admin is the base URL of the node's admin address.
 	admin  string
 	url    string
@@ -216,10 +218,11 @@ func (e *Environment) Published(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.workerAdmin = "http://" + admin
 	e.worker, err = e.shared(ctx, Program{
 		Name: "pnyx worker", Args: []string{e.Pnyx, "worker"}, Nice: e.Niceness,
 		Env: append(e.common(), "CLICKHOUSE_URL="+url, "REDIS_URL="+redisURL, "PNYX_ADMIN_LISTEN="+admin),
-	}, func() error { return answersOK("http://" + admin + "/readyz") })
+	}, func() error { return answersOK(e.workerAdmin + "/readyz") })
 	return err
 }
 
@@ -268,13 +271,14 @@ func (e *Environment) common() []string {
 	}
 }
 
-// warehouseEnv returns the settings that connect a program to the running warehouse.
+// warehouseEnv returns the settings that connect a program to the running warehouse, and to
+// the Redis by which an import tells the worker of its batches.
 func (e *Environment) warehouseEnv() []string {
 	instance, err := engine.Find(e.data.Warehouse)
 	if err != nil {
 		return nil // the program says what is wrong then
 	}
-	return append(e.common(), "CLICKHOUSE_URL="+instance.URL(warehouse.DefaultDatabase))
+	return append(e.common(), "CLICKHOUSE_URL="+instance.URL(warehouse.DefaultDatabase), "REDIS_URL="+e.url)
 }
 
 // Token returns a partner token with every scope. Its limits are enforced, but are too

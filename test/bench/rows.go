@@ -6,6 +6,7 @@ func Rows() []Row {
 	var rows []Row
 	rows = append(rows, httpRows()...)
 	rows = append(rows, pageRows()...)
+	rows = append(rows, ballotRows()...)
 	rows = append(rows, fillRows()...)
 	rows = append(rows, publishRows()...)
 	rows = append(rows, nodeRows()...)

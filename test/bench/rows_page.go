@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -21,7 +18,7 @@ const pageConcurrency = 20
 // maxPageSize is the maximum page size.
 const maxPageSize = 500
 
-// pageRows measures requests that no cache can answer: deep pages and new imports.
+// pageRows measures requests that no cache can answer: deep pages.
 func pageRows() []Row {
 	rows := []Row{}
 	for _, order := range []string{"power", "time"} {
@@ -32,14 +29,7 @@ func pageRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.walk(ctx, order) },
 		})
 	}
-	return append(rows, Row{
-		ID: "arrival", Name: "start of pnyx import → ballot in the vote summary over HTTP", Unit: "s",
-		Value: AtMost(2), Rounds: 7, Quick: 3,
-		Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-			small, err := e.smallProposal(ctx)
-			return Sides{Pnyx: func(ctx context.Context) (float64, error) { return e.arrival(ctx, small) }}, err
-		},
-	})
+	return rows
 }
 
 // walk reads the ballots of the largest proposal from the first to the last page,
@@ -190,60 +180,6 @@ func (k *walk) statement(ctx context.Context, t pageEnd) error {
 		}
 	}
 	return rows.Err()
-}
-
-// arrival imports a ballot of a new voter and returns the time until it is counted, in
-// seconds. The time includes the start of the import command.
-func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) {
-	base, _, err := e.API(ctx)
-	if err != nil {
-		return 0, err
-	}
-	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
-	before, err := e.votes(ctx, summary)
-	if err != nil {
-		return 0, err
-	}
-	path := filepath.Join(e.Dir, "arrival.ndjson")
-	if err := os.WriteFile(path, []byte(e.newBallot(p)+"\n"), 0o600); err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv()}); err != nil {
-		return 0, err
-	}
-	err = e.api.until(ctx, func() error {
-		votes, err := e.votes(ctx, summary)
-		if err == nil && votes <= before {
-			err = errors.New("the ballot is not counted yet")
-		}
-		return err
-	})
-	return time.Since(began).Seconds(), err
-}
-
-// newBallot returns a ballot of a new voter in the format of Snapshot.
-func (e *Environment) newBallot(p Proposal) string {
-	e.ballots++
-	now := time.Now()
-	name := strconv.FormatInt(now.UnixNano()+int64(e.ballots), 16)
-	return fmt.Sprintf(`{"id":"bench-%s","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%s","created":%d,"choice":1,"vp":1}`,
-		name, p.ExternalID, p.Source, name, now.Unix())
-}
-
-// votes returns the number of votes in a summary.
-func (e *Environment) votes(ctx context.Context, summary string) (int, error) {
-	status, body, err := get(ctx, summary, e.internal())
-	if err != nil {
-		return 0, err
-	}
-	var found struct {
-		Data struct{ Totals struct{ Votes string } }
-	}
-	if err := json.Unmarshal(body, &found); err != nil || status != http.StatusOK {
-		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", summary, status, body), err)
-	}
-	return strconv.Atoi(found.Data.Totals.Votes)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

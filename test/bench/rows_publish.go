@@ -26,10 +26,6 @@ func publishRows() []Row {
 			Ratio: AtMost(1.3), Rounds: 3, Quick: 1, Prepare: firstPublish,
 		},
 		{
-			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
-			Baseline: "a plain statement that counts its ballots once", Value: AtMost(2), Rounds: 5, Quick: 2, Prepare: incrementalPublish,
-		},
-		{
 			ID: "import", Name: "import of ballots", Baseline: "INSERT … SELECT FROM file: the engine reads the same files",
 			Unit: "rows/s", Rounds: 3, Quick: 1, Prepare: importBallots,
 		},
@@ -120,22 +116,6 @@ func (e *Environment) serveUntilReady(ctx context.Context, settings ...string) (
 	}
 	err = process.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") })
 	return time.Since(began).Seconds(), errors.Join(err, process.stop())
-}
-
-func incrementalPublish(ctx context.Context, e *Environment) (Sides, error) {
-	if _, _, err := e.API(ctx); err != nil {
-		return Sides{}, err
-	}
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return Sides{}, err
-	}
-	statement := fmt.Sprintf(`SELECT choices, count(), sum(power) FROM latest_ballots WHERE proposal_ref =
-		(SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s') GROUP BY choices FORMAT Null`, largest.Key)
-	return Sides{
-		Pnyx:     func(ctx context.Context) (float64, error) { return e.arrival(ctx, largest) },
-		Baseline: func(ctx context.Context) (float64, error) { return timeStatements(ctx, e.conn, statement) },
-	}, nil
 }
 
 // importSize returns the size of the data set that is imported into empty warehouses.

@@ -39,7 +39,10 @@ type Point struct {
 	Statements float64
 	// Small is the time until a ballot on a small proposal is in its summary, in seconds.
 	Small float64
-	// Big is the same for the largest proposal, in seconds.
+	// First is the same for the first ballot on the largest proposal after the start of the
+	// worker, which is counted with all others, in seconds.
+	First float64
+	// Big is the same for later ballots, which are counted with a range of voters.
 	Big float64
 	// WorkerMemory is the peak resident memory of the worker, in bytes.
 	WorkerMemory float64
@@ -173,20 +176,29 @@ func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
 	if err != nil {
 		return err
 	}
-	if p.Small, err = e.medianArrival(ctx, small); err != nil {
+	if p.Small, err = e.medianArrival(ctx, small, e.arrival); err != nil {
 		return err
 	}
-	p.Big, err = e.medianArrival(ctx, largest)
+	// The worker that has published everything ends.
+	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
+		return err
+	}
+	if p.First, err = e.firstArrival(ctx, largest); err != nil {
+		return err
+	}
+	p.Big, err = e.medianArrival(ctx, largest, e.rangedArrival)
 	return err
 }
 
 // arrivalRounds is the number of ballots whose arrival is timed.
 const arrivalRounds = 3
 
-func (e *Environment) medianArrival(ctx context.Context, proposal Proposal) (float64, error) {
+func (e *Environment) medianArrival(
+	ctx context.Context, proposal Proposal, arrival func(context.Context, Proposal) (float64, error),
+) (float64, error) {
 	var times []float64
 	for range arrivalRounds {
-		took, err := e.arrival(ctx, proposal)
+		took, err := arrival(ctx, proposal)
 		if err != nil {
 			return 0, err
 		}
@@ -223,10 +235,12 @@ func (e *Environment) measureImport(ctx context.Context, p *Point) error {
 }
 
 // measureMemory reads peak memory, so it runs after all other measurements.
-func (e *Environment) measureMemory(ctx context.Context, p *Point) (err error) {
-	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
+func (e *Environment) measureMemory(ctx context.Context, p *Point) error {
+	peak, err := e.worker.peakMemory()
+	if err != nil {
 		return err
 	}
+	p.WorkerMemory = max(p.WorkerMemory, peak)
 	text, err := e.store.Info(ctx, "memory").Result()
 	if err != nil {
 		return err

@@ -154,14 +154,11 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 	if err := p.writeEvidence(ctx, written.shown); err != nil {
 		return err
 	}
-	// Results show before the ballots of large proposals are sorted, and before DAOs are
-	// summed up.
+	// Results show before DAOs are summed up.
 	if err := p.show(ctx); err != nil {
 		return err
 	}
-	if err := p.writeFirstPages(ctx, written.large); err != nil {
-		return err
-	}
+	p.wantFirstPages(written.large)
 	p.published += len(written.counted)
 	// Redis before states: a publication that is cut off in between is done again, because
 	// the warehouse does not state yet that these proposals are published.
@@ -207,7 +204,7 @@ func (p *proposalPublication) writeProposal(
 	}
 	p.daos[e.identity.DAOID] = true
 	written.shown = append(written.shown, e)
-	if e.result.votes >= warehouse.SortedCopyThreshold {
+	if e.result.votes >= p.rangedFrom {
 		written.large = append(written.large, e)
 	}
 	if !p.everything || e.lifecycle == governance.Active {
@@ -266,7 +263,7 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 	}
 	if e.result.votes >= warehouse.SortedCopyThreshold {
 		// Pages stay at their version until the copy that they are read from is built
-		// again. writeFirstPages does not wait for it.
+		// again. MaintainFirstPages does not wait for it.
 		return p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
 	}
 	return p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)

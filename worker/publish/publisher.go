@@ -4,8 +4,8 @@
 //
 // A Publisher does that while its worker leads. Publisher.Run checks for changes, and
 // Publisher.Publish writes one revision. Publisher.MaintainSortedCopies keeps the copies
-// from which pages of large lists are read; it runs concurrently, as no result waits for
-// it.
+// from which pages of large lists are read, and Publisher.MaintainFirstPages the first of
+// these pages; they run concurrently, as no result waits for them.
 //
 // A worker can die at any point, and Redis can lose writes. Five rules hold in every file:
 //
@@ -83,12 +83,14 @@ type Publisher struct {
 	committed chan struct{}
 	// copiesPending wakes MaintainSortedCopies.
 	copiesPending chan struct{}
+	// pages wait for MaintainFirstPages.
+	pages *pendingPages
 	// totals are those of large proposals, and corrections the proposals among them whose
 	// published totals were wrong.
 	totals      *rangeSums[record.RefHash, warehouse.VoteTotals]
 	corrections corrections
-	// rangedFrom is the number of ballots from which totals are kept by range. All four are
-	// constants but in tests.
+	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
+	// by range, and its first pages written. All four are constants but in tests.
 	rangedFrom, votersPerRange      uint64
 	recountInterval, recountOverlap time.Duration
 }
@@ -96,7 +98,8 @@ type Publisher struct {
 // New returns a Publisher that does nothing until Run.
 func New(o Options) *Publisher {
 	return &Publisher{
-		Options: o, metrics: newMetrics(o.Metrics), committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
+		Options: o, metrics: newMetrics(o.Metrics),
+		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1), pages: newPendingPages(),
 		totals:     newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
 		rangedFrom: warehouse.SortedCopyThreshold, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,

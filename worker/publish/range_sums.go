@@ -9,10 +9,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// maxStaleRanges bounds the ranges that are counted for one publication. A subject with
-// more, or with most of its ranges, is counted whole.
-const maxStaleRanges = 128
-
 // rangeSums keeps the sums of large subjects (proposals or DAOs) by range of voters. A
 // ballot makes the range of its voter stale. A publication counts the stale ranges again
 // and adds up all: its cost follows the ballots that came, not those of the subject.
@@ -122,7 +118,7 @@ func (r *rangeSums[K, S]) want(key K) {
 
 // total returns the sum of a subject. count counts the stale ranges. It returns false where
 // the subject has to be counted whole: it is not among the subjects, or was not counted yet,
-// or too much of it is stale.
+// or most of it is stale.
 func (r *rangeSums[K, S]) total(
 	key K, count func([]warehouse.VoterRange) ([]S, error),
 ) (sum S, ok bool, err error) {
@@ -130,7 +126,7 @@ func (r *rangeSums[K, S]) total(
 	if sums == nil {
 		return sum, false, nil
 	}
-	if len(stale) > maxStaleRanges || len(stale) > 4 && 2*len(stale) > len(sums.ranges) {
+	if len(stale) > 4 && 2*len(stale) > len(sums.ranges) {
 		r.drop(key)
 		return sum, false, nil
 	}

@@ -312,7 +312,7 @@ func TestRecountFindsWrongSum(t *testing.T) {
 	}
 }
 
-func TestSubjectWithMuchStaleIsCountedWhole(t *testing.T) {
+func TestSubjectThatIsMostlyStaleIsCountedWhole(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t, 2)
 	var between []string
@@ -322,7 +322,7 @@ func TestSubjectWithMuchStaleIsCountedWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		touched int
 		want    bool
-	}{"few": {maxStaleRanges, true}, "many": {maxStaleRanges + 1, false}} {
+	}{"half": {len(between) / 2, true}, "most": {len(between)/2 + 1, false}} {
 		h.sums.reset()
 		h.sums.want("p")
 		_, count, _ := h.sums.next(time.Unix(1, 0))

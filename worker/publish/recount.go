@@ -17,9 +17,12 @@ import (
 
 const (
 	// votersPerRange is the mean number of voters in a range of a proposal; a power of two.
-	// A range is few granules to read, and a proposal of 20 million ballots has some 1,200
-	// ranges to add up.
-	votersPerRange = 16384
+	// A range is one or two granules to read, and a proposal of 20 million ballots has some
+	// 5,000 ranges to add up.
+	votersPerRange = 4096
+	// rangesPerStatement bounds the ranges that one statement counts, and
+	// rangesPerRecount those that one of a recount does, which publications may wait for.
+	rangesPerStatement, rangesPerRecount = 128, 4
 	// recountInterval is the least time between two whole counts of a proposal.
 	recountInterval = time.Minute
 	// recountRest is how many times as long as a whole count the pause after it is, up to
@@ -77,7 +80,7 @@ func (p *Publisher) voteTotals(
 	var whole []record.RefHash
 	for _, ref := range refs {
 		sum, ok, err := p.totals.total(ref, func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-			return p.Warehouse.RangeTotals(ctx, ref, ranges)
+			return p.rangeTotals(ctx, ref, ranges, rangesPerStatement)
 		})
 		if err != nil {
 			return nil, err
@@ -98,6 +101,22 @@ func (p *Publisher) voteTotals(
 	}
 	maps.Copy(totals, ranged)
 	return totals, nil
+}
+
+// rangeTotals returns the vote totals of ranges of a proposal's voters, counted by
+// statements of a few ranges each.
+func (p *Publisher) rangeTotals(
+	ctx context.Context, ref record.RefHash, ranges []warehouse.VoterRange, perStatement int,
+) ([]warehouse.VoteTotals, error) {
+	sums := make([]warehouse.VoteTotals, 0, len(ranges))
+	for some := range slices.Chunk(ranges, perStatement) {
+		counted, err := p.Warehouse.RangeTotals(ctx, ref, some)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, counted...)
+	}
+	return sums, nil
 }
 
 // wantTotals makes the totals of a large proposal be kept by range. Those of a ranked vote
@@ -156,14 +175,9 @@ func (p *Publisher) recount(ctx context.Context, ref record.RefHash, count *whol
 		return err
 	}
 	ranges := warehouse.RangesOf(starts)
-	sums := make([]warehouse.VoteTotals, len(ranges))
-	for i := range ranges {
-		// One range at a time: publications are never far behind in the engine.
-		counted, err := p.Warehouse.RangeTotals(ctx, ref, ranges[i:i+1])
-		if err != nil {
-			return err
-		}
-		sums[i] = counted[0]
+	sums, err := p.rangeTotals(ctx, ref, ranges, rangesPerRecount)
+	if err != nil {
+		return err
 	}
 	published, err := p.Store.PublicationState(ctx)
 	if err != nil {

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ballotRows measures how long a ballot takes from the start of its import to the summary.
+// The first ballot on a large proposal after the start of a worker is counted with all
+// others; later ones are counted with a range of voters.
+func ballotRows() []Row {
+	return []Row{
+		{
+			ID: "arrival", Name: "start of pnyx import → ballot in the vote summary over HTTP", Unit: "s",
+			Value: AtMost(0.5), Rounds: 7, Quick: 3,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				small, err := e.smallProposal(ctx)
+				return Sides{Pnyx: func(ctx context.Context) (float64, error) { return e.arrival(ctx, small) }}, err
+			},
+		},
+		{
+			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
+			Baseline: "a plain statement that counts its ballots once", Value: AtMost(0.6), Rounds: 5, Quick: 2,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				largest, statement, err := e.countOfLargest(ctx)
+				return Sides{
+					Pnyx:     func(ctx context.Context) (float64, error) { return e.rangedArrival(ctx, largest) },
+					Baseline: func(ctx context.Context) (float64, error) { return timeStatements(ctx, e.conn, statement) },
+				}, err
+			},
+		},
+		{
+			ID: "incremental-stream", Name: "ballot on the largest proposal → in its summary, the slowest of 10 without a pause",
+			Baseline: "the first ballot after a start of the worker, which is counted with all others", Unit: "s",
+			Value: AtMost(1.2), Rounds: 3, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				largest, _, err := e.countOfLargest(ctx)
+				return Sides{
+					Pnyx:     func(ctx context.Context) (float64, error) { return e.slowestArrival(ctx, largest, 10) },
+					Baseline: func(ctx context.Context) (float64, error) { return e.firstArrival(ctx, largest) },
+				}, err
+			},
+		},
+	}
+}
+
+// countOfLargest returns the largest proposal, and the statement that counts its ballots.
+func (e *Environment) countOfLargest(ctx context.Context) (Proposal, string, error) {
+	if _, _, err := e.API(ctx); err != nil {
+		return Proposal{}, "", err
+	}
+	largest, err := e.largestProposal(ctx)
+	return largest, fmt.Sprintf(`SELECT choices, count(), sum(power) FROM latest_ballots WHERE proposal_ref =
+		(SELECT proposal_ref FROM proposal_states FINAL WHERE proposal_key = '%s') GROUP BY choices FORMAT Null`, largest.Key), err
+}
+
+const (
+	// recountsMetric counts the proposals of which a worker has the totals by range, rangedMetric
+	// those that it has counted by range since, and publishedMetric is above zero once it leads.
+	recountsMetric  = "pnyx_publish_recount_duration_seconds_count"
+	rangedMetric    = "pnyx_publish_ranged_total"
+	publishedMetric = "pnyx_publish_sealed_through_timestamp_seconds"
+)
+
+// firstArrival restarts the worker and returns the seconds of the first ballot after it.
+func (e *Environment) firstArrival(ctx context.Context, p Proposal) (float64, error) {
+	if err := e.worker.stop(); err != nil {
+		return 0, err
+	}
+	e.worker = nil
+	if err := e.Published(ctx); err != nil {
+		return 0, err
+	}
+	if err := e.workerUntil(ctx, publishedMetric); err != nil {
+		return 0, err
+	}
+	return e.arrival(ctx, p)
+}
+
+// rangedArrival returns the seconds of a ballot that is counted with its range of voters.
+func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
+	recounts, err := e.workerMetric(ctx, recountsMetric)
+	if err == nil && recounts == 0 {
+		if _, err = e.arrival(ctx, p); err == nil {
+			err = e.workerUntil(ctx, recountsMetric)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	before, err := e.workerMetric(ctx, rangedMetric)
+	if err != nil {
+		return 0, err
+	}
+	took, err := e.arrival(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	after, err := e.workerMetric(ctx, rangedMetric)
+	if err == nil && after == before {
+		err = errors.New("the worker has counted all ballots of the proposal")
+	}
+	return took, err
+}
+
+func (e *Environment) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64, err error) {
+	for range ballots {
+		took, err := e.rangedArrival(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		slowest = max(slowest, took)
+	}
+	return slowest, nil
+}
+
+// workerUntil waits until a metric of the worker is above zero.
+func (e *Environment) workerUntil(ctx context.Context, name string) error {
+	return e.worker.until(ctx, func() error {
+		value, err := e.workerMetric(ctx, name)
+		if err == nil && value == 0 {
+			err = fmt.Errorf("%s is still 0", name)
+		}
+		return err
+	})
+}
+
+// workerMetric returns a metric of the worker that has no labels.
+func (e *Environment) workerMetric(ctx context.Context, name string) (float64, error) {
+	status, body, err := get(ctx, e.workerAdmin+"/metrics", nil)
+	if err != nil || status != http.StatusOK {
+		return 0, errors.Join(fmt.Errorf("metrics of the worker: status %d", status), err)
+	}
+	for lines := bufio.NewScanner(strings.NewReader(string(body))); lines.Scan(); {
+		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("the worker has no metric %s", name)
+}
+
+// arrival imports a ballot of a new voter and returns the time until it is counted, in
+// seconds. The time includes the start of the import command.
+func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) {
+	base, _, err := e.API(ctx)
+	if err != nil {
+		return 0, err
+	}
+	summary := base + "/v2/proposals/" + p.Key + "/votes/summary"
+	before, err := e.votes(ctx, summary)
+	if err != nil {
+		return 0, err
+	}
+	path := filepath.Join(e.Dir, "arrival.ndjson")
+	if err := os.WriteFile(path, []byte(e.newBallot(p)+"\n"), 0o600); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv()}); err != nil {
+		return 0, err
+	}
+	err = e.api.until(ctx, func() error {
+		votes, err := e.votes(ctx, summary)
+		if err == nil && votes <= before {
+			err = errors.New("the ballot is not counted yet")
+		}
+		return err
+	})
+	return time.Since(began).Seconds(), err
+}
+
+// newBallot returns a ballot of a new voter in the format of Snapshot.
+func (e *Environment) newBallot(p Proposal) string {
+	e.ballots++
+	now := time.Now()
+	name := strconv.FormatInt(now.UnixNano()+int64(e.ballots), 16)
+	return fmt.Sprintf(`{"id":"bench-%s","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%s","created":%d,"choice":1,"vp":1}`,
+		name, p.ExternalID, p.Source, name, now.Unix())
+}
+
+// votes returns the number of votes in a summary.
+func (e *Environment) votes(ctx context.Context, summary string) (int, error) {
+	status, body, err := get(ctx, summary, e.internal())
+	if err != nil {
+		return 0, err
+	}
+	var found struct {
+		Data struct{ Totals struct{ Votes string } }
+	}
+	if err := json.Unmarshal(body, &found); err != nil || status != http.StatusOK {
+		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", summary, status, body), err)
+	}
+	return strconv.Atoi(found.Data.Totals.Votes)
+}
