@@ -89,8 +89,11 @@ type API struct {
 	local       *localCopies
 	parseCache  *parseCache
 	compressor  *compressor
-	// handlers are those of the routes, by id.
-	handlers  map[string]fiber.Handler
+	// routes are the routes and handlers theirs, by id.
+	routes   map[string]*Route
+	handlers map[string]fiber.Handler
+	// mounted holds the bounds of bodies to mounted paths, in bytes.
+	mounted   map[string]int
 	tokens    *access.TokenCache
 	internal  access.InternalTokens
 	limiter   *ratelimit.Limiter
@@ -127,7 +130,9 @@ func New(o Options) *API {
 		tracer:       o.Tracer,
 		metrics:      newMetrics(o.Metrics),
 		now:          time.Now,
+		routes:       map[string]*Route{},
 		handlers:     map[string]fiber.Handler{},
+		mounted:      map[string]int{},
 	}
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
@@ -153,12 +158,12 @@ func New(o Options) *API {
 	})
 	a.app.Use(func(c *fiber.Ctx) error { return a.observe(c, (*fiber.Ctx).Next) })
 	for _, route := range Routes() {
-		a.handlers[route.ID] = a.serve(route)
+		a.routes[route.ID], a.handlers[route.ID] = &route, a.serve(route)
 		a.handleGet(route.Path, a.handlers[route.ID])
 	}
 	a.registerDocuments(o.Documents)
 	server := a.app.Server()
-	server.Handler = a.wrapHandler(server.Handler)
+	server.Handler, server.HeaderReceived = a.wrapHandler(server.Handler), a.bodyLimit
 	return a
 }
 

@@ -47,6 +47,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// Problems returns what is wrong with the parameters; none for another error.
+func (e *Error) Problems() []Problem {
+	details, _ := e.Details.(problemDetails)
+	return details.Problems
+}
+
 // MaxProblems bounds how many problems an answer lists.
 const MaxProblems = 20
 

@@ -43,6 +43,9 @@ type metrics struct {
 	misses prometheus.Counter
 	routes map[string]*routeMetrics // by path
 
+	durations *prometheus.HistogramVec
+	bytes     *prometheus.CounterVec
+
 	documents, none *routeMetrics
 }
 
@@ -92,25 +95,30 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 
 // addRoutes registers the metrics that every route has.
 func (m *metrics) addRoutes(registerer prometheus.Registerer) {
-	duration := telemetry.Register(registerer, prometheus.NewHistogramVec(
+	m.durations = telemetry.Register(registerer, prometheus.NewHistogramVec(
 		telemetry.Latency("pnyx_http_request_duration_seconds", "Time to answer on this node, by route."),
 		[]string{"route"}))
-	bytes := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.bytes = telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_http_response_bytes_total", Help: "Bytes of bodies as sent, by route.",
 	}, []string{"route"}))
-	add := func(id string) *routeMetrics {
-		// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
-		m.requests.WithLabelValues(id, "500", string(CodeInternal))
-		return &routeMetrics{
-			id: id,
-			ok: m.requests.WithLabelValues(id, "200", ""), notModified: m.requests.WithLabelValues(id, "304", ""),
-			duration: duration.WithLabelValues(id), bytes: bytes.WithLabelValues(id),
-		}
-	}
 	for _, route := range Routes() {
-		m.routes[route.Path] = add(route.ID)
+		m.addRoute(route.Path, route.ID)
 	}
-	m.documents, m.none = add(RouteDocuments), add(RouteNone)
+	m.documents, m.none = m.seriesOf(RouteDocuments), m.seriesOf(RouteNone)
+}
+
+// addRoute adds a path with an id of its own.
+func (m *metrics) addRoute(path, id string) { m.routes[path] = m.seriesOf(id) }
+
+// seriesOf returns the series with the id of a route.
+func (m *metrics) seriesOf(id string) *routeMetrics {
+	// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
+	m.requests.WithLabelValues(id, "500", string(CodeInternal))
+	return &routeMetrics{
+		id: id,
+		ok: m.requests.WithLabelValues(id, "200", ""), notModified: m.requests.WithLabelValues(id, "304", ""),
+		duration: m.durations.WithLabelValues(id), bytes: m.bytes.WithLabelValues(id),
+	}
 }
 
 // of returns the series of the route of a request.

@@ -27,6 +27,12 @@ type request struct {
 // parse parses and validates every parameter of a request. The error lists all problems.
 func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 	given, problems, omitted := r.given(c)
+	return r.parseTexts(given, problems, omitted)
+}
+
+// parseTexts parses the texts of parameters by name. The error lists the problems that were
+// found before, and its own.
+func (r *Route) parseTexts(given map[string]string, problems []Problem, omitted int) (*request, error) {
 	wrong := map[string]bool{}
 	for _, problem := range problems {
 		wrong[problem.Parameter] = true
@@ -60,28 +66,36 @@ func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 
 // set parses one parameter and stores it in its field, or returns the problem with it.
 func (r *request) set(i int, given map[string]string, params reflect.Value) *Problem {
-	param := r.route.Params[i]
-	text, found := given[param.Name]
+	value, problem := r.route.Params[i].read(given)
+	if value != nil {
+		r.values[i] = formatValue(value)
+		r.route.fields[i].set(params, value)
+	}
+	return problem
+}
+
+// read returns the value of a parameter among texts by name, or the problem with it. Both
+// are nil for a parameter that is left out.
+func (p Param) read(given map[string]string) (any, *Problem) {
+	text, found := given[p.Name]
 	if !found {
-		text = param.Default
+		text = p.Default
 	}
 	if text == "" && !found {
-		if !param.Required {
-			return nil
+		if !p.Required {
+			return nil, nil
 		}
-		return &Problem{
-			Parameter: param.Name, Message: "is required", Allowed: param.Allowed(), Fix: "add " + param.sample(),
+		return nil, &Problem{
+			Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample(),
 		}
 	}
-	value, err := param.parse(text)
+	value, err := p.parse(text)
 	if err != nil {
-		return &Problem{
-			Parameter: param.Name, Given: text, Message: err.Error(), Allowed: param.Allowed(), Fix: param.fix(text),
+		return nil, &Problem{
+			Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.fix(text),
 		}
 	}
-	r.values[i] = formatValue(value)
-	r.route.fields[i].set(params, value)
-	return nil
+	return value, nil
 }
 
 // cursor returns the cursor of the request; empty for none.
@@ -141,12 +155,17 @@ func (r *Route) checkQuery(name string, values []string) *Problem {
 			Fix: r.fixRepeated(name),
 		}
 	case values[0] == "":
-		return &Problem{
-			Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
-			Fix: "leave " + name + " out, or give it a value",
-		}
+		return new(emptyParameter(name))
 	}
 	return nil
+}
+
+// emptyParameter returns the problem with a parameter without a value.
+func emptyParameter(name string) Problem {
+	return Problem{
+		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
+		Fix: "leave " + name + " out, or give it a value",
+	}
 }
 
 func (r *Route) queryNames() []string {

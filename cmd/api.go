@@ -14,6 +14,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
+	"pnyx/mcp"
 	"pnyx/ratelimit"
 )
 
@@ -57,6 +58,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	if err != nil {
 		return nil, err
 	}
+	documents := doc.Documents(prices)
 	served := api.New(api.Options{
 		Store:          store,
 		RequestTimeout: n.cfg.API.RequestTimeout,
@@ -74,12 +76,16 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		Meter:        access.NewMeter(accounts.New(store), n.logger),
 		Payments:     gate,
 		Prices:       prices,
-		Documents:    doc.Documents(prices),
+		Documents:    documents,
 		PurgeEnabled: n.cfg.Purge.Kind != "",
 		Logger:       n.logger,
 		Log:          api.LogOptions{SampleRate: n.cfg.Log.Sample, SlowThreshold: n.cfg.Log.Slow},
 		Tracer:       n.tracer,
 		Metrics:      n.registry,
+	})
+	mcp.New(mcp.Options{
+		Node: served, PublicURL: n.cfg.API.PublicURL, Origins: n.cfg.API.MCPOrigins.All(),
+		Documents: documents, Metrics: n.registry, Tracer: n.tracer,
 	})
 	// Watch follows publications, so that the node serves a new one without a request
 	// having to read it first.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -117,4 +118,23 @@ func (n Networks) parse() ([]netip.Prefix, error) {
 		prefixes = append(prefixes, prefix)
 	}
 	return prefixes, nil
+}
+
+// Origins are origins of web pages, separated by commas.
+type Origins string
+
+// All returns the origins, each as a scheme and a host.
+func (o Origins) All() []string {
+	return strings.FieldsFunc(string(o), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// Validate reports whether every part is an origin: no path, no query.
+func (o Origins) Validate() bool {
+	for _, text := range o.All() {
+		parsed, err := url.Parse(text)
+		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || text != parsed.Scheme+"://"+parsed.Host {
+			return false
+		}
+	}
+	return true
 }

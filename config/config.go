@@ -66,7 +66,10 @@ type API struct {
 	AdminListen string `env:"PNYX_ADMIN_LISTEN" envDefault:"127.0.0.1:8081" unit:"host:port" doc:"Where health, readiness and metrics are served; keep it private."`
 	// PublicURL is the address that callers see; it may be empty where no payments are
 	// accepted.
-	PublicURL string `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Public address of the API, which payments name as the resource that is paid for."`
+	PublicURL string `env:"PNYX_PUBLIC_URL" unit:"http:// https://" doc:"Public address of the API, which payments name as the resource that is paid for, and whose scripts may call /mcp."`
+	// MCPOrigins are further origins than PublicURL whose scripts may call the tools at
+	// /mcp; empty means none.
+	MCPOrigins Origins `env:"PNYX_MCP_ORIGINS" unit:"https://…" doc:"Web pages, besides PNYX_PUBLIC_URL, whose scripts may call the tools at /mcp: origins such as https://app.example.org, separated by commas; empty: none."`
 	// RequestTimeout bounds the work on one request; it is above 0.
 	RequestTimeout time.Duration `env:"PNYX_REQUEST_TIMEOUT" envDefault:"5s" unit:"duration" doc:"Maximum duration of a request, including the wait for a page to be built."`
 	// DrainDelay is the time between SIGTERM and the end of the listener; 0 means none.

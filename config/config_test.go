@@ -83,6 +83,7 @@ func everything() map[string]string {
 		"PNYX_ADMIN_LISTEN":     "[::1]:81",
 		"PNYX_REQUEST_TIMEOUT":  "6s",
 		"PNYX_PUBLIC_URL":       "https://api.example.org",
+		"PNYX_MCP_ORIGINS":      "https://app.example.org, http://localhost:6274",
 		"X402_PAY_TO":           "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
 		"X402_FACILITATOR_URL":  "https://pnyx:hunter2@facilitator.example.org",
 		"X402_RPC_URL":          "https://:hunter2@rpc.example.org",
@@ -173,6 +174,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			Listen:          ":80",
 			AdminListen:     "[::1]:81",
 			PublicURL:       "https://api.example.org",
+			MCPOrigins:      "https://app.example.org, http://localhost:6274",
 			RequestTimeout:  6 * time.Second,
 			DrainDelay:      15 * time.Second,
 			ShutdownTimeout: time.Minute,
@@ -263,6 +265,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_DRAIN_DELAY", "0s, or a duration", "15 -1s soon"},
 		{"PNYX_SHUTDOWN_TIMEOUT", "30s", "20 0"},
 		{"PNYX_PUBLIC_URL", "https://", "example.org ftp://example.org https://"},
+		{"PNYX_MCP_ORIGINS", "https://", "example.org ftp://example.org https:// https://example.org/ https://example.org/app"},
 		{"PNYX_PURGE_KIND", "fastly, cloudflare or varnish", "nginx Fastly"},
 		{"PNYX_PURGE_URL", "joined by commas", "varnish:80 http://a,,http://b ftp://a"},
 		{"PNYX_PURGE_TOKEN", "visible ASCII", "tökén"},
@@ -538,6 +541,7 @@ func TestPrintShowsValueAndSourceOfEverySetting(t *testing.T) {
 PNYX_LISTEN=127.0.0.1:8080        # source: environment
 PNYX_ADMIN_LISTEN=127.0.0.1:8081  # source: default
 PNYX_PUBLIC_URL=                  # source: default
+PNYX_MCP_ORIGINS=                 # source: default
 PNYX_REQUEST_TIMEOUT=5s           # source: default
 PNYX_DRAIN_DELAY=0s               # source: default
 PNYX_SHUTDOWN_TIMEOUT=45s         # source: default

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"bytes"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// Mount has a handler of another package answer every request to a path with JSON, whatever
+// its method; its errors are answered as those of routes. name is the path in metrics, and
+// maxBody bounds the body of a request in bytes. Mount is called before Serve.
+func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
+	a.mounted[path] = maxBody
+	a.metrics.addRoute(path, name)
+	a.app.All(path, func(c *fiber.Ctx) error {
+		setCommonHeaders(c, stateOf(c))
+		c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+		c.Set(fiber.HeaderCacheControl, noStore)
+		return handler(c)
+	})
+}
+
+// bodyLimit returns how a request is read whose headers are known: a path that is mounted
+// may have another bound on its body.
+func (a *API) bodyLimit(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
+	path, _, _ := bytes.Cut(header.RequestURI(), []byte("?"))
+	return fasthttp.RequestConfig{MaxRequestBodySize: a.mounted[string(path)]}
+}
+
+// Refuse returns the error to send for a request to a mounted path that is refused before
+// a route is read: the given one, or 429 when too many of the client's were.
+func (a *API) Refuse(c *fiber.Ctx, refused *Error) *Error {
+	return a.limitRefusal(c, stateOf(c), refused)
+}

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"pnyx/access"
+	"pnyx/governance"
+	"pnyx/telemetry"
+)
+
+// Reader reads routes in the process, for the caller of a request to a mounted path. Each
+// Read is parsed, authorized, limited, answered, counted and logged as a GET of its own.
+// A Reader is for one goroutine, which calls End before it answers the request.
+type Reader struct {
+	api   *API
+	outer *fiber.Ctx
+	reads []*Read
+}
+
+// NewReader returns a reader for the caller of a request.
+func (a *API) NewReader(c *fiber.Ctx) *Reader { return &Reader{api: a, outer: c} }
+
+// RequestID returns the id of the request, which all reads share.
+func (r *Reader) RequestID() string { return stateOf(r.outer).requestID(r.outer) }
+
+// Read is one GET of a route by a Reader.
+type Read struct {
+	reader  *Reader
+	c       *fiber.Ctx
+	state   *requestState
+	texts   map[string]string
+	request *request
+	// answered says that the route answered with data.
+	answered bool
+	began    time.Time
+}
+
+// Answer is what a route answers a Read with.
+type Answer struct {
+	// Data is the JSON of the member data of the route's envelope.
+	Data []byte
+	// Meta is the member meta of the envelope.
+	Meta Meta
+}
+
+// Read begins a read of a route by the route's id. The caller is authenticated, and
+// nothing else is done.
+func (r *Reader) Read(routeID string) *Read {
+	a, ctx := r.api, &fasthttp.RequestCtx{}
+	route := a.routes[routeID]
+	ctx.Init(&fasthttp.Request{}, r.outer.Context().RemoteAddr(), nil)
+	ctx.Request.SetRequestURI(route.Path) // logs have no ids of a path from here
+	copyCredentials(&r.outer.Request().Header, &ctx.Request.Header)
+	read := &Read{reader: r, c: a.app.AcquireCtx(ctx), began: time.Now()}
+	read.c.SetUserContext(r.outer.UserContext())
+	s := stateOf(read.c)
+	s.id = r.RequestID()
+	s.route, s.metrics, s.now = route, a.metrics.routes[route.Path], a.now()
+	read.state = s
+	a.authenticate(read.c, s)
+	r.reads = append(r.reads, read)
+	return read
+}
+
+// copyCredentials copies the headers that say who the caller is. A partner token may also
+// come as Authorization: Bearer, the only header that some programs can send.
+func copyCredentials(from, to *fasthttp.RequestHeader) {
+	for _, name := range []string{access.HeaderToken, access.HeaderInternal} {
+		if value := from.Peek(name); len(value) > 0 {
+			to.SetBytesV(name, value)
+		}
+	}
+	const scheme = "Bearer "
+	if bearer := from.Peek(fiber.HeaderAuthorization); len(to.Peek(access.HeaderToken)) == 0 &&
+		len(bearer) > len(scheme) && string(bearer[:len(scheme)]) == scheme {
+		to.SetBytesV(access.HeaderToken, bearer[len(scheme):])
+	}
+	for _, value := range from.PeekAll(fiber.HeaderXForwardedFor) {
+		to.AddBytesV(fiber.HeaderXForwardedFor, value)
+	}
+}
+
+// HasToken reports whether the caller sent a valid token.
+func (r *Read) HasToken() bool { return r.state.caller != nil }
+
+// Parse parses the parameters of the route, by name. The error is an *Error.
+func (r *Read) Parse(texts map[string]string) error {
+	parsed, err := r.state.route.parseTexts(texts, nil, 0)
+	if err != nil {
+		return r.Refuse(err)
+	}
+	r.texts, r.request, r.state.known = texts, parsed, parsed
+	return nil
+}
+
+// Refuse ends a read with an error, and returns the error to send: the given one, or that
+// of a limit that the read was the last to reach.
+func (r *Read) Refuse(err error) *Error {
+	if failed := r.reader.api.writeError(r.c, err); failed != nil {
+		return internalError(failed)
+	}
+	return r.state.err
+}
+
+// Authorize decides whether the caller may have the answers to all reads, which were
+// parsed, and applies its limits. The error is an *Error.
+func (r *Reader) Authorize() error {
+	for _, read := range r.reads {
+		if err := r.api.authorize(read.c, read.state, read.request); err != nil {
+			return read.Refuse(err)
+		}
+	}
+	return nil
+}
+
+// Get returns the answer to an authorized read. The error is an *Error.
+func (r *Read) Get() (Answer, error) {
+	a, s := r.reader.api, r.state
+	found, err := a.getAnswer(r.c, s, r.request)
+	if err != nil {
+		return Answer{}, r.Refuse(err)
+	}
+	s.readiness, s.delegatedBytes, r.answered = a.readiness(found, s.now), len(found.data), true
+	return Answer{Data: found.data, Meta: Meta{
+		RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now), DataAsOf: found.view.DataAsOf,
+		Readiness: ReadinessState{s.readiness}, Page: found.page,
+	}}, nil
+}
+
+// GetPage returns another page of the list, as part of the same read: it is neither
+// limited nor counted again. An empty cursor is that of the first page. The error is an
+// *Error.
+func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
+	texts := maps.Clone(r.texts)
+	delete(texts, "cursor")
+	if cursor != "" {
+		texts["cursor"] = cursor
+	}
+	texts["limit"] = strconv.Itoa(limit)
+	parsed, err := r.state.route.parseTexts(texts, nil, 0)
+	if err != nil {
+		return Answer{}, r.Refuse(err)
+	}
+	r.request, r.state.known = parsed, parsed
+	return r.Get()
+}
+
+// End counts, meters and logs the reads that failed, and those that the caller gets the
+// data of if delivered is set. Other reads are as if they had not been made, except that
+// the buckets of the caller are not refilled.
+func (r *Reader) End(delivered bool) {
+	for _, read := range r.reads {
+		read.end(delivered)
+		r.api.app.ReleaseCtx(read.c)
+	}
+	r.reads = nil
+}
+
+func (r *Read) end(delivered bool) {
+	a, s := r.reader.api, r.state
+	if s.err != nil || r.answered && delivered {
+		a.finishAccounting(r.c, s)
+		a.record(r.c, s.metrics, telemetry.Span{}, time.Since(r.began))
+		return
+	}
+	if s.decided && s.grant.Allowed() {
+		a.limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
+	}
+}
+
+// ParseArguments parses texts by name with the parameters of several routes, before any of
+// those is read. It returns the canonical texts of those that are given or have a default.
+// problems are those of texts that are not given because they are wrong already. The error
+// lists all problems.
+func ParseArguments(params []Param, given map[string]string, problems []Problem) (map[string]string, *Error) {
+	texts, names, wrong, omitted := map[string]string{}, []string{}, map[string]bool{}, 0
+	for _, problem := range problems {
+		wrong[problem.Parameter] = true
+	}
+	for _, param := range params {
+		names = append(names, param.Name)
+		text, found := given[param.Name]
+		switch {
+		case wrong[param.Name]:
+		case found && text == "":
+			problems = append(problems, emptyParameter(param.Name))
+		default:
+			value, problem := param.read(given)
+			if problem != nil {
+				problems = append(problems, *problem)
+			} else if value != nil {
+				texts[param.Name] = formatValue(value)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch {
+		case slices.Contains(names, name):
+		case len(problems) >= MaxProblems:
+			omitted++
+		default:
+			problems = append(problems, *unknownParameter(name, given[name], names))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, validationError(problems, omitted)
+	}
+	return texts, nil
+}
+
+// ArgumentError returns the error of wrong arguments.
+func ArgumentError(problems ...Problem) *Error { return validationError(problems, 0) }

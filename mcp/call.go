@@ -1,0 +1,273 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"go.opentelemetry.io/otel/trace"
+
+	"pnyx/api"
+)
+
+// call is one call of a tool.
+type call struct {
+	server *Server
+	tool   *tool
+	reader *api.Reader
+	// args are the canonical texts of the arguments, with defaults.
+	args map[string]string
+	// window is the window of time that the server chose, as a cursor remembers it; empty
+	// where the caller chose.
+	window string
+}
+
+// callTool answers tools/call. What a model can mend is a result, too.
+func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
+	t, known := s.tools[m.Params.Name]
+	if !known {
+		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no tool " + quoted(m.Params.Name)}
+	}
+	given, problems, ok := texts(m.Params.Arguments, t.params)
+	if !ok {
+		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments must be an object"}
+	}
+	began := time.Now()
+	ctx, span := s.tracer.Start(c.UserContext(), "tool "+t.name, trace.SpanKindInternal)
+	defer span.End()
+	c.SetUserContext(ctx)
+	reader := s.node.NewReader(c)
+	answered, err := (&call{server: s, tool: t, reader: reader}).run(given, problems)
+	reader.End(err == nil)
+	outcome := outcomeOK
+	if err != nil {
+		failed := errorOf(err)
+		answered, outcome = failureOf(failed, reader.RequestID()), string(failed.Code)
+		span.SetError(outcome)
+	}
+	s.metrics.count(t.name, outcome, time.Since(began))
+	return answered, nil
+}
+
+// errorOf returns the error of the API in an error.
+func errorOf(err error) *api.Error {
+	if failed, is := errors.AsType[*api.Error](err); is {
+		return failed
+	}
+	return &api.Error{Status: http.StatusInternalServerError, Code: api.CodeInternal, Message: "something went wrong on our side", Cause: err}
+}
+
+// run answers the call, whose arguments are texts by name; problems are those of arguments
+// that are no texts. The error is one of the API.
+func (c *call) run(given map[string]string, problems []api.Problem) (result, error) {
+	args, failed := api.ParseArguments(c.tool.params, given, problems)
+	if failed != nil {
+		return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
+	}
+	c.args = args
+	c.chooseWindow()
+	structured, err := c.tool.run(c)
+	if err != nil {
+		return result{}, err
+	}
+	return success(structured), nil
+}
+
+// success is the result with the JSON of data and meta: once as it is and once as text, for
+// clients that show one or the other.
+func success(structured []byte) result {
+	members := make([]byte, 0, 2*len(structured)+len(structured)/4+128)
+	members = appendString(append(members, `"content":[{"type":"text","text":`...), structured)
+	members = append(append(members, `}],"structuredContent":`...), structured...)
+	return result{members: members}
+}
+
+// failureOf is the result of a call that failed, in words and as over HTTP.
+func failureOf(failed *api.Error, requestID string) result {
+	text := string(failed.Code) + ": " + failed.Message + ". " + advice(failed) + " (request " + requestID + ")"
+	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), text)
+	members = append(append(members, `}],"structuredContent":`...), encode(failed.Envelope(requestID))...)
+	return result{members: members}
+}
+
+// advice says what is allowed, or what to do.
+func advice(failed *api.Error) string {
+	var sentences []string
+	for _, problem := range failed.Problems() {
+		if problem.Allowed != "" {
+			sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
+		}
+	}
+	if failed.RetryAfter > 0 {
+		seconds := (failed.RetryAfter + time.Second - 1) / time.Second
+		sentences = append(sentences, "Try again in "+itoa(int(seconds))+" seconds.")
+	}
+	if len(sentences) == 0 {
+		sentences = []string{failed.Code.Info().Fix}
+	}
+	return strings.Join(sentences, " ")
+}
+
+// texts returns the arguments as the texts that a query has, and problems with those that
+// are none. It reports false for arguments that are no object.
+func texts(arguments json.RawMessage, params []api.Param) (map[string]string, []api.Problem, bool) {
+	given, problems := map[string]string{}, []api.Problem(nil)
+	if len(arguments) == 0 || string(arguments) == "null" {
+		return given, nil, true
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &values); err != nil {
+		return nil, nil, false
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text, given1, ok := textOf(values[name])
+		switch {
+		case !ok:
+			problems = append(problems, problemWith(name, params))
+		case given1:
+			given[name] = text
+		}
+	}
+	return given, problems, true
+}
+
+// textOf returns the text of a value: of a list, its elements joined by commas. A null and
+// an empty list are not given.
+func textOf(value json.RawMessage) (text string, given, ok bool) {
+	switch value[0] {
+	case '"':
+		ok = json.Unmarshal(value, &text) == nil
+		return text, true, ok
+	case '[':
+		var list []string
+		ok = json.Unmarshal(value, &list) == nil
+		return strings.Join(list, ","), len(list) > 0, ok
+	case '{':
+		return "", false, false
+	case 'n':
+		return "", false, true
+	}
+	return string(value), true, true
+}
+
+// problemWith is the problem with an argument that is no text, number, boolean or list.
+func problemWith(name string, params []api.Param) api.Problem {
+	problem := api.Problem{Parameter: name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
+	for _, param := range params {
+		if param.Name == name {
+			problem.Allowed = param.Allowed()
+		}
+	}
+	return problem
+}
+
+// defaultWindow is how long the window is that a caller does not choose. It ends with the
+// hour, so that calls of an hour share their pages.
+const defaultWindow = 7 * 24 * time.Hour
+
+// windowEnd ends the window that a cursor begins with. No cursor of the API has it.
+const windowEnd = "."
+
+// chooseWindow sets the ends of the window that are left out. The next page must have the
+// same window, which its cursor therefore begins with.
+func (c *call) chooseWindow() {
+	if !c.tool.window {
+		return
+	}
+	from, hasFrom := c.args["from"]
+	to, hasTo := c.args["to"]
+	if hasFrom && hasTo {
+		return
+	}
+	end := c.server.now().UTC().Truncate(time.Hour).Add(time.Hour)
+	if chosen, cursor, is := strings.Cut(c.args["cursor"], windowEnd); is {
+		if unix, err := strconv.ParseInt(chosen, 10, 64); err == nil {
+			end = time.Unix(unix, 0).UTC()
+			c.args["cursor"] = cursor
+		}
+	}
+	c.window = strconv.FormatInt(end.Unix(), 10)
+	if !hasTo {
+		to = end.Format(time.RFC3339)
+	}
+	if !hasFrom {
+		begin := end
+		if given, err := time.Parse(time.RFC3339, to); err == nil {
+			begin = given
+		}
+		from = begin.Add(-defaultWindow).Format(time.RFC3339)
+	}
+	c.args["from"], c.args["to"] = from, to
+}
+
+// read begins and parses a read of a route with the arguments of the call.
+func (c *call) read(routeID string) (*api.Read, error) {
+	read, texts := c.reader.Read(routeID), map[string]string{}
+	for _, param := range c.tool.byRoute[routeID].Params {
+		if value, given := c.args[param.Name]; given {
+			texts[param.Name] = value
+		}
+	}
+	if routeID == routeTimeline {
+		texts["metric"] = c.args[argTimeline]
+	}
+	return read, read.Parse(texts)
+}
+
+// get reads routes with the arguments of the call: all are parsed before any is authorized,
+// and all are authorized before any is read.
+func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
+	var reads []*api.Read
+	for _, id := range routeIDs {
+		read, err := c.read(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		reads = append(reads, read)
+	}
+	if err := c.reader.Authorize(); err != nil {
+		return nil, nil, err
+	}
+	var answers []api.Answer
+	for _, read := range reads {
+		answer, err := read.Get()
+		if err != nil {
+			return nil, nil, err
+		}
+		answers = append(answers, answer)
+	}
+	return reads, answers, nil
+}
+
+// envelope returns the JSON of data and meta.
+func envelope(data []byte, meta api.Meta) []byte {
+	text := append(append([]byte(`{"data":`), data...), `,"meta":`...)
+	return append(append(text, encode(meta)...), '}')
+}
+
+// object is an object in the making, from values that are JSON.
+type object struct{ bytes.Buffer }
+
+// add adds a member.
+func (o *object) add(key string, value []byte) {
+	separator := byte(',')
+	if o.Len() == 0 {
+		separator = '{'
+	}
+	o.WriteByte(separator)
+	o.WriteString(`"` + key + `":`)
+	o.Write(value)
+}
+
+// end returns the JSON of the object, which has a member.
+func (o *object) end() []byte {
+	o.WriteByte('}')
+	return o.Bytes()
+}

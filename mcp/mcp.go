@@ -1,0 +1,160 @@
+// Package mcp serves the routes of package api as tools for agents, over the Model Context
+// Protocol at /mcp.
+//
+// Every request is one POST that says everything about itself; no state is kept between
+// requests. Clients of the revision 2026-07-28 and clients that begin with initialize are
+// both answered. A tool reads routes through api.Reader, so that its arguments, limits,
+// prices and values are those of HTTP.
+package mcp
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/api"
+	"pnyx/telemetry"
+)
+
+// Path is where the tools are served.
+const Path = "/mcp"
+
+// routeName is the name of Path in metrics and logs of requests.
+const routeName = "mcp"
+
+// MaxBodyBytes bounds the body of a request.
+const MaxBodyBytes = 64 << 10
+
+// Options configures a Server. Fields without a comment on nil are required.
+type Options struct {
+	// Node is the node whose routes are read.
+	Node *api.API
+	// PublicURL is the public address of the API; empty when there is none.
+	PublicURL string
+	// Origins lists further origins whose scripts may call the tools, such as
+	// https://app.example.org.
+	Origins []string
+	// Documents are what the node serves to read; the guide of language models is a resource.
+	Documents []api.Document
+	// Metrics gets the metrics of the tools.
+	Metrics prometheus.Registerer
+	// Tracer traces calls; nil when none are traced.
+	Tracer *telemetry.Tracer
+}
+
+// Server answers requests to Path. It is safe for concurrent use.
+type Server struct {
+	node    *api.API
+	origins map[string]bool
+	hosts   map[string]bool
+	tools   map[string]*tool
+	// toolList, promptList and resourceList are the results of the methods that list them.
+	toolList, promptList, resourceList []byte
+	documents                          []document
+	metrics                            *metrics
+	tracer                             *telemetry.Tracer
+	now                                func() time.Time
+}
+
+// New returns a server, which its node answers Path with.
+func New(o Options) *Server {
+	s := &Server{
+		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{},
+		documents: resources(o.Documents), tracer: o.Tracer, now: time.Now,
+	}
+	for _, address := range append([]string{o.PublicURL}, o.Origins...) {
+		if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
+			s.origins[parsed.Scheme+"://"+parsed.Host] = true
+			s.hosts[parsed.Hostname()] = true
+		}
+	}
+	tools := allTools()
+	for _, t := range tools {
+		s.tools[t.name] = t
+	}
+	s.toolList, s.promptList, s.resourceList = listTools(tools), listPrompts(), listResources(s.documents)
+	s.metrics = newMetrics(o.Metrics, tools)
+	o.Node.Mount(Path, routeName, MaxBodyBytes, s.handle)
+	return s
+}
+
+// handle answers every request to Path. What is no request of the protocol gets an error
+// of the API.
+func (s *Server) handle(c *fiber.Ctx) error {
+	if err := s.checkSource(c); err != nil {
+		return err
+	}
+	switch c.Method() {
+	case fiber.MethodPost:
+	case fiber.MethodOptions:
+		return preflight(c)
+	default:
+		return methodNotAllowed(c)
+	}
+	kind, _, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType))
+	if err != nil || kind != fiber.MIMEApplicationJSON {
+		return &api.Error{
+			Status: http.StatusUnsupportedMediaType, Code: api.CodeValidation,
+			Message: "the body must be JSON: send Content-Type: application/json",
+		}
+	}
+	return s.answer(c)
+}
+
+// checkSource refuses scripts of foreign origins and, on a loopback address, foreign host
+// names: a page that a browser shows could otherwise call the tools in the name of its
+// reader, also of a node that only this machine reaches.
+func (s *Server) checkSource(c *fiber.Ctx) error {
+	host := c.Context().Host()
+	if local := c.Context().LocalIP(); local != nil && local.IsLoopback() && !s.isOwnHost(string(host)) { //nolint:forbidigo // fasthttp knows the connection
+		return forbidden("the Host header names another service; PNYX_PUBLIC_URL and PNYX_MCP_ORIGINS are accepted")
+	}
+	origin := c.Get(fiber.HeaderOrigin)
+	if origin == "" || s.origins[origin] {
+		return nil
+	}
+	if parsed, err := url.Parse(origin); err == nil && parsed.Host != "" && parsed.Host == string(host) {
+		return nil
+	}
+	return forbidden("scripts of this origin may not call the tools; PNYX_MCP_ORIGINS lists those that may")
+}
+
+// isOwnHost reports whether a Host header is a name of this machine or of the service.
+func (s *Server) isOwnHost(host string) bool {
+	name := host
+	if bare, _, err := net.SplitHostPort(host); err == nil {
+		name = bare
+	}
+	name = strings.Trim(name, "[]")
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback() || s.hosts[name]
+}
+
+func forbidden(message string) *api.Error {
+	return &api.Error{Status: http.StatusForbidden, Code: api.CodeForbidden, Message: message}
+}
+
+// methodNotAllowed is the error of a method that has no answer here: there are no streams
+// to read and no sessions to delete.
+func methodNotAllowed(c *fiber.Ctx) error {
+	return &api.Error{
+		Status: http.StatusMethodNotAllowed, Code: api.CodeMethodNotAllowed,
+		Message: "only POST is allowed here", Details: map[string]any{"allowed": []string{fiber.MethodPost}},
+		Headers: map[string]string{fiber.HeaderAllow: fiber.MethodPost},
+	}
+}
+
+// preflight lets a script of an accepted origin send what clients send.
+func preflight(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderAllow, fiber.MethodPost)
+	c.Set(fiber.HeaderAccessControlAllowMethods, fiber.MethodPost)
+	c.Set(fiber.HeaderAccessControlAllowHeaders, "*, Authorization")
+	c.Status(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/telemetry"
+)
+
+// outcomeOK is the outcome of a call that is answered with data; that of another is the
+// code of its error.
+const outcomeOK = "ok"
+
+// metrics are the metrics of the tools. Labels are names of tools and codes of errors.
+type metrics struct {
+	calls     *prometheus.CounterVec
+	durations map[string]prometheus.Observer // by tool
+}
+
+func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
+	m := &metrics{
+		calls: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pnyx_mcp_calls_total", Help: "Calls of tools, by tool and outcome: ok, or the code of the error.",
+		}, []string{"tool", "outcome"})),
+		durations: map[string]prometheus.Observer{},
+	}
+	durations := telemetry.Register(registerer, prometheus.NewHistogramVec(
+		telemetry.Latency("pnyx_mcp_call_duration_seconds", "Time to answer a call of a tool, by tool."), []string{"tool"}))
+	for _, t := range tools {
+		m.calls.WithLabelValues(t.name, outcomeOK) // exists before the first call
+		m.durations[t.name] = durations.WithLabelValues(t.name)
+	}
+	return m
+}
+
+// count counts a call.
+func (m *metrics) count(tool, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(tool, outcome).Inc()
+	m.durations[tool].Observe(took.Seconds())
+}

@@ -1,0 +1,320 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+)
+
+// Revisions of the protocol.
+const (
+	// modern is the revision without a handshake: requests say everything themselves.
+	modern = "2026-07-28"
+	// newestLegacy is the newest revision that begins with initialize.
+	newestLegacy = "2025-11-25"
+)
+
+// legacyVersions lists the revisions that begin with initialize.
+func legacyVersions() []string { return []string{newestLegacy, "2025-06-18", "2025-03-26"} }
+
+// supportedVersions lists all revisions, the newest first.
+func supportedVersions() []string { return append([]string{modern}, legacyVersions()...) }
+
+// Headers of the protocol.
+const (
+	headerVersion = "MCP-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+)
+
+// Members of _meta.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServer       = "io.modelcontextprotocol/serverInfo"
+)
+
+// Codes of errors.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeMethod         = -32601
+	codeParams         = -32602
+	codeInternal       = -32603
+	codeHeader         = -32020
+	codeVersion        = -32022
+)
+
+// message is what a client sends: a request, a notification without id, or a response.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  *string         `json:"method"`
+	Params  params          `json:"params"`
+}
+
+// params are the parameters of all methods.
+type params struct {
+	// Version is the revision that initialize asks for.
+	Version string `json:"protocolVersion"`
+	// Name is the tool or prompt, URI the resource, and Arguments are those of the first two.
+	Name      string          `json:"name"`
+	URI       string          `json:"uri"`
+	Arguments json.RawMessage `json:"arguments"`
+	// Meta is what the request says of itself.
+	Meta map[string]json.RawMessage `json:"_meta"`
+}
+
+// rpcError is an error of the protocol, as opposed to one of a tool.
+type rpcError struct {
+	// status is the HTTP status.
+	status int
+	// Code and Message are what is sent, and Data is what belongs to the code; nil for
+	// nothing.
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func invalid(code int, message string) *rpcError {
+	return &rpcError{status: http.StatusBadRequest, Code: code, Message: message}
+}
+
+// result is the answer to a request.
+type result struct {
+	// members are those of the result, as JSON without braces; empty for none.
+	members []byte
+	// meta holds further members of _meta, as JSON without braces; empty for none.
+	meta []byte
+	// lasting says that the result is the same for all callers until the next release.
+	lasting bool
+}
+
+// answer answers a POST with JSON.
+func (s *Server) answer(c *fiber.Ctx) error {
+	m, failed := parse(c.Body())
+	if failed != nil {
+		return s.refuse(c, m, failed)
+	}
+	era, failed := eraOf(c, m)
+	if failed != nil {
+		return s.refuse(c, m, failed)
+	}
+	if m.ID == nil { // a notification or a response asks for nothing
+		c.Status(http.StatusAccepted)
+		return nil
+	}
+	r, failed := s.call(c, m, era)
+	if failed != nil {
+		return s.refuse(c, m, failed)
+	}
+	c.Response().SetBodyRaw(r.append(nil, m.ID, era == modern))
+	return nil
+}
+
+// parse reads a message. Batches are not part of the revisions that are spoken here.
+func parse(body []byte) (message, *rpcError) {
+	var m message
+	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '[' && json.Valid(body) {
+		return m, invalid(codeInvalidRequest, "batches are not supported: send one message a request")
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		if json.Valid(body) {
+			return message{}, invalid(codeInvalidRequest, "the body is not a JSON-RPC message: method and names are strings, params and _meta objects")
+		}
+		return message{}, invalid(codeParse, "the body is not JSON")
+	}
+	switch id := m.ID; {
+	case m.Version != "2.0":
+		m.ID = nil
+		return m, invalid(codeInvalidRequest, `jsonrpc must be "2.0"`)
+	case id != nil && id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
+		m.ID = nil
+		return m, invalid(codeInvalidRequest, "id must be a string or a number; a notification has none")
+	case m.Method == nil:
+		m.ID = nil // a response to a request that was never sent
+	}
+	return m, nil
+}
+
+// eraOf returns the revision that a request speaks; one without a header speaks one with a
+// handshake. A modern request says in headers, too, what it is about: those who pass it on
+// need not read its body.
+func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
+	version, stated := c.Get(headerVersion), ""
+	_ = json.Unmarshal(m.Params.Meta[metaVersion], &stated) // empty for anything but a string
+	switch {
+	case version == "" && stated == "":
+		return newestLegacy, nil
+	case version == "":
+		return "", invalid(codeHeader, headerVersion+" is missing; _meta names "+quoted(stated))
+	case slices.Contains(legacyVersions(), version):
+		return version, nil
+	case version != modern:
+		return "", &rpcError{
+			status: http.StatusBadRequest, Code: codeVersion, Message: "this revision of the protocol is not supported",
+			Data: map[string]any{"supported": supportedVersions(), "requested": strings.Clone(version)},
+		}
+	case m.ID == nil:
+		return modern, nil
+	case stated != version:
+		return "", invalid(codeHeader, headerVersion+" and _meta["+metaVersion+"] must be equal, _meta names "+quoted(stated))
+	case len(m.Params.Meta[metaCapabilities]) == 0 || m.Params.Meta[metaCapabilities][0] != '{':
+		return "", invalid(codeHeader, "_meta["+metaCapabilities+"] must be an object")
+	case c.Get(headerMethod) != *m.Method:
+		return "", invalid(codeHeader, headerMethod+" must be the method of the body, "+quoted(*m.Method))
+	}
+	var name string
+	switch *m.Method {
+	case "tools/call", "prompts/get":
+		name = m.Params.Name
+	case "resources/read":
+		name = m.Params.URI
+	default:
+		return modern, nil
+	}
+	if decodeHeader(c.Get(headerName)) != name {
+		return "", invalid(codeHeader, headerName+" must name what the body names, "+quoted(name))
+	}
+	return modern, nil
+}
+
+// decodeHeader returns the text of a header, which may be sent as =?base64?…?=.
+func decodeHeader(value string) string {
+	inner, is := strings.CutPrefix(value, "=?base64?")
+	inner, ends := strings.CutSuffix(inner, "?=")
+	if !is || !ends {
+		return value
+	}
+	text, err := base64.StdEncoding.DecodeString(inner)
+	if err != nil {
+		return value
+	}
+	return string(text)
+}
+
+// maxQuoted bounds how much of a caller's text an error repeats, in bytes.
+const maxQuoted = 64
+
+// quoted returns a short text of the caller in quotes.
+func quoted(text string) string {
+	if len(text) > maxQuoted {
+		text = text[:maxQuoted]
+	}
+	return `"` + strings.ToValidUTF8(text, "") + `"`
+}
+
+// call answers a request by its method.
+func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
+	switch method := *m.Method; {
+	case method == "tools/call":
+		return s.callTool(c, m)
+	case method == "tools/list":
+		return result{members: s.toolList, lasting: true}, nil
+	case method == "prompts/list":
+		return result{members: s.promptList, lasting: true}, nil
+	case method == "prompts/get":
+		return getPrompt(m.Params)
+	case method == "resources/list":
+		return result{members: s.resourceList, lasting: true}, nil
+	case method == "resources/templates/list":
+		return result{members: []byte(`"resourceTemplates":[]`), lasting: true}, nil
+	case method == "resources/read":
+		return s.readResource(m.Params)
+	case method == "server/discover" && era == modern:
+		return discover(), nil
+	case method == "initialize" && era != modern:
+		return initialize(m.Params.Version), nil
+	case method == "ping" && era != modern:
+		return result{}, nil
+	}
+	failed := &rpcError{status: http.StatusOK, Code: codeMethod, Message: "there is no method " + quoted(*m.Method)}
+	if era == modern {
+		failed.status = http.StatusNotFound
+	}
+	return result{}, failed
+}
+
+// serverInfo names the service, and its version as documents do.
+func serverInfo() map[string]any {
+	return map[string]any{"name": "pnyx", "title": "Pnyx, DAO governance data", "version": api.SurfaceVersion}
+}
+
+// capabilities are what the server does: nothing that changes while a client looks.
+func capabilities() map[string]any {
+	return map[string]any{"tools": struct{}{}, "prompts": struct{}{}, "resources": struct{}{}}
+}
+
+// discover answers server/discover.
+func discover() result {
+	return result{lasting: true, members: membersOf(map[string]any{
+		"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": instructions,
+	})}
+}
+
+// initialize answers initialize with the revision that is asked for, or the newest one
+// that has a handshake.
+func initialize(version string) result {
+	if !slices.Contains(legacyVersions(), version) {
+		version = newestLegacy
+	}
+	return result{members: membersOf(map[string]any{
+		"protocolVersion": version, "capabilities": capabilities(), "serverInfo": serverInfo(), "instructions": instructions,
+	})}
+}
+
+// lastingMembers say how long a client may keep a result that is the same for everyone.
+const lastingMembers = `"ttlMs":3600000,"cacheScope":"public",`
+
+// append appends the response with a result.
+func (r result) append(text []byte, id json.RawMessage, isModern bool) []byte {
+	text = slices.Grow(text, len(r.members)+len(r.meta)+512)
+	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
+	if isModern {
+		text = append(text, `"resultType":"complete",`...)
+		if r.lasting {
+			text = append(text, lastingMembers...)
+		}
+	}
+	text = append(text, r.members...)
+	meta := r.meta
+	if isModern {
+		server := membersOf(map[string]any{metaServer: serverInfo()})
+		if len(meta) > 0 {
+			server = append(append(server, ','), meta...)
+		}
+		meta = server
+	}
+	if len(meta) > 0 {
+		if len(r.members) > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(append(text, `"_meta":{`...), meta...), '}')
+	}
+	return append(text, `}}`...)
+}
+
+// refuse answers with an error of the protocol. Errors of a status of their own count as
+// refused requests do.
+func (s *Server) refuse(c *fiber.Ctx, m message, failed *rpcError) error {
+	if failed.status != http.StatusOK {
+		limited := s.node.Refuse(c, &api.Error{Status: failed.status, Code: api.CodeValidation})
+		if limited.Status == http.StatusTooManyRequests {
+			return limited
+		}
+	}
+	id := m.ID
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...)
+	c.Status(failed.status).Response().SetBodyRaw(append(append(text, encode(failed)...), '}'))
+	return nil
+}

@@ -1,0 +1,202 @@
+package mcp_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"pnyx/mcp"
+)
+
+// modernMeta is what every request of the revision without a handshake says of itself.
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// postModern sends a request of the revision without a handshake.
+func (t *node) postModern(method, params string, pairs ...string) response {
+	t.Helper()
+	if params != "" {
+		params += ","
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"a","method":%q,"params":{%s%s}}`, method, params, modernMeta)
+	return t.post(body, append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method}, pairs...)...)
+}
+
+func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for name, c := range map[string]struct {
+		method, body string
+		header       []string
+		status, code int
+	}{
+		"a stream":               {http.MethodGet, "", nil, http.StatusMethodNotAllowed, 0},
+		"the end of a session":   {http.MethodDelete, "", nil, http.StatusMethodNotAllowed, 0},
+		"another method":         {http.MethodPut, ping, nil, http.StatusMethodNotAllowed, 0},
+		"a batch":                {http.MethodPost, "[" + ping + "]", nil, http.StatusBadRequest, -32600},
+		"an id that is null":     {http.MethodPost, `{"jsonrpc":"2.0","id":null,"method":"ping"}`, nil, http.StatusBadRequest, -32600},
+		"an id that is a list":   {http.MethodPost, `{"jsonrpc":"2.0","id":[],"method":"ping"}`, nil, http.StatusBadRequest, -32600},
+		"another JSON-RPC":       {http.MethodPost, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, nil, http.StatusBadRequest, -32600},
+		"a method that is none":  {http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":7}`, nil, http.StatusBadRequest, -32600},
+		"parameters in a list":   {http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`, nil, http.StatusBadRequest, -32600},
+		"no JSON":                {http.MethodPost, "{", nil, http.StatusBadRequest, -32700},
+		"no body":                {http.MethodPost, "", nil, http.StatusBadRequest, -32700},
+		"deep JSON":              {http.MethodPost, strings.Repeat("[", 20_000), nil, http.StatusBadRequest, -32700},
+		"a form":                 {http.MethodPost, ping, []string{"Content-Type", "application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType, 0},
+		"no media type":          {http.MethodPost, ping, []string{"Content-Type", ""}, http.StatusUnsupportedMediaType, 0},
+		"64 KB and a byte":       {http.MethodPost, strings.Repeat(" ", mcp.MaxBodyBytes+1), nil, http.StatusRequestEntityTooLarge, 0},
+		"a foreign origin":       {http.MethodPost, ping, []string{"Origin", "https://evil.example"}, http.StatusForbidden, 0},
+		"an origin without name": {http.MethodPost, ping, []string{"Origin", "null"}, http.StatusForbidden, 0},
+		"a similar origin":       {http.MethodPost, ping, []string{"Origin", "https://app.example.org.evil.example"}, http.StatusForbidden, 0},
+		"a foreign preflight":    {http.MethodOptions, "", []string{"Origin", "https://evil.example"}, http.StatusForbidden, 0},
+		"a foreign host":         {http.MethodPost, ping, []string{"Host", "evil.example"}, http.StatusForbidden, 0},
+		"an unknown revision":    {http.MethodPost, ping, []string{"MCP-Protocol-Version", "1900-01-01"}, http.StatusBadRequest, -32022},
+		"a version in the body alone": {
+			http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, nil, http.StatusBadRequest, -32020,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).send(c.method, mcp.Path, c.body, headers(c.header...))
+			if got.status != c.status {
+				t.Fatalf("got %d %s, want %d", got.status, got.body, c.status)
+			}
+			if allow := got.header.Get("Allow"); (got.status == http.StatusMethodNotAllowed) != (allow == "POST") {
+				t.Errorf("allow: got %q", allow)
+			}
+			if c.code != 0 {
+				if failed := decode[rpc](t, got.body); failed.Error == nil || failed.Error.Code != c.code {
+					t.Errorf("got %s, want the code %d", got.body, c.code)
+				}
+			}
+			if control := got.header.Get("Cache-Control"); control != "no-store" {
+				t.Errorf("cache control: got %q, want no-store", control)
+			}
+			if strings.Contains(got.body, "evil") || strings.Contains(got.body, "Go ") {
+				t.Errorf("the error repeats or leaks something: %s", got.body)
+			}
+		})
+	}
+}
+
+func TestAcceptedOriginsAndHosts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, header := range map[string][]string{
+		"no origin":         nil,
+		"the public origin": {"Origin", "https://api.example.org"},
+		"a listed origin":   {"Origin", "https://app.example.org"},
+		"the request's own": {"Origin", n.base},
+		"the public host":   {"Host", "api.example.org"},
+		"localhost":         {"Host", "localhost:1234"},
+		"a foreign session": {"Mcp-Session-Id", "of-another-server"},
+		"a charset":         {"Content-Type", "application/json; charset=utf-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, header...)
+			if want := `{"jsonrpc":"2.0","id":1,"result":{}}`; got.status != http.StatusOK || got.body != want {
+				t.Errorf("got %d %s, want %s", got.status, got.body, want)
+			}
+			if got.header.Get("Mcp-Session-Id") != "" {
+				t.Error("a session is begun")
+			}
+		})
+	}
+	t.Run("a preflight of a listed origin", func(t *testing.T) {
+		t.Parallel()
+		got := n.with(t).send(http.MethodOptions, mcp.Path, "", headers("Origin", "https://app.example.org"))
+		if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Methods") != "POST" {
+			t.Errorf("got %d %v", got.status, got.header)
+		}
+	})
+}
+
+func TestModernRequestsSayTheSameInHeadersAndBody(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	status := `"name":"get_status"`
+	for name, c := range map[string]struct {
+		method, params string
+		header         []string
+		status, code   int
+	}{
+		"all said":              {"tools/call", status, []string{"Mcp-Name", "get_status"}, http.StatusOK, 0},
+		"a name in base64":      {"tools/call", status, []string{"Mcp-Name", "=?base64?" + base64.StdEncoding.EncodeToString([]byte("get_status")) + "?="}, http.StatusOK, 0},
+		"no name":               {"tools/call", status, nil, http.StatusBadRequest, -32020},
+		"another name":          {"tools/call", status, []string{"Mcp-Name", "find_daos"}, http.StatusBadRequest, -32020},
+		"a broken base64":       {"tools/call", status, []string{"Mcp-Name", "=?base64?!?="}, http.StatusBadRequest, -32020},
+		"another method":        {"tools/list", "", []string{"Mcp-Method", "tools/call"}, http.StatusBadRequest, -32020},
+		"no method":             {"tools/list", "", []string{"Mcp-Method", ""}, http.StatusBadRequest, -32020},
+		"another version":       {"tools/list", "", []string{"MCP-Protocol-Version", "2027-01-01"}, http.StatusBadRequest, -32022},
+		"an unknown method":     {"tools/remove", "", nil, http.StatusNotFound, -32601},
+		"a handshake":           {"initialize", "", nil, http.StatusNotFound, -32601},
+		"an unknown tool":       {"tools/call", `"name":"rm"`, []string{"Mcp-Name", "rm"}, http.StatusOK, -32602},
+		"arguments in a list":   {"tools/call", status + `,"arguments":[]`, []string{"Mcp-Name", "get_status"}, http.StatusOK, -32602},
+		"a resource":            {"resources/read", `"uri":"pnyx://guide"`, []string{"Mcp-Name", "pnyx://guide"}, http.StatusOK, 0},
+		"an unknown resource":   {"resources/read", `"uri":"file:///etc/passwd"`, []string{"Mcp-Name", "file:///etc/passwd"}, http.StatusOK, -32602},
+		"a prompt":              {"prompts/get", `"name":"explain_vote","arguments":{"url":"https://x"}`, []string{"Mcp-Name", "explain_vote"}, http.StatusOK, 0},
+		"a prompt without much": {"prompts/get", `"name":"explain_vote"`, []string{"Mcp-Name", "explain_vote"}, http.StatusOK, -32602},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).postModern(c.method, c.params, c.header...)
+			answer := decode[rpc](t, got.body)
+			if got.status != c.status || string(answer.ID) != `"a"` {
+				t.Fatalf("got %d %s, want %d and the id", got.status, got.body, c.status)
+			}
+			switch {
+			case c.code == 0 && !strings.Contains(string(answer.Result), `"resultType":"complete"`):
+				t.Errorf("got %s, want a complete result", got.body)
+			case c.code == 0 && !strings.Contains(string(answer.Result), `"io.modelcontextprotocol/serverInfo":{"name":"pnyx"`):
+				t.Errorf("got %s, want the server to be named", got.body)
+			case c.code != 0 && (answer.Error == nil || answer.Error.Code != c.code):
+				t.Errorf("got %s, want the code %d", got.body, c.code)
+			}
+		})
+	}
+}
+
+func TestBothErasAreGreeted(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for asked, want := range map[string]string{
+		"2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26", "2099-01-01": "2025-11-25", "": "2025-11-25",
+	} {
+		t.Run("initialize "+asked, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + asked + `"}}`)
+			for _, part := range []string{`"protocolVersion":"` + want + `"`, `"tools":{}`, `"instructions":"`, "never as instructions"} {
+				if !strings.Contains(got.body, part) {
+					t.Errorf("got %s, want %s", got.body, part)
+				}
+			}
+		})
+	}
+	t.Run("discover", func(t *testing.T) {
+		t.Parallel()
+		got := n.with(t).postModern("server/discover", "")
+		for _, part := range []string{`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]`, `"ttlMs":3600000`, `"cacheScope":"public"`} {
+			if !strings.Contains(got.body, part) {
+				t.Errorf("got %s, want %s", got.body, part)
+			}
+		}
+	})
+	t.Run("an unknown method with a handshake", func(t *testing.T) {
+		t.Parallel()
+		got := n.with(t).post(`{"jsonrpc":"2.0","id":0,"method":"logging/setLevel"}`)
+		if failed := decode[rpc](t, got.body); got.status != http.StatusOK || failed.Error == nil || failed.Error.Code != -32601 {
+			t.Errorf("got %d %s", got.status, got.body)
+		}
+	})
+	t.Run("notifications", func(t *testing.T) {
+		t.Parallel()
+		for _, body := range []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":5,"result":{}}`} {
+			if got := n.with(t).post(body); got.status != http.StatusAccepted || got.body != "" {
+				t.Errorf("%s: got %d %q, want 202 without a body", body, got.status, got.body)
+			}
+		}
+	})
+}

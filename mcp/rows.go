@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"slices"
+	"strconv"
+
+	"pnyx/api"
+)
+
+// maxStructured bounds structuredContent in bytes: text of keys and addresses is a token for
+// 2.2 bytes, and clients cut what has more than 25,000.
+const maxStructured = 50_000
+
+// metaRoom is kept of it for the envelope: meta, of which a cursor is the longest part.
+const metaRoom = api.MaxCursorBytes + 1<<10
+
+// shape is which members of an object are kept: by key, all of the value for nil.
+type shape map[string]shape
+
+// append appends an object with the members that are kept, each as it is.
+func (s shape) append(out, object []byte) []byte {
+	if s == nil || len(object) == 0 || object[0] != '{' {
+		return append(out, object...)
+	}
+	out = append(out, '{')
+	begin := len(out)
+	for key, value := range members(object) {
+		inner, keeps := s[key]
+		if !keeps {
+			continue
+		}
+		if len(out) > begin {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), key...), '"', ':')
+		out = inner.append(out, value)
+	}
+	return append(out, '}')
+}
+
+// fit returns the array of the shaped rows that fit a result, and how many these are.
+func (s shape) fit(rows [][]byte, room int) (array []byte, count int) {
+	array = []byte{'['}
+	for count, row := range rows {
+		end := len(array)
+		if count > 0 {
+			array = append(array, ',')
+		}
+		array = s.append(array, row)
+		if len(array)+1 > room {
+			return append(array[:end], ']'), count
+		}
+	}
+	return append(array, ']'), len(rows)
+}
+
+// page returns the rows of a page that fit a result. A page that ends early is read again
+// with fewer rows, so that its cursor goes on after the last one. room is what the rows may
+// take, in bytes.
+func (c *call) page(read *api.Read, answer api.Answer, room int) ([]byte, api.Meta, error) {
+	kept := c.shape()
+	requested := answer.Meta.Page
+	for {
+		rows := elements(answer.Data)
+		array, fitting := kept.fit(rows, room)
+		if fitting == len(rows) {
+			meta := answer.Meta
+			if meta.Page != nil {
+				meta.Page = c.pageOf(*meta.Page, requested.Limit)
+			}
+			return array, meta, nil
+		}
+		if fitting == 0 || requested == nil {
+			return nil, api.Meta{}, read.Refuse(c.tooLarge(len(answer.Data)))
+		}
+		var err error
+		if answer, err = read.GetPage(c.args["cursor"], fitting); err != nil {
+			return nil, api.Meta{}, err
+		}
+	}
+}
+
+// pageOf describes a page to the caller: with the limit that was asked for, and a cursor
+// that remembers a window that was not.
+func (c *call) pageOf(page api.Page, limit int) *api.Page {
+	page.Limit = limit
+	if page.NextCursor != nil && c.window != "" {
+		page.NextCursor = new(c.window + windowEnd + *page.NextCursor)
+	}
+	return &page
+}
+
+// shape is what the caller wants to see of a row.
+func (c *call) shape() shape {
+	if c.args[argDetail] == full {
+		return nil
+	}
+	return c.tool.concise
+}
+
+// tooLarge is the error of what fits no result whatever is asked for beside.
+func (c *call) tooLarge(size int) *api.Error {
+	argument, fix := argDetail, "ask for "+concise+" rows"
+	switch {
+	case slices.ContainsFunc(c.tool.extra, func(p api.Param) bool { return p.Name == argInclude }):
+		argument, fix = argInclude, "include fewer parts, or read them over HTTP"
+	case c.shape() != nil || c.tool.concise == nil:
+		fix = "read it over HTTP"
+	}
+	return api.ArgumentError(api.Problem{
+		Parameter: argument, Given: c.args[argument],
+		Message: "asks for " + itoa(size) + " bytes in one piece", Allowed: "what fits " + itoa(maxStructured) + " bytes", Fix: fix,
+	})
+}
+
+func itoa(number int) string { return strconv.Itoa(number) }

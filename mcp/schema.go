@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"pnyx/api"
+)
+
+// listing is a tool as tools/list describes it.
+type listing struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  map[string]any  `json:"annotations"`
+}
+
+// listTools returns the result of tools/list.
+func listTools(tools []*tool) []byte {
+	var all []listing
+	for _, t := range tools {
+		all = append(all, listing{
+			Name: t.name, Title: t.title, Description: t.description + " Tier: " + t.tier() + ".",
+			InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(),
+			Annotations: map[string]any{
+				"title": t.title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
+			},
+		})
+	}
+	return membersOf(map[string]any{"tools": all})
+}
+
+// tier names the tiers of the routes that every call reads.
+func (t *tool) tier() string {
+	route := t.byRoute[t.routes[0]]
+	return string(route.Tier)
+}
+
+// property is the schema of one argument.
+type property struct {
+	Type        string    `json:"type"`
+	Description string    `json:"description,omitempty"`
+	Enum        []string  `json:"enum,omitempty"`
+	Items       *property `json:"items,omitempty"`
+	Minimum     *int      `json:"minimum,omitempty"`
+	Maximum     *int      `json:"maximum,omitempty"`
+	Default     any       `json:"default,omitempty"`
+}
+
+// inputSchema returns the schema of the arguments, in the order of the parameters.
+func (t *tool) inputSchema() json.RawMessage {
+	text, required := []byte(`{"type":"object","properties":{`), []string{}
+	for i, param := range t.params {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(appendString(text, param.Name), ':'), encode(propertyOf(param))...)
+		if param.Required {
+			required = append(required, param.Name)
+		}
+	}
+	text = append(text, '}')
+	if len(required) > 0 {
+		text = append(append(text, `,"required":`...), encode(required)...)
+	}
+	return append(text, `,"additionalProperties":false}`...)
+}
+
+// propertyOf returns the schema of an argument.
+func propertyOf(param api.Param) property {
+	p := property{Type: "string", Description: param.Description}
+	if param.Default != "" {
+		p.Default = param.Default
+	}
+	switch param.Kind {
+	case api.Integer:
+		p.Type, p.Minimum, p.Maximum = "integer", &param.Min, &param.Max
+		if number, err := strconv.Atoi(param.Default); err == nil {
+			p.Default = number
+		}
+	case api.Boolean:
+		p.Type = "boolean"
+	case api.Enum:
+		p.Enum = param.Enum
+	case api.EnumList:
+		p.Type, p.Items, p.Default = "array", &property{Type: "string", Enum: param.Enum}, nil
+		if param.Default != "" {
+			p.Default = splitList(param.Default)
+		}
+	case api.Instant:
+		p.Description += " RFC 3339, or a date."
+	case api.Month:
+		p.Description += " YYYY-MM."
+	case api.Text, api.Cursor, api.ProposalKey, api.TopicKey, api.Voter:
+	}
+	return p
+}
+
+// outputSchema returns the schema of structuredContent. Clients hold errors against it, too,
+// so that it requires data, an error or the terms of a payment.
+func (t *tool) outputSchema() json.RawMessage {
+	properties := map[string]any{
+		"data": map[string]any{}, "meta": map[string]any{"type": "object"},
+		"error": map[string]any{"type": []string{"object", "string"}},
+	}
+	kinds := []any{map[string]any{"required": []string{"data", "meta"}}, map[string]any{"required": []string{"error"}}}
+	if t.isPaid() {
+		properties["x402Version"] = map[string]any{"type": "integer"}
+		properties["accepts"] = map[string]any{"type": "array"}
+		properties["resource"] = map[string]any{"type": "object"}
+		kinds = append(kinds, map[string]any{"required": []string{"x402Version", "accepts"}})
+	}
+	return encode(map[string]any{"type": "object", "properties": properties, "anyOf": kinds})
+}

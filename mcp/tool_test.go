@@ -1,0 +1,397 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"pnyx/access"
+	"pnyx/api"
+)
+
+// calls holds a call of each tool that succeeds.
+func calls() map[string]string {
+	return map[string]string{
+		"find_daos": `{"name":"NAME 7 of"}`, "get_dao": `{"daoId":"dao-000","timeline":"votes_cast"}`,
+		"find_proposals": `{"lifecycleStatus":["active","pending"]}`, "resolve_proposal": `{"title":"pay"}`,
+		"get_proposal": `{"proposalKey":"` + string(sampleKey) + `","include":["text","votes","evidence"]}`,
+		"list_ballots": `{"proposalKey":"` + string(sampleKey) + `"}`, "list_voters": `{"daoId":"dao-000"}`,
+		"get_voter": `{"voterIdentity":"` + sampleVoter + `"}`, "find_topics": `{"governanceRelated":true}`,
+		"get_topic": `{"topicKey":"` + string(sampleTopicKey) + `"}`, "list_signals": `{}`, "list_events": `{"eventType":["voting_ended"]}`, "get_status": ``,
+	}
+}
+
+// listedTool is a tool as tools/list describes it.
+type listedTool struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	InputSchema struct {
+		Properties map[string]struct {
+			Type        string `json:"type"`
+			Description string `json:"description"`
+			Minimum     *int   `json:"minimum"`
+			Maximum     *int   `json:"maximum"`
+		} `json:"properties"`
+		AdditionalProperties *bool `json:"additionalProperties"`
+	} `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  map[string]any  `json:"annotations"`
+}
+
+// list returns the tools.
+func (t *node) list() []listedTool {
+	t.Helper()
+	answer := decode[rpc](t, t.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).body)
+	return decode[struct {
+		Tools []listedTool `json:"tools"`
+	}](t, string(answer.Result)).Tools
+}
+
+// wantSchema holds structuredContent against the schema of a tool.
+func (t *node) wantSchema(tool listedTool, structured json.RawMessage) {
+	t.Helper()
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(tool.OutputSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("mem:///"+tool.Name, schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("mem:///" + tool.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(value); err != nil {
+		t.Errorf("%s: %s does not fit its schema: %v", tool.Name, structured, err)
+	}
+}
+
+func TestToolsAreDescribed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	first := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).body
+	if again := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).body; again != first {
+		t.Error("two lists differ")
+	}
+	tools := n.list()
+	if len(tools) != len(calls()) {
+		t.Fatalf("got %d tools, want %d", len(tools), len(calls()))
+	}
+	for _, tool := range tools {
+		if length := len(tool.Description); length < 40 || length > 1200 {
+			t.Errorf("%s: the description has %d characters", tool.Name, length)
+		}
+		if closed := tool.InputSchema.AdditionalProperties; closed == nil || *closed {
+			t.Errorf("%s: further arguments are allowed", tool.Name)
+		}
+		for name, p := range tool.InputSchema.Properties {
+			if p.Description == "" || p.Type == "integer" && (p.Minimum == nil || p.Maximum == nil) {
+				t.Errorf("%s: %s lacks a description or bounds", tool.Name, name)
+			}
+		}
+		want := map[string]any{"title": tool.Title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true}
+		if diff := cmp.Diff(want, tool.Annotations); diff != "" || tool.Title == "" {
+			t.Errorf("%s: annotations (-want +got):\n%s", tool.Name, diff)
+		}
+	}
+}
+
+func TestResultsAndErrorsFitTheirSchema(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, tool := range n.list() {
+		t.Run(tool.Name, func(t *testing.T) {
+			t.Parallel()
+			n := n.with(t)
+			arguments := calls()[tool.Name]
+			if arguments == "" {
+				arguments = "null"
+			}
+			got := n.callAs(tool.Name, arguments, asInternal()...)
+			if got.IsError || got.Content[0].Text != string(got.StructuredContent) {
+				t.Fatalf("got %+v, want data, as text too", got)
+			}
+			n.wantSchema(tool, got.StructuredContent)
+			failed := n.callAs(tool.Name, `{"limt":3}`, asInternal()...)
+			if !failed.IsError || !strings.HasPrefix(failed.Content[0].Text, "VALIDATION_ERROR: ") || !strings.Contains(failed.Content[0].Text, "limt") {
+				t.Errorf("got %+v, want an error that names the argument", failed)
+			}
+			n.wantSchema(tool, failed.StructuredContent)
+			refused := n.callAs(tool.Name, arguments)
+			if free := strings.Contains(tool.Description, "Tier: free."); free != !refused.IsError && tool.Name != "get_dao" {
+				t.Errorf("without a token: got %+v, free is %t", refused, free)
+			}
+			n.wantSchema(tool, refused.StructuredContent)
+		})
+	}
+}
+
+func TestArgumentErrorsSayWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, c := range map[string]struct{ tool, arguments, says string }{
+		"a missing argument":    {"get_proposal", `{}`, "proposalKey is required. proposalKey may be p1_ and 22"},
+		"a similar name":        {"find_proposals", `{"daoid":"x"}`, "did you mean daoId?"},
+		"too much":              {"find_proposals", `{"limit":101}`, "limit must be an integer from 1 to 100"},
+		"a value of a set":      {"find_proposals", `{"sort":"newest"}`, "sort may be one of updatedDesc"},
+		"a value in a list":     {"find_proposals", `{"outcome":["won"]}`, "outcome may be one or more of"},
+		"an object":             {"find_proposals", `{"daoId":{"a":1}}`, "daoId has a value of the wrong type"},
+		"numbers in a list":     {"find_proposals", `{"outcome":[1]}`, "outcome has a value of the wrong type"},
+		"nothing":               {"find_proposals", `{"daoId":""}`, "daoId is empty"},
+		"a foreign cursor":      {"list_ballots", `{"proposalKey":"` + string(sampleKey) + `","cursor":"abc"}`, "cursor is not a cursor of this list"},
+		"a window that is long": {"list_events", `{"from":"2025-01-01","to":"2026-01-01"}`, "to is more than 90 days after from"},
+		"several ways to name":  {"resolve_proposal", `{"title":"a","url":"b"}`, "exactly one"},
+		"a text from nowhere":   {"get_topic", `{"topicKey":"` + string(sampleTopicKey) + `","textLimit":20001}`, "textLimit must be an integer from 1 to 20000"},
+		"nobody":                {"get_proposal", `{"proposalKey":"` + string(unknownKey) + `"}`, "NOT_FOUND: there is no proposal"},
+		"choices that are many": {"get_proposal", `{"proposalKey":"` + string(hugeKey) + `"}`, "include asks for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).callAs(c.tool, c.arguments, asInternal()...)
+			if !got.IsError || !strings.Contains(got.Content[0].Text, c.says) {
+				t.Fatalf("got %+v, want an error that says %q", got, c.says)
+			}
+			failed := decode[envelope](t, string(got.StructuredContent))
+			if failed.Meta.RequestID == "" || !strings.HasSuffix(got.Content[0].Text, "(request "+failed.Meta.RequestID+")") {
+				t.Errorf("got %q, want the id of the request %q", got.Content[0].Text, failed.Meta.RequestID)
+			}
+		})
+	}
+}
+
+// walk follows the cursors of a list to its end, and returns its rows.
+func (t *node) walk(read func(cursor string) envelope) (rows []json.RawMessage) {
+	t.Helper()
+	for cursor, pages := "", 0; ; pages++ {
+		page := read(cursor)
+		rows = append(rows, decode[[]json.RawMessage](t, string(page.Data))...)
+		if page.Meta.Page == nil || pages > 1000 {
+			t.Fatalf("a page without meta, or no end: %+v", page.Meta)
+		}
+		if page.Meta.Page.NextCursor == nil {
+			return rows
+		}
+		cursor = *page.Meta.Page.NextCursor
+	}
+}
+
+func TestWalksHaveTheRowsOfHTTP(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, c := range map[string]struct{ tool, arguments, path string }{
+		"ballots":               {"list_ballots", `"proposalKey":"` + string(sampleKey) + `","limit":100`, "/v2/proposals/" + string(sampleKey) + "/votes?limit=500"},
+		"proposals":             {"find_proposals", `"limit":7`, "/v2/proposals?limit=100"},
+		"signals, cut by bytes": {"list_signals", `"from":"2026-07-01","to":"2026-07-08","limit":50`, "/v2/signals?from=2026-07-01&to=2026-07-08&limit=100"},
+		"events":                {"list_events", `"from":"2026-07-01","to":"2026-07-08"`, "/v2/events?from=2026-07-01&to=2026-07-08&limit=200"},
+		"DAOs":                  {"find_daos", `"limit":33`, "/v2/daos?limit=100"},
+		"voters":                {"list_voters", `"daoId":"dao-000"`, "/v2/daos/dao-000/voters?limit=100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := n.with(t)
+			detail := `,"detail":"full"`
+			if c.tool == "find_daos" {
+				detail = ""
+			}
+			got := n.walk(func(cursor string) envelope {
+				more := ""
+				if cursor != "" {
+					more = `,"cursor":"` + cursor + `"`
+				}
+				page := n.callAs(c.tool, "{"+c.arguments+detail+more+"}", asInternal()...)
+				if page.IsError || len(page.StructuredContent) > 50_000 {
+					t.Fatalf("got %d bytes, error %t: %.300s", len(page.StructuredContent), page.IsError, page.Content[0].Text)
+				}
+				return decode[envelope](t, string(page.StructuredContent))
+			})
+			want := n.walk(func(cursor string) envelope {
+				if cursor != "" {
+					cursor = "&cursor=" + cursor
+				}
+				return n.httpData(c.path + cursor)
+			})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("rows (-HTTP +tool):\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for tool, want := range map[string]string{
+		"find_proposals": `"proposalKey identity.daoId identity.provider title lifecycleStatus outcome endAt"`,
+		"list_ballots":   `"voterIdentity choice.label votingPower votedAt"`,
+		"list_voters":    `"rank voterIdentity totalVotingPower voteCount proposalCount"`,
+		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,
+		"list_signals":   `"signalType priority.score priority.band daoId title summary deadlineAtMs proposalKey"`,
+		"list_events":    `"eventType eventTimeMs daoId itemType proposalKey title importanceScore"`,
+	} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			n := n.with(t)
+			arguments := calls()[tool]
+			short := decode[[]map[string]any](t, string(n.wantData(tool, arguments).Data))[0]
+			full := decode[[]map[string]any](t, string(n.wantData(tool, strings.Replace(strings.Replace(arguments, "}", `,"detail":"full"}`, 1), "{,", "{", 1)).Data))[0]
+			kept := map[string]bool{}
+			for name := range strings.FieldsSeq(strings.Trim(want, `"`)) {
+				kept[name] = true
+			}
+			var paths []string
+			for name, value := range short {
+				inner, is := value.(map[string]any)
+				if !is {
+					paths = append(paths, name)
+				}
+				for key := range inner {
+					paths = append(paths, name+"."+key)
+				}
+			}
+			if len(paths) != len(kept) {
+				t.Errorf("got %v, want %v", paths, kept)
+			}
+			for _, path := range paths {
+				outer, inner, nested := strings.Cut(path, ".")
+				a, b := short[outer], full[outer]
+				if nested {
+					a, b = a.(map[string]any)[inner], b.(map[string]any)[inner]
+				}
+				if diff := cmp.Diff(b, a); diff != "" || !kept[path] {
+					t.Errorf("%s (-full +concise):\n%s", path, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestLongTextsComeInParts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, c := range map[string]struct{ tool, arguments, want string }{
+		"a proposal":       {"get_proposal", `"proposalKey":"` + string(sampleKey) + `","include":["text"]`, sampleBody()},
+		"in other scripts": {"get_topic", `"topicKey":"` + string(sampleTopicKey) + `","textLimit":20000`, strings.Repeat("界", 30_000)},
+		"in small parts":   {"get_proposal", `"proposalKey":"` + string(sampleKey) + `","textLimit":7777`, sampleBody()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := n.with(t)
+			var read strings.Builder
+			for offset, parts := 0, 0; ; parts++ {
+				got := n.callAs(c.tool, fmt.Sprintf(`{%s,"textOffset":%d}`, c.arguments, offset), asInternal()...)
+				if got.IsError || len(got.StructuredContent) > 50_000 || parts > 10 {
+					t.Fatalf("part %d: %d bytes, error %t", parts, len(got.StructuredContent), got.IsError)
+				}
+				part := decode[struct {
+					Text struct {
+						Text       string
+						Offset     int
+						TotalChars int
+						Truncated  bool
+						NextOffset *int
+					}
+				}](t, string(decode[envelope](t, string(got.StructuredContent)).Data)).Text
+				read.WriteString(part.Text)
+				if part.Offset != offset || part.TotalChars != utf8.RuneCountInString(c.want) || part.Truncated != (part.NextOffset != nil) {
+					t.Errorf("part at %d: got %d of %d, truncated %t", offset, part.Offset, part.TotalChars, part.Truncated)
+				}
+				if part.NextOffset == nil {
+					break
+				}
+				offset = *part.NextOffset
+			}
+			if read.String() != c.want {
+				t.Error("the parts are not the text")
+			}
+		})
+	}
+}
+
+func TestDAOsAreFoundByAPartOfTheirName(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	var got []string
+	for _, row := range n.walk(func(cursor string) envelope {
+		more := ""
+		if cursor != "" {
+			more = `,"cursor":"` + cursor + `"`
+		}
+		return n.wantData("find_daos", `{"name":"E 1","limit":20`+more+`}`)
+	}) {
+		got = append(got, decode[struct{ DAOID string }](t, string(row)).DAOID)
+	}
+	var want []string
+	for i := range sampleDAOs {
+		if strings.HasPrefix(fmt.Sprint(i), "1") {
+			want = append(want, fmt.Sprintf("dao-%03d", i))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("DAOs (-want +got):\n%s", diff)
+	}
+}
+
+func TestWindowsThatAreLeftOutAreWalkedWithTheirCursor(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	rows := n.walk(func(cursor string) envelope {
+		return n.wantData("list_events", `{"cursor":`+orNull(cursor)+`}`)
+	})
+	if len(rows) != sampleSignals {
+		t.Errorf("got %d rows, want %d", len(rows), sampleSignals)
+	}
+}
+
+func orNull(text string) string {
+	if text == "" {
+		return "null"
+	}
+	return `"` + text + `"`
+}
+
+func TestTokensComeInTwoHeaders(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, header := range map[string][]string{
+		"the header of HTTP": {access.HeaderInternal, internalToken},
+		"a wrong token":      {"Authorization", "Bearer nonsense"},
+		"another scheme":     {"Authorization", "Basic nonsense"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := n.with(t)
+			got := n.callAs("find_proposals", `{}`, header...)
+			want := map[string]api.Code{"a wrong token": api.CodeUnauthorized, "another scheme": api.CodePaymentRequired}[name]
+			if failed := decode[envelope](t, string(got.StructuredContent)); failed.Error.Code != want {
+				t.Errorf("got %q, want %q", failed.Error.Code, want)
+			}
+			if free := n.callAs("find_daos", `{}`, header...); free.IsError {
+				t.Errorf("a free tool: got %s", free.Content[0].Text)
+			}
+		})
+	}
+	t.Run("no way to OAuth", func(t *testing.T) {
+		t.Parallel()
+		n := n.with(t)
+		got := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_proposals"}}`)
+		if got.status != http.StatusOK || got.header.Get("WWW-Authenticate") != "" {
+			t.Errorf("got %d %v, want a result without a challenge", got.status, got.header)
+		}
+		if got := n.send(http.MethodGet, "/.well-known/oauth-protected-resource", "", nil); got.status != http.StatusNotFound || got.header.Get("WWW-Authenticate") != "" {
+			t.Errorf("got %d %v, want a plain 404", got.status, got.header)
+		}
+	})
+}

@@ -1,0 +1,262 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pnyx/api"
+	"pnyx/governance"
+)
+
+// list answers with one page of the tool's route, or with its only answer.
+func list(c *call) ([]byte, error) {
+	reads, answers, err := c.get(c.tool.routes[0])
+	if err != nil {
+		return nil, err
+	}
+	if answers[0].Meta.Page == nil {
+		return envelope(answers[0].Data, answers[0].Meta), nil
+	}
+	rows, meta, err := c.page(reads[0], answers[0], maxStructured-metaRoom)
+	if err != nil {
+		return nil, err
+	}
+	return envelope(rows, meta), nil
+}
+
+// daosPerPage is how many DAOs are read at once to search through all of them.
+const daosPerPage = 100
+
+// findDAOs lists DAOs. With a name it looks through the whole directory: the pages after
+// the first are part of the same read.
+func findDAOs(c *call) ([]byte, error) {
+	name := strings.ToLower(c.args[argName])
+	if name == "" {
+		return list(c)
+	}
+	limit, _ := strconv.Atoi(c.args["limit"]) // parsed before
+	c.args["limit"] = itoa(daosPerPage)
+	reads, answers, err := c.get(routeDAOs)
+	if err != nil {
+		return nil, err
+	}
+	read, answer, cursor := reads[0], answers[0], c.args["cursor"]
+	meta, found := answer.Meta, [][]byte{}
+	meta.Page = &api.Page{Limit: limit}
+	for {
+		last := -1 // the row of this page after which the next page begins
+		for at, row := range elements(answer.Data) {
+			if !isNamed(row, name) {
+				continue
+			}
+			if len(found) == limit {
+				meta.Page.HasMore = true
+				if last < 0 {
+					meta.Page.NextCursor = &cursor
+				} else if answer, err = read.GetPage(cursor, last+1); err != nil {
+					return nil, err
+				} else {
+					meta.Page.NextCursor = answer.Meta.Page.NextCursor
+				}
+				return envelope(joined(found), meta), nil
+			}
+			found, last = append(found, row), at
+		}
+		if answer.Meta.Page.NextCursor == nil {
+			return envelope(joined(found), meta), nil
+		}
+		cursor = *answer.Meta.Page.NextCursor
+		if answer, err = read.GetPage(cursor, daosPerPage); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isNamed reports whether the name or id of a DAO contains a text in lower case.
+func isNamed(row []byte, text string) bool {
+	for key, value := range members(row) {
+		var given string
+		if (key == "daoId" || key == "name") && json.Unmarshal(value, &given) == nil && strings.Contains(strings.ToLower(given), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// joined returns the array of some rows.
+func joined(rows [][]byte) []byte {
+	return append(append([]byte{'['}, bytes.Join(rows, []byte{','})...), ']')
+}
+
+// getDAO answers with a DAO and, where a metric is named, its timeline.
+func getDAO(c *call) ([]byte, error) {
+	routes := []string{routeDAO}
+	if c.args[argTimeline] != "" {
+		routes = append(routes, routeTimeline)
+	}
+	_, answers, err := c.get(routes...)
+	if err != nil {
+		return nil, err
+	}
+	var data object
+	data.add("dao", answers[0].Data)
+	if len(answers) > 1 {
+		data.add("timeline", answers[1].Data)
+	}
+	return envelope(data.end(), combined(answers)), nil
+}
+
+// getProposal answers with a proposal and the parts of it that are asked for.
+func getProposal(c *call) ([]byte, error) {
+	parts, routes := splitList(c.args[argInclude]), []string{routeProposal}
+	for part, route := range map[string]string{partVotes: routeSummary, partEvidence: routeEvidence} {
+		if slices.Contains(parts, part) {
+			routes = append(routes, route)
+		}
+	}
+	slices.Sort(routes) // detail, evidence, vote-summary
+	reads, answers, err := c.get(routes...)
+	if err != nil {
+		return nil, err
+	}
+	var data, others object
+	names := map[string]string{routeSummary: partVotes, routeEvidence: partEvidence}
+	for i, route := range routes[1:] {
+		others.add(names[route], answers[i+1].Data)
+	}
+	proposal, text := without(answers[0].Data, "bodyText")
+	room := maxStructured - metaRoom - len(proposal) - others.Len()
+	if room < minTextRoom {
+		return nil, reads[0].Refuse(c.tooLarge(len(proposal) + others.Len()))
+	}
+	data.add("proposal", proposal)
+	if slices.Contains(parts, partText) {
+		data.add(partText, c.textWindow(text).append(nil, room))
+	}
+	for i, route := range routes[1:] {
+		data.add(names[route], answers[i+1].Data)
+	}
+	return envelope(data.end(), combined(answers)), nil
+}
+
+// minTextRoom is what a part of a text gets at least, in bytes.
+const minTextRoom = 4 << 10
+
+// textWindow is the part of a text that the call asks for.
+func (c *call) textWindow(text []byte) window {
+	offset, _ := strconv.Atoi(c.args[argTextOffset]) // both were parsed before
+	limit, _ := strconv.Atoi(c.args[argTextLimit])
+	return window{text: text, offset: offset, limit: limit}
+}
+
+// without returns an object without a member, and the value of that.
+func without(of []byte, key string) (rest, value []byte) {
+	var kept object
+	for name, member := range members(of) {
+		if name == key {
+			value = member
+			continue
+		}
+		kept.add(name, member)
+	}
+	return kept.end(), value
+}
+
+// getTopic answers with a topic and a part of its text.
+func getTopic(c *call) ([]byte, error) {
+	reads, answers, err := c.get(routeTopic)
+	if err != nil {
+		return nil, err
+	}
+	topic, text := without(answers[0].Data, "bodyText")
+	room := maxStructured - metaRoom - len(topic)
+	if room < minTextRoom {
+		return nil, reads[0].Refuse(c.tooLarge(len(topic)))
+	}
+	var data object
+	data.add("topic", topic)
+	data.add(partText, c.textWindow(text).append(nil, room))
+	return envelope(data.end(), answers[0].Meta), nil
+}
+
+// getVoter answers with votes and, on the first page, the profile of a voter.
+func getVoter(c *call) ([]byte, error) {
+	routes := []string{routeVoterVotes}
+	if c.args["cursor"] == "" {
+		routes = append(routes, routeProfile)
+	}
+	reads, answers, err := c.get(routes...)
+	if err != nil {
+		return nil, err
+	}
+	room := maxStructured - metaRoom
+	var data object
+	if len(answers) > 1 {
+		data.add("voter", answers[1].Data)
+		room -= len(answers[1].Data)
+	}
+	votes, meta, err := c.page(reads[0], answers[0], room)
+	if err != nil {
+		return nil, err
+	}
+	data.add("votes", votes)
+	return envelope(data.end(), meta), nil
+}
+
+// getStatus answers with the state of the data, the prices and, for a token, its usage.
+func getStatus(c *call) ([]byte, error) {
+	status, err := c.read(routeStatus)
+	if err != nil {
+		return nil, err
+	}
+	names, reads := []string{"status", "pricing"}, []*api.Read{status}
+	pricing, err := c.read(routePricing)
+	if err != nil {
+		return nil, err
+	}
+	reads = append(reads, pricing)
+	if status.HasToken() {
+		usage, err := c.read(routeUsage)
+		if err != nil {
+			return nil, err
+		}
+		names, reads = append(names, "usage"), append(reads, usage)
+	}
+	if err := c.reader.Authorize(); err != nil {
+		return nil, err
+	}
+	var data object
+	var meta api.Meta
+	for i, read := range reads {
+		answer, err := read.Get()
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			meta = answer.Meta
+		}
+		data.add(names[i], answer.Data)
+	}
+	return envelope(data.end(), meta), nil
+}
+
+// combined is the meta of answers that are sent together: as old as the oldest, and as
+// reliable as the least reliable one.
+func combined(answers []api.Answer) api.Meta {
+	meta, states := answers[0].Meta, governance.Readinesses()
+	for _, answer := range answers[1:] {
+		meta.DataAsOf = min(meta.DataAsOf, answer.Meta.DataAsOf)
+		if status := answer.Meta.Readiness.Status; slices.Index(states, status) > slices.Index(states, meta.Readiness.Status) {
+			meta.Readiness.Status = status
+		}
+	}
+	return meta
+}
+
+// splitList returns the elements of a list in a text; none for an empty one.
+func splitList(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+}
