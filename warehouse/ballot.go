@@ -3,8 +3,6 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"pnyx/warehouse/record"
 )
@@ -60,30 +58,4 @@ func (w *Warehouse) Casts(ctx context.Context, refs []record.RefHash) (map[recor
 		casts[r.Ref] = r.Casts
 	}
 	return casts, err
-}
-
-// markRecasts sets Recast in the totals of the proposals on which a voter voted more than
-// once. The count of casts rules out most proposals at almost no cost.
-func (w *Warehouse) markRecasts(ctx context.Context, totals map[record.RefHash]VoteTotals) error {
-	casts, err := w.Casts(ctx, slices.Collect(maps.Keys(totals)))
-	if err != nil {
-		return err
-	}
-	var suspects []record.RefHash
-	for ref, t := range totals {
-		if casts[ref] > t.Votes {
-			suspects = append(suspects, ref)
-		}
-	}
-	if len(suspects) == 0 {
-		return nil
-	}
-	rows, err := w.queryRefs(ctx, sqlText("ballot_recasts"), suspects)
-	recast, err := selectRows[record.RefHash](rows, err, fmt.Sprintf("find recasts on %d proposals", len(suspects)))
-	for _, ref := range recast {
-		t := totals[ref]
-		t.Recast = true
-		totals[ref] = t
-	}
-	return err
 }

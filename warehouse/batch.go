@@ -28,6 +28,8 @@ type ChangeSet struct {
 	// Voters are those whose ballots may have changed, by proposal. It is nil where that is
 	// not known: then all ballots of Proposals may have.
 	Voters map[record.RefHash]map[string]bool
+	// named counts the pairs in Voters.
+	named int
 }
 
 // NewChangeSet returns an empty ChangeSet.
@@ -42,30 +44,31 @@ func NewChangeSet() ChangeSet {
 // larger one are counted whole.
 const maxNamedVoters = 2000
 
+// addVoter names a voter, or none from then on if there are too many.
 func (c *ChangeSet) addVoter(ref record.RefHash, voter string) {
-	if c.Voters[ref] == nil {
+	switch {
+	case c.Voters == nil || c.Voters[ref][voter]:
+		return
+	case c.named == maxNamedVoters:
+		c.Voters = nil
+		return
+	case c.Voters[ref] == nil:
 		c.Voters[ref] = map[string]bool{}
 	}
 	c.Voters[ref][voter] = true
+	c.named++
 }
 
 // splitVoters returns the voters as the columns of the journal, where named is false for
 // a batch that does not name them.
 func (c *ChangeSet) splitVoters() (named bool, proposals, voters []string) {
 	proposals, voters = []string{}, []string{}
-	count := 0
-	for _, of := range c.Voters {
-		count += len(of)
-	}
-	if c.Voters == nil || count > maxNamedVoters {
-		return false, proposals, voters
-	}
 	for ref, of := range c.Voters {
 		for voter := range of {
 			proposals, voters = append(proposals, string(ref[:])), append(voters, voter)
 		}
 	}
-	return true, proposals, voters
+	return c.Voters != nil, proposals, voters
 }
 
 func (c *ChangeSet) add(r record.Record, key []string) {

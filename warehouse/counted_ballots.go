@@ -91,5 +91,7 @@ func (w *Warehouse) queryCounted(
 // queryMerged runs the named query over the ballots that count. It merges the table while
 // reading, which is slower than queryCounted and correct while ballots arrive.
 func (w *Warehouse) queryMerged(ctx context.Context, name string, refs []record.RefHash) (driver.Rows, error) {
-	return w.queryRefs(ctx, fmt.Sprintf(sqlText(name), sqlText("counted_ballots_merged")), refs)
+	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"),
+		"proposal_ref", "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
+	return w.queryRefs(ctx, fmt.Sprintf(sqlText(name), ballots), refs)
 }

@@ -1,6 +1,8 @@
-    -- One row for each ballot, in one query: ballots that arrive meanwhile do not matter.
+    -- The ballots that count, by the rule of latest_ballots, in the columns of
+    -- counted_ballots.sql: one row for each ballot, in one query, so that ballots that arrive
+    -- meanwhile do not matter.
     SELECT
-        proposal_ref,
+        %s,
         arrayMap(choice -> toString(choice), choices) AS choices,
         toYYYYMM(voted_at) AS month,
         toUInt64(1) AS votes,
@@ -12,6 +14,33 @@
         power_rounded AS rounded,
         observed_at,
         toUInt64(0) AS single,
-        false AS recast
-    FROM latest_ballots
-    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+        casts > 1 AS recast
+    FROM
+    (
+        SELECT
+            *,
+            count() OVER (PARTITION BY proposal_ref, voter) AS casts,
+            row_number() OVER (
+                PARTITION BY proposal_ref, voter
+                ORDER BY voted_at IS NULL, voted_at DESC, vote_id DESC
+            ) AS place_of_cast
+        FROM
+        (
+            SELECT
+                proposal_ref,
+                voter,
+                vote_id,
+                choices,
+                power,
+                shares,
+                roots,
+                voted_at,
+                voted_day_only,
+                power_rounded,
+                observed_at
+            FROM ballots FINAL
+            WHERE %s
+                AND NOT withdrawn
+        )
+    )
+    WHERE place_of_cast = 1

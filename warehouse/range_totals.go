@@ -41,8 +41,8 @@ func (w *Warehouse) RangeTotals(
 	condition, args := rangeCondition(ranges)
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	// The totals of ranges are those of proposals, by another key.
-	sql := strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place")
-	sql = fmt.Sprintf(sql, fmt.Sprintf(sqlText("range_totals_ballots"), condition))
+	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
+		fmt.Sprintf(sqlText("counted_ballots_merged"), rangeOfVoter, condition))
 	rows, err := w.conn.Query(ctx, sql, args...)
 	found, err := selectRows[rangeTotalsRow](rows, err, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)))
 	if err != nil {
@@ -55,14 +55,18 @@ func (w *Warehouse) RangeTotals(
 	return totals, nil
 }
 
+// rangeOfVoter is the place of a voter's range, from 1.
+const rangeOfVoter = "arrayLastIndex(start -> start <= voter, {starts:Array(String)}) AS place"
+
 type rangeTotalsRow struct {
 	// Place is that of the range, from 1.
 	Place uint32
 	voteTotalsRow
 }
 
-// rangeCondition returns the condition that a voter is in one of the ranges, as ranges of
-// the primary key, with its parameters. It names each bound, so that each is bound.
+// rangeCondition returns the condition that a ballot is on the proposal and its voter in one
+// of the ranges, as ranges of the primary key, with the parameters of the ranges. It names
+// each bound, so that each is bound.
 func rangeCondition(ranges []VoterRange) (condition string, args []any) {
 	alternatives, starts := make([]string, len(ranges)), make([]string, len(ranges))
 	for i, r := range ranges {
@@ -74,5 +78,6 @@ func rangeCondition(ranges []VoterRange) (condition string, args []any) {
 			args = append(args, clickhouse.Named(until, r.Until))
 		}
 	}
-	return strings.Join(alternatives, " OR "), append(args, clickhouse.Named("starts", starts))
+	condition = "proposal_ref = unhex({ref:String}) AND (" + strings.Join(alternatives, " OR ") + ")"
+	return condition, append(args, clickhouse.Named("starts", starts))
 }

@@ -85,10 +85,7 @@ func (w *Warehouse) pickedTotals(
 func (w *Warehouse) mergedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
 	rows, err := w.queryMerged(ctx, "vote_totals", refs)
 	totals, _, err := selectVoteTotals(rows, err)
-	if err != nil {
-		return nil, err
-	}
-	return totals, w.markRecasts(ctx, totals)
+	return totals, err
 }
 
 // voteTotalsRow is a row of vote_totals.sql without its key.

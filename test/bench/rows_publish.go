@@ -146,7 +146,7 @@ func importBallots(ctx context.Context, e *Environment) (Sides, error) {
 	}
 	return Sides{
 		Pnyx:     func(ctx context.Context) (float64, error) { return e.importInto(ctx, instance.URL(fresh()), files) },
-		Baseline: func(ctx context.Context) (float64, error) { return e.insertInto(ctx, instance, fresh(), files) },
+		Baseline: func(ctx context.Context) (float64, error) { return e.insertInto(ctx, instance.URL(fresh()), files) },
 	}, nil
 }
 
@@ -161,6 +161,9 @@ func (e *Environment) emptyEngine(ctx context.Context, dir string) (engine.Insta
 
 // importInto imports files and returns the rate in ballots per second.
 func (e *Environment) importInto(ctx context.Context, url, files string) (float64, error) {
+	if err := e.createTables(ctx, url, files); err != nil {
+		return 0, err
+	}
 	began := time.Now()
 	env := append(e.common(), "CLICKHOUSE_URL="+url)
 	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", files}, Env: env}); err != nil {
@@ -169,14 +172,18 @@ func (e *Environment) importInto(ctx context.Context, url, files string) (float6
 	return ballotRate(ctx, url, time.Since(began))
 }
 
-// insertInto makes the engine insert the same files into the same table with one statement.
-func (e *Environment) insertInto(ctx context.Context, instance engine.Instance, database, files string) (float64, error) {
-	url := instance.URL(database)
-	// Importing an empty folder creates the tables.
-	if _, err := e.Run(ctx, Program{
+// createTables creates the tables of a database, by an import of other records.
+func (e *Environment) createTables(ctx context.Context, url, files string) error {
+	_, err := e.Run(ctx, Program{
 		Args: []string{e.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
 		Env:  append(e.common(), "CLICKHOUSE_URL="+url),
-	}); err != nil {
+	})
+	return err
+}
+
+// insertInto makes the engine insert the same files into the same table with one statement.
+func (e *Environment) insertInto(ctx context.Context, url, files string) (float64, error) {
+	if err := e.createTables(ctx, url, files); err != nil {
 		return 0, err
 	}
 	conn, err := connect(url)

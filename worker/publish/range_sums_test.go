@@ -28,10 +28,17 @@ type cast struct {
 // ballotStore is a warehouse of one proposal in memory, with its journal.
 type ballotStore struct {
 	casts map[string]cast
-	// pending are batches that are committed and that no publication has completed, and
-	// open is one whose records are written.
-	pending []map[string]bool
-	open    map[string]bool
+	// open are the batches whose records are being written, and pending those that are
+	// committed and that no publication has completed.
+	open, pending []*journaled
+}
+
+// journaled is a batch. voters is nil where it names none.
+type journaled struct {
+	voters map[string]bool
+	// records are still to be written.
+	records []cast
+	written bool
 }
 
 // counts reports whether a counts before b by the rule of the contract.
@@ -74,10 +81,10 @@ func (s *ballotStore) totals(r warehouse.VoterRange) warehouse.VoteTotals {
 	return warehouse.SumTotals(parts)
 }
 
-// write changes some voters' ballots at random: first votes, recasts, equal times,
-// corrections and withdrawals.
-func (s *ballotStore) write(random *rand.Rand) map[string]bool {
-	touched := map[string]bool{}
+// begin opens a batch that changes some voters' ballots at random: first votes, recasts,
+// equal times, corrections and withdrawals. Few batches do not name their voters.
+func (s *ballotStore) begin(random *rand.Rand) {
+	b := &journaled{voters: map[string]bool{}}
 	for range 1 + random.IntN(3) {
 		c := cast{voter: fmt.Sprintf("0x%x", random.IntN(24)), choice: fmt.Sprint(random.IntN(3)), power: random.Int64N(1e12)}
 		if at := governance.Timestamp(random.IntN(4)); at > 0 {
@@ -85,22 +92,38 @@ func (s *ballotStore) write(random *rand.Rand) map[string]bool {
 		}
 		c.voteID = fmt.Sprint(c.voter, "-", random.IntN(3))
 		c.withdrawn = random.IntN(5) == 0
-		s.casts[c.voteID] = c
-		touched[c.voter] = true
+		b.records = append(b.records, c)
+		b.voters[c.voter] = true
 	}
-	return touched
+	if random.IntN(12) == 0 {
+		b.voters = nil
+	}
+	s.open = append(s.open, b)
+}
+
+// write writes the next record of an open batch, or commits one that has none left.
+func (s *ballotStore) write(random *rand.Rand) {
+	if len(s.open) == 0 {
+		return
+	}
+	place := random.IntN(len(s.open))
+	b := s.open[place]
+	if len(b.records) > 0 {
+		s.casts[b.records[0].voteID] = b.records[0]
+		b.records, b.written = b.records[1:], true
+		return
+	}
+	s.open, s.pending = slices.Delete(s.open, place, place+1), append(s.pending, b)
 }
 
 // pendingVoters is what Warehouse.PendingVoters returns.
-func (s *ballotStore) pendingVoters() map[string]bool {
-	voters := maps.Clone(s.open)
-	if voters == nil {
-		voters = map[string]bool{}
+func (s *ballotStore) pendingVoters() (voters map[string]bool, all bool) {
+	voters = map[string]bool{}
+	for _, b := range slices.Concat(s.open, s.pending) {
+		maps.Copy(voters, b.voters)
+		all = all || b.voters == nil
 	}
-	for _, batch := range s.pending {
-		maps.Copy(voters, batch)
-	}
-	return voters
+	return voters, all
 }
 
 // starts divides the voters at random.
@@ -114,18 +137,25 @@ func starts(random *rand.Rand) (found []string) {
 	return found
 }
 
-// history is a worker that publishes one proposal from a ballotStore, and dies.
+// history is a worker that publishes one proposal from a ballotStore. It and the imports
+// die between any two steps.
 type history struct {
 	t      *testing.T
 	seed   uint64
 	random *rand.Rand
 	store  *ballotStore
 	sums   *rangeSums[string, warehouse.VoteTotals]
-	// counting is the count that runs in the background, of which the first len(counted)
+	// publishing are the batches that the current publication has read; nil for none.
+	// touched and counted tell how far it is.
+	publishing       []*journaled
+	touched, counted bool
+	// sum is what it has counted, and published that of the last one that was completed.
+	sum, published warehouse.VoteTotals
+	// counting is the count that runs in the background, of which the first len(parts)
 	// ranges are counted.
 	counting *wholeCount
 	ranges   []warehouse.VoterRange
-	counted  []warehouse.VoteTotals
+	parts    []warehouse.VoteTotals
 	log      []string
 }
 
@@ -140,52 +170,68 @@ func newHistory(t *testing.T, seed uint64) *history {
 // step does one thing that can happen.
 func (h *history) step() {
 	steps := []struct {
-		name string
-		do   func()
+		name   string
+		weight int
+		do     func()
 	}{
-		{"write", h.write},
-		{"write", h.write},
-		{"commit", h.commit},
-		{"publish", h.publish},
-		{"publish", h.publish},
-		{"die between count and commit", func() { h.count() }},
-		{"die", h.die},
-		{"batch without voters", h.writeUnnamed},
-		{"count", h.advance},
-		{"count", h.advance},
-		{"count", h.advance},
+		{"open a batch", 3, func() { h.store.begin(h.random) }},
+		{"write", 9, func() { h.store.write(h.random) }},
+		{"imports die", 1, h.abandon},
+		{"publish", 12, h.publish},
+		{"a publication fails", 1, func() { h.publishing = nil }},
+		{"die", 1, h.die},
+		{"count", 9, h.advance},
 	}
-	step := steps[h.random.IntN(len(steps))]
-	h.log = append(h.log, step.name)
-	step.do()
-}
-
-// write opens a batch and writes its records.
-func (h *history) write() {
-	h.commit()
-	h.store.open = h.store.write(h.random)
-}
-
-func (h *history) commit() {
-	if h.store.open != nil {
-		h.store.pending, h.store.open = append(h.store.pending, h.store.open), nil
-	}
-}
-
-func (h *history) writeUnnamed() {
-	h.store.write(h.random)
-	h.store.pending = append(h.store.pending, nil)
-}
-
-// count is what a publication does before it completes.
-func (h *history) count() warehouse.VoteTotals {
-	for _, voters := range h.store.pending {
-		if voters == nil {
-			h.sums.drop("p")
-		} else {
-			h.sums.touch("p", voters)
+	place := h.random.IntN(36)
+	for _, step := range steps {
+		if place -= step.weight; place < 0 {
+			h.log = append(h.log, step.name)
+			step.do()
+			return
 		}
 	}
+}
+
+// abandon ends the imports. Their batches are committed later with the records that are
+// written.
+func (h *history) abandon() {
+	for _, b := range h.store.open {
+		b.records = nil
+	}
+}
+
+// publish does the next step of a publication. Where no records are written but those of
+// batches that it has read, the sum is that of all ballots.
+func (h *history) publish() {
+	switch {
+	case h.publishing == nil:
+		h.publishing = append([]*journaled{}, h.store.pending...)
+		h.touched, h.counted = false, false
+	case !h.touched:
+		h.touched = true
+		for _, b := range h.publishing {
+			if b.voters == nil {
+				h.sums.drop("p")
+			} else {
+				h.sums.touch("p", b.voters)
+			}
+		}
+	case !h.counted:
+		h.counted = true
+		h.sum = h.count()
+		unread := func(b *journaled) bool { return b.written && !slices.Contains(h.publishing, b) }
+		if !slices.ContainsFunc(slices.Concat(h.store.open, h.store.pending), unread) {
+			h.check(h.sum)
+		}
+	default:
+		h.published = h.sum
+		h.store.pending = slices.DeleteFunc(h.store.pending, func(b *journaled) bool { return slices.Contains(h.publishing, b) })
+		h.publishing = nil
+	}
+}
+
+// count computes the sum that a publication writes.
+func (h *history) count() warehouse.VoteTotals {
 	sum, ok, err := h.sums.total("p", func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
 		parts := make([]warehouse.VoteTotals, len(ranges))
 		for i, r := range ranges {
@@ -203,20 +249,17 @@ func (h *history) count() warehouse.VoteTotals {
 	return sum
 }
 
-func (h *history) publish() {
-	h.commit()
-	sum := h.count()
-	h.store.pending = nil
-	if want := h.store.totals(warehouse.VoterRange{}); !want.Equal(sum) {
+func (h *history) check(got warehouse.VoteTotals) {
+	if want := h.store.totals(warehouse.VoterRange{}); !want.Equal(got) {
 		h.t.Fatalf("seed %d after %s: got other totals than of all ballots (-want +got):\n%s",
-			h.seed, strings.Join(h.log, ", "), cmp.Diff(want, sum))
+			h.seed, strings.Join(h.log, ", "), cmp.Diff(want, got))
 	}
 }
 
 // die loses everything in memory.
 func (h *history) die() {
 	h.sums.reset()
-	h.counting = nil
+	h.counting, h.publishing = nil, nil
 }
 
 // advance begins a count in the background, counts one more range, or ends the count.
@@ -224,18 +267,17 @@ func (h *history) advance() {
 	switch {
 	case h.counting == nil:
 		if _, count, ok := h.sums.next(time.Unix(1, 0)); ok {
-			h.counting, h.ranges, h.counted = count, warehouse.RangesOf(starts(h.random)), nil
+			h.counting, h.ranges, h.parts = count, warehouse.RangesOf(starts(h.random)), nil
 		}
-	case len(h.counted) < len(h.ranges):
+	case len(h.parts) < len(h.ranges):
 		for range 1 + h.random.IntN(len(h.ranges)) {
-			if next := len(h.counted); next < len(h.ranges) {
-				h.counted = append(h.counted, h.store.totals(h.ranges[next]))
+			if next := len(h.parts); next < len(h.ranges) {
+				h.parts = append(h.parts, h.store.totals(h.ranges[next]))
 			}
 		}
 	default:
-		pending := h.store.pendingVoters()
-		unnamed := slices.ContainsFunc(h.store.pending, func(voters map[string]bool) bool { return voters == nil })
-		wrong := h.sums.done("p", h.counting, h.ranges, h.counted, pending, unnamed, time.Time{})
+		pending, all := h.store.pendingVoters()
+		wrong := h.sums.done("p", h.counting, h.ranges, h.parts, pending, all, time.Time{})
 		h.counting = nil
 		if len(wrong) > 0 {
 			h.t.Fatalf("seed %d after %s: got %d wrong ranges, want none", h.seed, strings.Join(h.log, ", "), len(wrong))
@@ -243,9 +285,22 @@ func (h *history) advance() {
 	}
 }
 
-// Any order of casts, recasts, equal times, corrections, withdrawals, open batches, batches
-// that do not name voters, deaths, and counts in the background ends equal to a count of all
-// ballots, and no recount reports a difference.
+// end commits what is written, publishes it, and checks it.
+func (h *history) end() {
+	h.abandon()
+	for len(h.store.open) > 0 {
+		h.store.write(h.random)
+	}
+	h.publishing = nil // one that has begun before fails
+	for first := true; first || h.publishing != nil; first = false {
+		h.publish()
+	}
+	h.check(h.published)
+}
+
+// Any order of casts, recasts, equal times, corrections, withdrawals, batches that do not name
+// voters and counts in the background ends equal to a count of all ballots, and no recount
+// reports a difference, while several imports and a worker die between any two steps.
 func TestHistoriesEndEqualToRecount(t *testing.T) {
 	t.Parallel()
 	checkHistories(t, 2000)
@@ -261,10 +316,10 @@ func checkHistories(t *testing.T, histories uint64) {
 	t.Helper()
 	for seed := range histories {
 		h := newHistory(t, seed)
-		for range 25 {
+		for range 60 {
 			h.step()
 		}
-		h.publish()
+		h.end()
 	}
 }
 
