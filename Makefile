@@ -148,11 +148,11 @@ wrk:
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq wrk >/dev/null'
 
 .PHONY: npm
-npm: api/doc/npm/node_modules/.package-lock.json
+npm: api/doc/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-lock.json
 
-api/doc/npm/node_modules/.package-lock.json: api/doc/npm/package-lock.json
-	@command -v npm >/dev/null || { echo "no npm: the description is not linted"; exit 0; }; \
-	  cd api/doc/npm && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: the description is not linted"
+%/node_modules/.package-lock.json: %/package-lock.json
+	@command -v npm >/dev/null || { echo "no npm: tests with packages of npm are skipped"; exit 0; }; \
+	  cd $* && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: tests with packages of $* are skipped"
 
 .PHONY: k8s-check
 k8s-check: ## Build the manifests, and hold them against Kubernetes' types, rules and each other

@@ -1,0 +1,79 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"pnyx/test/env"
+)
+
+// mcpFolder has the official MCP clients, and the tests that are written with them.
+const mcpFolder = "../../mcp/e2e"
+
+// mcpTime bounds the run of the clients, mcpLongTime over everything that there is.
+const (
+	mcpTime     = 5 * time.Minute
+	mcpLongTime = 20 * time.Minute
+)
+
+// TestOfficialMCPClientsCallEveryTool lists and calls all tools with the clients that are
+// published for TypeScript, of both eras, over HTTP and through pnyx mcp.
+func TestOfficialMCPClientsCallEveryTool(t *testing.T) {
+	t.Parallel()
+	requireMCPClients(t)
+	i := startShared(t, nil, "serve", "--demo").ready()
+	i.AwaitPublished()
+	i.runMCPClients(mcpTime)
+}
+
+// TestLongMCPResultsAreAsShortAsModelsNeed counts the tokens of what tools answer over a
+// large data set, row by row.
+func TestLongMCPResultsAreAsShortAsModelsNeed(t *testing.T) {
+	env.Long(t)
+	t.Parallel()
+	requireMCPClients(t)
+	i := startShared(t, nil, "serve").ready()
+	i.Import(env.DataSet(t, 100_000))
+	i.AwaitPublished()
+	i.runMCPClients(mcpLongTime, "sizes.test.mjs")
+}
+
+// requireMCPClients skips the test where the clients are not installed.
+func requireMCPClients(t *testing.T) {
+	t.Helper()
+	env.RequireEngine(t)
+	if _, err := os.Stat(mcpFolder + "/node_modules/.package-lock.json"); err != nil {
+		t.Skip("no node_modules: make npm")
+	}
+}
+
+// runMCPClients runs the tests of the clients, or those of the given files, with a token
+// for all routes.
+func (i *instance) runMCPClients(limit time.Duration, files ...string) {
+	i.TB.Helper()
+	out := env.MustRun(i.TB, i.Environ, "token", "issue", "--json", "--name", "MCP clients", "--plan", "custom",
+		"--scopes", "v2:paid:*", "--limits", "10000000,600000,200000,600000,200000")
+	var issued struct{ Token string }
+	if err := json.Unmarshal([]byte(out), &issued); err != nil {
+		i.TB.Fatalf("issue a token: %v: %s", err, out)
+	}
+	env.Until(i.TB, func() error { // the process reads new tokens with its next publication
+		if status, body := i.statusOf("/v2/meta/usage", issued.Token); status != 200 {
+			return fmt.Errorf("usage of the token: %d %s", status, body)
+		}
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(i.TB.Context(), limit)
+	defer cancel()
+	command := exec.CommandContext(ctx, "node", append([]string{"--test"}, files...)...)
+	command.Dir = mcpFolder
+	command.Env = append(os.Environ(), "PNYX="+env.Binary(i.TB), "PNYX_URL="+i.URL, "PNYX_TOKEN="+issued.Token)
+	if text, err := command.CombinedOutput(); err != nil {
+		i.TB.Errorf("node --test: %v\n%s", err, text)
+	}
+}
