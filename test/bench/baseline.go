@@ -22,7 +22,7 @@ import (
 )
 
 // FiberBaseline starts a minimal Fiber server on the serving core and returns its URL. It
-// answers with size bytes. If redisURL is not empty, each request first takes from a
+// answers any method with size bytes. If redisURL is not empty, each request first takes from a
 // bucket in Redis.
 func (e *Environment) FiberBaseline(ctx context.Context, size int, redisURL string) (string, error) {
 	executable, err := os.Executable()
@@ -55,7 +55,7 @@ func baselineCommand(args []string) error {
 		return err
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
-	app.Get("/", handler)
+	app.All("/", handler)
 	return app.Listen(*listen)
 }
 
