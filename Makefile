@@ -203,9 +203,9 @@ bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BE
 
 SCALE := 1,5,20
 .PHONY: bench-scale
-bench-scale: engine bench-tools ## Measure how everything grows, and write docs/scale.md (SCALE=1,5,20 million ballots; long)
+bench-scale: engine bench-tools ## Measure how everything grows, and write docs/scale.md (SCALE=1,5,20 million ballots; SCALE_FLAGS="-within 2h")
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
-	@bin/pnyx-bench scale -sizes $(SCALE)
+	@bin/pnyx-bench scale -sizes $(SCALE) $(SCALE_FLAGS)
 
 .PHONY: bench-tools
 bench-tools:

@@ -74,6 +74,7 @@ func scaleCommand(args []string) error {
 	dir := flags.String("data", "data/scale", "folder that keeps the warehouses between runs")
 	docs := flags.String("docs", "docs", "folder to write the documents to")
 	sizes := flags.String("sizes", "1,5,20", "sizes to measure, in millions of ballots, growing")
+	within := flags.Duration("within", 6*time.Hour, "longest duration; the sizes that were measured by then are written")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -88,6 +89,8 @@ func scaleCommand(args []string) error {
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *within)
+	defer cancel()
 	report := ScaleReport{Machine: thisMachine(*root), Began: time.Now()}
 	var before *Dataset
 	for size := range strings.SplitSeq(*sizes, ",") {
@@ -105,6 +108,24 @@ func scaleCommand(args []string) error {
 		}
 	}
 	report.Markdown(os.Stdout)
+	return nil
+}
+
+// bytesPerBallot is the disk space that a warehouse takes at most for each ballot, sorted
+// copies included.
+const bytesPerBallot = 1200
+
+// checkSpace returns an error unless a folder has the space for a warehouse of some million
+// ballots.
+func checkSpace(dir string, millions int) error {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return fmt.Errorf("find the free space of %s: %w", dir, err)
+	}
+	free, needed := int(disk.Bavail)*int(disk.Bsize), millions*1_000_000*bytesPerBallot //nolint:gosec // no disk is that large
+	if free < needed {
+		return fmt.Errorf("%s has %d GB free, %d GB are needed", dir, free/1e9, needed/1e9)
+	}
 	return nil
 }
 

@@ -27,6 +27,9 @@ func (e *Environment) grown(ctx context.Context, before *Dataset, millions int) 
 	size.Ballots, size.Proposals, size.DAOs = millions*size.Ballots, millions*size.Proposals, millions*size.DAOs
 	data := &Dataset{Warehouse: dir, Size: size}
 	return data, once(dir, size, func() error {
+		if err := checkSpace(e.Dir, millions); err != nil {
+			return err
+		}
 		if before == nil {
 			base, err := e.Generate(ctx, baseSize())
 			if err != nil {

@@ -29,6 +29,8 @@ type electorate struct {
 	term      leaderTerm
 	random    *rand.Rand
 	proposals []record.ProposalRef
+	// shown is called when results are in Redis and the warehouse does not state them yet.
+	shown func()
 }
 
 // newElectorate publishes some proposals for each type of vote.
@@ -43,12 +45,13 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 	if err := lease.Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e := &electorate{t: t, random: rand.New(rand.NewPCG(8, 4)), publisher: New(Options{
+	e := &electorate{t: t, random: rand.New(rand.NewPCG(8, 4)), shown: func() {}}
+	e.publisher = New(Options{
 		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
-		Invalidate: func(context.Context, *cache.Writer) {}, OnPublish: func() {},
+		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total", Help: "Errors."}),
-	})}
+	})
 	e.publisher.rangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 4, 0
 	e.term = leaderTerm{publisher: e.publisher}
 	types := voteTypes()
@@ -85,6 +88,30 @@ func (e *electorate) step() {
 	if err := e.term.step(e.t.Context()); err != nil {
 		e.t.Fatal(err)
 	}
+}
+
+// dieAfter begins a step that the leader does not survive: it dies at the call number
+// survived, from 0, of shown. Another leader takes over.
+func (e *electorate) dieAfter(survived int) {
+	e.t.Helper()
+	ctx, die := context.WithCancel(e.t.Context())
+	defer die()
+	e.shown = func() {
+		if survived--; survived < 0 {
+			die()
+		}
+	}
+	if err := e.term.step(ctx); err == nil && ctx.Err() == nil {
+		e.t.Fatal("got a publication that shows nothing, want one during which the leader dies")
+	}
+	e.shown = func() {}
+	e.takeOver()
+}
+
+// takeOver loses everything in memory.
+func (e *electorate) takeOver() {
+	e.publisher.totals.reset()
+	e.term = leaderTerm{publisher: e.publisher}
 }
 
 // recountAll counts every proposal that is due, as Publisher.Recount does.
@@ -181,7 +208,7 @@ func (e *electorate) play(publications int) {
 			}
 			e.append(records)
 		}
-		switch e.random.IntN(5) {
+		switch e.random.IntN(7) {
 		case 0:
 			// A space moves to another DAO, and its proposals with it.
 			source := record.SourceRef{Provider: governance.Snapshot, ID: fmt.Sprintf("space-%d", e.random.IntN(2))}
@@ -189,8 +216,7 @@ func (e *electorate) play(publications int) {
 			e.append([]record.Record{&record.DAO{ID: id, Name: id, Sources: []record.SourceRef{source}}})
 		case 1:
 			// A leader dies, and another one takes over.
-			e.publisher.totals.reset()
-			e.term = leaderTerm{publisher: e.publisher}
+			e.takeOver()
 		case 2:
 			// A leader dies after it has counted, before it has published.
 			batches, err := e.term.unprocessed(e.t.Context(), time.Now())
@@ -207,6 +233,12 @@ func (e *electorate) play(publications int) {
 			// A recount that runs while batches arrive.
 			e.recountAll()
 			e.append([]record.Record{e.ballot(), e.ballot()})
+		case 4:
+			// A leader dies when the results are in Redis, before the warehouse states them.
+			e.dieAfter(0)
+		case 5:
+			// A leader dies after it has completed a publication, before it is told.
+			e.dieAfter(1)
 		}
 		e.step()
 		e.check()
@@ -260,5 +292,17 @@ func TestRecountReplacesWrongTotals(t *testing.T) {
 	states, err := e.publisher.Warehouse.PublishedStates(t.Context(), []record.RefHash{ref})
 	if err != nil || len(states) != 1 || !slices.Contains(states[0].QualityFlags, string(rules.TotalsRecounted)) {
 		t.Errorf("got %+v, %v, want a state flagged %s", states, err, rules.TotalsRecounted)
+	}
+}
+
+func TestPublicationOfLeaderThatDiesIsCompleted(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	for survived := range 2 {
+		e.append([]record.Record{e.ballot(), e.ballot(), e.ballot()})
+		e.dieAfter(survived)
+		e.step()
+		e.check()
+		e.recountAll()
 	}
 }
