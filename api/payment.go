@@ -20,10 +20,17 @@ func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error 
 	if a.payments == nil {
 		return tokenRequired(*s.route)
 	}
-	request := x402.Request{
-		RouteID: s.route.ID, Path: strings.Clone(c.Path()), Description: s.route.Summary,
-		Canonical: r.canonical(),
+	if s.reader != nil {
+		return s.reader.pay(c, s)
 	}
+	return a.beginPayment(c, s, x402.Request{
+		RouteID: s.route.ID, URL: strings.Clone(c.Path()), Description: s.route.Summary, Canonical: r.canonical(),
+	})
+}
+
+// beginPayment begins the payment of a request with the header that it has, and applies the
+// limits of the payer.
+func (a *API) beginPayment(c *fiber.Ctx, s *requestState, request x402.Request) error {
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
 		return paymentError(*s.route, a.payments.Challenge(request))

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
+	"pnyx/access/x402"
 	"pnyx/governance"
 	"pnyx/telemetry"
 )
@@ -22,6 +24,19 @@ type Reader struct {
 	api   *API
 	outer *fiber.Ctx
 	reads []*Read
+	// purchase is what is paid for, and charge its payment; nil for none.
+	purchase Purchase
+	charge   *x402.Charge
+}
+
+// Purchase is what one payment buys: all reads of a Reader that are not free.
+type Purchase struct {
+	// Resource and Description name it in the terms of the payment.
+	Resource, Description string
+	// Canonical identifies it: a payment buys one answer to that.
+	Canonical string
+	// Payment is the payment in the form of the PAYMENT-SIGNATURE header; empty for none.
+	Payment string
 }
 
 // NewReader returns a reader for the caller of a request.
@@ -62,6 +77,7 @@ func (r *Reader) Read(routeID string) *Read {
 	read.c.SetUserContext(r.outer.UserContext())
 	s := stateOf(read.c)
 	s.id = r.RequestID()
+	s.reader = r
 	s.route, s.metrics, s.now = route, a.metrics.routes[route.Path], a.now()
 	read.state = s
 	a.authenticate(read.c, s)
@@ -69,10 +85,10 @@ func (r *Reader) Read(routeID string) *Read {
 	return read
 }
 
-// copyCredentials copies the headers that say who the caller is. A partner token may also
+// copyCredentials copies the headers that say who the caller is, and how long an edge waits. A partner token may also
 // come as Authorization: Bearer, the only header that some programs can send.
 func copyCredentials(from, to *fasthttp.RequestHeader) {
-	for _, name := range []string{access.HeaderToken, access.HeaderInternal} {
+	for _, name := range []string{access.HeaderToken, access.HeaderInternal, HeaderTimeout} {
 		if value := from.Peek(name); len(value) > 0 {
 			to.SetBytesV(name, value)
 		}
@@ -110,14 +126,69 @@ func (r *Read) Refuse(err error) *Error {
 }
 
 // Authorize decides whether the caller may have the answers to all reads, which were
-// parsed, and applies its limits. The error is an *Error.
-func (r *Reader) Authorize() error {
+// parsed, and applies its limits. A caller without a token pays for them as p says. The
+// error is an *Error.
+func (r *Reader) Authorize(p Purchase) error {
+	r.purchase = p
 	for _, read := range r.reads {
+		if p.Payment != "" {
+			read.c.Request().Header.Set(x402.HeaderPayment, p.Payment)
+		}
 		if err := r.api.authorize(read.c, read.state, read.request); err != nil {
 			return read.Refuse(err)
 		}
 	}
 	return nil
+}
+
+// pay authorizes a read by the payment for all of them, which the first one begins.
+func (r *Reader) pay(c *fiber.Ctx, s *requestState) error {
+	if r.charge != nil {
+		s.charge = r.charge
+		return r.api.limitPayer(c, s)
+	}
+	var paid []string
+	for _, read := range r.reads {
+		if read.state.route.Paid() {
+			paid = append(paid, read.state.route.ID)
+		}
+	}
+	err := r.api.beginPayment(c, s, x402.Request{
+		RouteID: strings.Join(paid, "+"), URL: r.purchase.Resource, Description: r.purchase.Description, Canonical: r.purchase.Canonical,
+	})
+	r.charge = s.charge
+	return err
+}
+
+// Purchased returns what the payment bought before, if it did.
+func (r *Reader) Purchased() ([]byte, bool) {
+	if r.charge == nil {
+		return nil, false
+	}
+	stored, repeated := r.charge.StoredResponse()
+	return stored.Body, repeated
+}
+
+// Settle charges the payment for what is about to be sent, where there is a payment. The
+// error is an *Error, after which nothing of it may be sent.
+func (r *Reader) Settle(body []byte) error {
+	if r.charge == nil {
+		return nil
+	}
+	if err := r.charge.Settle(r.outer.UserContext(), x402.Response{Body: body}); err != nil {
+		at := slices.IndexFunc(r.reads, func(read *Read) bool { return read.state.charge != nil })
+		return r.reads[at].Refuse(paymentError(*r.reads[at].state.route, err))
+	}
+	return nil
+}
+
+// Receipt returns the value of the PAYMENT-RESPONSE header of a settled payment; empty
+// without one.
+func (r *Reader) Receipt() string {
+	if r.charge == nil {
+		return ""
+	}
+	return r.charge.Receipt()
 }
 
 // Get returns the answer to an authorized read. The error is an *Error.
@@ -154,8 +225,12 @@ func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 
 // End counts, meters and logs the reads that failed, and those that the caller gets the
 // data of if delivered is set. Other reads are as if they had not been made, except that
-// the buckets of the caller are not refilled.
+// the buckets of the caller are not refilled. A payment that was not settled may be used
+// again.
 func (r *Reader) End(delivered bool) {
+	if r.charge != nil {
+		r.charge.Release(r.outer.UserContext())
+	}
 	for _, read := range r.reads {
 		read.end(delivered)
 		r.api.app.ReleaseCtx(read.c)

@@ -53,6 +53,8 @@ type requestState struct {
 	grant   ratelimit.Grant
 	decided bool
 	address ratelimit.Decision
+	// reader is the reader that the request belongs to; nil for one of its own.
+	reader *Reader
 	// charge is the payment for this request; nil for none.
 	charge *x402.Charge
 	// queried says that data was requested, layer where it was found, and readiness how

@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"go.opentelemetry.io/otel/trace"
 
+	"pnyx/access/x402"
 	"pnyx/api"
 )
 
@@ -22,11 +23,15 @@ type call struct {
 	server *Server
 	tool   *tool
 	reader *api.Reader
+	// payment is the payment that came with the call, as a header has it; empty for none.
+	payment string
 	// args are the canonical texts of the arguments, with defaults.
 	args map[string]string
 	// window is the window of time that the server chose, as a cursor remembers it; empty
 	// where the caller chose.
 	window string
+	// purchase is what a payment for the call buys.
+	purchase api.Purchase
 }
 
 // callTool answers tools/call. What a model can mend is a result, too.
@@ -44,7 +49,7 @@ func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 	defer span.End()
 	c.SetUserContext(ctx)
 	reader := s.node.NewReader(c)
-	answered, err := (&call{server: s, tool: t, reader: reader}).run(given, problems)
+	answered, err := (&call{server: s, tool: t, reader: reader, payment: paymentOf(m.Params)}).run(given, problems)
 	reader.End(err == nil)
 	outcome := outcomeOK
 	if err != nil {
@@ -72,12 +77,19 @@ func (c *call) run(given map[string]string, problems []api.Problem) (result, err
 		return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
 	}
 	c.args = args
+	c.purchase = c.purchaseOf(args)
 	c.chooseWindow()
 	structured, err := c.tool.run(c)
-	if err != nil {
+	if errors.Is(err, errPurchased) {
+		structured, _ = c.reader.Purchased()
+	} else if err != nil {
+		return result{}, err
+	} else if err := c.reader.Settle(structured); err != nil {
 		return result{}, err
 	}
-	return success(structured), nil
+	answered := success(structured)
+	answered.meta = receiptMeta(c.reader.Receipt())
+	return answered, nil
 }
 
 // success is the result with the JSON of data and meta: once as it is and once as text, for
@@ -91,6 +103,9 @@ func success(structured []byte) result {
 
 // failureOf is the result of a call that failed, in words and as over HTTP.
 func failureOf(failed *api.Error, requestID string) result {
+	if terms := failed.Headers[x402.HeaderRequired]; terms != "" {
+		return paymentRequired(failed, requestID, terms)
+	}
 	text := string(failed.Code) + ": " + failed.Message + ". " + advice(failed) + " (request " + requestID + ")"
 	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), text)
 	members = append(append(members, `}],"structuredContent":`...), encode(failed.Envelope(requestID))...)
@@ -232,7 +247,7 @@ func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 		}
 		reads = append(reads, read)
 	}
-	if err := c.reader.Authorize(); err != nil {
+	if err := c.authorize(); err != nil {
 		return nil, nil, err
 	}
 	var answers []api.Answer

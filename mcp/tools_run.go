@@ -225,7 +225,7 @@ func getStatus(c *call) ([]byte, error) {
 		}
 		names, reads = append(names, "usage"), append(reads, usage)
 	}
-	if err := c.reader.Authorize(); err != nil {
+	if err := c.authorize(); err != nil {
 		return nil, err
 	}
 	var data object

@@ -96,11 +96,14 @@ func checkURL(setting, address string) error {
 
 // Request is a request that is paid for.
 type Request struct {
-	// RouteID is the id of the route.
+	// RouteID is the id of the route; of several that are paid for together, their ids
+	// joined by plus signs.
 	RouteID string
-	// Path and Description name the resource in the challenge.
-	Path, Description string
-	// Canonical is the canonical form of the route and its parameters.
+	// URL is the resource in the challenge: a path of the service, or an address.
+	URL string
+	// Description says in the challenge what the resource is.
+	Description string
+	// Canonical is the canonical form of what is requested, with its parameters.
 	Canonical string
 }
 
@@ -127,7 +130,7 @@ func (g *Gate) Read(r Request, header string) (Payment, error) {
 	if refusal != nil {
 		return Payment{}, refusal
 	}
-	offered := g.prices.byRoute[r.RouteID]
+	_, offered := g.prices.offer(r)
 	p.mismatch = p.match(offered, g.now())
 	if !p.NeedsContract() && !p.payload.isSigned(offered) {
 		return Payment{}, g.require(r, cmp.Or(p.mismatch, reasonSignature))
@@ -139,7 +142,7 @@ func (g *Gate) Read(r Request, header string) (Payment, error) {
 // error is a RefusedError, except for internal errors. The caller must end the Charge with
 // Settle or Release.
 func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error) {
-	offered := g.prices.byRoute[r.RouteID]
+	_, offered := g.prices.offer(r)
 	c := &Charge{
 		gate: g, request: r, vouched: !p.NeedsContract(),
 		lease: accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease},

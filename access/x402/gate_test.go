@@ -28,7 +28,7 @@ const testTimeout = 20 * time.Second
 // request is what tests pay for.
 func request() x402.Request {
 	return x402.Request{
-		RouteID: "proposals.detail", Path: "/v2/proposals/p1_x", Description: "One proposal with its full text.",
+		RouteID: "proposals.detail", URL: "/v2/proposals/p1_x", Description: "One proposal with its full text.",
 		Canonical: "proposals.detail\x00proposalKey=p1_x",
 	}
 }

@@ -26,7 +26,7 @@ const (
 )
 
 func goldenRequest() x402.Request {
-	return x402.Request{RouteID: "paid", Path: "/paid", Description: "One paid read", Canonical: "paid"}
+	return x402.Request{RouteID: "paid", URL: "/paid", Description: "One paid read", Canonical: "paid"}
 }
 
 func withGoldenTerms(o *x402.Options) {

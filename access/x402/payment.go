@@ -212,7 +212,7 @@ func (p *Payment) settlement(r Requirements) ([]byte, error) {
 }
 
 func (t *priceTable) claimOf(p Payment, r Request, now time.Time) (governance.Payment, error) {
-	offered := t.byRoute[r.RouteID]
+	price, offered := t.offer(r)
 	settlement, err := p.settlement(offered)
 	if err != nil {
 		return governance.Payment{}, err
@@ -223,7 +223,7 @@ func (t *priceTable) claimOf(p Payment, r Request, now time.Time) (governance.Pa
 		RouteID: r.RouteID, Request: r.fingerprint(), Header: p.fingerprint,
 		Payer: strings.ToLower(auth.From), PayTo: offered.PayTo, Nonce: strings.ToLower(auth.Nonce),
 		Network: offered.Network, Asset: offered.Asset, Symbol: t.terms.Token.Symbol,
-		Amount: t.terms.Prices[r.RouteID], Units: offered.Amount,
+		Amount: price, Units: offered.Amount,
 		ValidBefore: governance.TimestampOf(p.validBefore),
 		ClaimedAt:   governance.TimestampOf(now), ChangedAt: governance.TimestampOf(now),
 		Settlement: settlement,

@@ -91,7 +91,7 @@ func pending(cause error) *RefusedError {
 	return &RefusedError{
 		Kind: Pending, Reason: reasonPending, RetryAfter: retryPending, Cause: cause,
 		Message: "the payment was submitted and its outcome is not known yet; " +
-			"send the same payment header again to get the answer, and do not sign a new payment",
+			"send the same payment again to get the answer, and do not sign a new payment",
 	}
 }
 
@@ -112,7 +112,7 @@ func messageOf(reason string) string {
 	case reasonRequired:
 		return "this endpoint requires payment: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE"
 	case reasonNoMatch:
-		return "accepted is not one of the offered terms: sign for the terms in the PAYMENT-REQUIRED header, unchanged"
+		return "accepted is not one of the offered terms: sign for those, unchanged"
 	case reasonSignature:
 		return "the signature does not match the authorization: sign the EIP-712 message with the account in from, for the domain in extra"
 	case reasonUsed:
@@ -126,5 +126,5 @@ func messageOf(reason string) string {
 	case reasonValidAfter:
 		return "the authorization is not valid yet: validAfter must be in the past"
 	}
-	return "the payment was refused (" + reason + "): nothing was charged; sign a new payment for the terms in the PAYMENT-REQUIRED header"
+	return "the payment was refused (" + reason + "): nothing was charged; sign a new payment for the offered terms"
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // Terms are the prices, and the token and address that payments are accepted in.
@@ -55,7 +58,7 @@ type Domain struct {
 
 // Resource is what is paid for.
 type Resource struct {
-	// URL is the public address of the request, without its query.
+	// URL is the public address of the request without its query, or mcp://tool/ and a name.
 	URL string `json:"url"`
 	// Description says what the route is for.
 	Description string `json:"description"`
@@ -140,12 +143,31 @@ func (t Terms) requirements(amount string) Requirements {
 }
 
 func (t *priceTable) challenge(r Request, reason string) Challenge {
+	address := r.URL
+	if strings.HasPrefix(address, "/") {
+		address = strings.TrimSuffix(t.terms.PublicURL, "/") + address
+	}
+	_, offered := t.offer(r)
 	return Challenge{
 		X402Version: version, Error: reason,
-		Resource: Resource{
-			URL:         strings.TrimSuffix(t.terms.PublicURL, "/") + r.Path,
-			Description: r.Description, MIMEType: "application/json",
-		},
-		Accepts: []Requirements{t.byRoute[r.RouteID]},
+		Resource: Resource{URL: address, Description: r.Description, MIMEType: "application/json"},
+		Accepts:  []Requirements{offered},
 	}
+}
+
+// offer returns the price of a request and how it is paid. That of several routes is the
+// sum of their prices.
+func (t *priceTable) offer(r Request) (price string, offered Requirements) {
+	if offered, one := t.byRoute[r.RouteID]; one {
+		return t.terms.Prices[r.RouteID], offered
+	}
+	sum, units := decimal.Zero, new(big.Int)
+	for route := range strings.SplitSeq(r.RouteID, "+") {
+		offered = t.byRoute[route]
+		part, _ := new(big.Int).SetString(offered.Amount, 10) // both were checked by newPriceTable
+		sum = sum.Add(decimal.RequireFromString(t.terms.Prices[route]))
+		units.Add(units, part)
+	}
+	offered.Amount = units.String()
+	return sum.String(), offered
 }

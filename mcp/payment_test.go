@@ -1,0 +1,221 @@
+package mcp_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"pnyx/api"
+	"pnyx/test/facilitator"
+)
+
+// till is a node that takes payments, with the other end of them.
+type till struct {
+	*node
+
+	ledger *facilitator.Ledger
+	wallet *facilitator.Wallet
+}
+
+func newTill(t *testing.T) *till {
+	t.Helper()
+	ledger := facilitator.NewLedger(t)
+	return &till{node: startNode(t, settings{payments: ledger}), ledger: ledger, wallet: facilitator.NewPayer(t)}
+}
+
+// paid calls a tool with a payment, which is JSON.
+func (t *till) paid(tool, arguments, payment string) toolResult {
+	t.Helper()
+	got := t.post(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"x402/payment":%s}}}`, tool, arguments, payment))
+	if got.status != http.StatusOK {
+		t.Fatalf("got %d %s, want 200", got.status, got.body)
+	}
+	return decode[toolResult](t, string(decode[rpc](t, got.body).Result))
+}
+
+// sign pays for a call, without sending it. The result has the members of the payment in
+// the order of the wallet.
+func (t *till) sign(tool, arguments string) string {
+	t.Helper()
+	terms := t.callAs(tool, arguments)
+	if !terms.IsError {
+		t.Fatalf("got %+v, want the terms", terms)
+	}
+	signed, err := json.Marshal(t.wallet.Pay(base64.StdEncoding.EncodeToString(terms.StructuredContent)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(signed)
+}
+
+// wantRefused is an error with a code, and no data.
+func (t *till) wantRefused(got toolResult, code api.Code) {
+	t.Helper()
+	if !got.IsError || !strings.Contains(got.Content[len(got.Content)-1].Text, string(code)) || strings.Contains(string(got.StructuredContent), `"data"`) {
+		t.Errorf("got %s %s, want the error %s", got.Content[0].Text, got.StructuredContent, code)
+	}
+	terms := strings.Contains(string(got.StructuredContent), `"accepts"`)
+	if terms != (code == api.CodePaymentRequired) {
+		t.Errorf("%s: terms are sent: %t", code, terms)
+	}
+}
+
+func (t *till) wantTransfers(want int) {
+	t.Helper()
+	if got := len(t.ledger.Transfers()); got != want {
+		t.Errorf("got %d transfers, want %d", got, want)
+	}
+}
+
+// oneProposal are the arguments of the calls that are paid for here.
+const oneProposal = `{"proposalKey":"` + string(sampleKey) + `"}`
+
+func TestTermsAreTheSumOfTheRoutesRead(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	for name, c := range map[string]struct{ tool, arguments, amount string }{
+		"one route":          {"list_ballots", oneProposal, "5000"},
+		"detail and summary": {"get_proposal", oneProposal, "10000"},
+		"all of a proposal":  {"get_proposal", strings.Replace(oneProposal, "}", `,"include":["votes","evidence"]}`, 1), "15000"},
+		"a free one beside":  {"get_dao", `{"daoId":"dao-000","timeline":"votes_cast"}`, "5000"},
+		"profile and votes":  {"get_voter", `{"voterIdentity":"` + sampleVoter + `"}`, "10000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).callAs(c.tool, c.arguments)
+			terms := decode[struct {
+				X402Version int
+				Resource    struct{ URL string }
+				Accepts     []struct{ Amount string }
+			}](t, string(got.StructuredContent))
+			if terms.X402Version != 2 || terms.Resource.URL != "mcp://tool/"+c.tool || len(terms.Accepts) != 1 || terms.Accepts[0].Amount != c.amount {
+				t.Errorf("got %s, want the amount %s", got.StructuredContent, c.amount)
+			}
+			if len(got.Content) != 2 || got.Content[0].Text != string(got.StructuredContent) || !strings.Contains(got.Content[1].Text, "x402/payment") {
+				t.Errorf("got %+v, want the terms as text, and what to do in words", got.Content)
+			}
+		})
+	}
+}
+
+func TestPaymentBuysOneAnswerToOneCall(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	payment := n.sign("get_proposal", oneProposal)
+	first := n.paid("get_proposal", oneProposal, payment)
+	if first.IsError || !strings.Contains(string(first.StructuredContent), `"bodyText"`) && !strings.Contains(string(first.StructuredContent), `"votes"`) {
+		t.Fatalf("got %s, want the proposal", first.Content[0].Text)
+	}
+	if hash := n.ledger.Transfers()[0].Hash; !strings.Contains(string(first.Meta["x402/payment-response"]), hash) {
+		t.Errorf("got the receipt %s, want it to name %s", first.Meta["x402/payment-response"], hash)
+	}
+	var reordered map[string]any
+	if err := json.Unmarshal([]byte(payment), &reordered); err != nil {
+		t.Fatal(err)
+	}
+	spelled, err := json.MarshalIndent(reordered, " ", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	explicit := strings.Replace(oneProposal, "{", `{"textOffset":0,"include":["votes","text"],`, 1)
+	again := n.paid("get_proposal", explicit, string(spelled))
+	if again.IsError || string(again.StructuredContent) != string(first.StructuredContent) {
+		t.Errorf("the same payment for the same call in another spelling: got %s, want the first answer", again.Content[0].Text)
+	}
+	n.wantRefused(n.paid("list_ballots", oneProposal, payment), api.CodePaymentRequired)
+	n.wantRefused(n.paid("get_proposal", strings.Replace(oneProposal, "}", `,"textOffset":1}`, 1), payment), api.CodePaymentRequired)
+	n.wantTransfers(1)
+}
+
+func TestCallsThatFailCostNothing(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	missing := `{"proposalKey":"` + string(unknownKey) + `"}`
+	payment := n.sign("get_proposal", missing)
+	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"p1","limt":3}`, payment), api.CodeValidation)
+	if n.ledger.Calls("verify") > 0 {
+		t.Error("the facilitator was asked about a call with bad arguments")
+	}
+	n.wantRefused(n.paid("get_proposal", missing, payment), api.CodeNotFound)
+	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"`+string(hugeKey)+`"}`, payment), api.CodeValidation)
+	n.wantRefused(n.paid("get_proposal", oneProposal, `"none"`), api.CodeValidation)
+	n.wantTransfers(0)
+	if got := n.paid("get_proposal", oneProposal, payment); got.IsError {
+		t.Errorf("the payment is lost: %s", got.Content[0].Text)
+	}
+	n.wantTransfers(1)
+}
+
+func TestUnknownSettlementAsksForTheSamePayment(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
+		honest()
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	payment := n.sign("get_proposal", oneProposal)
+	got := n.paid("get_proposal", oneProposal, payment)
+	n.wantRefused(got, api.CodeSettlementPending)
+	if !strings.Contains(got.Content[0].Text, "send the same payment again") {
+		t.Errorf("got %q, want it to say what to do", got.Content[0].Text)
+	}
+	n.ledger.Behave("settle", nil)
+	if got := n.paid("get_proposal", oneProposal, payment); got.IsError {
+		t.Errorf("got %s, want the answer", got.Content[0].Text)
+	}
+	n.wantTransfers(1)
+}
+
+func TestRefusedSettlementSendsTheReason(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
+	})
+	got := n.paid("get_proposal", oneProposal, n.sign("get_proposal", oneProposal))
+	n.wantRefused(got, api.CodePaymentRequired)
+	if !strings.Contains(string(got.Meta["x402/payment-response"]), `"errorReason":"insufficient_funds"`) {
+		t.Errorf("got the receipt %s, want the reason", got.Meta["x402/payment-response"])
+	}
+}
+
+func TestConcurrentCallsWithOnePaymentGetOneAnswer(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	payment := n.sign("get_proposal", oneProposal)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_proposal","arguments":` + oneProposal + `,"_meta":{"x402/payment":` + payment + `}}}`
+	var mu sync.Mutex
+	var calling sync.WaitGroup
+	answers := map[string]bool{}
+	for range 12 {
+		calling.Go(func() {
+			got, err := n.trySend(http.MethodPost, "/mcp", body, headers())
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Error(err)
+			case strings.Contains(got.body, `"data":`):
+				answers[got.body] = true
+			case !strings.Contains(got.body, string(api.CodePaymentInProgress)) && !strings.Contains(got.body, string(api.CodeRateLimited)):
+				t.Errorf("got %d %.300s, want the answer or that it is in progress", got.status, got.body)
+			}
+		})
+	}
+	calling.Wait()
+	if len(answers) != 1 {
+		t.Errorf("got %d different answers, want one", len(answers))
+	}
+	n.wantTransfers(1)
+}
+
+// with returns the till for a subtest.
+func (t *till) with(test *testing.T) *node { //nolint:thelper // the receiver is t
+	test.Helper()
+	return t.node.with(test)
+}
