@@ -49,6 +49,7 @@ func (w *Warehouse) ballotsOfVoters(
 	if err != nil {
 		return nil, err
 	}
-	sql := fmt.Sprintf(sqlText("ballot_page"), "("+sqlText("ballot_first_of_voters")+")", condition, order.column)
+	ofVoters := countingBallots("proposal_ref = unhex({ref:String}) AND voter IN (SELECT voter FROM first_voters)")
+	sql := fmt.Sprintf(sqlText("ballot_page"), "("+ofVoters+")", condition, order.column)
 	return w.selectBallots(clickhouse.Context(ctx, clickhouse.WithExternalTable(voters)), sql, at, limit, args...)
 }

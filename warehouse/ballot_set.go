@@ -14,6 +14,15 @@ import (
 // together with others: its ballots are read completely.
 const maxSharedCasts = 20_000
 
+// hasFewCasts selects the ballots of proposals with at most maxSharedCasts.
+const hasFewCasts = `proposal_ref GLOBAL IN (
+        SELECT proposal_ref
+        FROM ballots
+        WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_pages)
+        GROUP BY proposal_ref
+        HAVING count() <= {most:UInt64}
+    )`
+
 // ballotRequest is a page of a proposal's ballots in the table itself, after a position.
 type ballotRequest struct {
 	ref   record.RefHash
@@ -39,7 +48,7 @@ func (w *Warehouse) smallBallotPages(
 		return []any{page - 1, string(r.ref[:]), r.after == nil, after.Text, after.Voter}
 	}, ext.Column("page", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), ext.Column("first", "Bool"),
 		textColumn("after_value"), textColumn("after_voter"))
-	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("ballot_set"), order.column, order.after),
+	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("ballot_set"), order.column, order.after, countingBallots(hasFewCasts)),
 		clickhouse.Named("limit", limit), clickhouse.Named("most", maxSharedCasts), bindUnknownTime())
 	rows, err := selectRows[row](result, err, "read pages of ballots")
 	pages := make([][]LatestBallot, len(requests))

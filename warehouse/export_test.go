@@ -49,3 +49,6 @@ func (w *Warehouse) HoldConnection(ctx context.Context) (release func() error, e
 	}
 	return rows.Close, nil
 }
+
+// MaxSharedVotes is maxSharedVotes.
+const MaxSharedVotes = maxSharedVotes

@@ -213,11 +213,12 @@ func (w *Warehouse) listSegment(
 	var found []ListedProposal
 	for {
 		most := limit - len(found) + staleRowMargin
-		rows, err := w.listVersions(ctx, q, part, after, most)
+		read, err := w.listVersions(ctx, q, part, after, most)
 		if err != nil {
 			return nil, err
 		}
-		current, err := w.current(ctx, rows)
+		rows := read.rows
+		current, err := w.current(ctx, read)
 		if err != nil {
 			return nil, err
 		}
@@ -232,40 +233,49 @@ func (w *Warehouse) listSegment(
 	}
 }
 
+// listedRange is rows of the list in its order.
+type listedRange struct {
+	rows []ListedProposal
+	// latest are the latest versions of the proposals of the rows, if they were read too.
+	latest map[record.RefHash]ListedVersion
+}
+
 // listVersions returns the next rows of a segment, current or not. As the rows are read
 // in the order of a projection of the table, reading ends when limit rows are selected.
 func (w *Warehouse) listVersions(
 	ctx context.Context, q query.Proposals, part orderSegment, after *listVersion, limit int,
-) ([]ListedProposal, error) {
+) (listedRange, error) {
 	wanted := part.conditions(after)
 	wanted.add("dao_id != ''")
 	wanted.addProposals(q)
 	condition := strings.Join(wanted.conditions, "\n    AND ")
 	return share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args,
-		func(ctx context.Context, args [][]any) ([][]ListedProposal, error) {
+		func(ctx context.Context, args [][]any) ([]listedRange, error) {
 			if len(args) > 1 {
 				return w.listVersionsOfSet(ctx, condition, part.order(), limit, args)
 			}
 			rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
 				append(args[0], clickhouse.Named("limit", limit))...)
 			found, err := selectRows[ListedProposal](rows, err, "read rows")
-			return [][]ListedProposal{found}, err
+			return []listedRange{{rows: found}}, err
 		})
 }
 
 // current returns the rows without those of earlier versions.
-func (w *Warehouse) current(ctx context.Context, rows []ListedProposal) ([]ListedProposal, error) {
-	if len(rows) == 0 {
+func (w *Warehouse) current(ctx context.Context, read listedRange) (_ []ListedProposal, err error) {
+	if len(read.rows) == 0 {
 		return nil, nil
 	}
-	refs := make([]record.RefHash, len(rows))
-	for i, row := range rows {
-		refs[i] = row.Ref
+	if read.latest == nil {
+		refs := make([]record.RefHash, len(read.rows))
+		for i, row := range read.rows {
+			refs[i] = row.Ref
+		}
+		read.latest, err = share(ctx, "versions", refs, together(w.ListedVersions))
 	}
-	versions, err := share(ctx, "versions", refs, w.listedVersionsOfSet)
 	seen := map[record.RefHash]bool{}
-	return slices.DeleteFunc(slices.Clone(rows), func(row ListedProposal) bool {
-		outdated := seen[row.Ref] || versions[row.Ref].Revision != row.Revision
+	return slices.DeleteFunc(slices.Clone(read.rows), func(row ListedProposal) bool {
+		outdated := seen[row.Ref] || read.latest[row.Ref].Revision != row.Revision
 		seen[row.Ref] = seen[row.Ref] || !outdated
 		return outdated
 	}), err

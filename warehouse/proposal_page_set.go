@@ -23,10 +23,10 @@ const wantedColumn = "wanted_"
 
 // listVersionsOfSet is listVersions for several pages whose conditions differ in their bound
 // values alone: these are columns of a table, one row a page. It reads the versions of the
-// list once for all pages, and then the rows that they show.
+// list once for all pages, and then the rows that they show, with their latest versions.
 func (w *Warehouse) listVersionsOfSet(
 	ctx context.Context, condition, order string, limit int, pages [][]any,
-) ([][]ListedProposal, error) {
+) ([]listedRange, error) {
 	wanted, constants, err := wantedPages(condition, pages)
 	inColumns := boundParameter.ReplaceAllStringFunc(condition, func(parameter string) string {
 		name := boundParameter.FindStringSubmatch(parameter)[1]
@@ -36,24 +36,26 @@ func (w *Warehouse) listVersionsOfSet(
 		return wantedColumn + name
 	})
 	type row struct {
-		Page     uint32
-		Ref      record.RefHash `ch:"proposal_ref"`
-		Revision uint64
+		Page uint32
+		rowVersion
 	}
 	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("proposal_page_set"), inColumns, order),
 		append(constants, clickhouse.Named("limit", limit))...)
 	places, err := selectRows[row](result, err, "read the versions of pages")
-	if err != nil {
-		return nil, err
+	found := make([]listedRange, len(pages))
+	if err != nil || len(places) == 0 {
+		return found, err
 	}
 	versions := make([]rowVersion, len(places))
 	for i, place := range places {
-		versions[i] = rowVersion{place.Ref, place.Revision}
+		versions[i] = place.rowVersion
 	}
-	rows, err := w.listedRows(ctx, versions)
-	found := make([][]ListedProposal, len(pages))
-	for i, place := range places {
-		found[place.Page] = append(found[place.Page], rows[versions[i]])
+	rows, latest, err := w.listedRows(ctx, versions)
+	for i := range found {
+		found[i].latest = latest
+	}
+	for _, place := range places {
+		found[place.Page].rows = append(found[place.Page].rows, rows[place.rowVersion])
 	}
 	return found, err
 }
@@ -104,28 +106,22 @@ type rowVersion struct {
 	Revision uint64
 }
 
-// listedRows returns rows of the list, current or not.
-func (w *Warehouse) listedRows(ctx context.Context, versions []rowVersion) (map[rowVersion]ListedProposal, error) {
-	wanted, err := externalTable("wanted_versions", versions,
-		func(v rowVersion) []any { return []any{string(v.Ref[:]), v.Revision} },
-		ext.Column("proposal_ref", "FixedString(16)"), ext.Column("revision", "UInt64"))
-	sql := fmt.Sprintf(sqlText("listed_proposal_rows"),
-		"(proposal_ref, revision) IN (SELECT proposal_ref, revision FROM wanted_versions)",
-		"proposal_ref, revision", "1 BY proposal_ref, revision")
-	result, err := w.queryWith(ctx, wanted, err, sql)
-	rows, err := selectRows[ListedProposal](result, err, "read rows of the list")
-	found := make(map[rowVersion]ListedProposal, len(rows))
-	for _, row := range rows {
-		found[rowVersion{row.Ref, row.Revision}] = row
+// listedRows returns all versions of listed proposals, and the latest of each.
+func (w *Warehouse) listedRows(
+	ctx context.Context, versions []rowVersion,
+) (rows map[rowVersion]ListedProposal, latest map[record.RefHash]ListedVersion, err error) {
+	refs := make([]record.RefHash, len(versions))
+	for i, version := range versions {
+		refs[i] = version.Ref
 	}
-	return found, err
-}
-
-// listedVersionsOfSet is ListedVersions for several lists of references: each gets the
-// versions of all.
-func (w *Warehouse) listedVersionsOfSet(
-	ctx context.Context, lists [][]record.RefHash,
-) ([]map[record.RefHash]ListedVersion, error) {
-	versions, err := w.ListedVersions(ctx, slices.Concat(lists...))
-	return slices.Repeat([]map[record.RefHash]ListedVersion{versions}, len(lists)), err
+	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
+		"proposal_ref, revision", "1 BY proposal_ref, revision")
+	result, err := w.queryRefs(ctx, sql, refs)
+	found, err := selectRows[ListedProposal](result, err, "read rows of the list")
+	rows, latest = make(map[rowVersion]ListedProposal, len(found)), make(map[record.RefHash]ListedVersion, len(refs))
+	for _, row := range found {
+		rows[rowVersion{row.Ref, row.Revision}] = row
+		latest[row.Ref] = ListedVersion{DAOID: row.Identity.DAOID, Revision: row.Revision}
+	}
+	return rows, latest, err
 }

@@ -26,3 +26,4 @@ ORDER BY
     page,
     %s
 LIMIT {limit:UInt64} BY page
+SETTINGS max_threads = 1

@@ -2,7 +2,10 @@ package warehouse
 
 import (
 	"context"
+	"slices"
 	"sync"
+
+	"pnyx/warehouse/record"
 )
 
 // setConcurrency is how many statements of one set run at a time.
@@ -138,4 +141,14 @@ func alone[Value any](ctx context.Context, read func(context.Context) (Value, er
 		set.resume(1)
 	}()
 	return read((*Set)(nil).With(ctx))
+}
+
+// together is read for several lists of references: each gets the values of all.
+func together[Value any](
+	read func(context.Context, []record.RefHash) (map[record.RefHash]Value, error),
+) func(context.Context, [][]record.RefHash) ([]map[record.RefHash]Value, error) {
+	return func(ctx context.Context, lists [][]record.RefHash) ([]map[record.RefHash]Value, error) {
+		values, err := read(ctx, slices.Concat(lists...))
+		return slices.Repeat([]map[record.RefHash]Value{values}, len(lists)), err
+	}
 }

@@ -1,12 +1,15 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -44,140 +47,203 @@ func (w *Warehouse) rankedRange(
 	return selectRows[governance.DAOVoter](rows, err, "read a page of voters")
 }
 
+// maxSharedVotes is the maximum number of a voter's ballots that are read together with
+// those of others.
+const maxSharedVotes = 5000
+
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
 // A voter without a ballot that counts has no DAOs.
 func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.VoterProfile, error) {
-	return share(ctx, "profile", voter, w.voterProfiles)
+	profile := governance.VoterProfile{VoterIdentity: voter}
+	votes, err := w.votesOf(ctx, voter)
+	if err != nil {
+		return profile, err
+	}
+	if strings.HasPrefix(voter, "0x") {
+		profile.VoterAddress = &voter
+	}
+	var total decimal.Decimal
+	byDAO := map[string][]VoterBallot{}
+	for _, v := range votes {
+		byDAO[v.DAOID] = append(byDAO[v.DAOID], v)
+		total = total.Add(v.Power)
+	}
+	profile.DAOs = make([]governance.VoterDAO, 0, len(byDAO))
+	for _, daoID := range slices.Sorted(maps.Keys(byDAO)) {
+		profile.DAOs = append(profile.DAOs, sumOfVotes(daoID, byDAO[daoID]))
+	}
+	profile.DAOCount, profile.TotalVotingPower = governance.CountOf(uint64(len(byDAO))), governance.DecimalOf(total)
+	profile.VoteCount = governance.CountOf(uint64(len(votes)))
+	profile.ProposalCount = profile.VoteCount
+	return profile, nil
 }
 
-func (w *Warehouse) voterProfiles(ctx context.Context, voters []string) ([]governance.VoterProfile, error) {
-	type row struct {
-		governance.VoterDAO
-		Voter        string
-		VoterAddress *string
-		Votes        uint64
-		Power        decimal.Decimal
-	}
-	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
-	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("voter_profile"), sqlText("voter_ballots")))
-	rows, err := selectRows[row](result, err, "read the profiles of voters")
-	of := map[string][]row{}
-	for _, r := range rows {
-		of[r.Voter] = append(of[r.Voter], r)
-	}
-	profiles := make([]governance.VoterProfile, len(voters))
-	for i, voter := range voters {
-		profile := governance.VoterProfile{VoterIdentity: voter, DAOs: make([]governance.VoterDAO, len(of[voter]))}
-		var votes uint64
-		var power decimal.Decimal
-		for d, r := range of[voter] {
-			profile.VoterAddress, profile.DAOs[d] = r.VoterAddress, r.VoterDAO
-			votes, power = votes+r.Votes, power.Add(r.Power)
+// sumOfVotes sums the ballots of a voter in one DAO.
+func sumOfVotes(daoID string, votes []VoterBallot) governance.VoterDAO {
+	count := governance.CountOf(uint64(len(votes)))
+	sums := governance.VoterDAO{DAOID: daoID, VoteCount: count, ProposalCount: count}
+	var power decimal.Decimal
+	for _, v := range votes {
+		power = power.Add(v.Power)
+		if v.VotedAt == nil {
+			continue
 		}
-		profile.DAOCount, profile.TotalVotingPower = governance.CountOf(uint64(len(of[voter]))), governance.DecimalOf(power)
-		profile.VoteCount, profile.ProposalCount = governance.CountOf(votes), governance.CountOf(votes)
-		profiles[i] = profile
+		if sums.FirstVoteAt == nil || *v.VotedAt < *sums.FirstVoteAt {
+			sums.FirstVoteAt = v.VotedAt
+		}
+		if sums.LastVoteAt == nil || *v.VotedAt > *sums.LastVoteAt {
+			sums.LastVoteAt = v.VotedAt
+		}
 	}
-	return profiles, err
+	sums.TotalVotingPower = governance.DecimalOf(power)
+	return sums
 }
 
 // VoterBallot is a vote in a voter's history. It lacks its label, which is made from the
 // rest.
 type VoterBallot struct {
 	governance.VoterVote
+	// Ref is the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// DAOID is the DAO of the proposal, as it was last published.
+	DAOID string `ch:"-"`
 	// RawChoice is the published choice as compact JSON.
-	RawChoice string `ch:"-"`
+	RawChoice string
+	// Power is the voting power.
+	Power decimal.Decimal
 	// Choices are those of the proposal, as they were last published.
 	Choices []governance.Choice `ch:"-"`
 }
 
-// castID identifies a cast.
-type castID struct {
-	Ref    record.RefHash `ch:"proposal_ref"`
-	Voter  string
-	VoteID string
+// at is the time of the vote in the order of histories: without one it is before all others.
+func (v VoterBallot) at() int64 { return orderedTime(v.VotedAt) }
+
+func orderedTime(at *governance.Timestamp) int64 {
+	if at == nil {
+		return -1
+	}
+	return int64(*at)
 }
 
 // ListVoterVotes returns the first q.Limit votes of a voter after q.After that q selects.
 // A time window excludes votes without a time.
 func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]VoterBallot, error) {
-	return share(ctx, fmt.Sprint("history ", q.Limit), q, w.voterHistories)
+	all, err := w.votesOf(ctx, string(q.Voter))
+	var votes []VoterBallot
+	for _, v := range all {
+		if selectsVote(q, v) {
+			votes = append(votes, v)
+		}
+	}
+	slices.SortFunc(votes, func(a, b VoterBallot) int {
+		return cmp.Or(cmp.Compare(b.at(), a.at()), cmp.Compare(b.Proposal.ProposalKey, a.Proposal.ProposalKey))
+	})
+	votes = votes[:min(q.Limit, len(votes))]
+	if err != nil || len(votes) == 0 {
+		return nil, err
+	}
+	refs := make([]record.RefHash, len(votes))
+	for i, v := range votes {
+		refs[i] = v.Ref
+	}
+	titles, err := share(ctx, "titles", refs, together(w.titles))
+	for i, v := range votes {
+		votes[i].Proposal.Title, votes[i].VotingPower = titles[v.Ref], governance.DecimalOf(v.Power)
+	}
+	return votes, err
 }
 
-// voterHistories reads pages with the same limit.
-func (w *Warehouse) voterHistories(ctx context.Context, pages []query.VoterVotes) ([][]VoterBallot, error) {
+// selectsVote reports whether a query selects a vote, its position included.
+func selectsVote(q query.VoterVotes, v VoterBallot) bool {
+	at := v.at()
+	switch {
+	case q.DAOID != "" && v.DAOID != q.DAOID,
+		q.From != nil && (at < int64(*q.From) || at < 0),
+		q.To != nil && (at >= int64(*q.To) || at < 0):
+		return false
+	case q.After == nil:
+		return true
+	}
+	after := orderedTime(q.After.At)
+	return at < after || at == after && v.Proposal.ProposalKey < q.After.Proposal
+}
+
+// votesOf returns the ballots of a voter that count, on proposals that are published.
+func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, error) {
+	ballots, err := share(ctx, "votes", voter, func(ctx context.Context, voters []string) ([][]VoterBallot, error) {
+		return w.ballotsOf(ctx, voters, maxSharedVotes+1)
+	})
+	if err == nil && len(ballots) > maxSharedVotes {
+		ballots, err = alone(ctx, func(ctx context.Context) ([]VoterBallot, error) {
+			all, err := w.ballotsOf(ctx, []string{voter}, math.MaxUint32)
+			return all[0], err
+		})
+	}
+	if err != nil || len(ballots) == 0 {
+		return nil, err
+	}
+	refs := make([]record.RefHash, len(ballots))
+	for i, b := range ballots {
+		refs[i] = b.Ref
+	}
+	proposals, err := share(ctx, "voted proposals", refs, together(w.votedProposals))
+	votes := make([]VoterBallot, 0, len(ballots))
+	for _, b := range ballots {
+		if p, published := proposals[b.Ref]; published {
+			b.DAOID, b.Choices, b.Proposal.ProposalKey = p.daoID, p.choices, p.key
+			votes = append(votes, b)
+		}
+	}
+	return votes, err
+}
+
+// ballotsOf returns ballots of voters that count, up to most of each.
+func (w *Warehouse) ballotsOf(ctx context.Context, voters []string, most uint64) ([][]VoterBallot, error) {
 	type row struct {
-		Page uint32
 		VoterBallot
-		castID
+		Voter string
 	}
-	wanted, err := historyTable(pages)
-	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("voter_history"), sqlText("voter_ballots")),
-		clickhouse.Named("limit", pages[0].Limit))
+	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
+	sql := fmt.Sprintf(sqlText("voter_votes"), countingBallots("voter IN (SELECT voter FROM wanted_voters)"))
+	result, err := w.queryWith(ctx, wanted, err, sql, clickhouse.Named("most", most), bindUnknownTime())
 	rows, err := selectRows[row](result, err, "read the votes of voters")
-	votes := make([][]VoterBallot, len(pages))
-	if err != nil || len(rows) == 0 {
-		return votes, err
-	}
-	casts, refs := make([]castID, len(rows)), make([]record.RefHash, len(rows))
-	for i, r := range rows {
-		rows[i].Voter = string(pages[r.Page].Voter)
-		casts[i], refs[i] = rows[i].castID, r.Ref
-	}
-	titles, titlesErr := w.titles(ctx, refs)
-	raw, rawErr := w.rawChoices(ctx, casts)
-	states, statesErr := w.PublishedStates(ctx, refs)
-	choices := make(map[record.RefHash][]governance.Choice, len(states))
-	for _, state := range states {
-		choices[state.Ref] = state.Choices
-	}
+	of := map[string][]VoterBallot{}
 	for _, r := range rows {
-		vote := r.VoterBallot
-		vote.Proposal.Title = titles[r.Ref]
-		vote.RawChoice, vote.Choices = raw[r.castID], choices[r.Ref]
-		votes[r.Page] = append(votes[r.Page], vote)
+		of[r.Voter] = append(of[r.Voter], r.VoterBallot)
 	}
-	return votes, errors.Join(titlesErr, rawErr, statesErr)
+	ballots := make([][]VoterBallot, len(voters))
+	for i, voter := range voters {
+		ballots[i] = of[voter]
+	}
+	return ballots, err
 }
 
-// historyTable returns the external table "wanted_voters" with the filters and positions of
-// pages.
-func historyTable(pages []query.VoterVotes) (*ext.Table, error) {
-	page := uint32(0)
-	return externalTable("wanted_voters", pages, func(q query.VoterVotes) []any {
-		var after query.VoterVotePosition
-		if q.After != nil {
-			after = *q.After
-		}
-		afterAt := int64(-1)
-		if after.At != nil {
-			afterAt = int64(*after.At)
-		}
-		page++
-		return []any{
-			page - 1, string(q.Voter), q.DAOID, q.From != nil, milliseconds(q.From), q.To != nil, milliseconds(q.To),
-			afterAt, string(after.Proposal),
-		}
-	}, ext.Column("page", "UInt32"), textColumn("voter"), textColumn("dao"),
-		ext.Column("has_from", "Bool"), ext.Column("from_at", "Int64"), ext.Column("has_to", "Bool"), ext.Column("to_at", "Int64"),
-		ext.Column("after_at", "Int64"), textColumn("after_key"))
+// votedProposal is what a vote shows of its proposal.
+type votedProposal struct {
+	key     governance.ProposalKey
+	daoID   string
+	choices []governance.Choice
 }
 
-// rawChoices returns the published choices of casts: those with their proposals and voters.
-func (w *Warehouse) rawChoices(ctx context.Context, casts []castID) (map[castID]string, error) {
+// votedProposals returns published proposals. Unpublished and withdrawn ones are missing.
+func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]votedProposal, error) {
 	type row struct {
-		castID
-		RawChoice string
+		Ref                      record.RefHash         `ch:"proposal_ref"`
+		Key                      governance.ProposalKey `ch:"proposal_key"`
+		DAOID                    string
+		ChoiceKeys, ChoiceLabels []string
 	}
-	wanted, err := externalTable("wanted_casts", casts, func(c castID) []any { return []any{string(c.Ref[:]), c.Voter} },
-		ext.Column("proposal_ref", "FixedString(16)"), textColumn("voter"))
-	result, err := w.queryWith(ctx, wanted, err, sqlText("voter_choices"))
-	rows, err := selectRows[row](result, err, "read choices of voters")
-	raw := make(map[castID]string, len(rows))
+	result, err := w.queryRefs(ctx, sqlText("voter_proposals"), refs)
+	rows, err := selectRows[row](result, err, "read the proposals of votes")
+	proposals := make(map[record.RefHash]votedProposal, len(rows))
 	for _, r := range rows {
-		raw[r.castID] = r.RawChoice
+		p := votedProposal{key: r.Key, daoID: r.DAOID}
+		for c, key := range r.ChoiceKeys {
+			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
+		}
+		proposals[r.Ref] = p
 	}
-	return raw, err
+	return proposals, err
 }
 
 func boolNumber(b bool) uint8 {

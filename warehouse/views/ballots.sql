@@ -1,4 +1,4 @@
--- Without FINAL, so that a condition on the voter reads the projection by_voter: the inner
+-- Without FINAL, so that a condition on the voter reads a projection by voter: the inner
 -- query selects the latest committed version of each cast, the outer one the cast that
 -- counts, by the rule of latest_ballots. The projection does not say what is withdrawn: an
 -- index finds these few rows. Conditions on the voter are pushed below both, and

@@ -1,6 +1,9 @@
--- The rows of ballot_page_all for some voters, from their rows alone: the rows of other
--- voters are not merged.
+-- The ballots that count among those that satisfy a condition, by the rule of
+-- latest_ballots, read without FINAL: only the rows that satisfy it are merged, and a
+-- projection may be read. The condition selects all casts of a voter on a proposal, or
+-- none.
 SELECT
+    proposal_ref,
     voter,
     vote_id,
     choice_key,
@@ -11,6 +14,7 @@ SELECT
 FROM
 (
     SELECT
+        proposal_ref,
         voter,
         vote_id,
         choice_key,
@@ -20,20 +24,24 @@ FROM
         tx_hash,
         withdrawn
     FROM ballots
-    WHERE proposal_ref = unhex({ref:String})
-        AND voter IN (SELECT voter FROM first_voters)
+    WHERE %[1]s
     ORDER BY
+        proposal_ref,
         voter,
         vote_id,
         version DESC
     LIMIT 1 BY
+        proposal_ref,
         voter,
         vote_id
 )
 WHERE NOT withdrawn
 ORDER BY
+    proposal_ref,
     voter,
     dated IS NULL,
     dated DESC,
     vote_id DESC
-LIMIT 1 BY voter
+LIMIT 1 BY
+    proposal_ref,
+    voter

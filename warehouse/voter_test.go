@@ -1,0 +1,118 @@
+package warehouse_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+)
+
+// readTogether runs the reads as one set and returns how many rows their statements read.
+func readTogether(t *testing.T, reads ...func(context.Context) error) uint64 {
+	t.Helper()
+	var rows atomic.Uint64
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { rows.Add(p.Rows) }))
+	set := warehouse.NewSet(len(reads))
+	errs := make([]error, len(reads))
+	var running sync.WaitGroup
+	for i, read := range reads {
+		running.Go(func() {
+			defer set.Leave()
+			errs[i] = read(set.With(ctx))
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return rows.Load()
+}
+
+func TestASetReadsTheRowsOfItsPages(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w, url := openURL(t)
+	const proposals, voters, members = 200, 500, 16
+	generated(t, url, proposals, voters)
+	refs := env.Column(t, env.ConnectWarehouse(t, url), "SELECT hex(proposal_ref) FROM proposal_states ORDER BY proposal_key")
+	for name, c := range map[string]struct {
+		read    func(ctx context.Context, member int) (rows int, err error)
+		rows    int
+		maxRead uint64 // of the 200,000 casts
+	}{
+		"ballots": {func(ctx context.Context, member int) (int, error) {
+			var at warehouse.BallotSource
+			if _, err := hex.Decode(at.Ref[:], []byte(refs[member*11])); err != nil {
+				return 0, err
+			}
+			page, err := w.ListBallots(ctx, at, firstBallots(query.BallotsByPower, 50))
+			return len(page), err
+		}, 50, 60_000},
+		"profiles": {func(ctx context.Context, member int) (int, error) {
+			profile, err := w.VoterProfile(ctx, fmt.Sprintf("0x%02X", member*11))
+			return len(profile.DAOs), err
+		}, 10, 30_000},
+		"histories": {func(ctx context.Context, member int) (int, error) {
+			q := query.VoterVotes{Voter: query.Voter(fmt.Sprintf("0x%02X", member*11))}
+			q.Limit = 150
+			votes, err := w.ListVoterVotes(ctx, q)
+			return len(votes), err
+		}, 150, 30_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reads []func(context.Context) error
+			for member := range members {
+				reads = append(reads, func(ctx context.Context) error {
+					rows, err := c.read(ctx, member)
+					if err == nil && rows != c.rows {
+						err = fmt.Errorf("got %d rows, want %d", rows, c.rows)
+					}
+					return err
+				})
+			}
+			if read := readTogether(t, reads...); read > c.maxRead {
+				t.Errorf("read %d rows for %d pages, want at most %d", read, members, c.maxRead)
+			}
+		})
+	}
+}
+
+func TestAVoterWithManyBallotsIsReadCompletely(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w, url := openURL(t)
+	const ballots = warehouse.MaxSharedVotes + 1
+	generated(t, url, ballots, 2)
+	profile := func(ctx context.Context, voter, want string) error {
+		got, err := w.VoterProfile(ctx, voter)
+		if err == nil && (string(got.VoteCount) != want || string(got.TotalVotingPower) != want) {
+			err = fmt.Errorf("%s: got %s ballots with %s, want %s", voter, got.VoteCount, got.TotalVotingPower, want)
+		}
+		return err
+	}
+	all := fmt.Sprint(ballots)
+	readTogether(t,
+		func(ctx context.Context) error { return profile(ctx, "0x00", all) },
+		func(ctx context.Context) error { return profile(ctx, "0xNone", "0") },
+		func(ctx context.Context) error {
+			q := query.VoterVotes{Voter: "0x01"}
+			q.Limit = 2
+			votes, err := w.ListVoterVotes(ctx, q)
+			if err == nil && (len(votes) != 2 || votes[0].Proposal.ProposalKey != "p1_999" || votes[1].Proposal.ProposalKey != "p1_998") {
+				err = fmt.Errorf("got the votes %+v, want those with the greatest keys", votes)
+			}
+			return err
+		})
+	if err := profile(t.Context(), "0x00", all); err != nil {
+		t.Error("alone: ", err)
+	}
+}
