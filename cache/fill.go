@@ -116,19 +116,9 @@ func (s *Store) DequeueFills(
 	case err != nil:
 		return nil, WrapError(err)
 	}
-	queue, requests := reply[0], reply[1:]
-	if more := limit(kindOfQueue(queue)) - 1; more > 0 {
-		// An error loses nothing: what is still queued is taken later.
-		more, _ := popMore(ctx, queue, more).Result()
-		requests = append(requests, more...)
-	}
-	fills := make([]Fill, 0, len(requests))
-	for _, request := range requests {
-		var f Fill
-		// One that does not decode was of another version; its caller asks again.
-		if msgpack.Unmarshal([]byte(request), &f) == nil {
-			fills = append(fills, f)
-		}
+	fills := decodeFills(reply[1:])
+	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
+		fills = append(fills, s.popFills(ctx, popMore, reply[0], more)...)
 	}
 	if len(fills) == 0 {
 		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)
@@ -136,6 +126,38 @@ func (s *Store) DequeueFills(
 	// Without this heartbeat the marks end at the deadlines of the requests.
 	_ = s.HeartbeatFills(ctx, fills)
 	return fills, nil
+}
+
+// DequeueMoreFills takes up to limit requests of a kind that are queued now.
+func (s *Store) DequeueMoreFills(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
+	pop := s.conn.Client.LPopCount
+	if end == Newest {
+		pop = s.conn.Client.RPopCount
+	}
+	fills := s.popFills(ctx, pop, string(fillQueueKey(kind)), limit)
+	_ = s.HeartbeatFills(ctx, fills)
+	return fills
+}
+
+// popFills takes requests. An error loses nothing: what is still queued is taken later.
+func (s *Store) popFills(
+	ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int,
+) []Fill {
+	requests, _ := pop(ctx, queue, limit).Result()
+	return decodeFills(requests)
+}
+
+// decodeFills decodes requests. One that does not decode was of another version; its caller
+// asks again.
+func decodeFills(requests []string) []Fill {
+	fills := make([]Fill, 0, len(requests))
+	for _, request := range requests {
+		var f Fill
+		if msgpack.Unmarshal([]byte(request), &f) == nil {
+			fills = append(fills, f)
+		}
+	}
+	return fills
 }
 
 func fillQueueKeys(kinds []query.Kind) []string {
@@ -168,6 +190,9 @@ func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) er
 
 // HeartbeatFills keeps requests pending while a worker fills their pages.
 func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
+	if len(fills) == 0 {
+		return nil
+	}
 	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
 			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)

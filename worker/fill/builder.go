@@ -26,8 +26,8 @@ const (
 	// maxSet is the size of a set: enough to share the planning of a statement, few enough
 	// that a set takes well below a second.
 	maxSet = 64
-	// setsTogether is the number of sets of a kind that is built in sets: with more, each
-	// would be smaller, and planning costs the same.
+	// setsTogether is the number of sets of a kind that is built in sets: one in work, and
+	// one that gathers.
 	setsTogether = 2
 	// setsAlone is the number for kinds whose pages are built alone. It leaves one of
 	// fillConcurrency to other kinds.

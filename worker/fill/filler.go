@@ -71,7 +71,7 @@ type Filler struct {
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
 	kinds := kindsOfPages()
-	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: &turns{order: slices.Sorted(maps.Keys(kinds)), kinds: kinds, taken: map[query.Kind]int{}}}
+	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: &turns{order: slices.Sorted(maps.Keys(kinds)), kinds: kinds, taken: map[query.Kind][]*turn{}}}
 }
 
 // Run fills pages until ctx ends. It returns once the requests in progress are finished.
@@ -89,14 +89,12 @@ func (f *Filler) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		fills, err := f.Store.DequeueFills(ctx, f.turns.open(), end, f.setSize, dequeueTimeout)
 		switch {
-		case err == nil && !f.turns.take(fills[0].Page.Kind):
-			// Others have taken the last turns of the kind while this one waited.
-			f.requeue(context.WithoutCancel(ctx), fills, end)
 		case err == nil:
-			pause, end = dequeueTimeout/10, nextEnd(fills[0], time.Now())
+			next := nextEnd(fills[0], time.Now())
 			// A request that was dequeued is finished also during a shutdown.
-			f.fill(context.WithoutCancel(ctx), fills)
-			f.turns.release(fills[0].Page.Kind)
+			if f.answer(context.WithoutCancel(ctx), fills, end) {
+				pause, end = dequeueTimeout/10, next
+			}
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
 		default:
 			f.Logger.LogAttrs(ctx, slog.LevelWarn, "fill queue not read, retrying", slog.Any("error", err))
@@ -104,6 +102,23 @@ func (f *Filler) work(ctx context.Context) {
 			pause = backoff.Next(pause)
 		}
 	}
+}
+
+// answer answers requests of one kind with those that arrive until their turn comes. It puts
+// them back and returns false if others have taken the last turns of the kind meanwhile.
+func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.QueueEnd) bool {
+	kind := fills[0].Page.Kind
+	turn := f.turns.take(kind)
+	if turn == nil {
+		f.requeue(ctx, fills, end)
+		return false
+	}
+	defer turn.release()
+	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
+		fills = append(fills, f.Store.DequeueMoreFills(ctx, kind, end, more)...)
+	}
+	f.fill(ctx, fills)
+	return true
 }
 
 // setSize returns how many pages of a kind are built together.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -182,21 +183,50 @@ func TestEachKindLeavesATurnToOthers(t *testing.T) {
 	for kind, k := range filler.kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			turns := New(Options{Metrics: prometheus.NewRegistry()}).turns
+			var last *turn
 			for range k.sets {
-				if !turns.take(kind) {
+				if last = turns.take(kind); last == nil {
 					t.Fatalf("got no turn below %d", k.sets)
 				}
 			}
-			if turns.take(kind) || slices.Contains(turns.open(), kind) {
+			if turns.take(kind) != nil || slices.Contains(turns.open(), kind) {
 				t.Errorf("got another turn after %d", k.sets)
 			}
 			if len(turns.open()) != len(filler.kinds)-1 || k.sets >= fillConcurrency {
 				t.Errorf("got the open kinds %v and %d turns, want all others and a turn left", turns.open(), k.sets)
 			}
-			turns.release(kind)
+			last.release()
 			if open := turns.open(); open[len(open)-1] != kind {
 				t.Errorf("got the open kinds %v, want %s last: it was taken last", open, kind)
 			}
 		})
 	}
+}
+
+func TestASetWaitsForThePreviousOneOfItsKind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(Options{Metrics: prometheus.NewRegistry()}).turns
+		waited := func(next *turn) (time.Duration, bool) {
+			began := time.Now()
+			more := next.gather(t.Context())
+			return time.Since(began), more
+		}
+		first, other, single := turns.take(query.KindBallots), turns.take(query.KindProfile), turns.take(query.KindTopics)
+		for name, next := range map[string]*turn{"first": first, "another kind": other, "pages alone": single, "pages alone again": turns.take(query.KindTopics)} {
+			if took, more := waited(next); took > 0 || more {
+				t.Errorf("%s: waited %s, want no wait", name, took)
+			}
+		}
+		second := turns.take(query.KindBallots)
+		if took, more := waited(second); took != gatherTime || !more {
+			t.Errorf("after a slow set: waited %s, %t, want %s", took, more, gatherTime)
+		}
+		first.release()
+		third := turns.take(query.KindBallots)
+		time.AfterFunc(gatherTime/2, second.release)
+		if took, more := waited(third); took != gatherTime/2 || !more {
+			t.Errorf("after a quick set: waited %s, %t, want %s", took, more, gatherTime/2)
+		}
+	})
 }
