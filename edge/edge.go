@@ -24,6 +24,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/mcp"
 )
 
 // Options configures an edge.
@@ -117,7 +118,7 @@ func (o Options) facts() (facts, error) {
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
 		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
-		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, MCPPath: mcpPath, MCPBody: maxMCPBodyBytes,
+		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
 		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,
 		HeaderTimeout: api.HeaderTimeout, HeaderPayment: x402.HeaderPayment,
@@ -130,13 +131,6 @@ func (o Options) facts() (facts, error) {
 	f.Failures, err = failures()
 	return f, err
 }
-
-// The path of the tools for agents, its route in metrics, and the bound of a request's body.
-const (
-	mcpPath         = "/mcp"
-	mcpRoute        = "mcp"
-	maxMCPBodyBytes = 64 << 10
-)
 
 func hostPort(origin *url.URL) string {
 	if origin.Port() != "" {

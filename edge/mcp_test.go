@@ -10,15 +10,13 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/mcp"
 )
-
-// maxCall is how many bytes the body of a call may have.
-const maxCall = 64 << 10
 
 // call posts a body to /mcp; headers alternate names and values.
 func (e *nginx) call(body io.Reader, headers ...string) answer {
 	e.Helper()
-	request, err := http.NewRequest(http.MethodPost, e.base+"/mcp", body)
+	request, err := http.NewRequest(http.MethodPost, e.base+mcp.Path, body)
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -111,7 +109,7 @@ func TestMCPBodiesAreBounded(t *testing.T) {
 		fmt.Fprint(w, size)
 	})
 	e := startEdge(t, o.URL)
-	fits, tooLong := strings.Repeat("x", maxCall), strings.Repeat("x", maxCall+1)
+	fits, tooLong := strings.Repeat("x", mcp.MaxBodyBytes), strings.Repeat("x", mcp.MaxBodyBytes+1)
 	for name, test := range map[string]struct {
 		body io.Reader
 		want int
@@ -121,7 +119,7 @@ func TestMCPBodiesAreBounded(t *testing.T) {
 		"nothing":                          {strings.NewReader(""), http.StatusOK},
 		"a byte too many":                  {strings.NewReader(tooLong), http.StatusRequestEntityTooLarge},
 		"a byte too many, unknown length":  {unsized(tooLong), http.StatusRequestEntityTooLarge},
-		"a payment, a byte too many again": {strings.NewReader(tooLong[:maxCall-11] + "x402/payment"), http.StatusRequestEntityTooLarge},
+		"a payment, a byte too many again": {strings.NewReader(tooLong[:mcp.MaxBodyBytes-11] + "x402/payment"), http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

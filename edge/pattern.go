@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/mcp"
 )
 
 // urlPattern recognises the URLs of one free response, in any order of their parameters,
@@ -151,7 +152,7 @@ func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
 	for _, path := range append(documents, api.PathHome) {
 		all = append(all, routeLabel{path, api.RouteDocuments})
 	}
-	all = append(all, routeLabel{mcpPath, mcpRoute})
+	all = append(all, routeLabel{mcp.Path, mcp.RouteName})
 	for _, route := range routes {
 		path := route.Path
 		if strings.Contains(path, ":") {

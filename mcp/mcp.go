@@ -25,8 +25,8 @@ import (
 // Path is where the tools are served.
 const Path = "/mcp"
 
-// routeName is the name of Path in metrics and logs of requests.
-const routeName = "mcp"
+// RouteName is the name of Path in metrics and logs of requests.
+const RouteName = "mcp"
 
 // MaxBodyBytes bounds the body of a request.
 const MaxBodyBytes = 64 << 10
@@ -80,7 +80,7 @@ func New(o Options) *Server {
 	}
 	s.toolList, s.promptList, s.resourceList = listTools(tools), listPrompts(), listResources(s.documents)
 	s.metrics = newMetrics(o.Metrics, tools)
-	o.Node.Mount(Path, routeName, MaxBodyBytes, s.handle)
+	o.Node.Mount(Path, RouteName, MaxBodyBytes, s.handle)
 	return s
 }
 

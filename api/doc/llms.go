@@ -9,6 +9,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/mcp"
 	"pnyx/ratelimit"
 )
 
@@ -24,8 +25,9 @@ func agentsGuide(prices api.Prices) ([]byte, error) {
 		Path, Summary, Price, Parameters string
 	}
 	data := struct {
-		// PathOpenAPI and PathPricing are the paths of the document and of the prices.
-		PathOpenAPI, PathPricing string
+		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
+		// and of the tools.
+		PathOpenAPI, PathPricing, PathMCP string
 		// Routes are all routes, in the order of documents.
 		Routes []route
 		// Plans are the plans of partner tokens, and that of payments.
@@ -35,7 +37,7 @@ func agentsGuide(prices api.Prices) ([]byte, error) {
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
 	}{
-		PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, Codes: api.Codes(),
+		PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
 		Plans: ratelimit.DescribePlans(), PayPerRequest: prices.PayPerRequest,
 	}
 	for _, r := range api.Routes() {
@@ -91,13 +93,15 @@ func catalog() ([]byte, error) {
 			items = append(items, link{Href: route.Path, Type: fiber.MIMEApplicationJSON})
 		}
 	}
+	guide := []link{{Href: api.PathLLMs, Type: fiber.MIMETextPlain}}
+	tools := openapi.Members[any]{{Name: "anchor", Value: mcp.Path}, {Name: "service-doc", Value: guide}}
 	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
 		{Name: "anchor", Value: api.PathPrefix},
 		{Name: "item", Value: items},
 		{Name: "service-desc", Value: []link{{Href: api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
 		{Name: "service-doc", Value: []link{{Href: api.PathDocs, Type: fiber.MIMETextHTML}, {Href: api.PathLLMs, Type: fiber.MIMETextPlain}}},
 		{Name: "service-meta", Value: []link{{Href: api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
-	}}}, "", "  ")
+	}, tools}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the API catalog: %w", err)
 	}
