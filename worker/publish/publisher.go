@@ -115,9 +115,9 @@ func (p *Publisher) Wake() {
 }
 
 // Run checks for changes at every interval, and when it is woken, and publishes them, until
-// ctx ends or an attempt fails, and returns the cause. After a publication it pauses for at
-// least the interval, so that batches which follow each other are published together, and
-// after a long one for up to maxRest, so that imports get their share of the machine.
+// ctx ends or an attempt fails, and returns the cause. After a publication it pauses for as
+// long as that took, up to maxRest, so that imports get their share of the machine, and
+// batches which follow each other are published together.
 func (p *Publisher) Run(ctx context.Context) error {
 	// Another worker may have published meanwhile.
 	p.totals.reset()
@@ -127,13 +127,12 @@ func (p *Publisher) Run(ctx context.Context) error {
 		if err := term.step(ctx); err != nil {
 			return err
 		}
-		pause := max(p.Interval, min(time.Since(began), maxRest))
+		rest := min(time.Since(began), maxRest)
 		if term.published.Revision != before {
-			rest := min(pause, maxRest)
 			backoff.Wait(ctx, rest)
-			pause -= rest
+			rest = 0
 		}
-		p.await(ctx, pause)
+		p.await(ctx, max(p.Interval, rest))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
