@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/url"
 	"regexp"
@@ -102,7 +103,8 @@ func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sam
 			attrs = append(attrs, slog.String(name, value))
 		}
 	}
-	text("code", string(r.code()))
+	text("tool", r.tool)
+	text("code", string(cmp.Or(r.code(), r.outcome)))
 	text("layer", string(r.source()))
 	tokenID, plan := r.token()
 	text("token_id", tokenID)

@@ -28,6 +28,13 @@ func (a *API) bodyLimit(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	return fasthttp.RequestConfig{MaxRequestBodySize: a.mounted[string(path)]}
 }
 
+// NoteTool has the log line of a request to a mounted path name the tool that was called, and
+// the code of the error that the tool answered with; empty for data.
+func NoteTool(c *fiber.Ctx, tool string, outcome Code) {
+	s := stateOf(c)
+	s.tool, s.outcome = tool, outcome
+}
+
 // Refuse returns the error to send for a request to a mounted path that is refused before
 // a route is read: the given one, or 429 when too many of the client's were.
 func (a *API) Refuse(c *fiber.Ctx, refused *Error) *Error {

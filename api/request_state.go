@@ -27,6 +27,11 @@ type requestState struct {
 	// err is the error that was sent; nil for an answer with data.
 	err *Error
 
+	// tool is the tool that a request to a mounted path called, and outcome the code of its
+	// error; empty for none.
+	tool    string
+	outcome Code
+
 	// known is the parsed request, where the target was known before; nil elsewhere.
 	known *request
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -51,13 +52,14 @@ func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 	reader := s.node.NewReader(c)
 	answered, err := (&call{server: s, tool: t, reader: reader, payment: paymentOf(m.Params)}).run(given, problems)
 	reader.End(err == nil)
-	outcome := outcomeOK
+	var code api.Code
 	if err != nil {
 		failed := errorOf(err)
-		answered, outcome = failureOf(failed, reader.RequestID()), string(failed.Code)
-		span.SetError(outcome)
+		answered, code = failureOf(failed, reader.RequestID()), failed.Code
+		span.SetError(string(code))
 	}
-	s.metrics.count(t.name, outcome, time.Since(began))
+	api.NoteTool(c, t.name, code)
+	s.metrics.count(t.name, cmp.Or(string(code), outcomeOK), time.Since(began))
 	return answered, nil
 }
 
