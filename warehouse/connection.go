@@ -19,6 +19,17 @@ type connection struct {
 	maxExecutionTime time.Duration
 	// metrics is nil without Instrument.
 	metrics *statementMetrics
+	// turns is nil where no statement yields.
+	turns *turns
+}
+
+// begin starts a statement, after it has waited for its turn if it yields, and returns the
+// context to send it with.
+func (c connection) begin(ctx context.Context, op operation, query string) (context.Context, runningStatement) {
+	threads, endTurn := c.turns.yield(ctx)
+	ctx, s := c.metrics.begin(ctx, op, query)
+	s.endTurn = endTurn
+	return c.withoutCancel(ctx, threads), s
 }
 
 // Query starts a query unless ctx has ended.
@@ -26,8 +37,8 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, s := c.metrics.begin(ctx, opSelect, query)
-	rows, err := c.Conn.Query(c.withoutCancel(ctx), query, args...)
+	ctx, s := c.begin(ctx, opSelect, query)
+	rows, err := c.Conn.Query(ctx, query, args...)
 	if err != nil {
 		s.end(err)
 		return nil, err
@@ -37,8 +48,8 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 
 // QueryRow starts a query for one row.
 func (c connection) QueryRow(ctx context.Context, query string, args ...any) driver.Row {
-	ctx, s := c.metrics.begin(ctx, opSelect, query)
-	return measuredRow{c.Conn.QueryRow(c.withoutCancel(ctx), query, args...), s}
+	ctx, s := c.begin(ctx, opSelect, query)
+	return measuredRow{c.Conn.QueryRow(ctx, query, args...), s}
 }
 
 // Exec runs a statement to its end, unless ctx has ended before.
@@ -46,8 +57,8 @@ func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, s := c.metrics.begin(ctx, opCommand, query)
-	err := c.Conn.Exec(c.withoutCancel(ctx), query, args...)
+	ctx, s := c.begin(ctx, opCommand, query)
+	err := c.Conn.Exec(ctx, query, args...)
 	s.end(err)
 	return err
 }
@@ -59,7 +70,7 @@ func (c connection) PrepareBatch(
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	batch, err := c.Conn.PrepareBatch(c.withoutCancel(ctx), query, options...) //nolint:clickhouselint // the caller closes it
+	batch, err := c.Conn.PrepareBatch(c.withoutCancel(ctx, 0), query, options...) //nolint:clickhouselint // the caller closes it
 	if err != nil {
 		_, s := c.metrics.begin(ctx, opInsert, query)
 		s.end(err)
@@ -69,24 +80,24 @@ func (c connection) PrepareBatch(
 }
 
 // withoutCancel returns a context that never ends, with the deadline of ctx as a setting
-// for the server where it comes before the bound of the server.
-func (c connection) withoutCancel(ctx context.Context) context.Context {
+// for the server where it comes before the bound of the server, and a number of threads
+// unless that is zero.
+func (c connection) withoutCancel(ctx context.Context, threads int) context.Context {
 	detached := context.WithoutCancel(ctx)
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
 		// The span log of the server continues the trace.
 		detached = clickhouse.Context(detached, clickhouse.WithSpan(span))
 	}
+	settings := clickhouse.Settings{}
+	if threads > 0 {
+		settings["max_threads"] = threads
+	}
 	deadline, bounded := ctx.Deadline()
-	left := time.Until(deadline)
-	if !bounded || c.maxExecutionTime > 0 && left >= c.maxExecutionTime {
+	if left := time.Until(deadline); bounded && (c.maxExecutionTime == 0 || left < c.maxExecutionTime) {
+		settings["max_execution_time"] = max(int((left+time.Second-1)/time.Second), 1)
+	}
+	if len(settings) == 0 {
 		return detached
 	}
-	seconds := max(int((left+time.Second-1)/time.Second), 1)
-	return clickhouse.Context(detached, clickhouse.WithSettings(clickhouse.Settings{"max_execution_time": seconds}))
-}
-
-// InBackground returns a context whose statements use one thread, because no caller waits
-// for them.
-func InBackground(ctx context.Context) context.Context {
-	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"max_threads": 1}))
+	return clickhouse.Context(detached, clickhouse.WithSettings(settings))
 }

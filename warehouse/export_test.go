@@ -52,3 +52,9 @@ func (w *Warehouse) HoldConnection(ctx context.Context) (release func() error, e
 
 // MaxSharedVotes is maxSharedVotes.
 const MaxSharedVotes = maxSharedVotes
+
+// ServerThreads returns how many threads a statement with the context uses.
+var ServerThreads = (*Warehouse).serverThreads
+
+// IsYielding reports whether a statement has its turn.
+func (w *Warehouse) IsYielding() bool { return len(w.conn.turns.taken) > 0 }

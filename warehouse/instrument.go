@@ -100,6 +100,8 @@ type runningStatement struct {
 	operation operation
 	began     time.Time
 	span      telemetry.Span
+	// endTurn may be called repeatedly; nil for a statement that does not yield.
+	endTurn func()
 }
 
 // begin starts a statement. The trace has its text, which contains no values: they are
@@ -115,8 +117,11 @@ func (m *statementMetrics) begin(ctx context.Context, op operation, sql string) 
 	return ctx, s
 }
 
-// end records the duration and the error of the statement.
+// end records the duration and the error of the statement, and ends its turn.
 func (s runningStatement) end(err error) {
+	if s.endTurn != nil {
+		s.endTurn()
+	}
 	if s.measure == nil {
 		return
 	}
@@ -150,6 +155,13 @@ type measuredRow struct {
 // Scan implements driver.Row.
 func (r measuredRow) Scan(into ...any) error {
 	err := r.Row.Scan(into...)
+	r.exchange.end(err)
+	return err
+}
+
+// ScanStruct implements driver.Row.
+func (r measuredRow) ScanStruct(into any) error {
+	err := r.Row.ScanStruct(into)
 	r.exchange.end(err)
 	return err
 }

@@ -117,6 +117,11 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	if err := w.reconnect(ctx); err != nil {
 		return nil, err
 	}
+	threads, err := w.serverThreads(ctx)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	w.conn.turns = newTurns(threads)
 	return w, nil
 }
 

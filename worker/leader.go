@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/telemetry"
+	"pnyx/warehouse"
 	"pnyx/worker/backoff"
 	"pnyx/worker/feed"
 	"pnyx/worker/publish"
@@ -91,7 +92,7 @@ func (l *Leader) lead(ctx context.Context) error {
 	}
 	l.leading.Set(1)
 	defer l.leading.Set(0)
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(warehouse.Yielding(ctx))
 	var concurrent sync.WaitGroup
 	concurrent.Go(func() { cancel(l.lease.Hold(ctx)) })
 	concurrent.Go(func() { l.Store.SubscribeCommitted(ctx, l.publisher.Wake) })

@@ -114,6 +114,7 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 		return false
 	}
 	defer turn.release()
+	defer f.Warehouse.Serve()()
 	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
 		fills = append(fills, f.Store.DequeueMoreFills(ctx, kind, end, more)...)
 	}

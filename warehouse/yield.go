@@ -1,0 +1,103 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// servingFor is how long after a read that a caller waited for the next is expected.
+	servingFor = 500 * time.Millisecond
+	// maxTurnWait bounds how long a statement waits for its turn, so that publications
+	// go on however many callers there are.
+	maxTurnWait = 250 * time.Millisecond
+)
+
+// turns makes statements that no caller waits for yield to those that one does: meanwhile
+// they run one at a time, on half of the threads.
+type turns struct {
+	// threads is the number of threads of a statement that yields.
+	threads int
+	// serving counts the reads that callers wait for. served is when the last one ended, in
+	// nanoseconds since 1970.
+	serving, served atomic.Int64
+	// taken has room for the statement whose turn it is.
+	taken chan struct{}
+}
+
+// newTurns returns turns for a server whose statements use so many threads.
+func newTurns(threads uint64) *turns {
+	return &turns{threads: int(max(threads/2, 1)), taken: make(chan struct{}, 1)} //nolint:gosec // cores
+}
+
+// serverThreads returns how many threads a statement uses by default.
+func (w *Warehouse) serverThreads(ctx context.Context) (threads uint64, err error) {
+	if err := w.conn.QueryRow(ctx, "SELECT toUInt64(getSetting('max_threads'))").Scan(&threads); err != nil {
+		return 0, fmt.Errorf("read the number of threads: %w", err)
+	}
+	return threads, nil
+}
+
+// Serve tells that a caller waits for what is read until done is called. Statements with a
+// context of Yielding yield meanwhile.
+func (w *Warehouse) Serve() (done func()) {
+	t := w.conn.turns
+	t.serving.Add(1)
+	return func() {
+		t.served.Store(time.Now().UnixNano())
+		t.serving.Add(-1)
+	}
+}
+
+// areNeeded reports whether callers wait, or have waited a moment ago.
+func (t *turns) areNeeded() bool {
+	return t.serving.Load() > 0 || time.Now().UnixNano()-t.served.Load() < int64(servingFor)
+}
+
+// yield waits until no other statement yields, for maxTurnWait at most, if ctx is one of
+// Yielding or InBackground and callers wait. It returns how many threads to use, zero for
+// all, and what ends the turn, nil for nothing.
+func (t *turns) yield(ctx context.Context) (threads int, end func()) {
+	u, _ := ctx.Value(urgencyKey{}).(urgency)
+	if u == background {
+		threads = 1
+	}
+	if t == nil || u == 0 || !t.areNeeded() {
+		return threads, nil
+	}
+	if threads == 0 {
+		threads = t.threads
+	}
+	timer := time.NewTimer(maxTurnWait)
+	defer timer.Stop()
+	select {
+	case t.taken <- struct{}{}:
+		return threads, sync.OnceFunc(func() { <-t.taken })
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return threads, nil
+}
+
+// urgency says how the statements of a context share the server.
+type urgency int
+
+type urgencyKey struct{}
+
+const (
+	yielding urgency = iota + 1
+	background
+)
+
+// Yielding returns a context whose statements yield to the reads that callers wait for.
+func Yielding(ctx context.Context) context.Context {
+	return context.WithValue(ctx, urgencyKey{}, yielding)
+}
+
+// InBackground returns a context whose statements yield, and always use one thread.
+func InBackground(ctx context.Context) context.Context {
+	return context.WithValue(ctx, urgencyKey{}, background)
+}
