@@ -21,8 +21,8 @@ type PublicationState struct {
 	// CommittedThrough is the commit time up to which every batch is published, in
 	// microseconds by the clock of the warehouse.
 	CommittedThrough int64 `msgpack:"committedThrough"`
-	// HeartbeatAt is when the worker last checked for changes: everything committed
-	// before is published.
+	// HeartbeatAt is when the worker last checked for changes: everything that it was told
+	// of before is published, and what nobody announced if it is a few seconds older.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// LastFullRevision is the last revision at which everything was published.
 	LastFullRevision uint64 `msgpack:"lastFullRevision"`

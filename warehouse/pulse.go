@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// IdlePulseAge is how old a Pulse may be for those who are told of most of what happens: it
+// bounds how late they find the rest.
+const IdlePulseAge = 2 * time.Second
+
 // Pulse tells whether a batch was committed or a token written since the Pulse before,
 // without reading either: one statement of 2 ms instead of three that read tables.
 type Pulse struct {

@@ -22,11 +22,10 @@ import (
 )
 
 const (
-	// tokenInterval is the time between two checks for changed tokens, and pulseAge how old
-	// what they are told of the warehouse may be: a revocation reaches every node within a
-	// second. A leader in the same process reads the pulse more often than pulseAge.
-	tokenInterval = 200 * time.Millisecond
-	pulseAge      = 550 * time.Millisecond
+	// tokenInterval is the time between two checks for changed tokens. Commands publish the
+	// change that they make; one that knows no Redis is found with the pulse, so that a
+	// revocation reaches every node within three seconds.
+	tokenInterval = 500 * time.Millisecond
 	// compareInterval is the time between two comparisons of all tokens while the
 	// warehouse tells that none was written.
 	compareInterval = 30 * time.Second
@@ -97,7 +96,7 @@ func (a *Accounts) Run(ctx context.Context) {
 		pause := tokenInterval
 		if err := a.update(ctx, &moved); err != nil && ctx.Err() == nil {
 			a.errors.Inc()
-			pause = backoff.Jitter(4 * tokenInterval)
+			pause = backoff.Jitter(2 * tokenInterval)
 		}
 		backoff.Wait(ctx, pause)
 	}

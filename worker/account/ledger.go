@@ -17,7 +17,7 @@ import (
 
 const (
 	// ledgerInterval is the time between two moves of queued payments to the ledger.
-	ledgerInterval = 500 * time.Millisecond
+	ledgerInterval = time.Second
 	// paymentBatchSize is how many payments are moved together.
 	paymentBatchSize = 1000
 	// restoreTTL is how long after its expiry a payment is still restored: as long as Redis

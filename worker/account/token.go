@@ -41,7 +41,7 @@ func (a *Accounts) publishTokens(ctx context.Context) error {
 	if missing != nil && !errors.Is(missing, cache.ErrMiss) {
 		return missing
 	}
-	pulse, err := a.warehouse.Pulse(ctx, pulseAge)
+	pulse, err := a.warehouse.Pulse(ctx, warehouse.IdlePulseAge)
 	if err != nil {
 		return err
 	}

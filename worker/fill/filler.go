@@ -34,7 +34,7 @@ const (
 	// heartbeatInterval is the pause between two heartbeats of a request.
 	heartbeatInterval = 500 * time.Millisecond
 	// queueLengthInterval is the pause between two measurements of the queue.
-	queueLengthInterval = time.Second
+	queueLengthInterval = 5 * time.Second
 	// unpublishedLogInterval is the pause between two lines that say that Redis is empty.
 	unpublishedLogInterval = 10 * time.Second
 )

@@ -39,6 +39,10 @@ import (
 	"pnyx/worker/backoff"
 )
 
+// idleAfter is how long after the last publication the publisher is idle: it expects to be
+// told of batches, and reads a pulse only when the last is warehouse.IdlePulseAge old.
+const idleAfter = 10 * time.Second
+
 // maxRest bounds the pause after a long publication: what is imported meanwhile should
 // not wait.
 const maxRest = time.Second
@@ -122,32 +126,38 @@ func (p *Publisher) Run(ctx context.Context) error {
 	// Another worker may have published meanwhile.
 	p.totals.reset()
 	term := leaderTerm{publisher: p}
-	for {
+	var pulseAge time.Duration
+	for published := time.Now(); ; {
 		began, before := time.Now(), term.published.Revision
-		if err := term.step(ctx); err != nil {
+		if err := term.step(ctx, pulseAge); err != nil {
 			return err
 		}
 		rest := min(time.Since(began), maxRest)
 		if term.published.Revision != before {
 			backoff.Wait(ctx, rest)
-			rest = 0
+			rest, published = 0, time.Now()
 		}
-		p.await(ctx, max(p.Interval, rest))
+		pulseAge = 0
+		if told := p.await(ctx, max(p.Interval, rest)); !told && time.Since(published) > idleAfter {
+			pulseAge = warehouse.IdlePulseAge
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// await blocks until Wake is called, for pause at most, or until ctx ends.
-func (p *Publisher) await(ctx context.Context, pause time.Duration) {
+// await blocks until Wake is called, which it reports, for pause at most, or until ctx ends.
+func (p *Publisher) await(ctx context.Context, pause time.Duration) (told bool) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-p.committed:
+		return true
 	case <-timer.C:
 	}
+	return false
 }
 
 // settleAttempts is how often Settle publishes. Once is enough unless records land
@@ -161,7 +171,7 @@ func (p *Publisher) Settle(ctx context.Context) (lagging []string, err error) {
 	p.totals.reset()
 	term := leaderTerm{publisher: p}
 	for range settleAttempts {
-		if err := term.step(ctx); err != nil {
+		if err := term.step(ctx, 0); err != nil {
 			return nil, err
 		}
 		if len(term.lagging) == 0 {

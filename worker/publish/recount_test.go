@@ -85,7 +85,7 @@ func (e *electorate) append(records []record.Record) {
 
 func (e *electorate) step() {
 	e.t.Helper()
-	if err := e.term.step(e.t.Context()); err != nil {
+	if err := e.term.step(e.t.Context(), 0); err != nil {
 		e.t.Fatal(err)
 	}
 }
@@ -101,7 +101,7 @@ func (e *electorate) dieAfter(survived int) {
 			die()
 		}
 	}
-	if err := e.term.step(ctx); err == nil && ctx.Err() == nil {
+	if err := e.term.step(ctx, 0); err == nil && ctx.Err() == nil {
 		e.t.Fatal("got a publication that shows nothing, want one during which the leader dies")
 	}
 	e.shown = func() {}

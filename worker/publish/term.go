@@ -64,10 +64,11 @@ type leaderTerm struct {
 	checkedForums bool
 }
 
-// step publishes what has changed, or everything when nothing is published.
-func (t *leaderTerm) step(ctx context.Context) error {
+// step publishes what has changed, or everything when nothing is published. It may take a
+// pulse of pulseAge for up to date.
+func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 	t.began = time.Now()
-	pulse, err := t.publisher.Warehouse.Pulse(ctx, 0)
+	pulse, err := t.publisher.Warehouse.Pulse(ctx, pulseAge)
 	if err != nil {
 		return err
 	}
@@ -116,6 +117,11 @@ func (t *leaderTerm) step(ctx context.Context) error {
 	}
 	if t.isQuiet(pulse) {
 		return t.heartbeat(ctx, now, "")
+	}
+	if pulseAge > 0 {
+		if pulse, err = t.publisher.Warehouse.Pulse(ctx, 0); err != nil {
+			return err
+		}
 	}
 	return t.publishChanges(ctx, pulse)
 }
