@@ -12,6 +12,7 @@ func ballotRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "proposals.votes", Path: pathVotes, Tier: Plus,
+			Title:   "List a proposal's ballots",
 			Summary: "The ballots of one proposal: one a voter, the latest.",
 			Returns: []governance.Ballot{}, Fresh: publishedFreshness(),
 		}, handler[query.Ballots]{tags: pageTags[query.Ballots], answer: (*API).listBallots}),

@@ -15,6 +15,7 @@ func daoRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "daos.list", Path: "/v2/daos", Tier: Free,
+			Title:   "List DAOs",
 			Summary: "The DAOs, in order of their ids.",
 			Returns: []governance.DAOListItem{}, Fresh: publishedFreshness(),
 		}, handler[query.DAOs]{
@@ -23,6 +24,7 @@ func daoRoutes() []Route {
 		}),
 		handle(Route{
 			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: Free,
+			Title:   "Get a DAO",
 			Summary: "One DAO: its proposals by state and outcome, and participation.",
 			Returns: governance.DAODetail{}, Fresh: publishedFreshness(),
 		}, handler[daoParams]{tags: daoParams.tags, answer: (*API).daoDetail}),

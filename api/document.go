@@ -13,7 +13,7 @@ import (
 
 // SurfaceVersion is the version of the HTTP interface. It changes with every path,
 // parameter, field and error.
-const SurfaceVersion = "2.5.0"
+const SurfaceVersion = "2.6.0"
 
 // Paths of documents, and the prefix of all routes.
 const (
@@ -23,12 +23,16 @@ const (
 	PathPrefix = "/v2"
 	// PathOpenAPI is the OpenAPI description of the routes.
 	PathOpenAPI = "/openapi/agent-v2.json"
-	// PathDocs is the reference for people.
+	// PathOpenAPIAlias is where directories of APIs look for the same description.
+	PathOpenAPIAlias = "/openapi.json"
+	// PathDocs is the reference for people. PathDocs/<route id>.md is the page of a route.
 	PathDocs = "/docs"
 	// PathLLMs is the guide for language models.
 	PathLLMs = "/llms.txt"
 	// PathCatalog is the API catalog of RFC 9727.
 	PathCatalog = "/.well-known/api-catalog"
+	// PathRobots tells crawlers what to leave alone.
+	PathRobots = "/robots.txt"
 )
 
 // Document is a text that a node serves unchanged to every caller.

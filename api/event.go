@@ -16,6 +16,7 @@ func eventRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "events.list", Path: "/v2/events", Tier: Standard,
+			Title:   "List events",
 			Summary: "What happened in a window of at most 90 days, newest first.",
 			Returns: []governance.Event{}, Fresh: publishedFreshness(),
 		}, handler[query.Events]{tags: pageTags[query.Events], check: checkEvents, answer: (*API).listEvents}),

@@ -12,6 +12,7 @@ func evidenceRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "proposals.evidence", Path: pathEvidence, Tier: Plus,
+			Title: "Get a proposal's evidence",
 			Summary: "What one proposal's data rests on: where each field came from, an analysis where there is one, " +
 				"quality flags, and conflicts between sources.",
 			Returns: governance.Evidence{}, Fresh: publishedFreshness(),

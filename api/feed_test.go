@@ -75,7 +75,7 @@ func TestEventParametersSelectThePage(t *testing.T) {
 	n := newNode(t)
 	q := januaryEvents()
 	q.DAOID, q.Basis, q.MinImportance = "uniswap", query.EventTimeDiscovered, 40
-	q.Types = []query.EventType{rules.QuorumReached, rules.VotingEnded}
+	q.Types = []governance.EventType{rules.QuorumReached, rules.VotingEnded}
 	n.writePage(q, eventRows())
 	got := n.get("/v2/events?to=2026-02-01T00:00:00Z&from=2026-01-01&daoId=uniswap&timeBasis=discoveredTime&importanceMin=40&eventType=voting_ended,quorum_reached,voting_ended")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"eventId":"e1_b"`) {
@@ -91,7 +91,7 @@ func TestSignalParametersSelectThePage(t *testing.T) {
 	n := newNode(t)
 	q := januarySignals()
 	q.DAOID, q.Surface, q.MinPriority, q.Order = "uniswap", governance.AtlasPriority, 70, query.SignalsByDeadline
-	q.Types = []query.SignalType{"close_race", "late_swing"}
+	q.Types = []governance.SignalType{"close_race", "late_swing"}
 	n.writePage(q, signalRows())
 	got := n.get("/v2/signals?to=2026-02-01&from=2026-01-01&daoId=uniswap&sort=deadlineAsc&surface=atlas_priority&priorityMin=70&signalType=late_swing,close_race")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"signalId":"s1_b"`) {

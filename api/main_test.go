@@ -121,7 +121,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	options := api.Options{
 		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), PurgeEnabled: s.purged,
-		Documents: doc.Documents(samplePrices()),
+		Documents: doc.Documents(doc.Node{Prices: samplePrices()}),
 		Logger:    slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
 	s.setAccess(t, &options)

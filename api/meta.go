@@ -15,6 +15,7 @@ func metaRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "meta.pricing", Path: PathPricing, Tier: Free,
+			Title:   "Get prices",
 			Summary: "What every route costs at the moment.",
 			Returns: governance.Pricing{}, Fresh: pricingFreshness(),
 		}, handler[noParams]{
@@ -23,11 +24,13 @@ func metaRoutes() []Route {
 		}),
 		handle(Route{
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
+			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
 			Returns: governance.DataStatus{}, Fresh: statusFreshness(),
 		}, handler[statusParams]{tags: statusParams.tags, answer: (*API).dataStatus}),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
+			Title:   "Get your token's usage",
 			Summary: "What the token that asks may use, and what it has used this month.",
 			Returns: usage{}, account: (*API).usage,
 		}, handler[noParams]{

@@ -57,7 +57,7 @@ func pathDistance(given, want []string) (distance, letters int) {
 
 // paths lists the paths of routes and documents.
 func paths() []string {
-	all := []string{PathOpenAPI, PathDocs, PathLLMs, PathCatalog}
+	all := []string{PathOpenAPI, PathOpenAPIAlias, PathDocs, PathLLMs, PathCatalog}
 	for _, route := range Routes() {
 		all = append(all, route.Path)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,10 +63,15 @@ type Param struct {
 	Min, Max int
 	// Enum lists the values that an Enum, or each element of an EnumList, may have.
 	Enum []string
+	// Set is the type whose values Enum lists; nil without Enum.
+	Set reflect.Type
 	// Description is what the parameter means, as the documents say it.
 	Description string
 	// Example is a value that works, as the documents show it; empty for none.
 	Example string
+	// Sample says that an example of a request gives the parameter, though it is not
+	// required: one of several has to be given.
+	Sample bool
 	// MustExist says that the answer is 404 when the value names nothing that exists. For a
 	// parameter in the path that is always so.
 	MustExist bool

@@ -43,12 +43,15 @@ func appendParams(
 
 // paramOf describes the parameter of a field.
 func paramOf(name string, field reflect.StructField, embedding reflect.StructTag) Param {
-	kind, values := kindOf(field.Type)
+	kind, set := kindOf(field.Type)
 	param := Param{
-		Name: name, In: Location(field.Tag.Get("in")), Kind: kind, Enum: values,
+		Name: name, In: Location(field.Tag.Get("in")), Kind: kind, Set: set,
 		Description: field.Tag.Get("doc"), Example: field.Tag.Get("example"),
-		Required: field.Tag.Get("required") == "true", MustExist: field.Tag.Get("exists") == "true",
+		Required: field.Tag.Get("required") == "true", MustExist: field.Tag.Get("exists") == "true", Sample: field.Tag.Get("sample") == "true",
 		Default: field.Tag.Get("default"),
+	}
+	if set != nil {
+		param.Enum = query.Values(set)
 	}
 	if kind == Integer {
 		maximum := field.Tag.Get("max")
@@ -71,9 +74,9 @@ func bound(name, text string) int {
 	return number
 }
 
-// kindOf returns the kind of a parameter with a field of a type, and the values of an
-// enumeration.
-func kindOf(field reflect.Type) (kind Kind, values []string) {
+// kindOf returns the kind of a parameter with a field of a type, and the type of the
+// values of an enumeration.
+func kindOf(field reflect.Type) (kind Kind, set reflect.Type) {
 	switch field {
 	case reflect.TypeFor[governance.ProposalKey]():
 		return ProposalKey, nil
@@ -96,9 +99,9 @@ func kindOf(field reflect.Type) (kind Kind, values []string) {
 	case reflect.Pointer:
 		return Cursor, nil
 	case reflect.Slice:
-		return EnumList, query.Values(field.Elem())
+		return EnumList, field.Elem()
 	default:
-		return Enum, query.Values(field)
+		return Enum, field
 	}
 }
 

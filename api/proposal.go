@@ -27,6 +27,7 @@ func proposalRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
+			Title:   "List proposals",
 			Summary: "Proposals of all DAOs or of one, filtered and in order.",
 			Returns: []governance.ProposalListItem{}, Fresh: publishedFreshness(),
 		}, handler[query.Proposals]{
@@ -34,6 +35,7 @@ func proposalRoutes() []Route {
 		}),
 		handle(Route{
 			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: Standard,
+			Title: "Resolve a proposal",
 			Summary: "The proposals that an address, a title or an id may mean, the best match first. " +
 				"Give exactly one of url, title and externalId.",
 			Returns: governance.Resolution{}, Fresh: publishedFreshness(),
@@ -42,11 +44,13 @@ func proposalRoutes() []Route {
 		}),
 		handle(Route{
 			ID: "proposals.detail", Path: pathProposal, Tier: Plus,
+			Title:   "Get a proposal",
 			Summary: "One proposal with its full text.",
 			Returns: governance.ProposalDetail{}, Fresh: publishedFreshness(),
 		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).proposalDetail}),
 		handle(Route{
 			ID: "proposals.vote-summary", Path: pathVoteSummary, Tier: Plus,
+			Title:   "Get a proposal's result",
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
 			Returns: governance.VoteSummary{}, Fresh: publishedFreshness(),
 		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).voteSummary}),

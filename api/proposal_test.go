@@ -138,8 +138,8 @@ func TestResolveIgnoresSpelling(t *testing.T) {
 	title := "Deploy"
 	identity := governance.Identity{DAOID: "uniswap", Provider: governance.Tally, ExternalID: "93"}
 	candidates := []governance.ProposalCandidate{
-		{ProposalKey: identity.ProposalKey(), Identity: identity, Title: &title, Match: governance.Match{Type: governance.MatchURL, MatchedFields: []string{"sourceUrl"}}},
-		{ProposalKey: unknownKey, Match: governance.Match{Type: governance.MatchURL, MatchedFields: []string{"discussionUrl"}}},
+		{ProposalKey: identity.ProposalKey(), Identity: identity, Title: &title, Match: governance.Match{Type: governance.MatchURL, MatchedFields: []governance.MatchedField{"sourceUrl"}}},
+		{ProposalKey: unknownKey, Match: governance.Match{Type: governance.MatchURL, MatchedFields: []governance.MatchedField{"discussionUrl"}}},
 	}
 	for parameters, filter := range map[string]query.Resolve{
 		"url=" + url.QueryEscape("https://WWW.tally.xyz/gov/uniswap/proposal/93?utm_source=x"): {URL: "tally.xyz/gov/uniswap/proposal/93"},

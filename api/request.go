@@ -137,7 +137,7 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem
 			problems = append(problems, *problem)
 			continue
 		}
-		texts[name] = query[name][0]
+		texts[name] = strings.Join(query[name], ",") // several only of a list
 	}
 	return texts, problems, omitted
 }
@@ -149,12 +149,12 @@ func (r *Route) checkQuery(name string, values []string) *Problem {
 	switch {
 	case !slices.Contains(known, name):
 		return unknownParameter(name, values[0], known)
-	case len(values) > 1:
+	case len(values) > 1 && !r.isList(name):
 		return &Problem{
 			Parameter: name, Given: strings.Join(values, ", "), Message: "is given more than once", Allowed: "one value",
 			Fix: r.fixRepeated(name),
 		}
-	case values[0] == "":
+	case slices.Contains(values, ""):
 		return new(emptyParameter(name))
 	}
 	return nil
@@ -166,6 +166,11 @@ func emptyParameter(name string) Problem {
 		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
 		Fix: "leave " + name + " out, or give it a value",
 	}
+}
+
+// isList reports whether a parameter takes several values.
+func (r *Route) isList(name string) bool {
+	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Name == name && p.Kind == EnumList })
 }
 
 func (r *Route) queryNames() []string {

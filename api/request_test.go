@@ -19,6 +19,7 @@ import (
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/rules"
 )
 
 // problem is one of the details of a VALIDATION_ERROR.
@@ -152,6 +153,34 @@ func TestRangesAreCheckedWhenOtherParametersAreWrong(t *testing.T) {
 	}
 }
 
+// Clients write a list either way; both are one request to caches.
+func TestAListMayRepeatItsParameter(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	q := januaryEvents()
+	q.Types = []governance.EventType{rules.QuorumReached, rules.VotingEnded}
+	n.writePage(q, eventRows())
+	const window = "/v2/events?from=2026-01-01&to=2026-02-01"
+	want := n.get(window + "&eventType=quorum_reached,voting_ended")
+	for _, query := range []string{
+		"&eventType=voting_ended&eventType=quorum_reached", "&eventType=quorum_reached,voting_ended&eventType=voting_ended",
+	} {
+		got := n.get(window + query)
+		if got.status != http.StatusOK || got.header.Get("ETag") != want.header.Get("ETag") ||
+			got.header.Get("Content-Location") != want.header.Get("Content-Location") {
+			t.Errorf("%s: got %d %v, want the answer to the joined list: %v", query, got.status, got.header, want.header)
+		}
+	}
+	for query, message := range map[string]string{
+		"&eventType=voting_ended&eventType=":       "is empty",
+		"&eventType=voting_ended&eventType=rumour": "must be one or more of",
+	} {
+		if got := n.wantFailure(n.get(window+query), http.StatusBadRequest, api.CodeValidation); !strings.Contains(got.Error.Message, message) {
+			t.Errorf("%s: got %q, want %q", query, got.Error.Message, message)
+		}
+	}
+}
+
 func TestAnUnknownPathLeadsToTheNearestOne(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
@@ -162,7 +191,7 @@ func TestAnUnknownPathLeadsToTheNearestOne(t *testing.T) {
 		"/v2/daos/uniswap/voter":       "/v2/daos/:daoId/voters",
 		"/v2/meta/datastatus":          "/v2/meta/data-status",
 		"/v2/proposal/x/evidences":     "/v2/proposals/:proposalKey/evidence",
-		"/openapi.json":                "",
+		"/openapi.jsonl":               "/openapi.json",
 		"/llm.txt":                     "/llms.txt",
 		"/v2/brief":                    "",
 		"/" + strings.Repeat("d", 600): "",

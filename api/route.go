@@ -43,6 +43,8 @@ type Route struct {
 	Path string
 	// Tier is who may read the route.
 	Tier Tier
+	// Title names the route in menus, in at most 40 characters.
+	Title string
 	// Summary describes the answer in one sentence, as documents show it.
 	Summary string
 	// Params are the parameters in the order of documents; nil for none.

@@ -12,6 +12,7 @@ func signalRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "signals.list", Path: "/v2/signals", Tier: Standard,
+			Title:   "List signals",
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
 			Returns: []governance.Signal{}, Fresh: publishedFreshness(),
 		}, handler[query.Signals]{tags: pageTags[query.Signals], check: checkSignals, answer: (*API).listSignals}),

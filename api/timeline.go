@@ -18,6 +18,7 @@ func timelineRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
+			Title:   "Get a DAO's timeline",
 			Summary: "A metric of one DAO by month.",
 			Returns: governance.Timeline{}, Fresh: publishedFreshness(),
 		}, handler[query.Timeline]{

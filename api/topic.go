@@ -13,11 +13,13 @@ func topicRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
+			Title:   "List forum topics",
 			Summary: "The forum topics of all DAOs, or of one.",
 			Returns: []governance.ForumTopic{}, Fresh: publishedFreshness(),
 		}, handler[query.Topics]{tags: pageTags[query.Topics], check: checkTopics, answer: (*API).listTopics}),
 		handle(Route{
 			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
+			Title:   "Get a forum topic",
 			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
 			Returns: governance.ForumTopicDetail{}, Fresh: publishedFreshness(),
 		}, handler[topicParams]{tags: topicParams.tags, answer: (*API).topicDetail}),

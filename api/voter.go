@@ -13,6 +13,7 @@ func rankingRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "daos.voters", Path: "/v2/daos/:daoId/voters", Tier: Plus,
+			Title:   "List a DAO's voters",
 			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
 			Returns: []governance.DAOVoter{}, Fresh: publishedFreshness(),
 		}, handler[query.Voters]{tags: pageTags[query.Voters], answer: (*API).listDAOVoters}),
@@ -24,6 +25,7 @@ func voterRoutes() []Route {
 	return []Route{
 		handle(Route{
 			ID: "voters.profile", Path: "/v2/voters/:voterIdentity", Tier: Plus,
+			Title:   "Get a voter",
 			Summary: "One voter over all DAOs.",
 			Returns: governance.VoterProfile{}, Fresh: voterFreshness(),
 		}, handler[query.Profile]{
@@ -32,6 +34,7 @@ func voterRoutes() []Route {
 		}),
 		handle(Route{
 			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: Plus,
+			Title:   "List a voter's ballots",
 			Summary: "What one voter voted, newest first.",
 			Returns: []governance.VoterVote{}, Fresh: voterFreshness(),
 		}, handler[query.VoterVotes]{

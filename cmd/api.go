@@ -58,7 +58,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents := doc.Documents(prices)
+	documents := doc.Documents(doc.Node{Prices: prices, PublicURL: n.cfg.API.PublicURL})
 	served := api.New(api.Options{
 		Store:          store,
 		RequestTimeout: n.cfg.API.RequestTimeout,

@@ -33,7 +33,7 @@ func openapiCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				text, err := doc.OpenAPI(prices)
+				text, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL})
 				if err != nil {
 					return err
 				}
@@ -59,7 +59,7 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
-	document, err := doc.OpenAPI(prices)
+	document, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL})
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
 	logger := slog.New(slog.DiscardHandler)
 	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
-		Documents: doc.Documents(prices()),
+		Documents: doc.Documents(doc.Node{Prices: prices()}),
 		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
 		Addresses: ratelimit.NewIPLimiter(freeRate, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, n.registry), Meter: access.NewMeter(accounts.New(store), logger),

@@ -30,12 +30,15 @@ func Confidences() []Confidence {
 	return []Confidence{ExactTime, DayTime, DerivedTime, DiscoveredTime}
 }
 
+// EventType is what happened: one of the event types of package rules.
+type EventType string
+
 // Event is one row of the lifecycle event timeline.
 type Event struct {
 	// EventID is the id of the event, see EventID.
 	EventID string `json:"eventId" msgpack:"eventId"`
-	// EventType is one of the event types of package rules.
-	EventType string `json:"eventType" msgpack:"eventType"`
+	// EventType is what happened.
+	EventType EventType `json:"eventType" msgpack:"eventType"`
 	// EventTimeMs is when the event happened, as exactly as EventTimeConfidence says.
 	EventTimeMs Timestamp `json:"eventTimeMs" msgpack:"eventTimeMs"`
 	// EventTimeConfidence says how EventTimeMs is known.

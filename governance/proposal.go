@@ -35,9 +35,9 @@ type ProposalCandidate struct {
 // Match says why a proposal is a candidate. There is no score: it would be made up.
 type Match struct {
 	// Type is the kind of match.
-	Type string `json:"type" msgpack:"type"`
+	Type MatchType `json:"type" msgpack:"type"`
 	// MatchedFields names the fields that match.
-	MatchedFields []string `json:"matchedFields" msgpack:"matchedFields"`
+	MatchedFields []MatchedField `json:"matchedFields" msgpack:"matchedFields"`
 }
 
 // ProposalDetail is the payload of one proposal. What upstream does not state

@@ -2,12 +2,15 @@ package governance
 
 import "encoding/json"
 
+// SignalType is why something deserves attention: one of the signal types of package rules.
+type SignalType string
+
 // Signal is something that deserves attention: a curated signal in the API contract.
 type Signal struct {
 	// SignalID is the id of the signal, see SignalID.
 	SignalID string `json:"signalId" msgpack:"signalId"`
-	// SignalType is one of the signal types of package rules.
-	SignalType string `json:"signalType" msgpack:"signalType"`
+	// SignalType is why it deserves attention.
+	SignalType SignalType `json:"signalType" msgpack:"signalType"`
 	// Priority is how much attention the signal deserves.
 	Priority Priority `json:"priority" msgpack:"priority"`
 	// Actionability says what a reader can do.
@@ -31,12 +34,15 @@ type Signal struct {
 	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`
 }
 
+// PriorityBand is the name of a range of scores: one of the bands of package rules.
+type PriorityBand string
+
 // Priority is how much a signal deserves attention.
 type Priority struct {
 	// Score is the priority score, 0 to 100.
 	Score int `json:"score" msgpack:"score"`
 	// Band is the name of the score's range.
-	Band string `json:"band" msgpack:"band"`
+	Band PriorityBand `json:"band" msgpack:"band"`
 }
 
 // Surface is a view of the signals for one kind of delivery.

@@ -96,7 +96,7 @@ func startNode(t *testing.T, s settings) *node {
 	n.publishSample()
 	prices := samplePrices()
 	options := api.Options{
-		Store: store, RequestTimeout: soon, StaleAfter: 24 * time.Hour, Prices: prices, Documents: doc.Documents(prices),
+		Store: store, RequestTimeout: soon, StaleAfter: 24 * time.Hour, Prices: prices, Documents: doc.Documents(doc.Node{Prices: prices}),
 		Logger: slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: api.LogOptions{SampleRate: 1},
 		Tokens:   access.NewTokenCache(accounts.New(store), time.Time{}),
 		Internal: access.NewInternalTokens([]string{internalToken}),

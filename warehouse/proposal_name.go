@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -17,16 +18,15 @@ import (
 
 // ProposalName is a text by which searches find a proposal.
 type ProposalName struct {
-	// Field is the field whose value the name is: governance.MatchedSourceURL or another
-	// of these constants.
-	Field string
+	// Field is the field whose value the name is.
+	Field governance.MatchedField
 	// Text is the normalized spelling: governance.CanonicalURL of an address, and the
 	// result of the field's own normalization of any other name.
 	Text string
 }
 
 func (n ProposalName) hash() uint64 {
-	return xxhash.Sum64String(n.Field + "\x00" + n.Text)
+	return xxhash.Sum64String(string(n.Field) + "\x00" + n.Text)
 }
 
 // Names returns the names by which an exact search finds the proposal, each once.
@@ -41,7 +41,7 @@ func (p ListedProposal) Names() []ProposalName {
 	}
 	// The address derived from the ids is always a name, even if upstream states another.
 	names = append(names, ProposalName{governance.MatchedSourceURL, p.Identity.Provider.ProposalURL(p.SourceID, p.Identity.ExternalID)})
-	slices.SortFunc(names, func(a, b ProposalName) int { return strings.Compare(a.Field+a.Text, b.Field+b.Text) })
+	slices.SortFunc(names, func(a, b ProposalName) int { return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Text, b.Text)) })
 	names = slices.DeleteFunc(names, func(n ProposalName) bool { return n.Text == "" })
 	return slices.Compact(names)
 }

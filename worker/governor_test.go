@@ -179,7 +179,7 @@ func TestGovernorProposalIsResolvedByItsIDsAndItsPageAtTally(t *testing.T) { //n
 	h.append(governorDAO(), p, chainProposal("86", "active", -10, 50))
 	h.startLeader(h.metrics)
 	h.startFiller()
-	byID, byURL := governance.MatchExternalID+" [externalId]", governance.MatchURL+" [sourceUrl]"
+	byID, byURL := string(governance.MatchExternalID)+" [externalId]", string(governance.MatchURL)+" [sourceUrl]"
 	for _, c := range []struct {
 		filter query.Resolve
 		want   string

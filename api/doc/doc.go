@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"slices"
 	"text/template"
 
 	"github.com/gofiber/fiber/v2"
@@ -18,26 +19,39 @@ import (
 	"pnyx/ratelimit"
 )
 
-// Documents returns everything there is to read about the API, with what routes cost
-// at these prices. Each document is rendered when it is requested first.
-func Documents(prices api.Prices) []api.Document {
-	return append([]api.Document{
-		{
-			Path: api.PathOpenAPI, ContentType: fiber.MIMEApplicationJSON,
-			Render: func() ([]byte, error) { return OpenAPI(prices) },
-		},
+// Node is what the documents say of the node that serves them.
+type Node struct {
+	// Prices are what routes cost.
+	Prices api.Prices
+	// PublicURL is the address that callers see, without a slash at its end; empty for the
+	// address that a document was asked for at.
+	PublicURL string
+}
+
+// Documents returns everything there is to read about the API as a node serves it. Each
+// document is rendered when it is requested first.
+func Documents(node Node) []api.Document {
+	openAPI := func() ([]byte, error) { return compactOpenAPI(node) }
+	documents := []api.Document{
+		{Path: api.PathOpenAPI, ContentType: fiber.MIMEApplicationJSON, Render: openAPI},
+		{Path: api.PathOpenAPIAlias, ContentType: fiber.MIMEApplicationJSON, Render: openAPI},
 		{
 			Path: api.PathLLMs, ContentType: fiber.MIMETextPlainCharsetUTF8,
-			Render: func() ([]byte, error) { return agentsGuide(prices) },
+			Render: func() ([]byte, error) { return agentsGuide(node) },
 		},
-		{Path: api.PathCatalog, ContentType: mimeLinkset, Render: catalog},
-	}, reference()...)
+		{
+			Path: api.PathCatalog, ContentType: mimeLinkset,
+			Render: func() ([]byte, error) { return catalog(node) },
+		},
+		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
+	}
+	return slices.Concat(documents, routePages(node), reference())
 }
 
 // Paths returns the paths of all documents.
 func Paths() []string {
 	var paths []string
-	for _, document := range Documents(api.Prices{}) {
+	for _, document := range Documents(Node{}) {
 		paths = append(paths, document.Path)
 	}
 	return paths

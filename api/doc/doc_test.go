@@ -1,6 +1,7 @@
 package doc_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -39,17 +40,145 @@ func defaultPrices() api.Prices {
 // openAPI returns the OpenAPI document.
 func openAPI(t *testing.T) []byte {
 	t.Helper()
-	text, err := doc.OpenAPI(defaultPrices())
+	text, err := doc.OpenAPI(doc.Node{Prices: defaultPrices()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
+// document returns what a node with default settings serves at a path.
+func document(t *testing.T, path string) []byte {
+	t.Helper()
+	documents := doc.Documents(doc.Node{Prices: defaultPrices(), PublicURL: "https://api.example.org"})
+	i := slices.IndexFunc(documents, func(d api.Document) bool { return d.Path == path })
+	if i < 0 {
+		t.Fatalf("got no document at %s, want one", path)
+	}
+	text, err := documents[i].Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A page of a route is for a language model that reads it alone.
+func TestEachRouteHasAShortPage(t *testing.T) {
+	t.Parallel()
+	const most = 2560 // 800 tokens of 3.2 bytes
+	for _, route := range api.Routes() {
+		t.Run(route.ID, func(t *testing.T) {
+			t.Parallel()
+			page := string(document(t, "/docs/"+route.ID+".md"))
+			if len(page) > most {
+				t.Errorf("got a page of %d bytes, want at most %d", len(page), most)
+			}
+			if len(route.Title) > 40 || !strings.HasPrefix(page, "# "+route.Title+"\n") {
+				t.Errorf("got %.60q, want a title of at most 40 characters", page)
+			}
+			for _, param := range route.Params {
+				if !strings.Contains(page, "| `"+param.Name+"`") {
+					t.Errorf("got no parameter %s, want all", param.Name)
+				}
+			}
+		})
+	}
+}
+
+func TestDocumentIsTheSameAtBothAddressesAndHasNoWhiteSpace(t *testing.T) {
+	t.Parallel()
+	text := document(t, api.PathOpenAPI)
+	if !bytes.Equal(text, document(t, api.PathOpenAPIAlias)) {
+		t.Error("got another document at the alias, want the same")
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil || compact.Len() != len(text) {
+		t.Errorf("got %d bytes, %v, want the %d without white space", len(text), err, compact.Len())
+	}
+	if !strings.Contains(string(text), `"servers":[{"url":"https://api.example.org"`) {
+		t.Error("got another server, want the public address")
+	}
+}
+
+// What generated clients stumbled over stays mended.
+func TestDocumentSuitsGeneratedClients(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		prices := defaultPrices()
+		prices.PayPerRequest = on
+		text, err := doc.OpenAPI(doc.Node{Prices: prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var document struct {
+			Paths map[string]struct {
+				Get struct {
+					OperationID string
+					Summary     string
+					Security    []map[string][]string
+					Payment     *struct {
+						Protocols []string
+						Price     string
+					} `json:"x-payment-info"`
+					Tier      string `json:"x-tier"`
+					Responses map[string]struct {
+						Headers map[string]any
+						Links   map[string]struct {
+							OperationID string
+							Parameters  map[string]string
+						}
+					}
+				}
+			}
+			Components struct {
+				Schemas         map[string]json.RawMessage
+				SecuritySchemes map[string]any
+			}
+		}
+		if err := json.Unmarshal(text, &document); err != nil {
+			t.Fatal(err)
+		}
+		if len(document.Components.SecuritySchemes) != 1 {
+			t.Errorf("got %d security schemes, want the token alone: a payment is no key", len(document.Components.SecuritySchemes))
+		}
+		for _, name := range []string{"ErrorCode", "GovernanceEvent", "CandidateMatch", "PageInfo", "EventType", "SignalType", "PriorityBand", "MatchType"} {
+			if document.Components.Schemas[name] == nil {
+				t.Errorf("got no schema %s, want one", name)
+			}
+		}
+		for _, text := range []string{`"additionalProperties"`, "joined by commas"} {
+			if strings.Contains(string(openAPI(t)), text) {
+				t.Errorf("got %s in the document, want none", text)
+			}
+		}
+		for path, item := range document.Paths {
+			get, paid := item.Get, item.Get.Tier != string(api.Free)
+			if (get.Payment != nil) != (paid && on) || get.Payment != nil && get.Payment.Price != "0.001" && get.Payment.Price != "0.005" {
+				t.Errorf("%s, payments %t: got %+v, want what a payment costs where it is taken", path, on, get.Payment)
+			}
+			if want := map[bool]int{false: 1, true: 2}[on]; paid && len(get.Security) != want {
+				t.Errorf("%s, payments %t: got security %v, want %d alternatives", path, on, get.Security, want)
+			}
+			if len(get.Responses["200"].Headers) > 6 {
+				t.Errorf("%s: got %d headers, want those that a client reads", path, len(get.Responses["200"].Headers))
+			}
+			for name, link := range get.Responses["200"].Links {
+				if name == "next" && (link.OperationID != get.OperationID || link.Parameters["cursor"] != "$response.body#/meta/page/nextCursor") {
+					t.Errorf("%s: got %+v, want the next page", path, link)
+				}
+			}
+		}
+		if links := document.Paths["/v2/proposals/{proposalKey}"].Get.Responses["200"].Links; links["votes"].OperationID != "proposals.votes" ||
+			links["evidence"].Parameters["proposalKey"] != "$request.path.proposalKey" {
+			t.Errorf("links of a proposal: got %+v, want its ballots and evidence", links)
+		}
+	}
+}
+
 func TestPublishedDocumentsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	for file, render := range map[string]func() ([]byte, error){
-		"agent-v2.json": func() ([]byte, error) { return doc.OpenAPI(defaultPrices()) },
+		"agent-v2.json": func() ([]byte, error) { return doc.OpenAPI(doc.Node{Prices: defaultPrices()}) },
 		"decisions.md":  doc.Decisions,
 		"caching.md":    doc.CachingTable,
 		"rules.md":      func() ([]byte, error) { return rules.Rulebook(), nil },
@@ -76,7 +205,7 @@ func TestDocumentsSayWhetherPaymentPerRequestIsOn(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		prices := defaultPrices()
 		prices.PayPerRequest = on
-		for _, document := range doc.Documents(prices) {
+		for _, document := range doc.Documents(doc.Node{Prices: prices}) {
 			if document.Path != api.PathLLMs && document.Path != api.PathOpenAPI {
 				continue
 			}
@@ -101,10 +230,7 @@ func TestDocumentsListThePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	llms, err := doc.Documents(defaultPrices())[1].Render()
-	if err != nil {
-		t.Fatal(err)
-	}
+	llms := document(t, api.PathLLMs)
 	for _, plan := range ratelimit.DescribePlans() {
 		row := "| `" + plan.Name + "` | " + plan.Month + " | " + plan.Standard + " | " + plan.Detail + " |"
 		if !strings.Contains(string(readme), row) {

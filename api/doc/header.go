@@ -18,7 +18,8 @@ import (
 //go:embed headers.json
 var headersJSON []byte
 
-// describeHeaders describes the headers of answers.
+// describeHeaders describes the headers of answers that a client reads. Those that HTTP
+// itself gives a meaning, as to caches, are left out.
 func describeHeaders() (openapi.Members[*openapi.Header], error) {
 	var rows []struct {
 		// Name and Description are those of the header, Type is its JSON type.
@@ -51,19 +52,12 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 	return all
 }
 
-// keptHeaders lists the headers that a 304 repeats from the answer that it replaces.
-func keptHeaders(route api.Route) []string {
-	names := []string{api.HeaderRequestID, fiber.HeaderCacheControl, fiber.HeaderVary}
-	if route.TokenOnly {
-		return names
-	}
-	return append(names, fiber.HeaderETag, fiber.HeaderLastModified, fiber.HeaderContentLocation,
-		api.HeaderCacheStatus, api.HeaderSurrogateKey, api.HeaderCacheTag)
-}
-
 // answerHeaders refers to the headers of a route's answers with data.
 func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
-	names := append(keptHeaders(route), api.HeaderServerTiming, api.HeaderRateLimit, api.HeaderRateLimitPolicy)
+	names := []string{api.HeaderRequestID, api.HeaderRateLimit, api.HeaderRateLimitPolicy}
+	if !route.TokenOnly {
+		names = append(names, fiber.HeaderETag)
+	}
 	if route.Paged() {
 		names = append(names, fiber.HeaderLink)
 	}
@@ -75,7 +69,7 @@ func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 
 // errorHeaders refers to the headers of errors with a status.
 func errorHeaders(status int) openapi.Members[*openapi.Header] {
-	names := []string{api.HeaderRequestID, fiber.HeaderCacheControl, api.HeaderServerTiming, api.HeaderRateLimit, api.HeaderRateLimitPolicy}
+	names := []string{api.HeaderRequestID, api.HeaderRateLimit, api.HeaderRateLimitPolicy}
 	switch status {
 	case http.StatusPaymentRequired:
 		names = append(names, x402.HeaderRequired, x402.HeaderReceipt)

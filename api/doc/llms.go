@@ -17,17 +17,19 @@ import (
 const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
 
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
-func agentsGuide(prices api.Prices) ([]byte, error) {
+func agentsGuide(node Node) ([]byte, error) {
 	type route struct {
-		// Path and Summary are those of the route. Price is its tier and, where
+		// ID, Path and Summary are those of the route. Price is its tier and, where
 		// payments are taken, the price of one request. Parameters lists its query parameters; empty for
 		// none.
-		Path, Summary, Price, Parameters string
+		ID, Path, Summary, Price, Parameters string
 	}
 	data := struct {
 		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
 		// and of the tools.
 		PathOpenAPI, PathPricing, PathMCP string
+		// Base is the public address of the API; empty where it is not known.
+		Base string
 		// Routes are all routes, in the order of documents.
 		Routes []route
 		// Plans are the plans of partner tokens, and that of payments.
@@ -37,12 +39,12 @@ func agentsGuide(prices api.Prices) ([]byte, error) {
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
 	}{
-		PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
-		Plans: ratelimit.DescribePlans(), PayPerRequest: prices.PayPerRequest,
+		Base: node.PublicURL, PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
+		Plans: ratelimit.DescribePlans(), PayPerRequest: node.Prices.PayPerRequest,
 	}
 	for _, r := range api.Routes() {
 		data.Routes = append(data.Routes, route{
-			Path: r.Path, Summary: r.Summary, Price: priceLabel(r, prices), Parameters: paramList(r),
+			ID: r.ID, Path: r.Path, Summary: r.Summary, Price: priceLabel(r, node.Prices), Parameters: paramList(r),
 		})
 	}
 	return render("llms.txt", data)
@@ -80,9 +82,9 @@ func paramList(route api.Route) string {
 
 // catalog returns the API catalog of RFC 9727: the addresses of the API, and of what
 // describes it. Paths with parameters are left to the OpenAPI document.
-func catalog() ([]byte, error) {
+func catalog(node Node) ([]byte, error) {
 	type link struct {
-		// Href is the address of the target, relative to the host.
+		// Href is the address of the target, relative where that of the API is not known.
 		Href string `json:"href"`
 		// Type is the media type of the target; empty for unknown.
 		Type string `json:"type,omitempty"`
@@ -90,17 +92,17 @@ func catalog() ([]byte, error) {
 	var items []link
 	for _, route := range api.Routes() {
 		if !strings.Contains(route.Path, ":") {
-			items = append(items, link{Href: route.Path, Type: fiber.MIMEApplicationJSON})
+			items = append(items, link{Href: node.PublicURL + route.Path, Type: fiber.MIMEApplicationJSON})
 		}
 	}
-	guide := []link{{Href: api.PathLLMs, Type: fiber.MIMETextPlain}}
-	tools := openapi.Members[any]{{Name: "anchor", Value: mcp.Path}, {Name: "service-doc", Value: guide}}
+	guide := []link{{Href: node.PublicURL + api.PathLLMs, Type: fiber.MIMETextPlain}}
+	tools := openapi.Members[any]{{Name: "anchor", Value: node.PublicURL + mcp.Path}, {Name: "service-doc", Value: guide}}
 	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
-		{Name: "anchor", Value: api.PathPrefix},
+		{Name: "anchor", Value: node.PublicURL + api.PathPrefix},
 		{Name: "item", Value: items},
-		{Name: "service-desc", Value: []link{{Href: api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
-		{Name: "service-doc", Value: []link{{Href: api.PathDocs, Type: fiber.MIMETextHTML}, {Href: api.PathLLMs, Type: fiber.MIMETextPlain}}},
-		{Name: "service-meta", Value: []link{{Href: api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-desc", Value: []link{{Href: node.PublicURL + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-doc", Value: []link{{Href: node.PublicURL + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.PublicURL + api.PathLLMs, Type: fiber.MIMETextPlain}}},
+		{Name: "service-meta", Value: []link{{Href: node.PublicURL + api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
 	}, tools}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the API catalog: %w", err)

@@ -2,6 +2,7 @@ package doc
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -12,14 +13,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
-	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
 )
 
-// OpenAPI returns the OpenAPI document of the API. The prices become part of it.
-func OpenAPI(prices api.Prices) ([]byte, error) {
-	document, err := describeAPI(prices)
+// OpenAPI returns the OpenAPI document of the API as a node describes it.
+func OpenAPI(node Node) ([]byte, error) {
+	document, err := describeAPI(node)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,21 @@ func OpenAPI(prices api.Prices) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
+// compactOpenAPI returns OpenAPI without white space.
+func compactOpenAPI(node Node) ([]byte, error) {
+	text, err := OpenAPI(node)
+	if err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return nil, fmt.Errorf("compact the OpenAPI document: %w", err)
+	}
+	return compact.Bytes(), nil
+}
+
 // describeAPI builds the document from the tables of routes and error codes.
-func describeAPI(prices api.Prices) (*openapi.Document, error) {
+func describeAPI(node Node) (*openapi.Document, error) {
 	schemas, err := newSchemas()
 	if err != nil {
 		return nil, err
@@ -44,7 +57,7 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 		return nil, err
 	}
 	guide, err := render("guide.md", map[string]any{
-		"Codes": api.Codes(), "Plans": string(plans), "PayPerRequest": prices.PayPerRequest,
+		"Codes": api.Codes(), "Plans": string(plans), "PayPerRequest": node.Prices.PayPerRequest,
 	})
 	if err != nil {
 		return nil, err
@@ -57,14 +70,14 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 			Description: string(guide),
 			License:     openapi.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
-		Servers: []openapi.Server{{URL: "/", Description: "The node that serves this document."}},
+		Servers: []openapi.Server{{URL: cmp.Or(node.PublicURL, "/"), Description: "Where this document is served."}},
 	}
 	addEnvelopes(schemas)
 	for _, route := range api.Routes() {
 		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
 			document.Tags = append(document.Tags, tag)
 		}
-		document.Paths.Add(openapi.PathTemplate(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, prices)})
+		document.Paths.Add(openapi.PathTemplate(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, node.Prices)})
 	}
 	headers, err := describeHeaders()
 	if err != nil {
@@ -74,7 +87,7 @@ func describeAPI(prices api.Prices) (*openapi.Document, error) {
 		Schemas:         metaSchemas(schemas.Components()),
 		Responses:       errorResponses(),
 		Headers:         headers,
-		SecuritySchemes: securitySchemes(prices),
+		SecuritySchemes: securitySchemes(),
 	}
 	return document, nil
 }
@@ -100,17 +113,22 @@ func tagOf(route api.Route) openapi.Tag {
 // describeRoute describes GET on a route.
 func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices) *openapi.Operation {
 	operation := &openapi.Operation{
-		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Summary,
-		Description: describeAccess(route, prices),
-		Security:    security(route),
+		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Title,
+		Description: route.Summary + " " + describeAccess(route, prices),
+		Security:    security(route, prices),
 		XTier:       string(route.Tier), XBucket: string(route.Bucket()), XAddition: route.Addition,
 		XPrice: &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network},
 	}
+	if route.Paid() && prices.PayPerRequest {
+		operation.XPaymentInfo = &openapi.PaymentInfo{
+			Protocols: []string{"x402"}, PricingMode: "fixed", Price: string(prices.Of(route)),
+		}
+	}
 	for _, param := range route.Params {
-		operation.Parameters = append(operation.Parameters, describeParam(param))
+		operation.Parameters = append(operation.Parameters, describeParam(schemas, param))
 	}
 	operation.Responses.Add("200", &openapi.Response{
-		Description: route.Summary, Headers: answerHeaders(route),
+		Description: route.Summary, Headers: answerHeaders(route), Links: links(route),
 		Content: openapi.Members[*openapi.MediaType]{{
 			Name:  fiber.MIMEApplicationJSON,
 			Value: &openapi.MediaType{Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route)},
@@ -119,7 +137,7 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices)
 	if !route.TokenOnly {
 		operation.Responses.Add("304", &openapi.Response{
 			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
-			Headers:     headers(keptHeaders(route)...),
+			Headers:     headers(api.HeaderRequestID, fiber.HeaderETag),
 		})
 	}
 	for _, status := range statuses(route) {
@@ -155,36 +173,28 @@ func describeAccess(route api.Route, prices api.Prices) string {
 	return text + fmt.Sprintf(" Requests count in the `%s` bucket.", route.Bucket())
 }
 
-// security lists the alternative credentials of a route; none for a free one.
-func security(route api.Route) []map[string][]string {
+// security lists the alternative credentials of a route; none for a free one. A payment
+// answers the 402 of a request without credentials, and is no credential itself.
+func security(route api.Route, prices api.Prices) []map[string][]string {
 	if route.TokenOnly {
 		return []map[string][]string{{"token": {}}}
 	}
-	if !route.Paid() {
+	switch {
+	case !route.Paid():
 		return []map[string][]string{}
+	case prices.PayPerRequest:
+		return []map[string][]string{{"token": {}}, {}}
 	}
-	return []map[string][]string{{"token": {}}, {"x402": {}}}
+	return []map[string][]string{{"token": {}}}
 }
 
-// securitySchemes describes tokens and payments.
-func securitySchemes(prices api.Prices) openapi.Members[*openapi.SecurityScheme] {
-	off := "Payment per request is off on this node. Where it is on: "
-	if prices.PayPerRequest {
-		off = ""
-	}
-	return openapi.Members[*openapi.SecurityScheme]{
-		{Name: "token", Value: &openapi.SecurityScheme{
-			Type: "apiKey", In: "header", Name: strings.ToLower(access.HeaderToken),
-			Description: "A partner token, as the operator issued it. Scopes: `v2:paid:standard` opens standard routes, " +
-				"`v2:paid:plus` standard and plus routes, `v2:paid:*` everything.",
-		}},
-		{Name: "x402", Value: &openapi.SecurityScheme{
-			Type: "apiKey", In: "header", Name: x402.HeaderPayment,
-			Description: off + "A payment for one request, by version 2 of the x402 protocol: ask without credentials, " +
-				"take the terms from the `PAYMENT-REQUIRED` header of the 402, sign them, and repeat the request with the payment. " +
-				"`PAYMENT-RESPONSE` carries the receipt. A browser does not sign payments for you.",
-		}},
-	}
+// securitySchemes describes tokens.
+func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
+	return openapi.Members[*openapi.SecurityScheme]{{Name: "token", Value: &openapi.SecurityScheme{
+		Type: "apiKey", In: "header", Name: strings.ToLower(access.HeaderToken),
+		Description: "A partner token, as the operator issued it. Scopes: `v2:paid:standard` opens standard routes, " +
+			"`v2:paid:plus` standard and plus routes, `v2:paid:*` everything.",
+	}}}
 }
 
 // exampleAnswer returns an answer of a route with the examples of its fields.

@@ -9,11 +9,11 @@ import (
 )
 
 // describeParam describes a parameter.
-func describeParam(param api.Param) *openapi.Parameter {
+func describeParam(schemas *openapi.Schemas, param api.Param) *openapi.Parameter {
 	described := &openapi.Parameter{
 		Name: param.Name, In: "query", Required: param.Required || param.In == api.InPath,
-		Description: param.Description + " Allowed: " + param.Allowed() + ".",
-		Schema:      paramSchema(param),
+		Description: param.Description + " Allowed: " + strings.TrimSuffix(param.Allowed(), ", joined by commas") + ".",
+		Schema:      paramSchema(schemas, param),
 	}
 	if param.In == api.InPath {
 		described.In = "path"
@@ -50,7 +50,7 @@ func paramExample(param api.Param) any {
 }
 
 // paramSchema returns the schema of a parameter.
-func paramSchema(param api.Param) *openapi.Schema {
+func paramSchema(schemas *openapi.Schemas, param api.Param) *openapi.Schema {
 	one, longest := 1, api.MaxTextBytes
 	schema := &openapi.Schema{Type: "string"}
 	switch param.Kind {
@@ -63,9 +63,9 @@ func paramSchema(param api.Param) *openapi.Schema {
 	case api.Boolean:
 		schema.Type = "boolean"
 	case api.Enum:
-		schema.Enum = param.Enum
+		schema = setSchema(schemas, param)
 	case api.EnumList:
-		return &openapi.Schema{Type: "array", Items: &openapi.Schema{Type: "string", Enum: param.Enum}, MinItems: &one}
+		return &openapi.Schema{Type: "array", Items: setSchema(schemas, param), MinItems: &one}
 	case api.ProposalKey:
 		schema.Pattern = patternProposalKey
 	case api.TopicKey:
@@ -85,4 +85,13 @@ func paramSchema(param api.Param) *openapi.Schema {
 		schema.Default = param.Default
 	}
 	return schema
+}
+
+// setSchema returns the schema of one value of an enumeration: that of answers, where they
+// have values of the same set.
+func setSchema(schemas *openapi.Schemas, param api.Param) *openapi.Schema {
+	if len(schemas.Enums[param.Set]) > 0 {
+		return schemas.Of(param.Set)
+	}
+	return &openapi.Schema{Type: "string", Enum: param.Enum}
 }

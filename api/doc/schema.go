@@ -10,6 +10,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/governance/rules"
 )
 
@@ -35,7 +36,7 @@ var descriptionsJSON []byte
 // newSchemas returns a collection without schemas, to be filled by addEnvelopes and
 // envelopeSchema.
 func newSchemas() (*openapi.Schemas, error) {
-	options := openapi.Options{Scalars: scalars(), Enums: enums()}
+	options := openapi.Options{Scalars: scalars(), Enums: enums(), Names: names()}
 	decoder := json.NewDecoder(bytes.NewReader(descriptionsJSON))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&options.Descriptions); err != nil {
@@ -98,7 +99,26 @@ func enums() map[reflect.Type][]string {
 	addEnum(all, warnings...)
 	addEnum(all, governance.Confidences()...)
 	addEnum(all, governance.ProposalItem, governance.TopicItem, governance.DAOItem)
+	addEnum(all, governance.MatchTypes()...)
+	addEnum(all, governance.MatchedFields()...)
+	for _, band := range rules.PriorityBands() {
+		addEnum(all, band.Name)
+	}
+	for _, set := range []reflect.Type{reflect.TypeFor[governance.EventType](), reflect.TypeFor[governance.SignalType]()} {
+		all[set] = query.Values(set)
+	}
 	return all
+}
+
+// names are the component names of types whose Go name is a word that generated code has
+// other uses for.
+func names() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[api.Code]():         "ErrorCode",
+		reflect.TypeFor[api.Page]():         "PageInfo",
+		reflect.TypeFor[governance.Event](): "GovernanceEvent",
+		reflect.TypeFor[governance.Match](): "CandidateMatch",
+	}
 }
 
 func addEnum[T ~string](all map[reflect.Type][]string, values ...T) {
@@ -119,7 +139,7 @@ func envelopeSchema(schemas *openapi.Schemas, route api.Route) *openapi.Schema {
 	}
 	data.Description = route.Summary
 	return &openapi.Schema{
-		Type: "object", Required: []string{"data", "meta"}, AdditionalProperties: new(bool),
+		Type: "object", Description: "An answer with data.", Required: []string{"data", "meta"},
 		Properties: openapi.Members[*openapi.Schema]{
 			{Name: "data", Value: data},
 			{Name: "meta", Value: openapi.RefTo(described)},
@@ -141,7 +161,7 @@ func metaSchemas(components openapi.Members[*openapi.Schema]) openapi.Members[*o
 		list.Properties, single.Properties = nil, nil
 		for _, property := range component.Value.Properties {
 			if property.Name == "page" {
-				page := openapi.RefTo("Page")
+				page := openapi.RefTo("PageInfo")
 				page.Description = property.Value.Description
 				list.Properties.Add(property.Name, page)
 				continue

@@ -2,9 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// EventType is the type of an event: one of rules.EventTypes.
-type EventType string
-
 // EventTime is one of the two times of an event.
 type EventTime string
 
@@ -29,7 +26,7 @@ type Events struct {
 	// To is the end of the window, which it does not include; it is always set.
 	To *governance.Timestamp `param:"to" required:"true" doc:"Only events before this time." example:"2026-02-01"`
 	// Types selects events of these types; none selects all.
-	Types []EventType `param:"eventType" doc:"Only events of these types." example:"voting_ended,quorum_reached"`
+	Types []governance.EventType `param:"eventType" doc:"Only events of these types." example:"voting_ended,quorum_reached"`
 	// Basis is the time that the window and the order compare.
 	Basis EventTime `param:"timeBasis" default:"eventTime" doc:"The time that the window and the order go by: when it happened, or when it was first seen here." example:"discoveredTime"`
 	// MinImportance is the lowest importance, from 0 to 100.

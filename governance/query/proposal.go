@@ -107,7 +107,7 @@ type Resolve struct {
 	// URL is an address of a proposal or of its discussion.
 	URL string `param:"url" doc:"The address of the proposal, in any of its forms, or of its discussion." example:"https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
 	// Title is the title of a proposal, or a part of it.
-	Title string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4"`
+	Title string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4" sample:"true"`
 	// ExternalID is a proposal's id in the upstream system.
 	ExternalID string `param:"externalId" doc:"The id in the upstream system; the case of a 0x… id does not matter." example:"0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
 	// DAOID selects proposals of one DAO; empty selects all.

@@ -15,6 +15,7 @@
 //	default   the value when a request leaves it out
 //	min, max  the bounds of an integer
 //	required  "true" when a request must give it
+//	sample    "true" when examples of requests give it, though it is not required
 //	exists    "true" when the answer is 404 for a value that names nothing
 //
 // The kind of a parameter follows from the type of its field, and the values of a closed

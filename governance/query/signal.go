@@ -2,9 +2,6 @@ package query
 
 import "pnyx/governance"
 
-// SignalType is the type of a signal: one of rules.SignalTypeNames.
-type SignalType string
-
 // SignalOrder is an order of the list of signals.
 type SignalOrder string
 
@@ -30,7 +27,7 @@ type Signals struct {
 	// To is the end of the window, which it does not include; it is always set.
 	To *governance.Timestamp `param:"to" required:"true" doc:"Only signals detected before this time." example:"2026-02-01"`
 	// Types selects signals of these types; none selects all.
-	Types []SignalType `param:"signalType" doc:"Only signals of these types." example:"proposal_deadline_reminder"`
+	Types []governance.SignalType `param:"signalType" doc:"Only signals of these types." example:"proposal_deadline_reminder"`
 	// MinPriority is the lowest priority score, from 0 to 100.
 	MinPriority int `param:"priorityMin" max:"100" doc:"Only signals of at least this priority score." example:"70"`
 	// Surface selects the signals of one view.

@@ -22,7 +22,7 @@ func Values(field reflect.Type) []string {
 		return texts([]BallotOrder{BallotsByPower, BallotsByTime})
 	case reflect.TypeFor[EventTime]():
 		return texts([]EventTime{EventTimeOccurred, EventTimeDiscovered})
-	case reflect.TypeFor[EventType]():
+	case reflect.TypeFor[governance.EventType]():
 		return rules.EventTypeNames()
 	case reflect.TypeFor[ProposalOrder]():
 		return texts([]ProposalOrder{ProposalsByUpdate, ProposalsByCreation, ProposalsEndingSoon})
@@ -30,7 +30,7 @@ func Values(field reflect.Type) []string {
 		return texts([]ProposalTime{ProposalCreatedAt, ProposalStartAt, ProposalEndAt, ProposalUpdatedAt})
 	case reflect.TypeFor[SignalOrder]():
 		return texts([]SignalOrder{SignalsByPriority, SignalsByDetection, SignalsByDeadline})
-	case reflect.TypeFor[SignalType]():
+	case reflect.TypeFor[governance.SignalType]():
 		return rules.SignalTypeNames()
 	case reflect.TypeFor[TimelineMetric]():
 		return governance.TimelineMetrics()

@@ -28,7 +28,7 @@ func SurfacesOf(score int, hasDeadline bool) []governance.Surface {
 // PriorityBand is a named range of priority scores.
 type PriorityBand struct {
 	// Name is the value of the field priority.band.
-	Name string
+	Name governance.PriorityBand
 	// From is the lowest score of the band.
 	From int
 }

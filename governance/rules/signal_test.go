@@ -259,7 +259,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 
 func TestBandsAndSurfacesFollowTheScore(t *testing.T) {
 	t.Parallel()
-	for score, want := range map[int]string{0: "low", 44: "low", 45: "medium", 69: "medium", 70: "high", 84: "high", 85: "critical", 100: "critical"} {
+	for score, want := range map[int]governance.PriorityBand{0: "low", 44: "low", 45: "medium", 69: "medium", 70: "high", 84: "high", 85: "critical", 100: "critical"} {
 		t.Run(fmt.Sprint(score), func(t *testing.T) {
 			t.Parallel()
 			if got := rules.PriorityOf(score); got.Band != want || got.Score != score {

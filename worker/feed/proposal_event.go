@@ -169,7 +169,7 @@ func eventRow(
 	}
 	return warehouse.FeedEvent{EventRow: governance.EventRow{
 		Event: governance.Event{
-			EventID: id, EventType: e.eventType, EventTimeMs: at, EventTimeConfidence: e.confidence, DAOID: daoID,
+			EventID: id, EventType: governance.EventType(e.eventType), EventTimeMs: at, EventTimeConfidence: e.confidence, DAOID: daoID,
 			ImportanceScore: rules.ImportanceOf(e.eventType, e.confidence, attention),
 		},
 		DiscoveredAt: max(discoveredAt, at),

@@ -53,7 +53,7 @@ func eventsOf(r warehouse.Proposal, change func(*proposal)) map[string]string {
 	events := map[string]string{}
 	for _, row := range p.eventRows(nil) {
 		hours := row.EventTimeMs.Time().Sub(now).Hours()
-		events[row.EventType] = fmt.Sprintf("%s %.0f", row.EventTimeConfidence, hours)
+		events[string(row.EventType)] = fmt.Sprintf("%s %.0f", row.EventTimeConfidence, hours)
 	}
 	return events
 }

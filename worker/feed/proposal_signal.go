@@ -49,7 +49,7 @@ func signalRow(
 	score := max(0, min(hit.Score, 100))
 	row := warehouse.FeedSignal{SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
-			SignalID: governance.SignalID(daoID, rule.Type, itemKey), SignalType: rule.Type,
+			SignalID: governance.SignalID(daoID, rule.Type, itemKey), SignalType: governance.SignalType(rule.Type),
 			Priority: rules.PriorityOf(score), Actionability: rule.Actionability, DAOID: daoID,
 			Title: hit.Title, Summary: hit.Summary, DeadlineAtMs: hit.DeadlineAt,
 			Severity: hit.Severity, Evidence: evidence,

@@ -84,7 +84,7 @@ func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
 	e := recorded.Event
 	row := warehouse.FeedEvent{Item: recorded.Item, EventRow: governance.EventRow{
 		Event: governance.Event{
-			EventID: e.ID, EventType: e.Type,
+			EventID: e.ID, EventType: governance.EventType(e.Type),
 			EventTimeMs: e.At, EventTimeConfidence: governance.Confidence(e.Confidence),
 			DAOID: e.DAOID, ItemType: governance.ItemType(e.ItemType),
 			Title: governance.OptionalText(e.Title), URL: governance.OptionalText(e.URL),
@@ -101,7 +101,7 @@ func recordedSignal(recorded warehouse.RecordedSignal) warehouse.FeedSignal {
 	s := recorded.Signal
 	row := warehouse.FeedSignal{Item: recorded.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
-			SignalID: s.ID, SignalType: s.Type,
+			SignalID: s.ID, SignalType: governance.SignalType(s.Type),
 			Priority: rules.PriorityOf(int(s.Score)), Actionability: s.Actionability,
 			DAOID: s.DAOID, Title: s.Title, Summary: s.Summary,
 			SourceURL: governance.OptionalText(s.SourceURL), DeadlineAtMs: s.DeadlineAt,

@@ -53,19 +53,19 @@ func (r *resolution) addPage(ctx context.Context, url string) error {
 	}
 	found, err := r.warehouse.ProposalsLinked(ctx, name, r.query)
 	for _, p := range found {
-		r.add(p, governance.Match{Type: governance.MatchURL, MatchedFields: []string{governance.MatchedSourceURL}})
+		r.add(p, governance.Match{Type: governance.MatchURL, MatchedFields: []governance.MatchedField{governance.MatchedSourceURL}})
 	}
 	return err
 }
 
-func (r *resolution) addNamed(ctx context.Context, match, text string, fields ...string) error {
+func (r *resolution) addNamed(ctx context.Context, match governance.MatchType, text string, fields ...governance.MatchedField) error {
 	for _, field := range fields {
 		found, err := r.warehouse.ProposalsNamed(ctx, warehouse.ProposalName{Field: field, Text: text}, r.query)
 		if err != nil {
 			return err
 		}
 		for _, p := range found {
-			var matched []string
+			var matched []governance.MatchedField
 			names := p.Names()
 			for _, other := range fields {
 				if slices.Contains(names, warehouse.ProposalName{Field: other, Text: text}) {
@@ -93,7 +93,7 @@ func (r *resolution) addTitled(ctx context.Context, text string) error {
 		return err
 	}
 	for _, p := range found {
-		r.add(p, governance.Match{Type: governance.MatchTitleContains, MatchedFields: []string{governance.MatchedTitle}})
+		r.add(p, governance.Match{Type: governance.MatchTitleContains, MatchedFields: []governance.MatchedField{governance.MatchedTitle}})
 	}
 	return nil
 }

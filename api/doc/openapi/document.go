@@ -74,10 +74,10 @@ type Operation struct {
 	OperationID string `json:"operationId"`
 	// Tags are the names of the tags that group the operation.
 	Tags []string `json:"tags"`
-	// Summary is what an answer is, in one sentence.
+	// Summary names the operation in menus and in generated code.
 	Summary string `json:"summary"`
-	// Description states who may call the operation and which limits apply, as Markdown;
-	// empty for none.
+	// Description says what an answer is, who may call the operation and which limits
+	// apply, as Markdown.
 	Description string `json:"description,omitempty"`
 	// Parameters are the parameters of the path and the query; empty for none.
 	Parameters []*Parameter `json:"parameters,omitempty"`
@@ -92,6 +92,9 @@ type Operation struct {
 	XBucket string `json:"x-bucket"`
 	// XPrice is the price of one request; nil for none.
 	XPrice *Price `json:"x-price,omitempty"`
+	// XPaymentInfo is the price of one request as directories of paid APIs read it; nil
+	// where payments are not taken.
+	XPaymentInfo *PaymentInfo `json:"x-payment-info,omitempty"`
 	// XAddition marks an operation that the contract does not have.
 	XAddition bool `json:"x-addition,omitempty"`
 }
@@ -104,6 +107,16 @@ type Price struct {
 	Token string `json:"token"`
 	// Network is the chain that payments are settled on.
 	Network string `json:"network"`
+}
+
+// PaymentInfo is the extension x-payment-info: how a request is paid for.
+type PaymentInfo struct {
+	// Protocols are the payment protocols, such as "x402".
+	Protocols []string `json:"protocols"`
+	// PricingMode is "fixed": a request costs the same whatever it asks for.
+	PricingMode string `json:"pricingMode"`
+	// Price is the price of one request in whole tokens, as a decimal.
+	Price string `json:"price"`
 }
 
 // Parameter is one parameter of an operation.
@@ -139,6 +152,8 @@ type Response struct {
 	Headers Members[*Header] `json:"headers,omitempty"`
 	// Content is the body by media type; empty for no body.
 	Content Members[*MediaType] `json:"content,omitempty"`
+	// Links are the operations that can follow, by name; empty for none.
+	Links Members[*Link] `json:"links,omitempty"`
 }
 
 // Header describes a header of a response, or refers to a description.
@@ -153,6 +168,16 @@ type Header struct {
 	Example any `json:"example,omitempty"`
 	// XAddition marks a header that the contract does not have.
 	XAddition bool `json:"x-addition,omitempty"`
+}
+
+// Link is an operation whose parameters a response holds.
+type Link struct {
+	// OperationID is the id of the operation.
+	OperationID string `json:"operationId"`
+	// Parameters are runtime expressions by the names of parameters.
+	Parameters Members[string] `json:"parameters"`
+	// Description is when to follow the link, as Markdown.
+	Description string `json:"description"`
 }
 
 // MediaType describes the body of a response.

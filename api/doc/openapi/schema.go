@@ -83,6 +83,8 @@ type Options struct {
 	Scalars map[reflect.Type]*Schema
 	// Enums lists the values of text types that have no others.
 	Enums map[reflect.Type][]string
+	// Names are the component names of types whose Go name says too little outside Go.
+	Names map[reflect.Type]string
 	// Descriptions describes all other types, and every field.
 	Descriptions Descriptions
 }
@@ -153,7 +155,7 @@ func orNull(schema *Schema) *Schema {
 func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema) *Schema {
 	name, known := s.seen[t]
 	if !known {
-		name = componentName(t)
+		name = s.componentName(t)
 		s.seen[t] = name
 		s.components.Add(name, nil) // holds the place: those inside come after it
 		place := len(s.components) - 1
@@ -162,8 +164,12 @@ func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema)
 	return RefTo(name)
 }
 
-// componentName returns the component name of a type: its Go name, capitalized.
-func componentName(t reflect.Type) string {
+// componentName returns the component name of a type: that of Names, or its Go name,
+// capitalized.
+func (s *Schemas) componentName(t reflect.Type) string {
+	if name := s.Names[t]; name != "" {
+		return name
+	}
 	runes := []rune(t.Name())
 	runes[0] = unicode.ToUpper(runes[0])
 	return string(runes)
@@ -176,14 +182,14 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 		schema = *scalar
 	}
 	if schema.Description == "" {
-		schema.Description = s.Descriptions.Types[componentName(t)]
+		schema.Description = s.Descriptions.Types[s.componentName(t)]
 	}
 	return &schema
 }
 
 // object returns the schema of a struct.
 func (s *Schemas) object(t reflect.Type) *Schema {
-	object := &Schema{Type: "object", Description: s.Descriptions.Types[componentName(t)], AdditionalProperties: new(bool)}
+	object := &Schema{Type: "object", Description: s.Descriptions.Types[s.componentName(t)]}
 	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		schema, described := s.Of(field.Type), s.field(t, name)
@@ -207,7 +213,7 @@ func anyJSON(t reflect.Type) bool {
 
 // field returns what is known of a field, by its JSON name.
 func (s *Schemas) field(t reflect.Type, name string) Field {
-	key := componentName(t) + "." + name
+	key := s.componentName(t) + "." + name
 	if _, own := s.Descriptions.Fields[key]; !own {
 		key = name
 	}

@@ -1,0 +1,42 @@
+package doc
+
+import (
+	"path"
+	"slices"
+
+	"pnyx/api"
+	"pnyx/api/doc/openapi"
+)
+
+// links describes the requests that can follow an answer of a route: for the next page,
+// and for routes below its path.
+func links(route api.Route) openapi.Members[*openapi.Link] {
+	var all openapi.Members[*openapi.Link]
+	same := pathParameters(route)
+	if route.Paged() {
+		all.Add("next", &openapi.Link{
+			OperationID: route.ID, Parameters: append(slices.Clip(same), openapi.Member[string]{Name: "cursor", Value: "$response.body#/meta/page/nextCursor"}),
+			Description: "The next page, while `meta.page.hasMore` is true. All other parameters stay as they are.",
+		})
+	}
+	if len(same) == 0 {
+		return all
+	}
+	for _, below := range api.Routes() {
+		if path.Dir(below.Path) == route.Path {
+			all.Add(path.Base(below.Path), &openapi.Link{OperationID: below.ID, Parameters: same, Description: below.Summary})
+		}
+	}
+	return all
+}
+
+// pathParameters are the parameters in the path of a request.
+func pathParameters(route api.Route) openapi.Members[string] {
+	var all openapi.Members[string]
+	for _, param := range route.Params {
+		if param.In == api.InPath {
+			all.Add(param.Name, "$request.path."+param.Name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,8 @@
+package doc
+
+import "pnyx/api"
+
+// robots returns /robots.txt: documents are for crawlers, data is not.
+func robots() ([]byte, error) {
+	return []byte("User-agent: *\nAllow: " + api.PathDocs + "\nAllow: " + api.PathLLMs + "\nDisallow: " + api.PathPrefix + "/\n"), nil
+}

@@ -1,0 +1,70 @@
+package doc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"pnyx/api"
+)
+
+// mimeMarkdown is the media type of a page of a route.
+const mimeMarkdown = "text/markdown; charset=utf-8"
+
+// routePages returns one page a route: what a language model needs to use it alone.
+func routePages(node Node) []api.Document {
+	var pages []api.Document
+	for _, route := range api.Routes() {
+		pages = append(pages, api.Document{
+			Path: pathOfPage(route), ContentType: mimeMarkdown,
+			Render: func() ([]byte, error) { return routePage(node, route) },
+		})
+	}
+	return pages
+}
+
+// pathOfPage returns the path of the page of a route.
+func pathOfPage(route api.Route) string { return api.PathDocs + "/" + route.ID + ".md" }
+
+func routePage(node Node, route api.Route) ([]byte, error) {
+	schemas, err := newSchemas()
+	if err != nil {
+		return nil, err
+	}
+	addEnvelopes(schemas)
+	var example bytes.Buffer
+	encoder := json.NewEncoder(&example)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(exampleAnswer(schemas, route)); err != nil {
+		return nil, fmt.Errorf("encode the example of %s: %w", route.ID, err)
+	}
+	var codes []string
+	for _, code := range route.Codes() {
+		codes = append(codes, string(code))
+	}
+	return render("route.md", map[string]any{
+		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.PublicURL + sampleTarget(route),
+		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs,
+	})
+}
+
+// sampleTarget is the target of a request for a route: its path and the parameters that it
+// needs, with their examples.
+func sampleTarget(route api.Route) string {
+	target := route.Path
+	var query []string
+	for _, param := range route.Params {
+		switch {
+		case param.In == api.InPath:
+			target = strings.Replace(target, ":"+param.Name, param.Example, 1)
+		case param.Required || param.Sample:
+			query = append(query, param.Name+"="+url.QueryEscape(param.Example))
+		}
+	}
+	if len(query) > 0 {
+		target += "?" + strings.Join(query, "&")
+	}
+	return target
+}
