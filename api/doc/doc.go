@@ -11,6 +11,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strings"
 	"text/template"
 
 	"github.com/gofiber/fiber/v2"
@@ -23,10 +24,13 @@ import (
 type Node struct {
 	// Prices are what routes cost.
 	Prices api.Prices
-	// PublicURL is the address that callers see, without a slash at its end; empty for the
-	// address that a document was asked for at.
+	// PublicURL is the address that callers see; empty for the address that a document was
+	// asked for at.
 	PublicURL string
 }
+
+// base is what paths are put after to be addresses.
+func (n Node) base() string { return strings.TrimSuffix(n.PublicURL, "/") }
 
 // Documents returns everything there is to read about the API as a node serves it. Each
 // document is rendered when it is requested first.

@@ -50,7 +50,7 @@ func openAPI(t *testing.T) []byte {
 // document returns what a node with default settings serves at a path.
 func document(t *testing.T, path string) []byte {
 	t.Helper()
-	documents := doc.Documents(doc.Node{Prices: defaultPrices(), PublicURL: "https://api.example.org"})
+	documents := doc.Documents(doc.Node{Prices: defaultPrices(), PublicURL: "https://api.example.org/"})
 	i := slices.IndexFunc(documents, func(d api.Document) bool { return d.Path == path })
 	if i < 0 {
 		t.Fatalf("got no document at %s, want one", path)

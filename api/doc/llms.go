@@ -39,7 +39,7 @@ func agentsGuide(node Node) ([]byte, error) {
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
 	}{
-		Base: node.PublicURL, PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
+		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
 		Plans: ratelimit.DescribePlans(), PayPerRequest: node.Prices.PayPerRequest,
 	}
 	for _, r := range api.Routes() {
@@ -92,17 +92,17 @@ func catalog(node Node) ([]byte, error) {
 	var items []link
 	for _, route := range api.Routes() {
 		if !strings.Contains(route.Path, ":") {
-			items = append(items, link{Href: node.PublicURL + route.Path, Type: fiber.MIMEApplicationJSON})
+			items = append(items, link{Href: node.base() + route.Path, Type: fiber.MIMEApplicationJSON})
 		}
 	}
-	guide := []link{{Href: node.PublicURL + api.PathLLMs, Type: fiber.MIMETextPlain}}
-	tools := openapi.Members[any]{{Name: "anchor", Value: node.PublicURL + mcp.Path}, {Name: "service-doc", Value: guide}}
+	guide := []link{{Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}
+	tools := openapi.Members[any]{{Name: "anchor", Value: node.base() + mcp.Path}, {Name: "service-doc", Value: guide}}
 	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
-		{Name: "anchor", Value: node.PublicURL + api.PathPrefix},
+		{Name: "anchor", Value: node.base() + api.PathPrefix},
 		{Name: "item", Value: items},
-		{Name: "service-desc", Value: []link{{Href: node.PublicURL + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
-		{Name: "service-doc", Value: []link{{Href: node.PublicURL + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.PublicURL + api.PathLLMs, Type: fiber.MIMETextPlain}}},
-		{Name: "service-meta", Value: []link{{Href: node.PublicURL + api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-desc", Value: []link{{Href: node.base() + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-doc", Value: []link{{Href: node.base() + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}},
+		{Name: "service-meta", Value: []link{{Href: node.base() + api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
 	}, tools}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the API catalog: %w", err)

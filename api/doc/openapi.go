@@ -70,7 +70,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 			Description: string(guide),
 			License:     openapi.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
-		Servers: []openapi.Server{{URL: cmp.Or(node.PublicURL, "/"), Description: "Where this document is served."}},
+		Servers: []openapi.Server{{URL: cmp.Or(node.base(), "/"), Description: "Where this document is served."}},
 	}
 	addEnvelopes(schemas)
 	for _, route := range api.Routes() {

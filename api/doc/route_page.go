@@ -45,7 +45,7 @@ func routePage(node Node, route api.Route) ([]byte, error) {
 		codes = append(codes, string(code))
 	}
 	return render("route.md", map[string]any{
-		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.PublicURL + sampleTarget(route),
+		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.base() + sampleTarget(route),
 		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs,
 	})
 }
