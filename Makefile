@@ -74,7 +74,7 @@ test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, f
 	@$(TESTED) $(GO) test $(RACE) -timeout 15m -run '^TestAttack' ./...
 
 .PHONY: test-x402
-test-x402: engine ## Let the published x402 client pay, over a chain of its own (npm, 411 MB)
+test-x402: engine ## Let the published x402 client pay, over HTTP and MCP and a chain of its own (npm, 430 MB)
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
 
 .PHONY: test-cluster

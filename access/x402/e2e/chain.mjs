@@ -64,9 +64,12 @@ export async function startChain(t, port) {
     .extend(publicActions)
     .extend(walletActions);
   await client.setCode({ address: USDC, bytecode: compile() });
-  const hash = await client.writeContract({ address: USDC, abi: TOKEN, functionName: "mint", args: [payer.address, 10_000_000n] });
-  await client.waitForTransactionReceipt({ hash });
-  return { url, client, balance: (who) => client.readContract({ address: USDC, abi: TOKEN, functionName: "balanceOf", args: [who] }) };
+  const mint = async (who) => {
+    const hash = await client.writeContract({ address: USDC, abi: TOKEN, functionName: "mint", args: [who, 10_000_000n] });
+    await client.waitForTransactionReceipt({ hash });
+  };
+  await mint(payer.address);
+  return { url, client, mint, balance: (who) => client.readContract({ address: USDC, abi: TOKEN, functionName: "balanceOf", args: [who] }) };
 }
 
 function compile() {

@@ -9,6 +9,7 @@ import test from "node:test";
 import { ExactEvmScheme } from "@x402/evm";
 import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { payee, payer, run, startChain, startFacilitator } from "./chain.mjs";
+import { payOverMCP } from "./mcp.mjs";
 
 const binary = resolve(process.env.PNYX ?? "../../../bin/pnyx");
 
@@ -93,6 +94,8 @@ test("the published client pays for answers", async (t) => {
     assert.equal(elsewhere.status, 402);
     assert.equal(await chain.balance(payee), before);
   });
+
+  await t.test("over MCP", (t) => payOverMCP(t, { base, chain, dao }));
 
   await t.test("what does not exist costs nothing", async () => {
     const before = await chain.balance(payee);
