@@ -89,6 +89,7 @@ func (p *Publisher) MaintainFirstPages(ctx context.Context) {
 
 // writeFirstPages writes the first pages of a proposal's ballots in all orders.
 func (p *Publisher) writeFirstPages(ctx context.Context, pages firstPages) error {
+	ctx = warehouse.InBackground(ctx)
 	writer := p.Store.NewWriter(pages.revision)
 	for _, order := range []query.BallotOrder{query.BallotsByPower, query.BallotsByTime} {
 		q := query.Ballots{Proposal: pages.key, Order: order}
