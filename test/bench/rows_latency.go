@@ -84,7 +84,7 @@ const coldWanted = 600
 // coldPages walks until it has enough pages, and then removes them from Redis.
 func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
 	if len(e.coldURLs) < coldWanted {
-		sides, err := e.walk(ctx, "power")
+		sides, err := e.walk(ctx, "power", shortWalk, 1)
 		if err != nil {
 			return nil, err
 		}

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// pageConcurrency is the number of pages of a walk that one figure is measured over.
-const pageConcurrency = 20
+// A figure of a walk is over so many pages: the next ones from where the last figure ended.
+const (
+	shortWalk = 20
+	longWalk  = 200
+)
 
 // maxPageSize is the maximum page size.
 const maxPageSize = 500
@@ -26,15 +30,28 @@ func pageRows() []Row {
 			ID: "cold-" + order, Name: "cold page of 500 ballots out of 900,000, by " + order + ": the slowest of 20",
 			Baseline: "a plain statement on the sorted copy", Unit: "ms",
 			Value: AtMost(50), Rounds: 90, Quick: 8,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.walk(ctx, order) },
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.walk(ctx, order, shortWalk, 1) },
 		})
+		for id, figure := range map[string]struct {
+			name     string
+			quantile float64
+			most     float64
+		}{"p50": {"the median", 0.5, 10}, "slowest": {"the slowest", 1, 25}} {
+			rows = append(rows, Row{
+				ID: "deep-" + order + "-" + id, Name: "cold page of 500 ballots out of 900,000, by " + order + ": " + figure.name + " of 200",
+				Baseline: "a plain statement on the sorted copy", Unit: "ms", Value: AtMost(figure.most), Rounds: 9,
+				Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+					return e.walk(ctx, order, longWalk, figure.quantile)
+				},
+			})
+		}
 	}
 	return rows
 }
 
 // walk reads the ballots of the largest proposal from the first to the last page,
-// and from the first again.
-func (e *Environment) walk(ctx context.Context, order string) (Sides, error) {
+// and from the first again. A figure is a quantile over a number of pages.
+func (e *Environment) walk(ctx context.Context, order string, pages int, quantile float64) (Sides, error) {
 	base, _, err := e.API(ctx)
 	if err != nil {
 		return Sides{}, err
@@ -48,7 +65,7 @@ func (e *Environment) walk(ctx context.Context, order string) (Sides, error) {
 		return Sides{}, err
 	}
 	walk := &walk{
-		environment: e, order: order, generation: copied,
+		environment: e, order: order, generation: copied, count: pages, quantile: quantile,
 		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
 	}
 	return Sides{Pnyx: walk.pages, Baseline: walk.statements}, nil
@@ -70,8 +87,12 @@ func (e *Environment) copied(ctx context.Context, p Proposal) (generation uint64
 type walk struct {
 	environment *Environment
 	order, path string
-	generation  uint64
-	cursor      string
+	// count is the number of pages that one figure is measured over, and quantile the share of
+	// them that is not slower.
+	count      int
+	quantile   float64
+	generation uint64
+	cursor     string
 	// ends are the last rows of the latest pages. The plain statements start after them.
 	ends []pageEnd
 }
@@ -96,18 +117,23 @@ func (e *Environment) forgetPages(ctx context.Context) error {
 	return keys.Err()
 }
 
-// pages reads the next pages and returns the latency of the slowest, in milliseconds.
+// pages reads the next pages and returns the quantile of their latencies, in milliseconds.
 func (k *walk) pages(ctx context.Context) (float64, error) {
-	var slowest time.Duration
 	k.ends = nil
-	for range pageConcurrency {
-		took, err := k.page(ctx)
-		if err != nil {
+	took := make([]time.Duration, k.count)
+	for i := range took {
+		var err error
+		if took[i], err = k.page(ctx); err != nil {
 			return 0, err
 		}
-		slowest = max(slowest, took)
 	}
-	return milliseconds(slowest), nil
+	return k.figure(took), nil
+}
+
+// figure returns the quantile of durations, in milliseconds.
+func (k *walk) figure(took []time.Duration) float64 {
+	slices.Sort(took)
+	return milliseconds(took[int(k.quantile*float64(len(took)-1))])
 }
 
 func (k *walk) page(ctx context.Context) (time.Duration, error) {
@@ -138,22 +164,22 @@ func (k *walk) page(ctx context.Context) (time.Duration, error) {
 	return took, nil
 }
 
-// statements reads the same pages with plain statements and returns the duration of the
-// slowest, in milliseconds.
+// statements reads the same pages with plain statements and returns the quantile of their
+// durations, in milliseconds.
 func (k *walk) statements(ctx context.Context) (float64, error) {
-	turns := k.ends
-	if len(turns) == 0 {
-		turns = []pageEnd{{VotingPower: "1000000000000"}}
+	ends := k.ends
+	if len(ends) == 0 {
+		ends = []pageEnd{{VotingPower: "1000000000000"}}
 	}
-	var slowest time.Duration
-	for _, t := range turns {
+	took := make([]time.Duration, len(ends))
+	for i, end := range ends {
 		began := time.Now()
-		if err := k.statement(ctx, t); err != nil {
+		if err := k.statement(ctx, end); err != nil {
 			return 0, err
 		}
-		slowest = max(slowest, time.Since(began))
+		took[i] = time.Since(began)
 	}
-	return milliseconds(slowest), nil
+	return k.figure(took), nil
 }
 
 func (k *walk) statement(ctx context.Context, t pageEnd) error {

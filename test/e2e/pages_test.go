@@ -35,8 +35,8 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 	for query, path := range map[string]func(n int) string{
 		"tx_hash AS transaction_hash FROM": func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
 		"row_number()":                     func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
-		"first_vote_at":                    func(n int) string { return "/v2/voters/" + voters[n] },
-		"proposal_key DESC LIMIT":          func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
+		"BY voter SETTINGS":                func(n int) string { return "/v2/voters/" + voters[n] },
+		"choice_labels\nFROM":              func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
 	} {
 		i.wantOneQuery(other, query, path)
 	}
