@@ -106,7 +106,7 @@ func (w *Warehouse) ReplaceFeedEvents(
 
 func (e FeedEvent) values(key feedRowKey) []any {
 	return []any{
-		key.basis, key.at.Time(), key.id, string(e.Item[:]), e.EventType, e.EventTimeMs.Time(),
+		key.basis, key.at.Time(), key.id, string(e.Item[:]), string(e.EventType), e.EventTimeMs.Time(),
 		e.DiscoveredAt.Time(), string(e.EventTimeConfidence), e.DAOID, string(e.ItemType),
 		string(e.Ref[:]), textOrEmpty(e.ProposalKey), textOrEmpty(e.Title), textOrEmpty(e.URL),
 		uint8(e.ImportanceScore), //nolint:gosec // 0 to 100
@@ -137,7 +137,7 @@ func (w *Warehouse) ReplaceFeedSignals(
 
 func (s FeedSignal) values(key feedRowKey) []any {
 	return []any{
-		key.at.Time(), key.id, string(s.Item[:]), s.SignalType, s.DAOID, string(s.Ref[:]),
+		key.at.Time(), key.id, string(s.Item[:]), string(s.SignalType), s.DAOID, string(s.Ref[:]),
 		textOrEmpty(s.ProposalKey), s.Title, s.Summary, textOrEmpty(s.SourceURL), s.Actionability,
 		s.Severity, uint8(s.Priority.Score), //nolint:gosec // 0 to 100
 		nonNilTexts(s.Surfaces), timeOrNull(s.DeadlineAtMs), string(s.Evidence),
