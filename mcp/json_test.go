@@ -1,0 +1,114 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pnyx/mcp"
+)
+
+// Every element of an array and member of an object is found, and passed on byte for byte.
+func FuzzJSONIsSplitAsItIsDecoded(f *testing.F) {
+	for _, seed := range []string{
+		`[]`, `{}`, `[1,"a,]\"",{"b":[null,true]} , -1.5e+3]`, `{"a":{"b":"}"},"c\"d":[],"e":0}`, " [ \n1 ,\t2 ]\r", `{ "a" : 1 , "b":[ ] }`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var array []json.RawMessage
+		if json.Unmarshal([]byte(text), &array) == nil && array != nil {
+			got := mcp.Elements([]byte(text))
+			if len(got) != len(array) {
+				t.Fatalf("%s: got %d elements, want %d", text, len(got), len(array))
+			}
+			for i, element := range got {
+				if !bytes.Equal(element, array[i]) {
+					t.Errorf("element %d of %s: got %s, want %s", i, text, element, array[i])
+				}
+			}
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal([]byte(text), &object) == nil && object != nil {
+			keys, values := mcp.Members([]byte(text))
+			seen := map[string][]byte{}
+			for i, key := range keys {
+				var plain string
+				if err := json.Unmarshal([]byte(`"`+key+`"`), &plain); err != nil {
+					t.Fatalf("key %s of %s: %v", key, text, err)
+				}
+				seen[plain] = values[i] // the last of equal keys, as json takes it
+			}
+			if len(seen) != len(object) {
+				t.Fatalf("%s: got %d members, want %d", text, len(seen), len(object))
+			}
+			for key, want := range object {
+				if !bytes.Equal(seen[key], want) {
+					t.Errorf("member %s of %s: got %s, want %s", key, text, seen[key], want)
+				}
+			}
+		}
+	})
+}
+
+func FuzzTextsAreWrittenAsJSON(f *testing.F) {
+	f.Add("a\"b\\c\n\x00\x1f\u2028é🗳")
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "")
+		var got string
+		if err := json.Unmarshal(mcp.AppendString(text), &got); err != nil || got != text {
+			t.Errorf("got %q, %v, want %q", got, err, text)
+		}
+	})
+}
+
+// A part fits its room, is cut between characters, and the parts are the text.
+func FuzzPartsOfATextAreTheText(f *testing.F) {
+	f.Add("aé界🗳\n\"\\\x01", 3, 300)
+	f.Fuzz(func(t *testing.T, text string, limit, room int) {
+		text, limit, room = strings.ToValidUTF8(text, ""), 1+abs(limit)%100, 150+abs(room)%500
+		if len(text) > 10_000 {
+			t.Skip()
+		}
+		whole, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read strings.Builder
+		for offset := 0; ; {
+			written := mcp.AppendWindow(whole, offset, limit, room)
+			var part struct {
+				Text       string
+				TotalChars int
+				Truncated  bool
+				NextOffset *int
+			}
+			if err := json.Unmarshal(written, &part); err != nil || len(written) > room {
+				t.Fatalf("part at %d: %d bytes of %d, %v: %s", offset, len(written), room, err, written)
+			}
+			if part.TotalChars != utf8.RuneCountInString(text) || part.Truncated != (part.NextOffset != nil) {
+				t.Fatalf("part at %d: %s", offset, written)
+			}
+			read.WriteString(part.Text)
+			if part.NextOffset == nil {
+				break
+			}
+			if *part.NextOffset <= offset {
+				t.Fatalf("part at %d goes on at %d", offset, *part.NextOffset)
+			}
+			offset = *part.NextOffset
+		}
+		if read.String() != text {
+			t.Errorf("got %q, want %q", read.String(), text)
+		}
+	})
+}
+
+func abs(number int) int {
+	if number < 0 {
+		return -(number + 1)
+	}
+	return number
+}
