@@ -70,8 +70,8 @@ type Answer struct {
 func (r *Reader) Read(routeID string) *Read {
 	a, ctx := r.api, &fasthttp.RequestCtx{}
 	route := a.routes[routeID]
-	ctx.Init(&fasthttp.Request{}, r.outer.Context().RemoteAddr(), nil)
-	ctx.Request.SetRequestURI(route.Path) // logs have no ids of a path from here
+	ctx.Init(&fasthttp.Request{}, r.outer.Context().RemoteAddr(), nil) //nolint:forbidigo // fasthttp knows the connection
+	ctx.Request.SetRequestURI(route.Path)                              // logs have no ids of a path from here
 	copyCredentials(&r.outer.Request().Header, &ctx.Request.Header)
 	read := &Read{reader: r, c: a.app.AcquireCtx(ctx), began: time.Now()}
 	read.c.SetUserContext(r.outer.UserContext())

@@ -57,13 +57,12 @@ func (t *node) wantUsed(header []string, want string) {
 }
 
 // wantCode calls a tool, which must fail.
-func (t *node) wantCode(code api.Code, tool, arguments string, header ...string) toolResult {
+func (t *node) wantCode(code api.Code, tool, arguments string, header ...string) {
 	t.Helper()
 	got := t.callAs(tool, arguments, header...)
 	if failed := decode[envelope](t, string(got.StructuredContent)); !got.IsError || failed.Error.Code != code {
 		t.Fatalf("%s %s: got %s, want %s", tool, arguments, got.Content[0].Text, code)
 	}
-	return got
 }
 
 func TestEachRouteCountsTowardsTheMonth(t *testing.T) {

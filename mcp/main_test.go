@@ -259,11 +259,11 @@ type envelope struct {
 }
 
 // decode reads JSON.
-func decode[Value any](t testing.TB, text string) Value {
-	t.Helper()
+func decode[Value any](tb testing.TB, text string) Value {
+	tb.Helper()
 	var value Value
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("decode %s: %v", text, err)
+		tb.Fatalf("decode %s: %v", text, err)
 	}
 	return value
 }

@@ -95,7 +95,7 @@ func (s *Server) handle(c *fiber.Ctx) error {
 	case fiber.MethodOptions:
 		return preflight(c)
 	default:
-		return methodNotAllowed(c)
+		return methodNotAllowed()
 	}
 	kind, _, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType))
 	if err != nil || kind != fiber.MIMEApplicationJSON {
@@ -111,15 +111,15 @@ func (s *Server) handle(c *fiber.Ctx) error {
 // names: a page that a browser shows could otherwise call the tools in the name of its
 // reader, also of a node that only this machine reaches.
 func (s *Server) checkSource(c *fiber.Ctx) error {
-	host := c.Context().Host()
-	if local := c.Context().LocalIP(); local != nil && local.IsLoopback() && !s.isOwnHost(string(host)) { //nolint:forbidigo // fasthttp knows the connection
+	host := string(c.Request().Host())
+	if local := c.Context().LocalIP(); local != nil && local.IsLoopback() && !s.isOwnHost(host) { //nolint:forbidigo // fasthttp knows the connection
 		return forbidden("the Host header names another service; PNYX_PUBLIC_URL and PNYX_MCP_ORIGINS are accepted")
 	}
 	origin := c.Get(fiber.HeaderOrigin)
 	if origin == "" || s.origins[origin] {
 		return nil
 	}
-	if parsed, err := url.Parse(origin); err == nil && parsed.Host != "" && parsed.Host == string(host) {
+	if parsed, err := url.Parse(origin); err == nil && parsed.Host != "" && parsed.Host == host {
 		return nil
 	}
 	return forbidden("scripts of this origin may not call the tools; PNYX_MCP_ORIGINS lists those that may")
@@ -142,7 +142,7 @@ func forbidden(message string) *api.Error {
 
 // methodNotAllowed is the error of a method that has no answer here: there are no streams
 // to read and no sessions to delete.
-func methodNotAllowed(c *fiber.Ctx) error {
+func methodNotAllowed() error {
 	return &api.Error{
 		Status: http.StatusMethodNotAllowed, Code: api.CodeMethodNotAllowed,
 		Message: "only POST is allowed here", Details: map[string]any{"allowed": []string{fiber.MethodPost}},

@@ -38,11 +38,11 @@ func (t *till) paid(tool, arguments, payment string) toolResult {
 	return decode[toolResult](t, string(decode[rpc](t, got.body).Result))
 }
 
-// sign pays for a call, without sending it. The result has the members of the payment in
+// sign pays for a proposal, without sending it. The result has the members of the payment in
 // the order of the wallet.
-func (t *till) sign(tool, arguments string) string {
+func (t *till) sign(arguments string) string {
 	t.Helper()
-	terms := t.callAs(tool, arguments)
+	terms := t.callAs("get_proposal", arguments)
 	if !terms.IsError {
 		t.Fatalf("got %+v, want the terms", terms)
 	}
@@ -106,7 +106,7 @@ func TestTermsAreTheSumOfTheRoutesRead(t *testing.T) {
 func TestPaymentBuysOneAnswerToOneCall(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
-	payment := n.sign("get_proposal", oneProposal)
+	payment := n.sign(oneProposal)
 	first := n.paid("get_proposal", oneProposal, payment)
 	if first.IsError || !strings.Contains(string(first.StructuredContent), `"bodyText"`) && !strings.Contains(string(first.StructuredContent), `"votes"`) {
 		t.Fatalf("got %s, want the proposal", first.Content[0].Text)
@@ -136,7 +136,7 @@ func TestCallsThatFailCostNothing(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	missing := `{"proposalKey":"` + string(unknownKey) + `"}`
-	payment := n.sign("get_proposal", missing)
+	payment := n.sign(missing)
 	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"p1","limt":3}`, payment), api.CodeValidation)
 	if n.ledger.Calls("verify") > 0 {
 		t.Error("the facilitator was asked about a call with bad arguments")
@@ -158,7 +158,7 @@ func TestUnknownSettlementAsksForTheSamePayment(t *testing.T) {
 		honest()
 		w.WriteHeader(http.StatusInternalServerError)
 	})
-	payment := n.sign("get_proposal", oneProposal)
+	payment := n.sign(oneProposal)
 	got := n.paid("get_proposal", oneProposal, payment)
 	n.wantRefused(got, api.CodeSettlementPending)
 	if !strings.Contains(got.Content[0].Text, "send the same payment again") {
@@ -177,7 +177,7 @@ func TestRefusedSettlementSendsTheReason(t *testing.T) {
 	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
 		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
 	})
-	got := n.paid("get_proposal", oneProposal, n.sign("get_proposal", oneProposal))
+	got := n.paid("get_proposal", oneProposal, n.sign(oneProposal))
 	n.wantRefused(got, api.CodePaymentRequired)
 	if !strings.Contains(string(got.Meta["x402/payment-response"]), `"errorReason":"insufficient_funds"`) {
 		t.Errorf("got the receipt %s, want the reason", got.Meta["x402/payment-response"])
@@ -187,7 +187,7 @@ func TestRefusedSettlementSendsTheReason(t *testing.T) {
 func TestConcurrentCallsWithOnePaymentGetOneAnswer(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
-	payment := n.sign("get_proposal", oneProposal)
+	payment := n.sign(oneProposal)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_proposal","arguments":` + oneProposal + `,"_meta":{"x402/payment":` + payment + `}}}`
 	var mu sync.Mutex
 	var calling sync.WaitGroup

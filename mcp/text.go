@@ -55,9 +55,7 @@ func byteOffset(text string, char int) int {
 // escapedPrefix returns the length of the longest beginning of a text, in whole
 // characters, that takes at most room bytes as appendString writes it.
 func escapedPrefix(text string, room int) int {
-	whole := 0
 	for at, char := range text {
-		whole = at
 		switch {
 		case char == '"' || char == '\\' || char == '\n':
 			room -= 2
@@ -67,7 +65,7 @@ func escapedPrefix(text string, room int) int {
 			room -= utf8.RuneLen(char)
 		}
 		if room < 0 {
-			return whole
+			return at
 		}
 	}
 	return len(text)

@@ -268,7 +268,9 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 				outer, inner, nested := strings.Cut(path, ".")
 				a, b := short[outer], full[outer]
 				if nested {
-					a, b = a.(map[string]any)[inner], b.(map[string]any)[inner]
+					of, _ := a.(map[string]any)
+					as, _ := b.(map[string]any)
+					a, b = of[inner], as[inner]
 				}
 				if diff := cmp.Diff(b, a); diff != "" || !kept[path] {
 					t.Errorf("%s (-full +concise):\n%s", path, diff)
