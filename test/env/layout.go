@@ -2,6 +2,7 @@ package env
 
 import (
 	"cmp"
+	"encoding"
 	"flag"
 	"fmt"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
 )
 
 // WantLayout compares the msgpack layout of types with the file that records it, for
@@ -57,7 +60,7 @@ func describeLayout(shape reflect.Type, lines map[string]bool) {
 	case reflect.Struct:
 		for field := range shape.Fields() {
 			name, _, _ := strings.Cut(cmp.Or(field.Tag.Get("msgpack"), field.Tag.Get("param")), ",")
-			line := fmt.Sprintf("%s %s %s", shape, name, field.Type)
+			line := fmt.Sprintf("%s %s %s", shape, name, layoutOf(field.Type))
 			if !field.IsExported() || name == "-" || lines[line] {
 				continue
 			}
@@ -66,4 +69,34 @@ func describeLayout(shape reflect.Type, lines map[string]bool) {
 		}
 	default:
 	}
+}
+
+// layoutOf returns the name of a type. Texts are all string, whatever they mean.
+func layoutOf(t reflect.Type) string {
+	if encodesItself(t) {
+		return t.String()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "*" + layoutOf(t.Elem())
+	case reflect.Slice:
+		return "[]" + layoutOf(t.Elem())
+	case reflect.String:
+		return "string"
+	default:
+		return t.String()
+	}
+}
+
+// encodesItself reports whether a type has an encoding of its own.
+func encodesItself(t reflect.Type) bool {
+	for _, encoder := range []reflect.Type{
+		reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](),
+		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
+	} {
+		if t.Implements(encoder) || reflect.PointerTo(t).Implements(encoder) {
+			return true
+		}
+	}
+	return false
 }
