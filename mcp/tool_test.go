@@ -188,44 +188,64 @@ func (t *node) walk(read func(cursor string) envelope) (rows []json.RawMessage) 
 	}
 }
 
-func TestWalksHaveTheRowsOfHTTP(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	for name, c := range map[string]struct{ tool, arguments, path string }{
+// listWalk is the walk of a list by a tool, with arguments beside cursor, and over HTTP.
+type listWalk struct{ tool, arguments, path string }
+
+// walks holds walks of lists that take several pages, and of one that takes one.
+func walks() map[string]listWalk {
+	return map[string]listWalk{
 		"ballots":               {"list_ballots", `"proposalKey":"` + string(sampleKey) + `","limit":100`, "/v2/proposals/" + string(sampleKey) + "/votes?limit=500"},
 		"proposals":             {"find_proposals", `"limit":7`, "/v2/proposals?limit=100"},
 		"signals, cut by bytes": {"list_signals", `"from":"2026-07-01","to":"2026-07-08","limit":50`, "/v2/signals?from=2026-07-01&to=2026-07-08&limit=100"},
 		"events":                {"list_events", `"from":"2026-07-01","to":"2026-07-08"`, "/v2/events?from=2026-07-01&to=2026-07-08&limit=200"},
 		"DAOs":                  {"find_daos", `"limit":33`, "/v2/daos?limit=100"},
 		"voters":                {"list_voters", `"daoId":"dao-000"`, "/v2/daos/dao-000/voters?limit=100"},
-	} {
+	}
+}
+
+// wantRowsOfHTTP walks a list with full rows. call returns the JSON of data and meta.
+func (t *node) wantRowsOfHTTP(w listWalk, call func(arguments string) string) {
+	t.Helper()
+	detail := `,"detail":"full"`
+	if w.tool == "find_daos" {
+		detail = ""
+	}
+	got := t.walk(func(cursor string) envelope {
+		more := ""
+		if cursor != "" {
+			more = `,"cursor":"` + cursor + `"`
+		}
+		page := call("{" + w.arguments + detail + more + "}")
+		if len(page) > 50_000 {
+			t.Fatalf("got %d bytes: %.300s", len(page), page)
+		}
+		return decode[envelope](t, page)
+	})
+	want := t.walk(func(cursor string) envelope {
+		if cursor != "" {
+			cursor = "&cursor=" + cursor
+		}
+		return t.httpData(w.path + cursor)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-HTTP +tool):\n%.2000s", diff)
+	}
+}
+
+func TestWalksHaveTheRowsOfHTTP(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, w := range walks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := n.with(t)
-			detail := `,"detail":"full"`
-			if c.tool == "find_daos" {
-				detail = ""
-			}
-			got := n.walk(func(cursor string) envelope {
-				more := ""
-				if cursor != "" {
-					more = `,"cursor":"` + cursor + `"`
+			n.wantRowsOfHTTP(w, func(arguments string) string {
+				page := n.callAs(w.tool, arguments, asInternal()...)
+				if page.IsError {
+					t.Fatalf("got the error %s", page.Content[0].Text)
 				}
-				page := n.callAs(c.tool, "{"+c.arguments+detail+more+"}", asInternal()...)
-				if page.IsError || len(page.StructuredContent) > 50_000 {
-					t.Fatalf("got %d bytes, error %t: %.300s", len(page.StructuredContent), page.IsError, page.Content[0].Text)
-				}
-				return decode[envelope](t, string(page.StructuredContent))
+				return string(page.StructuredContent)
 			})
-			want := n.walk(func(cursor string) envelope {
-				if cursor != "" {
-					cursor = "&cursor=" + cursor
-				}
-				return n.httpData(c.path + cursor)
-			})
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("rows (-HTTP +tool):\n%.2000s", diff)
-			}
 		})
 	}
 }
