@@ -108,7 +108,7 @@ func failureOf(failed *api.Error, requestID string) result {
 	if terms := failed.Headers[x402.HeaderRequired]; terms != "" {
 		return paymentRequired(failed, requestID, terms)
 	}
-	text := string(failed.Code) + ": " + failed.Message + ". " + advice(failed) + " (request " + requestID + ")"
+	text := strings.TrimSpace(string(failed.Code)+": "+failed.Message+". "+advice(failed)) + " (request " + requestID + ")"
 	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), text)
 	members = append(append(members, `}],"structuredContent":`...), encode(failed.Envelope(requestID))...)
 	return result{members: members}
@@ -126,7 +126,8 @@ func advice(failed *api.Error) string {
 		seconds := (failed.RetryAfter + time.Second - 1) / time.Second
 		sentences = append(sentences, "Try again in "+itoa(int(seconds))+" seconds.")
 	}
-	if len(sentences) == 0 {
+	// Where payments are not taken, the message says so, and there are no terms to pay by.
+	if len(sentences) == 0 && failed.Code != api.CodePaymentRequired {
 		sentences = []string{failed.Code.Info().Fix}
 	}
 	return strings.Join(sentences, " ")

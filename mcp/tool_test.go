@@ -400,6 +400,9 @@ func TestTokensComeInTwoHeaders(t *testing.T) {
 			if failed := decode[envelope](t, string(got.StructuredContent)); failed.Error.Code != want {
 				t.Errorf("got %q, want %q", failed.Error.Code, want)
 			}
+			if text := got.Content[0].Text; strings.Contains(text, "PAYMENT-REQUIRED") {
+				t.Errorf("got %q, want no word of terms, of which there are none", text)
+			}
 			if free := n.callAs("find_daos", `{}`, header...); free.IsError {
 				t.Errorf("a free tool: got %s", free.Content[0].Text)
 			}
