@@ -157,6 +157,10 @@ func (m Meta) appendRequest(text []byte) []byte {
 	return append(m.GeneratedAt.Append(text), '"')
 }
 
+// Append appends the JSON of the meta: the same text as encoding/json, whose page may have a
+// cursor of characters that need no escapes.
+func (m Meta) Append(text []byte) []byte { return m.appendData(m.appendRequest(text)) }
+
 // appendData appends the members after those of appendRequest, to the end of meta.
 func (m Meta) appendData(text []byte) []byte {
 	text = append(text, `,"dataAsOf":"`...)

@@ -124,7 +124,7 @@ func (a *API) AllocationsOfNoting(path string) float64 {
 func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *Page) (written, encoded string, err error) {
 	m := Meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: ReadinessState{status}, Page: p}
 	text, err := json.Marshal(m)
-	return string(m.appendData(m.appendRequest(nil))), string(text), err
+	return string(m.Append(nil)), string(text), err
 }
 
 // Parse reads one value of a parameter.

@@ -89,18 +89,7 @@ func (c *call) run(given map[string]string, problems []api.Problem) (result, err
 	} else if err := c.reader.Settle(structured); err != nil {
 		return result{}, err
 	}
-	answered := success(structured)
-	answered.meta = receiptMeta(c.reader.Receipt())
-	return answered, nil
-}
-
-// success is the result with the JSON of data and meta: once as it is and once as text, for
-// clients that show one or the other.
-func success(structured []byte) result {
-	members := make([]byte, 0, 2*len(structured)+len(structured)/4+128)
-	members = appendString(append(members, `"content":[{"type":"text","text":`...), structured)
-	members = append(append(members, `}],"structuredContent":`...), structured...)
-	return result{members: members}
+	return result{structured: structured, meta: receiptMeta(c.reader.Receipt())}, nil
 }
 
 // failureOf is the result of a call that failed, in words and as over HTTP.
@@ -264,10 +253,14 @@ func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 	return reads, answers, nil
 }
 
+// typicalMetaBytes holds the meta of most answers and the envelope.
+const typicalMetaBytes = 512
+
 // envelope returns the JSON of data and meta.
 func envelope(data []byte, meta api.Meta) []byte {
-	text := append(append([]byte(`{"data":`), data...), `,"meta":`...)
-	return append(append(text, encode(meta)...), '}')
+	text := append(make([]byte, 0, len(data)+typicalMetaBytes), `{"data":`...)
+	text = append(append(text, data...), `,"meta":`...)
+	return append(meta.Append(text), '}')
 }
 
 // object is an object in the making, from values that are JSON.

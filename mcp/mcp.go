@@ -57,9 +57,11 @@ type Server struct {
 	// toolList, promptList and resourceList are the results of the methods that list them.
 	toolList, promptList, resourceList []byte
 	documents                          []document
-	metrics                            *metrics
-	tracer                             *telemetry.Tracer
-	now                                func() time.Time
+	// serverMeta is the member of _meta that names the server in modern results.
+	serverMeta []byte
+	metrics    *metrics
+	tracer     *telemetry.Tracer
+	now        func() time.Time
 }
 
 // New returns a server, which its node answers Path with.
@@ -79,6 +81,7 @@ func New(o Options) *Server {
 		s.tools[t.name] = t
 	}
 	s.toolList, s.promptList, s.resourceList = listTools(tools), listPrompts(), listResources(s.documents)
+	s.serverMeta = membersOf(map[string]any{metaServer: serverInfo()})
 	s.metrics = newMetrics(o.Metrics, tools)
 	o.Node.Mount(Path, RouteName, MaxBodyBytes, s.handle)
 	return s

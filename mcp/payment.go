@@ -25,7 +25,7 @@ var errPurchased = errors.New("the payment has bought its answer before")
 // paymentOf returns the payment of a request as the header of HTTP has it. Members are in
 // alphabetical order, so that a client may write one payment in several ways.
 func paymentOf(p params) string {
-	given := p.Meta[metaPayment]
+	given := p.Meta.Payment
 	if len(given) == 0 || string(given) == "null" {
 		return ""
 	}

@@ -132,6 +132,22 @@ func TestPaymentBuysOneAnswerToOneCall(t *testing.T) {
 	n.wantTransfers(1)
 }
 
+func TestModernResultsNameTheServerBesideTheReceipt(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	meta := strings.TrimSuffix(modernMeta, "}") + `,"x402/payment":` + n.sign(oneProposal) + "}"
+	got := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_proposal","arguments":`+oneProposal+","+meta+"}}",
+		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "get_proposal")
+	paid := decode[toolResult](t, string(decode[rpc](t, got.body).Result))
+	for name, want := range map[string]string{
+		"io.modelcontextprotocol/serverInfo": `"name":"pnyx"`, "x402/payment-response": n.ledger.Transfers()[0].Hash,
+	} {
+		if !strings.Contains(string(paid.Meta[name]), want) {
+			t.Errorf("%s: got %s, want %s", name, paid.Meta[name], want)
+		}
+	}
+}
+
 func TestCallsThatFailCostNothing(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)

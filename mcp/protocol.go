@@ -69,7 +69,16 @@ type params struct {
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
 	// Meta is what the request says of itself.
-	Meta map[string]json.RawMessage `json:"_meta"`
+	Meta requestMeta `json:"_meta"`
+}
+
+// requestMeta has the members of _meta that are read, each as it is; empty for none.
+type requestMeta struct {
+	// Version is the revision that the request speaks, and Capabilities are its client's.
+	Version      json.RawMessage `json:"io.modelcontextprotocol/protocolVersion"`
+	Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+	// Payment pays for the call, by the MCP transport of x402.
+	Payment json.RawMessage `json:"x402/payment"`
 }
 
 // rpcError is an error of the protocol, as opposed to one of a tool.
@@ -91,6 +100,9 @@ func invalid(code int, message string) *rpcError {
 type result struct {
 	// members are those of the result, as JSON without braces; empty for none.
 	members []byte
+	// structured is the JSON of data and meta, the result of a tool that succeeds; nil for
+	// other results, which have members.
+	structured []byte
 	// meta holds further members of _meta, as JSON without braces; empty for none.
 	meta []byte
 	// lasting says that the result is the same for all callers until the next release.
@@ -115,7 +127,7 @@ func (s *Server) answer(c *fiber.Ctx) error {
 	if failed != nil {
 		return s.refuse(c, m, failed)
 	}
-	c.Response().SetBodyRaw(r.append(nil, m.ID, era == modern))
+	c.Response().SetBodyRaw(r.response(m.ID, s.metaOf(era)))
 	return nil
 }
 
@@ -149,7 +161,7 @@ func parse(body []byte) (message, *rpcError) {
 // need not read its body.
 func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
 	version, stated := c.Get(headerVersion), ""
-	_ = json.Unmarshal(m.Params.Meta[metaVersion], &stated) // empty for anything but a string
+	_ = json.Unmarshal(m.Params.Meta.Version, &stated) // empty for anything but a string
 	switch {
 	case version == "" && stated == "":
 		return newestLegacy, nil
@@ -166,7 +178,7 @@ func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
 		return modern, nil
 	case stated != version:
 		return "", invalid(codeHeader, headerVersion+" and _meta["+metaVersion+"] must be equal, _meta names "+quoted(stated))
-	case len(m.Params.Meta[metaCapabilities]) == 0 || m.Params.Meta[metaCapabilities][0] != '{':
+	case len(m.Params.Meta.Capabilities) == 0 || m.Params.Meta.Capabilities[0] != '{':
 		return "", invalid(codeHeader, "_meta["+metaCapabilities+"] must be an object")
 	case c.Get(headerMethod) != *m.Method:
 		return "", invalid(codeHeader, headerMethod+" must be the method of the body, "+quoted(*m.Method))
@@ -273,32 +285,43 @@ func initialize(version string) result {
 // lastingMembers say how long a client may keep a result that is the same for everyone.
 const lastingMembers = `"ttlMs":3600000,"cacheScope":"public",`
 
-// append appends the response with a result.
-func (r result) append(text []byte, id json.RawMessage, isModern bool) []byte {
-	text = slices.Grow(text, len(r.members)+len(r.meta)+512)
+// metaOf returns the member of _meta that every result of a revision has, without braces:
+// modern ones name the server.
+func (s *Server) metaOf(era string) []byte {
+	if era == modern {
+		return s.serverMeta
+	}
+	return nil
+}
+
+// response returns the response with a result. server is what metaOf returns.
+func (r result) response(id json.RawMessage, server []byte) []byte {
+	size := len(id) + len(r.members) + 2*len(r.structured) + len(r.structured)/4 + len(r.meta) + len(server)
+	text := make([]byte, 0, size+256)
 	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
-	if isModern {
+	if server != nil {
 		text = append(text, `"resultType":"complete",`...)
 		if r.lasting {
 			text = append(text, lastingMembers...)
 		}
 	}
+	body := len(text)
 	text = append(text, r.members...)
-	meta := r.meta
-	if isModern {
-		server := membersOf(map[string]any{metaServer: serverInfo()})
-		if len(meta) > 0 {
-			server = append(append(server, ','), meta...)
-		}
-		meta = server
+	if r.structured != nil { // once as it is and once as text, for clients that show one or the other
+		text = appendString(append(text, `"content":[{"type":"text","text":`...), r.structured)
+		text = append(append(text, `}],"structuredContent":`...), r.structured...)
 	}
-	if len(meta) > 0 {
-		if len(r.members) > 0 {
-			text = append(text, ',')
-		}
-		text = append(append(append(text, `"_meta":{`...), meta...), '}')
+	if len(r.meta)+len(server) == 0 {
+		return append(text, `}}`...)
 	}
-	return append(text, `}}`...)
+	if len(text) > body {
+		text = append(text, ',')
+	}
+	text = append(append(text, `"_meta":{`...), server...)
+	if len(r.meta) > 0 && len(server) > 0 {
+		text = append(text, ',')
+	}
+	return append(append(text, r.meta...), `}}}`...)
 }
 
 // refuse answers with an error of the protocol. Errors of a status of their own count as
