@@ -1,11 +1,14 @@
 package mcp_test
 
 import (
+	"bufio"
 	"encoding/base64"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"pnyx/mcp"
 )
@@ -46,7 +49,6 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 		"deep JSON":              {http.MethodPost, strings.Repeat("[", 20_000), nil, http.StatusBadRequest, -32700},
 		"a form":                 {http.MethodPost, ping, []string{"Content-Type", "application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType, 0},
 		"no media type":          {http.MethodPost, ping, []string{"Content-Type", ""}, http.StatusUnsupportedMediaType, 0},
-		"64 KB and a byte":       {http.MethodPost, strings.Repeat(" ", mcp.MaxBodyBytes+1), nil, http.StatusRequestEntityTooLarge, 0},
 		"a foreign origin":       {http.MethodPost, ping, []string{"Origin", "https://evil.example"}, http.StatusForbidden, 0},
 		"an origin without name": {http.MethodPost, ping, []string{"Origin", "null"}, http.StatusForbidden, 0},
 		"a similar origin":       {http.MethodPost, ping, []string{"Origin", "https://app.example.org.evil.example"}, http.StatusForbidden, 0},
@@ -78,6 +80,30 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 				t.Errorf("the error repeats or leaks something: %s", got.body)
 			}
 		})
+	}
+}
+
+// The body is not sent: a client that is still sending may lose the answer with the connection.
+func TestBodiesOfMoreThan64KBAreRefusedUnread(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if err := connection.SetDeadline(time.Now().Add(soon)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		mcp.Path, mcp.MaxBodyBytes+1)
+	got, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	if control := got.Header.Get("Cache-Control"); got.StatusCode != http.StatusRequestEntityTooLarge || control != "no-store" {
+		t.Errorf("got %d with cache control %q, want 413 with no-store", got.StatusCode, control)
 	}
 }
 
