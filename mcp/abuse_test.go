@@ -20,6 +20,7 @@ import (
 func testManyCallers(t *testing.T, callers int) {
 	t.Helper()
 	n := newNode(t)
+	n.client.Timeout = 10 * soon // the node, whose pool of Redis connections is short, gives up first
 	arguments := `{"from":"2026-07-01","to":"2026-07-08","detail":"full","limit":50}`
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_signals","arguments":` + arguments + `}}`
 	var calling sync.WaitGroup
