@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/config"
+	"pnyx/mcp"
 )
 
 const (
@@ -34,13 +34,6 @@ const (
 	maxMCPCalls = 8
 	// mcpTimeout bounds one call. It is above the time that a payment may take.
 	mcpTimeout = 2 * time.Minute
-)
-
-// JSON-RPC error codes of the pipe itself.
-const (
-	codeParseError     = -32700
-	codeInvalidRequest = -32600
-	codeInternalError  = -32603
 )
 
 // mcpCommand connects an MCP client that starts programs with the MCP server of the API.
@@ -89,7 +82,7 @@ func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcp
 		return nil, fmt.Errorf("mcp --url %q: want http:// or https:// and the host of the API", address)
 	}
 	return &mcpPipe{
-		endpoint: strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), "/mcp") + "/mcp",
+		endpoint: strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), mcp.Path) + mcp.Path,
 		token:    token, out: out, logger: logger,
 		client: &http.Client{
 			Timeout: mcpTimeout,
@@ -173,9 +166,9 @@ type mcpMessage struct {
 func (p *mcpPipe) call(ctx context.Context, line []byte) error {
 	switch {
 	case len(line) > maxMCPLine:
-		return p.writeError(nil, codeInvalidRequest, fmt.Errorf("message over %d bytes", maxMCPLine))
+		return p.writeError(nil, mcp.CodeInvalidRequest, fmt.Errorf("message over %d bytes", maxMCPLine))
 	case !json.Valid(line):
-		return p.writeError(nil, codeParseError, errors.New("the line is not JSON: want one message of JSON-RPC a line"))
+		return p.writeError(nil, mcp.CodeParse, errors.New("the line is not JSON: want one message of JSON-RPC a line"))
 	}
 	var message mcpMessage
 	_ = json.Unmarshal(line, &message) // a field of another type is for the node to refuse
@@ -188,7 +181,7 @@ func (p *mcpPipe) call(ctx context.Context, line []byte) error {
 	case isNotification:
 		return nil
 	case err != nil:
-		return p.writeError(message.ID, codeInternalError, err)
+		return p.writeError(message.ID, mcp.CodeInternal, err)
 	case len(answer) == 0:
 		return nil // to an answer of the client
 	}
@@ -248,33 +241,15 @@ func (p *mcpPipe) setHeaders(header http.Header, message mcpMessage) {
 	p.mu.Lock()
 	version := cmp.Or(message.Params.Meta.Version, p.version)
 	p.mu.Unlock()
-	name := ""
-	switch message.Method {
-	case "tools/call", "prompts/get":
-		name = message.Params.Name
-	case "resources/read":
-		name = message.Params.URI
-	}
+	name, _ := mcp.NameOf(message.Method, message.Params.Name, message.Params.URI)
 	for key, value := range map[string]string{
-		"MCP-Protocol-Version": version, "Mcp-Method": message.Method, "Mcp-Name": headerText(name),
+		mcp.HeaderVersion: version, mcp.HeaderMethod: message.Method, mcp.HeaderName: mcp.EncodeHeader(name),
 		access.HeaderToken: p.token,
 	} {
 		if value != "" {
 			header.Set(key, value)
 		}
 	}
-}
-
-// headerText returns a text as the value of a header: in base64 where it would not arrive as
-// it is, or looks like base64 already.
-func headerText(text string) string {
-	const begin, end = "=?base64?", "?="
-	plain := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) &&
-		strings.TrimSpace(text) == text && !strings.HasPrefix(text, begin)
-	if plain {
-		return text
-	}
-	return begin + base64.StdEncoding.EncodeToString([]byte(text)) + end
 }
 
 // writeError answers a message with an error; a nil id is that of a message without one.

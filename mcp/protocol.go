@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -27,13 +26,6 @@ func legacyVersions() []string { return []string{newestLegacy, "2025-06-18", "20
 // supportedVersions lists all revisions, the newest first.
 func supportedVersions() []string { return append([]string{modern}, legacyVersions()...) }
 
-// Headers of the protocol.
-const (
-	headerVersion = "MCP-Protocol-Version"
-	headerMethod  = "Mcp-Method"
-	headerName    = "Mcp-Name"
-)
-
 // Members of _meta.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -41,15 +33,16 @@ const (
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// Codes of errors.
+// Codes of errors of JSON-RPC and of the protocol.
 const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeMethod         = -32601
-	codeParams         = -32602
-	codeInternal       = -32603
-	codeHeader         = -32020
-	codeVersion        = -32022
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeInternal       = -32603
+
+	codeMethod  = -32601
+	codeParams  = -32602
+	codeHeader  = -32020
+	codeVersion = -32022
 )
 
 // message is what a client sends: a request, a notification without id, or a response.
@@ -135,21 +128,21 @@ func (s *Server) answer(c *fiber.Ctx) error {
 func parse(body []byte) (message, *rpcError) {
 	var m message
 	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '[' && json.Valid(body) {
-		return m, invalid(codeInvalidRequest, "batches are not supported: send one message a request")
+		return m, invalid(CodeInvalidRequest, "batches are not supported: send one message a request")
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		if json.Valid(body) {
-			return message{}, invalid(codeInvalidRequest, "the body is not a JSON-RPC message: method and names are strings, params and _meta objects")
+			return message{}, invalid(CodeInvalidRequest, "the body is not a JSON-RPC message: method and names are strings, params and _meta objects")
 		}
-		return message{}, invalid(codeParse, "the body is not JSON")
+		return message{}, invalid(CodeParse, "the body is not JSON")
 	}
 	switch id := m.ID; {
 	case m.Version != "2.0":
 		m.ID = nil
-		return m, invalid(codeInvalidRequest, `jsonrpc must be "2.0"`)
+		return m, invalid(CodeInvalidRequest, `jsonrpc must be "2.0"`)
 	case id != nil && id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
 		m.ID = nil
-		return m, invalid(codeInvalidRequest, "id must be a string or a number; a notification has none")
+		return m, invalid(CodeInvalidRequest, "id must be a string or a number; a notification has none")
 	case m.Method == nil:
 		m.ID = nil // a response to a request that was never sent
 	}
@@ -160,13 +153,13 @@ func parse(body []byte) (message, *rpcError) {
 // handshake. A modern request says in headers, too, what it is about: those who pass it on
 // need not read its body.
 func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
-	version, stated := c.Get(headerVersion), ""
+	version, stated := c.Get(HeaderVersion), ""
 	_ = json.Unmarshal(m.Params.Meta.Version, &stated) // empty for anything but a string
 	switch {
 	case version == "" && stated == "":
 		return newestLegacy, nil
 	case version == "":
-		return "", invalid(codeHeader, headerVersion+" is missing; _meta names "+quoted(stated))
+		return "", invalid(codeHeader, HeaderVersion+" is missing; _meta names "+quoted(stated))
 	case slices.Contains(legacyVersions(), version):
 		return version, nil
 	case version != modern:
@@ -177,39 +170,17 @@ func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
 	case m.ID == nil:
 		return modern, nil
 	case stated != version:
-		return "", invalid(codeHeader, headerVersion+" and _meta["+metaVersion+"] must be equal, _meta names "+quoted(stated))
+		return "", invalid(codeHeader, HeaderVersion+" and _meta["+metaVersion+"] must be equal, _meta names "+quoted(stated))
 	case len(m.Params.Meta.Capabilities) == 0 || m.Params.Meta.Capabilities[0] != '{':
 		return "", invalid(codeHeader, "_meta["+metaCapabilities+"] must be an object")
-	case c.Get(headerMethod) != *m.Method:
-		return "", invalid(codeHeader, headerMethod+" must be the method of the body, "+quoted(*m.Method))
+	case c.Get(HeaderMethod) != *m.Method:
+		return "", invalid(codeHeader, HeaderMethod+" must be the method of the body, "+quoted(*m.Method))
 	}
-	var name string
-	switch *m.Method {
-	case "tools/call", "prompts/get":
-		name = m.Params.Name
-	case "resources/read":
-		name = m.Params.URI
-	default:
-		return modern, nil
-	}
-	if decodeHeader(c.Get(headerName)) != name {
-		return "", invalid(codeHeader, headerName+" must name what the body names, "+quoted(name))
+	name, named := NameOf(*m.Method, m.Params.Name, m.Params.URI)
+	if named && decodeHeader(c.Get(HeaderName)) != name {
+		return "", invalid(codeHeader, HeaderName+" must name what the body names, "+quoted(name))
 	}
 	return modern, nil
-}
-
-// decodeHeader returns the text of a header, which may be sent as =?base64?…?=.
-func decodeHeader(value string) string {
-	inner, is := strings.CutPrefix(value, "=?base64?")
-	inner, ends := strings.CutSuffix(inner, "?=")
-	if !is || !ends {
-		return value
-	}
-	text, err := base64.StdEncoding.DecodeString(inner)
-	if err != nil {
-		return value
-	}
-	return string(text)
 }
 
 // maxQuoted bounds how much of a caller's text an error repeats, in bytes.

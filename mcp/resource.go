@@ -49,7 +49,7 @@ func (s *Server) readResource(p params) (result, *rpcError) {
 	d := s.documents[at]
 	text, err := d.render()
 	if err != nil {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeInternal, Message: "the document is not available"}
+		return result{}, &rpcError{status: http.StatusOK, Code: CodeInternal, Message: "the document is not available"}
 	}
 	return result{lasting: true, members: membersOf(map[string]any{"contents": []any{
 		map[string]any{"uri": d.URI, "mimeType": d.MIMEType, "text": string(text)},
