@@ -239,18 +239,23 @@ func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 		}
 		reads = append(reads, read)
 	}
+	answers, err := c.answers(reads)
+	return reads, answers, err
+}
+
+// answers returns the answers to all reads of the call, which were parsed.
+func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 	if err := c.authorize(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var answers []api.Answer
-	for _, read := range reads {
-		answer, err := read.Get()
-		if err != nil {
-			return nil, nil, err
+	answers := make([]api.Answer, len(reads))
+	for i, read := range reads {
+		var err error
+		if answers[i], err = read.Get(); err != nil {
+			return nil, err
 		}
-		answers = append(answers, answer)
 	}
-	return reads, answers, nil
+	return answers, nil
 }
 
 // typicalMetaBytes holds the meta of most answers and the envelope.

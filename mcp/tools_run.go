@@ -208,39 +208,27 @@ func getVoter(c *call) ([]byte, error) {
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.
 func getStatus(c *call) ([]byte, error) {
-	status, err := c.read(routeStatus)
-	if err != nil {
-		return nil, err
-	}
-	names, reads := []string{"status", "pricing"}, []*api.Read{status}
-	pricing, err := c.read(routePricing)
-	if err != nil {
-		return nil, err
-	}
-	reads = append(reads, pricing)
-	if status.HasToken() {
-		usage, err := c.read(routeUsage)
+	names, routes := []string{"status", "pricing", "usage"}, []string{routeStatus, routePricing, routeUsage}
+	var reads []*api.Read
+	for _, id := range routes {
+		if id == routeUsage && !reads[0].HasToken() {
+			break
+		}
+		read, err := c.read(id)
 		if err != nil {
 			return nil, err
 		}
-		names, reads = append(names, "usage"), append(reads, usage)
+		reads = append(reads, read)
 	}
-	if err := c.authorize(); err != nil {
+	answers, err := c.answers(reads)
+	if err != nil {
 		return nil, err
 	}
 	var data object
-	var meta api.Meta
-	for i, read := range reads {
-		answer, err := read.Get()
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			meta = answer.Meta
-		}
+	for i, answer := range answers {
 		data.add(names[i], answer.Data)
 	}
-	return envelope(data.end(), meta), nil
+	return envelope(data.end(), answers[0].Meta), nil
 }
 
 // combined is the meta of answers that are sent together: as old as the oldest, and as
