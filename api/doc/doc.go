@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/gofiber/fiber/v2"
@@ -35,7 +36,7 @@ func (n Node) base() string { return strings.TrimSuffix(n.PublicURL, "/") }
 // Documents returns everything there is to read about the API as a node serves it. Each
 // document is rendered when it is requested first.
 func Documents(node Node) []api.Document {
-	openAPI := func() ([]byte, error) { return compactOpenAPI(node) }
+	openAPI := sync.OnceValues(func() ([]byte, error) { return compactOpenAPI(node) })
 	documents := []api.Document{
 		{Path: api.PathOpenAPI, ContentType: fiber.MIMEApplicationJSON, Render: openAPI},
 		{Path: api.PathOpenAPIAlias, ContentType: fiber.MIMEApplicationJSON, Render: openAPI},
