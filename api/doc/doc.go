@@ -18,6 +18,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/page"
 	"pnyx/ratelimit"
 )
 
@@ -50,7 +51,7 @@ func Documents(node Node) []api.Document {
 		},
 		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
 	}
-	return slices.Concat(documents, routePages(node), reference())
+	return slices.Concat(documents, routePages(node), page.Documents(), reference())
 }
 
 // Paths returns the paths of all documents.

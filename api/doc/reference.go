@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/page"
 )
 
 // referenceFiles are the interactive reference: our page around Swagger UI, whose
@@ -22,26 +23,17 @@ import (
 //go:embed reference
 var referenceFiles embed.FS
 
-// referencePolicy is the Content-Security-Policy of the page: it loads what this node
-// serves, and nothing else. Swagger UI draws its icons from data: addresses.
-const referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 // reference returns the page and the files that it loads.
 func reference() []api.Document {
 	types := map[string]string{
 		"start.js":                "text/javascript; charset=utf-8",
 		"style.css":               "text/css; charset=utf-8",
-		"icon.svg":                "image/svg+xml",
 		"swagger-ui.css.gz":       "text/css; charset=utf-8",
 		"swagger-ui-bundle.js.gz": "text/javascript; charset=utf-8",
 	}
 	documents := []api.Document{{
 		Path: api.PathDocs, ContentType: fiber.MIMETextHTMLCharsetUTF8, Render: referenceFile("index.html"),
-		Header: map[string]string{
-			fiber.HeaderContentSecurityPolicy: referencePolicy,
-			fiber.HeaderReferrerPolicy:        "no-referrer",
-		},
+		Header: page.Header(),
 	}}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		documents = append(documents, api.Document{

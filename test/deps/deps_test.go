@@ -28,7 +28,7 @@ func floors() [][]string {
 		{"cmd"},
 		{"demo", "edge"},
 		{"api/doc"},
-		{"mcp"},
+		{"mcp", "page"},
 		{"api", "worker"},
 		{"follow/chain", "follow/forum", "follow/hub", "follow/tally"},
 		{"follow"},
