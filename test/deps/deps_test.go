@@ -28,6 +28,7 @@ func floors() [][]string {
 		{"cmd"},
 		{"demo", "edge"},
 		{"api/doc"},
+		{"api/doc/openapi"},
 		{"mcp", "page"},
 		{"api", "worker"},
 		{"follow/chain", "follow/forum", "follow/hub", "follow/tally"},

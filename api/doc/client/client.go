@@ -1,0 +1,60 @@
+// Package client makes clients of the API, one file each, in TypeScript, Python and Go:
+// from the table of routes, and from the schemas of the OpenAPI document.
+package client
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"path"
+	"text/template"
+)
+
+// Language is a programming language that there is a client for.
+type Language string
+
+// The languages.
+const (
+	TypeScript Language = "TypeScript"
+	Python     Language = "Python"
+	Go         Language = "Go"
+)
+
+// Languages lists all languages, in the order of documents.
+func Languages() []Language { return []Language{TypeScript, Python, Go} }
+
+// File returns the name of the client's file.
+func (l Language) File() string {
+	switch l {
+	case TypeScript:
+		return "pnyx.ts"
+	case Python:
+		return "pnyx.py"
+	case Go:
+	}
+	return "pnyx.go"
+}
+
+// Path returns where a node serves the client.
+func (l Language) Path() string { return "/clients/" + l.File() }
+
+// extension returns the extension of the file, with its dot.
+func (l Language) extension() string { return path.Ext(l.File()) }
+
+// templates are the programs, with what follows from the routes to be filled in.
+//
+//go:embed templates
+var templates embed.FS
+
+// render fills in a template.
+func render(name string, data any) ([]byte, error) {
+	parsed, err := template.ParseFS(templates, "templates/"+name)
+	if err != nil {
+		return nil, fmt.Errorf("parse template %s: %w", name, err)
+	}
+	var text bytes.Buffer
+	if err := parsed.Execute(&text, data); err != nil {
+		return nil, fmt.Errorf("render %s: %w", name, err)
+	}
+	return text.Bytes(), nil
+}
