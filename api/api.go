@@ -87,6 +87,7 @@ type API struct {
 	publication *publicationWatcher
 	pages       *pages
 	local       *localCopies
+	reads       *joinedReads
 	parseCache  *parseCache
 	compressor  *compressor
 	// routes are the routes and handlers theirs, by id.
@@ -138,6 +139,7 @@ func New(o Options) *API {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
 	}
 	a.local = newLocalCopies(o.LocalBytes, localTTL)
+	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
 	a.publication.changed = a.local.drop
 	a.publication.republished = a.meter.RewriteAll
 	a.parseCache, a.compressor = newParseCache(), newCompressor()
@@ -293,18 +295,24 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 	return answer, nil
 }
 
-// loadAnswer has the route's handler make the answer, and keeps a local copy of it
-// unless it is about one token.
+// loadAnswer returns the answer that the route's handler makes, for this request or for one
+// like it that reads already. An answer about one token is made for each request.
 func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*rendered, error) {
-	route := r.route
-	begun := a.local.begin()
-	if route.account != nil {
-		found, err := route.account(a, ctx, s.caller)
-		if err != nil {
-			return nil, err
-		}
-		return render(found)
+	if r.route.account == nil {
+		begun := a.local.begin()
+		return a.reads.join(ctx, readKey{r.name, begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
 	}
+	found, err := r.route.account(a, ctx, s.caller)
+	if err != nil {
+		return nil, err
+	}
+	return render(found)
+}
+
+// readAnswer has the route's handler make the answer, and keeps a local copy of it. begun
+// is what localCopies.begin returned before.
+func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*rendered, error) {
+	route := r.route
 	found, err := route.answer(a, ctx, r)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/cache"
@@ -179,4 +180,27 @@ func LazyListenerUnder(listener net.Listener, waiting int64) net.Listener {
 	l := lazyListener{Listener: listener, waiting: new(atomic.Int64)}
 	l.waiting.Store(waiting)
 	return l
+}
+
+// JoinedReads are the reads of a node that requests share.
+type JoinedReads struct{ joinedReads }
+
+// NewJoinedReads returns reads that none has begun.
+func NewJoinedReads() *JoinedReads {
+	return &JoinedReads{joinedReads{joined: prometheus.NewCounter(prometheus.CounterOpts{}), pending: map[readKey]*pendingRead{}}}
+}
+
+// Join returns the data that read returns, for the copies after so many drops.
+func (j *JoinedReads) Join(ctx context.Context, name string, drops uint64, read func() ([]byte, error)) ([]byte, error) {
+	found, err := j.join(ctx, readKey{name, drops}, func() (*rendered, error) {
+		data, err := read()
+		if err != nil {
+			return nil, err
+		}
+		return &rendered{data: data}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found.data, nil
 }

@@ -41,6 +41,8 @@ type metrics struct {
 	// hits is the counter in answers of ready answers from the node's own copies.
 	hits   prometheus.Counter
 	misses prometheus.Counter
+	// joined counts requests that waited for the read of another.
+	joined prometheus.Counter
 	routes map[string]*routeMetrics // by path
 
 	durations *prometheus.HistogramVec
@@ -76,6 +78,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		})),
 		misses: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_cache_misses_total", Help: "Views that were not in Redis.",
+		})),
+		joined: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_cache_joined_reads_total", Help: "Reads that waited for the same read by another request of this node.",
 		})),
 		answers: map[origin]prometheus.Counter{}, routes: map[string]*routeMetrics{},
 	}

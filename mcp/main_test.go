@@ -49,6 +49,8 @@ func TestMain(m *testing.M) {
 type settings struct {
 	// freeRate is what one address may ask of free routes a minute; zero for any number.
 	freeRate int
+	// redisURL is another Redis than an embedded one of its own.
+	redisURL string
 	// payments is where payments go; nil when none are taken.
 	payments *facilitator.Ledger
 }
@@ -81,7 +83,10 @@ func newNode(t *testing.T) *node {
 
 func startNode(t *testing.T, s settings) *node {
 	t.Helper()
-	redisURL := env.EmbeddedRedis(t)
+	redisURL := s.redisURL
+	if redisURL == "" {
+		redisURL = env.EmbeddedRedis(t)
+	}
 	store, err := cache.Open(redisURL, soon)
 	if err != nil {
 		t.Fatal(err)

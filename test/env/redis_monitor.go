@@ -1,0 +1,46 @@
+package env
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Monitor records the commands that the server gets from now on. The function that it
+// returns ends that, and returns the commands that contain a text, in their order.
+func (s *RedisServer) Monitor() (commands func(part string) []string) {
+	s.tb.Helper()
+	conn, err := new(net.Dialer).DialContext(s.tb.Context(), "tcp", s.Addr)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(func() { conn.Close() })
+	lines := bufio.NewScanner(conn)
+	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
+		s.tb.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "MONITOR\r\n"); err != nil || !lines.Scan() || lines.Text() != "+OK" {
+		s.tb.Fatalf("monitor %s: got %q, %v, want +OK", s.Addr, lines.Text(), err)
+	}
+	return func(part string) []string {
+		s.tb.Helper()
+		client := s.client()
+		defer client.Close()
+		const end = "the end of the monitor"
+		if err := client.Echo(context.WithoutCancel(s.tb.Context()), end).Err(); err != nil {
+			s.tb.Fatal(err)
+		}
+		var seen []string
+		for lines.Scan() && !strings.Contains(lines.Text(), end) {
+			seen = append(seen, lines.Text())
+		}
+		if err := lines.Err(); err != nil {
+			s.tb.Fatalf("monitor %s: %v", s.Addr, err)
+		}
+		return slices.DeleteFunc(seen, func(command string) bool { return !strings.Contains(command, part) })
+	}
+}
