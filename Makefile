@@ -51,6 +51,7 @@ engine: build ## Fetch the embedded ClickHouse, once (178 MB)
 TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
   PNYX_TEST_REQUIRE_REDIS=$$(command -v redis-server >/dev/null && echo 1) \
   PNYX_TEST_REQUIRE_BROWSER=$$(command -v chromium >/dev/null && echo 1) \
+  PNYX_TEST_REQUIRE_MYPY=$$(command -v mypy >/dev/null && echo 1) \
   PNYX_TEST_REQUIRE_NGINX=$$([ -e $(NGINX_LUA) ] && echo 1)
 
 # Tests wait for other processes most of the time: more of them run at once than there are
@@ -58,11 +59,11 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
 PARALLEL := 3
 
 .PHONY: test
-test: engine redis browser npm nginx ## Run the tests, with the race detector, on the real engine and a real Redis
+test: engine redis browser npm mypy nginx ## Run the tests, with the race detector, on the real engine and a real Redis
 	@$(TESTED) $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m ./...
 
 .PHONY: test-long
-test-long: engine redis browser npm nginx ## Run what takes long: large data, crashes, two shards, a full disk
+test-long: engine redis browser npm mypy nginx ## Run what takes long: large data, crashes, two shards, a full disk
 	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^TestLong' ./...
 
 .PHONY: test-fast
@@ -133,6 +134,13 @@ browser:
 	  command -v apt-get >/dev/null || { echo "no chromium: the tests of the reference are skipped"; exit 0; }; \
 	  echo "installing chromium for the tests"; \
 	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium >/dev/null'; }
+
+.PHONY: mypy
+mypy:
+	@command -v mypy >/dev/null || { \
+	  command -v apt-get >/dev/null || { echo "no mypy: the client for Python is not checked"; exit 0; }; \
+	  echo "installing mypy for the tests"; \
+	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq mypy >/dev/null'; }
 
 NGINX_LUA := /usr/lib/nginx/modules/ngx_http_lua_module.so
 

@@ -56,6 +56,9 @@ type Route struct {
 	TokenOnly bool
 	// Returns is a value of the type of the member data.
 	Returns any
+	// Media lists the media types of a route that answers with a file, whose rows are of the
+	// type of Returns; nil for a JSON envelope.
+	Media []string
 	// Fresh is how long caches may reuse an answer. It does not apply to TokenOnly routes.
 	Fresh Freshness
 	// fields are the fields for the values of Params in the struct that newParams returns.

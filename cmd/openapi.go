@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/api/doc"
+	"pnyx/api/doc/client"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
@@ -42,7 +43,7 @@ func openapiCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "rewrite the generated documents in this folder")
+	cmd.Flags().StringVar(&docs, "docs", "", "rewrite the generated documents in this folder, and the clients beside it")
 	return cmd
 }
 
@@ -59,7 +60,8 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
-	document, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL})
+	node := doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL}
+	document, err := doc.OpenAPI(node)
 	if err != nil {
 		return err
 	}
@@ -82,10 +84,17 @@ func renewDocs(dir string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	for name, text := range map[string][]byte{
+	files := map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
 		"caching.md": caching, "keys.md": cache.KeyTable(cache.Keys(), accounts.Keys()), "schema.md": schema,
-	} {
+	}
+	for _, language := range client.Languages() {
+		// clients/ stands beside the folder of the documents.
+		if files[filepath.Join("..", language.Path())], err = doc.Client(node, language); err != nil {
+			return err
+		}
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
 			return err
 		}

@@ -51,7 +51,7 @@ func Documents(node Node) []api.Document {
 		},
 		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
 	}
-	return slices.Concat(documents, routePages(node), page.Documents(), reference())
+	return slices.Concat(documents, routePages(node), clients(node), page.Documents(), reference())
 }
 
 // Paths returns the paths of all documents.

@@ -15,6 +15,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -182,6 +183,10 @@ func TestPublishedDocumentsAreUpToDate(t *testing.T) {
 		"decisions.md":  doc.Decisions,
 		"caching.md":    doc.CachingTable,
 		"rules.md":      func() ([]byte, error) { return rules.Rulebook(), nil },
+
+		"../clients/pnyx.ts": func() ([]byte, error) { return doc.Client(doc.Node{Prices: defaultPrices()}, client.TypeScript) },
+		"../clients/pnyx.py": func() ([]byte, error) { return doc.Client(doc.Node{Prices: defaultPrices()}, client.Python) },
+		"../clients/pnyx.go": func() ([]byte, error) { return doc.Client(doc.Node{Prices: defaultPrices()}, client.Go) },
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()

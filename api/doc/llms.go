@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
@@ -28,6 +29,8 @@ func agentsGuide(node Node) ([]byte, error) {
 		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
 		// and of the tools.
 		PathOpenAPI, PathPricing, PathMCP string
+		// Clients are the paths of the clients.
+		Clients []string
 		// Base is the public address of the API; empty where it is not known.
 		Base string
 		// Routes are all routes, in the order of documents.
@@ -41,6 +44,9 @@ func agentsGuide(node Node) ([]byte, error) {
 	}{
 		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
 		Plans: ratelimit.DescribePlans(), PayPerRequest: node.Prices.PayPerRequest,
+	}
+	for _, language := range client.Languages() {
+		data.Clients = append(data.Clients, language.Path())
 	}
 	for _, r := range api.Routes() {
 		data.Routes = append(data.Routes, route{
@@ -96,12 +102,17 @@ func catalog(node Node) ([]byte, error) {
 		}
 	}
 	guide := []link{{Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}
+	related := make([]link, 0, len(client.Languages()))
+	for _, language := range client.Languages() {
+		related = append(related, link{Href: node.base() + language.Path(), Type: mediaType(language)})
+	}
 	tools := openapi.Members[any]{{Name: "anchor", Value: node.base() + mcp.Path}, {Name: "service-doc", Value: guide}}
 	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
 		{Name: "anchor", Value: node.base() + api.PathPrefix},
 		{Name: "item", Value: items},
 		{Name: "service-desc", Value: []link{{Href: node.base() + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
 		{Name: "service-doc", Value: []link{{Href: node.base() + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}},
+		{Name: "related", Value: related},
 		{Name: "service-meta", Value: []link{{Href: node.base() + api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
 	}, tools}}, "", "  ")
 	if err != nil {

@@ -45,7 +45,7 @@ func floors() [][]string {
 		{"warehouse/record"},
 		{"governance/query"},
 		{"governance/rules"},
-		{"governance", "telemetry", "config", "edge/purge"},
+		{"governance", "telemetry", "config", "edge/purge", "clients"},
 	}
 }
 

@@ -9,7 +9,7 @@
 // longer than most tests. A test that changes the schema takes an [EmptyDatabaseURL].
 //
 // A test that needs a program that is missing is skipped, unless PNYX_TEST_REQUIRE_REDIS,
-// …_ENGINE, …_NGINX or …_BROWSER is set: then it fails. PNYX_ENGINE_LIB names the engine's
+// …_ENGINE, …_NGINX, …_MYPY or …_BROWSER is set: then it fails. PNYX_ENGINE_LIB names the engine's
 // library where it is not the fetched one. Under -short, a test is skipped that starts
 // anything but the embedded Redis.
 package env

@@ -48,7 +48,7 @@ var templates embed.FS
 
 // render fills in a template.
 func render(name string, data any) ([]byte, error) {
-	parsed, err := template.ParseFS(templates, "templates/"+name)
+	parsed, err := template.New(name).Funcs(functions()).ParseFS(templates, "templates/"+name)
 	if err != nil {
 		return nil, fmt.Errorf("parse template %s: %w", name, err)
 	}

@@ -20,6 +20,10 @@ func methodWords(route api.Route) []string {
 		return []string{"vote", "summary"}
 	case "proposals.votes":
 		return []string{"ballots"}
+	case "proposals.export":
+		return []string{"ballot", "export"}
+	case "proposals.export-part":
+		return []string{"ballot", "export", "part"}
 	case "proposals.evidence":
 		return []string{"evidence"}
 	case "voters.profile":

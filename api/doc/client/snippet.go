@@ -32,9 +32,9 @@ func Snippet(language Language, base string, route api.Route, values map[string]
 		// Base is the address of the node as a literal. Call is the call of the method. Row
 		// names a row of a list, and is empty for other answers. Module is GoModule.
 		Base, Call, Row, Module string
-		// Token says that the call needs credentials.
-		Token bool
-	}{Base: quoted(strings.TrimSuffix(base, "/")), Module: GoModule, Token: route.Paid() || route.TokenOnly}
+		// Token says that the call needs credentials, File that it reads a file.
+		Token, File bool
+	}{Base: quoted(strings.TrimSuffix(base, "/")), Module: GoModule, Token: route.Paid() || route.TokenOnly, File: route.Media != nil}
 	if base == "" {
 		data.Base = quoted(exampleBase)
 	}
@@ -75,7 +75,7 @@ func arguments(route api.Route, values map[string]string) (path []string, params
 		}
 		switch {
 		case param.In == api.InPath:
-			path = append(path, quoted(value))
+			path = append(path, argument{param, value}.literal("", ""))
 		case value != "":
 			params = append(params, argument{param, value})
 		}
@@ -147,11 +147,7 @@ func (a argument) literal(open, end string) string {
 	case a.Kind == api.Integer && notNumber == nil, a.Kind == api.Boolean && (a.value == "true" || a.value == "false"):
 		return a.value
 	case a.Kind == api.EnumList:
-		var elements []string
-		for element := range strings.SplitSeq(a.value, ",") {
-			elements = append(elements, quoted(element))
-		}
-		return open + strings.Join(elements, ", ") + end
+		return open + strings.Join(quotedAll(strings.Split(a.value, ",")), ", ") + end
 	}
 	return quoted(a.value)
 }
@@ -165,4 +161,12 @@ func quoted(text string) string {
 		return strconv.Quote(text)
 	}
 	return strings.TrimSpace(literal.String())
+}
+
+func quotedAll(texts []string) []string {
+	all := make([]string, len(texts))
+	for i, text := range texts {
+		all[i] = quoted(text)
+	}
+	return all
 }

@@ -1,0 +1,40 @@
+package client
+
+import "strings"
+
+// golang is the dialect of Go.
+func golang() dialect {
+	exported := func(name string) string { return goCase(wordsOf(name)) }
+	slice := func(of string) string { return "[]" + of }
+	return dialect{
+		text: "string", integer: "int", boolean: "bool", object: "json.RawMessage", anything: "json.RawMessage",
+		list: slice, sequence: slice, orNull: goPointer,
+		open:  func(enum string) string { return enum },
+		field: exported, parameter: exported, method: goCase,
+	}
+}
+
+// goPointer returns the type for what may be null. json.RawMessage holds null itself.
+func goPointer(of string) string {
+	if of == "json.RawMessage" {
+		return of
+	}
+	return "*" + of
+}
+
+// goDoc is the comment before the declaration of a type: a sentence about its name.
+func goDoc(indent, name, text string) string {
+	if text[1:2] == strings.ToLower(text[1:2]) {
+		text = strings.ToLower(text[:1]) + text[1:]
+	}
+	return comment(indent+"// ", name, " is ", text)
+}
+
+// goValue is what the name of a value of an enumeration ends in.
+func goValue(value string) string { return goCase(valueWords(value)) }
+
+// goArgument returns the name of an argument.
+func goArgument(p parameter) string {
+	words := wordsOf(p.JSON)
+	return words[0] + goCase(words[1:])
+}
