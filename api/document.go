@@ -27,6 +27,8 @@ const (
 	PathOpenAPIAlias = "/openapi.json"
 	// PathDocs is the reference for people. PathDocs/<route id>.md is the page of a route.
 	PathDocs = "/docs"
+	// PathExplore is where people look at the data.
+	PathExplore = "/explore"
 	// PathLLMs is the guide for language models.
 	PathLLMs = "/llms.txt"
 	// PathCatalog is the API catalog of RFC 9727.

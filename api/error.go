@@ -195,14 +195,19 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 	if s.route != nil {
 		setVary(c, s)
 	}
+	e.setHeaders(c)
+	c.Set(fiber.HeaderCacheControl, errorCacheControl(c, s, e.Status))
+	return writeJSON(c, e.Status, e.Envelope(s.requestID(c)))
+}
+
+// setHeaders sets the headers that an error brings.
+func (e *Error) setHeaders(c *fiber.Ctx) {
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
 	}
 	for name, value := range e.Headers {
 		c.Set(name, value)
 	}
-	c.Set(fiber.HeaderCacheControl, errorCacheControl(c, s, e.Status))
-	return writeJSON(c, e.Status, e.Envelope(s.requestID(c)))
 }
 
 // Envelope returns the body of the answer to the request with that id.

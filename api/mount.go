@@ -21,6 +21,14 @@ func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 	})
 }
 
+// MountPages has a handler of another package answer GET and HEAD requests to a path, which
+// may have parameters, with pages for people. name is the path in metrics and logs.
+// MountPages is called before Serve.
+func (a *API) MountPages(path, name string, handler fiber.Handler) {
+	a.metrics.addRoute(path, name)
+	a.handleGet(path, handler)
+}
+
 // bodyLimit returns how a request is read whose headers are known: a path that is mounted
 // may have another bound on its body.
 func (a *API) bodyLimit(header *fasthttp.RequestHeader) fasthttp.RequestConfig {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
+	"pnyx/explore"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
 )
@@ -58,7 +60,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents := doc.Documents(doc.Node{Prices: prices, PublicURL: n.cfg.API.PublicURL})
+	documents := slices.Concat(doc.Documents(doc.Node{Prices: prices, PublicURL: n.cfg.API.PublicURL}), explore.Documents())
 	served := api.New(api.Options{
 		Store:          store,
 		RequestTimeout: n.cfg.API.RequestTimeout,
@@ -87,6 +89,9 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		Node: served, PublicURL: n.cfg.API.PublicURL, Origins: n.cfg.API.MCPOrigins.All(),
 		Documents: documents, Metrics: n.registry, Tracer: n.tracer,
 	})
+	if err := explore.Mount(explore.Options{Node: served, Prices: prices}); err != nil {
+		return nil, err
+	}
 	// Watch follows publications, so that the node serves a new one without a request
 	// having to read it first.
 	n.background(served.Watch)

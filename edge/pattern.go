@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/explore"
 	"pnyx/mcp"
 )
 
@@ -153,12 +154,19 @@ func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
 		all = append(all, routeLabel{path, api.RouteDocuments})
 	}
 	all = append(all, routeLabel{mcp.Path, mcp.RouteName})
+	for _, path := range explore.Patterns() {
+		all = append(all, routeLabel{labelPath(path), explore.RouteName})
+	}
 	for _, route := range routes {
-		path := route.Path
-		if strings.Contains(path, ":") {
-			path = "~^" + pathPattern(route, "[^/]+") + "$"
-		}
-		all = append(all, routeLabel{path, route.ID})
+		all = append(all, routeLabel{labelPath(route.Path), route.ID})
 	}
 	return all
+}
+
+// labelPath returns the path of a routeLabel.
+func labelPath(path string) string {
+	if strings.Contains(path, ":") {
+		return "~^" + pathPattern(api.Route{Path: path}, "[^/]+") + "$"
+	}
+	return path
 }

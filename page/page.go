@@ -68,6 +68,7 @@ type Link struct {
 func (Page) Links() []Link {
 	return []Link{
 		{"Reference", api.PathDocs},
+		{"Explore", api.PathExplore},
 		{"llms.txt", api.PathLLMs},
 		{"OpenAPI", api.PathOpenAPI},
 	}

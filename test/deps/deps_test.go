@@ -27,7 +27,7 @@ func floors() [][]string {
 		{"."},
 		{"cmd"},
 		{"demo", "edge"},
-		{"api/doc"},
+		{"api/doc", "explore"},
 		{"api/doc/openapi"},
 		{"mcp", "page"},
 		{"api", "worker"},

@@ -1,0 +1,74 @@
+package explore
+
+import (
+	"strings"
+
+	"pnyx/api"
+	"pnyx/governance"
+)
+
+// Bounds of the list of DAOs.
+const (
+	// daosPerPage is how many DAOs a page lists.
+	daosPerPage = "50"
+	// searchReads is how many pages of the directory a search reads, of searchPerRead DAOs
+	// each. It goes on from there on request.
+	searchReads   = 10
+	searchPerRead = "100"
+	// maxFound ends a search.
+	maxFound = 100
+)
+
+// daosPage is what the page of all DAOs shows.
+type daosPage struct {
+	// Name is what was searched for; empty for all DAOs.
+	Name string
+	// DAOs are the rows.
+	DAOs []governance.DAOListItem
+	// Searched is how many DAOs were looked at by a search.
+	Searched int
+	// Next is the address of the next page; empty on the last one.
+	Next string
+	// First says that there is no page before this one.
+	First bool
+}
+
+func showDAOs(v *visit) (shown, error) {
+	query, err := v.query(
+		api.Param{Name: argName, Kind: api.Text},
+		api.Param{Name: argCursor, Kind: api.Cursor},
+	)
+	if err != nil {
+		return shown{}, err
+	}
+	data := daosPage{Name: query[argName], First: query[argCursor] == ""}
+	cursor, reads, limit := query[argCursor], 1, daosPerPage
+	if data.Name != "" {
+		reads, limit = searchReads, searchPerRead
+	}
+	for range reads {
+		listed, err := loadMain[[]governance.DAOListItem](v, "daos.list", with(nil, argCursor, cursor, argLimit, limit))
+		if err != nil {
+			return shown{}, err
+		}
+		data.Searched += len(listed.Data)
+		for _, dao := range listed.Data {
+			if isNamed(dao, data.Name) {
+				data.DAOs = append(data.DAOs, dao)
+			}
+		}
+		if cursor = listed.Next; cursor == "" || len(data.DAOs) >= maxFound {
+			break
+		}
+	}
+	if cursor != "" {
+		data.Next = address(Path, "", with(nil, argName, data.Name, argCursor, cursor))
+	}
+	return shown{view: viewDAOs, data: data, title: "Explore", description: "Decentralized organizations, their proposals and votes."}, nil
+}
+
+// isNamed reports whether the name or id of a DAO contains a text, whatever its case.
+func isNamed(dao governance.DAOListItem, text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(strings.ToLower(dao.Name), text) || strings.Contains(strings.ToLower(dao.DAOID), text)
+}

@@ -1,0 +1,194 @@
+// Package explore serves pages for people at /explore: the DAOs, one DAO, one proposal with
+// the course of its vote, and one voter. A page is HTML from the server with charts in SVG.
+//
+// A page reads routes through api.Reader, so that each is counted, limited and priced as
+// over HTTP. What its visitor may not read is a box that says what it costs. The number of
+// requests that a page makes is bounded, and stated on the page.
+package explore
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/page"
+)
+
+// Paths of the pages.
+const (
+	// Path lists the DAOs.
+	Path = api.PathExplore
+
+	pathDAO      = Path + "/daos/:daoId"
+	pathProposal = Path + "/proposals/:proposalKey"
+	pathVoter    = Path + "/voters/:voterIdentity"
+	pathOther    = Path + "/*"
+
+	pathStyle  = Path + "/explore.css"
+	pathScript = Path + "/explore.js"
+)
+
+// RouteName is the name of all pages in metrics and logs of requests.
+const RouteName = "explore"
+
+//go:embed files
+var files embed.FS
+
+// Options configures the pages.
+type Options struct {
+	// Node is the node whose routes are read.
+	Node *api.API
+	// Prices are the prices of paid routes.
+	Prices api.Prices
+}
+
+// explorer answers requests to Path and below. It is safe for concurrent use.
+type explorer struct {
+	node      *api.API
+	prices    api.Prices
+	templates map[string]*template.Template // by view
+	routes    map[string]api.Route          // by id
+}
+
+// Documents returns the files that the pages load, for api.Options.
+func Documents() []api.Document {
+	return page.Files(files, "files", pathStyle, pathScript)
+}
+
+// Patterns returns the paths of all pages, with parameters as those of routes.
+func Patterns() []string { return []string{Path, pathDAO, pathProposal, pathVoter} }
+
+// Mount has a node answer Path and below.
+func Mount(o Options) error {
+	x := &explorer{node: o.Node, prices: o.Prices, templates: map[string]*template.Template{}, routes: map[string]api.Route{}}
+	for _, route := range api.Routes() {
+		x.routes[route.ID] = route
+	}
+	for _, view := range []string{viewDAOs, viewDAO, viewProposal, viewVoter, viewError} {
+		parsed, err := page.New(files, functions(), "files/parts.html", "files/"+view+".html")
+		if err != nil {
+			return fmt.Errorf("explore: %w", err)
+		}
+		x.templates[view] = parsed
+	}
+	for _, one := range []struct {
+		path string
+		show func(*visit) (shown, error)
+	}{
+		{Path, showDAOs},
+		{pathDAO, showDAO},
+		{pathProposal, showProposal},
+		{pathVoter, showVoter},
+		{pathOther, showOther}, // last: it matches all
+	} {
+		o.Node.MountPages(one.path, RouteName, x.handler(one.show))
+	}
+	return nil
+}
+
+// Views, and the templates that show them.
+const (
+	viewDAOs     = "daos"
+	viewDAO      = "dao"
+	viewProposal = "proposal"
+	viewVoter    = "voter"
+	viewError    = "error"
+)
+
+// shown is what a page shows.
+type shown struct {
+	// view is the template, which gets data.
+	view string
+	data any
+	// title and description are those of the page.
+	title, description string
+}
+
+// handler answers requests with a page.
+func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if strings.HasSuffix(c.Path(), "/") {
+			return c.Redirect(strings.TrimRight(c.Path(), "/"), http.StatusMovedPermanently)
+		}
+		v := &visit{explorer: x, c: c, known: api.HasCredentials(c)}
+		result, err := show(v)
+		var failed *api.Error
+		if err != nil {
+			if failed, _ = errors.AsType[*api.Error](err); failed == nil {
+				return err
+			}
+			result = errorPage(failed, x.node.NewReader(c).RequestID())
+		}
+		text, err := page.Render(x.templates[result.view], page.Page{
+			Title: result.title, Description: result.description, Path: Path,
+			Styles: []string{pathStyle}, Scripts: []string{pathScript},
+			Data: content{result.data, v.footnote()},
+		})
+		if err != nil {
+			return fmt.Errorf("explore: %w", err)
+		}
+		return api.SendHTML(c, api.HTML{Text: text, Header: headers(), Error: failed})
+	}
+}
+
+// content is what the template of a page gets.
+type content struct {
+	// Data is what the page shows.
+	Data any
+	// Footnote says what was read for it.
+	Footnote footnote
+}
+
+// headers returns the headers of all pages. The form that searches for a DAO is sent to
+// this server, which the policy of other pages does not allow.
+func headers() map[string]string {
+	all := maps.Clone(page.Header())
+	policy := fiber.HeaderContentSecurityPolicy
+	all[policy] = strings.Replace(all[policy], "form-action 'none'", "form-action 'self'", 1)
+	return all
+}
+
+// crumb is a step on the way to a page.
+type crumb struct {
+	// Text names it, and Href is its address; empty for the page itself.
+	Text, Href string
+}
+
+// failure is what the page of an error shows.
+type failure struct {
+	// Code and Message are those of the error, and Fix is what to do.
+	Code, Message, Fix string
+	// RequestID finds the request in the log.
+	RequestID string
+	// Title is the heading, and Trail leads to the page.
+	Title string
+	Trail []crumb
+}
+
+func errorPage(failed *api.Error, requestID string) shown {
+	title := "Something went wrong"
+	switch failed.Status {
+	case http.StatusNotFound:
+		title = "Not found"
+	case http.StatusBadRequest:
+		title = "The address is wrong"
+	}
+	return shown{view: viewError, title: title, description: title, data: failure{
+		Code: string(failed.Code), Message: failed.Message, Fix: advice(failed), RequestID: requestID,
+		Title: title, Trail: []crumb{{Text: title}},
+	}}
+}
+
+// showOther answers paths below Path that are no pages.
+func showOther(v *visit) (shown, error) {
+	return shown{}, v.explorer.node.Refuse(v.c, &api.Error{
+		Status: http.StatusNotFound, Code: api.CodeNotFound, Message: "there is no such page",
+	})
+}

@@ -1,0 +1,52 @@
+package explore
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"pnyx/governance"
+)
+
+// functions are what templates call.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"short":    func(value any) string { return short(fmt.Sprint(value)) },
+		"minute":   func(at governance.Timestamp) string { return at.Time().UTC().Format(time.DateOnly + " 15:04") },
+		"words":    func(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "_", " ") },
+		"dao":      func(id string) string { return address(pathDAO, id, nil) },
+		"voter":    func(id string) string { return address(pathVoter, id, nil) },
+		"proposal": func(key governance.ProposalKey) string { return address(pathProposal, string(key), nil) },
+		"titled":   titled,
+		"brief":    brief,
+		"firstAndLast": func(bars []bar) []bar {
+			if len(bars) < 2 {
+				return bars
+			}
+			return []bar{bars[0], bars[len(bars)-1]}
+		},
+		"newestFirst": func(bars []bar) []bar {
+			newest := slices.Clone(bars)
+			slices.Reverse(newest)
+			return newest
+		},
+	}
+}
+
+// titled returns a title, or the key of what has none.
+func titled(title *string, key governance.ProposalKey) string {
+	if title == nil || strings.TrimSpace(*title) == "" {
+		return string(key)
+	}
+	return *title
+}
+
+// brief shortens what identifies a voter; other texts are cut by the stylesheet.
+func brief(identity string) string {
+	if strings.HasPrefix(identity, "0x") && len(identity) == 42 {
+		return identity[:8] + "…" + identity[36:]
+	}
+	return identity
+}

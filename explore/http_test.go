@@ -1,0 +1,146 @@
+package explore_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"pnyx/access"
+)
+
+func TestPagesWithoutATokenMayBeCached(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{"/explore", "/explore/daos/dao-000", "/explore/proposals/" + string(sampleKey)} {
+		got := n.send(http.MethodGet, path)
+		etag := got.header.Get("ETag")
+		if control := got.header.Get("Cache-Control"); !strings.HasPrefix(control, "public, max-age=1,") || etag == "" {
+			t.Errorf("%s: got %q and the ETag %q, want public", path, control, etag)
+		}
+		if vary := got.header.Get("Vary"); vary != "Accept-Encoding, X-Service-Api-Token, Authorization" {
+			t.Errorf("%s: got Vary %q", path, vary)
+		}
+		if again := n.send(http.MethodGet, path, "If-None-Match", etag); again.status != http.StatusNotModified || again.body != "" {
+			t.Errorf("%s, again: got %d %s, want 304", path, again.status, again.body)
+		}
+		if head := n.send(http.MethodHead, path); head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != etag {
+			t.Errorf("HEAD %s: got %d %q, want what GET has", path, head.status, head.header)
+		}
+	}
+	if got := n.send(http.MethodGet, "/explore/daos/nobody").header.Get("Cache-Control"); got != "public, max-age=1, s-maxage=1" {
+		t.Errorf("404: got %q, want a second", got)
+	}
+	if got := n.send(http.MethodGet, "/explore?limit=3").header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("400: got %q, want no-store", got)
+	}
+}
+
+func TestPagesWithCredentialsAreStoredByNobody(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, header := range [][]string{asInternal(), {access.HeaderToken, "pnyx_token"}, {"Authorization", "Bearer pnyx_token"}} {
+		for _, path := range []string{"/explore", "/explore/daos/dao-000", "/explore/daos/nobody"} {
+			got := n.send(http.MethodGet, path, header...)
+			if control, etag := got.header.Get("Cache-Control"), got.header.Get("ETag"); control != "private, no-store" || etag != "" {
+				t.Errorf("%s with %s: got %q and the ETag %q, want private, no-store", path, header[0], control, etag)
+			}
+		}
+	}
+}
+
+func TestPagesAreReadOnly(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	const path = "/explore/daos/dao-000"
+	if got := n.send(http.MethodPost, path); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("POST: got %d, Allow %q, want 405", got.status, got.header.Get("Allow"))
+	}
+	if got := n.send(http.MethodOptions, path); got.status != http.StatusNoContent || got.header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("OPTIONS: got %d, Allow %q, want 204", got.status, got.header.Get("Allow"))
+	}
+	if got := n.send(http.MethodGet, path+"/"); got.status != http.StatusMovedPermanently || got.header.Get("Location") != path {
+		t.Errorf("with a slash: got %d %q, want a redirect to %s", got.status, got.header.Get("Location"), path)
+	}
+	policy := n.send(http.MethodGet, path).header.Get("Content-Security-Policy")
+	if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self';") || !strings.Contains(policy, "form-action 'self'") {
+		t.Errorf("got the policy %q", policy)
+	}
+}
+
+func TestFreeRoutesOfAPageAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, 1)
+	for range 10 {
+		got := n.send(http.MethodGet, "/explore")
+		if got.status == http.StatusOK {
+			continue
+		}
+		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "<code>RATE_LIMITED</code>") ||
+			got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("got %d %q %s, want a page that says RATE_LIMITED", got.status, got.header, got.body)
+		}
+		return
+	}
+	t.Error("ten pages are read in the minute of one free request")
+}
+
+// TestRequestsAreCountedAndLogged reads pages, and looks at what remains of that.
+func TestRequestsAreCountedAndLogged(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	for path, status := range map[string]int{
+		"/explore": 200, "/explore/daos/nobody": 404, "/explore/proposals/" + string(sampleKey): 200, "/explore/nothing": 404,
+	} {
+		if got := n.send(http.MethodGet, path, access.HeaderToken, token); got.status != status {
+			t.Errorf("GET %s: got %d, want %d", path, got.status, status)
+		}
+	}
+	for _, series := range []struct {
+		route, status, code string
+		want                float64
+	}{
+		{"explore", "200", "", 2},
+		{"explore", "404", "NOT_FOUND", 2},
+		{"daos.list", "200", "", 1},
+		{"daos.detail", "404", "NOT_FOUND", 1},
+		{"proposals.votes", "200", "", 1},
+	} {
+		if got := n.counter(series.route, series.status, series.code); got != series.want {
+			t.Errorf("%s %s %s: got %v requests, want %v", series.route, series.status, series.code, got, series.want)
+		}
+	}
+	log := n.log.String()
+	for _, line := range []string{`"route":"explore","status":200`, `"route":"explore","status":404`, `"path":"/explore/daos/nobody"`, `"route":"proposals.votes","status":200`} {
+		if !strings.Contains(log, line) {
+			t.Errorf("the log lacks %s", line)
+		}
+	}
+	if strings.Contains(log, token) || strings.Contains(log, token[:20]) {
+		t.Error("the log has the token")
+	}
+}
+
+// counter returns how many requests were counted.
+func (t *node) counter(route, status, code string) float64 {
+	t.Helper()
+	families, err := t.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "pnyx_http_requests_total" {
+			continue
+		}
+		for _, series := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range series.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			if labels["route"] == route && labels["status"] == status && labels["code"] == code {
+				return series.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,48 @@
+package explore_test
+
+import (
+	"testing"
+
+	"pnyx/explore"
+	"pnyx/governance"
+)
+
+func TestNumbersAreCutForReading(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0": "0", "7": "7", "1234": "1,234", "999999": "999,999", "999999.999999": "999,999.99",
+		"1000000": "1M", "1234567.5": "1.23M", "12345678901": "12.34B", "9999999999999": "9.99T", "12345678901234567890": "12,345,678.9T",
+		"0.5": "0.5", "0.123456789": "0.1234", "0.0001": "0.0001", "0.00009": "< 0.0001", "0.000000000000000001": "< 0.0001",
+		"3.001": "3", "3.019": "3.01", "100.10": "100.1", "0.0": "0",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if got := explore.Short(text); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestSharesAreExactUntilTheyAreCut(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		part, total governance.Decimal
+		want        string
+	}{
+		"half":                 {"1", "2", "50%"},
+		"a third, not rounded": {"2", "3", "66.66%"},
+		"almost all":           {"99999999999999999999.999999999999999999", "100000000000000000000", "99.99%"},
+		"all":                  {"0.000000000000000003", "0.000000000000000003", "100%"},
+		"almost nothing":       {"0.000000000000000001", "1000000", "< 0.01%"},
+		"nothing":              {"0", "5", "0%"},
+		"of nothing":           {"0", "0", "0%"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := explore.Percent(explore.Number(test.part), explore.Number(test.total)); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

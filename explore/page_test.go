@@ -1,0 +1,314 @@
+package explore_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/governance"
+	"pnyx/test/env"
+)
+
+// pagesOfTheSample lists a page of each kind.
+func pagesOfTheSample() []string {
+	return []string{
+		"/explore", "/explore?name=of+many", "/explore/daos/dao-000", "/explore/proposals/" + string(sampleKey) + "?ballots=2000&compare=true",
+		"/explore/voters/" + sampleVoter,
+	}
+}
+
+// values returns the numbers of a page, whole.
+func values(page string) []string {
+	var all []string
+	for _, match := range regexp.MustCompile(`<data value="([^"]*)" title="([^"]*)">`).FindAllStringSubmatch(page, -1) {
+		if match[1] == match[2] {
+			all = append(all, match[1])
+		}
+	}
+	return all
+}
+
+// data reads a route over HTTP as an internal caller.
+func data[Data any](t *node, path string) (read Data) {
+	t.Helper()
+	got := t.send(http.MethodGet, path, asInternal()...)
+	envelope := struct{ Data *Data }{&read}
+	if err := json.Unmarshal([]byte(got.body), &envelope); err != nil || got.status != http.StatusOK {
+		t.Fatalf("GET %s: got %d %s, want data", path, got.status, got.body)
+	}
+	return read
+}
+
+// TestNumbersAreThoseOfTheAPI compares what pages show with what the routes answer, to the
+// last digit.
+func TestNumbersAreThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	dao := data[governance.DAODetail](n, "/v2/daos/dao-000")
+	var months, ranked, choices, top, cast []string
+	for _, bucket := range data[governance.Timeline](n, "/v2/daos/dao-000/timeline?metric=votes_cast").Buckets {
+		months = append([]string{string(bucket.Value)}, months...)
+	}
+	for _, voter := range data[[]governance.DAOVoter](n, "/v2/daos/dao-000/voters?limit=10") {
+		ranked = append(ranked, string(voter.TotalVotingPower), string(voter.VoteCount))
+	}
+	proposal := "/v2/proposals/" + string(sampleKey)
+	summary := data[governance.VoteSummary](n, proposal+"/votes/summary")
+	for _, choice := range summary.Choices {
+		choices = append(choices, string(choice.VotingPower))
+	}
+	sum := decimal.Zero
+	for _, ballot := range data[[]governance.Ballot](n, proposal+"/votes?limit=10") {
+		top, sum = append(top, string(ballot.VotingPower)), sum.Add(decimal.RequireFromString(string(ballot.VotingPower)))
+	}
+	profile := data[governance.VoterProfile](n, "/v2/voters/"+sampleVoter)
+	for _, vote := range data[[]governance.VoterVote](n, "/v2/voters/"+sampleVoter+"/votes") {
+		cast = append(cast, string(vote.VotingPower))
+	}
+	for path, want := range map[string][]string{
+		"/explore/daos/dao-000": slices.Concat([]string{
+			"12345", "0", string(dao.Participation.UniqueVoters), string(dao.Participation.TotalVotes), string(dao.Participation.TotalVotingPower),
+			"12000", "0", "300", "0", "45",
+		}, months, ranked),
+		"/explore/proposals/" + string(sampleKey): slices.Concat(
+			[]string{string(summary.Totals.Votes), string(summary.Totals.VotingPower), string(summary.Quorum.Progress)}, choices),
+		"/explore/voters/" + sampleVoter: slices.Concat([]string{
+			string(profile.DAOCount), string(profile.ProposalCount), string(profile.VoteCount), string(profile.TotalVotingPower),
+			string(profile.DAOs[0].VoteCount), string(profile.DAOs[0].TotalVotingPower),
+		}, cast),
+	} {
+		got := values(n.page(path, asInternal()...))
+		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: got the numbers %q, want them to begin with %q", path, got, want)
+		}
+	}
+	got := values(n.page("/explore/proposals/"+string(sampleKey), asInternal()...))
+	if last := got[len(got)-11:]; last[0] != sum.String() || !slices.Equal(last[1:], top) {
+		t.Errorf("most power: got %q, want the sum %s of %q", last, sum, top)
+	}
+}
+
+// TestCurveIsMadeOfTheBallotsOfTheAPI adds up what the table of the curve should end with.
+func TestCurveIsMadeOfTheBallotsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, test := range map[string]struct {
+		query  string
+		most   int
+		stated string
+	}{
+		"usually": {"", 500, "500 ballots, those with the most power."},
+		"at most": {"?ballots=2000", 2000, "2000 ballots, those with the most power."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := n.with(t)
+			page := n.page("/explore/proposals/"+string(sampleKey)+test.query, asInternal()...)
+			sums := map[string]decimal.Decimal{}
+			all := decimal.Zero
+			for _, ballot := range ballots()[:test.most] {
+				power := decimal.RequireFromString(string(ballot.VotingPower))
+				sums[*ballot.ChoiceKey], all = sums[*ballot.ChoiceKey].Add(power), all.Add(power)
+			}
+			table := page[strings.Index(page, "Table of the course"):]
+			rows := strings.Split(table[:strings.Index(table, "</table>")], "<tr>")
+			want := []string{sums["for"].String(), sums["against"].String(), sums["abstain"].String(), sums["for"].Add(sums["abstain"]).String()}
+			if got := values(rows[len(rows)-1]); !slices.Equal(got, want) {
+				t.Errorf("the curve ends at %q, want %q", got, want)
+			}
+			share, _ := all.Shift(2).QuoRem(decimal.RequireFromString("50000000.000000000000000007"), 2)
+			if want := share.String() + "% of all voting power: " + test.stated; !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q", want)
+			}
+			if !strings.Contains(page, `class="quorum" d="M0`) || !strings.Contains(page, `<data value="10000000" title="10000000">`) {
+				t.Error("the page lacks the line of the quorum of 10000000")
+			}
+		})
+	}
+}
+
+// TestEachRequestIsCountedAsTheRoute reads pages with a token.
+func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	used := 0
+	for _, test := range []struct {
+		path, footnote string
+		paid           int
+	}{
+		{"/explore", "made 1 request of the API: <code>daos.list</code>.", 0},
+		{"/explore?name=nothing", "made 2 requests of the API: <code>2 × daos.list</code>.", 0},
+		{"/explore/daos/dao-000", "made 4 requests of the API: <code>daos.detail</code>, <code>proposals.list</code>, <code>daos.timeline</code>, <code>daos.voters</code>.", 3},
+		{"/explore/proposals/" + string(sampleKey), "made 3 requests of the API: <code>proposals.detail</code>, <code>proposals.vote-summary</code>, <code>proposals.votes</code>.", 3},
+		{
+			"/explore/proposals/" + string(sampleKey) + "?ballots=2000&compare=true",
+			"made 17 requests of the API: <code>proposals.detail</code>, <code>11 × proposals.vote-summary</code>, <code>4 × proposals.votes</code>, <code>proposals.list</code>.", 17,
+		},
+		{"/explore/voters/" + sampleVoter, "made 2 requests of the API: <code>voters.profile</code>, <code>voters.votes</code>.", 2},
+		{"/explore/proposals/" + string(sampleKey) + "?compare=perhaps", "", 0},
+	} {
+		got := n.send(http.MethodGet, test.path, access.HeaderToken, token)
+		if !strings.Contains(got.body, test.footnote) {
+			t.Errorf("%s: got %s, want %q", test.path, got.body[strings.Index(got.body, "<footer"):], test.footnote)
+		}
+		used += test.paid
+		env.Until(n, func() error {
+			if got, want := n.used(token), strconv.Itoa(used); got != want {
+				return fmt.Errorf("after %s the token has used %s, want %s", test.path, got, want)
+			}
+			return nil
+		})
+	}
+}
+
+func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for path, boxes := range map[string]int{
+		"/explore": 0, "/explore/daos/dao-000": 3, "/explore/proposals/" + string(sampleKey): 3, "/explore/voters/" + sampleVoter: 2,
+		"/explore/proposals/" + string(unknownKey): 3, // whether it exists is not free either
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			page := n.with(t).page(path)
+			if got := strings.Count(page, "endpoint: 0.005 USDC a request"); got != boxes {
+				t.Errorf("got %d boxes, want %d: %s", got, boxes, page)
+			}
+			for _, paid := range []string{"12345678901234567890", "7777777.5", "50000000.000000000000000007", "123456789.123456789", "10000.000000000000000001", string(earlierKey(0))} {
+				if strings.Contains(page, paid) {
+					t.Errorf("the free page shows %s, which is paid", paid)
+				}
+			}
+		})
+	}
+	if log := n.log.String(); strings.Contains(log, `"status":402`) {
+		t.Error("a page without a token asks for what is not free")
+	}
+}
+
+func TestBoxesSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	limits := ample()
+	limits.Detail.Burst, limits.Detail.PerMinute = 2, 1
+	for name, test := range map[string]struct {
+		header func(*node) []string
+		want   []string
+	}{
+		"a bad token":   {func(*node) []string { return []string{access.HeaderToken, "pnyx_token"} }, []string{"3 UNAUTHORIZED"}},
+		"Authorization": {func(*node) []string { return []string{"Authorization", "Bearer pnyx_token"} }, []string{"3 UNAUTHORIZED"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantBoxes(t, n.with(t).page("/explore/proposals/"+string(sampleKey), test.header(n)...), test.want...)
+		})
+	}
+	t.Run("a token of another tier", func(t *testing.T) {
+		t.Parallel()
+		n := newNode(t)
+		wantBoxes(t, n.page("/explore/daos/dao-000", access.HeaderToken, n.admit(access.V2Standard, ample())), "2 FORBIDDEN")
+	})
+	t.Run("an empty bucket", func(t *testing.T) {
+		t.Parallel()
+		n := newNode(t)
+		page := n.page("/explore/proposals/"+string(sampleKey)+"?compare=true", access.HeaderToken, n.admit(access.V2All, limits))
+		wantBoxes(t, page, "2 RATE_LIMITED")
+		if !strings.Contains(page, "Try again in ") || strings.Count(page, "13 × ") > 0 {
+			t.Errorf("got %s, want to be told when to try again, once", page)
+		}
+	})
+	t.Run("a month that is used up", func(t *testing.T) {
+		t.Parallel()
+		n := newNode(t)
+		limits := ample()
+		limits.Month = 1
+		wantBoxes(t, n.page("/explore/voters/"+sampleVoter, access.HeaderToken, n.admit(access.V2All, limits)), "1 QUOTA_EXCEEDED")
+	})
+}
+
+// wantBoxes checks how many boxes of a page have each code: "3 UNAUTHORIZED".
+func wantBoxes(t *testing.T, page string, want ...string) {
+	t.Helper()
+	var got []string
+	for _, info := range api.Codes() {
+		if n := strings.Count(page, "was not read. <code>"+string(info.Code)+"</code>"); n > 0 {
+			got = append(got, decimal.NewFromInt(int64(n)).String()+" "+string(info.Code))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the boxes %q, want %q: %s", got, want, page)
+	}
+}
+
+func TestStrangersTextsAreTexts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range pagesOfTheSample() {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			page := n.with(t).page(path, asInternal()...)
+			for _, wrong := range []string{"<script>", "<img src=x", "</title></h1>", " style=", "onerror=alert(3)>"} {
+				if strings.Contains(page, wrong) {
+					t.Errorf("the page has %q", wrong)
+				}
+			}
+			for _, link := range regexp.MustCompile(`(?:href|src|action)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+				if !strings.HasPrefix(link[1], "/") && link[1] != "#main" {
+					t.Errorf("the page links to %q", link[1])
+				}
+			}
+		})
+	}
+	if page := n.page("/explore/voters/"+sampleVoter, asInternal()...); !strings.Contains(page, `href="/explore/daos/a%2Fb%20c.eth"`) {
+		t.Error("an id with a slash and a space is not escaped in its address")
+	}
+}
+
+func TestErrorsArePages(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for path, want := range map[string]struct {
+		status int
+		code   api.Code
+		text   string
+	}{
+		"/explore/daos/nobody":                                   {404, api.CodeNotFound, "there is no DAO with the daoId"},
+		"/explore/proposals/" + string(unknownKey):               {404, api.CodeNotFound, "there is no proposal"},
+		"/explore/voters/0xnobody":                               {404, api.CodeNotFound, "there is no voter"},
+		"/explore/nothing":                                       {404, api.CodeNotFound, "there is no such page"},
+		"/explore/proposals/p1_short":                            {400, api.CodeValidation, "proposalKey must be p1_ and 22"},
+		"/explore/daos/%ff":                                      {400, api.CodeValidation, "daoId must be a text"},
+		"/explore?limit=3":                                       {400, api.CodeValidation, "limit"},
+		"/explore?name=a&name=b":                                 {400, api.CodeValidation, "name is given more than once"},
+		"/explore?name=":                                         {400, api.CodeValidation, "name is empty"},
+		"/explore?cursor=abc":                                    {400, api.CodeValidation, "cursor"},
+		"/explore/daos/dao-000?cursor=abc":                       {400, api.CodeValidation, "cursor"},
+		"/explore/daos/dao-000?metric=x":                         {400, api.CodeValidation, "metric must be one of"},
+		"/explore/proposals/" + string(sampleKey) + "?ballots=9": {400, api.CodeValidation, "ballots must be one of 500, 2000"},
+		"/explore/voters/" + sampleVoter + "?cursor=abc":         {400, api.CodeValidation, "cursor"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			got := n.with(t).send(http.MethodGet, path, append(asInternal(), "X-Request-Id", "the-id")...)
+			if got.status != want.status || !strings.Contains(got.body, "<code>"+string(want.code)+"</code>") || !strings.Contains(got.body, want.text) {
+				t.Errorf("got %d %s, want %d %s %q", got.status, got.body, want.status, want.code, want.text)
+			}
+			if !strings.Contains(got.body, "<code>the-id</code>") || got.header.Get("Content-Type") != "text/html; charset=utf-8" {
+				t.Errorf("got %s %s, want a page with the request's id", got.header.Get("Content-Type"), got.body)
+			}
+		})
+	}
+	if got := n.send(http.MethodGet, "/explore/proposals/p1_short"); got.status != http.StatusBadRequest {
+		t.Errorf("a wrong key without a token: got %d, want 400", got.status)
+	}
+}

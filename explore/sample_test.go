@@ -1,0 +1,217 @@
+package explore_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/cache/accounts"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// Keys and ids of the sample.
+const (
+	sampleKey   governance.ProposalKey = "p1_f_XfJz_6yGy1gCgoSU2qbg"
+	unknownKey  governance.ProposalKey = "p1_AAAAAAAAAAAAAAAAAAAAAA"
+	sampleVoter                        = "0x0000000000000000000000000000000000000001"
+)
+
+// sampleAsOf is when the data of the sample was computed.
+var sampleAsOf = governance.TimestampOf(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
+
+// Sizes of the sample.
+const (
+	sampleDAOs     = 130
+	sampleBallots  = 2300
+	sampleEarlier  = 30
+	sampleHistory  = 70
+	sampleProvider = governance.Tally
+)
+
+// hostileTitle is what a stranger may call a proposal.
+const hostileTitle = "</title></h1><script>alert(1)</script><a href=\"javascript:alert(2)\">x</a>\u2028 'on' \"click\"=` <img src=x onerror=alert(3)>"
+
+// earlierKey is the key of an earlier proposal.
+func earlierKey(i int) governance.ProposalKey {
+	return governance.Identity{DAOID: "dao-000", Provider: sampleProvider, ExternalID: fmt.Sprint(i)}.ProposalKey()
+}
+
+// publishSample publishes what workers publish.
+func (t *node) publishSample() {
+	t.Helper()
+	ctx := t.Context()
+	writer := t.store.NewWriter(1)
+	head := cache.View{Revision: 1, DataAsOf: sampleAsOf, Readiness: governance.Ready}
+	views := map[cache.Key]any{
+		cache.DAODetailKey("dao-000"): governance.DAODetail{
+			DAOID: "dao-000", Name: hostileTitle, ProposalCounts: governance.ProposalCounts{Total: 12345, Closed: 12345},
+			Outcomes: governance.Outcomes{Passed: 12000, Failed: 300, Unknown: 45}, SourceTypes: []governance.Provider{sampleProvider},
+			Participation: governance.Participation{UniqueVoters: "1234567", TotalVotes: "7654321", TotalVotingPower: "98765432109876543210.123456789012345678"},
+		},
+		cache.TimelineKey("dao-000", "votes_cast"): governance.Timeline{DAOID: "dao-000", Metric: "votes_cast", Buckets: []governance.TimelineBucket{
+			{Month: "2025-11", Value: "12345678901234567890"}, {Month: "2026-01", Value: "7"},
+		}},
+		cache.TimelineKey("dao-000", "proposals_created"): governance.Timeline{DAOID: "dao-000", Metric: "proposals_created"},
+		cache.ProposalDetailKey(sampleKey): governance.ProposalDetail{
+			ProposalKey: sampleKey, Identity: governance.Identity{DAOID: "dao-000", Provider: sampleProvider}, Title: new(hostileTitle), BodyText: new("text"),
+			ProposerID: new(sampleVoter), LifecycleStatus: governance.Closed, Outcome: governance.Passed, Choices: governance.GovernorChoices(),
+			StartAt: new(sampleAsOf - 100_000_000), EndAt: new(sampleAsOf),
+		},
+		cache.VoteSummaryKey(sampleKey): sampleSummary(),
+	}
+	for i := range sampleEarlier {
+		views[cache.VoteSummaryKey(earlierKey(i))] = governance.VoteSummary{
+			Totals: &governance.VoteTotals{Votes: governance.Decimal(fmt.Sprint(100 + i)), UniqueVoters: "1", VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 5000+i))},
+		}
+	}
+	for key, data := range views {
+		view, err := cache.NewView(head, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.SetView(ctx, key, view); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range sampleDAOs {
+		row := governance.DAOListItem{DAOID: fmt.Sprintf("dao-%03d", i), Name: fmt.Sprintf("Name %d of Many", i), CoverageStatus: governance.Complete}
+		if err := writer.SetDAO(ctx, head, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.publishState()
+}
+
+// publishState publishes that everything was published, and that there is no token.
+func (t *node) publishState() {
+	t.Helper()
+	ctx := t.Context()
+	encoded, err := access.EncodeTokens(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := accounts.New(t.store).SetTokens(ctx, 1, encoded); err != nil {
+		t.Fatal(err)
+	}
+	lease := t.store.NewLease(time.Hour)
+	if err := lease.Acquire(ctx); err != nil {
+		t.Fatal(err)
+	}
+	token, err := lease.BeginFullPublication(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.SetPublicationState(ctx, cache.PublicationState{
+		Revision: 1, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte("sixteen bytes or more"),
+	}, token); err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sampleSummary is the count of the sample's ballots.
+func sampleSummary() governance.VoteSummary {
+	return governance.VoteSummary{
+		Proposal: governance.SummaryProposal{ProposalKey: sampleKey, Title: new(hostileTitle), Outcome: governance.Passed},
+		Totals:   &governance.VoteTotals{Votes: "2300", UniqueVoters: "2300", VotingPower: "50000000.000000000000000007"},
+		Quorum:   &governance.Quorum{Raw: "10000000000000000000000000", Progress: "3", Reached: true},
+		Choices: []governance.ChoiceTotal{
+			{Key: "for", Label: "For <b>", Votes: "1200", VotingPower: "20000000"},
+			{Key: "against", Label: "Against", Votes: "1000", VotingPower: "20000000.000000000000000007"},
+			{Key: "abstain", Label: "Abstain", Votes: "100", VotingPower: "10000000"},
+		},
+	}
+}
+
+// sampleKinds lists the kinds of pages that the sample has.
+func sampleKinds() []query.Kind {
+	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile}
+}
+
+// samplePage returns the payload of a page, and whether its subject exists.
+func samplePage(request cache.PageRequest) (payload any, known bool, err error) {
+	switch request.Kind {
+	case query.KindBallots:
+		var q query.Ballots
+		err := request.Decode(&q)
+		return cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, err
+	case query.KindProposals:
+		var q query.Proposals
+		err := request.Decode(&q)
+		return cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
+	case query.KindVoters:
+		var q query.Voters
+		err := request.Decode(&q)
+		return []governance.DAOVoter{{Rank: 1, VoterIdentity: sampleVoter, TotalVotingPower: "7777777.5", VoteCount: "31", ProposalCount: "30"}}, q.DAOID == "dao-000", err
+	case query.KindVoterVotes:
+		var q query.VoterVotes
+		err := request.Decode(&q)
+		return cut(history(), q.After, q.Limit, func(v governance.VoterVote, p query.VoterVotePosition) bool {
+			return v.Proposal.ProposalKey == p.Proposal
+		}), q.Voter == sampleVoter, err
+	case query.KindProfile:
+		var q query.Profile
+		err := request.Decode(&q)
+		return governance.VoterProfile{
+			VoterIdentity: sampleVoter, DAOCount: "1", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789",
+			DAOs: []governance.VoterDAO{{DAOID: "a/b c.eth", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789", FirstVoteAt: new(sampleAsOf)}},
+		}, q.Voter == sampleVoter, err
+	}
+	return nil, false, fmt.Errorf("no sample of %s", request.Kind)
+}
+
+// cut returns the rows after a position, one more than a page shows.
+func cut[Row, Position any](rows []Row, after *Position, limit int, is func(Row, Position) bool) []Row {
+	from := 0
+	if after != nil {
+		from = 1 + slices.IndexFunc(rows, func(row Row) bool { return is(row, *after) })
+	}
+	return rows[from:min(len(rows), from+limit+1)]
+}
+
+// ballots are those of the sample's proposal, the most power first.
+func ballots() []governance.Ballot {
+	choices, rows := governance.GovernorChoices(), make([]governance.Ballot, sampleBallots)
+	for i := range rows {
+		choice := choices[i%len(choices)]
+		rows[i] = governance.Ballot{
+			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: fmt.Sprintf("0x%040x", i+1), ChoiceKey: &choice.Key,
+			Choice: governance.ChoiceLabel{Label: choice.Label + " " + hostileTitle}, VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 10_000-i)),
+			VotedAt: new(sampleAsOf - governance.Timestamp((i*7919)%100_000)*1000),
+		}
+	}
+	return rows
+}
+
+func proposals() []cache.ProposalRow {
+	rows := make([]cache.ProposalRow, sampleEarlier)
+	for i := range rows {
+		rows[i] = cache.ProposalRow{
+			Item: governance.ProposalListItem{
+				ProposalKey: earlierKey(i), Identity: governance.Identity{DAOID: "dao-000", Provider: sampleProvider}, Title: new(hostileTitle),
+				SourceURL: new("javascript:alert(4)"), EndAt: new(sampleAsOf), LifecycleStatus: governance.Closed, Outcome: governance.Failed,
+			},
+			Position: query.ProposalPosition{At: new(sampleAsOf), Key: earlierKey(i)},
+		}
+	}
+	return rows
+}
+
+func history() []governance.VoterVote {
+	rows := make([]governance.VoterVote, sampleHistory)
+	for i := range rows {
+		rows[i] = governance.VoterVote{
+			Proposal: governance.VotedProposal{ProposalKey: earlierKey(i), Title: new(hostileTitle)}, Choice: governance.ChoiceLabel{Label: "For"},
+			VotingPower: governance.Decimal(fmt.Sprintf("%d.5", 10+i)), VotedAt: new(sampleAsOf),
+		}
+	}
+	return rows
+}

@@ -1,0 +1,265 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/governance"
+)
+
+// visit is one request for a page.
+type visit struct {
+	explorer *explorer
+	c        *fiber.Ctx
+	// known says that the visitor has credentials. Paid routes are read for such visitors
+	// only: all others would get 402.
+	known bool
+	// reads are the ids of the routes that were read, in order.
+	reads []string
+	// asOf is the oldest time of the data that was read; zero for none.
+	asOf governance.Timestamp
+	// stale says that some of the data was not ready.
+	stale bool
+}
+
+// part is the answer of a route to a visitor.
+type part[Data any] struct {
+	// Data is the data; its zero value where Box is set.
+	Data Data
+	// Next is the cursor of the next page of a list; empty on the last page.
+	Next string
+	// Box says why there is no data; nil where there is.
+	Box *box
+}
+
+// box stands where a visitor may not read a part of a page.
+type box struct {
+	// Title is the title of the route.
+	Title string
+	// Tier is the tier of the route, and Price and Token what one request costs.
+	Tier         governance.Tier
+	Price, Token string
+	// Code, Message and Fix are those of the error; empty where no credentials were sent.
+	Code, Message, Fix string
+
+	err *api.Error
+}
+
+// texts are the parameters of a route by name.
+type texts = map[string]string
+
+// load reads a route. The error is that of wrong parameters; any other is in the part.
+func load[Data any](v *visit, routeID string, params texts) (part[Data], error) {
+	route := v.explorer.routes[routeID]
+	if route.Paid() && !v.known {
+		return part[Data]{Box: v.boxOf(route, nil)}, v.parse(routeID, params)
+	}
+	v.reads = append(v.reads, routeID)
+	reader := v.explorer.node.NewReader(v.c)
+	answer, err := get(reader.Read(routeID), reader, params)
+	reader.End(err == nil)
+	if err != nil {
+		if err.Status == http.StatusBadRequest {
+			return part[Data]{}, err
+		}
+		return part[Data]{Box: v.boxOf(route, err)}, nil
+	}
+	var read part[Data]
+	if err := json.Unmarshal(answer.Data, &read.Data); err != nil {
+		return read, fmt.Errorf("decode %s: %w", routeID, err)
+	}
+	if next := answer.Meta.Page; next != nil && next.NextCursor != nil {
+		read.Next = *next.NextCursor
+	}
+	v.stale = v.stale || answer.Meta.Readiness.Status != governance.Ready
+	if v.asOf == 0 || answer.Meta.DataAsOf < v.asOf {
+		v.asOf = answer.Meta.DataAsOf
+	}
+	return read, nil
+}
+
+// get answers a read.
+func get(read *api.Read, reader *api.Reader, params texts) (api.Answer, *api.Error) {
+	err := read.Parse(params)
+	if err == nil {
+		err = reader.Authorize(api.Purchase{})
+	}
+	var answer api.Answer
+	if err == nil {
+		answer, err = read.Get()
+	}
+	return answer, errorOf(err)
+}
+
+// parse checks the parameters of a route that is not read.
+func (v *visit) parse(routeID string, params texts) error {
+	reader := v.explorer.node.NewReader(v.c)
+	err := errorOf(reader.Read(routeID).Parse(params))
+	reader.End(false)
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// errorOf returns the error of the API in an error of a reader.
+func errorOf(err error) *api.Error {
+	if err == nil {
+		return nil
+	}
+	if failed, is := err.(*api.Error); is { //nolint:errorlint // readers return nothing else
+		return failed
+	}
+	return &api.Error{Status: http.StatusInternalServerError, Code: api.CodeInternal, Message: "something went wrong on our side", Cause: err}
+}
+
+// loadMain reads the route that a page is about. The error is that of the page: anything
+// but that the visitor may not read a paid route, or not now.
+func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], error) {
+	read, err := load[Data](v, routeID, params)
+	if err != nil || read.Box == nil || read.Box.err == nil {
+		return read, err
+	}
+	route := v.explorer.routes[routeID]
+	switch failed := read.Box.err; failed.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
+		if route.Paid() {
+			return read, nil
+		}
+		return read, failed
+	default:
+		return read, failed
+	}
+}
+
+// boxOf returns the box in place of a route that was not read, because of an error or, if
+// that is nil, because the visitor has no credentials.
+func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
+	b := &box{
+		Title: route.Title, Tier: route.Tier, Price: string(v.explorer.prices.Of(route)), Token: v.explorer.prices.Token, err: failed,
+	}
+	if failed != nil {
+		b.Code, b.Message, b.Fix = string(failed.Code), failed.Message, advice(failed)
+	}
+	return b
+}
+
+// advice says what a visitor can do about an error.
+func advice(failed *api.Error) string {
+	var sentences []string
+	for _, problem := range failed.Problems() {
+		sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
+	}
+	if failed.RetryAfter > 0 {
+		seconds := (failed.RetryAfter + time.Second - 1) / time.Second
+		sentences = append(sentences, "Try again in "+strconv.Itoa(int(seconds))+" seconds.")
+	}
+	if len(sentences) == 0 {
+		sentences = []string{failed.Code.Info().Fix}
+	}
+	return strings.Join(sentences, " ")
+}
+
+// footnote says what a page was made from.
+type footnote struct {
+	// Reads counts the requests, and Routes names the routes, each with how often it was
+	// read if that is more than once.
+	Reads  int
+	Routes []string
+	// AsOf is when the oldest of the data was computed; nil where none was read.
+	AsOf *governance.Timestamp
+	// Stale says that some of the data may be out of date.
+	Stale bool
+}
+
+func (v *visit) footnote() footnote {
+	f := footnote{Reads: len(v.reads), Stale: v.stale}
+	if v.asOf != 0 {
+		f.AsOf = &v.asOf
+	}
+	counts := map[string]int{}
+	for _, id := range v.reads {
+		counts[id]++
+	}
+	for _, id := range v.reads {
+		name := id
+		if counts[id] > 1 {
+			name = strconv.Itoa(counts[id]) + " × " + id
+		}
+		if !slices.Contains(f.Routes, name) {
+			f.Routes = append(f.Routes, name)
+		}
+	}
+	return f
+}
+
+// query returns the parameters of the page's own address: those that it takes, each given
+// at most once.
+func (v *visit) query(params ...api.Param) (texts, error) {
+	given, problems := texts{}, []api.Problem(nil)
+	values, err := url.ParseQuery(string(v.c.Request().URI().QueryString()))
+	if err != nil {
+		problems = append(problems, api.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &"})
+	}
+	for name, all := range values {
+		if given[name] = all[0]; len(all) > 1 {
+			problems = append(problems, api.Problem{Parameter: name, Message: "is given more than once", Allowed: "one value"})
+		}
+	}
+	read, failed := api.ParseArguments(params, given, problems)
+	if failed != nil {
+		return nil, v.explorer.node.Refuse(v.c, failed)
+	}
+	return read, nil
+}
+
+// param returns a parameter of the page's path.
+func (v *visit) param(name string) (string, error) {
+	text, err := url.PathUnescape(strings.Clone(v.c.Params(name)))
+	if err != nil {
+		problem := api.Problem{Parameter: name, Message: "is not properly escaped", Allowed: "percent-encoded UTF-8"}
+		return "", v.explorer.node.Refuse(v.c, api.ArgumentError(problem))
+	}
+	return text, nil
+}
+
+// with returns parameters with the given ones, without those that are empty.
+func with(params texts, pairs ...string) texts {
+	all := texts{}
+	for name, value := range params {
+		all[name] = value
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		all[pairs[i]] = pairs[i+1]
+	}
+	for name, value := range all {
+		if value == "" {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// address returns the address of a page, with an id in its path and parameters.
+func address(path, id string, params texts) string {
+	if id != "" {
+		path = path[:strings.LastIndexByte(path, ':')] + url.PathEscape(id)
+	}
+	if len(params) == 0 {
+		return path
+	}
+	values := url.Values{}
+	for name, value := range params {
+		values.Set(name, value)
+	}
+	return path + "?" + values.Encode()
+}
