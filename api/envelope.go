@@ -118,7 +118,7 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) {
 		Page:        found.page,
 	}
 	var room [typicalMetaBytes]byte
-	tail := meta.appendRequest(append(room[:0], `,"meta":`...))
+	tail := meta.AppendRequest(append(room[:0], `,"meta":`...))
 	if found.metaTail != nil && s.readiness == found.view.Readiness {
 		tail = append(tail, found.metaTail...)
 	} else {
@@ -146,11 +146,11 @@ func writeEnvelope(response *fasthttp.Response, data, tail []byte) {
 	response.AppendBody(tail)
 }
 
-// appendRequest appends the members that differ between requests for an answer. It and
+// AppendRequest appends the members that differ between requests for an answer. It and
 // appendData append the same text as encoding/json, which would take longer for it than
 // the rest of a cache hit. No text in it needs escapes: ids are validated, cursors are
 // base64, and everything else is ours.
-func (m Meta) appendRequest(text []byte) []byte {
+func (m Meta) AppendRequest(text []byte) []byte {
 	text = append(text, `{"requestId":"`...)
 	text = append(text, m.RequestID...)
 	text = append(text, `","generatedAt":"`...)
@@ -159,9 +159,9 @@ func (m Meta) appendRequest(text []byte) []byte {
 
 // Append appends the JSON of the meta: the same text as encoding/json, whose page may have a
 // cursor of characters that need no escapes.
-func (m Meta) Append(text []byte) []byte { return m.appendData(m.appendRequest(text)) }
+func (m Meta) Append(text []byte) []byte { return m.appendData(m.AppendRequest(text)) }
 
-// appendData appends the members after those of appendRequest, to the end of meta.
+// appendData appends the members after those of AppendRequest, to the end of meta.
 func (m Meta) appendData(text []byte) []byte {
 	text = append(text, `,"dataAsOf":"`...)
 	text = m.DataAsOf.Append(text)

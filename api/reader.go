@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -47,14 +48,21 @@ func (r *Reader) RequestID() string { return stateOf(r.outer).requestID(r.outer)
 
 // Read is one GET of a route by a Reader.
 type Read struct {
-	reader  *Reader
-	c       *fiber.Ctx
-	state   *requestState
+	ParsedRead
+
+	reader *Reader
+	ctx    *fasthttp.RequestCtx
+	c      *fiber.Ctx
+	state  *requestState
+	// answered says that the route answered with data, and more that it did for a second page.
+	answered, more bool
+	began          time.Time
+}
+
+// ParsedRead is what Read.Parse finds out, for further reads with the same parameters.
+type ParsedRead struct {
 	texts   map[string]string
 	request *request
-	// answered says that the route answered with data.
-	answered bool
-	began    time.Time
 }
 
 // Answer is what a route answers a Read with.
@@ -63,26 +71,68 @@ type Answer struct {
 	Data []byte
 	// Meta is the member meta of the envelope.
 	Meta Meta
+
+	found *rendered
+}
+
+// Same reports whether two answers have the same data, and the same meta but for what
+// differs between requests.
+func (a Answer) Same(b Answer) bool {
+	return a.found == b.found && a.Meta.Readiness == b.Meta.Readiness
 }
 
 // Read begins a read of a route by the route's id. The caller is authenticated, and
 // nothing else is done.
 func (r *Reader) Read(routeID string) *Read {
-	a, ctx := r.api, &fasthttp.RequestCtx{}
+	a, ctx := r.api, acquireContext()
 	route := a.routes[routeID]
-	ctx.Init(&fasthttp.Request{}, r.outer.Context().RemoteAddr(), nil) //nolint:forbidigo // fasthttp knows the connection
-	ctx.Request.SetRequestURI(route.Path)                              // logs have no ids of a path from here
+	ctx.SetRemoteAddr(r.outer.Context().RemoteAddr()) //nolint:forbidigo // fasthttp knows the connection
+	ctx.Request.SetRequestURI(route.Path)             // logs have no ids of a path from here
 	copyCredentials(&r.outer.Request().Header, &ctx.Request.Header)
-	read := &Read{reader: r, c: a.app.AcquireCtx(ctx), began: time.Now()}
+	s := acquireState(ctx)
+	read := &Read{reader: r, ctx: ctx, c: a.app.AcquireCtx(ctx), state: s, began: time.Now()}
 	read.c.SetUserContext(r.outer.UserContext())
-	s := stateOf(read.c)
 	s.id = r.RequestID()
 	s.reader = r
 	s.route, s.metrics, s.now = route, a.metrics.routes[route.Path], a.now()
-	read.state = s
 	a.authenticate(read.c, s)
 	r.reads = append(r.reads, read)
 	return read
+}
+
+// ReadParsed begins a read with parameters that were parsed before.
+func (r *Reader) ReadParsed(p ParsedRead) *Read {
+	read := r.Read(p.request.route.ID)
+	read.ParsedRead, read.state.known = p, p.request
+	return read
+}
+
+// HasMore reports whether a read was answered with more than one page.
+func (r *Reader) HasMore() bool {
+	return slices.ContainsFunc(r.reads, func(read *Read) bool { return read.more })
+}
+
+// contexts holds contexts that are not in use.
+//
+//nolint:gochecknoglobals // a pool is a cache of memory
+var contexts = sync.Pool{New: func() any {
+	ctx := &fasthttp.RequestCtx{}
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	return ctx
+}}
+
+// acquireContext returns the context of a request without a connection, for releaseContext.
+func acquireContext() *fasthttp.RequestCtx {
+	ctx, _ := contexts.Get().(*fasthttp.RequestCtx)
+	return ctx
+}
+
+// releaseContext lets another request use the memory of a context.
+func releaseContext(ctx *fasthttp.RequestCtx) {
+	ctx.Request.Reset()
+	ctx.Response.Reset()
+	ctx.ResetUserValues()
+	contexts.Put(ctx)
 }
 
 // copyCredentials copies the headers that say who the caller is, and how long an edge waits. A partner token may also
@@ -199,7 +249,7 @@ func (r *Read) Get() (Answer, error) {
 		return Answer{}, r.Refuse(err)
 	}
 	s.readiness, s.delegatedBytes, r.answered = a.readiness(found, s.now), len(found.data), true
-	return Answer{Data: found.data, Meta: Meta{
+	return Answer{found: found, Data: found.data, Meta: Meta{
 		RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now), DataAsOf: found.view.DataAsOf,
 		Readiness: ReadinessState{s.readiness}, Page: found.page,
 	}}, nil
@@ -219,7 +269,7 @@ func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 	if err != nil {
 		return Answer{}, r.Refuse(err)
 	}
-	r.request, r.state.known = parsed, parsed
+	r.request, r.state.known, r.more = parsed, parsed, true
 	return r.Get()
 }
 
@@ -234,6 +284,8 @@ func (r *Reader) End(delivered bool) {
 	for _, read := range r.reads {
 		read.end(delivered)
 		r.api.app.ReleaseCtx(read.c)
+		releaseState(read.state)
+		releaseContext(read.ctx)
 	}
 	r.reads = nil
 }

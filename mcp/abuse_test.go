@@ -1,7 +1,9 @@
 package mcp_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -96,6 +98,83 @@ func TestAttackCallersThatDoNotReadHoldNobodyUp(t *testing.T) {
 		}
 	}
 	n.wantData("find_daos", `{}`)
+}
+
+// pipes is a listener of connections that hold no bytes.
+type pipes struct {
+	accepted chan net.Conn
+	closed   context.Context
+	close    context.CancelFunc
+}
+
+// Accept implements net.Listener.
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.accepted:
+		return conn, nil
+	case <-p.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (p pipes) Close() error { p.close(); return nil }
+
+// Addr implements net.Listener.
+func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// The next call of a connection is not begun before the answer to the one before is on its way: what a node holds for callers
+// that read nothing is one answer each, and answers are bounded.
+func TestAttackCallersThatDoNotReadHaveOneAnswerEachInMemory(t *testing.T) {
+	t.Parallel()
+	const callers, maxAnswer = 50, 150_000
+	n := newNode(t)
+	closed, stop := context.WithCancel(t.Context())
+	listener := pipes{make(chan net.Conn), closed, stop}
+	served := make(chan error, 1)
+	go func() { served <- n.api.Serve(listener) }()
+	t.Cleanup(func() {
+		stop()
+		<-served
+	})
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_topic","arguments":{"topicKey":"` + string(sampleTopicKey) + `","textLimit":20000}}}`
+	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
+		mcp.Path, access.HeaderInternal, internalToken, len(body), body)
+	var connections []net.Conn
+	for range callers {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { theirs.Close() })
+		connections = append(connections, theirs)
+		listener.accepted <- ours
+		go func() { _, _ = io.WriteString(theirs, strings.Repeat(request, 5)) }() // ends with the pipe
+	}
+	answered := func() float64 {
+		return n.counts()["pnyx_mcp_calls_total outcome=ok tool=get_topic"]
+	}
+	env.Until(t, func() error {
+		if got := answered(); got < callers {
+			return fmt.Errorf("%v calls are answered, want %d", got, callers)
+		}
+		return nil
+	})
+	for range 20 {
+		n.wantData("find_daos", `{}`)
+	}
+	if got := answered(); got != callers {
+		t.Errorf("%v calls are answered that nobody reads, want %d: one a connection", got, callers)
+	}
+	reader := bufio.NewReader(connections[0])
+	for range 5 { // who reads gets everything
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || len(text) < 16<<10 || len(text) > maxAnswer {
+			t.Errorf("got %d with %d bytes, %v, want a long answer of at most %d", response.StatusCode, len(text), err, maxAnswer)
+		}
+	}
 }
 
 // What an answer repeats of a request is bounded.

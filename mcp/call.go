@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -17,6 +17,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/telemetry"
 )
 
 // call is one call of a tool.
@@ -24,43 +25,65 @@ type call struct {
 	server *Server
 	tool   *tool
 	reader *api.Reader
+	// known is what is known of the call; nil for nothing, and learned what was found out.
+	known, learned *knownCall
+	// given are the arguments as texts by name, and problems those of arguments that are no
+	// texts. Neither is set for a known call.
+	given    map[string]string
+	problems []api.Problem
 	// payment is the payment that came with the call, as a header has it; empty for none.
 	payment string
-	// args are the canonical texts of the arguments, with defaults.
-	args map[string]string
+	// parsedArgs are the canonical texts of the arguments, with defaults, and args are those
+	// of the tool's reads.
+	parsedArgs, args map[string]string
 	// window is the window of time that the server chose, as a cursor remembers it; empty
 	// where the caller chose.
 	window string
 	// purchase is what a payment for the call buys.
 	purchase api.Purchase
+	// parsed are the reads of get, and answered are their answers.
+	parsed   []api.ParsedRead
+	answered []api.Answer
+	// metaAt is where meta begins in what envelope returned.
+	metaAt int
 }
 
 // callTool answers tools/call. What a model can mend is a result, too.
-func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
+func (s *Server) callTool(c *fiber.Ctx, m message, era string) (result, *call, *rpcError) {
 	t, known := s.tools[m.Params.Name]
 	if !known {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no tool " + quoted(m.Params.Name)}
+		return result{}, nil, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no tool " + quoted(m.Params.Name)}
 	}
 	given, problems, ok := texts(m.Params.Arguments, t.params)
 	if !ok {
-		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments must be an object"}
+		return result{}, nil, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments must be an object"}
 	}
+	called := &call{server: s, tool: t, given: given, problems: problems, payment: paymentOf(m.Params)}
+	return s.perform(c, called, era), called, nil
+}
+
+// perform runs a call, and notes its outcome.
+func (s *Server) perform(c *fiber.Ctx, called *call, era string) result {
 	began := time.Now()
-	ctx, span := s.tracer.Start(c.UserContext(), "tool "+t.name, trace.SpanKindInternal)
-	defer span.End()
-	c.SetUserContext(ctx)
-	reader := s.node.NewReader(c)
-	answered, err := (&call{server: s, tool: t, reader: reader, payment: paymentOf(m.Params)}).run(given, problems)
-	reader.End(err == nil)
+	var span telemetry.Span
+	if s.tracer != nil {
+		var ctx context.Context
+		ctx, span = s.tracer.Start(c.UserContext(), "tool "+called.tool.name, trace.SpanKindInternal)
+		defer span.End()
+		c.SetUserContext(ctx)
+	}
+	called.reader = s.node.NewReader(c)
+	answered, err := called.run(era)
 	var code api.Code
 	if err != nil {
 		failed := errorOf(err)
-		answered, code = failureOf(failed, reader.RequestID()), failed.Code
+		answered, code = failureOf(failed, called.reader.RequestID()), failed.Code
 		span.SetError(string(code))
 	}
-	api.NoteTool(c, t.name, code)
-	s.metrics.count(t.name, cmp.Or(string(code), outcomeOK), time.Since(began))
-	return answered, nil
+	called.reader.End(err == nil)
+	api.NoteTool(c, called.tool.name, code)
+	s.metrics.count(called.tool.name, code, time.Since(began))
+	return answered
 }
 
 // errorOf returns the error of the API in an error.
@@ -71,23 +94,32 @@ func errorOf(err error) *api.Error {
 	return &api.Error{Status: http.StatusInternalServerError, Code: api.CodeInternal, Message: "something went wrong on our side", Cause: err}
 }
 
-// run answers the call, whose arguments are texts by name; problems are those of arguments
-// that are no texts. The error is one of the API.
-func (c *call) run(given map[string]string, problems []api.Problem) (result, error) {
-	args, failed := api.ParseArguments(c.tool.params, given, problems)
-	if failed != nil {
-		return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
+// run answers the call. The error is one of the API.
+func (c *call) run(era string) (result, error) {
+	if c.known != nil {
+		c.parsedArgs, c.purchase = c.known.args, c.known.purchase
+	} else {
+		args, failed := api.ParseArguments(c.tool.params, c.given, c.problems)
+		if failed != nil {
+			return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
+		}
+		c.parsedArgs, c.purchase = args, c.purchaseOf(args)
 	}
-	c.args = args
-	c.purchase = c.purchaseOf(args)
+	c.args = c.parsedArgs
 	c.chooseWindow()
 	structured, err := c.tool.run(c)
-	if errors.Is(err, errPurchased) {
+	switch {
+	case errors.Is(err, errKnown):
+		return result{known: c.known, request: c.answered[0].Meta}, nil
+	case errors.Is(err, errPurchased):
 		structured, _ = c.reader.Purchased()
-	} else if err != nil {
+	case err != nil:
 		return result{}, err
-	} else if err := c.reader.Settle(structured); err != nil {
-		return result{}, err
+	default:
+		c.learnResult(era, structured)
+		if err := c.reader.Settle(structured); err != nil {
+			return result{}, err
+		}
 	}
 	return result{structured: structured, meta: receiptMeta(c.reader.Receipt())}, nil
 }
@@ -229,17 +261,28 @@ func (c *call) read(routeID string) (*api.Read, error) {
 }
 
 // get reads routes with the arguments of the call: all are parsed before any is authorized,
-// and all are authorized before any is read.
+// and all are authorized before any is read. The error is errKnown where the result is known.
 func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
-	var reads []*api.Read
-	for _, id := range routeIDs {
-		read, err := c.read(id)
-		if err != nil {
-			return nil, nil, err
+	reads := make([]*api.Read, 0, len(routeIDs))
+	if c.known != nil {
+		c.parsed = c.known.reads
+		for _, parsed := range c.parsed {
+			reads = append(reads, c.reader.ReadParsed(parsed))
 		}
-		reads = append(reads, read)
+	} else {
+		for _, id := range routeIDs {
+			read, err := c.read(id)
+			if err != nil {
+				return nil, nil, err
+			}
+			reads, c.parsed = append(reads, read), append(c.parsed, read.ParsedRead)
+		}
 	}
 	answers, err := c.answers(reads)
+	c.answered = answers
+	if err == nil && c.known != nil && c.known.isResultOf(answers) {
+		err = errKnown
+	}
 	return reads, answers, err
 }
 
@@ -262,9 +305,10 @@ func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 const typicalMetaBytes = 512
 
 // envelope returns the JSON of data and meta.
-func envelope(data []byte, meta api.Meta) []byte {
+func (c *call) envelope(data []byte, meta api.Meta) []byte {
 	text := append(make([]byte, 0, len(data)+typicalMetaBytes), `{"data":`...)
 	text = append(append(text, data...), `,"meta":`...)
+	c.metaAt = len(text)
 	return append(meta.Append(text), '}')
 }
 

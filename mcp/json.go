@@ -25,8 +25,13 @@ func membersOf(object any) []byte {
 
 // appendString appends a text as JSON. The text is valid UTF-8.
 func appendString[Text string | []byte](out []byte, text Text) []byte {
+	return append(appendEscaped(append(out, '"'), text), '"')
+}
+
+// appendEscaped appends what appendString does between quotes. A text and one after it give
+// the same as both at once.
+func appendEscaped[Text string | []byte](out []byte, text Text) []byte {
 	const hex = "0123456789abcdef"
-	out = append(out, '"')
 	begin := 0
 	for i := range len(text) {
 		char := text[i]
@@ -44,7 +49,7 @@ func appendString[Text string | []byte](out []byte, text Text) []byte {
 			out = append(out, '\\', 'u', '0', '0', hex[char>>4], hex[char&15])
 		}
 	}
-	return append(append(out, text[begin:]...), '"')
+	return append(out, text[begin:]...)
 }
 
 // The functions below read valid JSON without decoding it: every byte of a value is passed

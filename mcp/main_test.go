@@ -51,6 +51,8 @@ type settings struct {
 	freeRate int
 	// redisURL is another Redis than an embedded one of its own.
 	redisURL string
+	// unlogged says that calls are not logged.
+	unlogged bool
 	// payments is where payments go; nil when none are taken.
 	payments *facilitator.Ledger
 }
@@ -58,10 +60,11 @@ type settings struct {
 // node is a test of a node that serves the tools on a port of its own, before a worker that
 // makes the pages of the sample.
 type node struct {
-	*testing.T
+	testing.TB
 
 	base     string
 	api      *api.API
+	tools    *mcp.Server
 	store    *cache.Store
 	registry *prometheus.Registry
 	log      *env.Buffer
@@ -72,7 +75,7 @@ type node struct {
 func (t *node) with(test *testing.T) *node { //nolint:thelper // the receiver is t
 	test.Helper()
 	same := *t
-	same.T = test
+	same.TB = test
 	return &same
 }
 
@@ -81,13 +84,13 @@ func newNode(t *testing.T) *node {
 	return startNode(t, settings{})
 }
 
-func startNode(t *testing.T, s settings) *node {
+func startNode(t testing.TB, s settings) *node { //nolint:thelper // as the receiver of node
 	t.Helper()
 	redisURL := s.redisURL
 	if redisURL == "" {
 		redisURL = env.EmbeddedRedis(t)
 	}
-	store, err := cache.Open(redisURL, soon)
+	store, err := cache.Open(redisURL+"?read_timeout=1m", soon) // the sample is long on a busy machine
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +98,7 @@ func startNode(t *testing.T, s settings) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{T: t, store: store, registry: prometheus.NewRegistry(), log: &env.Buffer{}}
+	n := &node{TB: t, store: store, registry: prometheus.NewRegistry(), log: &env.Buffer{}}
 	t.Cleanup(func() { pipeline.Close(); store.Close() })
 	n.publishSample()
 	prices := samplePrices()
@@ -106,13 +109,16 @@ func startNode(t *testing.T, s settings) *node {
 		Internal: access.NewInternalTokens([]string{internalToken}),
 		Meter:    access.NewMeter(accounts.New(store), slog.New(slog.DiscardHandler)),
 	}
+	if s.unlogged {
+		options.Log.SampleRate = 0
+	}
 	options.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: options.Logger, Metrics: n.registry})
 	options.Addresses = ratelimit.NewIPLimiter(s.freeRate, nil, n.registry)
 	if s.payments != nil {
 		options.Payments = facilitator.NewGate(t, s.payments, accounts.New(store), n.registry, maps.Keys(prices.Paid))
 	}
 	n.api = api.New(options)
-	mcp.New(mcp.Options{
+	n.tools = mcp.New(mcp.Options{
 		Node: n.api, PublicURL: "https://api.example.org", Origins: []string{"https://app.example.org"},
 		Documents: options.Documents, Metrics: n.registry,
 	})

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ type Server struct {
 	origins map[string]bool
 	hosts   map[string]bool
 	tools   map[string]*tool
+	known   knownCalls
 	// toolList, promptList and resourceList are the results of the methods that list them.
 	toolList, promptList, resourceList []byte
 	documents                          []document
@@ -67,7 +69,7 @@ type Server struct {
 // New returns a server, which its node answers Path with.
 func New(o Options) *Server {
 	s := &Server{
-		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{},
+		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{}, known: newKnownCalls(),
 		documents: resources(o.Documents), tracer: o.Tracer, now: time.Now,
 	}
 	for _, address := range append([]string{o.PublicURL}, o.Origins...) {
@@ -100,14 +102,22 @@ func (s *Server) handle(c *fiber.Ctx) error {
 	default:
 		return methodNotAllowed()
 	}
-	kind, _, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType))
-	if err != nil || kind != fiber.MIMEApplicationJSON {
+	if !isJSON(c.Get(fiber.HeaderContentType)) {
 		return &api.Error{
 			Status: http.StatusUnsupportedMediaType, Code: api.CodeValidation,
 			Message: "the body must be JSON: send Content-Type: application/json",
 		}
 	}
 	return s.answer(c)
+}
+
+// isJSON reports whether a content type is that of JSON.
+func isJSON(contentType string) bool {
+	if contentType == fiber.MIMEApplicationJSON {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == fiber.MIMEApplicationJSON
 }
 
 // checkSource refuses scripts of foreign origins and, on a loopback address, foreign host
@@ -135,8 +145,11 @@ func (s *Server) isOwnHost(host string) bool {
 		name = bare
 	}
 	name = strings.Trim(name, "[]")
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback() || s.hosts[name]
+	if name == "localhost" || s.hosts[name] {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
 }
 
 func forbidden(message string) *api.Error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/api"
 	"pnyx/telemetry"
 )
 
@@ -14,8 +15,10 @@ const outcomeOK = "ok"
 
 // metrics are the metrics of the tools. Labels are names of tools and codes of errors.
 type metrics struct {
-	calls     *prometheus.CounterVec
-	durations map[string]prometheus.Observer // by tool
+	calls *prometheus.CounterVec
+	// answered are the calls with outcomeOK, and durations those of all calls, by tool.
+	answered  map[string]prometheus.Counter
+	durations map[string]prometheus.Observer
 }
 
 func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
@@ -23,19 +26,23 @@ func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
 		calls: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pnyx_mcp_calls_total", Help: "Calls of tools, by tool and outcome: ok, or the code of the error.",
 		}, []string{"tool", "outcome"})),
-		durations: map[string]prometheus.Observer{},
+		answered: map[string]prometheus.Counter{}, durations: map[string]prometheus.Observer{},
 	}
 	durations := telemetry.Register(registerer, prometheus.NewHistogramVec(
 		telemetry.Latency("pnyx_mcp_call_duration_seconds", "Time to answer a call of a tool, by tool."), []string{"tool"}))
 	for _, t := range tools {
-		m.calls.WithLabelValues(t.name, outcomeOK) // exists before the first call
+		m.answered[t.name] = m.calls.WithLabelValues(t.name, outcomeOK)
 		m.durations[t.name] = durations.WithLabelValues(t.name)
 	}
 	return m
 }
 
-// count counts a call.
-func (m *metrics) count(tool, outcome string, took time.Duration) {
-	m.calls.WithLabelValues(tool, outcome).Inc()
+// count counts a call, with the code of its error; empty for none.
+func (m *metrics) count(tool string, code api.Code, took time.Duration) {
+	if code == "" {
+		m.answered[tool].Inc()
+	} else {
+		m.calls.WithLabelValues(tool, string(code)).Inc()
+	}
 	m.durations[tool].Observe(took.Seconds())
 }

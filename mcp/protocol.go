@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -96,6 +97,10 @@ type result struct {
 	// structured is the JSON of data and meta, the result of a tool that succeeds; nil for
 	// other results, which have members.
 	structured []byte
+	// known has the members of a result that is known, and request is the meta of it that
+	// differs between requests; nil for other results.
+	known   *knownCall
+	request api.Meta
 	// meta holds further members of _meta, as JSON without braces; empty for none.
 	meta []byte
 	// lasting says that the result is the same for all callers until the next release.
@@ -104,7 +109,18 @@ type result struct {
 
 // answer answers a POST with JSON.
 func (s *Server) answer(c *fiber.Ctx) error {
-	m, failed := parse(c.Body())
+	body := c.Body()
+	key, _ := callKeys.Get().(*callKey)
+	defer callKeys.Put(key)
+	key.set(c, body)
+	if known := s.known.find(key); known != nil {
+		called := &call{server: s, tool: known.tool, known: known}
+		r := s.perform(c, called, known.era)
+		s.known.learn(key, body, called)
+		send(c, &r, key.id, s.metaOf(known.era))
+		return nil
+	}
+	m, failed := parse(body)
 	if failed != nil {
 		return s.refuse(c, m, failed)
 	}
@@ -116,11 +132,14 @@ func (s *Server) answer(c *fiber.Ctx) error {
 		c.Status(http.StatusAccepted)
 		return nil
 	}
-	r, failed := s.call(c, m, era)
+	r, called, failed := s.call(c, m, era)
 	if failed != nil {
 		return s.refuse(c, m, failed)
 	}
-	c.Response().SetBodyRaw(r.response(m.ID, s.metaOf(era)))
+	if called != nil {
+		s.known.learn(key, body, called)
+	}
+	send(c, &r, m.ID, s.metaOf(era))
 	return nil
 }
 
@@ -194,11 +213,18 @@ func quoted(text string) string {
 	return `"` + strings.ToValidUTF8(text, "") + `"`
 }
 
-// call answers a request by its method.
-func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
+// call answers a request by its method; with the call of a tool, if it is one.
+func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *call, *rpcError) {
+	if *m.Method == "tools/call" {
+		return s.callTool(c, m, era)
+	}
+	r, failed := s.describe(m, era)
+	return r, nil, failed
+}
+
+// describe answers a request that calls no tool by its method.
+func (s *Server) describe(m message, era string) (result, *rpcError) {
 	switch method := *m.Method; {
-	case method == "tools/call":
-		return s.callTool(c, m)
 	case method == "tools/list":
 		return result{members: s.toolList, lasting: true}, nil
 	case method == "prompts/list":
@@ -265,10 +291,31 @@ func (s *Server) metaOf(era string) []byte {
 	return nil
 }
 
-// response returns the response with a result. server is what metaOf returns.
-func (r result) response(id json.RawMessage, server []byte) []byte {
-	size := len(id) + len(r.members) + 2*len(r.structured) + len(r.structured)/4 + len(r.meta) + len(server)
-	text := make([]byte, 0, size+256)
+// maxBuffered bounds the responses that are copied into the buffer of the connection, which
+// keeps it at the size of the largest one, in bytes.
+const maxBuffered = 16 << 10
+
+// buffers holds memory for responses that is not in use.
+//
+//nolint:gochecknoglobals // a pool is a cache of memory
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// send sends the response with a result. server is what metaOf returns.
+func send(c *fiber.Ctx, r *result, id json.RawMessage, server []byte) {
+	buffer, _ := buffers.Get().(*[]byte)
+	*buffer = r.append((*buffer)[:0], id, server)
+	if len(*buffer) > maxBuffered {
+		c.Response().SetBodyRaw(*buffer) // it is the response's from now on
+		return
+	}
+	c.Response().ResetBody()
+	c.Response().AppendBody(*buffer)
+	buffers.Put(buffer)
+}
+
+// append appends the response with a result. server is what metaOf returns.
+func (r *result) append(text []byte, id json.RawMessage, server []byte) []byte {
+	text = slices.Grow(text, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
 	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
 	if server != nil {
 		text = append(text, `"resultType":"complete",`...)
@@ -281,6 +328,10 @@ func (r result) response(id json.RawMessage, server []byte) []byte {
 	if r.structured != nil { // once as it is and once as text, for clients that show one or the other
 		text = appendString(append(text, `"content":[{"type":"text","text":`...), r.structured)
 		text = append(append(text, `}],"structuredContent":`...), r.structured...)
+	}
+	if r.known != nil {
+		var room [128]byte
+		text = r.known.append(text, r.request.AppendRequest(room[:0]))
 	}
 	if len(r.meta)+len(server) == 0 {
 		return append(text, `}}`...)

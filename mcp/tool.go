@@ -25,9 +25,11 @@ type tool struct {
 	window bool
 	// run answers a call with the JSON of the members data and meta.
 	run func(*call) ([]byte, error)
-	// params are all arguments, and byRoute the routes by id; allTools fills them in.
+	// params are all arguments, and byRoute the routes by id; allTools fills them in, and personal.
 	params  []api.Param
 	byRoute map[string]api.Route
+	// personal says that the routes that a call reads depend on its token.
+	personal bool
 }
 
 // Names of arguments that no route has.
@@ -88,6 +90,7 @@ func allTools() []*tool {
 	for _, t := range tools {
 		t.byRoute = byRoute
 		t.params = t.allParams()
+		t.personal = slices.ContainsFunc(t.routes, func(id string) bool { return byRoute[id].TokenOnly })
 	}
 	return tools
 }

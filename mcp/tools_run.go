@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,13 +19,13 @@ func list(c *call) ([]byte, error) {
 		return nil, err
 	}
 	if answers[0].Meta.Page == nil {
-		return envelope(answers[0].Data, answers[0].Meta), nil
+		return c.envelope(answers[0].Data, answers[0].Meta), nil
 	}
 	rows, meta, err := c.page(reads[0], answers[0], maxStructured-metaRoom)
 	if err != nil {
 		return nil, err
 	}
-	return envelope(rows, meta), nil
+	return c.envelope(rows, meta), nil
 }
 
 // daosPerPage is how many DAOs are read at once to search through all of them.
@@ -38,6 +39,7 @@ func findDAOs(c *call) ([]byte, error) {
 		return list(c)
 	}
 	limit, _ := strconv.Atoi(c.args["limit"]) // parsed before
+	c.args = maps.Clone(c.args)
 	c.args["limit"] = itoa(daosPerPage)
 	reads, answers, err := c.get(routeDAOs)
 	if err != nil {
@@ -61,12 +63,12 @@ func findDAOs(c *call) ([]byte, error) {
 				} else {
 					meta.Page.NextCursor = answer.Meta.Page.NextCursor
 				}
-				return envelope(joined(found), meta), nil
+				return c.envelope(joined(found), meta), nil
 			}
 			found, last = append(found, row), at
 		}
 		if answer.Meta.Page.NextCursor == nil {
-			return envelope(joined(found), meta), nil
+			return c.envelope(joined(found), meta), nil
 		}
 		cursor = *answer.Meta.Page.NextCursor
 		if answer, err = read.GetPage(cursor, daosPerPage); err != nil {
@@ -106,7 +108,7 @@ func getDAO(c *call) ([]byte, error) {
 	if len(answers) > 1 {
 		data.add("timeline", answers[1].Data)
 	}
-	return envelope(data.end(), combined(answers)), nil
+	return c.envelope(data.end(), combined(answers)), nil
 }
 
 // getProposal answers with a proposal and the parts of it that are asked for.
@@ -139,7 +141,7 @@ func getProposal(c *call) ([]byte, error) {
 	for i, route := range routes[1:] {
 		data.add(names[route], answers[i+1].Data)
 	}
-	return envelope(data.end(), combined(answers)), nil
+	return c.envelope(data.end(), combined(answers)), nil
 }
 
 // minTextRoom is what a part of a text gets at least, in bytes.
@@ -179,7 +181,7 @@ func getTopic(c *call) ([]byte, error) {
 	var data object
 	data.add("topic", topic)
 	data.add(partText, c.textWindow(text).append(nil, room))
-	return envelope(data.end(), answers[0].Meta), nil
+	return c.envelope(data.end(), answers[0].Meta), nil
 }
 
 // getVoter answers with votes and, on the first page, the profile of a voter.
@@ -203,7 +205,7 @@ func getVoter(c *call) ([]byte, error) {
 		return nil, err
 	}
 	data.add("votes", votes)
-	return envelope(data.end(), meta), nil
+	return c.envelope(data.end(), meta), nil
 }
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.
@@ -228,7 +230,7 @@ func getStatus(c *call) ([]byte, error) {
 	for i, answer := range answers {
 		data.add(names[i], answer.Data)
 	}
-	return envelope(data.end(), answers[0].Meta), nil
+	return c.envelope(data.end(), answers[0].Meta), nil
 }
 
 // combined is the meta of answers that are sent together: as old as the oldest, and as
