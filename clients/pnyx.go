@@ -297,7 +297,7 @@ func get[Body any](ctx context.Context, c *Client, path string, query url.Values
 	}
 	body := new(Body)
 	if err := json.Unmarshal(text, body); err != nil {
-		return nil, fmt.Errorf("pnyx: decode the answer of %s: %w", path, err)
+		return nil, &Error{Code: "HTTP_ERROR", Status: http.StatusOK, Message: "the answer is not one of Pnyx: " + err.Error()}
 	}
 	return body, nil
 }
@@ -370,7 +370,7 @@ func failure(response *http.Response, text []byte) error {
 		RequestID: body.Meta.RequestID, Details: body.Error.Details,
 	}
 	if err != nil || e.Code == "" {
-		e.Code, e.Message = "HTTP_ERROR", response.Status+" without an answer of Pnyx"
+		e.Code, e.Message = "HTTP_ERROR", "the answer is not one of Pnyx"
 	}
 	if e.RequestID == "" {
 		e.RequestID = response.Header.Get("X-Request-Id")

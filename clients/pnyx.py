@@ -89,7 +89,7 @@ class PnyxError(Exception):
 
     def __init__(self, response: Response, body: dict[str, Any]) -> None:
         error = body.get("error") or {}
-        self.message: str = error.get("message") or f"{response.status} without an answer of Pnyx"
+        self.message: str = error.get("message") or "the answer is not one of Pnyx"
         """Says what is wrong."""
         self.code: ErrorCode | str = error.get("code") or "HTTP_ERROR"
         """Names the kind of error; HTTP_ERROR for an answer that is not one of Pnyx, as from a proxy."""

@@ -65,7 +65,7 @@ export class PnyxError extends Error {
 
   constructor(response: Response, body: Failure | undefined) {
     const error = body?.error;
-    super(error?.message ?? `${response.status} without an answer of Pnyx`);
+    super(error?.message ?? "the answer is not one of Pnyx");
     this.code = error?.code ?? "HTTP_ERROR";
     this.status = response.status;
     this.requestId = body?.meta?.requestId ?? response.headers.get("x-request-id") ?? "";
@@ -318,7 +318,7 @@ export class Pnyx {
       const timeout = AbortSignal.timeout(this.#timeout);
       const response = await send(this.#url + path + query(params), {
         headers: this.#headers,
-        redirect: "error", // the token is for this node alone
+        redirect: "manual", // the token is for this node alone
         signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
       });
       if (response.status === 200) return response;

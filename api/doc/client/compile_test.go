@@ -65,20 +65,23 @@ func (p program) write(t *testing.T, path, text string) {
 	}
 }
 
-// run runs a compiler in the folder.
-func (p program) run(t *testing.T, environ []string, name string, args ...string) {
+// run runs a program in the folder, and returns what it prints.
+func (p program) run(t *testing.T, environ []string, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), compileTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir, command.Env = p.dir, append(os.Environ(), environ...)
-	if text, err := command.CombinedOutput(); err != nil {
+	text, err := command.CombinedOutput()
+	if err != nil {
 		t.Errorf("%s: %v\n%s", filepath.Base(name), err, text)
 	}
+	return string(text)
 }
 
-func TestTypeScriptClientAndSnippetsCompile(t *testing.T) {
-	t.Parallel()
+// typeScriptCompiler is the path of the TypeScript compiler. Without it, the test is skipped.
+func typeScriptCompiler(t *testing.T) string {
+	t.Helper()
 	env.SkipShort(t, "the TypeScript compiler")
 	compiler, err := filepath.Abs(npmFolder + "/node_modules/.bin/tsc")
 	if err != nil {
@@ -87,6 +90,12 @@ func TestTypeScriptClientAndSnippetsCompile(t *testing.T) {
 	if _, err := os.Stat(compiler); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
+	return compiler
+}
+
+func TestTypeScriptClientAndSnippetsCompile(t *testing.T) {
+	t.Parallel()
+	compiler := typeScriptCompiler(t)
 	p := newProgram(t, client.TypeScript, "pnyx.ts", func(n int) string { return fmt.Sprintf("snippet%d.ts", n) })
 	p.write(t, "process.d.ts", "declare const process: { env: Record<string, string | undefined> };\n")
 	p.write(t, "package.json", `{"type": "module"}`)

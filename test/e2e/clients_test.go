@@ -1,0 +1,295 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pnyx/api"
+	"pnyx/api/doc/client"
+	"pnyx/test/env"
+)
+
+const (
+	// clientsFolder has the clients.
+	clientsFolder = "../../clients"
+	// largeVote is how many ballots the largest proposal of these tests has at least, when
+	// those that were recast are left out.
+	largeVote = 10_000
+)
+
+// programs are the programs that documents show for all routes, in one language, made into
+// one that prints the data of each as lines of JSON, after a line with its id.
+type programs struct {
+	dir      string
+	language client.Language
+	// main calls them one after the other.
+	main strings.Builder
+}
+
+func newPrograms(t *testing.T, language client.Language) *programs {
+	t.Helper()
+	p := &programs{dir: t.TempDir(), language: language}
+	source, err := os.ReadFile(filepath.Join(clientsFolder, language.File()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if language == client.Go {
+		p.write(t, "pnyx/pnyx.go", string(source))
+		p.write(t, "go.mod", "module "+strings.TrimSuffix(client.GoModule, "/pnyx")+"\n\ngo 1.23\n")
+		return p
+	}
+	p.write(t, language.File(), string(source))
+	return p
+}
+
+func (p *programs) write(t *testing.T, path, text string) {
+	t.Helper()
+	path = filepath.Join(p.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// add adds the program of a route.
+func (p *programs) add(t *testing.T, n int, id, text string) {
+	t.Helper()
+	name := "s" + strconv.Itoa(n)
+	switch p.language {
+	case client.TypeScript:
+		p.write(t, name+".ts", text)
+		fmt.Fprintf(&p.main, "process.stdout.write(%q);\nawait import(\"./%s.js\");\n", "--- "+id+"\n", name)
+	case client.Python:
+		p.write(t, name+".py", text)
+		fmt.Fprintf(&p.main, "print(%q)\nrunpy.run_path(%q, {\"print\": show})\n", "--- "+id, name+".py")
+	case client.Go:
+		text = strings.Replace(strings.Replace(text, "package main", "package "+name, 1), "func main()", "func Run()", 1)
+		p.write(t, name+"/run.go", text)
+		fmt.Fprintf(&p.main, "\tfmt.Println(%q)\n\t%s.Run()\n", "--- "+id, name)
+	}
+}
+
+// run runs all programs with a token, and returns the lines that each printed.
+func (p *programs) run(t *testing.T, routes []api.Route, token string) map[string][]json.RawMessage {
+	t.Helper()
+	var out string
+	switch p.language {
+	case client.TypeScript:
+		compiler, err := filepath.Abs(clientFolder + "/node_modules/.bin/tsc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write(t, "process.d.ts", "declare const process: { env: Record<string, string | undefined> };\n")
+		p.write(t, "package.json", `{"type": "module"}`)
+		p.write(t, "tsconfig.json", `{"compilerOptions": {"strict": true, "module": "nodenext", "target": "es2022",
+			"lib": ["es2022", "dom"], "types": [], "rewriteRelativeImportExtensions": true}, "include": ["*.ts"]}`)
+		p.exec(t, token, compiler, "--project", p.dir)
+		p.write(t, "main.mjs", "console.log = (data) => process.stdout.write(JSON.stringify(data) + \"\\n\");\n"+p.main.String())
+		out = p.exec(t, token, "node", "main.mjs")
+	case client.Python:
+		p.write(t, "main.py", "import json, runpy, sys\nshow = lambda data: print(json.dumps(data))\nsys.path.insert(0, \".\")\n"+p.main.String())
+		out = p.exec(t, token, "python3", "main.py")
+	case client.Go:
+		imports := ""
+		for n := range routes {
+			imports += fmt.Sprintf("\t%q\n", strings.TrimSuffix(client.GoModule, "pnyx")+"s"+strconv.Itoa(n))
+		}
+		p.write(t, "main.go", "package main\n\nimport (\n\t\"fmt\"\n"+imports+")\n\nfunc main() {\n"+p.main.String()+"}\n")
+		out = p.exec(t, token, "go", "run", ".")
+	}
+	printed, id := map[string][]json.RawMessage{}, ""
+	for line := range strings.Lines(out) {
+		if name, is := strings.CutPrefix(strings.TrimSpace(line), "--- "); is {
+			id = name
+			continue
+		}
+		printed[id] = append(printed[id], json.RawMessage(line))
+	}
+	return printed
+}
+
+// exec runs a command in the folder, and returns what it prints.
+func (p *programs) exec(t *testing.T, token, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
+	defer cancel()
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir = p.dir
+	command.Env = append(os.Environ(), "PNYX_TOKEN="+token, "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod")
+	var failed strings.Builder
+	command.Stderr = &failed
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%.2000s", name, err, failed.String(), out)
+	}
+	return string(out)
+}
+
+// requireClient skips the test where a language's compiler is not installed.
+func requireClient(t *testing.T, language client.Language) {
+	t.Helper()
+	switch language {
+	case client.TypeScript:
+		if _, err := os.Stat(clientFolder + "/node_modules/.bin/tsc"); err != nil {
+			t.Skip("no node_modules: make npm")
+		}
+	case client.Python:
+		env.Program(t, "python3", "PNYX_TEST_REQUIRE_MYPY")
+	case client.Go:
+	}
+}
+
+// TestLongClientsReadWhatHTTPReads runs the program that documents show for each route, in each
+// language, and compares what it prints with the answers over HTTP. One list has 10,000 rows.
+func TestLongClientsReadWhatHTTPReads(t *testing.T) {
+	env.Long(t)
+	t.Parallel()
+	env.RequireEngine(t)
+	i := startShared(t, nil, "serve").ready()
+	i.Import(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "4", "--proposals", "30",
+		"--ballots", strconv.Itoa(2*largeVote), "--largest", strconv.Itoa(largeVote*6/5)))
+	i.AwaitPublished()
+	token, values := i.clientToken(), i.clientValues()
+	var routes []api.Route
+	for _, route := range api.Routes() {
+		if route.Media == nil {
+			routes = append(routes, route)
+		}
+	}
+	for _, language := range client.Languages() {
+		t.Run(string(language), func(t *testing.T) {
+			t.Parallel()
+			requireClient(t, language)
+			p := newPrograms(t, language)
+			for n, route := range routes {
+				text, err := client.Snippet(language, i.URL, route, valuesOf(route, values))
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.add(t, n, route.ID, text)
+			}
+			printed := p.run(t, routes, token)
+			for _, route := range routes {
+				i.wantPrinted(t, route, valuesOf(route, values), printed[route.ID])
+			}
+		})
+	}
+}
+
+// clientToken issues a token that opens every route, and waits until it does.
+func (i *instance) clientToken() string {
+	i.TB.Helper()
+	out := env.MustRun(i.TB, i.Environ, "token", "issue", "--json", "--name", "clients", "--plan", "custom",
+		"--scopes", "v2:paid:*", "--limits", "10000000,600000,200000,600000,200000")
+	var issued struct{ Token string }
+	if err := json.Unmarshal([]byte(out), &issued); err != nil {
+		i.TB.Fatalf("issue a token: %v: %s", err, out)
+	}
+	env.Until(i.TB, func() error { // the process reads new tokens with its next publication
+		if status, body := i.statusOf("/v2/meta/usage", issued.Token); status != http.StatusOK {
+			return fmt.Errorf("usage of the token: %d %s", status, body)
+		}
+		return nil
+	})
+	return issued.Token
+}
+
+// clientValues finds values of parameters that there is much data for: the largest proposal,
+// its DAO and its most powerful voter.
+func (i *instance) clientValues() map[string]string {
+	i.TB.Helper()
+	var proposals []struct {
+		ProposalKey, Title string
+		Identity           struct{ DAOID string }
+	}
+	i.Get("/v2/proposals?limit=100", &proposals)
+	for _, proposal := range proposals {
+		var summary struct{ Totals *struct{ Votes string } }
+		i.Get("/v2/proposals/"+proposal.ProposalKey+"/votes/summary", &summary)
+		if summary.Totals == nil {
+			continue
+		}
+		if votes, err := strconv.Atoi(summary.Totals.Votes); err != nil || votes < largeVote {
+			continue
+		}
+		var ballots []struct{ VoterIdentity string }
+		i.Get("/v2/proposals/"+proposal.ProposalKey+"/votes?limit=1", &ballots)
+		var topics []struct{ TopicKey string }
+		i.Get("/v2/forum-topics?limit=1", &topics)
+		return map[string]string{
+			"proposalKey": proposal.ProposalKey, "daoId": proposal.Identity.DAOID, "title": proposal.Title,
+			"voterIdentity": ballots[0].VoterIdentity, "topicKey": topics[0].TopicKey,
+			"from": "2026-03-15", "to": "2026-06-01", "metric": "votes_cast",
+		}
+	}
+	i.TB.Fatalf("none of %d proposals has %d ballots", len(proposals), largeVote)
+	return nil
+}
+
+// valuesOf returns the values for the parameters that a request of a route needs.
+func valuesOf(route api.Route, values map[string]string) map[string]string {
+	needed := map[string]string{}
+	for _, param := range route.Params {
+		if param.In == api.InPath || param.Required || param.Name == "title" {
+			needed[param.Name] = values[param.Name]
+		}
+	}
+	return needed
+}
+
+// wantPrinted compares what a program printed with the answers of its route.
+func (i *instance) wantPrinted(t *testing.T, route api.Route, values map[string]string, printed []json.RawMessage) {
+	t.Helper()
+	path, query := route.Path, url.Values{}
+	for name, value := range values {
+		if strings.Contains(path, ":"+name) {
+			path = strings.Replace(path, ":"+name, url.PathEscape(value), 1)
+		} else {
+			query.Set(name, value)
+		}
+	}
+	path += "?" + query.Encode()
+	var want []json.RawMessage
+	var err error
+	switch {
+	case route.TokenOnly: // it counts the requests of the program
+		want = printed[:min(1, len(printed))]
+	case route.Paged():
+		want, err = i.Walk(path, maxLimit(route))
+	default:
+		want = make([]json.RawMessage, 1)
+		_, err = i.Read(path, &want[0])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) == 0 || len(printed) != len(want) || route.ID == "proposals.votes" && len(want) < largeVote {
+		t.Fatalf("%s: got %d lines, want %d", route.ID, len(printed), len(want))
+	}
+	for n := range want {
+		if !env.SameJSON(printed[n], want[n]) {
+			t.Fatalf("%s: line %d differs (-want +got):\n%s", route.ID, n, env.DiffJSON(want[n], printed[n]))
+		}
+	}
+}
+
+// maxLimit returns the largest page of a route.
+func maxLimit(route api.Route) int {
+	for _, param := range route.Params {
+		if param.Name == "limit" {
+			return param.Max
+		}
+	}
+	return 0
+}
