@@ -204,6 +204,10 @@ docs: build ## Renew the generated parts of the documents
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
 
+.PHONY: pictures
+pictures: engine browser ## Renew the pictures of the reference in docs/pictures
+	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOfTheReference ./test/e2e
+
 .PHONY: bench
 bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BENCH=quick: under 3 minutes)
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .

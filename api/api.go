@@ -110,6 +110,7 @@ type API struct {
 	metrics      *metrics
 	tracer       *telemetry.Tracer
 	draining     atomic.Bool
+	exampleCache exampleCache
 	now          func() time.Time
 }
 
@@ -134,6 +135,7 @@ func New(o Options) *API {
 		routes:       map[string]*Route{},
 		handlers:     map[string]fiber.Handler{},
 		mounted:      map[string]int{},
+		exampleCache: exampleCache{timeout: min(examplesTimeout, o.RequestTimeout)},
 	}
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))

@@ -47,6 +47,9 @@ type Document struct {
 	Header map[string]string
 	// Render returns the text. It is called at most once, by the first request.
 	Render func() ([]byte, error)
+	// RenderExamples replaces Render for a document with examples of requests. It is called
+	// again when the examples have changed; while there are none, caches do not keep the text.
+	RenderExamples func(Examples) ([]byte, error)
 }
 
 // renderedDocument is a document ready to be sent, plain and compressed.
@@ -55,11 +58,17 @@ type renderedDocument struct {
 
 	text, gzipped []byte
 	etag          string
+	// provisional says that the text has no examples yet.
+	provisional bool
 }
 
-// render renders and compresses the document.
-func (d Document) render() (*renderedDocument, error) {
-	text, err := d.Render()
+// render renders and compresses the document with the given examples.
+func (d Document) render(examples Examples) (*renderedDocument, error) {
+	render := d.Render
+	if d.RenderExamples != nil {
+		render = func() ([]byte, error) { return d.RenderExamples(examples) }
+	}
+	text, err := render()
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", d.Path, err)
 	}
@@ -74,8 +83,30 @@ func (d Document) render() (*renderedDocument, error) {
 	sum := sha256.Sum256(text)
 	return &renderedDocument{
 		Document: d, text: text, gzipped: gzipped,
-		etag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+		etag:        `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+		provisional: d.RenderExamples != nil && examples == Examples{},
 	}, nil
+}
+
+// renderer returns a function that renders the document, and keeps it while the examples
+// stay the same.
+func (d Document) renderer() func(Examples) (*renderedDocument, error) {
+	var mu sync.Mutex
+	var kept *renderedDocument
+	var of Examples
+	return func(examples Examples) (*renderedDocument, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if kept != nil && of == examples {
+			return kept, nil
+		}
+		rendered, err := d.render(examples)
+		if err != nil {
+			return nil, err
+		}
+		kept, of = rendered, examples
+		return kept, nil
+	}
 }
 
 // send writes the document, or 304 for a caller that has it.
@@ -86,6 +117,9 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderContentType, d.ContentType)
 	setDocumentCaching(c)
+	if d.provisional {
+		c.Set(fiber.HeaderCacheControl, noStore)
+	}
 	c.Set(fiber.HeaderETag, d.etag)
 	c.Vary(fiber.HeaderAcceptEncoding)
 	if etagMatches(c, d.etag) {
@@ -108,9 +142,13 @@ func acceptsGzip(c *fiber.Ctx) bool {
 // registerDocuments registers the documents, and the redirects to PathDocs.
 func (a *API) registerDocuments(documents []Document) {
 	for _, document := range documents {
-		rendered := sync.OnceValues(document.render)
+		render := document.renderer()
 		a.handleGet(document.Path, func(c *fiber.Ctx) error {
-			d, err := rendered()
+			examples := Examples{}
+			if document.RenderExamples != nil {
+				examples = a.examples(c.UserContext())
+			}
+			d, err := render(examples)
 			if err != nil {
 				return err
 			}

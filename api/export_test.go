@@ -204,3 +204,6 @@ func (j *JoinedReads) Join(ctx context.Context, name string, drops uint64, read 
 	}
 	return found.data, nil
 }
+
+// SetExamplesTimeout bounds the search for examples.
+func (a *API) SetExamplesTimeout(timeout time.Duration) { a.exampleCache.timeout = timeout }

@@ -133,6 +133,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	n.api = api.New(options)
 	n.api.SetClock(s.clock)
+	n.api.SetExamplesTimeout(soon)
 	if s.readTimeout != 0 {
 		n.api.SetReadTimeout(s.readTimeout)
 	}

@@ -252,7 +252,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 func TestDocumentsAnswer304(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	for _, path := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/docs/swagger-ui-bundle.js"} {
+	for _, path := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/docs/page.js"} {
 		first := n.get(path)
 		again := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {first.header.Get("ETag")}})
 		if first.status != http.StatusOK || again.status != http.StatusNotModified || again.body != "" {

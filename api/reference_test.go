@@ -1,188 +1,352 @@
 package api_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
+	"bytes"
+	"compress/gzip"
+	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"pnyx/test/env"
+	"pnyx/access"
+	"pnyx/api"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/ratelimit"
+	"pnyx/test/browser"
 )
 
-// browserTime is how long a browser may take for a few steps.
-const browserTime = 3 * time.Minute
+// Bounds of what a browser loads for the reference, in bytes.
+const (
+	maxReferenceScript  = 30 << 10
+	maxReferenceZipped  = 150 << 10
+	referenceWidthDesk  = 1440
+	referenceWidthPhone = 390
+)
 
-// tab is a browser's tab, and what went on in it.
-type tab struct {
-	context.Context
+// referenceWidths are the widths at which the page has to look well.
+func referenceWidths() []int { return []int{referenceWidthPhone, 820, referenceWidthDesk} }
 
-	mu       sync.Mutex
-	asked    []string // addresses
-	tokens   []string // sent with requests
-	problems []string // errors of scripts, and what the policy refused
+// css selects what is inside a route of the reference.
+func css(routeID, selector string) string {
+	return fmt.Sprintf(`[id="%s"] %s`, routeID, selector)
 }
 
-// openTab starts a browser of its own for a test.
-func openTab(t *testing.T, width, height int) *tab {
+// openReference opens the reference of a node, and waits for its script.
+func openReference(t *testing.T, n *node, width int) *browser.Tab {
 	t.Helper()
-	program := env.Program(t, "chromium", "PNYX_TEST_REQUIRE_BROWSER")
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(ctx)
-	t.Cleanup(closeTab)
-	opened := &tab{Context: ctx}
-	if err := chromedp.Listen(ctx, opened.listen); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
-	opened.do(t, chromedp.EmulateViewport(int64(width), int64(height)))
-	return opened
+	b := browser.Open(t, width, 900)
+	b.Open(n.base + "/docs")
+	b.Until(`document.documentElement.classList.contains("scripted")`)
+	return b
 }
 
-// do does what a person would, one after the other.
-func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(b, browserTime)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatal(err)
-	}
+// sendFrom presses Send of a route, and returns the status of the answer.
+func sendFrom(b *browser.Tab, routeID string) string {
+	b.Do(chromedp.Click(chromedp.CSS(css(routeID, ".send button"))), chromedp.WaitVisible(chromedp.CSS(css(routeID, ".result .status"))))
+	return textOf(b, css(routeID, ".result .status"))
 }
 
-func (b *tab) listen(event any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch event := event.(type) {
-	case *network.EventRequestWillBeSent:
-		b.asked = append(b.asked, event.Request.URL)
-		for name, value := range event.Request.Headers {
-			if text, is := value.(string); is && strings.EqualFold(name, "x-service-api-token") {
-				b.tokens = append(b.tokens, text)
-			}
-		}
-	case *log.EventEntryAdded:
-		b.problems = append(b.problems, event.Entry.Text)
-	case *runtime.EventExceptionThrown:
-		b.problems = append(b.problems, event.ExceptionDetails.Text)
-	}
+// textOf returns the text that the first element of a selector shows.
+func textOf(b *browser.Tab, selector string) string {
+	return browser.Value[string](b, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-// picture keeps what the tab shows, in the folder that PNYX_TEST_PICTURES names.
-func (b *tab) picture(t *testing.T, name string) {
-	t.Helper()
-	dir := os.Getenv("PNYX_TEST_PICTURES")
-	if dir == "" {
-		return
-	}
-	image, err := chromedp.Run(b, chromedp.CaptureScreenshot())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), image, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestReferenceSendsRequests opens a route in a browser, sends a request and reads the
-// answer.
 func TestReferenceSendsRequests(t *testing.T) {
 	t.Parallel()
-	for name, width := range map[string]int{"desktop": 1280, "phone": 390} {
-		t.Run(name, func(t *testing.T) {
+	for _, width := range referenceWidths() {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			n := newNode(t)
-			b := openTab(t, width, 900)
-			const (
-				list = `[id="operations-DAOs-daos\\.list"]`
-				body = list + " .live-responses-table .response-col_description .microlight"
-			)
-			b.do(t, chromedp.Navigate(n.base+"/docs"), chromedp.WaitVisible(chromedp.CSS(list)))
-			b.picture(t, name+"-top")
-			b.do(t,
-				chromedp.Click(chromedp.CSS(list+" .opblock-summary-control")),
-				chromedp.WaitVisible(chromedp.CSS(list+" .execute")),
-			)
-			b.picture(t, name+"-parameters")
-			b.do(t, chromedp.Click(chromedp.CSS(list+" .execute")), chromedp.WaitVisible(chromedp.CSS(body)), chromedp.ScrollIntoView(chromedp.CSS(body)))
-			b.picture(t, name+"-answer")
-			answer, err := chromedp.Run(b, chromedp.Text(chromedp.CSS(body)))
-			if err != nil {
-				t.Fatal(err)
+			b := openReference(t, n, width)
+			if got := sendFrom(b, "daos.list"); got != "200" {
+				t.Errorf("got the status %s, want 200", got)
 			}
-			overflow, err := chromedp.Run(b, chromedp.Evaluate[int](
-				`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
-			if err != nil {
-				t.Fatal(err)
+			if got := textOf(b, css("daos.list", ".tree")); !strings.Contains(got, `daoId: "uniswap"`) || !strings.Contains(got, "hasMore: false") {
+				t.Errorf("the answer shows %s, want the DAOs", got)
 			}
-			if !strings.Contains(answer, `"daoId": "uniswap"`) || !strings.Contains(answer, `"hasMore": false`) {
-				t.Errorf("the reference shows %s, want the DAOs", answer)
+			headers := textOf(b, css("daos.list", ".headers"))
+			for _, name := range []string{"ETag", "X-Request-Id", "Cache-Status"} {
+				if !strings.Contains(headers, name) {
+					t.Errorf("the headers %q lack %s", headers, name)
+				}
 			}
-			if overflow > 0 {
-				t.Errorf("the page is %d pixels wider than the window", overflow)
-			}
-			b.wantQuiet(t, n.base)
+			b.WantNoOverflow()
+			b.WantQuiet(n.base)
 		})
 	}
 }
 
-func TestReferenceSendsTheToken(t *testing.T) {
+func TestReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	b := openTab(t, 1280, 900)
-	const route = `[id="operations-Proposals-proposals\\.detail"]`
-	b.do(t,
-		chromedp.Navigate(n.base+"/docs"),
-		chromedp.WaitVisible(chromedp.CSS(".btn.authorize")),
-		chromedp.Click(chromedp.CSS(".btn.authorize")),
-		chromedp.WaitVisible(chromedp.CSS(".auth-container input")),
-		chromedp.SendKeys(chromedp.CSS(".auth-container input"), "pnyx_token"),
-	)
-	b.picture(t, "desktop-token")
-	b.do(t,
-		chromedp.Click(chromedp.CSS(".auth-container .btn.authorize")),
-		chromedp.WaitVisible(chromedp.CSS(".auth-container .btn.modal-btn")),
-		chromedp.Click(chromedp.CSS(".btn-done")),
-		chromedp.Click(chromedp.CSS(route+" .opblock-summary-control")),
-		chromedp.WaitVisible(chromedp.CSS(route+" .execute")),
-		chromedp.Click(chromedp.CSS(route+" .execute")),
-		chromedp.WaitVisible(chromedp.CSS(route+" .live-responses-table .response-col_status")),
-	)
-	b.picture(t, "desktop-paid")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.tokens) != 1 || b.tokens[0] != "pnyx_token" {
-		t.Errorf("got the tokens %q, want the one entered, in one request", b.tokens)
+	b := openReference(t, n, referenceWidthDesk)
+	limit := chromedp.CSS(`[id="daos.list-limit-value"]`)
+	b.Do(chromedp.SendKeys(limit, "1"))
+	if got := sendFrom(b, "daos.list"); got != "200" {
+		t.Fatalf("got the status %s of one row, want 200", got)
+	}
+	first := textOf(b, css("daos.list", ".tree"))
+	b.Do(chromedp.Click(chromedp.CSS(css("daos.list", ".next"))))
+	b.Until(fmt.Sprintf(`!document.querySelector(%q)?.innerText.includes("hasMore: true") && !!document.querySelector(%q)`,
+		css("daos.list", ".tree"), css("daos.list", ".tree")))
+	if second := textOf(b, css("daos.list", ".tree")); second == first || !strings.Contains(second, "daoId") {
+		t.Errorf("the next page shows %s, want another row than %s", second, first)
+	}
+	b.Do(chromedp.SendKeys(limit, "00000"), chromedp.Click(chromedp.CSS(css("daos.list", ".send button"))),
+		chromedp.WaitVisible(chromedp.CSS(css("daos.list", ".status.bad"))))
+	if got := textOf(b, css("daos.list", ".result")); !strings.Contains(got, "limit must be an integer from 1 to") {
+		t.Errorf("the error shows %s, want what is allowed", got)
+	}
+	b.Do(chromedp.Click(chromedp.CSS(css("daos.list", `.result a[href="#VALIDATION_ERROR"]`))))
+	if got := browser.Value[string](b, `document.querySelector(":target").innerText`); !strings.Contains(got, "What to do") {
+		t.Errorf("the link leads to %s, want the error's description", got)
+	}
+	b.WantQuiet(n.base, "status of 400")
+}
+
+func TestReferenceShowsNumbersToTheLastDigit(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Business, access.V2All)
+	n.admits(token, record)
+	b := openReference(t, n, referenceWidthDesk)
+	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token), chromedp.SetValue(chromedp.CSS(`[id="proposals.evidence-proposalKey-value"]`), string(countedKey)))
+	if got := sendFrom(b, "proposals.evidence"); got != "200" {
+		t.Fatalf("got the status %s, want 200", got)
+	}
+	b.Do(chromedp.Click(chromedp.CSS(css("proposals.evidence", ".tree details:not([open]) > summary"))))
+	if got := textOf(b, css("proposals.evidence", ".tree")); !strings.Contains(got, "1234567890.123456789012345678") {
+		t.Errorf("the answer shows %s, want the number with all its digits", got)
 	}
 }
 
-// wantQuiet checks that the page asked nobody else for anything, and that nothing
-// in it went wrong or was refused by its policy.
-func (b *tab) wantQuiet(t *testing.T, base string) {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, address := range b.asked {
-		if !strings.HasPrefix(address, base+"/") && !strings.HasPrefix(address, "data:") {
-			t.Errorf("the reference asks %s", address)
+func TestReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := openReference(t, n, referenceWidthDesk)
+	if got := sendFrom(b, "proposals.detail"); got != "402" {
+		t.Errorf("without a token: got the status %s, want 402", got)
+	}
+	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), "pnyx_token"))
+	if got := sendFrom(b, "proposals.detail"); got != "401" {
+		t.Errorf("with an unknown token: got the status %s, want 401", got)
+	}
+	b.Open(n.base + "/docs")
+	if got := browser.Value[string](b, `document.querySelector("#token").value`); got != "pnyx_token" {
+		t.Errorf("after a reload: got the token %q in the box, want the one entered", got)
+	}
+	for _, request := range b.Requests() {
+		if strings.Contains(request.URL, "pnyx_token") {
+			t.Errorf("the token is in the address %s", request.URL)
+		}
+		if paid := strings.HasPrefix(request.URL, n.base+"/v2/proposals/"); request.Token != "" && (!paid || request.Token != "pnyx_token") {
+			t.Errorf("%s was sent the token %q", request.URL, request.Token)
 		}
 	}
-	if len(b.problems) > 0 {
-		t.Errorf("in the browser: %q", b.problems)
+	b.WantQuiet(n.base, "status of 402", "status of 401")
+}
+
+func TestReferenceSearchFindsWhatItDescribes(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := openReference(t, n, referenceWidthDesk)
+	for _, test := range []struct{ name, text, found, visited string }{
+		{"a route by its title", "list ballots", "", ""},
+		{"a route by its path", "votes/summary", "Get a proposal's result", "proposals.vote-summary"},
+		{"a parameter", "lifecycleStatus", "lifecycleStatus", "proposals.list-lifecycleStatus"},
+		{"a field", "totals.votingPower", "totals.votingPower", "proposals.vote-summary"},
+		{"an error", "quota_exceeded", "QUOTA_EXCEEDED", "QUOTA_EXCEEDED"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b.Do(chromedp.Click(chromedp.CSS("#title")), chromedp.KeyEvent("/"))
+			if got := browser.Value[string](b, `document.activeElement.id`); got != "search" {
+				t.Fatalf("after a slash, %q has the focus, want the search", got)
+			}
+			// DevTools sends the character apart from the key, as no keyboard does.
+			browser.Value[bool](b, `(document.activeElement.value = "", true)`)
+			b.Do(chromedp.KeyEvent(test.text))
+			if test.found == "" {
+				if got := browser.Value[string](b, `document.querySelector("#found-count").textContent`); got != "0 found" {
+					t.Errorf("got %q, want nothing", got)
+				}
+				return
+			}
+			if got := textOf(b, "#found a"); !strings.HasPrefix(got, test.found) {
+				t.Errorf("got %q first, want %s", got, test.found)
+			}
+			b.Do(chromedp.KeyEvent("\r"))
+			if got := browser.Value[string](b, `location.hash`); got != "#"+test.visited {
+				t.Errorf("got to %s, want #%s", got, test.visited)
+			}
+			if !browser.Value[bool](b, `document.activeElement.checkVisibility({contentVisibilityAuto: true}) && document.activeElement.matches(".hit")`) {
+				t.Error("what was found is not shown and marked")
+			}
+		})
 	}
+}
+
+func TestReferenceCopiesExamples(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := openReference(t, n, referenceWidthDesk)
+	browser.Value[bool](b, `Object.defineProperty(navigator, "clipboard", {value: {writeText: async (text) => { window.copied = text; }}}) && true`)
+	for language, want := range map[string]string{
+		"curl":       `curl '` + n.base + `/v2/daos/uniswap'`,
+		"typescript": `new Pnyx(`,
+		"python":     `import`,
+		"go":         `package main`,
+		"mcp":        `"name": "get_dao"`,
+	} {
+		pane := css("daos.detail", `[data-language="`+language+`"] `)
+		b.Do(chromedp.Click(chromedp.CSS(css("daos.detail", `.tabs label:has([value="`+language+`"])`))), chromedp.WaitVisible(chromedp.CSS(pane+"pre")))
+		b.Do(chromedp.Click(chromedp.CSS(pane + "button")))
+		if got := browser.Value[string](b, `window.copied`); !strings.Contains(got, want) {
+			t.Errorf("%s: copied %q, want it to have %q", language, got, want)
+		}
+		if shown := browser.Value[bool](b, fmt.Sprintf(`document.querySelector(%q).checkVisibility()`, css("daos.list", `[data-language="`+language+`"]`))); !shown {
+			t.Errorf("%s is chosen for one route, and not for the others", language)
+		}
+	}
+	b.Do(chromedp.Click(chromedp.CSS(css("daos.detail", "[data-copy-page]"))))
+	b.Until(`window.copied.startsWith("# Get a DAO")`)
+	b.Do(chromedp.SetValue(chromedp.CSS(`[id="daos.detail-daoId-value"]`), "o'neill/"), chromedp.SendKeys(chromedp.CSS(`[id="daos.detail-daoId-value"]`), "dao"))
+	if got := browser.Value[string](b, fmt.Sprintf(`document.querySelector(%q).textContent`, css("daos.detail", `[data-language="curl"] code`))); got != `curl '`+n.base+`/v2/daos/o%27neill%2Fdao'` {
+		t.Errorf("the command of another DAO is %s", got)
+	}
+	b.WantQuiet(n.base)
+}
+
+func TestReferenceMenuFollowsTheScroll(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := openReference(t, n, referenceWidthDesk)
+	for _, id := range []string{"voters.votes", "daos.list", "errors"} {
+		browser.Value[bool](b, fmt.Sprintf(`(document.getElementById(%q).scrollIntoView(), true)`, id))
+		b.Until(fmt.Sprintf(`document.querySelector(".side [aria-current]")?.hash === "#%s"`, id))
+		if !browser.Value[bool](b, `(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.querySelector(".side [aria-current]").getBoundingClientRect())`) {
+			t.Errorf("the menu does not show %s, which the page does", id)
+		}
+	}
+}
+
+func TestReferenceIsCompleteWithoutScript(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, width := range referenceWidths() {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			t.Parallel()
+			b := browser.Open(t, width, 900)
+			b.DisableScripts()
+			b.Open(n.base + "/docs")
+			page := n.get("/docs").body
+			for _, route := range api.Routes() {
+				for _, want := range []string{`id="` + route.ID + `"`, `href="#` + route.ID + `"`, route.Path, "/docs/" + route.ID + ".md"} {
+					if !strings.Contains(page, want) {
+						t.Errorf("%s: the page lacks %s", route.ID, want)
+					}
+				}
+				for _, param := range route.Params {
+					if !strings.Contains(page, `id="`+route.ID+`-`+param.Name+`"`) {
+						t.Errorf("%s: the page lacks the parameter %s", route.ID, param.Name)
+					}
+				}
+			}
+			b.Do(chromedp.WaitVisible(chromedp.CSS(css("daos.detail", `[data-language="curl"]`))))
+			b.Do(chromedp.Click(chromedp.CSS(css("daos.detail", `.tabs label:has([value="python"])`))),
+				chromedp.WaitVisible(chromedp.CSS(css("daos.detail", `[data-language="python"]`))))
+			b.Do(chromedp.WaitNotVisible(chromedp.CSS("#token")), chromedp.WaitNotVisible(chromedp.CSS(css("daos.detail", ".send button"))))
+			b.WantQuiet(n.base)
+		})
+	}
+}
+
+func TestReferenceIsAccessible(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, width := range referenceWidths() {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			t.Parallel()
+			b := openReference(t, n, width)
+			sendFrom(b, "daos.list")
+			sendFrom(b, "proposals.detail")
+			b.Do(chromedp.SendKeys(chromedp.CSS("#search"), "votes"))
+			browser.Value[bool](b, `document.querySelectorAll("details").forEach((box) => { box.open = true; }) ?? true`)
+			for _, scheme := range []string{"light", "dark"} {
+				b.SetScheme(scheme)
+				b.WantAccessible()
+				b.WantNoOverflow()
+			}
+		})
+	}
+}
+
+func TestReferenceIsSmall(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := openReference(t, n, referenceWidthDesk)
+	script, zipped := 0, 0
+	for _, request := range b.Requests() {
+		path, own := strings.CutPrefix(request.URL, n.base)
+		if !own {
+			continue
+		}
+		body := n.get(path).body
+		if strings.HasSuffix(path, ".js") {
+			script += len(body)
+		}
+		var small bytes.Buffer
+		zipper := gzip.NewWriter(&small)
+		if _, err := zipper.Write([]byte(body)); err != nil || zipper.Close() != nil {
+			t.Fatal(err)
+		}
+		zipped += small.Len()
+	}
+	if script == 0 || script > maxReferenceScript {
+		t.Errorf("got %d bytes of script, want at most %d", script, maxReferenceScript)
+	}
+	if got := b.Received(); got > maxReferenceZipped || zipped > maxReferenceZipped {
+		t.Errorf("got %d bytes over the wire, %d of them zipped bodies, want at most %d", got, zipped, maxReferenceZipped)
+	}
+	t.Logf("%d bytes over the wire, %d of script; first paint after %.0f ms", b.Received(), script,
+		browser.Value[float64](b, `performance.getEntriesByName("first-paint")[0]?.startTime ?? 0`))
+}
+
+func TestReferenceHasExamplesOfItsNode(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, want := range []string{"/v2/daos/uniswap/voters", "/v2/proposals/" + string(countedKey) + "/votes", "/v2/voters/0xwhale", "from=2024-01-01&amp;to=2024-03-31"} {
+		if got := n.get("/docs"); !strings.Contains(got.body, want) || got.header.Get("Cache-Control") == "no-store" {
+			t.Errorf("the reference lacks %s, or is not kept: %s", want, got.header.Get("Cache-Control"))
+		}
+	}
+	if got := n.get("/docs/proposals.votes.md").body; !strings.Contains(got, string(countedKey)) {
+		t.Errorf("the page of a route lacks the proposal: %s", got)
+	}
+}
+
+func TestReferenceWithoutDataIsNotKept(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{unpublished: true})
+	got := n.get("/docs")
+	if got.header.Get("Cache-Control") != "no-store" || !strings.Contains(got.body, "has not read its data yet") {
+		t.Errorf("got %q, want a page that caches do not keep and that says why", got.header.Get("Cache-Control"))
+	}
+	n.publishSamples()
+	n.waitWatched()
+	if got := n.get("/docs"); got.header.Get("Cache-Control") == "no-store" || !strings.Contains(got.body, "/v2/voters/0xwhale") {
+		t.Errorf("after a publication: got %q, want a page with examples", got.header.Get("Cache-Control"))
+	}
+}
+
+// publishExamples publishes the pages that examples are found in.
+func (t *node) publishExamples() {
+	t.Helper()
+	title := "Deploy \"v4\""
+	t.writePage(query.Voters{DAOID: "uniswap", Paging: firstPage[query.VoterPosition]()}, []governance.DAOVoter{{Rank: 1, VoterIdentity: "0xwhale"}})
+	t.writePage(query.VoterVotes{Voter: "0xwhale", DAOID: "uniswap", Paging: firstPage[query.VoterVotePosition]()}, []governance.VoterVote{{
+		Proposal: governance.VotedProposal{ProposalKey: countedKey, Title: &title}, VotedAt: ago(60),
+	}})
+	t.writePage(query.Topics{DAOID: "uniswap", Order: query.TopicsByUpdate, Paging: firstPage[query.TopicPosition]()}, []governance.ForumTopic{{TopicKey: talkKey}})
 }

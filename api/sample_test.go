@@ -48,6 +48,7 @@ func (t *node) publishSamples() {
 	t.writeDAOs(1, uniswapRow(), ensRow())
 	t.writePage(januaryEvents(), eventRows())
 	t.writePage(januarySignals(), signalRows())
+	t.publishExamples()
 	t.publishTokens()
 	t.setPublished(cache.PublicationState{
 		Revision: 1, CommittedThrough: noon.UnixMicro(),

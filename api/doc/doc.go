@@ -51,7 +51,7 @@ func Documents(node Node) []api.Document {
 		},
 		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
 	}
-	return slices.Concat(documents, routePages(node), clients(node), page.Documents(), reference())
+	return slices.Concat(documents, routePages(node), clients(node), page.Documents(), reference(node))
 }
 
 // Paths returns the paths of all documents.
@@ -61,6 +61,17 @@ func Paths() []string {
 		paths = append(paths, document.Path)
 	}
 	return paths
+}
+
+// guideText returns what holds for all routes, as Markdown; with a table of the given errors.
+func guideText(node Node, codes []api.CodeInfo) ([]byte, error) {
+	plans, err := PlanTable()
+	if err != nil {
+		return nil, err
+	}
+	return render("guide.md", map[string]any{
+		"Codes": codes, "Plans": string(plans), "PayPerRequest": node.Prices.PayPerRequest,
+	})
 }
 
 // PlanTable returns the limits of every plan, as Markdown.

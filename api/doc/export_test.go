@@ -17,3 +17,6 @@ func Schemas() (*openapi.Schemas, error) {
 	}
 	return schemas, nil
 }
+
+// MarkdownHTML returns Markdown as HTML.
+func MarkdownHTML(text string) string { return string(markdownHTML(text)) }

@@ -52,13 +52,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	plans, err := PlanTable()
-	if err != nil {
-		return nil, err
-	}
-	guide, err := render("guide.md", map[string]any{
-		"Codes": api.Codes(), "Plans": string(plans), "PayPerRequest": node.Prices.PayPerRequest,
-	})
+	guide, err := guideText(node, api.Codes())
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,8 @@ func describeParam(schemas *openapi.Schemas, param api.Param) *openapi.Parameter
 	case described.Required:
 		described.Example = paramExample(param)
 	default:
-		// Swagger UI fills in an example of the parameter, but not one of its schema:
-		// optional parameters stay empty.
+		// Tools fill in an example of the parameter, but not one of its schema: optional
+		// parameters stay empty.
 		described.Schema.Examples = []any{paramExample(param)}
 	}
 	return described

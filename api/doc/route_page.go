@@ -19,7 +19,7 @@ func routePages(node Node) []api.Document {
 	for _, route := range api.Routes() {
 		pages = append(pages, api.Document{
 			Path: pathOfPage(route), ContentType: mimeMarkdown,
-			Render: func() ([]byte, error) { return routePage(node, route) },
+			RenderExamples: func(examples api.Examples) ([]byte, error) { return routePage(node, route, examples) },
 		})
 	}
 	return pages
@@ -28,7 +28,7 @@ func routePages(node Node) []api.Document {
 // pathOfPage returns the path of the page of a route.
 func pathOfPage(route api.Route) string { return api.PathDocs + "/" + route.ID + ".md" }
 
-func routePage(node Node, route api.Route) ([]byte, error) {
+func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error) {
 	schemas, err := newSchemas()
 	if err != nil {
 		return nil, err
@@ -45,22 +45,22 @@ func routePage(node Node, route api.Route) ([]byte, error) {
 		codes = append(codes, string(code))
 	}
 	return render("route.md", map[string]any{
-		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.base() + sampleTarget(route),
+		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.base() + sampleTarget(route, examples),
 		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs,
 	})
 }
 
 // sampleTarget is the target of a request for a route: its path and the parameters that it
-// needs, with their examples.
-func sampleTarget(route api.Route) string {
+// needs, with examples.
+func sampleTarget(route api.Route, examples api.Examples) string {
 	target := route.Path
 	var query []string
 	for _, param := range route.Params {
 		switch {
 		case param.In == api.InPath:
-			target = strings.Replace(target, ":"+param.Name, param.Example, 1)
+			target = strings.Replace(target, ":"+param.Name, url.PathEscape(examples.Of(param)), 1)
 		case param.Required || param.Sample:
-			query = append(query, param.Name+"="+url.QueryEscape(param.Example))
+			query = append(query, param.Name+"="+url.QueryEscape(examples.Of(param)))
 		}
 	}
 	if len(query) > 0 {

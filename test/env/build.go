@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -54,6 +55,16 @@ func buildProgram(ctx context.Context, name, importPath string) (string, error) 
 		return "", fmt.Errorf("build %s: %w: %s", importPath, err, said)
 	}
 	return path, nil
+}
+
+// Root returns the folder of the module under test.
+func Root(tb testing.TB) string {
+	tb.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return root
 }
 
 // moduleRoot is the folder of the go.mod above the working directory of the test.

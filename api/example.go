@@ -1,0 +1,187 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"pnyx/governance"
+)
+
+// Bounds of the search for examples.
+const (
+	// examplesInterval is how often documents look for examples again, when something was
+	// published since.
+	examplesInterval = 10 * time.Second
+	// examplesTimeout bounds the search, during which a document waits.
+	examplesTimeout = 2 * time.Second
+	// exampleDAOs is the maximum number of DAOs that are searched for a ballot.
+	exampleDAOs = 5
+)
+
+// exampleWindow is the window of events around a ballot: before it, its vote began, and
+// after it, the vote ended.
+const (
+	exampleWindowBefore = 60 * 24 * time.Hour
+	exampleWindowAfter  = maxFeedWindow - exampleWindowBefore
+)
+
+// errNoExample reports that there is no ballot to begin with.
+var errNoExample = errors.New("no DAO has a voter with a ballot")
+
+// Examples are values of parameters that this node answers with data. The zero value has
+// none.
+type Examples struct {
+	// DAOID is a DAO with ballots, and where there is one, with forum topics.
+	DAOID string
+	// Voter is the voter with the most voting power in the DAO.
+	Voter string
+	// Proposal is a proposal of the DAO that the voter voted on, and Title its title; empty
+	// where it has none.
+	Proposal governance.ProposalKey
+	Title    string
+	// Topic is a forum topic, of the DAO where it has one; empty where no DAO has any.
+	Topic governance.TopicKey
+	// From and To are the dates of a window in which things happened to the proposal.
+	From, To string
+}
+
+// Of returns the example of a parameter: of this node where there is one, else that of the
+// route table.
+func (e Examples) Of(p Param) string {
+	switch p.Name {
+	case "daoId":
+		return cmp.Or(e.DAOID, p.Example)
+	case "voterIdentity":
+		return cmp.Or(e.Voter, p.Example)
+	case "proposalKey":
+		return cmp.Or(string(e.Proposal), p.Example)
+	case "title":
+		return cmp.Or(e.Title, p.Example)
+	case "topicKey":
+		return cmp.Or(string(e.Topic), p.Example)
+	case "from":
+		return cmp.Or(e.From, p.Example)
+	case "to":
+		return cmp.Or(e.To, p.Example)
+	}
+	return p.Example
+}
+
+// exampleCache keeps the examples that were found last. It is safe for concurrent use.
+type exampleCache struct {
+	mu    sync.Mutex
+	found Examples
+	// searchedAt is when the last search was, and revision what was published then; zero
+	// after a search that failed.
+	searchedAt time.Time
+	revision   uint64
+	// timeout bounds a search.
+	timeout time.Duration
+}
+
+// examples returns examples for documents: those of the last search, or of a new one if
+// something was published since. While nothing was found, it returns none.
+func (a *API) examples(ctx context.Context) Examples {
+	kept := &a.exampleCache
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	revision, now := a.publication.revision(), a.now()
+	if revision == kept.revision || !kept.searchedAt.IsZero() && now.Sub(kept.searchedAt) < examplesInterval {
+		return kept.found
+	}
+	ctx, cancel := context.WithTimeout(ctx, kept.timeout)
+	defer cancel()
+	kept.searchedAt, kept.revision = now, 0
+	if found, err := a.findExamples(ctx); err == nil {
+		kept.found, kept.revision = found, revision
+	}
+	return kept.found
+}
+
+// findExamples searches for a ballot, and for what is around it.
+func (a *API) findExamples(ctx context.Context) (Examples, error) {
+	daos, err := rowsOf[governance.DAOListItem](ctx, a, "daos.list", map[string]string{"hasVoteData": "true"})
+	if err != nil {
+		return Examples{}, err
+	}
+	slices.SortStableFunc(daos, func(a, b governance.DAOListItem) int {
+		return cmp.Compare(strconv.FormatBool(b.HasForumData), strconv.FormatBool(a.HasForumData))
+	})
+	for _, dao := range daos[:min(exampleDAOs, len(daos))] {
+		found, err := a.exampleBallot(ctx, dao)
+		if errors.Is(err, errNoExample) {
+			continue
+		}
+		if err != nil {
+			return Examples{}, err
+		}
+		found.Topic, err = a.exampleTopic(ctx, dao.DAOID)
+		return found, err
+	}
+	return Examples{}, errNoExample
+}
+
+// exampleBallot returns the last ballot of the largest voter of a DAO, as examples.
+func (a *API) exampleBallot(ctx context.Context, dao governance.DAOListItem) (Examples, error) {
+	voters, err := rowsOf[governance.DAOVoter](ctx, a, "daos.voters", map[string]string{"daoId": dao.DAOID, "limit": "1"})
+	if err != nil {
+		return Examples{}, err
+	}
+	if len(voters) == 0 {
+		return Examples{}, errNoExample
+	}
+	found := Examples{DAOID: dao.DAOID, Voter: voters[0].VoterIdentity}
+	ballots, err := rowsOf[governance.VoterVote](ctx, a, "voters.votes", map[string]string{
+		"voterIdentity": found.Voter, "daoId": dao.DAOID, "limit": "1",
+	})
+	if err != nil {
+		return Examples{}, err
+	}
+	if len(ballots) == 0 {
+		return Examples{}, errNoExample
+	}
+	found.Proposal = ballots[0].Proposal.ProposalKey
+	if title := ballots[0].Proposal.Title; title != nil && len(*title) <= MaxTextBytes {
+		found.Title = *title
+	}
+	if at := cmp.Or(ballots[0].VotedAt, dao.LatestActivity.VoteAt); at != nil {
+		found.From = at.Time().Add(-exampleWindowBefore).UTC().Format(time.DateOnly)
+		found.To = at.Time().Add(exampleWindowAfter).UTC().Format(time.DateOnly)
+	}
+	return found, nil
+}
+
+// exampleTopic returns a topic of a DAO, or else of any; empty for none.
+func (a *API) exampleTopic(ctx context.Context, daoID string) (governance.TopicKey, error) {
+	for _, texts := range []map[string]string{{"daoId": daoID, "limit": "1"}, {"limit": "1"}} {
+		topics, err := rowsOf[governance.ForumTopic](ctx, a, "forum-topics.list", texts)
+		if err != nil {
+			return "", err
+		}
+		if len(topics) > 0 {
+			return topics[0].TopicKey, nil
+		}
+	}
+	return "", nil
+}
+
+// rowsOf returns the rows that a list answers with, as its handler reads them from the
+// cache. Nobody is charged for it.
+func rowsOf[Row any](ctx context.Context, a *API, routeID string, texts map[string]string) ([]Row, error) {
+	route := a.routes[routeID]
+	r, err := route.parseTexts(texts, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	found, err := route.answer(a, ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := found.data.([]Row)
+	return rows, nil
+}

@@ -1,0 +1,51 @@
+package mcp
+
+import (
+	"slices"
+	"strconv"
+
+	"pnyx/api"
+)
+
+// ExampleCall returns the name of the tool that reads a route, and the arguments of a call
+// that reads it. values are texts as in the query, by the names of the route's parameters.
+func ExampleCall(routeID string, values map[string]string) (name string, arguments map[string]any) {
+	tools := allTools()
+	at := slices.IndexFunc(tools, func(t *tool) bool { return slices.Contains(t.routes, routeID) })
+	if at < 0 {
+		return "", nil
+	}
+	arguments = map[string]any{}
+	for _, param := range tools[at].params {
+		if text := values[param.Name]; text != "" {
+			arguments[param.Name] = argument(param, text)
+		}
+	}
+	switch routeID {
+	case routeTimeline:
+		arguments[argTimeline] = values["metric"]
+	case routeProposal:
+		arguments[argInclude] = []string{partText}
+	case routeSummary:
+		arguments[argInclude] = []string{partVotes}
+	case routeEvidence:
+		arguments[argInclude] = []string{partEvidence}
+	}
+	return tools[at].name, arguments
+}
+
+// argument returns the value of an argument whose text in a query is given.
+func argument(param api.Param, text string) any {
+	switch param.Kind {
+	case api.Integer:
+		if number, err := strconv.Atoi(text); err == nil {
+			return number
+		}
+	case api.Boolean:
+		return text == "true"
+	case api.EnumList:
+		return splitList(text)
+	case api.Text, api.Enum, api.Cursor, api.ProposalKey, api.TopicKey, api.Voter, api.Instant, api.Month:
+	}
+	return text
+}
