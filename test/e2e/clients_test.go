@@ -86,15 +86,7 @@ func (p *programs) run(t *testing.T, routes []api.Route, token string) map[strin
 	var out string
 	switch p.language {
 	case client.TypeScript:
-		compiler, err := filepath.Abs(clientFolder + "/node_modules/.bin/tsc")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.write(t, "process.d.ts", "declare const process: { env: Record<string, string | undefined> };\n")
-		p.write(t, "package.json", `{"type": "module"}`)
-		p.write(t, "tsconfig.json", `{"compilerOptions": {"strict": true, "module": "nodenext", "target": "es2022",
-			"lib": ["es2022", "dom"], "types": [], "rewriteRelativeImportExtensions": true}, "include": ["*.ts"]}`)
-		p.exec(t, token, compiler, "--project", p.dir)
+		p.compile(t)
 		p.write(t, "main.mjs", "console.log = (data) => process.stdout.write(JSON.stringify(data) + \"\\n\");\n"+p.main.String())
 		out = p.exec(t, token, "node", "main.mjs")
 	case client.Python:
@@ -117,6 +109,36 @@ func (p *programs) run(t *testing.T, routes []api.Route, token string) map[strin
 		printed[id] = append(printed[id], json.RawMessage(line))
 	}
 	return printed
+}
+
+// compile compiles the programs in TypeScript.
+func (p *programs) compile(t *testing.T) {
+	t.Helper()
+	compiler, err := filepath.Abs(clientFolder + "/node_modules/.bin/tsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(t, "process.d.ts", "declare const process: { argv: string[]; env: Record<string, string | undefined> };\n")
+	p.write(t, "package.json", `{"type": "module"}`)
+	p.write(t, "tsconfig.json", `{"compilerOptions": {"strict": true, "module": "nodenext", "target": "es2022",
+		"lib": ["es2022", "dom"], "types": [], "rewriteRelativeImportExtensions": true}, "include": ["*.ts"]}`)
+	p.exec(t, "", compiler, "--project", p.dir)
+}
+
+// runOne runs one program with a token and arguments, and returns what it prints.
+func (p *programs) runOne(t *testing.T, name, text, token string, args ...string) string {
+	t.Helper()
+	if p.language == client.TypeScript {
+		p.write(t, name+".ts", text)
+		p.compile(t)
+		return p.exec(t, token, "node", append([]string{name + ".js"}, args...)...)
+	}
+	if p.language == client.Python {
+		p.write(t, name+".py", text)
+		return p.exec(t, token, "python3", append([]string{name + ".py"}, args...)...)
+	}
+	p.write(t, "main.go", strings.Replace(text, `"pnyx/clients"`, strconv.Quote(client.GoModule), 1))
+	return p.exec(t, token, "go", append([]string{"run", "."}, args...)...)
 }
 
 // exec runs a command in the folder, and returns what it prints.
@@ -167,7 +189,16 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 			routes = append(routes, route)
 		}
 	}
+	counts := i.countChoices(t, values["title"])
 	for _, language := range client.Languages() {
+		t.Run("example in "+string(language), func(t *testing.T) {
+			t.Parallel()
+			requireClient(t, language)
+			got := newPrograms(t, language).runOne(t, "ballots", exampleOf(t, language), token, i.URL, values["title"])
+			if !env.SameJSON(json.RawMessage(got), counts) {
+				t.Errorf("got %s, want %s", got, counts)
+			}
+		})
 		t.Run(string(language), func(t *testing.T) {
 			t.Parallel()
 			requireClient(t, language)
@@ -185,6 +216,46 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 			}
 		})
 	}
+}
+
+// countChoices counts the ballots of the proposal with a title by choice, over HTTP.
+func (i *instance) countChoices(t *testing.T, title string) json.RawMessage {
+	t.Helper()
+	var found struct {
+		Candidates []struct{ ProposalKey string }
+	}
+	i.Get("/v2/proposals/resolve?limit=1&title="+url.QueryEscape(title), &found)
+	rows, err := i.Walk("/v2/proposals/"+found.Candidates[0].ProposalKey+"/votes", 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, row := range rows {
+		var ballot struct{ Choice struct{ Label string } }
+		if err := json.Unmarshal(row, &ballot); err != nil {
+			t.Fatal(err)
+		}
+		counts[ballot.Choice.Label]++
+	}
+	text, err := json.Marshal(counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// exampleOf reads the example of docs/clients.md in a language.
+func exampleOf(t *testing.T, language client.Language) string {
+	t.Helper()
+	path := "../../docs/examples/ballots"
+	if language == client.Go {
+		path += "/main"
+	}
+	text, err := os.ReadFile(path + filepath.Ext(language.File()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // clientToken issues a token that opens every route, and waits until it does.

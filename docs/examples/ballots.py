@@ -1,0 +1,13 @@
+"""Counts the ballots of a proposal by choice: ballots.py URL TITLE."""
+
+import json
+import os
+import sys
+from collections import Counter
+
+from pnyx import Pnyx
+
+pnyx = Pnyx(sys.argv[1], token=os.environ["PNYX_TOKEN"])
+found = pnyx.resolve_proposal(title=sys.argv[2], limit=1).data["candidates"]
+counts = Counter(ballot["choice"]["label"] for ballot in pnyx.ballots(found[0]["proposalKey"]))
+print(json.dumps(counts))
