@@ -13,7 +13,7 @@ import (
 
 // SurfaceVersion is the version of the HTTP interface. It changes with every path,
 // parameter, field and error.
-const SurfaceVersion = "2.6.0"
+const SurfaceVersion = "2.7.0"
 
 // Paths of documents, and the prefix of all routes.
 const (
@@ -35,6 +35,8 @@ const (
 	PathCatalog = "/.well-known/api-catalog"
 	// PathRobots tells crawlers what to leave alone.
 	PathRobots = "/robots.txt"
+	// PathRegistry describes the tools for agents to the MCP Registry.
+	PathRegistry = "/server.json"
 )
 
 // Document is a text that a node serves unchanged to every caller.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/api/doc/client"
 	"pnyx/cache"
@@ -88,8 +89,11 @@ func renewDocs(dir string) error {
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
 		"caching.md": caching, "keys.md": cache.KeyTable(cache.Keys(), accounts.Keys()), "schema.md": schema,
 	}
+	// What callers get as files of their own stands beside the folder of the documents.
+	if files[filepath.Join("..", api.PathRegistry)], err = doc.RegistryEntry(node); err != nil {
+		return err
+	}
 	for _, language := range client.Languages() {
-		// clients/ stands beside the folder of the documents.
 		if files[filepath.Join("..", language.Path())], err = doc.Client(node, language); err != nil {
 			return err
 		}

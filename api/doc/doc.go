@@ -49,6 +49,10 @@ func Documents(node Node) []api.Document {
 			Path: api.PathCatalog, ContentType: mimeLinkset,
 			Render: func() ([]byte, error) { return catalog(node) },
 		},
+		{
+			Path: api.PathRegistry, ContentType: fiber.MIMEApplicationJSON,
+			Render: func() ([]byte, error) { return RegistryEntry(node) },
+		},
 		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
 	}
 	return slices.Concat(documents, routePages(node), clients(node), page.Documents(), reference(node))

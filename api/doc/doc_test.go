@@ -187,10 +187,11 @@ func TestDocumentSuitsGeneratedClients(t *testing.T) {
 func TestPublishedDocumentsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	for file, render := range map[string]func() ([]byte, error){
-		"agent-v2.json": func() ([]byte, error) { return doc.OpenAPI(doc.Node{Prices: defaultPrices()}) },
-		"decisions.md":  doc.Decisions,
-		"caching.md":    doc.CachingTable,
-		"rules.md":      func() ([]byte, error) { return rules.Rulebook(), nil },
+		"agent-v2.json":  func() ([]byte, error) { return doc.OpenAPI(doc.Node{Prices: defaultPrices()}) },
+		"decisions.md":   doc.Decisions,
+		"caching.md":     doc.CachingTable,
+		"../server.json": func() ([]byte, error) { return doc.RegistryEntry(doc.Node{}) },
+		"rules.md":       func() ([]byte, error) { return rules.Rulebook(), nil },
 
 		"../clients/pnyx.ts": func() ([]byte, error) { return doc.Client(doc.Node{Prices: defaultPrices()}, client.TypeScript) },
 		"../clients/pnyx.py": func() ([]byte, error) { return doc.Client(doc.Node{Prices: defaultPrices()}, client.Python) },

@@ -67,14 +67,17 @@ func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 	return headers(names...)
 }
 
-// errorHeaders refers to the headers of errors with a status.
+// errorHeaders refers to the headers of errors with a status that a client acts on: the id
+// of the request is in the body, too, and each header of an error is ten lines of a
+// generated client for every route.
 func errorHeaders(status int) openapi.Members[*openapi.Header] {
-	names := []string{api.HeaderRequestID, api.HeaderRateLimit, api.HeaderRateLimitPolicy}
 	switch status {
 	case http.StatusPaymentRequired:
-		names = append(names, x402.HeaderRequired, x402.HeaderReceipt)
-	case http.StatusTooManyRequests, http.StatusConflict, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		names = append(names, fiber.HeaderRetryAfter)
+		return headers(x402.HeaderRequired, x402.HeaderReceipt)
+	case http.StatusTooManyRequests:
+		return headers(fiber.HeaderRetryAfter, api.HeaderRateLimit, api.HeaderRateLimitPolicy)
+	case http.StatusConflict, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return headers(fiber.HeaderRetryAfter)
 	}
-	return headers(names...)
+	return nil
 }

@@ -131,7 +131,7 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices)
 	if !route.TokenOnly {
 		operation.Responses.Add("304", &openapi.Response{
 			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
-			Headers:     headers(api.HeaderRequestID, fiber.HeaderETag),
+			Headers:     headers(fiber.HeaderETag),
 		})
 	}
 	for _, status := range statuses(route) {
