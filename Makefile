@@ -205,8 +205,8 @@ docs: build ## Renew the generated parts of the documents
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
 
 .PHONY: pictures
-pictures: engine browser ## Renew the pictures of the reference in docs/pictures
-	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOfTheReference ./test/e2e
+pictures: engine browser ## Renew the pictures of /docs and /explore in docs/pictures
+	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench
 bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BENCH=quick: under 3 minutes)

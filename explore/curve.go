@@ -35,6 +35,8 @@ type curve struct {
 	Top governance.Decimal
 	// From and To are the edges of the time, and Drawn where the lines end.
 	From, To, Drawn governance.Timestamp
+	// Stated says that the edges are those of the voting, not of its ballots.
+	Stated bool
 	// Ballots is how many ballots the lines are made of, Power their power, and Share the
 	// part of all power that this is.
 	Ballots int
@@ -122,6 +124,7 @@ func (c *curve) setTimes(in curveInput, dated []governance.Ballot) {
 	if end := in.proposal.EndAt; end != nil {
 		c.To = *end
 	}
+	c.Stated = in.proposal.StartAt != nil && in.proposal.EndAt != nil
 	c.To = max(c.To, c.From+1)
 	c.Drawn = c.To
 	if in.proposal.LifecycleStatus == governance.Active {

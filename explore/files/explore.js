@@ -9,6 +9,8 @@ let latest = 0;
 
 async function show() {
   const turn = ++latest;
+  const shown = document.querySelector("#main");
+  shown.ariaBusy = "true";
   try {
     const answer = await request(location.pathname + location.search, {cache: "no-store", headers: {accept: "text/html"}});
     const text = await answer.text();
@@ -20,13 +22,17 @@ async function show() {
     if (!main) {
       throw new Error(`the server answered ${answer.status}`);
     }
-    document.querySelector("#main").replaceChildren(...main.childNodes);
+    shown.replaceChildren(...main.childNodes);
     document.title = read.title;
   } catch (problem) {
     const status = document.querySelector("#explore-status");
     if (turn === latest && status) {
       status.hidden = false;
       status.textContent = `The page could not be read with the token: ${problem.message}.`;
+    }
+  } finally {
+    if (turn === latest) {
+      shown.ariaBusy = null;
     }
   }
 }

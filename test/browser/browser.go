@@ -86,21 +86,29 @@ func (b *Tab) Open(url string) {
 // Value returns the value of an expression of JavaScript; a promise is waited for.
 func Value[T any](b *Tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b, patience)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	value, err := evaluate[T](b, expression)
 	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+		b.t.Fatal(err)
 	}
 	return value
 }
 
-// Until waits until an expression of JavaScript is true.
+func evaluate[T any](b *Tab, expression string) (value T, err error) {
+	ctx, cancel := context.WithTimeout(b, patience)
+	defer cancel()
+	if value, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise)); err != nil {
+		return value, fmt.Errorf("%s: %w", expression, err)
+	}
+	return value, nil
+}
+
+// Until waits until an expression of JavaScript is true, also of a page that is opened
+// meanwhile.
 func (b *Tab) Until(expression string) {
 	b.t.Helper()
 	env.Until(b.t, func() error {
-		if !Value[bool](b, expression) {
-			return fmt.Errorf("%s is not true", expression)
+		if is, err := evaluate[bool](b, expression); err != nil || !is {
+			return fmt.Errorf("%s is not true (%w)", expression, err)
 		}
 		return nil
 	})

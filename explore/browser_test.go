@@ -1,0 +1,99 @@
+package explore_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"pnyx/access"
+	"pnyx/test/browser"
+)
+
+// inBrowser lists a page of each kind, and what of it only a token shows.
+func inBrowser() map[string]string {
+	return map[string]string{
+		"/explore?name=of+many": "h1",
+		"/explore/daos/dao-000": "#voters ~ .scroll td",
+		"/explore/proposals/" + string(sampleKey) + "?compare=true": "tr.own",
+		"/explore/voters/" + sampleVoter:                            "#votes ~ .scroll td",
+		"/explore/proposals/" + string(unknownKey):                  ".trail ~ .soft code",
+	}
+}
+
+// shows is an expression that is true once the page was read with the token, and has an
+// element and no box.
+func shows(selector string) string {
+	return fmt.Sprintf(`!document.querySelector("#main[aria-busy], .box") && !!document.querySelector(%q)`, selector)
+}
+
+// TestPagesInABrowser opens each page with a token in a real browser: it fits the window, is
+// accessible, obeys its policy, and sends the token nowhere but to its own addresses.
+func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	for _, width := range []int{390, 820, 1440} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			t.Parallel()
+			b := browser.Open(t, width, 900)
+			b.Open(n.base + "/explore")
+			b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
+			for path, selector := range inBrowser() {
+				b.Open(n.base + path)
+				b.Until(shows(selector))
+				browser.Value[bool](b, `document.querySelectorAll("details").forEach((one) => { one.open = true; }) ?? true`)
+				b.WantNoOverflow()
+				for _, scheme := range []string{"light", "dark"} {
+					b.SetScheme(scheme)
+					b.WantAccessible()
+				}
+			}
+			for _, request := range b.Requests() {
+				if strings.Contains(request.URL, token) || request.Token != "" && (request.Token != token || !strings.HasPrefix(request.URL, n.base+"/explore")) {
+					t.Errorf("the token was sent to %s", request.URL)
+				}
+			}
+			b.WantQuiet(n.base, "status of 404")
+		})
+	}
+}
+
+// TestTokenOpensAndClosesThePage enters a token and removes it.
+func TestTokenOpensAndClosesThePage(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	b := browser.Open(t, 1440, 900)
+	b.Open(n.base + "/explore/voters/" + sampleVoter)
+	b.Until(`document.querySelectorAll(".box").length === 2 && !document.querySelector("#token").closest("label").hidden`)
+	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
+	b.Until(shows("#votes ~ .scroll td"))
+	if got := browser.Value[string](b, "location.href + document.cookie + JSON.stringify(localStorage)"); got != n.base+"/explore/voters/"+sampleVoter+"{}" {
+		t.Errorf("got %s, want the address alone", got)
+	}
+	b.Do(chromedp.Click(chromedp.CSS("#votes ~ .pages a")))
+	b.Until(`document.querySelector("#votes ~ .scroll tbody")?.rows.length === 20 && location.search.startsWith("?cursor=")`)
+	b.Do(chromedp.Clear(chromedp.CSS("#token")), chromedp.SendKeys(chromedp.CSS("#token"), "x"))
+	b.Until(`document.querySelectorAll(".box").length === 1 && document.querySelector(".box").innerText.includes("UNAUTHORIZED")`)
+	b.WantQuiet(n.base)
+}
+
+func TestFreePartsNeedNoScript(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := browser.Open(t, 390, 900)
+	b.DisableScripts()
+	b.Open(n.base + "/explore/daos/dao-000")
+	for _, want := range []string{"98,765,432.1T", "passed 12,000 97.2%", "endpoint: 0.005 USDC a request"} {
+		if got := browser.Value[string](b, "document.body.innerText"); !strings.Contains(strings.ReplaceAll(got, "\n", " "), want) {
+			t.Errorf("got %s, want %q", got, want)
+		}
+	}
+	b.WantNoOverflow()
+	b.Open(n.base + "/explore")
+	b.Do(chromedp.SendKeys(chromedp.CSS("#name"), "name 77"), chromedp.Submit(chromedp.CSS("form")))
+	b.Until(`location.search === "?name=name+77" && document.querySelectorAll("tbody tr").length === 1`)
+	b.WantQuiet(n.base)
+}
