@@ -95,6 +95,21 @@ test("the published client pays for answers", async (t) => {
     assert.equal(await chain.balance(payee), before);
   });
 
+  await t.test("through the client that the node serves", async (t) => {
+    const compiler = "../../../api/doc/npm/node_modules/typescript/lib/typescript.js";
+    const { default: typescript } = await import(compiler).catch(() => ({}));
+    if (!typescript) return t.skip("no TypeScript compiler: make npm");
+    const { outputText } = typescript.transpileModule(await (await fetch(`${base}/clients/pnyx.ts`)).text(), {
+      compilerOptions: { module: typescript.ModuleKind.ESNext, target: typescript.ScriptTarget.ES2022 },
+    });
+    const { Pnyx } = await import(`data:text/javascript,${encodeURIComponent(outputText)}`);
+    const before = await chain.balance(payee);
+    const keys = [];
+    for await (const { proposalKey } of new Pnyx(base, { fetch: paying }).proposals({ daoId: dao })) keys.push(proposalKey);
+    assert.ok(keys.length > 0, "there are proposals");
+    assert.equal((await chain.balance(payee)) - before, 1000n);
+  });
+
   await t.test("over MCP", (t) => payOverMCP(t, { base, chain, dao }));
 
   await t.test("what does not exist costs nothing", async () => {

@@ -210,7 +210,7 @@ func TestGoClientWaitsAndFails(t *testing.T) {
 	ids := func(c *pnyx.Client) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
 			var all []string
-			for dao, err := range c.DAOs(ctx, &pnyx.DAOsParams{HasVoteData: pnyx.Bool(false)}) {
+			for dao, err := range c.DAOs(ctx, &pnyx.DAOsParams{HasVoteData: new(false)}) {
 				if err != nil {
 					return "", err
 				}
