@@ -180,9 +180,7 @@ func TestReferenceSearchFindsWhatItDescribes(t *testing.T) {
 			if got := browser.Value[string](b, `location.hash`); got != "#"+test.visited {
 				t.Errorf("got to %s, want #%s", got, test.visited)
 			}
-			if !browser.Value[bool](b, `document.activeElement.checkVisibility({contentVisibilityAuto: true}) && document.activeElement.matches(".hit")`) {
-				t.Error("what was found is not shown and marked")
-			}
+			b.Until(`document.activeElement.checkVisibility({contentVisibilityAuto: true}) && document.activeElement.matches(".hit")`)
 		})
 	}
 }
@@ -280,6 +278,23 @@ func TestReferenceIsAccessible(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestReferencePrintsWhatIsFoldedOnTheScreen(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := openReference(t, n, referenceWidthPhone)
+	for _, place := range []string{"screen", "paper"} {
+		if place == "paper" {
+			b.SetPrint()
+		}
+		for selector, want := range map[string]bool{
+			css("daos.list", ".field"): place == "paper", css("proposals.list", ".more .param"): place == "paper", "#token": place == "screen",
+		} {
+			b.Until(fmt.Sprintf(`document.querySelector(%q).checkVisibility({contentVisibilityAuto: true}) === %t`, selector, want))
+		}
+	}
+	b.WantNoOverflow()
 }
 
 func TestReferenceIsSmall(t *testing.T) {

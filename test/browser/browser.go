@@ -123,6 +123,15 @@ func (b *Tab) SetScheme(scheme string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.Until(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, scheme))
+}
+
+// SetPrint has the page look as on paper.
+func (b *Tab) SetPrint() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // DisableScripts has pages that are opened from now on run no script.

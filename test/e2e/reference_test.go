@@ -123,17 +123,19 @@ func callTool(t *testing.T, i *instance, message, token string) error {
 
 func TestEveryExampleOfTheReferenceAnswers(t *testing.T) {
 	t.Parallel()
-	t.Run("demonstration", func(t *testing.T) {
-		t.Parallel()
-		wantExamplesAnswer(t, startShared(t, nil, "serve", "--demo").ready())
-	})
-	t.Run("generated and imported", func(t *testing.T) {
+	wantExamplesAnswer(t, startShared(t, nil, "serve", "--demo").ready())
+}
+
+func TestLongEveryExampleOfTheReferenceAnswersOnImportedData(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	t.Run("generated", func(t *testing.T) {
 		t.Parallel()
 		i := startShared(t, nil, "serve").ready()
 		env.MustRun(t, i.Environ, "import", env.DataSet(t, 5_000))
 		wantExamplesAnswer(t, i)
 	})
-	t.Run("real and imported", func(t *testing.T) {
+	t.Run("real", func(t *testing.T) {
 		t.Parallel()
 		dir := os.Getenv("PNYX_TEST_REAL_DATA")
 		if dir == "" {
