@@ -76,7 +76,7 @@ func rootCommand() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		serveCommand(), apiCommand(), workerCommand(), followCommand(), importCommand(), sourcesCommand(),
-		tokenCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
+		tokenCommand(), webhookCommand(), paymentsCommand(), sqlCommand(), generateCommand(), configCommand(),
 		backupCommand(), restoreCommand(),
 		openapiCommand(), engineCommand(), migrateCommand(), versionCommand(), edgeCommand(), mcpCommand(),
 	)

@@ -34,6 +34,8 @@ type Config struct {
 	Cache Cache
 	// Worker holds the settings of the worker's intervals.
 	Worker Worker
+	// Webhook holds the settings of webhooks.
+	Webhook Webhook
 	// Purge holds the settings of the caches that the worker purges.
 	Purge Purge
 	// Payment holds the settings of prices and of payments for single requests.
@@ -133,6 +135,15 @@ type Worker struct {
 	// StaleAfter is the age of the worker's heartbeat beyond which answers are stale; it
 	// is above PublishInterval and LeaseTTL.
 	StaleAfter time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Answers are marked stale when the worker's last heartbeat is older than this."`
+}
+
+// PrivateReceivers is the value of Webhook.Receivers that allows private addresses.
+const PrivateReceivers = "private"
+
+// Webhook configures the delivery of events and signals.
+type Webhook struct {
+	// Receivers is public, or PrivateReceivers.
+	Receivers string `env:"PNYX_WEBHOOK_RECEIVERS" envDefault:"public" unit:"public|private" doc:"Where webhooks may be sent to. public: https:// at public addresses, port 443. private: also addresses of your own network, any port, and http://; for receivers of your own, and tests."`
 }
 
 // Payment configures prices, and payments for single requests.

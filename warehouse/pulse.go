@@ -11,13 +11,13 @@ import (
 // bounds how late they find the rest.
 const IdlePulseAge = 2 * time.Second
 
-// Pulse tells whether a batch was committed or a token written since the Pulse before,
-// without reading either: one statement of 2 ms instead of three that read tables.
+// Pulse tells whether a batch was committed, or a token or webhook written, since the Pulse
+// before, without reading either: one statement of 2 ms instead of three that read tables.
 type Pulse struct {
 	// Now is the time of the server's clock. What was inserted before is in Parts.
 	Now time.Time `ch:"now"`
 	// Parts is a hash of the names of the parts of the journal of batches and of the tables
-	// of tokens. No name returns, so that it differs after every insert. It is zero where it
+	// of tokens and webhooks. No name returns, so that it differs after every insert. It is zero where it
 	// is not known, on a cluster: anything may have changed.
 	Parts uint64 `ch:"parts"`
 }

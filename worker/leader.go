@@ -15,6 +15,7 @@ import (
 	"pnyx/worker/backoff"
 	"pnyx/worker/feed"
 	"pnyx/worker/publish"
+	"pnyx/worker/webhook"
 )
 
 // previousFormatInterval is the time between two attempts to expire values of an earlier
@@ -25,7 +26,7 @@ const previousFormatInterval = time.Minute
 const releaseTimeout = time.Second
 
 // Leader competes for the lease. While it holds it, it publishes, maintains the sorted
-// copies of large lists and derives events and signals.
+// copies of large lists, derives events and signals, and delivers them to webhooks.
 type Leader struct {
 	Options
 
@@ -35,6 +36,7 @@ type Leader struct {
 	errors    prometheus.Counter
 	publisher *publish.Publisher
 	feed      *feed.Builder
+	webhooks  *webhook.Deliverer
 }
 
 // NewLeader returns a Leader that does nothing until Run. It ignores the options for
@@ -49,9 +51,13 @@ func NewLeader(o Options) *Leader {
 			Name: "pnyx_publish_errors_total", Help: "Publications that were interrupted by an error.",
 		})),
 	}
+	l.webhooks = webhook.New(webhook.Options{
+		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), Now: time.Now,
+		Logger: o.Logger, Metrics: o.Metrics,
+	})
 	l.feed = feed.New(feed.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate,
-		Logger: o.Logger, Errors: l.errors,
+		OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
 	})
 	l.publisher = publish.New(publish.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,
@@ -100,6 +106,7 @@ func (l *Leader) lead(ctx context.Context) error {
 	concurrent.Go(func() { l.publisher.MaintainFirstPages(ctx) })
 	concurrent.Go(func() { l.publisher.Recount(ctx) })
 	concurrent.Go(func() { l.feed.Run(ctx) })
+	concurrent.Go(func() { l.webhooks.Run(ctx) })
 	concurrent.Go(func() { l.expirePreviousFormat(ctx) })
 	err := l.publisher.Run(ctx)
 	cancel(err)

@@ -1,13 +1,14 @@
-// Package worker runs the processing between the warehouse and Redis. A Worker has four
+// Package worker runs the processing between the warehouse and Redis. A Worker has five
 // parts, each in a package of its own:
 //
 //   - publish computes proposals, DAOs and topics from newly committed batches and writes
 //     them to Redis as one revision;
 //   - feed derives events and signals from what is published;
+//   - webhook delivers them to the receivers of partners;
 //   - fill makes pages that API nodes request;
 //   - account publishes tokens and stores usage and payments in the warehouse.
 //
-// Any number of workers may run at once. publish and feed run in the one that holds the
+// Any number of workers may run at once. publish, feed and webhook run in the one that holds the
 // lease (see Leader), fill and account in all of them.
 package worker
 
@@ -44,6 +45,8 @@ type Options struct {
 	// Purge tells caches in front of the API which tags are outdated. It returns at once,
 	// and is nil when there are no such caches.
 	Purge func(tags []cache.Tag)
+	// PrivateReceivers allows webhooks at private addresses; see webhook.NewSender.
+	PrivateReceivers bool
 	// Progress is called while proposals are published; see publish.Options.
 	Progress func(done, all int)
 	// Logger receives what the worker does and what fails.

@@ -95,14 +95,16 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 // by then, so that no name leads past it.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if err != nil || !isPublic(at.Addr().Unmap()) {
+	if err != nil || !IsPublic(at.Addr()) {
 		return &redirectError{"is redirected to an address that is not public"}
 	}
 	return nil
 }
 
-// isPublic reports whether an address belongs to the internet.
-func isPublic(address netip.Addr) bool {
+// IsPublic reports whether an address belongs to the internet. An IPv4 address within IPv6
+// counts as the IPv4 address, or as not public.
+func IsPublic(address netip.Addr) bool {
+	address = address.Unmap()
 	if !address.IsGlobalUnicast() || address.IsPrivate() {
 		return false
 	}
@@ -110,12 +112,14 @@ func isPublic(address netip.Addr) bool {
 }
 
 // specialNetworks are those that net/netip does not know: of this host, of carriers, of
-// protocols, of documentation and tests, reserved, and those that carry IPv4 within IPv6.
+// protocols, of documentation and tests, reserved, those that carry IPv4 within IPv6, and
+// the address at which Azure's machines reach their host.
 func specialNetworks() []netip.Prefix {
 	var networks []netip.Prefix
 	for _, text := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-		"240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32", "::/96", "64:ff9b::/96",
+		"64:ff9b:1::/48", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "fec0::/10",
 	} {
 		networks = append(networks, netip.MustParsePrefix(text))
 	}

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"net/http"
-	"net/netip"
 	"time"
 )
 
@@ -10,9 +9,6 @@ import (
 func (c *Client) Impatient(limit time.Duration) {
 	c.http = newHTTPClient(timeouts{connect: limit, header: limit, total: limit})
 }
-
-// IsPublic exports isPublic.
-func IsPublic(address netip.Addr) bool { return isPublic(address) }
 
 // Pauses returns what the headers Retry-After and RateLimit-Reset mean.
 func Pauses(header http.Header, now time.Time) (after, reset time.Duration) {

@@ -31,6 +31,7 @@ func floors() [][]string {
 		{"api/doc/openapi"},
 		{"mcp", "page"},
 		{"api", "worker"},
+		{"worker/webhook"},
 		{"follow/chain", "follow/forum", "follow/hub", "follow/tally"},
 		{"follow"},
 		{"follow/fetch", "follow/sources"},

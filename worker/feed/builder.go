@@ -45,6 +45,9 @@ type Options struct {
 	Store *cache.Store
 	// Invalidate tells API nodes and edge caches what has changed. It returns at once.
 	Invalidate func(ctx context.Context, written *cache.Writer)
+	// OnShow is called with the revision up to which the lists are written, and show what
+	// has happened. It returns at once.
+	OnShow func(revision uint64)
 	// Logger receives errors.
 	Logger *slog.Logger
 	// Errors counts failed attempts.

@@ -125,5 +125,6 @@ func (b *Builder) setVersions(
 		return err
 	}
 	b.Invalidate(ctx, writer)
+	b.OnShow(b.revision)
 	return nil
 }

@@ -55,7 +55,7 @@ func (p *page) nameDAOs(ctx context.Context, rows []governance.EventRow) error {
 		name, known := names[row.DAOID]
 		if !known {
 			var err error
-			if name, err = p.daoName(ctx, row.DAOID); err != nil {
+			if name, err = DAOName(ctx, p.Store, row.DAOID); err != nil {
 				return fmt.Errorf("read the name of %s: %w", row.DAOID, err)
 			}
 			names[row.DAOID] = name
@@ -65,15 +65,15 @@ func (p *page) nameDAOs(ctx context.Context, rows []governance.EventRow) error {
 	return nil
 }
 
-// daoName reads the name of a DAO from the DAO index. A row that is missing means that
+// DAOName reads the name of a DAO from the DAO index. A row that is missing means that
 // there is no such DAO only if everything is published: Redis may have been flushed.
-func (p *page) daoName(ctx context.Context, id string) (string, error) {
-	row, err := p.Store.DAORow(ctx, id)
+func DAOName(ctx context.Context, store *cache.Store, id string) (string, error) {
+	row, err := store.DAORow(ctx, id)
 	if errors.Is(err, cache.ErrMiss) {
-		if _, err := p.Store.PublicationState(ctx); err != nil {
+		if _, err := store.PublicationState(ctx); err != nil {
 			return "", err
 		}
-		row, err = p.Store.DAORow(ctx, id)
+		row, err = store.DAORow(ctx, id)
 	}
 	if errors.Is(err, cache.ErrMiss) {
 		return id, nil

@@ -1,0 +1,250 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pnyx/config"
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/worker/webhook"
+)
+
+// webhookCommand groups the commands on webhooks. They change the warehouse, where the
+// leading worker finds the change within seconds.
+func webhookCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "webhook",
+		Short: "Send events and signals to partners' servers",
+		Long: `Send events and signals to partners' servers as they appear, signed as in Standard
+Webhooks. An endpoint belongs to a partner token and gets what appears after it was added.
+The leading worker delivers, and notices a change within 5 seconds. See docs/webhooks.md.`,
+	}
+	cmd.AddCommand(
+		addWebhookCommand(), listWebhooksCommand(), testWebhookCommand(), webhookLogCommand(),
+		replayWebhookCommand(), rotateWebhookCommand(), enableWebhookCommand(), removeWebhookCommand(),
+	)
+	return cmd
+}
+
+// webhookAdmin reads and changes webhooks.
+type webhookAdmin struct {
+	// warehouse stores the endpoints.
+	warehouse *warehouse.Warehouse
+	// sender checks addresses, and sends tests.
+	sender *webhook.Sender
+}
+
+// webhookTask runs a command on the webhooks of the warehouse, which it opens and closes.
+func webhookTask(
+	run func(cmd *cobra.Command, args []string, admin webhookAdmin) error,
+) func(*cobra.Command, []string) error {
+	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
+		var undo cleanups
+		defer func() { err = errors.Join(err, undo.run()) }()
+		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachExisting)
+		if err != nil {
+			return err
+		}
+		sender := webhook.NewSender(cfg.Webhook.Receivers == config.PrivateReceivers)
+		return run(cmd, args, webhookAdmin{opened, sender})
+	})
+}
+
+// find returns the endpoint with an id, or an error if there is none.
+func (a webhookAdmin) find(ctx context.Context, id string) (warehouse.Webhook, error) {
+	endpoints, err := a.warehouse.Webhooks(ctx)
+	if err != nil {
+		return warehouse.Webhook{}, err
+	}
+	i := slices.IndexFunc(endpoints, func(e warehouse.Webhook) bool { return e.ID == id })
+	if i < 0 {
+		return warehouse.Webhook{}, fmt.Errorf("no webhook has the id %q; pnyx webhook list shows them", id)
+	}
+	return endpoints[i], nil
+}
+
+// addWebhookCommand adds an endpoint. Its secret is printed once.
+func addWebhookCommand() *cobra.Command {
+	var e warehouse.Webhook
+	cmd := &cobra.Command{
+		Use:   "add",
+		Short: "Add an endpoint, and print its secret once",
+		Long: `Add an endpoint, and print its secret once. It gets what appears in the lists of
+events and signals from now on.`,
+		Example: `  pnyx webhook add --token-id 4f2c81d09ab3e675 --url https://acme.example.com/pnyx --types 'signal.*,event.voting_ended'`,
+		Args:    cobra.NoArgs,
+		RunE: webhookTask(func(cmd *cobra.Command, _ []string, admin webhookAdmin) error {
+			if err := admin.add(cmd.Context(), &e); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s to %s; its secret is shown this once:\n", e.ID, printable(e.URL))
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
+			}
+			return err
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&e.TokenID, "token-id", "", "partner token that it belongs to; without the token, it gets nothing")
+	flags.StringVar(&e.URL, "url", "", "address that messages are posted to")
+	flags.StringSliceVar(&e.Types, "types", nil, "types of messages: event.voting_ended, signal.*, event.* or *, separated by commas")
+	flags.StringSliceVar(&e.DAOIDs, "dao", nil, "only messages about these DAOs, separated by commas")
+	for _, required := range []string{"token-id", "url", "types"} {
+		_ = cmd.MarkFlagRequired(required) // the flags exist
+	}
+	return cmd
+}
+
+// add checks and stores an endpoint. It fills in what the flags do not say.
+func (a webhookAdmin) add(ctx context.Context, e *warehouse.Webhook) error {
+	if err := a.sender.CheckURL(e.URL); err != nil {
+		return fmt.Errorf("--url: %w", err)
+	}
+	if err := webhook.CheckTypes(e.Types); err != nil {
+		return fmt.Errorf("--types: %w", err)
+	}
+	if err := a.checkDAOs(ctx, e.DAOIDs); err != nil {
+		return err
+	}
+	token, err := tokenAdmin{warehouse: a.warehouse}.find(ctx, e.TokenID)
+	if err == nil {
+		err = webhook.CheckToken(token, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("--token-id: %w", err)
+	}
+	endpoints, err := a.warehouse.Webhooks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(endpoints) >= webhook.MaxEndpoints {
+		return fmt.Errorf("there are %d webhooks, which is the maximum: remove one", len(endpoints))
+	}
+	e.ID, e.Secret, e.CreatedAt = webhook.NewID(), webhook.NewSecret(), time.Now()
+	return a.enable(ctx, *e)
+}
+
+// checkDAOs returns an error if one of the ids is of no DAO.
+func (a webhookAdmin) checkDAOs(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	catalog, err := a.warehouse.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, exists := catalog.DAOs[id]; !exists {
+			return fmt.Errorf("--dao: no DAO has the id %q", id)
+		}
+	}
+	return nil
+}
+
+// enable turns an endpoint on. What is in the feed by then is passed over.
+func (a webhookAdmin) enable(ctx context.Context, e warehouse.Webhook) error {
+	if err := webhook.PassOver(ctx, a.warehouse, e); err != nil {
+		return err
+	}
+	e.EnabledAt = time.Now()
+	if !e.DisabledAt.Before(e.EnabledAt) { // by another clock
+		e.EnabledAt = e.DisabledAt.Add(time.Millisecond)
+	}
+	return a.warehouse.PutWebhook(ctx, e, false)
+}
+
+// listWebhooksCommand lists the endpoints with their states and queues.
+func listWebhooksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the endpoints, without their secrets",
+		Args:  cobra.NoArgs,
+		RunE: webhookTask(func(cmd *cobra.Command, _ []string, admin webhookAdmin) error {
+			endpoints, err := admin.warehouse.Webhooks(cmd.Context())
+			if err != nil {
+				return err
+			}
+			queues, err := admin.warehouse.WebhookQueues(cmd.Context())
+			if err != nil {
+				return err
+			}
+			t := newTable([]string{"id", "token", "url", "types", "daos", "added", "waiting", "state"})
+			for _, e := range endpoints {
+				daos := strings.Join(e.DAOIDs, " ")
+				if daos == "" {
+					daos = "all"
+				}
+				t.AppendRow(table.Row{
+					e.ID, e.TokenID, e.URL, strings.Join(e.Types, " "), daos, shownTime(e.CreatedAt),
+					queues[e.ID].Messages, webhookState(e),
+				})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(t.Render()))
+			return err
+		}),
+	}
+}
+
+// webhookState returns the state of an endpoint in words.
+func webhookState(e warehouse.Webhook) string {
+	switch {
+	case !e.Active():
+		return "off since " + shownTime(e.DisabledAt) + ": " + e.Reason
+	case e.Failing():
+		return "failing since " + shownTime(e.FailingSince)
+	}
+	return "on"
+}
+
+// enableWebhookCommand turns an endpoint on that was turned off.
+func enableWebhookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "enable ID",
+		Short: "Turn an endpoint on that was turned off; replay sends what it missed",
+		Args:  cobra.ExactArgs(1),
+		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
+			e, err := admin.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if e.Active() {
+				return fmt.Errorf("webhook %s is on", e.ID)
+			}
+			if err := admin.enable(cmd.Context(), e); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "enabled %s; to send what it missed: pnyx webhook replay %s --since %s\n",
+				e.ID, e.ID, governance.TimestampOf(e.DisabledAt))
+			return err
+		}),
+	}
+}
+
+// removeWebhookCommand removes an endpoint. Its log stays for 30 days.
+func removeWebhookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ID",
+		Short: "Remove an endpoint for good",
+		Args:  cobra.ExactArgs(1),
+		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
+			e, err := admin.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := admin.warehouse.PutWebhook(cmd.Context(), e, true); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s)\n", e.ID, printable(e.URL))
+			return err
+		}),
+	}
+}

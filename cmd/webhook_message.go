@@ -1,0 +1,152 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/worker/webhook"
+)
+
+// errTestFailed is the error of a test message that was not accepted. How that went is
+// printed.
+var errTestFailed = errors.New("the endpoint did not accept the test")
+
+// testWebhookCommand sends a test message now.
+func testWebhookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "test ID",
+		Short: "Send a message of type pnyx.test now, and print how that went",
+		Args:  cobra.ExactArgs(1),
+		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
+			e, err := admin.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			attempt, err := admin.sender.Test(cmd.Context(), e, time.Now())
+			if err != nil {
+				return err
+			}
+			if err := admin.warehouse.WriteWebhookAttempts(cmd.Context(), []warehouse.WebhookAttempt{attempt}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(attemptTable(attempt)))
+			if err == nil && attempt.Error != "" {
+				err = errTestFailed
+			}
+			return err
+		}),
+	}
+}
+
+// webhookLogCommand shows the last attempts.
+func webhookLogCommand() *cobra.Command {
+	var limit uint64
+	cmd := &cobra.Command{
+		Use:   "log ID",
+		Short: "Show the last attempts of 30 days, newest first",
+		Args:  cobra.ExactArgs(1),
+		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
+			attempts, err := admin.warehouse.WebhookAttempts(cmd.Context(), args[0], limit)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(attemptTable(attempts...)))
+			return err
+		}),
+	}
+	cmd.Flags().Uint64Var(&limit, "limit", 20, "number of attempts at most")
+	return cmd
+}
+
+func attemptTable(attempts ...warehouse.WebhookAttempt) string {
+	t := newTable([]string{"at", "message", "type", "attempt", "status", "ms", "result"})
+	for _, a := range attempts {
+		t.AppendRow(table.Row{
+			shownTime(a.At), a.MessageID, a.MessageType, a.Attempt, a.Status, a.DurationMS, cmp.Or(a.Error, "accepted"),
+		})
+	}
+	return t.Render()
+}
+
+// replayWebhookCommand queues messages again.
+func replayWebhookCommand() *cobra.Command {
+	var since, id string
+	cmd := &cobra.Command{
+		Use:   "replay ID",
+		Short: "Send messages again: one, or all since a time",
+		Long: `Send messages of the endpoint's types and DAOs again, whatever became of them: one by
+its id, or all that happened, or were detected, since a time. Nothing older than 30 days is
+sent.`,
+		Args: cobra.ExactArgs(1),
+		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
+			var from time.Time
+			if since != "" {
+				stamp, err := governance.ParseTimestamp(since)
+				if err != nil {
+					return fmt.Errorf("--since: %w", err)
+				}
+				from = stamp.Time()
+			}
+			e, err := admin.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if !e.Active() {
+				return fmt.Errorf("webhook %s is %s; enable it first", e.ID, webhookState(e))
+			}
+			queued, err := webhook.Replay(cmd.Context(), admin.warehouse, e, from, id)
+			if err != nil {
+				return err
+			}
+			if queued == 0 {
+				return errors.New("no event or signal of the last 30 days is meant")
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "queued %d messages for %s\n", queued, e.ID)
+			return err
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&since, "since", "", "all since this RFC 3339 time or date")
+	flags.StringVar(&id, "id", "", "the event or signal with this id")
+	cmd.MarkFlagsOneRequired("since", "id")
+	cmd.MarkFlagsMutuallyExclusive("since", "id")
+	return cmd
+}
+
+// rotateWebhookCommand replaces the secret of an endpoint.
+func rotateWebhookCommand() *cobra.Command {
+	var overlap time.Duration
+	cmd := &cobra.Command{
+		Use:   "rotate ID",
+		Short: "Replace the secret, and print the new one once",
+		Long: `Replace the secret, and print the new one once. For the overlap every message has two
+signatures, one by each secret.`,
+		Args: cobra.ExactArgs(1),
+		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
+			e, err := admin.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			e.PreviousSecret, e.PreviousUntil = e.Secret, time.Now().Add(max(0, overlap))
+			e.Secret = webhook.NewSecret()
+			if err := admin.warehouse.PutWebhook(cmd.Context(), e, false); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s; the secret before is valid until %s UTC; the new one is shown this once:\n",
+				e.ID, shownTime(e.PreviousUntil))
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
+			}
+			return err
+		}),
+	}
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the secret before still signs too")
+	return cmd
+}

@@ -1,0 +1,185 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+)
+
+// MessageState is what became of a message to an endpoint.
+type MessageState string
+
+// The states of a message.
+const (
+	// MessageWaiting is in the queue.
+	MessageWaiting MessageState = "waiting"
+	// MessageDelivered was accepted.
+	MessageDelivered MessageState = "delivered"
+	// MessageExpired was queued for too long.
+	MessageExpired MessageState = "expired"
+	// MessageDropped was in the queue when the endpoint was turned off.
+	MessageDropped MessageState = "dropped"
+	// MessageWithdrawn left the feed before it was delivered.
+	MessageWithdrawn MessageState = "withdrawn"
+	// MessageBefore was in the feed when the endpoint was added.
+	MessageBefore MessageState = "before"
+)
+
+const (
+	// MaxMessageAge is how long ago something may have happened to be sent. Deliveries are
+	// kept twice as long, so that none is queued again.
+	MaxMessageAge = 30 * 24 * time.Hour
+	// maxBodyAge bounds how far back the rows of messages are looked for. It is beyond what
+	// deliveries are kept.
+	maxBodyAge = 4 * MaxMessageAge
+)
+
+// Message is an event or a signal that endpoints may receive.
+type Message struct {
+	// ID is the id of the event or signal.
+	ID string `ch:"message_id"`
+	// Type is event. or signal. with its type.
+	Type string `ch:"message_type"`
+	// DAOID is its DAO.
+	DAOID string
+	// Subject is the key of its proposal, or else its DAO: messages about one are sent in
+	// order.
+	Subject string
+	// HappenedAt is the time of the event, or the detection of the signal.
+	HappenedAt time.Time
+}
+
+// MessageQuery selects messages. They come in order of time, then id.
+type MessageQuery struct {
+	// After and Through bound when a message was written or became visible, in microseconds:
+	// later than After, and not later than Through.
+	After, Through int64
+	// Since is the earliest time of a message.
+	Since time.Time
+	// UnqueuedFor leaves out what this endpoint has in its queue, in whatever state; empty
+	// for nothing.
+	UnqueuedFor string
+	// ID selects one message; empty for all.
+	ID string
+	// Last is the last message of the page before; its zero value begins.
+	Last Message
+	// Limit bounds the number of messages.
+	Limit uint64
+}
+
+// Messages returns the messages of the feed that q selects.
+func (w *Warehouse) Messages(ctx context.Context, q MessageQuery) ([]Message, error) {
+	lastAt := int64(-1)
+	if q.Last.ID != "" {
+		lastAt = q.Last.HappenedAt.UnixMilli()
+	}
+	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_messages"),
+		clickhouse.Named("after", q.After), clickhouse.Named("through", q.Through),
+		clickhouse.Named("since", unixMilliseconds(q.Since)), clickhouse.Named("endpoint", q.UnqueuedFor),
+		clickhouse.Named("message", q.ID), clickhouse.Named("last_at", lastAt), clickhouse.Named("last_id", q.Last.ID),
+		clickhouse.Named("limit", q.Limit))
+	return selectRows[Message](rows, err, "read messages of the feed")
+}
+
+// Delivery is a message to an endpoint, and what became of it.
+type Delivery struct {
+	// EndpointID is the endpoint, and MessageID the message.
+	EndpointID, MessageID string
+	// MessageType is the type of the message.
+	MessageType string
+	// Subject is what the message is about; see Message.
+	Subject string
+	// HappenedAt is the time of the event, or the detection of the signal.
+	HappenedAt time.Time
+	// State is what became of it.
+	State MessageState
+	// Attempts is the number of failed attempts.
+	Attempts uint32
+	// QueuedAt is when it was queued.
+	QueuedAt time.Time
+	// DueAt is the time of the next attempt.
+	DueAt time.Time
+	// Version orders the states, the latest counts: 0 as it is queued, the time in
+	// microseconds as it is queued again, and one more with each outcome.
+	Version uint64
+}
+
+// WriteDeliveries writes states of deliveries. Writing a state again changes nothing.
+func (w *Warehouse) WriteDeliveries(ctx context.Context, deliveries []Delivery) error {
+	operation := fmt.Sprintf("write %d deliveries", len(deliveries))
+	return insertRows(ctx, w, sqlText("webhook_delivery_insert"), operation, deliveries, func(insert driver.Batch, d Delivery) error {
+		return insert.Append(d.EndpointID, d.MessageID, d.MessageType, d.Subject, d.HappenedAt, string(d.State),
+			d.Attempts, d.QueuedAt, d.DueAt, d.Version)
+	})
+}
+
+// DueDeliveries returns the first messages that an endpoint should get at a time, in order.
+func (w *Warehouse) DueDeliveries(
+	ctx context.Context, endpointID string, now time.Time, limit uint64,
+) ([]Delivery, error) {
+	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_due"), clickhouse.Named("endpoint", endpointID),
+		clickhouse.Named("now", now.UnixMilli()), clickhouse.Named("limit", limit))
+	return selectRows[Delivery](rows, err, "read the queue of webhook "+endpointID)
+}
+
+// Queue is what waits for an endpoint.
+type Queue struct {
+	// EndpointID is the endpoint.
+	EndpointID string
+	// Messages is the number of messages that wait.
+	Messages uint64
+	// OldestAt is when the oldest of them was queued.
+	OldestAt time.Time
+	// DueAt is the time of the next attempt.
+	DueAt time.Time
+}
+
+// WebhookQueues returns the queues that are not empty, by endpoint.
+func (w *Warehouse) WebhookQueues(ctx context.Context) (map[string]Queue, error) {
+	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_waiting"))
+	queues, err := selectRows[Queue](rows, err, "read the queues of webhooks")
+	byEndpoint := make(map[string]Queue, len(queues))
+	for _, queue := range queues {
+		byEndpoint[queue.EndpointID] = queue
+	}
+	return byEndpoint, err
+}
+
+// DropDeliveries takes what waits for an endpoint out of its queue.
+func (w *Warehouse) DropDeliveries(ctx context.Context, endpointID string) error {
+	if err := w.conn.Exec(ctx, sqlText("webhook_delivery_drop"), clickhouse.Named("endpoint", endpointID)); err != nil {
+		return fmt.Errorf("empty the queue of webhook %s: %w", endpointID, classifyError(err))
+	}
+	return nil
+}
+
+// MessageRows returns the rows of messages, as the lists of events and signals have them
+// but for the name of the DAO, by id. What left the feed is missing.
+func (w *Warehouse) MessageRows(
+	ctx context.Context, ids []string,
+) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {
+	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
+	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
+	found, err := selectRows[governance.EventRow](rows, err, "read events to send")
+	if err != nil {
+		return nil, nil, err
+	}
+	events = make(map[string]governance.EventRow, len(found))
+	for _, row := range found {
+		events[row.EventID] = row
+	}
+	rows, err = w.conn.Query(ctx, sqlText("webhook_delivery_signals"), since, clickhouse.Named("ids", ids))
+	detected, err := selectRows[governance.SignalRow](rows, err, "read signals to send")
+	signals = make(map[string]governance.SignalRow, len(detected))
+	for _, row := range detected {
+		row.Priority = rules.PriorityOf(row.Priority.Score)
+		signals[row.SignalID] = row
+	}
+	return events, signals, err
+}

@@ -1,0 +1,17 @@
+SELECT
+    signal_id,
+    signal_type,
+    dao_id,
+    proposal_key,
+    title,
+    summary,
+    source_url,
+    actionability,
+    severity,
+    score,
+    detected_at,
+    deadline_at AS deadline_at_ms,
+    evidence
+FROM feed_signals FINAL
+WHERE detected_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    AND has({ids:Array(String)}, signal_id)

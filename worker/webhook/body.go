@@ -1,0 +1,79 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/worker/fill"
+)
+
+// TestType is the type of the message that `pnyx webhook test` sends.
+const TestType = "pnyx.test"
+
+// payload is the body of a message.
+type payload struct {
+	// Type is event. or signal. with its type.
+	Type string `json:"type"`
+	// Timestamp is the time of the event, or the detection of the signal.
+	Timestamp governance.Timestamp `json:"timestamp"`
+	// Data is the row of /v2/events or /v2/signals.
+	Data any `json:"data"`
+}
+
+// encode returns the JSON of a payload, with rows as HTTP answers have them.
+func (p payload) encode() ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(p); err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// bodies returns the bodies of messages as they are now, by id. What left the feed has none.
+func (d *Deliverer) bodies(ctx context.Context, deliveries []warehouse.Delivery) (map[string][]byte, error) {
+	ids := make([]string, len(deliveries))
+	for i, delivery := range deliveries {
+		ids[i] = delivery.MessageID
+	}
+	events, signals, err := d.Warehouse.MessageRows(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	bodies, names := make(map[string][]byte, len(ids)), map[string]string{}
+	for id, row := range events {
+		if _, known := names[row.DAOID]; !known {
+			if names[row.DAOID], err = fill.DAOName(ctx, d.Store, row.DAOID); err != nil {
+				return nil, fmt.Errorf("read the name of %s: %w", row.DAOID, err)
+			}
+		}
+		row.DAOName = names[row.DAOID]
+		if bodies[id], err = (payload{"event." + string(row.EventType), row.EventTimeMs, row}).encode(); err != nil {
+			return nil, err
+		}
+	}
+	for id, row := range signals {
+		if bodies[id], err = (payload{"signal." + string(row.SignalType), row.DetectedAt, row}).encode(); err != nil {
+			return nil, err
+		}
+	}
+	return bodies, nil
+}
+
+// Test sends a message of TestType to an endpoint now, and returns how that went.
+func (s *Sender) Test(ctx context.Context, e warehouse.Webhook, now time.Time) (warehouse.WebhookAttempt, error) {
+	body, err := payload{TestType, governance.TimestampOf(now), map[string]string{"endpointId": e.ID}}.encode()
+	if err != nil {
+		return warehouse.WebhookAttempt{}, err
+	}
+	attempt := s.send(ctx, e, message{"test_" + rand.Text(), TestType, body}, now)
+	attempt.Attempt = 1
+	return attempt, nil
+}

@@ -1,0 +1,334 @@
+// Package webhook delivers events and signals to the receivers of partners, signed as in
+// Standard Webhooks (https://www.standardwebhooks.com).
+//
+// The queue is in the warehouse: what an endpoint should get is what the feed shows and its
+// deliveries lack. Queueing a message again changes nothing, and an outcome is recorded
+// after the answer, so that a worker that dies anywhere loses no message: the next leader
+// queues what is missing, and sends again what it does not know to be delivered.
+//
+// Each endpoint has a goroutine of its own, which sends one message at a time: no endpoint
+// waits for another. Messages about one proposal, or one DAO, are sent in order; while one
+// of them waits for its next attempt, those after it wait too.
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/telemetry"
+	"pnyx/warehouse"
+)
+
+const (
+	// MaxEndpoints bounds the number of endpoints, each of which has a goroutine.
+	MaxEndpoints = 1000
+	// refreshInterval is the time between two reads of endpoints, tokens and queues.
+	refreshInterval = 5 * time.Second
+	// sweepInterval is the time between two searches for what an endpoint's queue lacks.
+	sweepInterval = time.Hour
+	// overlap is how far before the first write of its term a leader looks for new messages:
+	// the leader before may have written some late.
+	overlap = time.Hour
+	// batchSize bounds the messages that an endpoint has in memory.
+	batchSize = 100
+	// statements bounds the statements of all endpoints that run at a time.
+	statements = 4
+)
+
+// Options configures a Deliverer.
+type Options struct {
+	// Warehouse holds the feed, the endpoints and their queues.
+	Warehouse *warehouse.Warehouse
+	// Store holds the names of DAOs.
+	Store *cache.Store
+	// Sender posts the messages.
+	Sender *Sender
+	// Now is the clock that attempts go by.
+	Now func() time.Time
+	// Logger receives errors, and which endpoints are turned off.
+	Logger *slog.Logger
+	// Metrics registers the metrics of deliveries.
+	Metrics prometheus.Registerer
+}
+
+// Deliverer delivers messages while its worker leads.
+type Deliverer struct {
+	Options
+
+	// written is the revision up to which the feed is written, and woken has room for one
+	// signal of it.
+	written atomic.Int64
+	woken   chan struct{}
+	// slots has room for the statements that run.
+	slots chan struct{}
+
+	deliveries *prometheus.CounterVec
+	endpoints  *prometheus.GaugeVec
+	oldest     prometheus.Gauge
+	errors     prometheus.Counter
+}
+
+// New returns a Deliverer that does nothing until Run.
+func New(o Options) *Deliverer {
+	return &Deliverer{
+		Options: o, woken: make(chan struct{}, 1), slots: make(chan struct{}, statements),
+		deliveries: telemetry.Register(o.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pnyx_webhook_messages_total",
+			Help: "Messages of webhooks by outcome: delivered, failed (an attempt, which is repeated), expired, dropped, withdrawn.",
+		}, []string{"outcome"})),
+		endpoints: telemetry.Register(o.Metrics, prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pnyx_webhook_endpoints", Help: "Endpoints of webhooks by state: on, failing, off. Of the leading worker.",
+		}, []string{"state"})),
+		oldest: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pnyx_webhook_oldest_message_seconds", Help: "Age of the oldest message of a webhook that is not delivered; 0 for none. Of the leading worker.",
+		})),
+		errors: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "pnyx_webhook_errors_total", Help: "Reads and writes of the queues of webhooks that failed, and are repeated.",
+		})),
+	}
+}
+
+// Wake tells the Deliverer that the feed is written, and visible, up to a revision. It does
+// not block.
+func (d *Deliverer) Wake(revision uint64) {
+	d.written.Store(int64(revision)) //nolint:gosec // microseconds since 1970
+	select {
+	case d.woken <- struct{}{}:
+	default:
+	}
+}
+
+// term is one run of a Deliverer.
+type term struct {
+	*Deliverer
+
+	// queued is the revision up to which new messages are queued.
+	queued    int64
+	receivers map[string]*receiver
+	// pulse is that before the endpoints were last read.
+	pulse    warehouse.Pulse
+	running  sync.WaitGroup
+	recorder *recorder
+}
+
+// Run delivers until ctx ends. Errors are logged, and what failed is repeated.
+func (d *Deliverer) Run(ctx context.Context) {
+	t := d.newTerm()
+	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var recorded sync.WaitGroup
+	recorded.Go(func() { t.recorder.run(recording) })
+	ticker := time.NewTicker(refreshInterval)
+	defer ticker.Stop()
+	for refresh := true; ctx.Err() == nil; {
+		err := t.queueNew(ctx)
+		if err == nil && refresh {
+			err = t.refresh(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			d.failed(ctx, "webhooks not updated, retrying", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-d.woken:
+			refresh = false
+		case <-ticker.C:
+			refresh = true
+		}
+	}
+	t.running.Wait()
+	stop()
+	recorded.Wait()
+	d.endpoints.Reset()
+	d.oldest.Set(0)
+}
+
+func (d *Deliverer) newTerm() *term {
+	return &term{Deliverer: d, receivers: map[string]*receiver{}, recorder: newRecorder(d)}
+}
+
+func (d *Deliverer) failed(ctx context.Context, what string, err error) {
+	d.errors.Inc()
+	d.Logger.LogAttrs(ctx, slog.LevelWarn, what, slog.Any("error", err)) //nolint:sloglint // one of three texts
+}
+
+// queueNew queues what was written or became visible since the last call, for the endpoints
+// that are known.
+func (t *term) queueNew(ctx context.Context) error {
+	through := t.written.Load()
+	switch {
+	case len(t.receivers) == 0:
+		t.queued = 0 // those that come are searched for everything that they lack
+		return nil
+	case through <= t.queued:
+		return nil
+	case t.queued == 0:
+		t.queued = through - overlap.Microseconds()
+	}
+	endpoints := make([]warehouse.Webhook, 0, len(t.receivers))
+	for _, r := range t.receivers {
+		endpoints = append(endpoints, *r.endpoint.Load())
+	}
+	queued, err := queueFor(ctx, t.Warehouse, warehouse.MessageQuery{
+		After: t.queued, Through: through, Since: time.UnixMicro(through).Add(-warehouse.MaxMessageAge),
+	}, endpoints, waiting(t.Now()))
+	for id := range queued {
+		t.receivers[id].wake()
+	}
+	if err == nil {
+		t.queued = through
+	}
+	return err
+}
+
+// refresh reads the endpoints, starts and ends their goroutines, turns off those whose token
+// is not valid any more, and wakes those that have something due.
+func (t *term) refresh(ctx context.Context) error {
+	pulse, err := t.Warehouse.Pulse(ctx, warehouse.IdlePulseAge)
+	if err != nil || len(t.receivers) == 0 && pulse.Quiet(t.pulse) {
+		return err
+	}
+	endpoints, err := t.Warehouse.Webhooks(ctx)
+	if err != nil {
+		return err
+	}
+	tokens, err := t.validTokens(ctx)
+	if err != nil {
+		return err
+	}
+	active := map[string]bool{}
+	states := map[string]float64{"on": 0, "failing": 0, "off": 0}
+	for _, e := range endpoints {
+		if e.Active() && !tokens[e.TokenID] {
+			if err := t.disable(ctx, e, "its token is revoked, has expired or lacks the scope "+string(access.V2Standard)); err != nil {
+				return err
+			}
+			e.DisabledAt = e.EnabledAt
+		}
+		switch active[e.ID] = e.Active(); {
+		case !active[e.ID]:
+			states["off"]++
+		case e.Failing():
+			states["failing"]++
+		default:
+			states["on"]++
+		}
+	}
+	for id, r := range t.receivers {
+		if !active[id] || r.hasEnded() {
+			r.stop()
+			delete(t.receivers, id)
+		}
+	}
+	for _, e := range endpoints {
+		if active[e.ID] {
+			if err := t.keep(ctx, e); err != nil {
+				return err
+			}
+		}
+	}
+	for state, count := range states {
+		t.endpoints.WithLabelValues(state).Set(count)
+	}
+	if err := t.checkQueues(ctx); err != nil {
+		return err
+	}
+	t.pulse = pulse
+	return nil
+}
+
+// validTokens returns the ids of the tokens that may have endpoints.
+func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
+	tokens, err := t.Warehouse.Tokens(ctx)
+	valid := make(map[string]bool, len(tokens))
+	for _, token := range tokens {
+		valid[token.ID] = CheckToken(token, t.Now()) == nil
+	}
+	return valid, err
+}
+
+// keep starts the goroutine of an endpoint, or gives it what was changed. What its queue
+// lacks is searched for at the beginning, and from time to time.
+func (t *term) keep(ctx context.Context, e warehouse.Webhook) error {
+	r, running := t.receivers[e.ID]
+	if running {
+		r.endpoint.Store(&e)
+	}
+	if !running || time.Since(r.swept) > sweepInterval {
+		if err := t.sweep(ctx, e); err != nil {
+			return err
+		}
+	}
+	if running {
+		r.swept = time.Now()
+		return nil
+	}
+	if len(t.receivers) >= MaxEndpoints {
+		t.Logger.LogAttrs(ctx, slog.LevelError, "too many webhooks, one is left out", slog.String("endpoint", e.ID))
+		return nil
+	}
+	r = t.newReceiver(e)
+	t.receivers[e.ID] = r
+	ctx, r.stop = context.WithCancel(ctx) //nolint:gosec // called when the endpoint is gone; a term ends with its context
+	t.running.Go(func() { r.run(ctx) })
+	return nil
+}
+
+// sweep queues everything that the feed shows and the queue of an endpoint lacks.
+func (t *term) sweep(ctx context.Context, e warehouse.Webhook) error {
+	q, _, err := allSince(ctx, t.Warehouse, time.Time{})
+	if err != nil {
+		return err
+	}
+	q.UnqueuedFor = e.ID
+	_, err = queueFor(ctx, t.Warehouse, q, []warehouse.Webhook{e}, waiting(t.Now()))
+	return err
+}
+
+// checkQueues wakes the endpoints that have something due, whoever queued it, and empties
+// the queues of those that are off or removed.
+func (t *term) checkQueues(ctx context.Context) error {
+	queues, err := t.Warehouse.WebhookQueues(ctx)
+	if err != nil {
+		return err
+	}
+	var oldest time.Duration
+	now := t.Now()
+	for id, queue := range queues {
+		r, active := t.receivers[id]
+		switch {
+		case !active:
+			if err := t.Warehouse.DropDeliveries(ctx, id); err != nil {
+				return err
+			}
+			t.deliveries.WithLabelValues(string(warehouse.MessageDropped)).Add(float64(queue.Messages))
+			continue
+		case !queue.DueAt.After(now):
+			r.wake()
+		}
+		oldest = max(oldest, now.Sub(queue.OldestAt))
+	}
+	t.oldest.Set(oldest.Seconds())
+	return nil
+}
+
+// disable turns an endpoint off. The next refresh empties its queue.
+func (d *Deliverer) disable(ctx context.Context, e warehouse.Webhook, reason string) error {
+	// Off is what was turned off at or after it was turned on, by whichever clock.
+	e.DisabledAt, e.Reason, e.FailingSince = d.Now(), reason, time.Time{}
+	if e.DisabledAt.Before(e.EnabledAt) {
+		e.DisabledAt = e.EnabledAt
+	}
+	if err := d.Warehouse.PutWebhookState(ctx, e); err != nil {
+		return err
+	}
+	d.Logger.LogAttrs(ctx, slog.LevelError, "webhook turned off",
+		slog.String("endpoint", e.ID), slog.String("token", e.TokenID), slog.String("reason", reason))
+	return nil
+}

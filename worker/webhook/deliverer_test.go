@@ -1,0 +1,354 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/governance/rules"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+)
+
+// startDeliverer runs a leader's deliverer, and returns how to end its term.
+func (l *lab) startDeliverer() (stop func()) {
+	l.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.t.Context()))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.deliverer.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	l.t.Cleanup(stop)
+	return stop
+}
+
+func TestWebhookGetsWhatAppearsAfterItWasAdded(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.event("p1_before", rules.VotingStarted, 5)
+	in := newInbox(t, nil)
+	l.add(in.URL)
+	first := l.event("p1_a", rules.VotingStarted, 10)
+	l.startDeliverer()
+	in.await(t, 1)
+	want := []string{first}
+	// While it runs, the feed says what is new.
+	for range 3 {
+		want = append(want, l.event("p1_"+string(rune('b'+len(want))), rules.VotingEnded, 1))
+		l.deliverer.Wake(l.revision())
+		in.await(t, len(want))
+	}
+	want = append(want, l.signal("p1_a", 1))
+	l.deliverer.Wake(l.revision())
+	in.await(t, len(want))
+	if diff := cmp.Diff(want, in.ids()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestWebhookGetsItsTypesAndDAOsAlone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL, "signal.*", "event."+rules.VotingEnded)
+	other := warehouse.Webhook{ID: NewID(), TokenID: "token", URL: in.URL, Types: []string{"*"}, DAOIDs: []string{"another"}, Secret: NewSecret(), CreatedAt: time.Now()}
+	l.put(other)
+	l.event("p1_a", rules.VotingStarted, 3)
+	want := []string{l.event("p1_a", rules.VotingEnded, 2), l.signal("p1_a", 1)}
+	term := l.startTerm()
+	l.deliver(term, e.ID)
+	l.deliver(term, other.ID)
+	if diff := cmp.Diff(want, in.ids()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestWebhookBodyHasTheRowOfTheList(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	id := l.signal("p1_a", 1)
+	l.event("p1_a", rules.VotingEnded, 2)
+	l.deliver(l.startTerm(), e.ID)
+	got := in.messages()
+	if len(got) != 2 || got[1].ID != id {
+		t.Fatalf("got %d messages, want an event and a signal", len(got))
+	}
+	// As text: a name with characters that encoders escape, and a number with a last zero.
+	for i, want := range []string{`"daoName":"The <DAO>"`, `"evidence":{"share":0.10}`} {
+		if !bytes.Contains(got[i].Body, []byte(want)) {
+			t.Errorf("message %d: got %s, want %s in it", i, got[i].Body, want)
+		}
+	}
+	if want := `{"type":"event.voting_ended","timestamp":"`; !bytes.HasPrefix(got[0].Body, []byte(want)) {
+		t.Errorf("got %s, want it to begin with %s", got[0].Body, want)
+	}
+}
+
+func TestWebhookThatIsAwayForADayLosesNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) })
+	e := l.add(in.URL)
+	a := []string{l.event("p1_a", rules.ProposalCreated, 5), l.event("p1_a", rules.VotingStarted, 4), l.event("p1_a", rules.VotingEnded, 3)}
+	b := l.event("p1_b", rules.VotingEnded, 2)
+	r := l.deliver(l.startTerm(), e.ID)
+	if diff := cmp.Diff([]string{a[0], b}, in.ids()); diff != "" {
+		t.Fatalf("first attempts, one a subject (-want +got):\n%s", diff)
+	}
+	// Each pause, with the most that is added to it. Another leader goes on each time.
+	pauses := []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour}
+	for i, pause := range pauses {
+		before := len(in.messages())
+		l.pass(pause*11/10 + time.Second)
+		l.deliver(l.startTerm(), e.ID)
+		if got := len(in.messages()) - before; got != 2 {
+			t.Errorf("attempt %d: got %d requests, want one a subject", i+2, got)
+		}
+	}
+	if state := l.stored(e.ID); !state.Failing() || !state.Active() {
+		t.Errorf("got failing %v, on %v, want both", state.Failing(), state.Active())
+	}
+	before := len(in.messages())
+	in.mu.Lock()
+	in.answer = nil
+	in.mu.Unlock()
+	l.pass(10*time.Hour*11/10 + time.Second)
+	r = l.deliver(l.startTerm(), e.ID)
+	got := in.ids()[before:]
+	if diff := cmp.Diff([]string{a[0], b, a[1], a[2]}, got); diff != "" {
+		if diff := cmp.Diff([]string{a[0], a[1], a[2], b}, got); diff != "" {
+			t.Errorf("messages after a day, in order of their subjects (-want +got):\n%s", diff)
+		}
+	}
+	if waiting := l.waiting(e.ID); waiting != 0 || l.stored(e.ID).Failing() || !r.failingSince.IsZero() {
+		t.Errorf("got %d messages in the queue, failing %v, want an empty queue", waiting, l.stored(e.ID).Failing())
+	}
+}
+
+func TestWebhookThatFailsForFiveDaysIsTurnedOff(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusServiceUnavailable) })
+	e := l.add(in.URL)
+	l.event("p1_a", rules.VotingEnded, 2)
+	l.event("p1_a", rules.ProposalExecuted, 1)
+	for range 24 {
+		term := l.startTerm()
+		if !l.stored(e.ID).Active() {
+			break
+		}
+		l.deliver(term, e.ID)
+		l.pass(6 * time.Hour)
+	}
+	state := l.stored(e.ID)
+	if state.Active() || state.Reason != "it failed for five days" {
+		t.Errorf("got on %v, reason %q, want it to be off", state.Active(), state.Reason)
+	}
+	if elapsed := state.DisabledAt.Sub(e.CreatedAt); elapsed < maxFailing || elapsed > maxAge+12*time.Hour {
+		t.Errorf("got turned off after %v, want five days", elapsed)
+	}
+	// The next refresh of a leader empties the queue.
+	term := l.startTerm()
+	if err := term.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if waiting := l.waiting(e.ID); waiting != 0 || len(term.receivers) != 0 {
+		t.Errorf("got %d messages in the queue and %d receivers, want none", waiting, len(term.receivers))
+	}
+	if attempts, err := l.warehouse.WebhookAttempts(t.Context(), e.ID, 100); err != nil || len(attempts) != len(in.messages()) {
+		t.Errorf("got %d attempts in the log, %v, want %d", len(attempts), err, len(in.messages()))
+	}
+}
+
+func TestWebhookThatIsGoneIsTurnedOffAtOnce(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusGone) })
+	e := l.add(in.URL)
+	l.event("p1_a", rules.VotingEnded, 2)
+	l.event("p1_b", rules.VotingEnded, 1)
+	l.deliver(l.startTerm(), e.ID)
+	if state := l.stored(e.ID); state.Active() || len(in.messages()) != 1 {
+		t.Errorf("got on %v after %d messages, want off after one", state.Active(), len(in.messages()))
+	}
+	// Turned on again, it gets what appears from then on, and on request what it missed.
+	in.mu.Lock()
+	in.answer = nil
+	in.mu.Unlock()
+	l.pass(-time.Hour) // the clock of the worker is behind
+	l.put(l.stored(e.ID))
+	l.deliver(l.startTerm(), e.ID)
+	if got := len(in.messages()); got != 1 {
+		t.Errorf("got %d messages, want none since it was turned on", got-1)
+	}
+	if queued, err := Replay(t.Context(), l.warehouse, l.stored(e.ID), time.Now().Add(-time.Hour), ""); err != nil || queued != 2 {
+		t.Errorf("replay: got %d messages, %v, want 2", queued, err)
+	}
+	l.pass(2 * time.Hour)
+	l.deliver(l.startTerm(), e.ID)
+	if got := len(in.messages()); got != 3 {
+		t.Errorf("got %d messages, want the 2 that were replayed", got-1)
+	}
+}
+
+func TestWebhookOfARevokedTokenIsTurnedOff(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	l.event("p1_a", rules.VotingEnded, 1)
+	if err := l.warehouse.RevokeToken(t.Context(), "token"); err != nil {
+		t.Fatal(err)
+	}
+	term := l.startTerm()
+	if err := term.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if state := l.stored(e.ID); state.Active() || len(term.receivers) != 0 || len(in.messages()) != 0 {
+		t.Errorf("got on %v, %d receivers, %d messages, want none", state.Active(), len(term.receivers), len(in.messages()))
+	}
+}
+
+func TestHangingWebhookDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	release := make(chan struct{})
+	hanging := newInbox(t, func(_ http.ResponseWriter, r *http.Request, _ int) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	in := newInbox(t, nil)
+	for range 8 {
+		l.add(hanging.URL)
+	}
+	l.add(in.URL)
+	var want []string
+	for i := range 5 {
+		want = append(want, l.event("p1_"+string(rune('a'+i)), rules.VotingEnded, 10-i))
+	}
+	stop := l.startDeliverer()
+	hanging.await(t, 8)
+	in.await(t, len(want))
+	if diff := cmp.Diff(want, in.ids()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	close(release)
+	stop()
+}
+
+func TestQueueIsReadInParts(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	var queued []warehouse.Delivery
+	for i := range 3 * batchSize {
+		queued = append(queued, warehouse.Delivery{
+			EndpointID: e.ID, MessageID: "evt_" + string(rune('a'+i%26)) + string(rune('a'+i/26)), MessageType: "event." + rules.VotingEnded, Subject: "p1_a",
+			HappenedAt: time.Now(), State: warehouse.MessageWaiting, QueuedAt: time.Now(), DueAt: time.Now(),
+		})
+	}
+	if err := l.warehouse.WriteDeliveries(t.Context(), queued); err != nil {
+		t.Fatal(err)
+	}
+	r := l.startTerm().newReceiver(l.stored(e.ID))
+	for _, want := range []int{batchSize, batchSize, batchSize, 0} {
+		// None of them is in the feed: they count as withdrawn.
+		if got, err := r.deliver(t.Context()); err != nil || got != want {
+			t.Errorf("got %d messages, %v, want %d", got, err, want)
+		}
+	}
+	if len(in.messages()) != 0 {
+		t.Errorf("got %d messages that left the feed, want none", len(in.messages()))
+	}
+}
+
+func TestKilledWorkerLosesNoMessage(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	want := []string{l.event("p1_a", rules.ProposalCreated, 3), l.event("p1_a", rules.VotingStarted, 2), l.event("p1_a", rules.VotingEnded, 1)}
+
+	// After messages are queued, and none is sent.
+	if err := l.startTerm().sweep(t.Context(), l.stored(e.ID)); err != nil {
+		t.Fatal(err)
+	}
+	// After the first is sent, and nothing is recorded: this term has no recorder.
+	killed, kill := context.WithCancel(t.Context())
+	in.mu.Lock()
+	in.answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
+		kill()
+		w.WriteHeader(http.StatusNoContent)
+	}
+	in.mu.Unlock()
+	r := l.newDeliverer(l.deliverer.Store).newTerm().newReceiver(l.stored(e.ID))
+	if _, err := r.deliver(killed); err == nil {
+		t.Error("a killed worker returns no error")
+	}
+	in.mu.Lock()
+	in.answer = nil
+	in.mu.Unlock()
+	if diff := cmp.Diff(want[:1], in.ids()); diff != "" {
+		t.Fatalf("messages of the killed worker (-want +got):\n%s", diff)
+	}
+
+	// The next one sends the first again under its id, and all others once.
+	l.deliver(l.startTerm(), e.ID)
+	if diff := cmp.Diff(append(want[:1:1], want...), in.ids()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	l.deliver(l.startTerm(), e.ID)
+	if got := len(in.messages()); got != len(want)+1 {
+		t.Errorf("got %d messages, want none twice that is recorded", got)
+	}
+}
+
+func TestReplayedMessageIsSentAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	first, second := l.event("p1_a", rules.VotingStarted, 2), l.event("p1_a", rules.VotingEnded, 1)
+	l.deliver(l.startTerm(), e.ID)
+	for range 2 {
+		if queued, err := Replay(t.Context(), l.warehouse, e, time.Time{}, second); err != nil || queued != 1 {
+			t.Fatalf("got %d messages, %v, want 1", queued, err)
+		}
+		l.deliver(l.startTerm(), e.ID)
+	}
+	if diff := cmp.Diff([]string{first, second, second, second}, in.ids()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestLongRunningWorkerFindsNewEndpointsAndReplays(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	l := newLab(t)
+	l.startDeliverer()
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	id := l.event("p1_a", rules.VotingEnded, 1)
+	in.await(t, 1)
+	if _, err := Replay(t.Context(), l.warehouse, e, time.Time{}, id); err != nil {
+		t.Fatal(err)
+	}
+	in.await(t, 2)
+	if diff := cmp.Diff([]string{id, id}, in.ids()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,289 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }
+
+// lab is a warehouse with a feed that tests write, and a Deliverer with a clock that they
+// set.
+type lab struct {
+	t         *testing.T
+	warehouse *warehouse.Warehouse
+	deliverer *Deliverer
+
+	mu      sync.Mutex
+	elapsed time.Duration
+	items   byte
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	l := &lab{t: t, warehouse: env.Warehouse(t)}
+	writer := store.NewWriter(1)
+	if err := writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.warehouse.PutToken(t.Context(), warehouse.Token{
+		ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.deliverer = l.newDeliverer(store)
+	return l
+}
+
+// newDeliverer returns what another worker would have.
+func (l *lab) newDeliverer(store *cache.Store) *Deliverer {
+	return New(Options{
+		Warehouse: l.warehouse, Store: store, Sender: NewSender(true), Now: l.now,
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+}
+
+func (l *lab) now() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Add(l.elapsed)
+}
+
+// pass lets time pass for the deliverer.
+func (l *lab) pass(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.elapsed += by
+}
+
+// add adds an endpoint as the command does.
+func (l *lab) add(url string, types ...string) warehouse.Webhook {
+	l.t.Helper()
+	if len(types) == 0 {
+		types = []string{"*"}
+	}
+	e := warehouse.Webhook{ID: NewID(), TokenID: "token", URL: url, Types: types, Secret: NewSecret(), CreatedAt: time.Now()}
+	l.put(e)
+	return e
+}
+
+func (l *lab) put(e warehouse.Webhook) {
+	l.t.Helper()
+	if err := PassOver(l.t.Context(), l.warehouse, e); err != nil {
+		l.t.Fatal(err)
+	}
+	e.EnabledAt = time.Now()
+	if err := l.warehouse.PutWebhook(l.t.Context(), e, false); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// event writes an event about a proposal to the feed, that happened some minutes ago, and
+// returns its id.
+func (l *lab) event(proposal, eventType string, minutesAgo int) string {
+	l.t.Helper()
+	at := governance.TimestampOf(time.Now().Add(-time.Duration(minutesAgo) * time.Minute))
+	l.items++
+	row := warehouse.FeedEvent{Item: record.RefHash{l.items}, EventRow: governance.EventRow{
+		Event: governance.Event{
+			EventID: governance.EventID("dao", eventType, proposal), EventType: governance.EventType(eventType), EventTimeMs: at,
+			EventTimeConfidence: governance.ExactTime, DAOID: "dao", ItemType: governance.ProposalItem,
+			ProposalKey: new(governance.ProposalKey(proposal)), Title: new("A & B"), ImportanceScore: 50,
+		},
+		DiscoveredAt: at,
+	}}
+	if _, err := l.warehouse.ReplaceFeedEvents(l.t.Context(), l.revision(), nil, []warehouse.FeedEvent{row}); err != nil {
+		l.t.Fatal(err)
+	}
+	return row.EventID
+}
+
+// signal writes a signal about a proposal to the feed, and returns its id.
+func (l *lab) signal(proposal string, minutesAgo int) string {
+	l.t.Helper()
+	l.items++
+	signalType := rules.SignalTypeNames()[0]
+	row := warehouse.FeedSignal{Item: record.RefHash{l.items}, SignalRow: governance.SignalRow{
+		Signal: governance.Signal{
+			SignalID: governance.SignalID("dao", signalType, proposal), SignalType: governance.SignalType(signalType), DAOID: "dao",
+			Priority: rules.PriorityOf(80), Title: "T", Summary: "S", Severity: "info", Actionability: "vote",
+			ProposalKey: new(governance.ProposalKey(proposal)), Evidence: json.RawMessage(`{"share":0.10}`),
+		},
+		DetectedAt: governance.TimestampOf(time.Now().Add(-time.Duration(minutesAgo) * time.Minute)),
+	}}
+	if _, err := l.warehouse.ReplaceFeedSignals(l.t.Context(), l.revision(), nil, []warehouse.FeedSignal{row}); err != nil {
+		l.t.Fatal(err)
+	}
+	return row.SignalID
+}
+
+// revision returns the time of the warehouse, as the feed uses it.
+func (l *lab) revision() uint64 {
+	l.t.Helper()
+	now, err := l.warehouse.Now(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return uint64(now.UnixMicro()) //nolint:gosec // after 1970
+}
+
+// startTerm begins a term of another leader, which records what a test delivers in it.
+func (l *lab) startTerm() *term {
+	l.t.Helper()
+	term := l.newDeliverer(l.deliverer.Store).newTerm()
+	ctx, stop := context.WithCancel(context.WithoutCancel(l.t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { term.recorder.run(ctx) })
+	l.t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return term
+}
+
+// stored returns an endpoint as the warehouse has it.
+func (l *lab) stored(id string) warehouse.Webhook {
+	l.t.Helper()
+	endpoints, err := l.warehouse.Webhooks(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, e := range endpoints {
+		if e.ID == id {
+			return e
+		}
+	}
+	l.t.Fatalf("no endpoint %s", id)
+	return warehouse.Webhook{}
+}
+
+// deliver sends everything that is due to an endpoint as a leader does that begins now, and
+// returns the receiver.
+func (l *lab) deliver(term *term, id string) *receiver {
+	l.t.Helper()
+	r := term.newReceiver(l.stored(id))
+	if err := term.sweep(l.t.Context(), *r.endpoint.Load()); err != nil {
+		l.t.Fatal(err)
+	}
+	l.drain(r)
+	return r
+}
+
+// drain sends what is due.
+func (l *lab) drain(r *receiver) {
+	l.t.Helper()
+	for {
+		sent, err := r.deliver(l.t.Context())
+		if err != nil && err != errTurnedOff { //nolint:errorlint // returned as it is
+			l.t.Fatal(err)
+		}
+		if sent == 0 || err != nil {
+			return
+		}
+	}
+}
+
+// waiting returns the number of messages in the queue of an endpoint.
+func (l *lab) waiting(id string) uint64 {
+	l.t.Helper()
+	queues, err := l.warehouse.WebhookQueues(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return queues[id].Messages
+}
+
+// inbox is a receiver that notes what it gets.
+type inbox struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	received []received
+	// answer answers a request once it is noted; nil for 204.
+	answer func(w http.ResponseWriter, r *http.Request, earlier int)
+}
+
+// received is a request that an inbox got.
+type received struct {
+	ID, Timestamp, Signature string
+	Body                     []byte
+}
+
+func newInbox(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, earlier int)) *inbox {
+	t.Helper()
+	in := &inbox{answer: answer}
+	in.Server = httptest.NewServer(in)
+	t.Cleanup(in.Close)
+	return in
+}
+
+// ServeHTTP implements http.Handler.
+func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	in.mu.Lock()
+	earlier := len(in.received)
+	in.received = append(in.received, received{
+		r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), r.Header.Get("webhook-signature"), body,
+	})
+	answer := in.answer
+	in.mu.Unlock()
+	if answer == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	answer(w, r, earlier)
+}
+
+func (in *inbox) messages() []received {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return append([]received{}, in.received...)
+}
+
+func (in *inbox) ids() []string {
+	ids := []string{}
+	for _, m := range in.messages() {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// await waits until an inbox got so many requests.
+func (in *inbox) await(t *testing.T, count int) {
+	t.Helper()
+	env.Until(t, func() error {
+		if got := len(in.messages()); got < count {
+			return fmt.Errorf("got %d messages, want %d", got, count)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,115 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+)
+
+// pageSize bounds the messages that are read, and the deliveries that are written, together.
+const (
+	pageSize  = 1000
+	writeSize = 10_000
+)
+
+// CheckTypes returns an error if a pattern of types matches no type of message.
+func CheckTypes(patterns []string) error {
+	var known []string
+	for _, name := range rules.EventTypeNames() {
+		known = append(known, "event."+name)
+	}
+	for _, name := range rules.SignalTypeNames() {
+		known = append(known, "signal."+name)
+	}
+	for _, pattern := range patterns {
+		if pattern != "*" && pattern != "event.*" && pattern != "signal.*" && !slices.Contains(known, pattern) {
+			return fmt.Errorf("type %q: want *, event.*, signal.* or one of %v", pattern, known)
+		}
+	}
+	return nil
+}
+
+// queueFor queues messages of the feed for endpoints, each as row says, and returns by
+// endpoint how many there were.
+func queueFor(
+	ctx context.Context, w *warehouse.Warehouse, q warehouse.MessageQuery, endpoints []warehouse.Webhook, row warehouse.Delivery,
+) (map[string]int, error) {
+	queued, q := map[string]int{}, q
+	q.Limit = pageSize
+	for {
+		messages, err := w.Messages(ctx, q)
+		if err != nil {
+			return queued, err
+		}
+		var rows []warehouse.Delivery
+		for _, e := range endpoints {
+			for _, m := range messages {
+				if e.Wants(m.Type, m.DAOID) {
+					row.EndpointID, row.MessageID, row.MessageType, row.Subject, row.HappenedAt = e.ID, m.ID, m.Type, m.Subject, m.HappenedAt
+					rows = append(rows, row)
+					queued[e.ID]++
+				}
+			}
+			if len(rows) >= writeSize {
+				if err := w.WriteDeliveries(ctx, rows); err != nil {
+					return queued, err
+				}
+				rows = rows[:0]
+			}
+		}
+		if err := w.WriteDeliveries(ctx, rows); err != nil || len(messages) < pageSize {
+			return queued, err
+		}
+		q.Last = messages[len(messages)-1]
+	}
+}
+
+// waiting is the state of a message that is queued now. A state that is there already
+// stays.
+func waiting(now time.Time) warehouse.Delivery {
+	return warehouse.Delivery{State: warehouse.MessageWaiting, QueuedAt: now, DueAt: now}
+}
+
+// allSince selects what is in the feed now and is not older than a time.
+func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (warehouse.MessageQuery, time.Time, error) {
+	now, err := w.Now(ctx)
+	if oldest := now.Add(-warehouse.MaxMessageAge); since.Before(oldest) {
+		since = oldest
+	}
+	return warehouse.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
+}
+
+// PassOver makes an endpoint that is about to be added, or turned on, receive nothing of
+// what is in the feed already.
+func PassOver(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook) error {
+	if err := w.DropDeliveries(ctx, e.ID); err != nil {
+		return err
+	}
+	q, now, err := allSince(ctx, w, time.Time{})
+	if err != nil {
+		return err
+	}
+	q.UnqueuedFor = e.ID
+	_, err = queueFor(ctx, w, q, []warehouse.Webhook{e}, warehouse.Delivery{
+		State: warehouse.MessageBefore, QueuedAt: now, DueAt: now, Version: 1,
+	})
+	return err
+}
+
+// Replay queues messages for an endpoint again, whatever became of them: one by its id, or
+// all since a time. It returns how many there are.
+func Replay(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook, since time.Time, id string) (int, error) {
+	q, now, err := allSince(ctx, w, since)
+	if err != nil {
+		return 0, err
+	}
+	q.ID = id
+	row := waiting(now)
+	row.Version = uint64(now.UnixMicro()) //nolint:gosec // after 1970
+	queued, err := queueFor(ctx, w, q, []warehouse.Webhook{e}, row)
+	return queued[e.ID], err
+}

@@ -1,0 +1,217 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"pnyx/warehouse"
+	"pnyx/worker/backoff"
+)
+
+// receiver is an endpoint that is on.
+type receiver struct {
+	term *term
+	// endpoint is what its operator set. A refresh replaces it.
+	endpoint atomic.Pointer[warehouse.Webhook]
+	// failingSince is the first failure since the last success; zero for none.
+	failingSince time.Time
+	// swept is when what its queue lacks was last searched for.
+	swept time.Time
+	// woken has room for one signal.
+	woken chan struct{}
+	// next is the earliest attempt that failed messages wait for; zero for none.
+	next time.Time
+	// stop ends its goroutine, and ended is closed by it.
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+func (t *term) newReceiver(e warehouse.Webhook) *receiver {
+	r := &receiver{term: t, swept: time.Now(), woken: make(chan struct{}, 1), ended: make(chan struct{})}
+	r.endpoint.Store(&e)
+	if e.Failing() {
+		r.failingSince = e.FailingSince
+	}
+	return r
+}
+
+// wake makes the goroutine read the queue. It does not block.
+func (r *receiver) wake() {
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
+}
+
+// hasEnded reports whether the goroutine has ended: an endpoint that was turned off may be
+// on again since.
+func (r *receiver) hasEnded() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// run delivers until ctx ends or the endpoint is turned off.
+func (r *receiver) run(ctx context.Context) {
+	defer close(r.ended)
+	for on := true; on && ctx.Err() == nil; {
+		sent, err := r.deliver(ctx)
+		on = err != errTurnedOff //nolint:errorlint // returned as it is
+		switch {
+		case !on || ctx.Err() != nil || err == nil && sent > 0:
+			continue
+		case err != nil:
+			r.term.failed(ctx, "queue of a webhook not read or written, retrying", err)
+			backoff.Wait(ctx, backoff.Jitter(backoff.Max))
+			continue
+		}
+		r.wait(ctx)
+	}
+}
+
+// wait blocks until something may be due, or ctx ends.
+func (r *receiver) wait(ctx context.Context) {
+	var due <-chan time.Time
+	if !r.next.IsZero() {
+		timer := time.NewTimer(r.next.Sub(r.term.Now()))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-r.woken:
+	case <-due:
+		r.next = time.Time{}
+	}
+}
+
+// turnedOff ends the goroutine of an endpoint.
+type turnedOff struct{}
+
+// Error implements error.
+func (turnedOff) Error() string { return "the endpoint is turned off" }
+
+var errTurnedOff error = turnedOff{}
+
+// deliver sends what is due, at most batchSize messages, and records what became of each. It
+// returns how many there were, and errTurnedOff if the endpoint got none after that.
+func (r *receiver) deliver(ctx context.Context) (int, error) {
+	due, bodies, err := r.due(ctx)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	var recorded []<-chan struct{}
+	failed := map[string]bool{}
+	var ended error
+	for _, delivery := range due {
+		if failed[delivery.Subject] {
+			continue
+		}
+		outcome := r.attempt(ctx, delivery, bodies[delivery.MessageID])
+		if ctx.Err() != nil {
+			return len(due), context.Cause(ctx) // what was cut off is sent again
+		}
+		recorded = append(recorded, r.term.recorder.record(ctx, outcome))
+		if outcome.delivery.State == warehouse.MessageWaiting {
+			failed[delivery.Subject] = true
+			if at := outcome.delivery.DueAt; r.next.IsZero() || at.Before(r.next) {
+				r.next = at
+			}
+		}
+		if ended = r.judge(ctx, outcome); ended != nil {
+			break
+		}
+	}
+	for _, done := range recorded {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return len(due), context.Cause(ctx)
+		}
+	}
+	return len(due), ended
+}
+
+// due reads what should be sent now, with the bodies.
+func (r *receiver) due(ctx context.Context) ([]warehouse.Delivery, map[string][]byte, error) {
+	select {
+	case r.term.slots <- struct{}{}:
+		defer func() { <-r.term.slots }()
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	due, err := r.term.Warehouse.DueDeliveries(ctx, r.endpoint.Load().ID, r.term.Now(), batchSize)
+	if err != nil || len(due) == 0 {
+		return nil, nil, err
+	}
+	bodies, err := r.term.bodies(ctx, due)
+	return due, bodies, err
+}
+
+// attempt sends a message, unless it is too old or has left the feed, and returns what
+// became of it.
+func (r *receiver) attempt(ctx context.Context, d warehouse.Delivery, body []byte) outcome {
+	now := r.term.Now()
+	d.Version++
+	switch {
+	case now.Sub(d.QueuedAt) >= maxAge:
+		d.State = warehouse.MessageExpired
+		return outcome{delivery: d}
+	case body == nil:
+		d.State = warehouse.MessageWithdrawn
+		return outcome{delivery: d}
+	}
+	attempt := r.term.Sender.send(ctx, *r.endpoint.Load(), message{d.MessageID, d.MessageType, body}, now)
+	d.Attempts++
+	attempt.Attempt = d.Attempts
+	if d.State = warehouse.MessageDelivered; attempt.Error != "" {
+		d.State = warehouse.MessageWaiting
+		d.DueAt = r.term.Now().Add(pauseAfter(d.Attempts))
+		// One more attempt is not before the message is too old: then it expires.
+		if last := d.QueuedAt.Add(maxAge); d.DueAt.After(last) {
+			d.DueAt = last
+		}
+	}
+	return outcome{d, &attempt}
+}
+
+// judge follows whether the endpoint fails. It turns it off, and returns errTurnedOff, after
+// a 410 or maxFailing of failures.
+func (r *receiver) judge(ctx context.Context, o outcome) error {
+	now, failing := r.term.Now(), !r.failingSince.IsZero()
+	failed := o.delivery.State == warehouse.MessageWaiting
+	switch {
+	case o.delivery.State == warehouse.MessageDelivered && failing:
+		return r.setFailing(ctx, time.Time{})
+	case failed && o.attempt.Status == http.StatusGone:
+		return r.turnOff(ctx, "it answered 410 Gone")
+	case failing && now.Sub(r.failingSince) >= maxFailing:
+		return r.turnOff(ctx, "it failed for five days")
+	case failed && !failing:
+		return r.setFailing(ctx, now)
+	}
+	return nil
+}
+
+// setFailing records since when the endpoint fails; zero for not.
+func (r *receiver) setFailing(ctx context.Context, since time.Time) error {
+	e := *r.endpoint.Load()
+	e.FailingSince = since
+	err := r.term.Warehouse.PutWebhookState(ctx, e)
+	if err == nil {
+		r.failingSince = since
+	}
+	return err
+}
+
+func (r *receiver) turnOff(ctx context.Context, reason string) error {
+	if err := r.term.disable(ctx, *r.endpoint.Load(), reason); err != nil {
+		return err
+	}
+	return errTurnedOff
+}

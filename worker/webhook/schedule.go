@@ -1,0 +1,26 @@
+package webhook
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// maxAge is how long a message stays in the queue.
+	maxAge = 5 * 24 * time.Hour
+	// maxFailing is how long an endpoint may fail before it is turned off. It is less than
+	// maxAge, so that the message with which the failures began is not too old before.
+	maxFailing = maxAge - time.Hour
+	// jitter is the part of a pause that is added at random, at most.
+	jitter = 0.1
+)
+
+// pauseAfter returns the pause after a number of failed attempts. The last one repeats until
+// the message is too old.
+func pauseAfter(failures uint32) time.Duration {
+	pauses := []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	}
+	pause := pauses[min(max(int(failures), 1), len(pauses))-1]
+	return pause + rand.N(time.Duration(jitter*float64(pause))) //nolint:gosec // no secret
+}

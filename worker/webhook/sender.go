@@ -1,0 +1,168 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+
+	"pnyx/follow/fetch"
+	"pnyx/warehouse"
+)
+
+const (
+	// sendTimeout bounds one attempt, from the resolution of the name to the end of the
+	// answer.
+	sendTimeout = 15 * time.Second
+	// connectTimeout bounds the connection and, once more, TLS.
+	connectTimeout = 5 * time.Second
+	// maxAnswer bounds what is read of an answer, and of its headers.
+	maxAnswer = 16 << 10
+	// maxBody bounds a message.
+	maxBody = 256 << 10
+	// maxURL and maxError bound an address, and the text of an error in the log.
+	maxURL   = 2048
+	maxError = 300
+	// publicPort is the port that receivers must have.
+	publicPort = "443"
+)
+
+// errNotPublic reports a receiver in a private network.
+var errNotPublic = errors.New("its address is not public")
+
+// Sender posts messages to receivers.
+type Sender struct {
+	client *http.Client
+	// private allows receivers at private addresses, on any port, and without TLS.
+	private bool
+}
+
+// NewSender returns a Sender. Unless private is set, it connects to public addresses only,
+// with TLS and at port 443: an address is checked once it is resolved, so that no name leads
+// past the check.
+func NewSender(private bool) *Sender { return newSender(private, nil, nil) }
+
+func newSender(private bool, resolver *net.Resolver, trust *tls.Config) *Sender {
+	dialer := &net.Dialer{Timeout: connectTimeout, Resolver: resolver}
+	if !private {
+		dialer.Control = refusePrivate
+	}
+	return &Sender{private: private, client: &http.Client{
+		Timeout: sendTimeout,
+		// Without a proxy: it would be the proxy's address that is checked.
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSClientConfig: trust,
+			TLSHandshakeTimeout: connectTimeout, MaxResponseHeaderBytes: maxAnswer,
+			MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// refusePrivate refuses a connection to an address that is not public.
+func refusePrivate(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !fetch.IsPublic(at.Addr()) {
+		return errNotPublic
+	}
+	return nil
+}
+
+// CheckURL returns an error if text is no address of a receiver. The address that its host
+// resolves to is checked whenever the Sender connects.
+func (s *Sender) CheckURL(text string) error {
+	parsed, err := url.Parse(text)
+	switch {
+	case err != nil, parsed.Hostname() == "", len(text) > maxURL:
+		return fmt.Errorf("want an https:// address of at most %d bytes", maxURL)
+	case parsed.User != nil, parsed.Fragment != "":
+		return errors.New("want an address without user, password and fragment")
+	case s.private:
+		if parsed.Scheme != "https" && parsed.Scheme != "http" {
+			return errors.New("want an https:// or http:// address")
+		}
+		return nil
+	case parsed.Scheme != "https":
+		return errors.New("want an https:// address; PNYX_WEBHOOK_RECEIVERS=private allows http:// too")
+	case parsed.Port() != "" && parsed.Port() != publicPort:
+		return fmt.Errorf("want port %s; PNYX_WEBHOOK_RECEIVERS=private allows all", publicPort)
+	}
+	if address, err := netip.ParseAddr(parsed.Hostname()); err == nil && !fetch.IsPublic(address) {
+		return fmt.Errorf("%w; PNYX_WEBHOOK_RECEIVERS=private allows it", errNotPublic)
+	}
+	return nil
+}
+
+// message is what is posted.
+type message struct {
+	// id is the header webhook-id, the same in each attempt.
+	id string
+	// kind is the type of the message.
+	kind string
+	// body is JSON.
+	body []byte
+}
+
+// send posts a message and returns how that went. The caller numbers the attempt.
+func (s *Sender) send(ctx context.Context, e warehouse.Webhook, m message, now time.Time) warehouse.WebhookAttempt {
+	began := time.Now()
+	status, err := s.post(ctx, e, m, now)
+	attempt := warehouse.WebhookAttempt{
+		EndpointID: e.ID, MessageID: m.id, MessageType: m.kind, At: now, Status: uint16(status), //nolint:gosec // three digits
+		DurationMS: uint32(time.Since(began).Milliseconds()), //nolint:gosec // at most sendTimeout
+	}
+	switch {
+	case err != nil:
+		attempt.Error = err.Error()[:min(len(err.Error()), maxError)]
+	case status >= 300 && status < 400:
+		attempt.Error = "redirects are not followed"
+	case status < 200 || status >= 300:
+		attempt.Error = "answered " + strconv.Itoa(status)
+	}
+	return attempt
+}
+
+// post returns the status of the answer.
+func (s *Sender) post(ctx context.Context, e warehouse.Webhook, m message, now time.Time) (status int, err error) {
+	if len(m.body) > maxBody {
+		return 0, fmt.Errorf("the message has %d bytes, at most %d are sent", len(m.body), maxBody)
+	}
+	if err := s.CheckURL(e.URL); err != nil {
+		return 0, err
+	}
+	signed, err := signatures(e, m.id, now, m.body)
+	if err != nil {
+		return 0, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(m.body))
+	if err != nil {
+		return 0, fmt.Errorf("make a request: %w", err)
+	}
+	request.Header = http.Header{
+		"Content-Type": {"application/json"}, "User-Agent": {"pnyx-webhook/1"},
+		"Webhook-Id": {m.id}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signed},
+	}
+	answer, err := s.client.Do(request)
+	if err != nil {
+		// The address is the endpoint's, which the log is of.
+		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return 0, err
+	}
+	defer answer.Body.Close()
+	// The answer is read so that the connection can be used again; its text is of no use.
+	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)); err != nil {
+		return answer.StatusCode, fmt.Errorf("read the answer: %w", err)
+	}
+	return answer.StatusCode, nil
+}

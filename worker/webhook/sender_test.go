@@ -1,0 +1,305 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"pnyx/warehouse"
+)
+
+// endpointAt returns an endpoint with a secret of its own.
+func endpointAt(url string) warehouse.Webhook {
+	return warehouse.Webhook{ID: "wh_test", URL: url, Types: []string{"*"}, Secret: NewSecret()}
+}
+
+// resolverTo returns a resolver that finds one address for each name.
+func resolverTo(t *testing.T, address netip.Addr) *net.Resolver {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		packet := make([]byte, 512)
+		for {
+			n, from, err := server.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			if answer, err := resolve(packet[:n], address); err == nil {
+				_, _ = server.WriteTo(answer, from)
+			}
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+// resolve answers a DNS query with an address, if it is of the type that is asked for.
+func resolve(query []byte, address netip.Addr) ([]byte, error) {
+	var m dnsmessage.Message
+	if err := m.Unpack(query); err != nil {
+		return nil, err
+	}
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	question := m.Questions[0]
+	head := dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class}
+	switch {
+	case question.Type == dnsmessage.TypeA && address.Is4():
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: address.As4()}}}
+	case question.Type == dnsmessage.TypeAAAA && address.Is6():
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}}}
+	}
+	return m.Pack()
+}
+
+func TestAttackNameOfAPrivateAddressIsNotConnectedTo(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.100.100.200", "168.63.129.16", "0.0.0.0",
+		"224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
+		"::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:7f00:1::", "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			address := netip.MustParseAddr(text)
+			// A name leads there, whatever it led to when it was checked.
+			if err := NewSender(false).CheckURL("https://receiver.example/hook"); err != nil {
+				t.Fatal(err)
+			}
+			sender := newSender(false, resolverTo(t, address), nil)
+			_, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
+			if !errors.Is(err, errNotPublic) {
+				t.Errorf("by name: got %v, want %v", err, errNotPublic)
+			}
+			literal := "https://" + netip.AddrPortFrom(address, 443).String() + "/hook"
+			if err := NewSender(false).CheckURL(literal); !errors.Is(err, errNotPublic) {
+				t.Errorf("%s: got %v, want %v", literal, err, errNotPublic)
+			}
+		})
+	}
+}
+
+func TestAttackAddressOfAReceiver(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		url             string
+		public, private bool
+	}{
+		{"https://acme.example.com/hook?key=1", true, true},
+		{"https://acme.example.com:443/", true, true},
+		{"https://acme.example.com:8443/", false, true},
+		{"https://acme.example.com:6379/", false, true},
+		{"http://acme.example.com/", false, true},
+		{"http://127.0.0.1:9000/", false, true},
+		{"https://[::1]/", false, true},
+		{"https://[fe80::1%25eth0]/", false, true},
+		{"https://user:secret@acme.example.com/", false, false},
+		{"https://acme.example.com/#part", false, false},
+		{"https:///path", false, false},
+		{"https:acme.example.com", false, false},
+		{"ftp://acme.example.com/", false, false},
+		{"file:///etc/passwd", false, false},
+		{"gopher://127.0.0.1:6379/_FLUSHALL", false, false},
+		{"", false, false},
+		{"https://acme.example.com/" + strings.Repeat("a", maxURL), false, false},
+	} {
+		t.Run(test.url[:min(len(test.url), 40)], func(t *testing.T) {
+			t.Parallel()
+			if err := NewSender(false).CheckURL(test.url); (err == nil) != test.public {
+				t.Errorf("public: got %v, want accepted %v", err, test.public)
+			}
+			if err := NewSender(true).CheckURL(test.url); (err == nil) != test.private {
+				t.Errorf("private: got %v, want accepted %v", err, test.private)
+			}
+		})
+	}
+}
+
+func TestAttackRedirectLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	inner := newInbox(t, nil)
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			in := newInbox(t, func(w http.ResponseWriter, r *http.Request, _ int) { http.Redirect(w, r, inner.URL, status) })
+			attempt := NewSender(true).send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
+			if attempt.Status != uint16(status) || attempt.Error != "redirects are not followed" || len(inner.messages()) != 0 { //nolint:gosec // three digits
+				t.Errorf("got status %d, error %q, %d messages elsewhere, want a failure", attempt.Status, attempt.Error, len(inner.messages()))
+			}
+		})
+	}
+}
+
+func TestAttackAnswerWithoutEnd(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	})
+	attempt := NewSender(true).send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
+	if attempt.Error != "" || attempt.Status != http.StatusOK {
+		t.Errorf("got status %d, error %q, want 200: the rest is not read", attempt.Status, attempt.Error)
+	}
+}
+
+func TestReceiverThatHangsIsCutOff(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	sender := NewSender(true)
+	if sender.client.Timeout != 15*time.Second {
+		t.Errorf("got a limit of %v, want 15s", sender.client.Timeout)
+	}
+	sender.client.Timeout = 50 * time.Millisecond
+	attempt := sender.send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
+	if attempt.Status != 0 || !strings.Contains(attempt.Error, "exceeded") {
+		t.Errorf("got status %d, error %q, want a timeout", attempt.Status, attempt.Error)
+	}
+}
+
+func TestCertificateIsVerified(t *testing.T) {
+	t.Parallel()
+	in := &inbox{}
+	server := httptest.NewTLSServer(in)
+	t.Cleanup(server.Close)
+	trusted := x509.NewCertPool()
+	trusted.AddCert(server.Certificate())
+	m := message{"evt_1", TestType, []byte("{}")}
+	if got := NewSender(true).send(t.Context(), endpointAt(server.URL), m, time.Now()); !strings.Contains(got.Error, "certificate") {
+		t.Errorf("got %q, want a certificate that is not trusted", got.Error)
+	}
+	sender := newSender(true, nil, &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12})
+	if got := sender.send(t.Context(), endpointAt(server.URL), m, time.Now()); got.Error != "" {
+		t.Errorf("got %q, want it accepted", got.Error)
+	}
+	if got := len(in.messages()); got != 1 {
+		t.Errorf("got %d messages, want 1", got)
+	}
+}
+
+func TestLargeMessageIsNotSent(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, nil)
+	attempt := NewSender(true).send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, make([]byte, maxBody+1)}, time.Now())
+	if !strings.Contains(attempt.Error, "at most") || len(in.messages()) != 0 {
+		t.Errorf("got %q and %d messages, want it refused", attempt.Error, len(in.messages()))
+	}
+}
+
+// verify has the reference implementation of Standard Webhooks check a message.
+func verify(t *testing.T, secret string, m received) string {
+	t.Helper()
+	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
+		t.Skip("no node_modules: make npm")
+	}
+	input, err := json.Marshal(map[string]any{
+		"secret": secret, "body": string(m.Body),
+		"headers": map[string]string{"webhook-id": m.ID, "webhook-timestamp": m.Timestamp, "webhook-signature": m.Signature},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "node", "verify.mjs")
+	command.Dir, command.Stdin = "npm", bytes.NewReader(input)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("node: %v\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestReferenceVerifierAcceptsOurSignaturesAlone(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts node, which -short leaves out")
+	}
+	in := newInbox(t, nil)
+	e := endpointAt(in.URL)
+	before := e.Secret
+	e.PreviousSecret, e.PreviousUntil, e.Secret = before, time.Now().Add(time.Hour), NewSecret()
+	sender := NewSender(true)
+	if _, err := sender.Test(t.Context(), e, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	e.PreviousUntil = time.Now().Add(-time.Second)
+	if _, err := sender.Test(t.Context(), e, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	rotating, rotated := in.messages()[0], in.messages()[1]
+	changed := rotating
+	changed.Body = append(bytes.Clone(rotating.Body), ' ')
+	renamed := rotating
+	renamed.ID += "x"
+	const accepted, refused = "accepted", "No matching signature found"
+	for _, test := range []struct {
+		name, secret string
+		message      received
+		want         string
+	}{
+		{"by the new secret", e.Secret, rotating, accepted},
+		{"by the secret before, in the overlap", before, rotating, accepted},
+		{"by the new secret, after the overlap", e.Secret, rotated, accepted},
+		{"by the secret before, after the overlap", before, rotated, refused},
+		{"by another secret", NewSecret(), rotating, refused},
+		{"with a changed body", e.Secret, changed, refused},
+		{"with another id", e.Secret, renamed, refused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := verify(t, test.secret, test.message); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPausesBetweenAttempts(t *testing.T) {
+	t.Parallel()
+	for failures, want := range map[uint32]time.Duration{
+		1: 5 * time.Second, 2: 5 * time.Minute, 3: 30 * time.Minute, 4: 2 * time.Hour, 5: 5 * time.Hour, 6: 10 * time.Hour, 7: 10 * time.Hour, 20: 10 * time.Hour,
+	} {
+		if got := pauseAfter(failures); got < want || got > want*11/10 {
+			t.Errorf("after %d failures: got %v, want %v and up to a tenth more", failures, got, want)
+		}
+	}
+}
+
+func TestTypesOfMessages(t *testing.T) {
+	t.Parallel()
+	for _, patterns := range [][]string{{"*"}, {"event.*", "signal.*"}, {"event.voting_ended"}} {
+		if err := CheckTypes(patterns); err != nil {
+			t.Errorf("%v: got %v, want it accepted", patterns, err)
+		}
+	}
+	for _, patterns := range [][]string{{""}, {"voting_ended"}, {"event.voting_*"}, {"event.*", "signal.nothing"}} {
+		if err := CheckTypes(patterns); err == nil {
+			t.Errorf("%v: got no error", patterns)
+		}
+	}
+	e := warehouse.Webhook{Types: []string{"signal.*", "event.voting_ended"}}
+	for messageType, want := range map[string]bool{"signal.a": true, "event.voting_ended": true, "event.voting_ended_early": false, "event.created": false, TestType: false} {
+		if got := e.Wants(messageType, "dao"); got != want {
+			t.Errorf("%s: got %v, want %v", messageType, got, want)
+		}
+	}
+}
