@@ -38,6 +38,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			LeaseTTL:        10 * time.Second,
 			StaleAfter:      15 * time.Second,
 		},
+		Webhook: config.Webhook{Receivers: "public"},
 		Payment: config.Payment{
 			Network: "eip155:8453", Asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 			AssetName: "USD Coin", AssetVersion: "2", AssetDecimals: 6, Symbol: "USDC",
@@ -126,22 +127,24 @@ func everything() map[string]string {
 		"PNYX_PUBLISH_INTERVAL": "2s",
 		"PNYX_LEASE_TTL":        "3s",
 		"PNYX_STALE_AFTER":      "4s",
-		"PNYX_PURGE_KIND":       "varnish",
-		"PNYX_PURGE_URL":        "http://v1:80,https://pnyx:hunter2@v2",
-		"PNYX_PURGE_TOKEN":      "hunter2",
-		"PNYX_IMPORT_BATCH":     "7",
-		"PNYX_IMPORT_MAX_LINE":  "1000",
-		"PNYX_SOURCES":          "/etc/pnyx/sources.yaml",
-		"PNYX_URL":              "https://mcp.example.org",
-		"PNYX_TOKEN":            "hunter2",
-		"AWS_ACCESS_KEY_ID":     "id",
-		"AWS_SECRET_ACCESS_KEY": "hunter2",
-		"AWS_REGION":            "eu-west-1",
-		"AWS_ENDPOINT_URL":      "https://minio:9000",
-		"PNYX_LOG_LEVEL":        "WARN",
-		"PNYX_LOG_FORMAT":       "json",
-		"PNYX_LOG_SAMPLE":       "0",
-		"PNYX_LOG_SLOW":         "250ms",
+
+		"PNYX_WEBHOOK_RECEIVERS": "private",
+		"PNYX_PURGE_KIND":        "varnish",
+		"PNYX_PURGE_URL":         "http://v1:80,https://pnyx:hunter2@v2",
+		"PNYX_PURGE_TOKEN":       "hunter2",
+		"PNYX_IMPORT_BATCH":      "7",
+		"PNYX_IMPORT_MAX_LINE":   "1000",
+		"PNYX_SOURCES":           "/etc/pnyx/sources.yaml",
+		"PNYX_URL":               "https://mcp.example.org",
+		"PNYX_TOKEN":             "hunter2",
+		"AWS_ACCESS_KEY_ID":      "id",
+		"AWS_SECRET_ACCESS_KEY":  "hunter2",
+		"AWS_REGION":             "eu-west-1",
+		"AWS_ENDPOINT_URL":       "https://minio:9000",
+		"PNYX_LOG_LEVEL":         "WARN",
+		"PNYX_LOG_FORMAT":        "json",
+		"PNYX_LOG_SAMPLE":        "0",
+		"PNYX_LOG_SLOW":          "250ms",
 
 		"PNYX_EDGE_LISTEN":       ":82",
 		"PNYX_EDGE_ADMIN_LISTEN": "[::1]:83",
@@ -203,8 +206,9 @@ func TestParseReadsEverySetting(t *testing.T) {
 			Timeout: 50 * time.Millisecond,
 			Local:   16 << 20,
 		},
-		Worker: config.Worker{PublishInterval: 2 * time.Second, LeaseTTL: 3 * time.Second, StaleAfter: 4 * time.Second},
-		Purge:  config.Purge{Kind: "varnish", URLs: "http://v1:80,https://pnyx:hunter2@v2", Token: "hunter2"},
+		Worker:  config.Worker{PublishInterval: 2 * time.Second, LeaseTTL: 3 * time.Second, StaleAfter: 4 * time.Second},
+		Webhook: config.Webhook{Receivers: config.PrivateReceivers},
+		Purge:   config.Purge{Kind: "varnish", URLs: "http://v1:80,https://pnyx:hunter2@v2", Token: "hunter2"},
 		Payment: config.Payment{
 			PayTo:          "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
 			FacilitatorURL: "https://pnyx:hunter2@facilitator.example.org", RPCURL: "https://:hunter2@rpc.example.org",
@@ -278,6 +282,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_CACHE_TIMEOUT", "500ms", "100 -1ms"},
 		{"PNYX_PUBLISH_INTERVAL", "500ms", "0"},
 		{"PNYX_LEASE_TTL", "5m", "never"},
+		{"PNYX_WEBHOOK_RECEIVERS", "private", "all"},
 		{"PNYX_STALE_AFTER", "5m", "-1s"},
 		{"PNYX_QUERY_MAX_MEMORY", "4GiB", "0 0GiB 4GB 4Gi -1GiB lots"},
 		{"PNYX_IMPORT_MAX_LINE", "8MiB", "8mb 0"},
@@ -575,6 +580,8 @@ PNYX_CACHE_LOCAL=32MiB                  # source: default
 PNYX_PUBLISH_INTERVAL=500ms  # source: default
 PNYX_LEASE_TTL=10s           # source: default
 PNYX_STALE_AFTER=15s         # source: default
+# Webhook
+PNYX_WEBHOOK_RECEIVERS=public  # source: default
 # Purge
 PNYX_PURGE_KIND=   # source: default
 PNYX_PURGE_URL=    # source: default
