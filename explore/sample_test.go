@@ -164,8 +164,9 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 			VoterIdentity: sampleVoter, DAOCount: "1", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789",
 			DAOs: []governance.VoterDAO{{DAOID: "a/b c.eth", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789", FirstVoteAt: new(sampleAsOf)}},
 		}, q.Voter == sampleVoter, err
+	default:
+		return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 	}
-	return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 }
 
 // cut returns the rows after a position, one more than a page shows.

@@ -3,6 +3,7 @@ package explore
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -210,8 +211,8 @@ func (v *visit) query(params ...api.Param) (texts, error) {
 	if err != nil {
 		problems = append(problems, api.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &"})
 	}
-	for name, all := range values {
-		if given[name] = all[0]; len(all) > 1 {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if given[name] = values[name][0]; len(values[name]) > 1 {
 			problems = append(problems, api.Problem{Parameter: name, Message: "is given more than once", Allowed: "one value"})
 		}
 	}
@@ -235,9 +236,7 @@ func (v *visit) param(name string) (string, error) {
 // with returns parameters with the given ones, without those that are empty.
 func with(params texts, pairs ...string) texts {
 	all := texts{}
-	for name, value := range params {
-		all[name] = value
-	}
+	maps.Copy(all, params)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		all[pairs[i]] = pairs[i+1]
 	}
