@@ -12,12 +12,18 @@ import (
 const (
 	LeaseKey       = leaseKey
 	PublicationKey = publicationKey
+	ChangesKey     = changesKey
 	StateKey       = daoIndexStateKey
 	RowsKey        = daoIndexRowsKey
 	FlushSize      = flushSize
 	// FormatVersion names the layout that the values have.
 	FormatVersion = formatVersion
 )
+
+// AddChangesScript adds rows to the stream of changes.
+//
+//nolint:gochecknoglobals // for tests
+var AddChangesScript = addChanges
 
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }

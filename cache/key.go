@@ -35,6 +35,10 @@ const (
 	notificationsKey Key = Namespace + "{worker}:notifications"
 	// republishKey records that a corrupt view was found, or was found recently.
 	republishKey Key = Namespace + "{worker}:republish"
+	// changesKey is the stream of what was published, and feedStateKey says up to where rows
+	// of events and signals are in it.
+	changesKey   Key = Namespace + "{worker}:changes"
+	feedStateKey Key = Namespace + "{worker}:changes-of-feed"
 
 	fillTag             = Namespace + "{fills}:"
 	fillDoneChannel Key = fillTag + "done"

@@ -142,6 +142,17 @@ func workerFamilies() []KeyFamily {
 			Writer:   nodes + ", leader", Lifetime: FormatLifetime(republishInterval),
 		},
 		{
+			Keys: []Key{changesKey},
+			Contents: fmt.Sprintf("stream: the keys of what was published, at most %d rows, after a row or marker "+
+				"where it begins; a full publication restarts it", MaxChanges),
+			Writer: leader, Lifetime: "rows: " + FormatLifetime(ChangeTTL),
+		},
+		{
+			Keys:     []Key{feedStateKey},
+			Contents: "revision and time up to which events and signals are in the stream of changes",
+			Writer:   leader, Lifetime: NeverExpires,
+		},
+		{
 			Keys:     []Key{fillQueueKey("KIND")},
 			Contents: fmt.Sprintf("requested pages of one kind, at most %d", MaxQueuedFills), Writer: nodes,
 			Lifetime: "until a filler takes them",

@@ -106,7 +106,7 @@ type claim struct {
 
 // claims are all of them. Those that take the Redis away come last.
 func claims() []claim {
-	return slices.Concat(viewClaims(), directoryClaims(), leaseClaims(), outageClaims())
+	return slices.Concat(viewClaims(), directoryClaims(), leaseClaims(), changeClaims(), outageClaims())
 }
 
 func TestOnTheEmbeddedRedis(t *testing.T) {

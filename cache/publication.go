@@ -61,9 +61,10 @@ var ErrFlushed = errors.New("redis was flushed during the publication")
 
 // setState stores the state of publication. It returns 0 when the writer has lost the
 // lease, and -1 when Redis was flushed: without ARGV[3] the state itself must still
-// exist, with it the token of the full publication must.
+// exist, with it the token of the full publication must. A full publication restarts the
+// stream of changes, with a later id than all before; a missing stream is begun.
 //
-// KEYS: lease, state, token. ARGV: holder, state, token or "".
+// KEYS: lease, state, token, changes. ARGV: holder, state, token or "".
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var setState = redis.NewScript(`
@@ -74,6 +75,10 @@ elseif redis.call('GET', KEYS[3]) ~= ARGV[3] then
 	return -1
 end
 redis.call('SET', KEYS[2], ARGV[2])
+if ARGV[3] ~= '' or redis.call('EXISTS', KEYS[4]) == 0 then
+	redis.call('XADD', KEYS[4], '*', 'k', '')
+	redis.call('XTRIM', KEYS[4], 'MAXLEN', 1)
+end
 return 1`)
 
 // setToken stores the token of a full publication. It returns 0 when the writer has
@@ -103,7 +108,7 @@ func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, tok
 	if err != nil {
 		return fmt.Errorf("encode the state of publication: %w", err)
 	}
-	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
+	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey), string(changesKey)}
 	return l.run(ctx, setState, keys, value, token)
 }
 

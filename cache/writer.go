@@ -1,12 +1,15 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/governance"
 )
 
 // flushSize is how many writes are sent in one round trip: enough to hide its latency,
@@ -21,6 +24,8 @@ type Writer struct {
 	pipe     redis.Pipeliner
 	written  int
 	changed  tagSet
+	// rows of the stream of changes wait for WriteChanges.
+	rows map[governance.Change]struct{}
 }
 
 // NewWriter returns a writer of the publication with a revision.
@@ -39,6 +44,34 @@ func (w *Writer) Changed() []Tag {
 	tags := slices.Sorted(maps.Keys(w.changed))
 	w.changed = nil
 	return tags
+}
+
+// AddChange notes that the values of a key were passed to the writer, for WriteChanges.
+func (w *Writer) AddChange(kind governance.ChangeKind, key, daoID string, at governance.Timestamp) {
+	if w.rows == nil {
+		w.rows = map[governance.Change]struct{}{}
+	}
+	change := governance.Change{
+		Kind: kind, Key: key, DAOID: daoID, ChangedAt: at, Revision: governance.CountOf(w.revision),
+	}
+	w.rows[change] = struct{}{}
+}
+
+// WriteChanges adds the keys of AddChange to the stream of changes, once each, after their
+// values: it flushes first. feed is as in Store.AddChanges. It returns how many rows were
+// added, and how many the stream has.
+func (w *Writer) WriteChanges(ctx context.Context, feed *FeedState) (added int, length int64, err error) {
+	if err := w.Flush(ctx); err != nil || len(w.rows) == 0 && feed == nil {
+		return 0, 0, err
+	}
+	rows := slices.SortedFunc(maps.Keys(w.rows), func(a, b governance.Change) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key), cmp.Compare(a.DAOID, b.DAOID))
+	})
+	if length, err = w.store.AddChanges(ctx, rows, feed); err != nil {
+		return 0, 0, err
+	}
+	w.rows = nil
+	return len(rows), length, nil
 }
 
 // SetView writes a view at the writer's revision, unless a newer one is stored.

@@ -152,21 +152,38 @@ func (w *Warehouse) RecordedTypes(ctx context.Context, refs []record.RefHash) (m
 type DAOChanges struct {
 	// Events and Signals are true for a list with new rows.
 	Events, Signals bool
+	// EventIDs and SignalIDs are those of the rows that are new, different or gone.
+	EventIDs, SignalIDs []string
 }
 
 // BecameVisible returns the changes by DAO from rows of the feed whose time is later than
 // after and not later than until: lists do not show rows of the future.
 func (w *Warehouse) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
-	type row struct {
-		DAOID                   string
-		WithEvents, WithSignals uint8
-	}
-	result, err := w.conn.Query(ctx, sqlText("feed_became_visible"),
+	rows, err := w.conn.Query(ctx, sqlText("feed_became_visible"),
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
-	rows, err := selectRows[row](result, err, "list rows of the feed that became visible")
+	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
+}
+
+// FeedChangedSince returns the changes by DAO of rows of the feed that were written after a
+// revision.
+func (w *Warehouse) FeedChangedSince(ctx context.Context, revision uint64) (map[string]DAOChanges, error) {
+	rows, err := w.conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("revision", revision))
+	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")
+}
+
+func selectDAOChanges(result driver.Rows, err error, operation string) (map[string]DAOChanges, error) {
+	type row struct {
+		DAOID     string
+		EventIDs  []string `ch:"event_ids"`
+		SignalIDs []string `ch:"signal_ids"`
+	}
+	rows, err := selectRows[row](result, err, operation)
 	changes := make(map[string]DAOChanges, len(rows))
 	for _, r := range rows {
-		changes[r.DAOID] = DAOChanges{Events: r.WithEvents > 0, Signals: r.WithSignals > 0}
+		changes[r.DAOID] = DAOChanges{
+			Events: len(r.EventIDs) > 0, EventIDs: r.EventIDs,
+			Signals: len(r.SignalIDs) > 0, SignalIDs: r.SignalIDs,
+		}
 	}
 	return changes, err
 }

@@ -1,13 +1,13 @@
 SELECT
     dao_id,
-    max(has_events) AS with_events,
-    max(has_signals) AS with_signals
+    groupUniqArrayIf(id, is_event) AS event_ids,
+    groupUniqArrayIf(id, NOT is_event) AS signal_ids
 FROM
 (
-    SELECT DISTINCT
+    SELECT
         toString(dao_id) AS dao_id,
-        1 AS has_events,
-        0 AS has_signals
+        event_id AS id,
+        true AS is_event
     FROM feed_events
     WHERE basis IN ('eventTime', 'discoveredTime')
         AND at > fromUnixTimestamp64Milli({after:Int64}, 'UTC')
@@ -15,10 +15,10 @@ FROM
 
     UNION ALL
 
-    SELECT DISTINCT
+    SELECT
         toString(dao_id),
-        0,
-        1
+        signal_id,
+        false
     FROM feed_signals
     WHERE detected_at > fromUnixTimestamp64Milli({after:Int64}, 'UTC')
         AND detected_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')

@@ -78,10 +78,10 @@ func (w *Warehouse) StoredFeedSignals(ctx context.Context, items []FeedItem) ([]
 
 // ReplaceFeedEvents makes the stored events of some items those in rows: it writes the
 // rows that differ from stored, which has all stored rows of the items, marks the missing
-// ones as gone and returns the DAOs with a difference.
+// ones as gone and returns the ids of those that differ, by DAO.
 func (w *Warehouse) ReplaceFeedEvents(
 	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedEvent,
-) (map[string]bool, error) {
+) (map[string][]string, error) {
 	derived := make([]derivedRow, 0, 2*len(rows))
 	for _, row := range rows {
 		fingerprint, err := rowFingerprint(row)
@@ -116,7 +116,7 @@ func (e FeedEvent) values(key feedRowKey) []any {
 // ReplaceFeedSignals is ReplaceFeedEvents for signals.
 func (w *Warehouse) ReplaceFeedSignals(
 	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedSignal,
-) (map[string]bool, error) {
+) (map[string][]string, error) {
 	derived := make([]derivedRow, 0, len(rows))
 	for _, row := range rows {
 		fingerprint, err := rowFingerprint(row)
@@ -154,11 +154,11 @@ type derivedRow struct {
 }
 
 // replaceRows writes the derived rows that differ from the stored ones and marks stored
-// rows that were not derived again as gone. It returns the DAOs with a difference.
+// rows that were not derived again as gone. It returns the ids that differ, by DAO.
 func (w *Warehouse) replaceRows(
 	ctx context.Context, statement string, revision uint64,
 	stored []StoredFeedRow, derived []derivedRow, gone func(StoredFeedRow) []any,
-) (map[string]bool, error) {
+) (map[string][]string, error) {
 	d := newFeedDiff(stored)
 	insert, err := w.conn.PrepareBatch(ctx, sqlText(statement))
 	if err != nil {
@@ -199,12 +199,12 @@ type feedDiff struct {
 	stored []StoredFeedRow
 	// unmatched has the stored rows that no derived row has replaced or confirmed yet.
 	unmatched map[feedRowKey]StoredFeedRow
-	// daos are the DAOs with a difference.
-	daos map[string]bool
+	// daos are the ids of rows that differ, by DAO.
+	daos map[string][]string
 }
 
 func newFeedDiff(stored []StoredFeedRow) feedDiff {
-	d := feedDiff{stored: stored, unmatched: make(map[feedRowKey]StoredFeedRow, len(stored)), daos: map[string]bool{}}
+	d := feedDiff{stored: stored, unmatched: make(map[feedRowKey]StoredFeedRow, len(stored)), daos: map[string][]string{}}
 	for _, row := range stored {
 		d.unmatched[row.key()] = row
 	}
@@ -219,7 +219,7 @@ func (d feedDiff) changes(key feedRowKey, daoID string, fingerprint uint64) bool
 	if exists && row.Fingerprint == fingerprint {
 		return false
 	}
-	d.daos[daoID] = true
+	d.daos[daoID] = append(d.daos[daoID], key.id)
 	return true
 }
 
@@ -227,7 +227,7 @@ func (d feedDiff) removed() []StoredFeedRow {
 	var removed []StoredFeedRow
 	for _, row := range d.stored {
 		if _, unmatched := d.unmatched[row.key()]; unmatched {
-			d.daos[row.DAOID] = true
+			d.daos[row.DAOID] = append(d.daos[row.DAOID], row.ID)
 			removed = append(removed, row)
 		}
 	}

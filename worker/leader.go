@@ -55,16 +55,31 @@ func NewLeader(o Options) *Leader {
 		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), Now: time.Now,
 		Logger: o.Logger, Metrics: o.Metrics,
 	})
+	onChanges := newChangeMetrics(o.Metrics)
 	l.feed = feed.New(feed.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate,
-		OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
+		OnChanges: onChanges, OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
 	})
 	l.publisher = publish.New(publish.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,
-		Invalidate: l.invalidate, OnPublish: l.feed.Wake,
+		Invalidate: l.invalidate, OnPublish: l.feed.Wake, OnChanges: onChanges,
 		Progress: o.Progress, Logger: o.Logger, Metrics: o.Metrics, Errors: l.errors, Tracer: o.Tracer,
 	})
 	return l
+}
+
+// newChangeMetrics returns a function that counts what is added to the stream of changes.
+func newChangeMetrics(registerer prometheus.Registerer) func(added int, length int64) {
+	rows := telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "pnyx_changes_rows_total", Help: "Rows added to the stream of changes.",
+	}))
+	kept := telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "pnyx_changes_length", Help: "Rows in the stream of changes when this worker last added some.",
+	}))
+	return func(added int, length int64) {
+		rows.Add(float64(added))
+		kept.Set(float64(length))
+	}
 }
 
 // Run leads whenever it can acquire the lease, until ctx ends. Errors of ClickHouse and

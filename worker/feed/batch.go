@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -86,11 +87,13 @@ func (b *Builder) write(ctx context.Context, rows batch) error {
 	if err != nil {
 		return err
 	}
-	for daoID := range maps.Keys(events) {
-		changes[daoID] = warehouse.DAOChanges{Events: true, Signals: signals[daoID]}
-	}
-	for daoID := range maps.Keys(signals) {
-		changes[daoID] = warehouse.DAOChanges{Events: events[daoID], Signals: true}
+	for _, daoIDs := range []iter.Seq[string]{maps.Keys(events), maps.Keys(signals)} {
+		for daoID := range daoIDs {
+			changes[daoID] = warehouse.DAOChanges{
+				Events: len(events[daoID]) > 0, EventIDs: events[daoID],
+				Signals: len(signals[daoID]) > 0, SignalIDs: signals[daoID],
+			}
+		}
 	}
 	// Pages that were made since b.revision may lack rows written since: the versions get
 	// a later revision.

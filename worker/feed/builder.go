@@ -48,6 +48,9 @@ type Options struct {
 	// OnShow is called with the revision up to which the lists are written, and show what
 	// has happened. It returns at once.
 	OnShow func(revision uint64)
+	// OnChanges is called with how many rows were added to the stream of changes, and how many
+	// it has.
+	OnChanges func(added int, length int64)
 	// Logger receives errors.
 	Logger *slog.Logger
 	// Errors counts failed attempts.
@@ -116,6 +119,7 @@ func (b *Builder) Run(ctx context.Context) {
 			pausedUntil = time.Now().Add(min(time.Since(checked), backoff.Max))
 		}
 		if err != nil && ctx.Err() == nil {
+			b.visibleThrough = 0 // rows may be written that no version, and no change, tells of
 			b.Errors.Inc()
 			b.Logger.LogAttrs(ctx, slog.LevelError, "events and signals not updated, retrying",
 				slog.Any("error", err))

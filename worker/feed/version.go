@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
 
 // showVisible changes the versions of the lists in which rows became visible since the
 // last call: events of the future are stored, but a list shows nothing later than its
-// version. The first call, and one after a flush of Redis, changes all versions.
+// version. The first call, and one after a flush of Redis or an error, changes all versions.
 func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.
 	_, err := b.Store.Version(ctx, query.Events{}.Scope())
@@ -30,7 +31,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	}
 	var changes map[string]warehouse.DAOChanges
 	if b.visibleThrough == 0 {
-		changes, err = b.allLists(ctx)
+		changes, err = b.resume(ctx, now)
 	} else {
 		changes, err = b.Warehouse.BecameVisible(ctx, b.visibleThrough, now)
 	}
@@ -46,6 +47,39 @@ func (b *Builder) showVisible(ctx context.Context) error {
 		b.nextVisible = began.Add(until)
 	}
 	return b.setVersions(ctx, changes)
+}
+
+// resume returns changes of all lists, with the rows that the term before has not added to the
+// stream of changes. Where Redis does not know which, the stream begins after them.
+func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]warehouse.DAOChanges, error) {
+	changes, err := b.allLists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := b.Store.FeedState(ctx)
+	if errors.Is(err, cache.ErrMiss) {
+		return changes, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	written, err := b.Warehouse.FeedChangedSince(ctx, state.Revision)
+	if err != nil {
+		return nil, err
+	}
+	visible, err := b.Warehouse.BecameVisible(ctx, state.VisibleThrough, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, missed := range []map[string]warehouse.DAOChanges{written, visible} {
+		for daoID, rows := range missed {
+			all := changes[daoID]
+			all.Events, all.Signals = true, true
+			all.EventIDs, all.SignalIDs = append(all.EventIDs, rows.EventIDs...), append(all.SignalIDs, rows.SignalIDs...)
+			changes[daoID] = all
+		}
+	}
+	return changes, nil
 }
 
 func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges, error) {
@@ -109,7 +143,14 @@ func (b *Builder) setVersions(
 		all.Events, all.Signals = all.Events || change.Events, all.Signals || change.Signals
 	}
 	changes[""] = all
+	at := governance.TimestampOf(time.UnixMicro(int64(b.revision))) //nolint:gosec // a time
 	for daoID, change := range changes {
+		for _, id := range change.EventIDs {
+			writer.AddChange(governance.EventChange, id, daoID, at)
+		}
+		for _, id := range change.SignalIDs {
+			writer.AddChange(governance.SignalChange, id, daoID, at)
+		}
 		if change.Events {
 			if err := writer.SetVersion(ctx, query.Events{DAOID: daoID}.Scope(), 0); err != nil {
 				return err
@@ -121,8 +162,14 @@ func (b *Builder) setVersions(
 			}
 		}
 	}
-	if err := writer.Flush(ctx); err != nil {
+	// What is cut off before is found again by the state in the stream.
+	state := cache.FeedState{Revision: b.revision, VisibleThrough: b.visibleThrough}
+	added, length, err := writer.WriteChanges(ctx, &state)
+	if err != nil {
 		return err
+	}
+	if added > 0 {
+		b.OnChanges(added, length)
 	}
 	b.Invalidate(ctx, writer)
 	b.OnShow(b.revision)

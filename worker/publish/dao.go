@@ -106,6 +106,7 @@ func (d *daoPublication) publishDAO(
 ) error {
 	dao, exists := d.catalog.DAOs[id]
 	if !exists {
+		d.noteChange(governance.DAOChange, id, id)
 		return d.removeDAO(ctx, id)
 	}
 	e := evaluateDAO(dao, d.catalog, totals)
@@ -125,6 +126,7 @@ func (d *daoPublication) publishDAO(
 		e.withheld = true
 	}
 	d.published++
+	d.noteChange(governance.DAOChange, id, id)
 	return d.writeDAO(ctx, e)
 }
 

@@ -18,8 +18,6 @@ import (
 type proposalPublication struct {
 	*run
 	list *proposalList
-	// everything is as in workload.
-	everything bool
 	// counterparts and mirrors are as in workload.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
@@ -185,6 +183,7 @@ func (p *proposalPublication) writeProposal(
 			return err
 		}
 		if exists && former == e.identity {
+			p.noteChange(governance.ProposalChange, string(e.key), e.identity.DAOID)
 			written.shown = append(written.shown, e)
 		}
 		if exists {
@@ -203,6 +202,7 @@ func (p *proposalPublication) writeProposal(
 		return err
 	}
 	p.daos[e.identity.DAOID] = true
+	p.noteChange(governance.ProposalChange, string(e.key), e.identity.DAOID)
 	written.shown = append(written.shown, e)
 	if e.result.votes >= p.rangedFrom {
 		written.large = append(written.large, e)
@@ -274,6 +274,7 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 func (p *proposalPublication) retract(ctx context.Context, former governance.Identity) error {
 	p.daos[former.DAOID] = true
 	key := former.ProposalKey()
+	p.noteChange(governance.ProposalChange, string(key), former.DAOID)
 	views := []cache.Key{cache.ProposalDetailKey(key), cache.VoteSummaryKey(key), cache.EvidenceKey(key)}
 	for _, view := range views {
 		if err := p.writer.RemoveView(ctx, view); err != nil {

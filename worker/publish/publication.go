@@ -84,21 +84,21 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}
 	r := &run{
 		Publisher: p, revision: in.Revision, at: in.At,
-		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog,
+		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog, everything: work.everything,
 	}
 	list, err := r.newProposalList(ctx, work.everything)
 	if err != nil {
 		return Result{}, err
 	}
 	proposals := proposalPublication{
-		run: r, list: list, everything: work.everything, counterparts: work.counterparts, mirrors: work.mirrors, daos: map[string]bool{},
+		run: r, list: list, counterparts: work.counterparts, mirrors: work.mirrors, daos: map[string]bool{},
 	}
 	daos := daoPublication{
 		run: r, previouslyLagging: in.Lagging, committedAt: in.CommittedAt,
 		voteCoverage: maps.Clone(in.VoteCoverage),
 		classes:      map[string]daoClass{}, lagging: map[string]bool{},
 	}
-	topics := topicPublication{run: r, everything: work.everything, daos: map[string]bool{}}
+	topics := topicPublication{run: r, daos: map[string]bool{}}
 	if err := countTogether(ctx, &proposals, &daos, work.proposals); err != nil {
 		return Result{}, err
 	}
@@ -117,7 +117,8 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if err := topics.publish(ctx, work.topics); err != nil {
 		return Result{}, err
 	}
-	if err := r.writer.Flush(ctx); err != nil {
+	// Before the publication counts as complete: what is cut off is announced by the next.
+	if err := r.writeChanges(ctx); err != nil {
 		return Result{}, err
 	}
 	return Result{
@@ -154,6 +155,27 @@ type run struct {
 	writer *cache.Writer
 	// catalog holds every source that the records of the publication name.
 	catalog warehouse.Catalog
+	// everything is as in workload.
+	everything bool
+}
+
+// noteChange notes what is written, for the stream of changes. A publication of everything
+// restarts the stream instead.
+func (r *run) noteChange(kind governance.ChangeKind, key, daoID string) {
+	if !r.everything {
+		r.writer.AddChange(kind, key, daoID, governance.TimestampOf(r.at))
+	}
+}
+
+// writeChanges flushes what was written so far, and adds its keys to the stream of changes.
+// The warehouse must not state yet that it is published: rows that are cut off are written
+// by the next publication.
+func (r *run) writeChanges(ctx context.Context) error {
+	added, length, err := r.writer.WriteChanges(ctx, nil)
+	if added > 0 {
+		r.OnChanges(added, length)
+	}
+	return err
 }
 
 func (r *run) head() cache.View {
@@ -162,7 +184,7 @@ func (r *run) head() cache.View {
 
 // show makes everything written so far visible, and announces it.
 func (r *run) show(ctx context.Context) error {
-	if err := r.writer.Flush(ctx); err != nil {
+	if err := r.writeChanges(ctx); err != nil {
 		return err
 	}
 	r.Invalidate(ctx, r.writer)

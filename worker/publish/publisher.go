@@ -65,6 +65,9 @@ type Options struct {
 	Invalidate func(ctx context.Context, written *cache.Writer)
 	// OnPublish is called after every publication, and returns at once.
 	OnPublish func()
+	// OnChanges is called with how many rows were added to the stream of changes, and how many
+	// it has.
+	OnChanges func(added int, length int64)
 	// Progress is called while proposals are published, with how many of them are. It is nil
 	// where nobody watches.
 	Progress func(done, all int)

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 	"pnyx/worker/backoff"
 )
 
@@ -31,6 +33,7 @@ const (
 func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	var dropped time.Time
 	var current []warehouse.SortedCopy
+	announced := false
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := p.buildSortedCopies(ctx); err != nil && ctx.Err() == nil {
@@ -42,7 +45,13 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 		if time.Since(dropped) > dropInterval {
 			dropped = time.Now()
 			var err error
-			if current, err = p.dropSortedCopies(ctx, current); err != nil && ctx.Err() == nil {
+			current, err = p.dropSortedCopies(ctx, current)
+			if err == nil && !announced {
+				// The term before may have ended between the two steps of a copy.
+				err = p.announceCopies(ctx, current...)
+				announced = err == nil
+			}
+			if err != nil && ctx.Err() == nil {
 				p.Logger.LogAttrs(ctx, slog.LevelWarn, "dropping replaced sorted copies failed, retrying",
 					slog.Any("error", err))
 			}
@@ -108,7 +117,11 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 	if err != nil {
 		return err
 	}
+	err = p.announceCopies(ctx, sorted)
 	p.Invalidate(ctx, written)
+	if err != nil {
+		return err
+	}
 	p.metrics.sortedCopies.WithLabelValues(string(sorted.Kind)).Observe(time.Since(began).Seconds())
 	p.Logger.LogAttrs(ctx, slog.LevelDebug, "built a sorted copy",
 		slog.String("kind", string(sorted.Kind)), slog.String("subject", sorted.Subject),
@@ -131,6 +144,39 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedC
 		return nil, fmt.Errorf("set the version of the sorted copy of %s: %w", sorted.Subject, err)
 	}
 	return writer, nil
+}
+
+// announceCopies adds the proposals and DAOs of copies to the stream of changes: their pages
+// have changed.
+func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.SortedCopy) error {
+	var refs []record.RefHash
+	for _, sorted := range copies {
+		refs = append(refs, sorted.Ref)
+	}
+	identities, err := p.Warehouse.PublishedIdentities(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var changes []governance.Change
+	for _, sorted := range copies {
+		change := governance.Change{
+			Kind: governance.DAOChange, Key: sorted.Subject, DAOID: sorted.Subject,
+			ChangedAt: governance.TimestampOf(time.UnixMicro(int64(sorted.Generation))), //nolint:gosec // a time
+			Revision:  governance.CountOf(sorted.Revision),
+		}
+		if sorted.Kind == warehouse.BallotCopy {
+			change.Kind, change.DAOID = governance.ProposalChange, identities[sorted.Ref].DAOID
+		}
+		changes = append(changes, change)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	length, err := p.Store.AddChanges(ctx, changes, nil)
+	if err == nil {
+		p.OnChanges(len(changes), length)
+	}
+	return err
 }
 
 // dropSortedCopies drops the copies that were replaced, except those in previous, which

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
@@ -21,7 +22,6 @@ const topicRulesVersion = 1
 
 type topicPublication struct {
 	*run
-	everything bool
 	// daos collects the DAOs whose topic lists have changed.
 	daos      map[string]bool
 	published int
@@ -115,6 +115,7 @@ func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRe
 			continue
 		}
 		t.daos[former.DAOID] = true
+		t.noteChange(governance.TopicChange, string(former.TopicKey()), former.DAOID)
 		if err := t.writer.RemoveView(ctx, cache.TopicDetailKey(former.TopicKey())); err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.To
 		}
 		states[i] = e.state(t.revision)
 	}
-	if err := t.writer.Flush(ctx); err != nil {
+	if err := t.writeChanges(ctx); err != nil {
 		return err
 	}
 	t.published += len(states)
@@ -169,6 +170,7 @@ func (t *topicPublication) evaluate(
 }
 
 func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) error {
+	t.noteChange(governance.TopicChange, string(e.identity.TopicKey()), e.identity.DAOID)
 	key := cache.TopicDetailKey(e.identity.TopicKey())
 	if !e.topic.Visible {
 		return t.writer.RemoveView(ctx, key)

@@ -1,0 +1,214 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/governance"
+)
+
+// Changes are rows of one Redis stream, which says what was published: the key of each
+// subject, after its values were written. Its first entry is where it begins: whoever has
+// read up to an entry before it may have missed rows. A full publication restarts it with
+// a marker, because what was lost before cannot be told.
+
+const (
+	// ChangeTTL is how long rows are kept.
+	ChangeTTL = 7 * 24 * time.Hour
+	// MaxChanges bounds the rows that are kept, some 70 bytes of Redis each. When more come
+	// within ChangeTTL, the stream begins later.
+	MaxChanges = 500_000
+	// changeBatchSize is how many rows one script adds.
+	changeBatchSize = 500
+)
+
+// ChangeID is the place of a row in the stream: rows are in the order of their ids.
+type ChangeID struct {
+	// Time is when the row was written by the clock of Redis, in milliseconds since 1970.
+	Time uint64 `msgpack:"t"`
+	// Number distinguishes rows of one millisecond.
+	Number uint64 `msgpack:"n"`
+}
+
+// Before reports whether an id comes before another.
+func (i ChangeID) Before(other ChangeID) bool {
+	return i.Time < other.Time || i.Time == other.Time && i.Number < other.Number
+}
+
+// String returns the id as Redis writes it.
+func (i ChangeID) String() string {
+	return strconv.FormatUint(i.Time, 10) + "-" + strconv.FormatUint(i.Number, 10)
+}
+
+func parseChangeID(text string) (id ChangeID, err error) {
+	at, number, _ := strings.Cut(text, "-")
+	var errs [2]error
+	id.Time, errs[0] = strconv.ParseUint(at, 10, 64)
+	id.Number, errs[1] = strconv.ParseUint(number, 10, 64)
+	return id, errors.Join(errs[:]...)
+}
+
+// ChangeRow is a row of the stream.
+type ChangeRow struct {
+	governance.Change
+
+	// ID is the place of the row.
+	ID ChangeID
+}
+
+// ChangeSlice is a part of the stream.
+type ChangeSlice struct {
+	// State is the state of publication. Its LastFullRevision is the epoch of the stream: places
+	// of another one mean nothing.
+	State PublicationState
+	// First is where the stream begins, and Last the place of its last row.
+	First, Last ChangeID
+	// Rows are the rows after the place that was asked for. HasMore says that others follow.
+	Rows    []ChangeRow
+	HasMore bool
+}
+
+// FeedState is up to where rows of events and signals are in the stream.
+type FeedState struct {
+	// Revision is that of the last rows of the feed that were added.
+	Revision uint64
+	// VisibleThrough is the time up to which those are added that became visible.
+	VisibleThrough governance.Timestamp
+}
+
+// addChanges adds rows, stores the state of the feed unless it is empty, and removes what is
+// too old or too much: the newest entry that is too old stays, as the beginning.
+//
+// KEYS: stream, state of the feed. ARGV: state or "", TTL in ms, maximum length, rows of
+// five values.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var addChanges = redis.NewScript(`
+local time = redis.call('TIME')
+for i = 4, #ARGV, 5 do
+	redis.call('XADD', KEYS[1], '*', 'k', ARGV[i], 'n', ARGV[i + 1], 'd', ARGV[i + 2], 't', ARGV[i + 3], 'r', ARGV[i + 4])
+end
+if ARGV[1] ~= '' then redis.call('SET', KEYS[2], ARGV[1]) end
+local oldest = string.format('%.0f', time[1] * 1000 - ARGV[2])
+local expired = redis.call('XREVRANGE', KEYS[1], oldest, '-', 'COUNT', 1)
+if #expired > 0 then redis.call('XTRIM', KEYS[1], 'MINID', expired[1][1]) end
+redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[3])
+return redis.call('XLEN', KEYS[1])`)
+
+// AddChanges adds rows to the stream, whose values were written before, and with the last of
+// them the state of the feed, if one is given. It returns how many rows the stream has. The
+// error is ErrUnavailable.
+func (s *Store) AddChanges(ctx context.Context, changes []governance.Change, feed *FeedState) (length int64, err error) {
+	keys := []string{string(changesKey), string(feedStateKey)}
+	for first := true; first || len(changes) > 0; first = false {
+		batch := changes[:min(len(changes), changeBatchSize)]
+		changes = changes[len(batch):]
+		state := ""
+		if feed != nil && len(changes) == 0 {
+			state = fmt.Sprintf("%d %d", feed.Revision, feed.VisibleThrough)
+		}
+		args := append(make([]any, 0, 3+5*len(batch)), state, ChangeTTL.Milliseconds(), MaxChanges)
+		for _, c := range batch {
+			args = append(args, string(c.Kind), c.Key, c.DAOID, int64(c.ChangedAt), string(c.Revision))
+		}
+		if length, err = addChanges.Run(ctx, s.conn.Client, keys, args...).Int64(); err != nil {
+			return 0, fmt.Errorf("%w: add %d changes: %w", ErrUnavailable, len(batch), err)
+		}
+	}
+	return length, nil
+}
+
+// FeedState returns the state of the feed. The error is ErrMiss or ErrUnavailable.
+func (s *Store) FeedState(ctx context.Context) (state FeedState, err error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	text, err := s.conn.Client.Get(ctx, string(feedStateKey)).Result()
+	if err != nil {
+		return state, WrapError(err)
+	}
+	if _, err := fmt.Sscanf(text, "%d %d", &state.Revision, &state.VisibleThrough); err != nil {
+		return FeedState{}, fmt.Errorf("%w: decode the state of the feed: %w", ErrMiss, err)
+	}
+	return state, nil
+}
+
+// Changes returns at most limit rows after a place. The error is ErrMiss before the first full
+// publication is complete, or ErrUnavailable.
+func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeSlice, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	var first, last, rows *redis.XMessageSliceCmd
+	var state *redis.StringCmd
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		// The state comes last: if it is of the epoch that was asked for, so are the rows.
+		// The first entry comes after the rows, so that none was removed before they were
+		// read.
+		rows = pipe.XRangeN(ctx, string(changesKey), "("+after.String(), "+", int64(limit)+1)
+		first = pipe.XRangeN(ctx, string(changesKey), "-", "+", 1)
+		last = pipe.XRevRangeN(ctx, string(changesKey), "+", "-", 1)
+		state = pipe.Get(ctx, string(publicationKey))
+		return nil
+	}) // each command has its error
+	published, err := decodePublicationState(state)
+	if err != nil {
+		return ChangeSlice{}, err
+	}
+	slice := ChangeSlice{State: published}
+	if slice.Rows, err = decodeChanges(rows); err != nil {
+		return ChangeSlice{}, err
+	}
+	if slice.HasMore = len(slice.Rows) > limit; slice.HasMore {
+		slice.Rows = slice.Rows[:limit]
+	}
+	for _, end := range []struct {
+		id    *ChangeID
+		reply *redis.XMessageSliceCmd
+	}{{&slice.First, first}, {&slice.Last, last}} {
+		entries, err := end.reply.Result()
+		switch {
+		case err != nil:
+			return ChangeSlice{}, WrapError(err)
+		case len(entries) == 0: // the next heartbeat of the leader begins it
+			return ChangeSlice{}, fmt.Errorf("%w: there are no changes yet", ErrMiss)
+		}
+		if *end.id, err = parseChangeID(entries[0].ID); err != nil {
+			return ChangeSlice{}, fmt.Errorf("%w: id of a change: %w", ErrUnavailable, err)
+		}
+	}
+	slice.Rows = slices.DeleteFunc(slice.Rows, ChangeRow.isMarker)
+	return slice, nil
+}
+
+// isMarker reports whether a row is the marker that a stream began with.
+func (r ChangeRow) isMarker() bool { return r.Kind == "" }
+
+func decodeChanges(reply *redis.XMessageSliceCmd) ([]ChangeRow, error) {
+	entries, err := reply.Result()
+	if err != nil {
+		return nil, WrapError(err)
+	}
+	rows := make([]ChangeRow, len(entries))
+	for i, entry := range entries {
+		text := func(name string) string {
+			value, _ := entry.Values[name].(string)
+			return value
+		}
+		id, err := parseChangeID(entry.ID)
+		if err != nil {
+			return nil, fmt.Errorf("%w: id of a change: %w", ErrUnavailable, err)
+		}
+		at, _ := strconv.ParseInt(text("t"), 10, 64) // a marker has none
+		rows[i] = ChangeRow{ID: id, Change: governance.Change{
+			Kind: governance.ChangeKind(text("k")), Key: text("n"), DAOID: text("d"),
+			ChangedAt: governance.Timestamp(at), Revision: governance.Decimal(text("r")),
+		}}
+	}
+	return rows, nil
+}

@@ -1,0 +1,199 @@
+package cache_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/test/env"
+)
+
+func changeClaims() []claim {
+	return []claim{
+		{"changes come in the order in which they were written", changesAreOrdered},
+		{"a writer adds its changes after its values", changesFollowValues},
+		{"a full publication restarts the changes", fullPublicationRestartsChanges},
+		{"changes older than a week go, and the newest of them stays as the beginning", oldChangesGo},
+		{"the state of the feed comes back as it was written", feedStateRoundTrip},
+	}
+}
+
+// lead publishes a state as a worker does that has published everything at a revision.
+func (t *bench) lead(revision uint64) *cache.Lease {
+	t.Helper()
+	lease := t.store.NewLease(time.Hour)
+	if err := lease.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: revision, LastFullRevision: revision}); err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// addChanges adds changes of proposals with these keys.
+func (t *bench) addChanges(keys ...string) {
+	t.Helper()
+	var changes []governance.Change
+	for _, key := range keys {
+		changes = append(changes, governance.Change{
+			Kind: governance.ProposalChange, Key: key, DAOID: "dao", ChangedAt: 1709210096007, Revision: "1709210096007123",
+		})
+	}
+	if _, err := t.store.AddChanges(t.Context(), changes, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (t *bench) changes(after cache.ChangeID, limit int) cache.ChangeSlice {
+	t.Helper()
+	slice, err := t.store.Changes(t.Context(), after, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slice
+}
+
+func (t *bench) wantKeys(rows []cache.ChangeRow, want ...string) {
+	t.Helper()
+	var got []string
+	for _, row := range rows {
+		got = append(got, row.Key)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("keys: got %v, want %v", got, want)
+	}
+}
+
+func changesAreOrdered(t *bench) {
+	if _, err := t.store.Changes(t.Context(), cache.ChangeID{}, 10); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("before a publication: got %v, want %v", err, cache.ErrMiss)
+	}
+	t.lead(7)
+	begin := t.changes(cache.ChangeID{}, 10)
+	t.wantKeys(begin.Rows)
+	if begin.State.LastFullRevision != 7 || begin.First != begin.Last || begin.Last == (cache.ChangeID{}) {
+		t.Errorf("at first: got %+v, want epoch 7 that begins where it ends", begin)
+	}
+	var keys []string
+	for i := range 1200 { // more than one script adds
+		keys = append(keys, fmt.Sprint("p", i))
+	}
+	t.addChanges(keys...)
+	first := t.changes(begin.Last, 1000)
+	t.wantKeys(first.Rows, keys[:1000]...)
+	rest := t.changes(first.Rows[999].ID, 1000)
+	t.wantKeys(rest.Rows, keys[1000:]...)
+	if !first.HasMore || rest.HasMore || rest.First != begin.First || rest.Last != rest.Rows[199].ID {
+		t.Errorf("got more %v and %v, first %v, last %v, want true, false, %v, %v",
+			first.HasMore, rest.HasMore, rest.First, rest.Last, begin.First, rest.Rows[199].ID)
+	}
+	want := governance.Change{Kind: "proposal", Key: "p0", DAOID: "dao", ChangedAt: 1709210096007, Revision: "1709210096007123"}
+	if got := first.Rows[0].Change; got != want {
+		t.Errorf("row: got %+v, want %+v", got, want)
+	}
+}
+
+func changesFollowValues(t *bench) {
+	t.lead(7)
+	writer := t.store.NewWriter(8)
+	key := cache.TopicDetailKey("t1")
+	if err := writer.SetPayload(t.Context(), key, cache.View{}, "text"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		writer.AddChange(governance.TopicChange, "t1", "dao", 5)
+	}
+	added, length, err := writer.WriteChanges(t.Context(), nil)
+	if err != nil || added != 1 || length != 2 {
+		t.Errorf("got %d of %d, %v, want one row beside the marker", added, length, err)
+	}
+	t.wantView(key, "text", 8)
+	t.wantKeys(t.changes(cache.ChangeID{}, 10).Rows, "t1")
+	if added, _, err := writer.WriteChanges(t.Context(), nil); err != nil || added != 0 {
+		t.Errorf("again: got %d, %v, want none", added, err)
+	}
+}
+
+func fullPublicationRestartsChanges(t *bench) {
+	lease := t.lead(7)
+	t.addChanges("a", "b")
+	before := t.changes(cache.ChangeID{}, 10)
+	if err := lease.SetPublicationState(t.Context(), cache.PublicationState{Revision: 8, LastFullRevision: 7}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := t.changes(cache.ChangeID{}, 10); got.First != before.First || len(got.Rows) != 2 {
+		t.Errorf("after a heartbeat: got %+v, want the rows of before", got)
+	}
+	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 9, LastFullRevision: 9}); err != nil {
+		t.Fatal(err)
+	}
+	after := t.changes(before.Last, 10)
+	t.wantKeys(after.Rows)
+	if after.State.LastFullRevision != 9 || !before.Last.Before(after.First) {
+		t.Errorf("got epoch %d that begins at %v, want 9 after %v", after.State.LastFullRevision, after.First, before.Last)
+	}
+}
+
+func oldChangesGo(t *bench) {
+	t.lead(7)
+	week := time.Now().Add(-cache.ChangeTTL)
+	old := func(key string, age time.Duration) cache.ChangeID {
+		id := cache.ChangeID{Time: uint64(week.Add(-age).UnixMilli()), Number: 3}
+		if err := t.raw.XAdd(t.Context(), &redis.XAddArgs{
+			Stream: string(cache.ChangesKey), ID: id.String(), Values: []any{"k", "dao", "n", key, "d", key, "t", 1, "r", 1},
+		}).Err(); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	if err := t.raw.Del(t.Context(), string(cache.ChangesKey)).Err(); err != nil {
+		t.Fatal(err)
+	}
+	old("a", 3*time.Hour)
+	newest := old("b", 2*time.Hour)
+	old("c", -time.Hour)
+	t.addChanges("d")
+	got := t.changes(newest, 10)
+	t.wantKeys(got.Rows, "c", "d")
+	if got.First != newest {
+		t.Errorf("begins at %v, want %v, after which nothing is missing", got.First, newest)
+	}
+}
+
+func feedStateRoundTrip(t *bench) {
+	if _, err := t.store.FeedState(t.Context()); !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("at first: got %v, want %v", err, cache.ErrMiss)
+	}
+	want := cache.FeedState{Revision: 1709210096007123, VisibleThrough: 1709210096007}
+	if _, err := t.store.AddChanges(t.Context(), nil, &want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := t.store.FeedState(t.Context()); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestChangesBeyondTheBoundGo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, env.EmbeddedRedis(t), func() {})
+	b.lead(7)
+	for i := range 20 {
+		b.addChanges(fmt.Sprint(i))
+	}
+	if err := cache.AddChangesScript.Run(t.Context(), b.raw, []string{string(cache.ChangesKey), "{worker}:unused"},
+		"", cache.ChangeTTL.Milliseconds(), 3).Err(); err != nil {
+		t.Fatal(err)
+	}
+	got := b.changes(cache.ChangeID{}, 10)
+	b.wantKeys(got.Rows, "17", "18", "19")
+	if got.First != got.Rows[0].ID {
+		t.Errorf("begins at %v, want %v: whoever read up to an earlier row has missed some", got.First, got.Rows[0].ID)
+	}
+}

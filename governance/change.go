@@ -1,0 +1,37 @@
+package governance
+
+// ChangeKind is what a change is about.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	// ProposalChange is one of a proposal: of its detail, votes, evidence or ballots.
+	ProposalChange ChangeKind = "proposal"
+	// DAOChange is one of a DAO: of its detail, timelines, row in the list or ranking.
+	DAOChange ChangeKind = "dao"
+	// TopicChange is one of a forum topic.
+	TopicChange ChangeKind = "topic"
+	// EventChange and SignalChange are those of one event and one signal.
+	EventChange  ChangeKind = "event"
+	SignalChange ChangeKind = "signal"
+)
+
+// ChangeKinds lists all kinds of changes.
+func ChangeKinds() []ChangeKind {
+	return []ChangeKind{ProposalChange, DAOChange, TopicChange, EventChange, SignalChange}
+}
+
+// Change says that what has a key was published, differs or is gone since.
+type Change struct {
+	// Kind is what the key names.
+	Kind ChangeKind `json:"kind"`
+	// Key is the key or id: a proposal's, a DAO's, a topic's, an event's or a signal's.
+	Key string `json:"key"`
+	// DAOID is the DAO that it belongs to, or belonged to.
+	DAOID string `json:"daoId"`
+	// ChangedAt is when the publication read its data: meta.dataAsOf of answers that have the
+	// change is not before it.
+	ChangedAt Timestamp `json:"changedAt"`
+	// Revision orders publications, in microseconds since 1970.
+	Revision Decimal `json:"revision"`
+}

@@ -1,0 +1,174 @@
+package worker_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// changeMirror holds what is published, as one sees it who reads only the keys that the
+// stream of changes names.
+type changeMirror struct {
+	*harness
+
+	after cache.ChangeID
+	epoch uint64
+	held  map[string]string
+}
+
+// newChangeMirror begins at the end of the stream, with a look at everything.
+func (h *harness) newChangeMirror(everything map[string]string) *changeMirror {
+	h.t.Helper()
+	slice, err := h.store.Changes(h.t.Context(), cache.ChangeID{}, 1)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return &changeMirror{h, slice.Last, slice.State.LastFullRevision, everything}
+}
+
+// follow reads the stream to its end, and what it names.
+func (m *changeMirror) follow() {
+	m.t.Helper()
+	for more := true; more; {
+		slice, err := m.store.Changes(m.t.Context(), m.after, 10)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if slice.State.LastFullRevision != m.epoch || m.after.Before(slice.First) {
+			m.t.Fatalf("the stream begins at %v in epoch %d, want %v in %d", slice.First, slice.State.LastFullRevision, m.after, m.epoch)
+		}
+		for _, row := range slice.Rows {
+			maps.Copy(m.held, m.look(row.Kind, row.Key, row.DAOID))
+			m.after = row.ID
+		}
+		more = slice.HasMore
+	}
+}
+
+// look returns what is served about a key.
+func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string]string {
+	h.t.Helper()
+	seen := map[string]string{}
+	switch kind {
+	case governance.ProposalChange:
+		proposal := governance.ProposalKey(key)
+		for _, view := range []cache.Key{cache.ProposalDetailKey(proposal), cache.VoteSummaryKey(proposal), cache.EvidenceKey(proposal)} {
+			seen[string(view)] = h.payload(view)
+		}
+	case governance.DAOChange:
+		views := []cache.Key{cache.DAODetailKey(key)}
+		for _, metric := range governance.TimelineMetrics() {
+			views = append(views, cache.TimelineKey(key, metric))
+		}
+		for _, view := range views {
+			seen[string(view)] = h.payload(view)
+		}
+	case governance.TopicChange:
+		view := cache.TopicDetailKey(governance.TopicKey(key))
+		seen[string(view)] = h.payload(view)
+	case governance.EventChange, governance.SignalChange:
+		from, to := new(governance.TimestampOf(observed.AddDate(-1, 0, 0))), new(governance.TimestampOf(observed.AddDate(1, 0, 0)))
+		events, signals := query.Events{DAOID: daoID, From: from, To: to, Basis: query.EventTimeOccurred},
+			query.Signals{DAOID: daoID, From: from, To: to, Order: query.SignalsByDetection, Surface: "agent"}
+		events.Limit, signals.Limit = 500, 500
+		if kind == governance.EventChange {
+			seen["events "+daoID] = h.list(h.warehouse.ListEvents(h.t.Context(), events, *to))
+		} else {
+			seen["signals "+daoID] = h.list(h.warehouse.ListSignals(h.t.Context(), signals, *to))
+		}
+	}
+	return seen
+}
+
+func TestMirrorOfChangesEqualsEverythingPublished(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	ids := []string{"a", "b", "c", "d", "e", "f"}
+	crawl := func() map[string]string {
+		all := map[string]string{}
+		for _, dao := range []string{"dao.eth", "dao", "forum.org"} {
+			for _, kind := range []governance.ChangeKind{governance.DAOChange, governance.EventChange, governance.SignalChange} {
+				maps.Copy(all, h.look(kind, dao, dao))
+			}
+			for _, id := range ids {
+				maps.Copy(all, h.look(governance.ProposalChange, string(keyOf(dao, id)), dao))
+				maps.Copy(all, h.look(governance.TopicChange, string(topicKey(dao, id)), dao))
+			}
+		}
+		return all
+	}
+	h.keep(dated("a", 1), vote("a", "0x1", "1"))
+	h.settle("")
+	mirror := h.newChangeMirror(crawl())
+	random := rand.New(rand.NewPCG(11, 1)) //nolint:gosec // repeatable
+	cuts := []string{"", "before the states", "after the states"}
+	for step := range 9 {
+		p := dated(ids[random.IntN(len(ids))], random.IntN(50))
+		p.Title += fmt.Sprint(" ", random.IntN(3))
+		p.Withdrawn = random.IntN(5) == 0
+		ballot := vote(ids[random.IntN(len(ids))], fmt.Sprintf("0x%d", random.IntN(4)), fmt.Sprint(1+random.IntN(9)))
+		topic := topic("forum.org", ids[random.IntN(len(ids))], fmt.Sprint("topic ", random.IntN(3)), "text")
+		topic.Visible = random.IntN(4) > 0
+		records := []record.Record{p, ballot, topic}
+		if step == 4 { // the space and the forum change hands
+			dao := forumDAO("dao", "forum.org")
+			dao.Sources = append(dao.Sources, record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"})
+			records = append(records, dao)
+		}
+		h.keep(records...)
+		h.settle(cuts[random.IntN(len(cuts))])
+		mirror.follow()
+	}
+	if diff := cmp.Diff(crawl(), mirror.held, cmp.Comparer(func(a, b string) bool { return a == b })); diff != "" {
+		t.Errorf("mirror (-crawl +mirror):\n%s", diff)
+	}
+}
+
+func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := dated("a", 1)
+	h.keep(p, vote("a", "0x1", "1"))
+	h.settle("")
+	begin, err := h.store.Changes(t.Context(), cache.ChangeID{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := []warehouse.FeedItem{p.Hash()}
+	stored, err := h.warehouse.StoredFeedEvents(t.Context(), items)
+	if err != nil || len(stored) == 0 {
+		t.Fatalf("got %d events, %v, want some", len(stored), err)
+	}
+	// A builder that dies after it wrote rows, and before it told Redis of them.
+	if _, err := h.warehouse.ReplaceFeedEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
+		t.Fatal(err)
+	}
+	h.settle("")
+	env.Until(t, func() error {
+		slice, err := h.store.Changes(t.Context(), begin.Last, 100)
+		if err != nil {
+			return err
+		}
+		got := map[string]bool{}
+		for _, row := range slice.Rows {
+			got[string(row.Kind)+" "+row.Key] = true
+		}
+		for _, event := range stored {
+			if !got["event "+event.ID] {
+				return fmt.Errorf("got rows %v, want event %s", got, event.ID)
+			}
+		}
+		return nil
+	})
+}
