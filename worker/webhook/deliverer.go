@@ -77,7 +77,7 @@ type Deliverer struct {
 
 // New returns a Deliverer that does nothing until Run.
 func New(o Options) *Deliverer {
-	return &Deliverer{
+	d := &Deliverer{
 		Options: o, woken: make(chan struct{}, 1), slots: make(chan struct{}, statements),
 		deliveries: telemetry.Register(o.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pnyx_webhook_messages_total",
@@ -93,6 +93,19 @@ func New(o Options) *Deliverer {
 			Name: "pnyx_webhook_errors_total", Help: "Reads and writes of the queues of webhooks that failed, and are repeated.",
 		})),
 	}
+	for _, outcome := range []string{"delivered", "failed", "expired", "dropped", "withdrawn"} {
+		d.deliveries.WithLabelValues(outcome)
+	}
+	d.forgetStates()
+	return d
+}
+
+// forgetStates exports what a worker that does not lead knows: no endpoints, no queue.
+func (d *Deliverer) forgetStates() {
+	for _, state := range []string{"on", "failing", "off"} {
+		d.endpoints.WithLabelValues(state).Set(0)
+	}
+	d.oldest.Set(0)
 }
 
 // Wake tells the Deliverer that the feed is written, and visible, up to a revision. It does
@@ -145,8 +158,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 	t.running.Wait()
 	stop()
 	recorded.Wait()
-	d.endpoints.Reset()
-	d.oldest.Set(0)
+	d.forgetStates()
 }
 
 func (d *Deliverer) newTerm() *term {
