@@ -4,7 +4,6 @@ import (
 	_ "embed" // headers.json
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -52,9 +51,11 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 	return all
 }
 
-// answerHeaders refers to the headers of a route's answers with data.
+// answerHeaders refers to the headers of a route's answers with data that a client acts on:
+// each is ten lines of a generated client for every route. The id of the request is in the
+// body, too, and the size of a bucket is that of the plan.
 func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
-	names := []string{api.HeaderRequestID, api.HeaderRateLimit, api.HeaderRateLimitPolicy}
+	names := []string{api.HeaderRateLimit}
 	if !route.TokenOnly {
 		names = append(names, fiber.HeaderETag)
 	}
@@ -65,19 +66,4 @@ func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 		names = append(names, x402.HeaderReceipt)
 	}
 	return headers(names...)
-}
-
-// errorHeaders refers to the headers of errors with a status that a client acts on: the id
-// of the request is in the body, too, and each header of an error is ten lines of a
-// generated client for every route.
-func errorHeaders(status int) openapi.Members[*openapi.Header] {
-	switch status {
-	case http.StatusPaymentRequired:
-		return headers(x402.HeaderRequired, x402.HeaderReceipt)
-	case http.StatusTooManyRequests:
-		return headers(fiber.HeaderRetryAfter, api.HeaderRateLimit, api.HeaderRateLimitPolicy)
-	case http.StatusConflict, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return headers(fiber.HeaderRetryAfter)
-	}
-	return nil
 }

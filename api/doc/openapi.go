@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -79,7 +78,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 	}
 	document.Components = openapi.Components{
 		Schemas:         metaSchemas(schemas.Components()),
-		Responses:       errorResponses(),
+		Responses:       openapi.Members[*openapi.Response]{{Name: errorName, Value: errorResponse()}},
 		Headers:         headers,
 		SecuritySchemes: securitySchemes(),
 	}
@@ -108,7 +107,7 @@ func tagOf(route api.Route) openapi.Tag {
 func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices) *openapi.Operation {
 	operation := &openapi.Operation{
 		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Title,
-		Description: route.Summary + " " + describeAccess(route, prices),
+		Description: strings.Join([]string{route.Summary, describeAccess(route, prices), describeErrors(route)}, " "),
 		Security:    security(route, prices),
 		XTier:       string(route.Tier), XBucket: string(route.Bucket()), XAddition: route.Addition,
 		XPrice: &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network},
@@ -128,16 +127,7 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices)
 			Value: &openapi.MediaType{Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route)},
 		}},
 	})
-	if !route.TokenOnly {
-		operation.Responses.Add("304", &openapi.Response{
-			Description: "What If-None-Match names is still the answer. It costs neither quota nor payment.",
-			Headers:     headers(fiber.HeaderETag),
-		})
-	}
-	for _, status := range statuses(route) {
-		response := &openapi.Response{Ref: "#/components/responses/" + responseName(status)}
-		operation.Responses.Add(strconv.Itoa(status), response)
-	}
+	operation.Responses.Add("default", &openapi.Response{Ref: "#/components/responses/" + errorName})
 	return operation
 }
 

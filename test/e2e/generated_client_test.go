@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,13 +27,7 @@ func TestGeneratedClientReadsEveryList(t *testing.T) {
 	if _, err := os.Stat(clientFolder + "/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
-	i := startShared(t, nil, "serve", "--demo").ready()
-	i.AwaitPublished()
-	out, status := env.Run(t, i.Environ, "token", "issue", "--json", "--name", "client", "--plan", "custom", "--scopes", "v2:paid:*")
-	var issued struct{ Token string }
-	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
-		t.Fatalf("issue a token: status %d, %v", status, err)
-	}
+	base, token := nodeForClients(t)
 	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
 	defer cancel()
 	build := exec.CommandContext(ctx, "npm", "run", "--silent", "client")
@@ -43,13 +38,73 @@ func TestGeneratedClientReadsEveryList(t *testing.T) {
 	lists := []string{"daos", "proposals", "ballots", "topics", "events", "signals"}
 	for program, lists := range map[string][]string{"client.js": append(lists, "voters", "history"), "heyapi.js": lists} {
 		env.Until(t, func() error {
-			text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/"+program, i.URL, issued.Token).Output()
+			text, err := exec.CommandContext(ctx, "node", clientFolder+"/build/"+program, base, token).Output()
 			if err != nil {
 				return err // the token or the last computed views may not be published yet
 			}
 			return wantRows(text, lists)
 		})
 	}
+}
+
+// goClientFolder is where a Go client is generated from the OpenAPI document; see main.go.
+const goClientFolder = "../../api/doc/oapi"
+
+// maxGoClientLines bounds the Go client: a route takes some 350 lines of it, and each further
+// status or header of a route some ten.
+const maxGoClientLines = 8000
+
+// TestLongGeneratedGoClientReadsEveryList compiles a Go client from the published OpenAPI
+// document. It is short, and reads a page of each list with a token.
+func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	env.RequireEngine(t)
+	base, token := nodeForClients(t)
+	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
+	defer cancel()
+	goTool := func(args ...string) []byte {
+		command := exec.CommandContext(ctx, "go", args...)
+		command.Dir, command.Stderr = goClientFolder, os.Stderr
+		text, err := command.Output()
+		if err != nil {
+			t.Fatalf("go %v: %v", args, err)
+		}
+		return text
+	}
+	if err := os.MkdirAll(goClientFolder+"/build", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	goTool("tool", "oapi-codegen", "-generate", "types,client", "-package", "build", "-o", "build/client.go", "../../../docs/agent-v2.json")
+	source, err := os.ReadFile(goClientFolder + "/build/client.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(source, []byte("\n")); lines > maxGoClientLines {
+		t.Errorf("the client has %d lines, want at most %d", lines, maxGoClientLines)
+	}
+	goTool("vet", ".")
+	goTool("build", "-o", "build/client", ".")
+	env.Until(t, func() error {
+		text, err := exec.CommandContext(ctx, goClientFolder+"/build/client", base, token).Output()
+		if err != nil {
+			return err // the token or the last computed views may not be published yet
+		}
+		return wantRows(text, []string{"daos", "proposals", "voters", "ballots", "topics", "events", "signals", "history"})
+	})
+}
+
+// nodeForClients starts a node with the demonstration, and issues a token for everything.
+func nodeForClients(t *testing.T) (base, token string) {
+	t.Helper()
+	i := startShared(t, nil, "serve", "--demo").ready()
+	i.AwaitPublished()
+	out, status := env.Run(t, i.Environ, "token", "issue", "--json", "--name", "client", "--plan", "custom", "--scopes", "v2:paid:*")
+	var issued struct{ Token string }
+	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
+		t.Fatalf("issue a token: status %d, %v", status, err)
+	}
+	return i.URL, issued.Token
 }
 
 // wantRows checks that each of the lists had some.

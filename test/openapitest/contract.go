@@ -94,8 +94,9 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 		return err
 	}
 	for name := range header {
-		// What is left of a limit matters to who got data, or was refused for it.
-		limited := strings.HasPrefix(name, "Ratelimit") && (status == http.StatusOK || status == http.StatusTooManyRequests)
+		// What is left of a limit matters to who got data; who was refused is told when to ask
+		// again.
+		limited := name == "Ratelimit" && status == http.StatusOK
 		if (limited || name == "Link" || name == "Retry-After") && !has(answer.Headers, name) {
 			return fmt.Errorf("%s %d: no header %s is promised", path, status, name)
 		}
@@ -124,6 +125,10 @@ func (c *Contract) promised(path string, status int) (response, string, error) {
 	}
 	code := strconv.Itoa(status)
 	answer, known := get.Responses[code]
+	if !known && status >= http.StatusBadRequest {
+		code = "default"
+		answer, known = get.Responses[code]
+	}
 	if !known {
 		return response{}, "", fmt.Errorf("%s: status %d is not promised", path, status)
 	}
