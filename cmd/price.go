@@ -10,6 +10,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
@@ -28,6 +29,10 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 	if err != nil {
 		return nil, err
 	}
+	var discovery func(routeID, path string) any
+	if settings.Bazaar == "on" {
+		discovery = doc.Discovery(cfg.API.PublicURL)
+	}
 	gate, err := x402.New(x402.Options{
 		Terms: x402.Terms{
 			Token: x402.Token{
@@ -36,6 +41,7 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 				Symbol: settings.Symbol, Decimals: settings.AssetDecimals,
 			},
 			PayTo: settings.PayTo, Prices: prices, Window: settings.Window, PublicURL: cfg.API.PublicURL,
+			Discovery: discovery,
 		},
 		Store:          accounts.New(store),
 		FacilitatorURL: string(settings.FacilitatorURL),

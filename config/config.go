@@ -176,6 +176,8 @@ type Payment struct {
 	// PriceOverrides are decimal numbers of tokens by route id; empty means that tiers
 	// alone set prices.
 	PriceOverrides string `env:"X402_PRICE_OVERRIDES" unit:"route=amount,…" doc:"Prices of single routes, by their ids."`
+	// Bazaar is on or off.
+	Bazaar string `env:"X402_BAZAAR" envDefault:"off" unit:"on|off" doc:"on: the terms over HTTP describe the route, and the facilitator learns with each payment what it is for, so that indexes of paid resources list the routes (x402 extension bazaar). Terms take up to 3.5 KB then, payments a little more."`
 	// Window is the validity that payers are asked to sign for; it is above 0.
 	Window time.Duration `env:"X402_WINDOW" envDefault:"2m" unit:"duration" doc:"How long a payment that is signed now should stay valid."`
 	// VerifyTimeout bounds one verification by the facilitator; it is above 0.

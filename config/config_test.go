@@ -42,7 +42,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 		Payment: config.Payment{
 			Network: "eip155:8453", Asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 			AssetName: "USD Coin", AssetVersion: "2", AssetDecimals: 6, Symbol: "USDC",
-			PriceStandard: "0.001", PricePlus: "0.005",
+			PriceStandard: "0.001", PricePlus: "0.005", Bazaar: "off",
 			Window: 2 * time.Minute, VerifyTimeout: 5 * time.Second, SettleTimeout: 20 * time.Second,
 		},
 		Edge: config.Edge{
@@ -97,6 +97,7 @@ func everything() map[string]string {
 		"X402_PRICE_STANDARD":   "1",
 		"X402_PRICE_PLUS":       "2.5",
 		"X402_PRICE_OVERRIDES":  "daos.timeline=0.1",
+		"X402_BAZAAR":           "on",
 		"X402_WINDOW":           "1m",
 		"X402_VERIFY_TIMEOUT":   "2s",
 		"X402_SETTLE_TIMEOUT":   "3s",
@@ -214,7 +215,7 @@ func TestParseReadsEverySetting(t *testing.T) {
 			FacilitatorURL: "https://pnyx:hunter2@facilitator.example.org", RPCURL: "https://:hunter2@rpc.example.org",
 			Network: "eip155:84532", Asset: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
 			AssetName: "USDC test", AssetVersion: "1", AssetDecimals: 18, Symbol: "TST",
-			PriceStandard: "1", PricePlus: "2.5", PriceOverrides: "daos.timeline=0.1",
+			PriceStandard: "1", PricePlus: "2.5", PriceOverrides: "daos.timeline=0.1", Bazaar: "on",
 			Window: time.Minute, VerifyTimeout: 2 * time.Second, SettleTimeout: 3 * time.Second,
 		},
 		Edge: config.Edge{
@@ -599,6 +600,7 @@ X402_TOKEN_SYMBOL=USDC                                 # source: default
 X402_PRICE_STANDARD=0.001                              # source: default
 X402_PRICE_PLUS=0.005                                  # source: default
 X402_PRICE_OVERRIDES=                                  # source: default
+X402_BAZAAR=off                                        # source: default
 X402_WINDOW=2m0s                                       # source: default
 X402_VERIFY_TIMEOUT=5s                                 # source: default
 X402_SETTLE_TIMEOUT=20s                                # source: default

@@ -200,20 +200,21 @@ func generic(value any) (map[string]any, error) {
 
 // settlement returns the request body for a facilitator, to verify and to settle. It is
 // built from checked fields and from our own terms only, so that a facilitator cannot
-// parse it differently.
-func (p *Payment) settlement(r Requirements) ([]byte, error) {
+// parse it differently. Extensions are those of the terms, with the resource that they
+// describe, whatever the payer sent.
+func (p *Payment) settlement(terms Challenge) ([]byte, error) {
+	payload := map[string]any{"x402Version": version, "accepted": terms.Accepts[0], "payload": p.payload}
+	if terms.Extensions != nil {
+		payload["resource"], payload["extensions"] = terms.Resource, terms.Extensions
+	}
 	return marshalPlain(map[string]any{
-		"x402Version": version,
-		"paymentPayload": map[string]any{
-			"x402Version": version, "accepted": r, "payload": p.payload,
-		},
-		"paymentRequirements": r,
+		"x402Version": version, "paymentPayload": payload, "paymentRequirements": terms.Accepts[0],
 	})
 }
 
 func (t *priceTable) claimOf(p Payment, r Request, now time.Time) (governance.Payment, error) {
 	price, offered := t.offer(r)
-	settlement, err := p.settlement(offered)
+	settlement, err := p.settlement(t.challenge(r, ""))
 	if err != nil {
 		return governance.Payment{}, err
 	}

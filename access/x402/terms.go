@@ -28,6 +28,9 @@ type Terms struct {
 	Window time.Duration
 	// PublicURL is the base URL under which callers reach the service.
 	PublicURL string
+	// Discovery describes a request of a route, by its path, to indexes of paid resources:
+	// the value of the extension "bazaar", or nil. A nil function offers no extension.
+	Discovery func(routeID, path string) any
 }
 
 // Requirements is one way to pay, in the form of the protocol.
@@ -76,6 +79,8 @@ type Challenge struct {
 	Resource Resource `json:"resource"`
 	// Accepts lists the ways to pay; there is always one.
 	Accepts []Requirements `json:"accepts"`
+	// Extensions holds what extensions of the protocol add, by name; nil for none.
+	Extensions map[string]any `json:"extensions,omitempty"`
 }
 
 // Header returns the value of the PAYMENT-REQUIRED header.
@@ -144,15 +149,30 @@ func (t Terms) requirements(amount string) Requirements {
 
 func (t *priceTable) challenge(r Request, reason string) Challenge {
 	address := r.URL
+	var extensions map[string]any
 	if strings.HasPrefix(address, "/") {
 		address = strings.TrimSuffix(t.terms.PublicURL, "/") + address
+		extensions = t.extensions(r)
 	}
 	_, offered := t.offer(r)
 	return Challenge{
 		X402Version: version, Error: reason,
 		Resource: Resource{URL: address, Description: r.Description, MIMEType: "application/json"},
-		Accepts:  []Requirements{offered},
+		Accepts:  []Requirements{offered}, Extensions: extensions,
 	}
+}
+
+// extensions returns the extensions that are offered for a path of the service; nil for
+// none.
+func (t *priceTable) extensions(r Request) map[string]any {
+	if t.terms.Discovery == nil {
+		return nil
+	}
+	described := t.terms.Discovery(r.RouteID, r.URL)
+	if described == nil {
+		return nil
+	}
+	return map[string]any{"bazaar": described}
 }
 
 // offer returns the price of a request and how it is paid. That of several routes is the

@@ -3,7 +3,9 @@ package facilitator
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -25,6 +27,7 @@ type Ledger struct {
 	transfers []Transfer
 	used      map[string]bool
 	calls     map[string]int
+	payments  map[string]map[string]any
 	behaviour map[string]Behaviour
 }
 
@@ -43,7 +46,7 @@ type Behaviour func(w http.ResponseWriter, r *http.Request, honest func() any)
 // NewLedger starts a ledger until the end of tb.
 func NewLedger(tb testing.TB) *Ledger {
 	tb.Helper()
-	l := &Ledger{now: time.Now, used: map[string]bool{}, calls: map[string]int{}, behaviour: map[string]Behaviour{}}
+	l := &Ledger{now: time.Now, used: map[string]bool{}, calls: map[string]int{}, payments: map[string]map[string]any{}, behaviour: map[string]Behaviour{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /verify", l.serve("verify", l.verify))
 	mux.HandleFunc("POST /settle", l.serve("settle", l.settle))
@@ -70,6 +73,13 @@ func (l *Ledger) Calls(call string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls[call]
+}
+
+// Payment returns the payment that a call of the facilitator got last.
+func (l *Ledger) Payment(call string) map[string]any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.payments[call]
 }
 
 // Behave changes how "verify" or "settle" answers; nil makes it honest again.
@@ -124,12 +134,15 @@ type request struct {
 func (l *Ledger) serve(call string, honest func(request) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var asked request
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		var sent struct{ PaymentPayload map[string]any }
+		body, err := io.ReadAll(r.Body)
+		if err := errors.Join(err, json.Unmarshal(body, &asked), json.Unmarshal(body, &sent)); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		l.mu.Lock()
 		l.calls[call]++
+		l.payments[call] = sent.PaymentPayload
 		behave := l.behaviour[call]
 		l.mu.Unlock()
 		if behave != nil {

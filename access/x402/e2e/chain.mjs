@@ -98,7 +98,7 @@ export async function startFacilitator(t, chain) {
     verify: (body) => facilitator.verify(body.paymentPayload, body.paymentRequirements),
     settle: (body) => (turn = turn.catch(() => {}).then(() => facilitator.settle(body.paymentPayload, body.paymentRequirements))),
   };
-  const seen = { verify: 0, settle: 0 };
+  const seen = { verify: 0, settle: 0, last: undefined };
   const server = createServer(async (request, response) => {
     const name = request.url.slice(1);
     response.setHeader("Content-Type", "application/json");
@@ -107,7 +107,8 @@ export async function startFacilitator(t, chain) {
     for await (const part of request) text += part;
     try {
       seen[name]++;
-      response.end(JSON.stringify(await calls[name](JSON.parse(text))));
+      seen.last = JSON.parse(text);
+      response.end(JSON.stringify(await calls[name](seen.last)));
     } catch (error) {
       response.statusCode = 500;
       response.end(JSON.stringify({ error: String(error) }));

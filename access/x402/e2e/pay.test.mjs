@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import test from "node:test";
 import { ExactEvmScheme } from "@x402/evm";
+import { extractDiscoveryInfo, validateDiscoveryExtension, validateDiscoveryExtensionSpec } from "@x402/extensions/bazaar";
 import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from "@x402/fetch";
 import { payee, payer, run, startChain, startFacilitator } from "./chain.mjs";
 import { payOverMCP } from "./mcp.mjs";
@@ -23,7 +24,7 @@ async function freePort() {
   return port;
 }
 
-async function startPnyx(t, chain, facilitator) {
+async function startPnyx(t, chain, facilitator, settings = {}) {
   const data = mkdtempSync(join(tmpdir(), "pnyx-x402-"));
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -33,6 +34,7 @@ async function startPnyx(t, chain, facilitator) {
       PNYX_DATA: data, PNYX_LISTEN: `127.0.0.1:${port}`, PNYX_ADMIN_LISTEN: `127.0.0.1:${await freePort()}`,
       PNYX_PUBLIC_URL: base, X402_PAY_TO: payee, X402_FACILITATOR_URL: facilitator.url, X402_RPC_URL: chain.url,
       X402_NETWORK: "eip155:84532", X402_ASSET: "0x036CbD53842c5426634e7929541eC2318f3dCF7e", X402_ASSET_NAME: "USDC",
+      ...settings,
     },
   });
   t.after(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
@@ -117,5 +119,63 @@ test("the published client pays for answers", async (t) => {
     const answer = await paying(`${base}/v2/proposals/p1_AAAAAAAAAAAAAAAAAAAAAA`);
     assert.equal(answer.status, 404);
     assert.equal(await chain.balance(payee), before);
+  });
+});
+
+test("indexes of paid resources can list every paid route", async (t) => {
+  const chain = await startChain(t, await freePort());
+  const facilitator = await startFacilitator(t, chain);
+  const { base } = await startPnyx(t, chain, facilitator, { X402_BAZAAR: "on" });
+  const { data: daos } = await (await fetch(`${base}/v2/daos?hasVoteData=true&limit=1`)).json();
+  const dao = daos[0].daoId;
+  const { data: pricing } = await (await fetch(`${base}/v2/meta/pricing`)).json();
+  const values = {
+    daoId: dao, proposalKey: "p1_AAAAAAAAAAAAAAAAAAAAAA", topicKey: "t1_AAAAAAAAAAAAAAAAAAAAAA", voterIdentity: payer.address,
+  };
+  const window = "?from=2026-01-01&to=2026-02-01";
+  const queries = {
+    "daos.timeline": "?metric=votes_cast", "events.list": window, "proposals.resolve": "?title=a", "signals.list": window,
+  };
+  const terms = (answer) => JSON.parse(Buffer.from(answer.headers.get("payment-required"), "base64"));
+
+  for (const { routeId, path } of pricing.routes.filter((route) => route.paid)) {
+    await t.test(routeId, async () => {
+      const bare = path.replace(/:(\w+)/g, (_, name) => values[name]);
+      const query = queries[routeId] ?? "";
+      const first = await fetch(base + bare + query);
+      assert.equal(first.status, 402, await first.text());
+      const { length } = first.headers.get("payment-required");
+      assert.ok(length < 4096, `the terms take ${length} bytes`);
+      const { bazaar } = terms(first).extensions;
+      assert.deepEqual(validateDiscoveryExtensionSpec(bazaar), { valid: true });
+      assert.deepEqual(validateDiscoveryExtension(bazaar), { valid: true });
+      const { pathParams = {}, queryParams = {} } = bazaar.info.input;
+      const described = (bazaar.routeTemplate ?? path).replace(/:(\w+)/g, (_, name) => pathParams[name]);
+      const again = await fetch(`${base}${described}?${new URLSearchParams(queryParams)}`);
+      assert.equal(again.status, 402, "the request that is described is one that can be paid for");
+    });
+  }
+
+  await t.test("from a payment of the published client", async () => {
+    const before = await chain.balance(payee);
+    let sent;
+    const paying = wrapFetchWithPaymentFromConfig(
+      (input, init) => {
+        const request = new Request(input, init);
+        sent = request.headers.get("payment-signature") ?? sent;
+        return fetch(request);
+      },
+      { schemes: [{ network: "eip155:84532", client: new ExactEvmScheme(payer) }] },
+    );
+    const answer = await paying(`${base}/v2/daos/${dao}/voters?limit=2`);
+    assert.equal(answer.status, 200, await answer.text());
+    assert.equal((await chain.balance(payee)) - before, 5000n);
+    assert.ok(JSON.parse(Buffer.from(sent, "base64")).extensions.bazaar, "the client sends the extension back");
+    assert.ok(sent.length < 4096, `the payment takes ${sent.length} bytes`);
+    const { paymentPayload, paymentRequirements } = facilitator.seen.last;
+    const found = extractDiscoveryInfo(paymentPayload, paymentRequirements);
+    assert.equal(found.resourceUrl, `${base}/v2/daos/:daoId/voters`);
+    assert.equal(found.method, "GET");
+    assert.deepEqual(found.discoveryInfo.input.pathParams, { daoId: dao });
   });
 });

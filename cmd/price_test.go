@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/access/x402"
+	"pnyx/cache"
+	"pnyx/config"
+	"pnyx/test/env"
+	"pnyx/test/facilitator"
+)
+
+func TestTermsAreDescribedToIndexesOnlyWhereTheSettingIsOn(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	for _, c := range []struct {
+		setting, url string
+		want         bool
+	}{
+		{"", "/v2/daos/uniswap/voters", false},
+		{"off", "/v2/daos/uniswap/voters", false},
+		{"on", "/v2/daos/uniswap/voters", true},
+		{"on", "mcp://tool/voters", false},
+	} {
+		t.Run(c.setting+" "+c.url, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := config.Parse(map[string]string{
+				"X402_BAZAAR": c.setting, "X402_PAY_TO": facilitator.PayTo,
+				"X402_FACILITATOR_URL": "https://facilitator.example.org", "PNYX_PUBLIC_URL": "https://api.example.org",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			gate, err := openGate(cfg, store, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(gate.Close)
+			challenge := gate.Challenge(x402.Request{RouteID: "daos.voters", URL: c.url}).Challenge
+			if got := challenge.Extensions["bazaar"] != nil; got != c.want {
+				t.Errorf("described: got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
