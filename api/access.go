@@ -51,7 +51,13 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 	if needed := s.route.scope(); !s.caller.HasScope(needed) {
 		return forbidden(needed, s.caller.Scopes)
 	}
-	return a.limitToken(c, s, s.caller.EffectiveLimits())
+	limits := s.caller.EffectiveLimits()
+	if s.route.Media != nil {
+		if s.file = r.name; c.Get(fiber.HeaderRange) != "" && a.limiter.HasPaid(c.UserContext(), s.caller.ID, s.file) {
+			s.prepaid, limits.Month = true, 0
+		}
+	}
+	return a.limitToken(c, s, limits)
 }
 
 // recheckToken looks once more for a token that the node does not know, where one is
@@ -132,9 +138,12 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 	}
 	status, charged := c.Response().StatusCode(), false
 	if s.decided && s.grant.Allowed() {
-		charged = status == http.StatusOK
-		if !charged {
+		charged = (status == http.StatusOK || status == http.StatusPartialContent) && !s.prepaid
+		switch {
+		case !charged:
 			a.limiter.Refund(c.UserContext(), &s.grant)
+		case s.file != "":
+			a.limiter.MarkPaid(c.UserContext(), s.caller.ID, s.file)
 		}
 	}
 	a.setLimitHeaders(c, s)
@@ -146,7 +155,7 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 	}
 	counted := access.Response{TokenID: s.caller.ID, Route: s.route.ID, Status: status, Charged: charged}
 	if c.Method() == fiber.MethodGet {
-		counted.Bytes = len(c.Response().Body()) + s.delegatedBytes
+		counted.Bytes = bodyBytes(c) + s.delegatedBytes
 	}
 	a.meter.Count(counted, s.now)
 }

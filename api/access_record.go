@@ -29,7 +29,7 @@ func accessRecordOf(c *fiber.Ctx, span telemetry.Span, duration time.Duration) a
 		requestState: stateOf(c), status: c.Response().StatusCode(), duration: duration, span: span,
 	}
 	if c.Method() == fiber.MethodGet {
-		r.bytes = len(c.Response().Body())
+		r.bytes = bodyBytes(c)
 	}
 	return r
 }

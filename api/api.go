@@ -8,12 +8,14 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -262,6 +264,9 @@ func (a *API) serve(route Route) fiber.Handler {
 // send sends an answer: as 304 to a caller that has it, as a permission to an edge that
 // sends the body, or whole.
 func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) error {
+	if answer.file != nil {
+		return a.sendFile(c, s, r, answer)
+	}
 	s.readiness = a.readiness(answer, s.now)
 	etag := answer.etagFor(s.readiness)
 	a.setAnswerHeaders(c, s, answer, etag)
@@ -274,7 +279,14 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) 
 	}
 	setBodyExpiry(c, s, r, answer)
 	writeAnswer(c, s, answer)
-	return settlePayment(c, s)
+	if s.charge == nil {
+		return nil
+	}
+	purchased := x402.Response{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
+	if answer.link != "" {
+		purchased.Header[fiber.HeaderLink] = strings.Clone(answer.link)
+	}
+	return settlePayment(c, s, purchased)
 }
 
 // getAnswer returns the answer to a request: the node's own copy, or one made of what
@@ -323,18 +335,23 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 	if err != nil {
 		return nil, err
 	}
-	answer.etag, answer.target, answer.tags = etagOf(r, answer), r.target(), route.tags(r.params)
+	answer.target, answer.tags = r.target(), route.tags(r.params)
 	if a.purgeEnabled {
 		answer.keys = surrogateKeysOf(r)
 	}
 	answer.setControl(route, a.sharedLifetime(route, answer, answer.view.Readiness))
+	answer.status = found.source.status(found.view, a.now())
+	if answer.file != nil { // a copy of one would evict hundreds of others
+		answer.status = strings.TrimSuffix(answer.status, "; stored")
+		return answer, nil
+	}
+	answer.etag = etagOf(r, answer)
 	if !answer.nodeLocal {
 		answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	}
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
-	answer.status = found.source.status(found.view, a.now())
 	a.local.set(r.name, route, *answer, begun)
 	return answer, nil
 }

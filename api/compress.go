@@ -54,7 +54,7 @@ func newCompressor() *compressor {
 // compress compresses an answer of at least compressMinBytes.
 func (p *compressor) compress(c *fiber.Ctx) error {
 	answer := c.Response()
-	if len(answer.Body()) < compressMinBytes || len(answer.Header.ContentEncoding()) > 0 {
+	if answer.IsBodyStream() || len(answer.Body()) < compressMinBytes || len(answer.Header.ContentEncoding()) > 0 {
 		return nil
 	}
 	c.Vary(fiber.HeaderAcceptEncoding)

@@ -29,6 +29,8 @@ const (
 	PathAuthorize = "/internal/edge/authorize"
 	// PathBody precedes the key of a body at the edge.
 	PathBody = "/edge/body/"
+	// PathRange precedes the key of a body of which the edge sends what Range selects.
+	PathRange = "/edge/range/"
 )
 
 // HeaderFill holds the key of a body that an edge lacks and requests. The answer says,
@@ -91,6 +93,18 @@ func delegateToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered) 
 	return nil
 }
 
+// delegateFileToEdge is delegateToEdge for a file: where a part of it is permitted, the edge
+// cuts it from the whole.
+func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered, form *representation) {
+	s.delegatedBytes = form.length()
+	path := PathBody
+	if form.part != nil {
+		path = PathRange
+	}
+	c.Set(headerAccelRedirect, path+edgeBodyKey(r, found, s.readiness))
+	c.Status(http.StatusOK)
+}
+
 // setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not
 // keep it when it has another key than requested, because the node knows of another
 // publication.
@@ -127,8 +141,12 @@ func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 // the request. It is cryptographic because callers choose part of what is hashed, and
 // must not be able to make the key of another answer.
 func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", SurfaceVersion, r.canonical(),
-		found.view.Revision, found.view.DataAsOf, readiness))
+	var digest []byte
+	if found.file != nil {
+		digest = found.file.Digest
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%x", SurfaceVersion, r.canonical(),
+		found.view.Revision, found.view.DataAsOf, readiness, digest))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 

@@ -36,6 +36,8 @@ func RequestIDPattern() string {
 type answer struct {
 	// data becomes the member data of the envelope.
 	data any
+	// file is sent instead of an envelope; nil for none.
+	file *file
 	// view is the view that the data was read from. meta contains its time and readiness.
 	view cache.View
 	// page is set for lists.

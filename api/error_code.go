@@ -21,6 +21,7 @@ const (
 	CodeNotFound          Code = "NOT_FOUND"
 	CodeMethodNotAllowed  Code = "METHOD_NOT_ALLOWED"
 	CodePaymentInProgress Code = "PAYMENT_IN_PROGRESS"
+	CodeExportGone        Code = "EXPORT_GONE"
 	CodeRateLimited       Code = "RATE_LIMITED"
 	CodeQuotaExceeded     Code = "QUOTA_EXCEEDED"
 	CodeInternal          Code = "INTERNAL"
@@ -51,7 +52,7 @@ func Codes() []CodeInfo {
 		{
 			Code: CodeValidation, Status: http.StatusBadRequest,
 			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once, up to 20; details.omitted counts the others. " +
-				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large.",
+				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large, and with 416 for a Range after the end.",
 			Fix: "Change what details.problems names. Nothing was charged or counted.",
 			Example: validationError([]Problem{
 				*unknownParameter("limits", "5", []string{"cursor", "limit"}),
@@ -92,6 +93,12 @@ func Codes() []CodeInfo {
 			Description: "The same payment is being settled for another request.",
 			Fix:         "Wait for Retry-After, then repeat the request with the same payment.",
 			Example:     paymentError(route, x402.ExampleRefusal(x402.InProgress)),
+		},
+		{
+			Code: CodeExportGone, Status: http.StatusGone,
+			Description: "The ballots that the revision names cannot be read any more: others have come, or the proposal was withdrawn.",
+			Fix:         "Begin again at details.manifest, and drop the parts of the earlier revision.",
+			Example:     exportGone("p1_f_XfJz_6yGy1gCgoSU2qbg"),
 		},
 		{
 			Code: CodeRateLimited, Status: http.StatusTooManyRequests,

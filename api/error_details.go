@@ -99,6 +99,12 @@ type methodDetails struct {
 	Allowed []string `json:"allowed"`
 }
 
+// exportDetails is error.details of EXPORT_GONE.
+type exportDetails struct {
+	// Manifest is the path of the manifest.
+	Manifest string `json:"manifest"`
+}
+
 // rateDetails is error.details of RATE_LIMITED.
 type rateDetails struct {
 	// Bucket is the bucket that is empty.

@@ -205,5 +205,14 @@ func (j *JoinedReads) Join(ctx context.Context, name string, drops uint64, read 
 	return found.data, nil
 }
 
+// ParseRange reads a Range header; part is false for the whole file.
+func ParseRange(header string, size int) (first, last int, part bool, err error) {
+	selected, err := parseRange(header, size)
+	if selected == nil {
+		return 0, 0, false, err
+	}
+	return selected.first, selected.last, true, err
+}
+
 // SetExamplesTimeout bounds the search for examples.
 func (a *API) SetExamplesTimeout(timeout time.Duration) { a.exampleCache.timeout = timeout }

@@ -36,6 +36,14 @@ func publishedFreshness() Freshness {
 	}
 }
 
+// partFreshness is the freshness of parts of an export, which no publication changes.
+func partFreshness() Freshness {
+	fresh := publishedFreshness()
+	fresh.MaxAge = time.Hour
+	fresh.Reason = "A revision names its bytes: a part is what it is for as long as it is there."
+	return fresh
+}
+
 // voterFreshness is the freshness of answers about one voter, which are not purged.
 func voterFreshness() Freshness {
 	fresh := publishedFreshness()

@@ -33,6 +33,8 @@ const localOverhead = 2 << 10
 type rendered struct {
 	// data is the JSON of the member data.
 	data []byte
+	// file is sent instead of an envelope with data; nil for none.
+	file *file
 	// view is the view that the data was read from, without its payload.
 	view cache.View
 	// etag is the ETag of the answer while it is not stale; empty for answers about one
@@ -161,6 +163,9 @@ func (l *localCopies) close() {
 
 // render encodes the data of an answer.
 func render(found answer) (*rendered, error) {
+	if found.file != nil {
+		return &rendered{file: found.file, layer: found.source.layer()}, nil
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,16 +100,9 @@ func (s *requestState) purchasedAnswer() (x402.Response, bool) {
 	return s.charge.StoredResponse()
 }
 
-// settlePayment settles the payment of a request whose answer is about to be sent. Only
-// a 200 is paid for. When settlement fails, the answer is discarded.
-func settlePayment(c *fiber.Ctx, s *requestState) error {
-	if s.charge == nil || c.Response().StatusCode() != http.StatusOK {
-		return nil
-	}
-	purchased := x402.Response{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
-	if link := c.GetRespHeader(fiber.HeaderLink); link != "" {
-		purchased.Header[fiber.HeaderLink] = strings.Clone(link)
-	}
+// settlePayment settles the payment of a request whose answer is about to be sent, and
+// stores what was purchased. When settlement fails, the answer is discarded.
+func settlePayment(c *fiber.Ctx, s *requestState, purchased x402.Response) error {
 	if err := s.charge.Settle(c.UserContext(), purchased); err != nil {
 		c.Response().Reset() // nothing of the answer may be sent
 		return paymentError(*s.route, err)
@@ -128,6 +120,9 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 	setVary(c, s)
 	c.Set(fiber.HeaderCacheControl, PrivateNoStore)
 	c.Set(x402.HeaderReceipt, s.charge.Receipt())
+	if s.route.Media != nil {
+		return replayFile(c, purchased)
+	}
 	return c.Status(http.StatusOK).Send(purchased.Body)
 }
 

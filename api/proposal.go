@@ -15,6 +15,7 @@ const (
 	pathProposal    = "/v2/proposals/:proposalKey"
 	pathVoteSummary = pathProposal + "/votes/summary"
 	pathVotes       = pathProposal + "/votes"
+	pathExport      = pathVotes + "/export"
 	pathEvidence    = pathProposal + "/evidence"
 )
 

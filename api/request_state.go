@@ -58,6 +58,10 @@ type requestState struct {
 	grant   ratelimit.Grant
 	decided bool
 	address ratelimit.Decision
+	// file names the file that a token requests, as it is paid for; empty for others. prepaid
+	// says that the token has paid for it a while ago, so that a part of it is free.
+	file    string
+	prepaid bool
 	// reader is the reader that the request belongs to; nil for one of its own.
 	reader *Reader
 	// charge is the payment for this request; nil for none.

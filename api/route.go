@@ -149,6 +149,9 @@ func (r *Route) Codes() []Code {
 	if r.Paid() {
 		codes = append(codes, CodePaymentInProgress)
 	}
+	if r.Media != nil {
+		codes = append(codes, CodeExportGone)
+	}
 	codes = append(codes, CodeRateLimited)
 	if r.Paid() {
 		codes = append(codes, CodeQuotaExceeded)
@@ -170,6 +173,7 @@ func Routes() []Route {
 		rankingRoutes(),
 		proposalRoutes(),
 		ballotRoutes(),
+		exportRoutes(),
 		evidenceRoutes(),
 		topicRoutes(),
 		voterRoutes(),

@@ -38,6 +38,10 @@ const (
 	pendingTTL = 2 * time.Second
 	// pageTTL is how long a page is kept.
 	pageTTL = 10 * time.Minute
+	// partTTL is how long a part of an export is kept: long enough for those who wait for
+	// it and for a download that is resumed at once, since a part takes a thousand times the
+	// memory of a page.
+	partTTL = time.Minute
 	// absentTTL is how long a page says that its subject does not exist.
 	absentTTL = 3 * time.Second
 )
@@ -233,8 +237,11 @@ func (s *Store) SetPages(ctx context.Context, requests []PageRequest, views []Vi
 				continue
 			}
 			ttl := pageTTL
-			if v.Absent {
+			switch {
+			case v.Absent:
 				ttl = absentTTL
+			case requests[i].Kind == query.KindBallotPart:
+				ttl = partTTL
 			}
 			// The text of the script, as Writer sends it.
 			set[i] = setNewerTTL.Eval(ctx, pipe, []string{string(requests[i].Key())}, v.Revision, value, ttl.Milliseconds())

@@ -33,6 +33,8 @@ const (
 	committedChannel Key = Namespace + "{worker}:committed"
 	// notificationsKey counts the messages of publishedChannel.
 	notificationsKey Key = Namespace + "{worker}:notifications"
+	// exportsKey orders the sorted copies that exports read by the time until which they do.
+	exportsKey Key = Namespace + "{worker}:exports"
 	// republishKey records that a corrupt view was found, or was found recently.
 	republishKey Key = Namespace + "{worker}:republish"
 	// changesKey is the stream of what was published, and feedStateKey says up to where rows

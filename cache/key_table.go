@@ -100,7 +100,8 @@ func viewFamilies() []KeyFamily {
 		{
 			Keys:     []Key{viewKey("page", "KIND", "SUBJECT", "HASH")},
 			Contents: "pages built on demand; HASH is that of the query", Writer: "fillers",
-			Lifetime: FormatLifetime(pageTTL) + "; " + FormatLifetime(absentTTL) + " for a subject that does not exist",
+			Lifetime: FormatLifetime(pageTTL) + "; " + FormatLifetime(partTTL) + " for a part of an export, " +
+				FormatLifetime(absentTTL) + " for a subject that does not exist",
 		},
 		{
 			Keys: []Key{daoIndexRowsKey, daoIndexStateKey, daoListKey("VOTES", "FORUM", "COVERAGE")},
@@ -115,6 +116,10 @@ func workerFamilies() []KeyFamily {
 	const leader, nodes, fillers = "leader", "API nodes", "fillers"
 	return []KeyFamily{
 		{Keys: []Key{publicationKey}, Contents: "the state of publication", Writer: leader, Lifetime: NeverExpires},
+		{
+			Keys: []Key{exportsKey}, Contents: "sorted copies that exports of ballots read, by the time until which they do",
+			Writer: fillers, Lifetime: FormatLifetime(ExportTTL) + " after the last export was begun",
+		},
 		{
 			Keys: []Key{leaseKey}, Contents: "holder of the lease", Writer: leader,
 			Lifetime: "`PNYX_LEASE_TTL` after the last renewal",

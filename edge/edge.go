@@ -87,7 +87,8 @@ type facts struct {
 	Routes                   []routeLabel
 	RouteNone                string
 	Parameters               []parameter
-	PathAuthorize, PathBody  string
+	PathAuthorize            string
+	PathBody, PathRange      string
 	MCPPath                  string
 	MCPBody                  int
 	HeaderInternal           string
@@ -118,7 +119,7 @@ func (o Options) facts() (facts, error) {
 	f := facts{
 		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
 		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
-		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
+		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, PathRange: api.PathRange, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
 		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,
 		HeaderTimeout: api.HeaderTimeout, HeaderPayment: x402.HeaderPayment,

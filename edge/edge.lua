@@ -28,7 +28,8 @@ local function usable()
     return math.max(1, fresh + renewing)
 end
 
--- prepare removes preconditions that nodes ignore: nginx would answer them by itself.
+-- prepare removes preconditions that nodes ignore or have checked: nginx would answer them by
+-- itself.
 function edge.prepare()
     local var = ngx.var
     if var.http_if_match then
@@ -36,6 +37,9 @@ function edge.prepare()
     end
     if var.http_if_unmodified_since then
         ngx.req.clear_header("If-Unmodified-Since")
+    end
+    if var.http_if_range then
+        ngx.req.clear_header("If-Range")
     end
 end
 

@@ -376,7 +376,11 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 	for path, item := range document.Paths {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			example := item.Get.Responses["200"].Content["application/json"].Example
+			body, isJSON := item.Get.Responses["200"].Content["application/json"]
+			if !isJSON {
+				return // a file
+			}
+			example := body.Example
 			if err := contract.Check(path, 200, nil, example); err != nil {
 				t.Error(err)
 			}

@@ -59,6 +59,9 @@ func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 	if !route.TokenOnly {
 		names = append(names, fiber.HeaderETag)
 	}
+	if route.Media != nil {
+		names = append(names, api.HeaderReprDigest)
+	}
 	if route.Paged() {
 		names = append(names, fiber.HeaderLink)
 	}

@@ -121,14 +121,34 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices)
 		operation.Parameters = append(operation.Parameters, describeParam(schemas, param))
 	}
 	operation.Responses.Add("200", &openapi.Response{
-		Description: route.Summary, Headers: answerHeaders(route), Links: links(route),
-		Content: openapi.Members[*openapi.MediaType]{{
-			Name:  fiber.MIMEApplicationJSON,
-			Value: &openapi.MediaType{Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route)},
-		}},
+		Description: route.Summary, Headers: answerHeaders(route), Links: links(route), Content: answerContent(schemas, route),
 	})
+	if route.Media != nil {
+		operation.Responses.Add("206", &openapi.Response{
+			Description: "The bytes that Range selects, never compressed. What is left of a file is free for an hour for the token that has paid for it.",
+			Headers:     append(answerHeaders(route), headers(fiber.HeaderContentRange)...), Content: answerContent(schemas, route),
+		})
+	}
 	operation.Responses.Add("default", &openapi.Response{Ref: "#/components/responses/" + errorName})
 	return operation
+}
+
+// answerContent describes the body of an answer with data.
+func answerContent(schemas *openapi.Schemas, route api.Route) (content openapi.Members[*openapi.MediaType]) {
+	if route.Media == nil {
+		content.Add(fiber.MIMEApplicationJSON, &openapi.MediaType{
+			Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route),
+		})
+		return content
+	}
+	row := reflect.TypeOf(route.Returns).Name()
+	for _, media := range route.Media {
+		mime, _, _ := strings.Cut(media, ";")
+		content.Add(mime, &openapi.MediaType{Schema: &openapi.Schema{
+			Type: "string", Description: fmt.Sprintf("One `%s` a line.", row),
+		}})
+	}
+	return content
 }
 
 // statuses lists the statuses of a route's errors in ascending order.
@@ -185,6 +205,9 @@ func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
 func exampleAnswer(schemas *openapi.Schemas, route api.Route) any {
 	if route.Returns == nil {
 		return nil
+	}
+	if route.Media != nil {
+		return schemas.Example(reflect.TypeOf(route.Returns))
 	}
 	about := openapi.Members[any]{}
 	described, _ := schemas.Example(reflect.TypeFor[api.Meta]()).(openapi.Members[any])

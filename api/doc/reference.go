@@ -251,6 +251,9 @@ func snippets(node Node, route api.Route, examples api.Examples) ([]referenceSni
 		all = append(all, referenceSnippet{strings.ToLower(string(language)), string(language), strings.TrimSpace(text)})
 	}
 	name, arguments := mcp.ExampleCall(route.ID, values)
+	if name == "" {
+		return all, nil // no tool reads the route
+	}
 	call, err := indented(openapi.Members[any]{
 		{Name: "jsonrpc", Value: "2.0"},
 		{Name: "id", Value: 1},

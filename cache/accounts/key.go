@@ -1,6 +1,12 @@
 package accounts
 
-import "pnyx/cache"
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"time"
+
+	"pnyx/cache"
+)
 
 // formatVersion names the layout of the keys and values that outlive an upgrade. It is
 // independent of the version that views have. Raising it requires a migration: usage
@@ -38,6 +44,15 @@ func BucketKey(caller, bucket string) string {
 // QuotaKey names the count of responses that a caller has used in a month (YYYY-MM).
 func QuotaKey(caller, month string) cache.Key {
 	return cache.Key(namespace + "{limit:" + caller + "}:month:" + month)
+}
+
+// PaidFileTTL is how long what is left of a file is free for a caller who has paid for it.
+const PaidFileTTL = time.Hour
+
+// PaidFileKey names the mark that a caller has paid for a file.
+func PaidFileKey(caller, file string) cache.Key {
+	sum := sha256.Sum256([]byte(file))
+	return cache.Key(namespace + "{limit:" + caller + "}:file:" + base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
 func paymentKey(id string) cache.Key {

@@ -26,6 +26,11 @@ func Keys() cache.KeySection {
 				Lifetime: cache.FormatLifetime(QuotaTTL),
 			},
 			{
+				Keys:     []cache.Key{cache.Key(namespace + "{limit:CALLER}:file:HASH")},
+				Contents: "the caller has paid for a part of an export; HASH is that of the request", Writer: "API nodes",
+				Lifetime: cache.FormatLifetime(PaidFileTTL),
+			},
+			{
 				Keys:     []cache.Key{usageKey},
 				Contents: "usage counters that are not in the warehouse yet", Writer: "API nodes",
 				Lifetime: "drained within a second",

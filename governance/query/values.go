@@ -20,6 +20,8 @@ func Values(field reflect.Type) []string {
 		return texts(governance.Surfaces())
 	case reflect.TypeFor[BallotOrder]():
 		return texts([]BallotOrder{BallotsByPower, BallotsByTime})
+	case reflect.TypeFor[ExportFormat]():
+		return texts([]ExportFormat{ExportNDJSON, ExportCSV})
 	case reflect.TypeFor[EventTime]():
 		return texts([]EventTime{EventTimeOccurred, EventTimeDiscovered})
 	case reflect.TypeFor[governance.EventType]():

@@ -50,10 +50,15 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	// Ids in the answers of one route are parameters of others.
 	for range 3 {
 		for _, route := range api.Routes() {
-			s.askRightly(t, route)
+			if route.Media == nil { // TestExport reads files
+				s.askRightly(t, route)
+			}
 		}
 	}
 	for _, route := range api.Routes() {
+		if route.Media != nil {
+			continue
+		}
 		s.askWrongly(t, route)
 		got := s.answered[route.ID]
 		// Usage is returned only to the token itself.

@@ -29,6 +29,9 @@ const (
 	// setsTogether is the number of sets of a kind that is built in sets: one in work, and
 	// one that gathers.
 	setsTogether = 2
+	// partsTogether is the number of parts of exports, which take more memory and time than
+	// pages.
+	partsTogether = 1
 	// setsAlone is the number for kinds whose pages are built alone. It leaves one of
 	// fillConcurrency to other kinds.
 	setsAlone = fillConcurrency - 1
@@ -39,15 +42,17 @@ const (
 // query.
 func kindsOfPages() map[query.Kind]kindOfPage {
 	return map[query.Kind]kindOfPage{
-		query.KindBallots:    {build((*page).ballots), maxSet, setsTogether},
-		query.KindVoters:     {build((*page).voters), 1, setsAlone},
-		query.KindProfile:    {build((*page).profile), maxSet, setsTogether},
-		query.KindVoterVotes: {build((*page).voterVotes), maxSet, setsTogether},
-		query.KindProposals:  {build((*page).proposals), maxSet, setsTogether},
-		query.KindResolve:    {build((*page).resolve), 1, setsAlone},
-		query.KindTopics:     {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
-		query.KindEvents:     {build((*page).events), 1, setsAlone},
-		query.KindSignals:    {build((*page).signals), 1, setsAlone},
+		query.KindBallots:      {build((*page).ballots), maxSet, setsTogether},
+		query.KindBallotExport: {build((*page).ballotExport), 1, setsAlone},
+		query.KindBallotPart:   {build((*page).ballotPart), 1, partsTogether},
+		query.KindVoters:       {build((*page).voters), 1, setsAlone},
+		query.KindProfile:      {build((*page).profile), maxSet, setsTogether},
+		query.KindVoterVotes:   {build((*page).voterVotes), maxSet, setsTogether},
+		query.KindProposals:    {build((*page).proposals), maxSet, setsTogether},
+		query.KindResolve:      {build((*page).resolve), 1, setsAlone},
+		query.KindTopics:       {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
+		query.KindEvents:       {build((*page).events), 1, setsAlone},
+		query.KindSignals:      {build((*page).signals), 1, setsAlone},
 	}
 }
 

@@ -26,19 +26,21 @@ func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	return cache.NewView(p.head, rows)
 }
 
-func (p *page) setVoterHead(ctx context.Context) error {
+// setPublishedHead completes the head of a page that has no version, and is fresh for a time
+// and until something is published after that.
+func (p *page) setPublishedHead(ctx context.Context, ttl time.Duration) error {
 	published, err := p.Store.PublicationState(ctx)
 	if err != nil {
 		return err
 	}
 	p.head.Revision = published.Revision
-	until := governance.TimestampOf(time.Now().Add(voterTTL))
+	until := governance.TimestampOf(time.Now().Add(ttl))
 	p.head.FreshUntil = &until
 	return nil
 }
 
 func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error) {
-	if err := p.setVoterHead(ctx); err != nil {
+	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
 		return cache.View{}, err
 	}
 	profile, err := p.Warehouse.VoterProfile(ctx, string(q.Voter))
@@ -52,7 +54,7 @@ func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error)
 }
 
 func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, error) {
-	if err := p.setVoterHead(ctx); err != nil {
+	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
 		return cache.View{}, err
 	}
 	rows, err := p.Warehouse.ListVoterVotes(ctx, q)

@@ -180,7 +180,7 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.Sort
 }
 
 // dropSortedCopies drops the copies that were replaced, except those in previous, which
-// were current at the last check, and returns the current ones. It writes all versions
+// were current at the last check, and those that exports read, and returns the current ones. It writes all versions
 // again first: one that was not written at its time must not name a copy that is gone.
 func (p *Publisher) dropSortedCopies(
 	ctx context.Context, previous []warehouse.SortedCopy,
@@ -197,6 +197,13 @@ func (p *Publisher) dropSortedCopies(
 			return previous, err
 		}
 	}
+	exports, err := p.Store.Exports(ctx)
+	if err != nil {
+		return previous, err
+	}
 	kept := slices.Concat(previous, current)
+	for _, export := range exports {
+		kept = append(kept, warehouse.SortedCopy{Generation: export.Generation})
+	}
 	return current, p.Warehouse.DropOldSortedCopies(ctx, kept, now.Add(-minCopyAge))
 }

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// exportRoutes are about all ballots of a proposal at once.
+func exportRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "proposals.export", Path: pathExport, Tier: Plus, Addition: true,
+			Title:   "List the parts of a ballot export",
+			Summary: "The parts in which all ballots of one proposal are downloaded, as they are at this moment.",
+			Returns: governance.BallotExport{}, Fresh: publishedFreshness(),
+		}, handler[query.BallotExport]{
+			tags:   func(q query.BallotExport) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
+			answer: (*API).ballotExport,
+		}),
+		handle(Route{
+			ID: "proposals.export-part", Path: pathExport + "/:revision/:part", Tier: Plus, Addition: true,
+			Title: "Download a part of a ballot export",
+			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
+				"A download that was interrupted continues with Range.",
+			Returns: governance.Ballot{}, Media: []string{MIMENDJSON, MIMECSV}, Fresh: partFreshness(),
+		}, handler[query.BallotPart]{
+			tags:   func(q query.BallotPart) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
+			answer: (*API).ballotPart,
+		}),
+	}
+}
+
+// ballotExport answers GET /v2/proposals/:proposalKey/votes/export.
+func (a *API) ballotExport(ctx context.Context, _ *request, q query.BallotExport) (answer, error) {
+	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("proposalKey", string(q.Proposal)))
+	if err != nil {
+		return answer{}, err
+	}
+	var export governance.BallotExport
+	if err := view.Decode(&export); err != nil {
+		return answer{}, unavailable(err)
+	}
+	votes, err := strconv.Atoi(string(export.Votes))
+	if err != nil {
+		return answer{}, unavailable(fmt.Errorf("read the number of ballots: %w", err))
+	}
+	export.Final = export.Final && view.Readiness == governance.Ready
+	export.Parts = []governance.ExportPart{}
+	for first := 0; first < votes; first += query.ExportRows {
+		export.Parts = append(export.Parts, governance.ExportPart{
+			Href:  exportPath(q.Proposal) + "/" + export.Revision + "/" + strconv.Itoa(len(export.Parts)+1),
+			First: first, Rows: min(query.ExportRows, votes-first),
+		})
+	}
+	return answer{data: export, view: view, source: from}, nil
+}
+
+// exportPath is the path of the manifest of a proposal.
+func exportPath(key governance.ProposalKey) string {
+	return strings.Replace(pathExport, ":proposalKey", string(key), 1)
+}
+
+// ballotPart answers GET /v2/proposals/:proposalKey/votes/export/:revision/:part.
+func (a *API) ballotPart(ctx context.Context, _ *request, q query.BallotPart) (answer, error) {
+	view, from, err := a.page(ctx, cache.NewPageRequest(q), exportGone(q.Proposal))
+	if err != nil {
+		return answer{}, err
+	}
+	f := &file{media: MIMENDJSON}
+	if q.Format == query.ExportCSV {
+		f.media = MIMECSV
+	}
+	if err := view.Decode(&f.File); err != nil {
+		return answer{}, unavailable(err)
+	}
+	return answer{file: f, view: view, source: from}, nil
+}
+
+// exportGone is the error of a part whose ballots cannot be read any more.
+func exportGone(key governance.ProposalKey) *Error {
+	return &Error{
+		Status: http.StatusGone, Code: CodeExportGone,
+		Message: "this part of this revision is not available any more: begin again at the manifest",
+		Details: exportDetails{Manifest: exportPath(key)},
+	}
+}

@@ -1,0 +1,210 @@
+package api
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/klauspost/compress/gzip"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/access/x402"
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// Media types of files.
+const (
+	MIMENDJSON = "application/x-ndjson"
+	MIMECSV    = "text/csv; charset=utf-8; header=present"
+)
+
+// HeaderReprDigest holds the SHA-256 of a file as it is sent as a whole (RFC 9530).
+const HeaderReprDigest = "Repr-Digest"
+
+// file is an answer without an envelope. Its bytes are the same for all callers, and for
+// as long as its path exists.
+type file struct {
+	cache.File
+
+	// media is the media type.
+	media string
+}
+
+// representation is a file in the form that a request gets: as it is, or compressed.
+type representation struct {
+	*file
+
+	compressed bool
+	size       int
+	// etag is strong, and made of digest.
+	etag   string
+	digest []byte
+	// part is what Range selects; nil for the whole.
+	part *byteRange
+}
+
+// representationFor returns the form that a request gets. What Range selects are bytes of
+// the text itself, whatever Accept-Encoding says: a caller that was interrupted has the
+// text, and no server has to compress to the same bytes again.
+func (f *file) representationFor(c *fiber.Ctx) (*representation, error) {
+	ranges := ""
+	if c.Method() == fiber.MethodGet {
+		ranges = c.Get(fiber.HeaderRange)
+	}
+	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip", "identity") == "gzip"
+	r := &representation{file: f, compressed: compressed}
+	r.size, r.digest = f.Size, f.Digest
+	if r.compressed {
+		r.size, r.digest = len(f.Gzip), f.GzipDigest
+	}
+	r.etag = `"` + base64.RawURLEncoding.EncodeToString(r.digest[:min(len(r.digest), 16)]) + `"`
+	if condition := c.Get(fiber.HeaderIfRange); ranges == "" || condition != "" && condition != r.etag {
+		return r, nil
+	}
+	part, err := parseRange(ranges, r.size)
+	r.part = part
+	return r, err
+}
+
+// setHeaders sets the headers that describe the representation.
+func (r *representation) setHeaders(c *fiber.Ctx) {
+	setHeader(c, fiber.HeaderETag, r.etag)
+	setHeader(c, fiber.HeaderAcceptRanges, "bytes")
+	setHeader(c, HeaderReprDigest, "sha-256=:"+base64.StdEncoding.EncodeToString(r.digest)+":")
+}
+
+// write writes the body and its headers. The text is not in memory as a whole.
+func (r *representation) write(c *fiber.Ctx) error {
+	response := c.Response()
+	response.Header.SetContentType(r.media)
+	response.SetStatusCode(http.StatusOK)
+	if r.compressed {
+		response.Header.SetContentEncoding("gzip")
+		response.SetBodyRaw(r.Gzip)
+		return nil
+	}
+	text, err := gzip.NewReader(bytes.NewReader(r.Gzip))
+	if err != nil {
+		return unavailable(fmt.Errorf("decompress a file: %w", err))
+	}
+	if r.part == nil {
+		response.SetBodyStream(text, r.size)
+		return nil
+	}
+	if _, err := io.CopyN(io.Discard, text, int64(r.part.first)); err != nil {
+		return unavailable(fmt.Errorf("decompress a file: %w", err))
+	}
+	response.SetStatusCode(http.StatusPartialContent)
+	setHeader(c, fiber.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", r.part.first, r.part.last, r.size))
+	response.SetBodyStream(io.LimitReader(text, int64(r.part.length())), r.part.length())
+	return nil
+}
+
+// length is the number of bytes that the request gets.
+func (r *representation) length() int {
+	if r.part != nil {
+		return r.part.length()
+	}
+	return r.size
+}
+
+// sendFile sends a file: as 304 to a caller that has it, as a permission to an edge that
+// sends the body, or the part of it that was requested.
+func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *request, answer *rendered) error {
+	s.readiness = governance.Ready
+	form, err := answer.file.representationFor(c)
+	if err != nil {
+		return err
+	}
+	a.setAnswerHeaders(c, s, answer, form.etag)
+	form.setHeaders(c)
+	switch {
+	case etagMatches(c, form.etag):
+		c.Status(fiber.StatusNotModified)
+		return nil
+	case s.delegatesToEdge(c):
+		delegateFileToEdge(c, s, r, answer, form)
+		return nil
+	}
+	setBodyExpiry(c, s, r, answer)
+	if err := form.write(c); err != nil || s.charge == nil {
+		return err
+	}
+	// The payment buys the whole file, of which the same payment may get other parts.
+	purchased, err := msgpack.Marshal(answer.file.File)
+	if err != nil {
+		return fmt.Errorf("encode a file that was paid for: %w", err)
+	}
+	return settlePayment(c, s, x402.Response{Body: purchased, Header: map[string]string{
+		fiber.HeaderContentType: strings.Clone(answer.file.media),
+	}})
+}
+
+// replayFile sends the file, or another part of it, that the payment bought before.
+func replayFile(c *fiber.Ctx, purchased x402.Response) error {
+	f := &file{media: purchased.Header[fiber.HeaderContentType]}
+	if err := msgpack.Unmarshal(purchased.Body, &f.File); err != nil {
+		return fmt.Errorf("decode a file that was paid for: %w", err)
+	}
+	form, err := f.representationFor(c)
+	if err != nil {
+		return err
+	}
+	form.setHeaders(c)
+	return form.write(c)
+}
+
+// byteRange is a range of bytes, the last one included.
+type byteRange struct{ first, last int }
+
+func (b *byteRange) length() int { return b.last - b.first + 1 }
+
+// parseRange reads a Range header (RFC 9110) for a file of a size. It returns nil, for the
+// whole file, where the header is malformed, has another unit or selects several ranges.
+// The error is that of a range beyond the end.
+func parseRange(header string, size int) (*byteRange, error) {
+	text, inBytes := strings.CutPrefix(header, "bytes=")
+	from, to, isRange := strings.Cut(text, "-")
+	first, errFirst := strconv.ParseUint(from, 10, 63)
+	last, errLast := strconv.ParseUint(to, 10, 63)
+	end := uint64(size) - 1 //nolint:gosec // never negative
+	switch {
+	case !inBytes, !isRange, from == "" && to == "", from != "" && errFirst != nil, to != "" && errLast != nil,
+		from != "" && to != "" && last < first:
+		return nil, nil
+	case from == "" && last == 0, from != "" && first > end:
+		return nil, rangeNotSatisfiable(size)
+	case from == "":
+		first, last = end+1-min(last, end+1), end
+	case to == "":
+		last = end
+	}
+	return &byteRange{int(first), int(min(last, end))}, nil //nolint:gosec // at most size
+}
+
+// rangeNotSatisfiable is the error of a range beyond the end of a file.
+func rangeNotSatisfiable(size int) *Error {
+	return &Error{
+		Status: http.StatusRequestedRangeNotSatisfiable, Code: CodeValidation,
+		Message: fmt.Sprintf("Range begins after the last of %d bytes", size),
+		Details: problemDetails{Problems: []Problem{{
+			Parameter: "Range", Message: "begins after the last byte", Allowed: fmt.Sprintf("bytes=FIRST-, with FIRST below %d", size),
+			Fix: "the download is complete where it has as many bytes; without Range the file is sent as a whole",
+		}}},
+		Headers: map[string]string{fiber.HeaderContentRange: fmt.Sprintf("bytes */%d", size)},
+	}
+}
+
+// bodyBytes returns the length of the body of an answer, also of one that is streamed.
+func bodyBytes(c *fiber.Ctx) int {
+	if c.Response().IsBodyStream() {
+		return c.Response().Header.ContentLength()
+	}
+	return len(c.Response().Body())
+}

@@ -1,0 +1,308 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pnyx/access"
+	"pnyx/access/x402"
+	"pnyx/api"
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// exportPath, partPath and csvPath are an export, its first part, and that in another format.
+const (
+	exportPath = "/v2/proposals/" + string(countedKey) + "/votes/export"
+	partPath   = exportPath + "/c1-x/1"
+	csvPath    = partPath + "?format=csv"
+)
+
+func firstPart() query.BallotPart {
+	return query.BallotPart{Proposal: countedKey, Revision: "c1-x", Part: 1, Format: query.ExportNDJSON}
+}
+
+// exampleText is a text that is longer than any buffer.
+var exampleText = strings.Repeat(`{"voteId":"1","votingPower":"1.5"}`+"\n", 20_000)
+
+// exampleFile is exampleText as a worker makes it.
+func exampleFile(t *testing.T) cache.File {
+	t.Helper()
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	if _, err := zip.Write([]byte(exampleText)); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	plain, zipped := sha256.Sum256([]byte(exampleText)), sha256.Sum256(packed.Bytes())
+	return cache.File{Gzip: packed.Bytes(), Size: len(exampleText), Digest: plain[:], GzipDigest: zipped[:]}
+}
+
+// publishParts publishes exampleFile as a part in both formats.
+func (t *node) publishParts() {
+	t.Helper()
+	view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, exampleFile(t.T))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := firstPart()
+	records.Format = query.ExportCSV
+	requests := []cache.PageRequest{cache.NewPageRequest(firstPart()), cache.NewPageRequest(records)}
+	for _, err := range t.store.SetPages(t.Context(), requests, []cache.View{view, view}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// plain are headers with which the client gets bytes as they were sent, with more of them in
+// pairs.
+func plain(pairs ...string) http.Header {
+	header := http.Header{"Accept-Encoding": {"identity"}}
+	for i := 0; i < len(pairs); i += 2 {
+		header.Set(pairs[i], pairs[i+1])
+	}
+	return header
+}
+
+func TestManifestListsAllParts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.publishEverything(2)
+	var export governance.BallotExport
+	got := n.get(exportPath)
+	if err := json.Unmarshal([]byte(got.body), &struct{ Data any }{&export}); err != nil {
+		t.Fatalf("%v: %d %s", err, got.status, got.body)
+	}
+	want := []governance.ExportPart{{Href: partPath, First: 0, Rows: 20_000}, {Href: exportPath + "/c1-x/2", First: 20_000, Rows: 1}}
+	if fmt.Sprint(export.Parts) != fmt.Sprint(want) || export.Votes != "20001" {
+		t.Errorf("got %+v, want the parts %v", export, want)
+	}
+}
+
+func TestPartIsSentAsItIsKept(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.publishParts()
+	kept := exampleFile(t)
+	for encoding, want := range map[string]struct {
+		body, encoding string
+		digest         []byte
+	}{
+		"identity":              {exampleText, "", kept.Digest},
+		"br;q=1, gzip;q=0.5":    {string(kept.Gzip), "gzip", kept.GzipDigest},
+		"gzip;q=0, identity":    {exampleText, "", kept.Digest},
+		"deflate, zstd, br, *":  {string(kept.Gzip), "gzip", kept.GzipDigest},
+		"zstd":                  {exampleText, "", kept.Digest},
+		"gzip, deflate, br":     {string(kept.Gzip), "gzip", kept.GzipDigest},
+		"identity;q=1, *;q=0.1": {exampleText, "", kept.Digest},
+	} {
+		t.Run(encoding, func(t *testing.T) {
+			for _, method := range []string{http.MethodGet, http.MethodHead} {
+				got := n.with(t).ask(method, partPath, plain("Accept-Encoding", encoding))
+				body := want.body
+				if method == http.MethodHead {
+					body = ""
+				}
+				etag := `"` + base64.RawURLEncoding.EncodeToString(want.digest[:16]) + `"`
+				digest := "sha-256=:" + base64.StdEncoding.EncodeToString(want.digest) + ":"
+				if got.status != http.StatusOK || got.body != body || got.header.Get("Content-Encoding") != want.encoding ||
+					got.header.Get("Etag") != etag || got.header.Get("Repr-Digest") != digest || got.header.Get("Accept-Ranges") != "bytes" ||
+					got.header.Get("Content-Length") != strconv.Itoa(len(want.body)) || got.header.Get("Content-Type") != api.MIMENDJSON {
+					t.Errorf("%s: got %d, %d bytes, %v, want %d bytes, %s", method, got.status, len(got.body), got.header, len(want.body), etag)
+				}
+			}
+		})
+	}
+	if got := n.ask(http.MethodGet, csvPath, plain()); got.header.Get("Content-Type") != api.MIMECSV || got.body != exampleText {
+		t.Errorf("CSV: got %d bytes of %s", len(got.body), got.header.Get("Content-Type"))
+	}
+}
+
+func TestRangeContinuesADownload(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.publishParts()
+	size := len(exampleText)
+	etag := n.ask(http.MethodHead, partPath, plain()).header.Get("Etag")
+	for header, selected := range map[string]struct{ first, last int }{
+		"bytes=0-":                        {0, size - 1},
+		"bytes=0-0":                       {0, 0},
+		"bytes=7-9":                       {7, 9},
+		"bytes=600000-":                   {600_000, size - 1},
+		"bytes=-5":                        {size - 5, size - 1},
+		"bytes=-9999999":                  {0, size - 1},
+		fmt.Sprintf("bytes=5-%d", size+9): {5, size - 1},
+	} {
+		t.Run(header, func(t *testing.T) {
+			want := exampleText[selected.first : selected.last+1]
+			described := fmt.Sprintf("bytes %d-%d/%d", selected.first, selected.last, size)
+			for _, condition := range []string{"", etag} {
+				headers := plain("Range", header, "Accept-Encoding", "gzip")
+				if condition != "" {
+					headers.Set("If-Range", condition)
+				}
+				got := n.with(t).ask(http.MethodGet, partPath, headers)
+				if got.status != http.StatusPartialContent || got.body != want || got.header.Get("Content-Range") != described ||
+					got.header.Get("Etag") != etag || got.header.Get("Content-Encoding") != "" {
+					t.Errorf("got %d, %d bytes, %v, want %d, %s", got.status, len(got.body), got.header, len(want), described)
+				}
+			}
+		})
+	}
+	for name, headers := range map[string]http.Header{
+		"several ranges": plain("Range", "bytes=0-1,5-6"), "another unit": plain("Range", "rows=0-1"), "no number": plain("Range", "bytes=a-"),
+		"backwards": plain("Range", "bytes=9-7"), "a sign": plain("Range", "bytes=+1-2"), "nothing": plain("Range", "bytes=-"),
+		"another file":   plain("Range", "bytes=5-", "If-Range", `"another"`),
+		"a weak name":    plain("Range", "bytes=5-", "If-Range", "W/"+etag),
+		"a time":         plain("Range", "bytes=5-", "If-Range", "Wed, 21 Oct 2015 07:28:00 GMT"),
+		"a large number": plain("Range", "bytes=99999999999999999999-"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := n.with(t).ask(http.MethodGet, partPath, headers); got.status != http.StatusOK || got.body != exampleText {
+				t.Errorf("got %d with %d bytes, want the whole", got.status, len(got.body))
+			}
+		})
+	}
+	for _, header := range []string{fmt.Sprintf("bytes=%d-", size), "bytes=-0", fmt.Sprintf("bytes=%d-", math.MaxInt64)} {
+		got := n.ask(http.MethodGet, partPath, plain("Range", header))
+		n.wantFailure(got, http.StatusRequestedRangeNotSatisfiable, api.CodeValidation)
+		if want := fmt.Sprintf("bytes */%d", size); got.header.Get("Content-Range") != want {
+			t.Errorf("%s: got Content-Range %q, want %q", header, got.header.Get("Content-Range"), want)
+		}
+	}
+	if got := n.ask(http.MethodHead, partPath, plain("Range", "bytes=5-")); got.status != http.StatusOK {
+		t.Errorf("HEAD: got %d, want 200: Range is of GET", got.status)
+	}
+}
+
+func FuzzParseRange(f *testing.F) {
+	for _, header := range []string{"bytes=0-", "bytes=-1", "bytes=5-4", "bytes=1-2,3-4", "", "bytes=9223372036854775807-"} {
+		f.Add(header, 100)
+	}
+	f.Fuzz(func(t *testing.T, header string, size int) {
+		if size < 1 {
+			return
+		}
+		first, last, part, err := api.ParseRange(header, size)
+		if part && (err != nil || first < 0 || first > last || last >= size) {
+			t.Errorf("%q of %d: got %d to %d and %v", header, size, first, last, err)
+		}
+	})
+}
+
+func TestRestOfAPaidPartIsFree(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.publishParts()
+	token := n.admitsTwiceAMonth()
+	ask := func(path string, status int, pairs ...string) answer {
+		t.Helper()
+		got := n.askAs(http.MethodGet, path, plain(append(pairs, access.HeaderToken, token)...))
+		if got.status != status {
+			t.Fatalf("GET %s with %v: got %d %.200s, want %d", path, pairs, got.status, got.body, status)
+		}
+		return got
+	}
+	month := func(got answer) string {
+		_, left, _ := strings.Cut(got.header.Get("RateLimit"), `"month";r=`)
+		left, _, _ = strings.Cut(left, ";")
+		return left
+	}
+	if left := month(ask(partPath, http.StatusPartialContent, "Range", "bytes=0-99")); left != "1" {
+		t.Errorf("the first range: got %q answers left, want 1", left)
+	}
+	for range 3 {
+		if left := month(ask(partPath, http.StatusPartialContent, "Range", "bytes=100-")); left != "" {
+			t.Errorf("a range of what is paid for: got %q answers left, want none counted", left)
+		}
+	}
+	ask(partPath, http.StatusRequestedRangeNotSatisfiable, "Range", "bytes=99999999-")
+	if left := month(ask(csvPath, http.StatusOK)); left != "0" {
+		t.Errorf("another format: got %q answers left, want 0", left)
+	}
+	ask(partPath, http.StatusPartialContent, "Range", "bytes=5-")
+	ask(partPath, http.StatusTooManyRequests)
+}
+
+func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.publishParts()
+	payment := n.sign(partPath)
+	pay := func(status int, pairs ...string) answer {
+		t.Helper()
+		got := n.askAs(http.MethodGet, partPath, plain(append(pairs, x402.HeaderPayment, payment)...))
+		if got.status != status {
+			t.Fatalf("with %v: got %d %.300s, want %d", pairs, got.status, got.body, status)
+		}
+		return got
+	}
+	first := pay(http.StatusPartialContent, "Range", "bytes=0-9")
+	if first.body != exampleText[:10] || first.header.Get(x402.HeaderReceipt) == "" || first.header.Get("Cache-Control") != api.PrivateNoStore {
+		t.Errorf("got %q, %v, want ten bytes and a receipt", first.body, first.header)
+	}
+	if err := n.store.Conn().Client.Del(t.Context(), string(cache.NewPageRequest(firstPart()).Key())).Err(); err != nil {
+		t.Fatal(err)
+	}
+	rest := pay(http.StatusPartialContent, "Range", "bytes=10-", "If-Range", first.header.Get("Etag"))
+	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != api.MIMENDJSON {
+		t.Errorf("the rest: got %d bytes, %v", len(rest.body), rest.header)
+	}
+	if whole := pay(http.StatusOK, "Accept-Encoding", "gzip"); whole.body != string(exampleFile(t).Gzip) {
+		t.Errorf("the whole: got %d bytes, want those of the file", len(whole.body))
+	}
+	n.wantCharged(1)
+}
+
+func TestPartThatIsGoneNamesTheManifest(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	n.fillPages(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready, Absent: true})
+	gone := n.ask(http.MethodGet, exportPath+"/c0-x/1", nil)
+	if refusal := n.wantFailure(gone, http.StatusGone, api.CodeExportGone); !strings.Contains(string(refusal.Error.Details), exportPath) {
+		t.Errorf("got details %s, want the path of the manifest", refusal.Error.Details)
+	}
+	n.wantFailure(n.ask(http.MethodGet, exportPath+"/c0-x/0", nil), http.StatusBadRequest, api.CodeValidation)
+	path := exportPath + "/c0-x/2"
+	n.wantUnsold(n.till(path), http.StatusGone, api.CodeExportGone)
+	n.wantCharged(0)
+}
+
+// till pays for a path.
+func (t *till) till(path string) answer {
+	t.Helper()
+	return t.askAs(http.MethodGet, path, plain(x402.HeaderPayment, t.sign(path)))
+}
+
+func TestEdgeGetsPermissionForARange(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.publishParts()
+	token := n.admitsTwiceAMonth()
+	permitted := func(pairs ...string) answer {
+		t.Helper()
+		return n.askAsEdge(http.MethodGet, partPath, plain(append(pairs, access.HeaderToken, token)...))
+	}
+	whole := permitted().header.Get("X-Accel-Redirect")
+	ranged := permitted("Range", "bytes=5-").header.Get("X-Accel-Redirect")
+	if name, isBody := strings.CutPrefix(whole, api.PathBody); !isBody || ranged != api.PathRange+name {
+		t.Errorf("got %s and %s, want one name of a body and of a range of it", whole, ranged)
+	}
+	if other := permitted("Range", "bytes=5-", "If-Range", `"another"`).header.Get("X-Accel-Redirect"); other != whole {
+		t.Errorf("another file is continued: got %s, want the whole %s", other, whole)
+	}
+	n.wantFailure(permitted("Range", "bytes=99999999-"), http.StatusRequestedRangeNotSatisfiable, api.CodeValidation)
+}

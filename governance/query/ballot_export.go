@@ -1,0 +1,53 @@
+package query
+
+import "pnyx/governance"
+
+// The kinds of BallotExport and BallotPart.
+const (
+	KindBallotExport Kind = "ballot-export"
+	KindBallotPart   Kind = "ballot-part"
+)
+
+// ExportRows is the number of ballots in a part of an export; the last part has fewer.
+const ExportRows = 20_000
+
+// BallotExport asks which parts all ballots of a proposal are exported in. Only time makes
+// the answer stale: an export that was begun stays what it is while ballots arrive.
+type BallotExport struct {
+	// Proposal is the proposal whose ballots are exported.
+	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
+}
+
+// Kind implements Page.
+func (BallotExport) Kind() Kind { return KindBallotExport }
+
+// Scope implements Page.
+func (BallotExport) Scope() Scope { return Scope{} }
+
+// ExportFormat is the form of a part of an export.
+type ExportFormat string
+
+// The forms: JSON values in lines, and comma-separated values.
+const (
+	ExportNDJSON ExportFormat = "ndjson"
+	ExportCSV    ExportFormat = "csv"
+)
+
+// BallotPart selects one part of an export. It never becomes stale: the revision names its
+// ballots.
+type BallotPart struct {
+	// Proposal is the proposal whose ballots are exported.
+	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
+	// Revision is that of the export.
+	Revision string `param:"revision" in:"path" doc:"The revision of the manifest." example:"c4fz6kd0r2m-3q5n8w2x"`
+	// Part is the number of the part.
+	Part int `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`
+	// Format is the form of the rows.
+	Format ExportFormat `param:"format" default:"ndjson" doc:"One JSON object a line, as the list of ballots has it, or comma-separated values." example:"csv"`
+}
+
+// Kind implements Page.
+func (BallotPart) Kind() Kind { return KindBallotPart }
+
+// Scope implements Page.
+func (BallotPart) Scope() Scope { return Scope{} }

@@ -1,0 +1,75 @@
+package warehouse
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse/record"
+)
+
+// PublishedBallots is what the last publication of a proposal says of its ballots.
+type PublishedBallots struct {
+	// Votes is their number.
+	Votes uint64
+	// Generation is the current sorted copy, of this publication or an earlier one; zero
+	// where there is none, or where there are too few ballots for one.
+	Generation uint64
+}
+
+// PublishedBallots returns what is published of a proposal's ballots; zero for a proposal
+// that was not published yet.
+func (w *Warehouse) PublishedBallots(
+	ctx context.Context, ref record.RefHash, key governance.ProposalKey,
+) (PublishedBallots, error) {
+	rows, err := w.conn.Query(ctx, sqlText("ballot_export_published"),
+		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("key", string(key)))
+	found, err := selectRows[PublishedBallots](rows, err, fmt.Sprintf("find the sorted ballots of %s", key))
+	if err != nil || len(found) == 0 {
+		return PublishedBallots{}, err
+	}
+	if found[0].Votes < SortedCopyThreshold {
+		found[0].Generation = 0
+	}
+	return found[0], nil
+}
+
+// CopiedBallots are the totals of a sorted copy.
+type CopiedBallots struct {
+	// Votes is the number of ballots; zero where the copy is gone.
+	Votes uint64
+	// Power is their voting power.
+	Power decimal.Decimal
+}
+
+// CopiedBallots counts the ballots of a sorted copy.
+func (w *Warehouse) CopiedBallots(ctx context.Context, generation uint64) (CopiedBallots, error) {
+	var copied CopiedBallots
+	row := w.conn.QueryRow(ctx, sqlText("ballot_export_totals"), clickhouse.Named("generation", generation))
+	if err := row.Scan(&copied.Votes, &copied.Power); err != nil {
+		return CopiedBallots{}, fmt.Errorf("count the sorted ballots of generation %d: %w", generation, classifyError(err))
+	}
+	return copied, nil
+}
+
+// ExportBallots returns the ballots of one part of an export, by power. A sorted copy is
+// dropped as a whole, so that a part of one is complete, or empty where the copy is gone.
+// Without a copy there is one part, of at most limit ballots.
+func (w *Warehouse) ExportBallots(ctx context.Context, at BallotSource, part, limit int) ([]LatestBallot, error) {
+	if part == 1 || at.Generation == 0 {
+		return w.ballotRange(ctx, at, byPower(), "1", limit)
+	}
+	before := (part-1)*query.ExportRows - 1
+	rows, err := w.conn.Query(ctx, sqlText("ballot_export_position"),
+		clickhouse.Named("generation", at.Generation), clickhouse.Named("before", before))
+	last, err := selectRows[keyset](rows, err, "find a part of the sorted ballots")
+	if err != nil || len(last) == 0 {
+		return nil, err
+	}
+	return w.oneBallotPage(ctx, at, byPower(), limit, &last[0])
+}

@@ -1,0 +1,232 @@
+package fill
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// manifestTTL is how long a manifest is fresh after a publication.
+	manifestTTL = time.Second
+	// sharedExportTTL is how long callers get the same export of an open vote: each sorted
+	// copy that is exported is kept for cache.ExportTTL.
+	sharedExportTTL = 10 * time.Minute
+)
+
+// exportFormat is part of every revision. It rises when the bytes of a row change.
+const exportFormat = "1"
+
+// exported is the proposal of an export.
+type exported struct {
+	key    governance.ProposalKey
+	ref    record.RefHash
+	labels map[string]string
+	closed bool
+}
+
+// exported reads the proposal of an export; there is false when it is not published.
+func (p *page) exported(ctx context.Context, key governance.ProposalKey) (of exported, version cache.Version, there bool, err error) {
+	if version, there, err = p.version(ctx, query.Ballots{Proposal: key}.Scope()); err != nil || !there {
+		return exported{}, version, false, err
+	}
+	detail, err := p.proposalDetail(ctx, key)
+	if err != nil {
+		return exported{}, version, false, err
+	}
+	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
+	return exported{
+		key: key, ref: ref.Hash(), labels: LabelsOf(detail.Choices), closed: detail.LifecycleStatus == governance.Closed,
+	}, version, true, nil
+}
+
+// ballotExport builds a manifest without its parts: the sorted copy of a large proposal is
+// exported, and the ballots themselves of any other.
+func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.View, error) {
+	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
+		return cache.View{}, err
+	}
+	of, version, there, err := p.exported(ctx, q.Proposal)
+	if err != nil || !there {
+		return p.absent(), err
+	}
+	published, err := p.Warehouse.PublishedBallots(ctx, of.ref, of.key)
+	if err != nil {
+		return cache.View{}, err
+	}
+	if published.Votes < warehouse.SortedCopyThreshold {
+		return p.smallExport(ctx, of)
+	}
+	generation, err := p.chooseCopy(ctx, of, published.Generation)
+	if err != nil {
+		return cache.View{}, err
+	}
+	if generation == 0 || generation != version.Generation {
+		p.head.Revision-- // stale after manifestTTL: no publication tells that the next copy is there
+	}
+	copied, err := p.Warehouse.CopiedBallots(ctx, generation)
+	if err != nil {
+		return cache.View{}, err
+	}
+	if copied.Votes == 0 {
+		return cache.Withheld(p.head) // the copy is not there yet, or was just replaced
+	}
+	return cache.NewView(p.head, governance.BallotExport{
+		ProposalKey: of.key, Revision: of.copyRevision(generation),
+		Votes: governance.CountOf(copied.Votes), VotingPower: governance.DecimalOf(copied.Power),
+		Final: of.closed && generation == version.Generation,
+	})
+}
+
+// chooseCopy returns the sorted copy to export, and has it kept: the current one, or of an
+// open vote one that was chosen a while ago.
+func (p *page) chooseCopy(ctx context.Context, of exported, current uint64) (uint64, error) {
+	exports, err := p.Store.Exports(ctx)
+	if err != nil || current == 0 {
+		return 0, err
+	}
+	for _, other := range slices.Backward(exports) {
+		if other.Proposal == of.key && !of.closed && time.Since(other.Begun) < sharedExportTTL {
+			return other.Generation, nil
+		}
+	}
+	return current, p.Store.KeepExport(ctx, of.key, current)
+}
+
+// isExported reports whether a sorted copy is one of the proposal, and complete: the current
+// one, or one that is kept for exports.
+func (p *page) isExported(ctx context.Context, of exported, generation uint64) (bool, error) {
+	exports, err := p.Store.Exports(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, other := range exports {
+		if other.Proposal == of.key && other.Generation == generation {
+			return true, nil
+		}
+	}
+	published, err := p.Warehouse.PublishedBallots(ctx, of.ref, of.key)
+	return published.Generation == generation, err
+}
+
+// copyMark begins the revision of an export that reads a sorted copy.
+const copyMark = "c"
+
+// copyRevision names the ballots of a sorted copy with the labels that they have at present.
+func (e exported) copyRevision(generation uint64) string {
+	text := exportFormat
+	for _, key := range slices.Sorted(maps.Keys(e.labels)) {
+		text += fmt.Sprintf("%q%q", key, e.labels[key])
+	}
+	return copyMark + strconv.FormatUint(generation, 36) + "-" + shortDigest([]byte(text), 9)
+}
+
+// generationOf returns the sorted copy that a revision names; zero for none.
+func generationOf(revision string) uint64 {
+	number, isCopy := strings.CutPrefix(revision, copyMark)
+	number, _, _ = strings.Cut(number, "-")
+	generation, err := strconv.ParseUint(number, 36, 64)
+	if !isCopy || err != nil {
+		return 0
+	}
+	return generation
+}
+
+// smallExport exports ballots that are read at once: their bytes are what the revision
+// names.
+func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error) {
+	rows, err := p.Warehouse.ExportBallots(ctx, warehouse.BallotSource{Ref: of.ref}, 1, query.ExportRows+1)
+	if err != nil {
+		return cache.View{}, err
+	}
+	if len(rows) > query.ExportRows {
+		p.head.Revision--
+		return cache.Withheld(p.head) // the sorted copy is not there yet
+	}
+	revision, err := of.contentRevision(rows)
+	if err != nil {
+		return cache.View{}, err
+	}
+	power := decimal.Zero
+	for _, row := range rows {
+		one, err := decimal.NewFromString(string(row.VotingPower))
+		if err != nil {
+			return cache.View{}, fmt.Errorf("read the voting power of a ballot: %w", err)
+		}
+		power = power.Add(one)
+	}
+	return cache.NewView(p.head, governance.BallotExport{
+		ProposalKey: of.key, Revision: revision, Votes: governance.CountOf(uint64(len(rows))),
+		VotingPower: governance.DecimalOf(power), Final: of.closed,
+	})
+}
+
+// contentRevision names ballots by their bytes.
+func (e exported) contentRevision(rows []warehouse.LatestBallot) (string, error) {
+	var text bytes.Buffer
+	err := writeBallots(&text, query.ExportNDJSON, rows, e.labels)
+	return "b" + shortDigest(text.Bytes(), 16), err
+}
+
+func shortDigest(text []byte, size int) string {
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:size])
+}
+
+// ballotPart builds a part of an export. It is absent where the ballots that the revision
+// names cannot be read any more.
+func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (cache.View, error) {
+	of, version, there, err := p.exported(ctx, q.Proposal)
+	p.head.Revision = version.Revision
+	if err != nil || !there {
+		return p.absent(), err
+	}
+	rows, err := p.exportedRows(ctx, of, q)
+	if err != nil || len(rows) == 0 {
+		return p.absent(), err
+	}
+	file, err := compressBallots(q.Format, rows, of.labels)
+	if err != nil {
+		return cache.View{}, err
+	}
+	return cache.NewView(p.head, file)
+}
+
+// exportedRows reads the ballots of a part; none where they are not those that the revision
+// names.
+func (p *page) exportedRows(ctx context.Context, of exported, q query.BallotPart) ([]warehouse.LatestBallot, error) {
+	at := warehouse.BallotSource{Ref: of.ref, Generation: generationOf(q.Revision)}
+	if at.Generation != 0 {
+		known, err := p.isExported(ctx, of, at.Generation)
+		if err != nil || !known || q.Revision != of.copyRevision(at.Generation) {
+			return nil, err
+		}
+		return p.Warehouse.ExportBallots(ctx, at, q.Part, query.ExportRows)
+	}
+	if q.Part != 1 {
+		return nil, nil
+	}
+	rows, err := p.Warehouse.ExportBallots(ctx, at, q.Part, query.ExportRows+1)
+	if err != nil {
+		return nil, err
+	}
+	if revision, err := of.contentRevision(rows); err != nil || revision != q.Revision {
+		return nil, err
+	}
+	return rows, nil
+}
