@@ -48,7 +48,7 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 	e := &electorate{t: t, random: rand.New(rand.NewPCG(8, 4)), shown: func() {}}
 	e.publisher = New(Options{
 		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
-		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {},
+		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {}, OnChanges: func(int, int64) {},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total", Help: "Errors."}),
 	})
