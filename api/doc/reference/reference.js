@@ -41,6 +41,7 @@ const shownHeaders = ["RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "A
 async function send(route) {
   const result = route.querySelector(".result");
   const button = route.querySelector(".send button");
+  if (!button) return; // a file, which is for programs
   button.disabled = true;
   result.hidden = false;
   result.replaceChildren("Waiting for the answer…");
