@@ -43,6 +43,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 		"SELECT * FROM pnyx.token_revocations",
 		"SELECT * FROM pnyx.usage_counts",
 		"SELECT * FROM pnyx.payments",
+		"SELECT * FROM pnyx.webhook_endpoints",
 		"SELECT * FROM pnyx.proposals",
 		"SELECT * FROM pnyx.schema_migrations",
 		"SELECT * FROM system.query_log",
