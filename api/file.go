@@ -177,7 +177,7 @@ func parseRange(header string, size int) (*byteRange, error) {
 	switch {
 	case !inBytes, !isRange, from == "" && to == "", from != "" && errFirst != nil, to != "" && errLast != nil,
 		from != "" && to != "" && last < first:
-		return nil, nil
+		return nil, nil //nolint:nilerr // RFC 9110: such a header is ignored
 	case from == "" && last == 0, from != "" && first > end:
 		return nil, rangeNotSatisfiable(size)
 	case from == "":
@@ -185,7 +185,7 @@ func parseRange(header string, size int) (*byteRange, error) {
 	case to == "":
 		last = end
 	}
-	return &byteRange{int(first), int(min(last, end))}, nil //nolint:gosec // at most size
+	return &byteRange{int(first), int(min(last, end))}, nil
 }
 
 // rangeNotSatisfiable is the error of a range beyond the end of a file.

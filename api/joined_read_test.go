@@ -132,7 +132,7 @@ func TestReadsAreJoinedForOneAnswerBetweenTwoPublications(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reads, release := api.NewJoinedReads(), make(chan struct{})
 				var begun atomic.Int64
-				read := func() ([]byte, error) { begun.Add(1); <-release; return []byte("data"), nil }
+				read := func() ([]byte, error) { begun.Add(1); <-release; return []byte("data"), nil } //nolint:unparam // as reads are
 				var calling sync.WaitGroup
 				for _, key := range []struct {
 					answer string

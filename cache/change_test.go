@@ -24,14 +24,14 @@ func changeClaims() []claim {
 	}
 }
 
-// lead publishes a state as a worker does that has published everything at a revision.
-func (t *bench) lead(revision uint64) *cache.Lease {
+// lead publishes a state as a worker does that has published everything at revision 7.
+func (t *bench) lead() *cache.Lease {
 	t.Helper()
 	lease := t.store.NewLease(time.Hour)
 	if err := lease.Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: revision, LastFullRevision: revision}); err != nil {
+	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 7, LastFullRevision: 7}); err != nil {
 		t.Fatal(err)
 	}
 	return lease
@@ -75,7 +75,7 @@ func changesAreOrdered(t *bench) {
 	if _, err := t.store.Changes(t.Context(), cache.ChangeID{}, 10); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("before a publication: got %v, want %v", err, cache.ErrMiss)
 	}
-	t.lead(7)
+	t.lead()
 	begin := t.changes(cache.ChangeID{}, 10)
 	t.wantKeys(begin.Rows)
 	if begin.State.LastFullRevision != 7 || begin.First != begin.Last || begin.Last == (cache.ChangeID{}) {
@@ -101,7 +101,7 @@ func changesAreOrdered(t *bench) {
 }
 
 func changesFollowValues(t *bench) {
-	t.lead(7)
+	t.lead()
 	writer := t.store.NewWriter(8)
 	key := cache.TopicDetailKey("t1")
 	if err := writer.SetPayload(t.Context(), key, cache.View{}, "text"); err != nil {
@@ -122,7 +122,7 @@ func changesFollowValues(t *bench) {
 }
 
 func fullPublicationRestartsChanges(t *bench) {
-	lease := t.lead(7)
+	lease := t.lead()
 	t.addChanges("a", "b")
 	before := t.changes(cache.ChangeID{}, 10)
 	if err := lease.SetPublicationState(t.Context(), cache.PublicationState{Revision: 8, LastFullRevision: 7}, ""); err != nil {
@@ -142,7 +142,7 @@ func fullPublicationRestartsChanges(t *bench) {
 }
 
 func oldChangesGo(t *bench) {
-	t.lead(7)
+	t.lead()
 	week := time.Now().Add(-cache.ChangeTTL)
 	old := func(key string, age time.Duration) cache.ChangeID {
 		id := cache.ChangeID{Time: uint64(week.Add(-age).UnixMilli()), Number: 3}
@@ -183,7 +183,7 @@ func feedStateRoundTrip(t *bench) {
 func TestChangesBeyondTheBoundGo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, env.EmbeddedRedis(t), func() {})
-	b.lead(7)
+	b.lead()
 	for i := range 20 {
 		b.addChanges(fmt.Sprint(i))
 	}

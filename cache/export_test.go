@@ -21,8 +21,6 @@ const (
 )
 
 // AddChangesScript adds rows to the stream of changes.
-//
-//nolint:gochecknoglobals // for tests
 var AddChangesScript = addChanges
 
 // PendingKey names the note that a page is being made.

@@ -163,8 +163,9 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		return governance.VoterProfile{VoterIdentity: sampleVoter, TotalVotingPower: "7.5"}, true, nil
 	case query.KindResolve:
 		return []governance.ProposalCandidate{{ProposalKey: sampleKey, Title: new(hostileTitle)}}, true, nil
+	default:
+		return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 	}
-	return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 }
 
 // cut returns the rows after a position, one more than a page shows.

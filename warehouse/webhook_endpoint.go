@@ -74,7 +74,7 @@ func (w *Warehouse) PutWebhook(ctx context.Context, e Webhook, removed bool) err
 func (w *Warehouse) PutWebhookState(ctx context.Context, e Webhook) error {
 	return insertRows(ctx, w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
 		"write the state of webhook "+e.ID, []Webhook{e}, func(insert driver.Batch, e Webhook) error {
-			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), uint64(time.Now().UnixMicro())) //nolint:gosec // after 1970
+			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), uint64(time.Now().UnixMicro()))
 		})
 }
 

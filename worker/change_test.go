@@ -111,7 +111,7 @@ func TestMirrorOfChangesEqualsEverythingPublished(t *testing.T) {
 	h.keep(dated("a", 1), vote("a", "0x1", "1"))
 	h.settle("")
 	mirror := h.newChangeMirror(crawl())
-	random := rand.New(rand.NewPCG(11, 1)) //nolint:gosec // repeatable
+	random := rand.New(rand.NewPCG(11, 1))
 	cuts := []string{"", "before the states", "after the states"}
 	for step := range 9 {
 		p := dated(ids[random.IntN(len(ids))], random.IntN(50))

@@ -46,7 +46,8 @@ type discoveryInput struct {
 // Discovery returns the function that describes requests of paid routes to indexes of paid
 // resources (x402.Terms). The parameters in the path are those of the request, and those of
 // the query the examples of the route table. A request with a long path has none, so
-// that the header of the terms stays short.
+// that the header of the terms stays short; nor has one for a part of a file, which nobody
+// looks for in an index.
 func Discovery(publicURL string) func(routeID, path string) any {
 	var base string
 	if address, err := url.Parse(publicURL); err == nil {
@@ -54,7 +55,7 @@ func Discovery(publicURL string) func(routeID, path string) any {
 	}
 	paid := map[string]discovery{}
 	for _, route := range api.Routes() {
-		if route.Paid() {
+		if route.Paid() && route.Media == nil {
 			paid[route.ID] = describeForIndexes(base, route)
 		}
 	}

@@ -41,9 +41,16 @@ func newExporter(tb testing.TB, base string) *exporter {
 	return &exporter{TB: tb, base: base, header: http.Header{access.HeaderInternal: {env.InternalToken}}}
 }
 
+// exportAnswer is an answer without its body.
+type exportAnswer struct {
+	StatusCode    int
+	Header        http.Header
+	ContentLength int64
+}
+
 // fetch sends a request with further headers, in pairs, and returns the answer and its body
 // as it was sent.
-func (e *exporter) fetch(path string, headers ...string) (*http.Response, []byte, error) {
+func (e *exporter) fetch(path string, headers ...string) (*exportAnswer, []byte, error) {
 	request, err := http.NewRequestWithContext(e.Context(), http.MethodGet, e.base+path, http.NoBody)
 	if err != nil {
 		return nil, nil, err
@@ -60,11 +67,11 @@ func (e *exporter) fetch(path string, headers ...string) (*http.Response, []byte
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	return response, body, err
+	return &exportAnswer{response.StatusCode, response.Header, response.ContentLength}, body, err
 }
 
 // get is fetch for an answer that must have a status, once the machine is fast enough.
-func (e *exporter) get(path string, status int, headers ...string) (answer *http.Response, body []byte) {
+func (e *exporter) get(path string, status int, headers ...string) (answer *exportAnswer, body []byte) {
 	e.Helper()
 	env.Until(e, func() (err error) {
 		answer, body, err = e.fetch(path, headers...)
@@ -261,7 +268,7 @@ func checkEdge(t *testing.T, votes exportedVotes) {
 		env.Until(t, func() error { // limits are exact while Redis answers in time
 			whole, _ := e.get(last.Href, http.StatusOK)
 			rest, _ := e.get(last.Href, http.StatusPartialContent, "Range", "bytes=9-")
-			for answer, charged := range map[*http.Response]bool{whole: true, rest: false} {
+			for answer, charged := range map[*exportAnswer]bool{whole: true, rest: false} {
 				if !strings.Contains(answer.Header.Get("Cache-Status"), "pnyx-edge; hit") || strings.Contains(answer.Header.Get("RateLimit"), `"month"`) != charged {
 					return fmt.Errorf("%d: got %v, want a hit that is charged: %t", answer.StatusCode, answer.Header, charged)
 				}
@@ -340,7 +347,7 @@ func checkForms(t *testing.T, e *exporter, part governance.ExportPart) {
 	t.Helper()
 	plain, text := e.get(part.Href, http.StatusOK)
 	packed, zipped := e.get(part.Href, http.StatusOK, "Accept-Encoding", "gzip, br")
-	for body, answer := range map[*[]byte]*http.Response{&text: plain, &zipped: packed} {
+	for body, answer := range map[*[]byte]*exportAnswer{&text: plain, &zipped: packed} {
 		sum := sha256.Sum256(*body)
 		if want := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"; answer.Header.Get("Repr-Digest") != want ||
 			answer.ContentLength != int64(len(*body)) || answer.Header.Get("Accept-Ranges") != "bytes" ||

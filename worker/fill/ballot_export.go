@@ -129,11 +129,11 @@ const copyMark = "c"
 
 // copyRevision names the ballots of a sorted copy with the labels that they have at present.
 func (e exported) copyRevision(generation uint64) string {
-	text := exportFormat
+	text := []byte(exportFormat)
 	for _, key := range slices.Sorted(maps.Keys(e.labels)) {
-		text += fmt.Sprintf("%q%q", key, e.labels[key])
+		text = fmt.Appendf(text, "%q%q", key, e.labels[key])
 	}
-	return copyMark + strconv.FormatUint(generation, 36) + "-" + shortDigest([]byte(text), 9)
+	return copyMark + strconv.FormatUint(generation, 36) + "-" + shortDigest(text, 9)
 }
 
 // generationOf returns the sorted copy that a revision names; zero for none.

@@ -287,7 +287,7 @@ func (t *term) keep(ctx context.Context, e warehouse.Webhook) error {
 	}
 	r = t.newReceiver(e)
 	t.receivers[e.ID] = r
-	ctx, r.stop = context.WithCancel(ctx) //nolint:gosec // called when the endpoint is gone; a term ends with its context
+	ctx, r.stop = context.WithCancel(ctx)
 	t.running.Go(func() { r.run(ctx) })
 	return nil
 }

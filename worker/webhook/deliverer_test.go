@@ -102,7 +102,7 @@ func TestWebhookThatIsAwayForADayLosesNothing(t *testing.T) {
 	e := l.add(in.URL)
 	a := []string{l.event("p1_a", rules.ProposalCreated, 5), l.event("p1_a", rules.VotingStarted, 4), l.event("p1_a", rules.VotingEnded, 3)}
 	b := l.event("p1_b", rules.VotingEnded, 2)
-	r := l.deliver(l.startTerm(), e.ID)
+	l.deliver(l.startTerm(), e.ID)
 	if diff := cmp.Diff([]string{a[0], b}, in.ids()); diff != "" {
 		t.Fatalf("first attempts, one a subject (-want +got):\n%s", diff)
 	}
@@ -124,7 +124,7 @@ func TestWebhookThatIsAwayForADayLosesNothing(t *testing.T) {
 	in.answer = nil
 	in.mu.Unlock()
 	l.pass(10*time.Hour*11/10 + time.Second)
-	r = l.deliver(l.startTerm(), e.ID)
+	r := l.deliver(l.startTerm(), e.ID)
 	got := in.ids()[before:]
 	if diff := cmp.Diff([]string{a[0], b, a[1], a[2]}, got); diff != "" {
 		if diff := cmp.Diff([]string{a[0], a[1], a[2], b}, got); diff != "" {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -153,7 +154,7 @@ func (l *lab) revision() uint64 {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return uint64(now.UnixMicro()) //nolint:gosec // after 1970
+	return uint64(now.UnixMicro())
 }
 
 // startTerm begins a term of another leader, which records what a test delivers in it.
@@ -203,7 +204,7 @@ func (l *lab) drain(r *receiver) {
 	l.t.Helper()
 	for {
 		sent, err := r.deliver(l.t.Context())
-		if err != nil && err != errTurnedOff { //nolint:errorlint // returned as it is
+		if err != nil && !errors.Is(err, errTurnedOff) {
 			l.t.Fatal(err)
 		}
 		if sent == 0 || err != nil {

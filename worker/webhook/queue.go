@@ -109,7 +109,7 @@ func Replay(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook, si
 	}
 	q.ID = id
 	row := waiting(now)
-	row.Version = uint64(now.UnixMicro()) //nolint:gosec // after 1970
+	row.Version = uint64(now.UnixMicro())
 	queued, err := queueFor(ctx, w, q, []warehouse.Webhook{e}, row)
 	return queued[e.ID], err
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -61,7 +62,7 @@ func (r *receiver) run(ctx context.Context) {
 	defer close(r.ended)
 	for on := true; on && ctx.Err() == nil; {
 		sent, err := r.deliver(ctx)
-		on = err != errTurnedOff //nolint:errorlint // returned as it is
+		on = !errors.Is(err, errTurnedOff)
 		switch {
 		case !on || ctx.Err() != nil || err == nil && sent > 0:
 			continue
@@ -90,13 +91,8 @@ func (r *receiver) wait(ctx context.Context) {
 	}
 }
 
-// turnedOff ends the goroutine of an endpoint.
-type turnedOff struct{}
-
-// Error implements error.
-func (turnedOff) Error() string { return "the endpoint is turned off" }
-
-var errTurnedOff error = turnedOff{}
+// errTurnedOff ends the goroutine of an endpoint.
+var errTurnedOff = errors.New("the endpoint is turned off")
 
 // deliver sends what is due, at most batchSize messages, and records what became of each. It
 // returns how many there were, and errTurnedOff if the endpoint got none after that.

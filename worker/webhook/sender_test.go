@@ -141,7 +141,7 @@ func TestAttackRedirectLeadsNowhere(t *testing.T) {
 			t.Parallel()
 			in := newInbox(t, func(w http.ResponseWriter, r *http.Request, _ int) { http.Redirect(w, r, inner.URL, status) })
 			attempt := NewSender(true).send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
-			if attempt.Status != uint16(status) || attempt.Error != "redirects are not followed" || len(inner.messages()) != 0 { //nolint:gosec // three digits
+			if attempt.Status != uint16(status) || attempt.Error != "redirects are not followed" || len(inner.messages()) != 0 {
 				t.Errorf("got status %d, error %q, %d messages elsewhere, want a failure", attempt.Status, attempt.Error, len(inner.messages()))
 			}
 		})
