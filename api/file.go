@@ -177,7 +177,7 @@ func parseRange(header string, size int) (*byteRange, error) {
 	switch {
 	case !inBytes, !isRange, from == "" && to == "", from != "" && errFirst != nil, to != "" && errLast != nil,
 		from != "" && to != "" && last < first:
-		return nil, nil //nolint:nilerr // RFC 9110: such a header is ignored
+		return nil, nil //nolint:nilerr,nilnil // RFC 9110: such a header is ignored
 	case from == "" && last == 0, from != "" && first > end:
 		return nil, rangeNotSatisfiable(size)
 	case from == "":
