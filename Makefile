@@ -103,10 +103,33 @@ test-drills: engine redis ## Break what Pnyx depends on, under load, and renew d
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/docs/drills.md \
 	  $(GO) test -count=1 -v -timeout 3h -run 'TestDrills/$(DRILLS)' ./test/drills
 
+.PHONY: test-histories
+test-histories: engine redis nginx ## Record what clients see while everything breaks, for FOR=10m, check it against models, and renew docs/histories.md (SEED=… repeats one)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_HISTORIES=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
+	  PNYX_TEST_HISTORY_BUILD=$(VERSION) \
+	  $(GO) test -count=1 -v -timeout 48h -run 'TestHistories$$' ./test/drills
+
+.PHONY: test-mirror
+test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes while everything breaks, for FOR=10m, compare it with crawls, and renew docs/changes.md (SEED=… repeats one)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_MIRROR=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
+	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/docs/changes.md \
+	  $(GO) test -count=1 -v -timeout 48h -run 'TestMirror$$' ./test/drills
+
+.PHONY: test-mutations
+test-mutations: engine redis nginx ## Try each model of histories on a Pnyx with a fault in its code, which it has to find
+	@test/histories/mutations/run.sh $(MUTATIONS)
+
+# The version before: its tag or, as 0.1.0 has none, its commit.
+FROM = $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),ca11a6f)
+.PHONY: test-upgrade
+test-upgrade: engine redis nginx ## Upgrade from FROM (the last tag), roll back and upgrade again under load, and renew docs/upgrades.md (ten minutes)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE=$(CURDIR)/docs/upgrades.md PNYX_TEST_UPGRADE_FROM=$(FROM) \
+	  $(GO) test -count=1 -v -timeout 1h -run TestUpgrade ./test/drills
+
 .PHONY: soak
-soak: engine redis ## Ask at a steady rate for an hour (SOAK=10m for less), fail on growth, and renew docs/soak.md
-	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md \
-	  $(GO) test -count=1 -v -timeout 30h -run TestSoak ./test/drills
+soak: engine redis nginx ## Run everything for an hour while parts break, fail on growth, and renew docs/soak.md (SOAK=5m, BALLOTS=30000, SEED=…)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_BALLOTS=$(BALLOTS) PNYX_TEST_SEED=$(SEED) \
+	  PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md $(GO) test -count=1 -v -timeout 30h -run 'TestSoak$$' ./test/drills
 
 .PHONY: flood
 flood: engine redis ## Flood a node beside honest callers, fail where these notice, and renew docs/flood.md (FLOOD=5s for less)
@@ -209,7 +232,7 @@ pictures: engine browser ## Renew the pictures of /docs and /explore in docs/pic
 	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench
-bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BENCH=quick: under 3 minutes)
+bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BENCH=quick: six minutes)
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 

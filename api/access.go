@@ -27,6 +27,14 @@ func (a *API) authenticate(c *fiber.Ctx, s *requestState) {
 	}
 }
 
+// requireScope returns an error unless the caller's token opens the route.
+func (s *requestState) requireScope() error {
+	if needed := s.route.scope(); !s.caller.HasScope(needed) {
+		return forbidden(needed, s.caller.Scopes)
+	}
+	return nil
+}
+
 // authorize decides whether a request with valid parameters is answered, and applies
 // the limits of its caller.
 func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
@@ -48,8 +56,8 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 	case s.caller == nil:
 		return a.authorizePayment(c, s, r)
 	}
-	if needed := s.route.scope(); !s.caller.HasScope(needed) {
-		return forbidden(needed, s.caller.Scopes)
+	if err := s.requireScope(); err != nil {
+		return err
 	}
 	limits := s.caller.EffectiveLimits()
 	if s.route.Media != nil {
@@ -57,7 +65,7 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 			s.prepaid, limits.Month = true, 0
 		}
 	}
-	return a.limitToken(c, s, limits)
+	return a.limitToken(c.UserContext(), s, limits)
 }
 
 // recheckToken looks once more for a token that the node does not know, where one is
@@ -110,11 +118,11 @@ func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
 
 // limitToken takes from the bucket and the monthly quota of a token, as far as limits
 // has them.
-func (a *API) limitToken(c *fiber.Ctx, s *requestState, limits ratelimit.Limits) error {
+func (a *API) limitToken(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
 	now := s.now
 	s.limited = true
 	grant := &s.grant
-	*grant, s.decided = a.limiter.Take(c.UserContext(), ratelimit.Request{
+	*grant, s.decided = a.limiter.Take(ctx, ratelimit.Request{
 		Caller: s.caller.ID, Limits: limits,
 		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: s.caller.Plan,
 	}, now), true
@@ -138,7 +146,7 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 	}
 	status, charged := c.Response().StatusCode(), false
 	if s.decided && s.grant.Allowed() {
-		charged = (status == http.StatusOK || status == http.StatusPartialContent) && !s.prepaid
+		charged = (status == http.StatusOK || status == http.StatusPartialContent) && !s.prepaid && !s.unmetered
 		switch {
 		case !charged:
 			a.limiter.Refund(c.UserContext(), &s.grant)

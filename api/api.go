@@ -89,6 +89,8 @@ type API struct {
 	publication *publicationWatcher
 	pages       *pages
 	local       *localCopies
+	changes     *changeTail
+	streamTimes streamTimes
 	reads       *joinedReads
 	parseCache  *parseCache
 	compressor  *compressor
@@ -145,6 +147,8 @@ func New(o Options) *API {
 	a.local = newLocalCopies(o.LocalBytes, localTTL)
 	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
 	a.publication.changed = a.local.drop
+	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
+	a.publication.polled = a.changes.poll
 	a.publication.republished = a.meter.RewriteAll
 	a.parseCache, a.compressor = newParseCache(), newCompressor()
 	a.pages = newPages(o, a.publication)
@@ -213,9 +217,11 @@ func (a *API) Serve(listener net.Listener) error {
 }
 
 // Drain closes each connection after its next answer, so that callers reconnect to
-// another node.
+// another node. Requests that wait for changes are answered.
 func (a *API) Drain() {
-	a.draining.Store(true)
+	if !a.draining.Swap(true) {
+		close(a.changes.draining)
+	}
 }
 
 // Shutdown accepts no more connections, and waits until the requests in flight are
@@ -252,6 +258,9 @@ func (a *API) serve(route Route) fiber.Handler {
 		if purchased, repeated := s.purchasedAnswer(); repeated {
 			return replayAnswer(c, s, purchased)
 		}
+		if s.acceptsStream(c) {
+			return a.streamChanges(c, s, r)
+		}
 		answer, err := a.getAnswer(c, s, r)
 		if err != nil {
 			a.setMissingKeys(c, r, err)
@@ -274,12 +283,12 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) 
 	case etagMatches(c, etag):
 		c.Status(fiber.StatusNotModified)
 		return nil
-	case s.delegatesToEdge(c):
+	case s.delegatesToEdge(c) && !answer.live && s.waited == 0:
 		return delegateToEdge(c, s, r, answer)
 	}
 	setBodyExpiry(c, s, r, answer)
 	writeAnswer(c, s, answer)
-	if s.charge == nil {
+	if s.charge == nil || s.unmetered {
 		return nil
 	}
 	purchased := x402.Response{Body: bytes.Clone(c.Response().Body()), Header: map[string]string{}}
@@ -304,7 +313,12 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 	if err != nil {
 		return nil, err
 	}
-	s.layer = answer.layer
+	if answer.empty {
+		if answer, err = a.awaitChanges(c, s, r, answer); err != nil {
+			return nil, err
+		}
+	}
+	s.layer, s.unmetered = answer.layer, answer.empty
 	a.parseCache.add(c, s, r, a.handlers[r.route.ID])
 	return answer, nil
 }
@@ -345,13 +359,19 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 		answer.status = strings.TrimSuffix(answer.status, "; stored")
 		return answer, nil
 	}
-	answer.etag = etagOf(r, answer)
+	if answer.live {
+		answer.control, answer.status = PrivateNoStore, strings.TrimSuffix(answer.status, "; stored")
+	} else {
+		answer.etag = etagOf(r, answer)
+	}
 	if !answer.nodeLocal {
 		answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	}
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
-	a.local.set(r.name, route, *answer, begun)
+	if !answer.live {
+		a.local.set(r.name, route, *answer, begun)
+	}
 	return answer, nil
 }

@@ -22,7 +22,10 @@ const (
 
 // vary returns the request headers that any answer of the route depends on.
 func (r *Route) vary() string {
-	if r.Paid() || r.TokenOnly {
+	switch {
+	case r.Stream:
+		return varyCredentials + ", " + fiber.HeaderAccept
+	case r.Paid() || r.TokenOnly:
 		return varyCredentials
 	}
 	return varyPublic

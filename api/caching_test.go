@@ -121,7 +121,7 @@ func TestEveryRouteAnswers304UntilItsDataChanges(t *testing.T) {
 	n.publishEverything(2)
 	names := map[string]string{}
 	for _, route := range api.Routes() {
-		if route.TokenOnly {
+		if route.TokenOnly || route.Stream { // answers of one caller, and of one moment
 			continue
 		}
 		asked, listed := everyRoute()[route.ID]

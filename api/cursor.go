@@ -110,12 +110,11 @@ func (w *publicationWatcher) cursorCipher(ctx context.Context) (*cursorCipher, e
 	return made, nil
 }
 
-// filterHash identifies the list: the route and every parameter but those that select
-// the page.
+// filterHash identifies the list: the route and every parameter that a cursor is bound to.
 func (r *request) filterHash() []byte {
 	var filters []string
 	for i, param := range r.route.Params {
-		if value := r.values[i]; value != "" && param.Kind != Cursor && param.Name != "limit" {
+		if value := r.values[i]; value != "" && param.Kind != Cursor && !param.Unbound {
 			filters = append(filters, param.Name+"="+quoteValue(param.Kind, value)+"\n")
 		}
 	}

@@ -140,14 +140,29 @@ func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 // edgeBodyKey is a hash of everything that a body depends on, except the id and time of
 // the request. It is cryptographic because callers choose part of what is hashed, and
 // must not be able to make the key of another answer.
+//
+// dataAsOf is no part of it where there is a revision, as it is none of an ETag: workers make
+// a page again that Redis no longer has, of the same rows and later, and nodes have copies of
+// different age. The edge would ask for that body again, and one node would not know the key
+// that another has given. What the edge has is of the same revision, and its dataAsOf is true.
 func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) string {
 	var digest []byte
 	if found.file != nil {
 		digest = found.file.Digest
 	}
+	var asOf governance.Timestamp
+	if found.view.Revision == 0 {
+		asOf = found.view.DataAsOf
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%x", SurfaceVersion, r.canonical(),
-		found.view.Revision, found.view.DataAsOf, readiness, digest))
+		found.view.Revision, asOf, readiness, digest))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// edgeTimeout returns how long an edge waits for the answer, if there is an edge.
+func edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
+	milliseconds, err := strconv.ParseInt(c.Get(HeaderTimeout), 10, 64)
+	return time.Duration(milliseconds) * time.Millisecond, err == nil
 }
 
 // EdgeFailure is an error that an edge sends itself, equal to that of a node.
@@ -161,10 +176,10 @@ type EdgeFailure struct {
 // checkEdgeTimeout returns why a payment is not taken: the edge that passes it on would
 // give up before it is settled, and could not tell the caller what became of it.
 func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
-	limit, err := strconv.ParseInt(c.Get(HeaderTimeout), 10, 64)
-	waits, needed := time.Duration(limit)*time.Millisecond, a.payments.MaxDuration()
-	if err != nil || waits >= needed {
-		return nil //nolint:nilerr // there is no edge, or it waits long enough
+	waits, stated := edgeTimeout(c)
+	needed := a.payments.MaxDuration()
+	if !stated || waits >= needed {
+		return nil
 	}
 	return unavailable(fmt.Errorf("the edge waits %s for a payment that may take %s: set the same "+
 		"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", waits, needed))

@@ -11,6 +11,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/cache"
 	"pnyx/ratelimit"
 )
 
@@ -72,6 +73,49 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 		t.Errorf("a free answer: got %d, want it with its body", got.status)
 	}
 	n.wantFailure(n.askAsEdge(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
+}
+
+// Redis keeps a page for minutes, and edges a body for an hour: a page that is made again of the
+// same rows is later, and no other body. Of two nodes, one may have a copy of the earlier page.
+func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner(ratelimit.Custom, access.V2All)
+	n.admits(token, record)
+	const path = "/v2/signals?from=2026-01-01&to=2026-02-01"
+	request := cache.NewPageRequest(januarySignals())
+	body := func() string {
+		t.Helper()
+		permitted := n.askAsEdge(http.MethodGet, path, http.Header{access.HeaderToken: {token}})
+		if permitted.status != http.StatusOK || permitted.header.Get("X-Accel-Redirect") == "" {
+			t.Fatalf("got %d %v %s, want a permission", permitted.status, permitted.header, permitted.body)
+		}
+		return strings.TrimPrefix(permitted.header.Get("X-Accel-Redirect"), api.PathBody)
+	}
+	remake := func(change func(*cache.View)) {
+		t.Helper()
+		view, _, err := n.store.Page(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&view)
+		if err := n.store.SetPages(t.Context(), []cache.PageRequest{request}, []cache.View{view})[0]; err != nil {
+			t.Fatal(err)
+		}
+		n.api.ForgetCopies()
+	}
+	first := body()
+	remake(func(view *cache.View) { view.DataAsOf += 60_000 })
+	if got := body(); got != first {
+		t.Errorf("made again: got body %q, want %q as before", got, first)
+	}
+	if got := n.ask(http.MethodGet, path, http.Header{api.HeaderFill: {first}}); got.header.Get("X-Accel-Expires") != "3600" {
+		t.Errorf("an edge that asks for the body: got %v, want that it keeps it", got.header)
+	}
+	remake(func(view *cache.View) { view.Revision++ })
+	if got := body(); got == first {
+		t.Error("of other rows: got the same body")
+	}
 }
 
 func TestAttackPermissionRequiresAnInternalToken(t *testing.T) {

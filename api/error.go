@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"pnyx/governance"
 )
 
 // unavailableRetry is the Retry-After of 503 where no better value is known.
@@ -51,6 +53,21 @@ func (e *Error) Unwrap() error { return e.Cause }
 func (e *Error) Problems() []Problem {
 	details, _ := e.Details.(problemDetails)
 	return details.Problems
+}
+
+// Advice says what is allowed and when to try again, in sentences; empty where only the code
+// says what to do, see CodeInfo.Fix.
+func (e *Error) Advice() string {
+	var sentences []string
+	for _, problem := range e.Problems() {
+		if problem.Allowed != "" {
+			sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
+		}
+	}
+	if e.RetryAfter > 0 {
+		sentences = append(sentences, fmt.Sprintf("Try again in %d seconds.", seconds(e.RetryAfter)))
+	}
+	return strings.Join(sentences, " ")
 }
 
 // MaxProblems bounds how many problems an answer lists.
@@ -125,6 +142,25 @@ func subjectOf(parameter string) string {
 	return strings.TrimSuffix(parameter, "Key")
 }
 
+// cursorExpired is the error of a place in the changes after which rows are missing. All
+// rows since a time are kept.
+func cursorExpired(since governance.Timestamp) *Error {
+	return &Error{
+		Status: http.StatusGone, Code: CodeCursorExpired,
+		Message: "changes are kept since " + since.String() + " only: read everything again, then go on from a new cursor",
+		Details: expiryDetails{since},
+	}
+}
+
+// tooManyWaiting is the error of a request that would wait for changes.
+func tooManyWaiting() *Error {
+	return &Error{
+		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
+		Message:    "too many requests wait for changes at this node: ask without wait, or again in a moment",
+		RetryAfter: unavailableRetry, Cause: errors.New("too many requests wait for changes"),
+	}
+}
+
 // unknownPath is the error of a path without a route. It names the most similar path,
 // and the document that describes all.
 func unknownPath(path string) *Error {
@@ -167,16 +203,20 @@ func internalError(cause error) *Error {
 	}
 }
 
-// toError returns the Error in any error. Fiber's own errors are translated, and any
-// other is internal: its text is logged, not sent.
-func toError(c *fiber.Ctx, err error) *Error {
+// ErrorOf returns the Error in an error. Any other is internal: its text is logged, not sent.
+func ErrorOf(err error) *Error {
 	if ours, is := errors.AsType[*Error](err); is {
 		return ours
 	}
+	return internalError(err)
+}
+
+// toError is ErrorOf for an error of a handler, which may be one of Fiber's.
+func toError(c *fiber.Ctx, err error) *Error {
 	fibers, is := errors.AsType[*fiber.Error](err)
 	switch {
 	case !is:
-		return internalError(err)
+		return ErrorOf(err)
 	case fibers.Code == http.StatusNotFound:
 		return unknownPath(strings.Clone(c.Path()))
 	case fibers.Code == http.StatusMethodNotAllowed:

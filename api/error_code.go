@@ -6,6 +6,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/governance"
 	"pnyx/ratelimit"
 )
 
@@ -22,6 +23,7 @@ const (
 	CodeMethodNotAllowed  Code = "METHOD_NOT_ALLOWED"
 	CodePaymentInProgress Code = "PAYMENT_IN_PROGRESS"
 	CodeExportGone        Code = "EXPORT_GONE"
+	CodeCursorExpired     Code = "CURSOR_EXPIRED"
 	CodeRateLimited       Code = "RATE_LIMITED"
 	CodeQuotaExceeded     Code = "QUOTA_EXCEEDED"
 	CodeInternal          Code = "INTERNAL"
@@ -99,6 +101,12 @@ func Codes() []CodeInfo {
 			Description: "The ballots that the revision names cannot be read any more: others have come, or the proposal was withdrawn.",
 			Fix:         "Begin again at details.manifest, and drop the parts of the earlier revision.",
 			Example:     exportGone("p1_f_XfJz_6yGy1gCgoSU2qbg"),
+		},
+		{
+			Code: CodeCursorExpired, Status: http.StatusGone,
+			Description: "Rows after the cursor, or after the time in from, are not kept any more, or were lost: what changed since cannot be told.",
+			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor.",
+			Example:     cursorExpired(governance.TimestampOf(now)),
 		},
 		{
 			Code: CodeRateLimited, Status: http.StatusTooManyRequests,

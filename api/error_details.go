@@ -65,6 +65,12 @@ type paymentTerms struct {
 	X402Version int `json:"x402Version"`
 }
 
+// expiryDetails is error.details of CURSOR_EXPIRED.
+type expiryDetails struct {
+	// Since is the time from which on all changes are kept.
+	Since governance.Timestamp `json:"since"`
+}
+
 // reasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and of
 // UNAVAILABLE where a payment is the cause.
 type reasonDetails struct {

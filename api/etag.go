@@ -12,11 +12,17 @@ import (
 
 // etagOf returns the ETag of an answer: its revision and the canonical request. It is
 // weak, since the id and time of the request in the body differ. A node-local answer has
-// no revision, and is identified by its content.
+// no revision, nor has a page of what is not published yet, as after a flush of Redis: both
+// are identified by their content.
 func etagOf(r *request, found *rendered) string {
 	revision := found.view.Revision
-	if found.nodeLocal {
-		revision = xxhash.Sum64(found.data)
+	if found.nodeLocal || revision == 0 {
+		content := xxhash.New()
+		_, _ = content.Write(found.data) // it never fails
+		if found.page != nil && found.page.NextCursor != nil {
+			_, _ = content.WriteString(*found.page.NextCursor)
+		}
+		revision = content.Sum64()
 	}
 	requested := xxhash.Sum64String(SurfaceVersion + "\x00" + r.canonical())
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(requested, 36) + `"`

@@ -24,6 +24,22 @@ func (a *API) SetClock(now func() time.Time) { a.now = now }
 // SetReadTimeout replaces the bound on reading a request of a node that does not serve yet.
 func (a *API) SetReadTimeout(d time.Duration) { a.app.Server().ReadTimeout = d }
 
+// SetStreamTimes replaces the bounds of streams of a node that does not serve yet: how long one
+// lasts, is quiet, and waits for a slow reader.
+func (a *API) SetStreamTimes(life, quiet, write time.Duration) {
+	a.streamTimes = streamTimes{life, quiet, write}
+}
+
+// SetMaxWaiting replaces the bound on requests that wait.
+func (a *API) SetMaxWaiting(most int64) { a.changes.maxWaiting = most }
+
+// FollowsChanges reports whether the node reads the end of the stream of changes.
+func (a *API) FollowsChanges() bool {
+	a.changes.mu.Lock()
+	defer a.changes.mu.Unlock()
+	return a.changes.following
+}
+
 // PageKinds lists the kinds of pages that routes answer with.
 func PageKinds() []query.Kind { return pageKinds() }
 
@@ -148,7 +164,7 @@ type Given struct {
 func NewCursors(key, route string, filters ...Given) Cursors {
 	r := &request{route: &Route{ID: route}}
 	for _, filter := range filters {
-		r.route.Params = append(r.route.Params, Param{Name: filter.Name, Kind: filter.Kind})
+		r.route.Params = append(r.route.Params, Param{Name: filter.Name, Kind: filter.Kind, Unbound: filter.Name == "limit"})
 		r.values = append(r.values, filter.Value)
 	}
 	made, err := newCursorCipher([]byte(key))

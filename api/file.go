@@ -201,10 +201,11 @@ func rangeNotSatisfiable(size int) *Error {
 	}
 }
 
-// bodyBytes returns the length of the body of an answer, also of one that is streamed.
+// bodyBytes returns the length of the body of an answer, also of one that is streamed; zero
+// where that is not known yet.
 func bodyBytes(c *fiber.Ctx) int {
 	if c.Response().IsBodyStream() {
-		return c.Response().Header.ContentLength()
+		return max(0, c.Response().Header.ContentLength())
 	}
 	return len(c.Response().Body())
 }

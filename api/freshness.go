@@ -60,6 +60,13 @@ func statusFreshness() Freshness {
 	return fresh
 }
 
+// changesFreshness is the freshness of pages of changes that are full, which never change.
+func changesFreshness() Freshness {
+	fresh := voterFreshness()
+	fresh.Reason = "A full page never changes; one that may grow, `no-store`, is kept by nobody."
+	return fresh
+}
+
 // pricingFreshness is the freshness of prices.
 func pricingFreshness() Freshness {
 	return Freshness{

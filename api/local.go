@@ -60,8 +60,8 @@ type rendered struct {
 	layer layer
 	// page is set for lists.
 	page *Page
-	// nodeLocal says that no publication changes the answer.
-	nodeLocal bool
+	// nodeLocal says that no publication changes the answer. live and empty are as in answer.
+	nodeLocal, live, empty bool
 	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
@@ -176,7 +176,7 @@ func render(found answer) (*rendered, error) {
 	view.Payload = nil
 	r := &rendered{
 		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page,
-		layer: found.source.layer(), nodeLocal: found.nodeLocal,
+		layer: found.source.layer(), nodeLocal: found.nodeLocal, live: found.live, empty: found.empty,
 	}
 	if found.nodeLocal {
 		r.layer = layerLocal

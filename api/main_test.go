@@ -96,6 +96,8 @@ type settings struct {
 	purged bool
 	// payments is where payments for single requests go; nil when none are taken.
 	payments *facilitator.Ledger
+	// prepare changes the node before it serves; nil changes nothing.
+	prepare func(*api.API)
 }
 
 // newNode publishes the samples and starts a node that knows of them.
@@ -136,6 +138,9 @@ func startNode(t *testing.T, s settings) *node {
 	n.api.SetExamplesTimeout(soon)
 	if s.readTimeout != 0 {
 		n.api.SetReadTimeout(s.readTimeout)
+	}
+	if s.prepare != nil {
+		s.prepare(n.api)
 	}
 	n.serve()
 	if s.broken {

@@ -74,7 +74,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Help: "Requests answered, by route, status and error code.",
 		}, []string{"route", "status", "code"})),
 		inFlight: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_http_requests_in_flight", Help: "Requests in flight.",
+			Name: "pnyx_http_requests_in_flight", Help: "Requests in flight, without those that wait for changes.",
 		})),
 		misses: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_cache_misses_total", Help: "Views that were not in Redis.",

@@ -27,7 +27,7 @@ const HeaderServerTiming = "Server-Timing"
 
 // corsAllowHeaders lists the request headers that cross-origin scripts may send.
 const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " +
-	fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderRequestID
+	fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
 
 // setCommonHeaders sets the headers of every answer.
 func setCommonHeaders(c *fiber.Ctx, s *requestState) {

@@ -28,7 +28,8 @@ func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 		}
 	}
 	a.finishAccounting(c, stateOf(c))
-	a.report(c, a.metrics.of(c), span, began)
+	// What a request waits for because it asks to is no latency.
+	a.report(c, a.metrics.of(c), span, began.Add(stateOf(c).waited))
 	return nil
 }
 

@@ -72,6 +72,8 @@ type Param struct {
 	// Sample says that an example of a request gives the parameter, though it is not
 	// required: one of several has to be given.
 	Sample bool
+	// Unbound says that a cursor may be used with another value.
+	Unbound bool
 	// MustExist says that the answer is 404 when the value names nothing that exists. For a
 	// parameter in the path that is always so.
 	MustExist bool

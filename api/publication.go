@@ -27,11 +27,13 @@ type publicationWatcher struct {
 	changed func(tags ...cache.Tag)
 	// last is the number of the last notification.
 	last atomic.Uint64
+	// polled is called after each read of the state.
+	polled func(ctx context.Context)
 	// republished is called when everything was published again because Redis lost data.
 	republished func()
 }
 
-// newPublicationWatcher returns a watcher; changed and republished are to be set.
+// newPublicationWatcher returns a watcher; changed, polled and republished are to be set.
 func newPublicationWatcher(store *cache.Store, staleAfter time.Duration) *publicationWatcher {
 	return &publicationWatcher{store: store, staleAfter: staleAfter}
 }
@@ -55,6 +57,7 @@ func (w *publicationWatcher) run(ctx context.Context) {
 	defer ticker.Stop()
 	for polled := uint64(0); ; {
 		polled = w.poll(ctx, polled)
+		w.polled(ctx)
 		select {
 		case <-ctx.Done():
 			return

@@ -25,6 +25,10 @@ type Reader struct {
 	api   *API
 	outer *fiber.Ctx
 	reads []*Read
+	// first is the memory of the first read, and one that of a list of one: most readers have
+	// no more.
+	first Read
+	one   [1]*Read
 	// purchase is what is paid for, and charge its payment; nil for none.
 	purchase Purchase
 	charge   *x402.Charge
@@ -41,7 +45,11 @@ type Purchase struct {
 }
 
 // NewReader returns a reader for the caller of a request.
-func (a *API) NewReader(c *fiber.Ctx) *Reader { return &Reader{api: a, outer: c} }
+func (a *API) NewReader(c *fiber.Ctx) *Reader {
+	r := &Reader{api: a, outer: c}
+	r.reads = r.one[:0]
+	return r
+}
 
 // RequestID returns the id of the request, which all reads share.
 func (r *Reader) RequestID() string { return stateOf(r.outer).requestID(r.outer) }
@@ -90,7 +98,11 @@ func (r *Reader) Read(routeID string) *Read {
 	ctx.Request.SetRequestURI(route.Path)             // logs have no ids of a path from here
 	copyCredentials(&r.outer.Request().Header, &ctx.Request.Header)
 	s := acquireState(ctx)
-	read := &Read{reader: r, ctx: ctx, c: a.app.AcquireCtx(ctx), state: s, began: time.Now()}
+	read := &r.first
+	if read.reader != nil {
+		read = new(Read)
+	}
+	*read = Read{reader: r, ctx: ctx, c: a.app.AcquireCtx(ctx), state: s, began: time.Now()}
 	read.c.SetUserContext(r.outer.UserContext())
 	s.id = r.RequestID()
 	s.reader = r

@@ -32,7 +32,7 @@ func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *Error) *Error
 	case s.caller != nil && s.route.Paid():
 		limits := s.caller.EffectiveLimits()
 		limits.Month = 0
-		err = a.limitToken(c, s, limits)
+		err = a.limitToken(c.UserContext(), s, limits)
 	default:
 		err = a.limitIP(c, s)
 	}

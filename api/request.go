@@ -22,6 +22,8 @@ type request struct {
 	// name is the request in canonical form. Requests that differ only in spelling have the
 	// same name.
 	name string
+	// held says that the request waits for changes: the node's own rows will do.
+	held bool
 }
 
 // parse parses and validates every parameter of a request. The error lists all problems.
@@ -106,6 +108,19 @@ func (r *request) cursor() string {
 		}
 	}
 	return ""
+}
+
+// after returns a request for the page at a cursor.
+func (r *request) after(cursor string) *request {
+	next := *r
+	next.values = slices.Clone(r.values)
+	for i, param := range r.route.Params {
+		if param.Kind == Cursor {
+			next.values[i] = cursor
+		}
+	}
+	next.name, next.held = next.canonical(), true
+	return &next
 }
 
 // given returns the texts of the parameters by name, problems with names, repetition and

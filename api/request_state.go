@@ -71,6 +71,10 @@ type requestState struct {
 	queried   bool
 	layer     layer
 	readiness governance.Readiness
+	// unmetered says that the answer has no rows and costs nothing, and waited is how long the
+	// request waited for rows.
+	unmetered bool
+	waited    time.Duration
 	// delegatedBytes is the length of a body that an edge sends in our place.
 	delegatedBytes int
 }

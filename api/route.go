@@ -54,6 +54,9 @@ type Route struct {
 	// TokenOnly says that the answer is about the token of the request. Such a route requires
 	// a token and is free.
 	TokenOnly bool
+	// Stream says that rows are only added to the list: a cursor is refused with 410 once rows
+	// after it are gone, and a request with Accept: text/event-stream gets those that come.
+	Stream bool
 	// Returns is a value of the type of the member data.
 	Returns any
 	// Media lists the media types of a route that answers with a file, whose rows are of the
@@ -152,6 +155,9 @@ func (r *Route) Codes() []Code {
 	if r.Media != nil {
 		codes = append(codes, CodeExportGone)
 	}
+	if r.Stream {
+		codes = append(codes, CodeCursorExpired)
+	}
 	codes = append(codes, CodeRateLimited)
 	if r.Paid() {
 		codes = append(codes, CodeQuotaExceeded)
@@ -179,6 +185,7 @@ func Routes() []Route {
 		voterRoutes(),
 		eventRoutes(),
 		signalRoutes(),
+		changeRoutes(),
 	)
 }
 

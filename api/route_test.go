@@ -113,7 +113,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	}
 }
 
-// counts are the values of a counter, by its labels.
+// counts are the values of a counter or gauge, by its labels.
 func (t *node) counts(name string) map[string]float64 {
 	t.Helper()
 	families, err := prometheus.Gatherer(t.registry).Gather()
@@ -130,7 +130,7 @@ func (t *node) counts(name string) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
-			values[strings.Join(labels, " ")] = metric.GetCounter().GetValue()
+			values[strings.Join(labels, " ")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
 		}
 	}
 	return values

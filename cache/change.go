@@ -81,6 +81,9 @@ type FeedState struct {
 	Revision uint64
 	// VisibleThrough is the time up to which those are added that became visible.
 	VisibleThrough governance.Timestamp
+	// FullRevision is PublicationState.LastFullRevision when the versions of all lists of the feed
+	// were known to be in Redis; zero before the first full publication.
+	FullRevision uint64
 }
 
 // addChanges adds rows, stores the state of the feed unless it is empty, and removes what is
@@ -112,7 +115,7 @@ func (s *Store) AddChanges(ctx context.Context, changes []governance.Change, fee
 		changes = changes[len(batch):]
 		state := ""
 		if feed != nil && len(changes) == 0 {
-			state = fmt.Sprintf("%d %d", feed.Revision, feed.VisibleThrough)
+			state = fmt.Sprintf("%d %d %d", feed.Revision, feed.VisibleThrough, feed.FullRevision)
 		}
 		args := append(make([]any, 0, 3+5*len(batch)), state, ChangeTTL.Milliseconds(), MaxChanges)
 		for _, c := range batch {
@@ -133,7 +136,7 @@ func (s *Store) FeedState(ctx context.Context) (state FeedState, err error) {
 	if err != nil {
 		return state, WrapError(err)
 	}
-	if _, err := fmt.Sscanf(text, "%d %d", &state.Revision, &state.VisibleThrough); err != nil {
+	if _, err := fmt.Sscanf(text, "%d %d %d", &state.Revision, &state.VisibleThrough, &state.FullRevision); err != nil {
 		return FeedState{}, fmt.Errorf("%w: decode the state of the feed: %w", ErrMiss, err)
 	}
 	return state, nil

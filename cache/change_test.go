@@ -171,7 +171,7 @@ func feedStateRoundTrip(t *bench) {
 	if _, err := t.store.FeedState(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("at first: got %v, want %v", err, cache.ErrMiss)
 	}
-	want := cache.FeedState{Revision: 1709210096007123, VisibleThrough: 1709210096007}
+	want := cache.FeedState{Revision: 1709210096007123, VisibleThrough: 1709210096007, FullRevision: 1709210096000000}
 	if _, err := t.store.AddChanges(t.Context(), nil, &want); err != nil {
 		t.Fatal(err)
 	}

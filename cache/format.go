@@ -2,10 +2,13 @@ package cache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/vmihailenco/msgpack/v5"
 )
 
 // previousNamespace started the keys of the format before. Package accounts still uses
@@ -18,13 +21,14 @@ const (
 	previousStateKey = previousNamespace + "{worker}:published"
 )
 
-// previousFormatTTL is how long values of the format before are kept once no worker
-// writes them: time to replace the API nodes that still read them.
-const previousFormatTTL = 2 * 24 * time.Hour
+// previousStateTTL is how long the state of publication of the format before is kept once no
+// worker writes it: time to replace the API nodes that still read it. Without it they answer
+// 503, and its views are deleted; with it they would answer 404 for a view that is missing.
+const previousStateTTL = 24 * time.Hour
 
-// previousStateTTL ends before previousFormatTTL: an API node of the version before
-// answers 503 without the state of publication, but 404 for a view that is missing.
-const previousStateTTL = previousFormatTTL - 24*time.Hour
+// previousRunIDs is the field of the previous format's state of publication that is
+// PublicationState.ServerRunIDs in this one.
+const previousRunIDs = "identity"
 
 // scanBatch is how many keys one SCAN visits.
 const scanBatch = 1000
@@ -37,47 +41,122 @@ func isPreviousFormat(key string) bool {
 	}
 	for _, prefix := range []string{"view:", "mark:", "{worker}:", "{daos}:", "{fills}:", "{tokens}:"} {
 		if strings.HasPrefix(name, prefix) {
-			return key != previousStateKey
+			return true
 		}
 	}
 	return false
 }
 
-// ExpirePreviousFormat sets a lifetime on everything that the version before has
-// stored, which would otherwise stay forever. It leaves the keys of package accounts
-// that outlive an upgrade. done is false while a worker of that version still holds
-// its lease: call again later. Calling it again, or concurrently, is harmless.
-func (s *Store) ExpirePreviousFormat(ctx context.Context) (done bool, err error) {
-	working, err := s.conn.Client.Exists(ctx, previousLeaseKey).Result()
-	if err != nil || working > 0 {
-		return false, WrapError(err)
-	}
-	ttl, err := s.conn.Client.TTL(ctx, previousStateKey).Result()
-	switch {
-	case err != nil:
-		return false, WrapError(err)
-	case ttl == -2: // there is no such key: this Redis holds no previous format
-		return true, nil
-	case ttl < 0: // the key has no lifetime yet
-		if err := s.conn.Client.Expire(ctx, previousStateKey, previousStateTTL).Err(); err != nil {
-			return false, WrapError(err)
-		}
-	}
-	err = s.eachPrimary(ctx, expirePrevious)
-	return err == nil, WrapError(err)
+// HasPreviousFormat reports whether the version before has published: its API nodes may serve.
+func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	found, err := s.conn.Client.Exists(ctx, previousStateKey).Result()
+	return found > 0, WrapError(err)
 }
 
-func expirePrevious(ctx context.Context, server *redis.Client) error {
+// EndedPreviousFormat returns the state of publication that workers of the version before have
+// left, and none of which leads any more; nil while one leads, and after RetirePreviousFormat.
+// What became due by the clock while they led, they noted in the warehouse as published, and
+// wrote it to their own values alone.
+func (s *Store) EndedPreviousFormat(ctx context.Context) (state []byte, err error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	pipe := s.conn.Client.Pipeline()
+	leading, ttl, value := pipe.Exists(ctx, previousLeaseKey), pipe.TTL(ctx, previousStateKey), pipe.Get(ctx, previousStateKey)
+	_, err = pipe.Exec(ctx)
+	const forever = -1 // of a key without a lifetime
+	switch {
+	case errors.Is(err, redis.Nil):
+		return nil, nil
+	case err != nil:
+		return nil, WrapError(err)
+	case leading.Val() > 0, ttl.Val() != forever:
+		return nil, nil
+	}
+	return value.Bytes()
+}
+
+// retire replaces the state of the format before, unless a worker of it leads or has changed
+// it, and marks its values for deletion.
+//
+// KEYS: lease, state, marker. ARGV: state as it was, new state, its lifetime in milliseconds.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var retire = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+redis.call('SET', KEYS[3], '1')
+return 1`)
+
+// RetirePreviousFormat lets the values of the version before end in a day, unless a worker of
+// it has led since EndedPreviousFormat returned this state. Its API nodes serve them until
+// then. A worker that comes back, as after a rollback, finds the state of another Redis: it
+// publishes everything again, and its state has no lifetime any more.
+func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	// What does not decode makes a worker of that version publish everything, too.
+	after := before
+	var state map[string]msgpack.RawMessage
+	if msgpack.Unmarshal(before, &state) == nil {
+		runIDs, err := msgpack.Marshal("replaced by " + Namespace)
+		if err == nil {
+			state[previousRunIDs] = runIDs
+			after, err = msgpack.Marshal(state)
+		}
+		if err != nil {
+			return fmt.Errorf("encode the previous state of publication: %w", err)
+		}
+	}
+	keys := []string{previousLeaseKey, previousStateKey, string(previousRetiredKey)}
+	return WrapError(retire.Run(ctx, s.conn.Client, keys, before, after, previousStateTTL.Milliseconds()).Err())
+}
+
+// DeletePreviousFormat deletes everything that the version before has stored, a day after
+// RetirePreviousFormat. It leaves the keys of package accounts that outlive an upgrade.
+// Calling it again, or concurrently, is harmless.
+func (s *Store) DeletePreviousFormat(ctx context.Context) error {
+	retired, err := s.conn.Client.Exists(ctx, string(previousRetiredKey)).Result()
+	if err != nil || retired == 0 {
+		return WrapError(err)
+	}
+	used, err := s.conn.Client.Exists(ctx, previousLeaseKey, previousStateKey).Result()
+	if err != nil || used > 0 {
+		return WrapError(err)
+	}
+	err = s.eachPrimary(ctx, s.deletePrevious)
+	if errors.Is(err, errPreviousFormatLeads) {
+		return nil
+	}
+	if err != nil {
+		return WrapError(err)
+	}
+	return WrapError(s.conn.Client.Del(ctx, string(previousRetiredKey)).Err())
+}
+
+// errPreviousFormatLeads ends a deletion: a worker of that version has come back, and publishes
+// everything.
+var errPreviousFormatLeads = errors.New("a worker of the previous cache format leads again")
+
+func (s *Store) deletePrevious(ctx context.Context, server *redis.Client) error {
 	var cursor uint64
 	for {
 		keys, next, err := server.Scan(ctx, cursor, previousNamespace+"*", scanBatch).Result()
 		if err != nil {
 			return err
 		}
+		leading, err := s.conn.Client.Exists(ctx, previousLeaseKey).Result()
+		if err != nil {
+			return err
+		}
+		if leading > 0 {
+			return errPreviousFormatLeads
+		}
 		_, err = server.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, key := range keys {
 				if isPreviousFormat(key) {
-					pipe.Expire(ctx, key, previousFormatTTL)
+					pipe.Unlink(ctx, key)
 				}
 			}
 			return nil

@@ -35,6 +35,8 @@ const (
 	notificationsKey Key = Namespace + "{worker}:notifications"
 	// exportsKey orders the sorted copies that exports read by the time until which they do.
 	exportsKey Key = Namespace + "{worker}:exports"
+	// previousRetiredKey says that values of the format before are to be deleted.
+	previousRetiredKey Key = Namespace + "{worker}:previous-retired"
 	// republishKey records that a corrupt view was found, or was found recently.
 	republishKey Key = Namespace + "{worker}:republish"
 	// changesKey is the stream of what was published, and feedStateKey says up to where rows

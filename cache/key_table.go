@@ -68,8 +68,8 @@ func Keys() KeySection {
 	return KeySection{
 		Title: "Cache",
 		Text: "All keys start with `" + Namespace + "`, the version of the format: processes of two versions " +
-			"ignore each other's values. After an upgrade the leader sets a lifetime of " +
-			FormatLifetime(previousFormatTTL) + " on the keys of the version before.",
+			"ignore each other's values. After an upgrade the leader deletes those of the version before, a day after " +
+			"its last worker has ended.",
 		Families: append(viewFamilies(), workerFamilies()...),
 	}
 }
@@ -131,6 +131,10 @@ func workerFamilies() []KeyFamily {
 		{
 			Keys: []Key{fullPublicationKey}, Contents: "token of the last full publication", Writer: leader,
 			Lifetime: NeverExpires,
+		},
+		{
+			Keys: []Key{previousRetiredKey}, Contents: "values of the version before are to be deleted", Writer: leader,
+			Lifetime: "until they are deleted",
 		},
 		{
 			Keys:     []Key{publishedChannel},

@@ -50,11 +50,16 @@ func Withheld(v View) (View, error) {
 	return NewView(v, withheld)
 }
 
+// IsWithheld reports whether Withheld has made the view.
+func (v View) IsWithheld() bool {
+	var text string
+	return msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld
+}
+
 // Decode decodes the payload into a resource. The error is ErrMiss, together with
 // ErrWithheld for a withheld view.
 func (v View) Decode(payload any) error {
-	var text string
-	if msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld {
+	if v.IsWithheld() {
 		return fmt.Errorf("%w: %w", ErrMiss, ErrWithheld)
 	}
 	if err := msgpack.Unmarshal(v.Payload, payload); err != nil {

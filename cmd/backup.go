@@ -219,8 +219,7 @@ func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []s
 	if err != nil {
 		return err
 	}
-	// Also with the schema of this version: a backup has no views.
-	if err := opened.Migrate(ctx); err != nil {
+	if err := opened.MigrateRestored(ctx); err != nil {
 		return err
 	}
 	if err := opened.RecordBackup(ctx, warehouse.BackupRestored, m.Name, m.Rows(), uint64(m.Bytes)); err != nil { //nolint:gosec // a size

@@ -18,7 +18,8 @@ func migrateCommand() *cobra.Command {
 		Short: "Bring the warehouse's schema up to date",
 		Long: `Bring the schema of the warehouse up to date, on every node of the cluster if there
 is one. It may be repeated, and may run while workers of this version and the previous one
-run. Other commands migrate by themselves; after this one, they need no permission to.`,
+run. The schema of a later version is left as it is. Other commands migrate by themselves;
+after this one, they need no permission to.`,
 		Args: cobra.NoArgs,
 		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
 			var undo cleanups

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,7 +163,7 @@ func (a webhookAdmin) enable(ctx context.Context, e warehouse.Webhook) error {
 	return a.warehouse.PutWebhook(ctx, e, false)
 }
 
-// listWebhooksCommand lists the endpoints with their states and queues.
+// listWebhooksCommand lists the endpoints with their queues, last outcomes and states.
 func listWebhooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -177,21 +178,30 @@ func listWebhooksCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := newTable([]string{"id", "token", "url", "types", "daos", "added", "waiting", "state"})
+			outcomes, err := admin.warehouse.WebhookOutcomes(cmd.Context())
+			if err != nil {
+				return err
+			}
+			t := newTable([]string{"id", "token", "url", "types", "daos", "waiting", "oldest", "last success", "last error", "state"})
 			for _, e := range endpoints {
-				daos := strings.Join(e.DAOIDs, " ")
-				if daos == "" {
-					daos = "all"
-				}
+				queue, outcome := queues[e.ID], outcomes[e.ID]
 				t.AppendRow(table.Row{
-					e.ID, e.TokenID, e.URL, strings.Join(e.Types, " "), daos, shownTime(e.CreatedAt),
-					queues[e.ID].Messages, webhookState(e),
+					e.ID, e.TokenID, e.URL, strings.Join(e.Types, " "), cmp.Or(strings.Join(e.DAOIDs, " "), "all"),
+					queue.Messages, shownSince(queue.OldestAt), shownSince(outcome.SucceededAt), outcome.LastError, webhookState(e),
 				})
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(t.Render()))
 			return err
 		}),
 	}
+}
+
+// shownSince returns a time for a table; empty for the Unix epoch and before.
+func shownSince(at time.Time) string {
+	if at.Unix() <= 0 {
+		return ""
+	}
+	return shownTime(at)
 }
 
 // webhookState returns the state of an endpoint in words.

@@ -18,10 +18,10 @@ func short(text string) string {
 	if len(whole) > 6 {
 		unit := min((len(whole)-1)/3-2, len(units())-1)
 		point := len(whole) - 3*(unit+2)
-		return grouped(whole[:point]) + decimals(whole[point:], 2) + units()[unit]
+		return governance.GroupDigits(whole[:point]) + decimals(whole[point:], 2) + units()[unit]
 	}
 	if whole != "0" {
-		return grouped(whole) + decimals(fraction, 2)
+		return governance.GroupDigits(whole) + decimals(fraction, 2)
 	}
 	if cut := decimals(fraction, 4); cut != "" || strings.Trim(fraction, "0") == "" {
 		return "0" + cut
@@ -36,18 +36,6 @@ func decimals(fraction string, places int) string {
 		return ""
 	}
 	return "." + cut
-}
-
-// grouped separates thousands by commas.
-func grouped(digits string) string {
-	var text strings.Builder
-	for i, digit := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			text.WriteByte(',')
-		}
-		text.WriteRune(digit)
-	}
-	return text.String()
 }
 
 // number returns a decimal of an answer, which is one.

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -69,10 +69,11 @@ func load[Data any](v *visit, routeID string, params texts) (part[Data], error) 
 	answer, err := get(reader.Read(routeID), reader, params)
 	reader.End(err == nil)
 	if err != nil {
-		if err.Status == http.StatusBadRequest {
-			return part[Data]{}, err
+		failed := api.ErrorOf(err)
+		if failed.Status == http.StatusBadRequest {
+			return part[Data]{}, failed
 		}
-		return part[Data]{Box: v.boxOf(route, err)}, nil
+		return part[Data]{Box: v.boxOf(route, failed)}, nil
 	}
 	var read part[Data]
 	if err := json.Unmarshal(answer.Data, &read.Data); err != nil {
@@ -89,38 +90,21 @@ func load[Data any](v *visit, routeID string, params texts) (part[Data], error) 
 }
 
 // get answers a read.
-func get(read *api.Read, reader *api.Reader, params texts) (api.Answer, *api.Error) {
-	err := read.Parse(params)
-	if err == nil {
-		err = reader.Authorize(api.Purchase{})
+func get(read *api.Read, reader *api.Reader, params texts) (api.Answer, error) {
+	if err := read.Parse(params); err != nil {
+		return api.Answer{}, err
 	}
-	var answer api.Answer
-	if err == nil {
-		answer, err = read.Get()
+	if err := reader.Authorize(api.Purchase{}); err != nil {
+		return api.Answer{}, err
 	}
-	return answer, errorOf(err)
+	return read.Get()
 }
 
 // parse checks the parameters of a route that is not read.
 func (v *visit) parse(routeID string, params texts) error {
 	reader := v.explorer.node.NewReader(v.c)
-	err := errorOf(reader.Read(routeID).Parse(params))
-	reader.End(false)
-	if err != nil {
-		return err
-	}
-	return nil
-}
-
-// errorOf returns the error of the API in an error of a reader.
-func errorOf(err error) *api.Error {
-	if err == nil {
-		return nil
-	}
-	if failed, is := err.(*api.Error); is { //nolint:errorlint // readers return nothing else
-		return failed
-	}
-	return &api.Error{Status: http.StatusInternalServerError, Code: api.CodeInternal, Message: "something went wrong on our side", Cause: err}
+	defer reader.End(false)
+	return reader.Read(routeID).Parse(params)
 }
 
 // loadMain reads the route that a page is about. The error is that of the page: anything
@@ -130,16 +114,11 @@ func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], err
 	if err != nil || read.Box == nil || read.Box.err == nil {
 		return read, err
 	}
-	route := v.explorer.routes[routeID]
-	switch failed := read.Box.err; failed.Status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
-		if route.Paid() {
-			return read, nil
-		}
-		return read, failed
-	default:
-		return read, failed
+	refused := []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests}
+	if route := v.explorer.routes[routeID]; route.Paid() && slices.Contains(refused, read.Box.err.Status) {
+		return read, nil
 	}
+	return read, read.Box.err
 }
 
 // boxOf returns the box in place of a route that was not read, because of an error or, if
@@ -155,20 +134,7 @@ func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
 }
 
 // advice says what a visitor can do about an error.
-func advice(failed *api.Error) string {
-	var sentences []string
-	for _, problem := range failed.Problems() {
-		sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
-	}
-	if failed.RetryAfter > 0 {
-		seconds := (failed.RetryAfter + time.Second - 1) / time.Second
-		sentences = append(sentences, "Try again in "+strconv.Itoa(int(seconds))+" seconds.")
-	}
-	if len(sentences) == 0 {
-		sentences = []string{failed.Code.Info().Fix}
-	}
-	return strings.Join(sentences, " ")
-}
+func advice(failed *api.Error) string { return cmp.Or(failed.Advice(), failed.Code.Info().Fix) }
 
 // footnote says what a page was made from.
 type footnote struct {

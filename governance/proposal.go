@@ -86,7 +86,7 @@ type Choice struct {
 type RelatedEndpoints struct {
 	// VoteSummary is the path of the vote summary.
 	VoteSummary string `json:"voteSummary" msgpack:"voteSummary"`
-	// Votes is the number of ballots.
+	// Votes is the path of the ballots.
 	Votes string `json:"votes" msgpack:"votes"`
 	// Evidence is the path of the evidence.
 	Evidence string `json:"evidence" msgpack:"evidence"`

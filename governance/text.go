@@ -29,3 +29,15 @@ func NormalizeTitle(title string) string {
 func NormalizeExternalID(id string) string {
 	return VoterIdentity(strings.TrimSpace(id))
 }
+
+// GroupDigits puts a comma between each three digits of a whole number.
+func GroupDigits(digits string) string {
+	var text strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			text.WriteByte(',')
+		}
+		text.WriteRune(digit)
+	}
+	return text.String()
+}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,9 @@ type call struct {
 	// parsed are the reads of get, and answered are their answers.
 	parsed   []api.ParsedRead
 	answered []api.Answer
+	// oneRead and oneAnswer are the memory of the reads and answers of most tools.
+	oneRead   [1]*api.Read
+	oneAnswer [1]api.Answer
 	// metaAt is where meta begins in what envelope returned.
 	metaAt int
 }
@@ -76,7 +80,7 @@ func (s *Server) perform(c *fiber.Ctx, called *call, era string) result {
 	answered, err := called.run(era)
 	var code api.Code
 	if err != nil {
-		failed := errorOf(err)
+		failed := api.ErrorOf(err)
 		answered, code = failureOf(failed, called.reader.RequestID()), failed.Code
 		span.SetError(string(code))
 	}
@@ -84,14 +88,6 @@ func (s *Server) perform(c *fiber.Ctx, called *call, era string) result {
 	api.NoteTool(c, called.tool.name, code)
 	s.metrics.count(called.tool.name, code, time.Since(began))
 	return answered
-}
-
-// errorOf returns the error of the API in an error.
-func errorOf(err error) *api.Error {
-	if failed, is := errors.AsType[*api.Error](err); is {
-		return failed
-	}
-	return &api.Error{Status: http.StatusInternalServerError, Code: api.CodeInternal, Message: "something went wrong on our side", Cause: err}
 }
 
 // run answers the call. The error is one of the API.
@@ -135,23 +131,13 @@ func failureOf(failed *api.Error, requestID string) result {
 	return result{members: members}
 }
 
-// advice says what is allowed, or what to do.
+// advice says what a model can do about an error.
 func advice(failed *api.Error) string {
-	var sentences []string
-	for _, problem := range failed.Problems() {
-		if problem.Allowed != "" {
-			sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
-		}
-	}
-	if failed.RetryAfter > 0 {
-		seconds := (failed.RetryAfter + time.Second - 1) / time.Second
-		sentences = append(sentences, "Try again in "+itoa(int(seconds))+" seconds.")
-	}
 	// Where payments are not taken, the message says so, and there are no terms to pay by.
-	if len(sentences) == 0 && failed.Code != api.CodePaymentRequired {
-		sentences = []string{failed.Code.Info().Fix}
+	if failed.Code == api.CodePaymentRequired {
+		return failed.Advice()
 	}
-	return strings.Join(sentences, " ")
+	return cmp.Or(failed.Advice(), failed.Code.Info().Fix)
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that
@@ -263,7 +249,7 @@ func (c *call) read(routeID string) (*api.Read, error) {
 // get reads routes with the arguments of the call: all are parsed before any is authorized,
 // and all are authorized before any is read. The error is errKnown where the result is known.
 func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
-	reads := make([]*api.Read, 0, len(routeIDs))
+	reads := c.oneRead[:0]
 	if c.known != nil {
 		c.parsed = c.known.reads
 		for _, parsed := range c.parsed {
@@ -291,12 +277,13 @@ func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 	if err := c.authorize(); err != nil {
 		return nil, err
 	}
-	answers := make([]api.Answer, len(reads))
-	for i, read := range reads {
-		var err error
-		if answers[i], err = read.Get(); err != nil {
+	answers := c.oneAnswer[:0]
+	for _, read := range reads {
+		answer, err := read.Get()
+		if err != nil {
 			return nil, err
 		}
+		answers = append(answers, answer)
 	}
 	return answers, nil
 }

@@ -165,7 +165,7 @@ func (c *call) learnResult(era string, structured []byte) {
 		return
 	}
 	data, tail := structured[:c.metaAt], structured[c.metaAt+len(c.answered[0].Meta.AppendRequest(nil)):]
-	k.answers = c.answered
+	k.answers = slices.Clone(c.answered)
 	k.before = appendEscaped([]byte(`"content":[{"type":"text","text":"`), data)
 	k.between = append(append(appendEscaped(nil, tail), `"}],"structuredContent":`...), data...)
 	k.after = tail

@@ -9,7 +9,6 @@ package mcp
 
 import (
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -141,8 +140,8 @@ func (s *Server) checkSource(c *fiber.Ctx) error {
 // isOwnHost reports whether a Host header is a name of this machine or of the service.
 func (s *Server) isOwnHost(host string) bool {
 	name := host
-	if bare, _, err := net.SplitHostPort(host); err == nil {
-		name = bare
+	if port := strings.LastIndexByte(host, ':'); port > strings.LastIndexByte(host, ']') {
+		name = host[:port]
 	}
 	name = strings.Trim(name, "[]")
 	if name == "localhost" || s.hosts[name] {

@@ -73,6 +73,7 @@ const (
 	routeTopic        = "forum-topics.detail"
 	routeSignals      = "signals.list"
 	routeEvents       = "events.list"
+	routeChanges      = "changes.list"
 	routeStatus       = "meta.data-status"
 	routePricing      = "meta.pricing"
 	routeUsage        = "meta.usage"
@@ -232,6 +233,13 @@ func otherTools() []*tool {
 			concise: shape{
 				"eventType": nil, "eventTimeMs": nil, "daoId": nil, "itemType": nil, "proposalKey": nil, "title": nil, "importanceScore": nil,
 			},
+		},
+		{
+			name: "list_changes", title: "List changes", routes: []string{routeChanges}, run: list, without: []string{"wait"},
+			description: "What to read again: the keys of what was published since a cursor, oldest first. Without a cursor it answers where to begin; " +
+				"keep nextCursor for the next time.",
+			rows: 50, maxRows: 200,
+			concise: shape{"kind": nil, "key": nil, "daoId": nil, "changedAt": nil},
 		},
 		{
 			name: "get_status", title: "Get status and prices", routes: []string{routeStatus, routePricing, routeUsage}, run: getStatus,

@@ -25,6 +25,7 @@ func calls() map[string]string {
 		"list_ballots": `{"proposalKey":"` + string(sampleKey) + `"}`, "list_voters": `{"daoId":"dao-000"}`,
 		"get_voter": `{"voterIdentity":"` + sampleVoter + `"}`, "find_topics": `{"governanceRelated":true}`,
 		"get_topic": `{"topicKey":"` + string(sampleTopicKey) + `"}`, "list_signals": `{}`, "list_events": `{"eventType":["voting_ended"]}`, "get_status": ``,
+		"list_changes": `{}`,
 	}
 }
 

@@ -37,7 +37,9 @@ type Limiter struct {
 	perProcess bool
 	buckets    *Buckets[string]
 	quotas     localQuotas
-	// retryAt is when Redis is tried again, in Unix nanoseconds; zero while it answers.
+	// madeAt is when the limiter was made. retryAt is how long after that Redis is tried again,
+	// in nanoseconds, and zero while it answers. Setting the machine's clock moves neither.
+	madeAt  time.Time
 	retryAt atomic.Int64
 	logger  *slog.Logger
 	metrics metrics
@@ -47,6 +49,7 @@ type Limiter struct {
 func New(o Options) *Limiter {
 	l := &Limiter{
 		pipeline: o.Pipeline, perProcess: o.PerProcess, buckets: NewBuckets[string](), logger: o.Logger,
+		madeAt: time.Now(),
 	}
 	l.metrics = newMetrics(o.Metrics, l)
 	return l
@@ -130,7 +133,7 @@ func (l *Limiter) Peek(ctx context.Context, r Request, now time.Time) Decision {
 // tryShared takes from Redis. It returns false when Redis does not answer, or did not
 // answer a moment ago.
 func (l *Limiter) tryShared(ctx context.Context, r Request, now time.Time) (Grant, bool) {
-	if !l.mayTry(time.Now()) {
+	if !l.mayTry() {
 		return Grant{}, false
 	}
 	grant, err := l.takeShared(ctx, r, now)
@@ -208,16 +211,17 @@ func localKey(r Request) string {
 
 // mayTry reports whether a request may use Redis: always while Redis answers, otherwise
 // one request per backOffInterval.
-func (l *Limiter) mayTry(now time.Time) bool {
+func (l *Limiter) mayTry() bool {
 	at := l.retryAt.Load()
 	if at == 0 {
 		return true
 	}
-	return now.UnixNano() >= at && l.retryAt.CompareAndSwap(at, now.Add(backOffInterval).UnixNano())
+	now := time.Since(l.madeAt)
+	return int64(now) >= at && l.retryAt.CompareAndSwap(at, int64(now+backOffInterval))
 }
 
 func (l *Limiter) backOff(ctx context.Context, err error) {
-	if l.retryAt.Swap(time.Now().Add(backOffInterval).UnixNano()) == 0 {
+	if l.retryAt.Swap(int64(time.Since(l.madeAt)+backOffInterval)) == 0 {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "Redis unavailable, rate limits fall back to in-process buckets",
 			slog.Any("error", err))
 	}

@@ -71,5 +71,5 @@ func (w *Warehouse) ExportBallots(ctx context.Context, at BallotSource, part, li
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}
-	return w.oneBallotPage(ctx, at, byPower(), limit, &last[0])
+	return w.ballotPage(ctx, at, byPower(), limit, &last[0])
 }

@@ -45,7 +45,19 @@ func bindUnknownTime() driver.NamedValue {
 }
 
 // ListBallots returns the first q.Limit ballots after q.After, in the order of q.
+// Several pages of proposals with few ballots are read together if ctx is of a Set.
 func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
+	if at.Generation == 0 && inSet(ctx) {
+		page, err := share(ctx, "ballots", ballotRequest{at.Ref, q}, w.smallBallotPages)
+		if err != nil || page != nil {
+			return page, err
+		}
+	}
+	return alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return w.listBallots(ctx, at, q) })
+}
+
+// listBallots is ListBallots for one page.
+func (w *Warehouse) listBallots(ctx context.Context, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
 	order := byPower()
 	if q.Order == query.BallotsByTime {
 		order = byTime()
@@ -75,15 +87,11 @@ type ballotOrder struct {
 	// value is the expression that parses the bound parameter {value}, and text is the
 	// expression that formats a value of the order as that parameter.
 	value, text string
-	// after is value for the column after_value of ballot_set, and zero is a text that it
-	// parses.
-	after, zero string
 }
 
 func byPower() ballotOrder {
 	return ballotOrder{
 		column: "power", place: "power", value: "toDecimal256({value:String}, 18)", text: "place",
-		after: "toDecimal256(after_value, 18)", zero: "0",
 	}
 }
 
@@ -91,7 +99,6 @@ func byTime() ballotOrder {
 	return ballotOrder{
 		column: "voted_at", place: "ifNull(voted_at, " + unknownTimeSQL + ")",
 		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
-		after: "fromUnixTimestamp64Milli(toInt64(after_value), 'UTC')", zero: "0",
 	}
 }
 
@@ -101,29 +108,10 @@ func (b keyset) args() []any {
 	return []any{clickhouse.Named("value", b.Text), clickhouse.Named("voter", b.Voter)}
 }
 
-// ballotPage reads the page after a position: with those of other proposals if ctx is of a
-// Set and the proposal is small.
-func (w *Warehouse) ballotPage(
-	ctx context.Context, at BallotSource, order ballotOrder, limit int, after *keyset,
-) ([]LatestBallot, error) {
-	if at.Generation == 0 && inSet(ctx) {
-		page, err := share(ctx, fmt.Sprint("ballots ", order.column, limit), ballotRequest{at.Ref, after},
-			func(ctx context.Context, requests []ballotRequest) ([][]LatestBallot, error) {
-				return w.smallBallotPages(ctx, order, limit, requests)
-			})
-		if err != nil || len(page) > 0 {
-			return page, err
-		}
-	}
-	return alone(ctx, func(ctx context.Context) ([]LatestBallot, error) {
-		return w.oneBallotPage(ctx, at, order, limit, after)
-	})
-}
-
-// oneBallotPage reads one page after a position. The condition is written as two ranges of
+// ballotPage reads one page after a position. The condition is written as two ranges of
 // the primary key, so that a page reads a few granules however many ballots have equal
 // power. A comparison of pairs would scan all ballots.
-func (w *Warehouse) oneBallotPage(
+func (w *Warehouse) ballotPage(
 	ctx context.Context, at BallotSource, order ballotOrder, limit int, after *keyset,
 ) ([]LatestBallot, error) {
 	switch {

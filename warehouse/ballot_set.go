@@ -1,59 +1,116 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
+	"github.com/shopspring/decimal"
 
+	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
 // maxSharedCasts is the maximum number of stored ballots of a proposal whose pages are read
 // together with others: its ballots are read completely.
-const maxSharedCasts = 20_000
+const maxSharedCasts = 2000
 
-// hasFewCasts selects the ballots of proposals with at most maxSharedCasts.
-const hasFewCasts = `proposal_ref GLOBAL IN (
-        SELECT proposal_ref
-        FROM ballots
-        WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_pages)
-        GROUP BY proposal_ref
-        HAVING count() <= {most:UInt64}
-    )`
-
-// ballotRequest is a page of a proposal's ballots in the table itself, after a position.
+// ballotRequest is a page of a proposal's ballots in the table itself.
 type ballotRequest struct {
-	ref   record.RefHash
-	after *keyset
+	ref record.RefHash
+	query.Ballots
+}
+
+// cast is a ballot as it is stored: superseded, withdrawn or one that counts.
+type cast struct {
+	LatestBallot
+	Ref       record.RefHash `ch:"proposal_ref"`
+	Version   uint64
+	Withdrawn bool
+	Power     decimal.Decimal
 }
 
 // smallBallotPages reads pages of several proposals with one statement. The page is nil for
-// a proposal that has too many ballots, or none.
-func (w *Warehouse) smallBallotPages(
-	ctx context.Context, order ballotOrder, limit int, requests []ballotRequest,
-) ([][]LatestBallot, error) {
-	type row struct {
-		Page uint32
-		LatestBallot
+// a proposal that has too many ballots.
+func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotRequest) ([][]LatestBallot, error) {
+	refs := make([]record.RefHash, len(requests))
+	for i, r := range requests {
+		refs[i] = r.ref
 	}
-	page := uint32(0)
-	wanted, err := externalTable("wanted_pages", requests, func(r ballotRequest) []any {
-		after := keyset{Text: order.zero}
-		if r.after != nil {
-			after = *r.after
+	result, err := w.queryRefs(ctx, sqlText("ballot_set"), refs, clickhouse.Named("most", maxSharedCasts+1))
+	rows, err := selectRows[cast](result, err, "read the ballots of several proposals")
+	if err != nil {
+		return nil, err
+	}
+	casts := make(map[record.RefHash][]*cast, len(requests))
+	for i := range rows {
+		casts[rows[i].Ref] = append(casts[rows[i].Ref], &rows[i])
+	}
+	ballots := make(map[record.RefHash][]*cast, len(casts))
+	for ref, all := range casts {
+		if len(all) <= maxSharedCasts {
+			ballots[ref] = counting(all)
 		}
-		page++
-		return []any{page - 1, string(r.ref[:]), r.after == nil, after.Text, after.Voter}
-	}, ext.Column("page", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), ext.Column("first", "Bool"),
-		textColumn("after_value"), textColumn("after_voter"))
-	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("ballot_set"), order.column, order.after, countingBallots(hasFewCasts)),
-		clickhouse.Named("limit", limit), clickhouse.Named("most", maxSharedCasts), bindUnknownTime())
-	rows, err := selectRows[row](result, err, "read pages of ballots")
-	pages := make([][]LatestBallot, len(requests))
-	for _, r := range rows {
-		pages[r.Page] = append(pages[r.Page], r.LatestBallot)
 	}
-	return pages, err
+	pages := make([][]LatestBallot, len(requests))
+	for i, r := range requests {
+		if len(casts[r.ref]) > maxSharedCasts {
+			continue
+		}
+		if pages[i], err = r.page(slices.Clone(ballots[r.ref])); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// counting returns the ballots that count among all of a proposal, by the rule of
+// latest_ballots. It changes the order of casts.
+func counting(casts []*cast) []*cast {
+	isSameVote := func(a, b *cast) bool { return a.VoterIdentity == b.VoterIdentity && a.VoteID == b.VoteID }
+	slices.SortFunc(casts, func(a, b *cast) int {
+		return cmp.Or(cmp.Compare(a.VoterIdentity, b.VoterIdentity), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
+	})
+	casts = slices.CompactFunc(casts, isSameVote)
+	casts = slices.DeleteFunc(casts, func(c *cast) bool { return c.Withdrawn })
+	slices.SortFunc(casts, func(a, b *cast) int {
+		return cmp.Or(cmp.Compare(a.VoterIdentity, b.VoterIdentity), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
+	})
+	return slices.CompactFunc(casts, func(a, b *cast) bool { return a.VoterIdentity == b.VoterIdentity })
+}
+
+func (c *cast) compareTime(other *cast) int {
+	return timeOrUnknown(c.VotedAt).Compare(timeOrUnknown(other.VotedAt))
+}
+
+// page returns the page of the ballots of its proposal that count. It changes their order.
+func (r ballotRequest) page(ballots []*cast) ([]LatestBallot, error) {
+	inOrder := func(a, b *cast) int {
+		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(b.VoterIdentity, a.VoterIdentity))
+	}
+	if r.Order == query.BallotsByTime {
+		inOrder = func(a, b *cast) int { return cmp.Or(b.compareTime(a), cmp.Compare(b.VoterIdentity, a.VoterIdentity)) }
+	}
+	if r.After != nil {
+		var after cast
+		after.VoterIdentity, after.VotedAt = r.After.Voter, r.After.At
+		if r.Order == query.BallotsByPower {
+			var err error
+			if after.Power, err = decimal.NewFromString(string(r.After.Power)); err != nil {
+				return nil, fmt.Errorf("read a page of ballots: position: %w", err)
+			}
+		}
+		ballots = slices.DeleteFunc(ballots, func(b *cast) bool { return inOrder(&after, b) >= 0 })
+	}
+	slices.SortFunc(ballots, inOrder)
+	ballots = ballots[:min(r.Limit, len(ballots))]
+	page := make([]LatestBallot, 0, len(ballots))
+	for _, b := range ballots {
+		b.VotingPower, b.VoterAddress = governance.DecimalOf(b.Power), addressOf(b.VoterIdentity)
+		page = append(page, b.LatestBallot)
+	}
+	return page, nil
 }

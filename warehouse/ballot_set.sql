@@ -1,26 +1,18 @@
--- Pages of several proposals with few ballots, without reading in order, which merges
--- streams of few rows each.
+-- All ballots cast on several proposals, superseded and withdrawn ones too. Go merges and
+-- sorts them: both orders share this read, and planning a statement that did it would cost
+-- more than reading.
 SELECT
-    page,
-    vote_id,
+    proposal_ref,
     voter AS voter_identity,
-    if(startsWith(voter, '0x'), voter, '') AS voter_address,
+    vote_id,
+    version,
+    withdrawn,
     choice_key,
     raw_choice,
-    power AS voting_power,
+    power,
     voted_at,
     tx_hash AS transaction_hash
-FROM (%[3]s) AS ballot
-INNER JOIN wanted_pages AS wanted ON ballot.proposal_ref = wanted.proposal_ref
-WHERE first
-    OR %[1]s < %[2]s
-    OR %[1]s = %[2]s
-        AND voter < after_voter
-ORDER BY
-    page,
-    %[1]s DESC,
-    voter DESC
-LIMIT {limit:UInt64} BY page
-SETTINGS
-    optimize_read_in_order = 0,
-    max_threads = 1
+FROM ballots
+WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+LIMIT {most:UInt64} BY proposal_ref
+SETTINGS max_threads = 1

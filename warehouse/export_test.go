@@ -28,7 +28,7 @@ func MigrateWith(ctx context.Context, o Options, files fs.FS, limit int) error {
 		return err
 	}
 	for _, node := range nodes {
-		if err := w.migrateNode(ctx, node, statements[:min(limit, len(statements))], ""); err != nil {
+		if err := w.runStatements(ctx, node, statements[:min(limit, len(statements))]); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
--- The votes whose usual turnout includes a wanted vote, or did until it was withdrawn; see
--- feed_votes_turnouts.sql.
+-- The votes whose usual turnout includes a wanted vote, or did until it was withdrawn, canceled,
+-- reopened, or found to lack ballots; see feed_votes_turnouts.sql.
 SELECT
     proposal_ref,
     votes
@@ -25,7 +25,7 @@ FROM
             votes,
             proposal_ref GLOBAL IN (SELECT proposal_ref FROM wanted_proposals) AS wanted
         FROM proposal_states FINAL
-        WHERE if(dao_id = '', wanted, lifecycle = 'closed' AND outcome != 'canceled' AND vote_ready AND coverage = 'complete')
+        WHERE (wanted OR dao_id != '' AND lifecycle = 'closed' AND outcome != 'canceled' AND vote_ready AND coverage = 'complete')
             AND end_at IS NOT NULL
             AND (owner, provider, source_id) GLOBAL IN
             (

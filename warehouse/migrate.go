@@ -41,16 +41,26 @@ type statement struct {
 var tableStatement = regexp.MustCompile(
 	`(?s)^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|INSERT INTO)\s+(\w+)`)
 
+// oldestSchema is the number of the last migration of the earliest version that works on this
+// schema. It is raised by the migration that removes what that version reads.
+const oldestSchema = 0
+
 // Migrate creates the database and runs every migration on each node, whether or not it
-// ran before. Nodes are migrated one after the other: ON CLUSTER would need a Keeper.
+// ran before. Nodes are migrated one after the other: ON CLUSTER would need a Keeper. The
+// schema of a later version stays as it is, and so do the views that it has replaced.
 func (w *Warehouse) Migrate(ctx context.Context) error {
-	return w.migrate(ctx, func(context.Context, []string, string) bool { return true })
+	return w.migrate(ctx, func(found schemaState) bool { return found != schemaLater })
 }
 
-// migrate runs every migration on the nodes for which needed returns true.
-func (w *Warehouse) migrate(
-	ctx context.Context, needed func(context.Context, []string, string) bool,
-) error {
+// MigrateRestored is Migrate for a warehouse that was restored from a backup, which has no
+// views: those of this version are made, also where a later version has changed the tables
+// before this one came back and was backed up.
+func (w *Warehouse) MigrateRestored(ctx context.Context) error {
+	return w.migrate(ctx, func(schemaState) bool { return true })
+}
+
+// migrate runs every migration on the nodes whose schema is in a state to migrate.
+func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) bool) error {
 	statements, err := migrations(migrationFiles)
 	if err != nil {
 		return err
@@ -59,16 +69,34 @@ func (w *Warehouse) migrate(
 	if err != nil {
 		return err
 	}
-	fingerprint := w.schemaFingerprint(statements)
+	number, err := SchemaVersion()
+	if err != nil {
+		return err
+	}
+	applied := appliedSchema{
+		Fingerprint: w.schemaFingerprint(statements), Number: uint32(number), Oldest: oldestSchema, //nolint:gosec // a small number
+	}
 	for _, node := range nodes {
-		if !needed(ctx, node, fingerprint) {
+		state, err := w.schemaState(ctx, node, applied)
+		if err != nil {
+			return err
+		}
+		if !toMigrate(state) {
 			continue
 		}
-		if err := w.migrateNode(ctx, node, statements, fingerprint); err != nil {
+		if err := w.migrateNode(ctx, node, statements, applied); err != nil {
 			return explainDenied(err)
 		}
 	}
 	return nil
+}
+
+// appliedSchema is a row of schema_migrations.
+type appliedSchema struct {
+	// Fingerprint is that of all statements.
+	Fingerprint string
+	// Number is SchemaVersion, and Oldest is oldestSchema, of the version that ran them.
+	Number, Oldest uint32
 }
 
 // accessDenied is the ClickHouse error code ACCESS_DENIED.
@@ -76,6 +104,10 @@ const accessDenied = 497
 
 // errSchemaOutdated reports a schema that is missing or belongs to another version.
 var errSchemaOutdated = errors.New("warehouse schema is not that of this version")
+
+// errSchemaTooNew reports the schema of a version that has removed what this one reads.
+var errSchemaTooNew = errors.New("the warehouse has the schema of a later version, and this version would answer wrongly from it: " +
+	"run the later version, or restore a backup of before the upgrade into another warehouse")
 
 // explainDenied tells a user without the right to change the schema how to proceed.
 func explainDenied(err error) error {
@@ -97,24 +129,65 @@ func (w *Warehouse) schemaFingerprint(statements []statement) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// needsMigration reports whether a node lacks the schema with this fingerprint. It
-// returns true when it cannot tell: the migration then fails with the cause.
-func (w *Warehouse) needsMigration(ctx context.Context, addresses []string, fingerprint string) bool {
+// schemaState says what a version finds on a node.
+type schemaState int
+
+const (
+	// schemaMissing is no schema, or that of an earlier version, which may have come back after
+	// this one and replaced views.
+	schemaMissing schemaState = iota
+	// schemaCurrent is the schema of this version.
+	schemaCurrent
+	// schemaLater is that of a later version, with which this version works.
+	schemaLater
+)
+
+// schemaState returns the state of a node. It is schemaMissing when it cannot tell: the
+// migration then fails with the cause. The error is errSchemaTooNew.
+func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own appliedSchema) (schemaState, error) {
 	// The database may not exist yet, so the connection names none.
 	conn, err := w.connect(ctx, addresses, "")
 	if err != nil {
-		return true
+		return schemaMissing, nil
 	}
 	defer conn.Close()
-	var applied uint64
+	var newest, oldest uint32
+	var current bool
 	table := quoteIdentifier(w.options.Auth.Database) + ".schema_migrations"
-	err = conn.QueryRow(ctx, "SELECT count() FROM "+table+" WHERE fingerprint = ?", fingerprint).Scan(&applied)
-	return err != nil || applied == 0
+	err = conn.QueryRow(ctx, "SELECT max(number), max(oldest), "+
+		"countIf(fingerprint = ?) > 0 AND maxIf(applied_at, fingerprint = ?) >= maxIf(applied_at, number < ?) FROM "+table,
+		own.Fingerprint, own.Fingerprint, own.Number).Scan(&newest, &oldest, &current)
+	switch {
+	case err != nil:
+		return schemaMissing, nil
+	case oldest > own.Number:
+		return schemaMissing, fmt.Errorf("%w (schema %d, oldest that works with it %d, this version %d)",
+			errSchemaTooNew, newest, oldest, own.Number)
+	case newest > own.Number:
+		return schemaLater, nil
+	case current:
+		return schemaCurrent, nil
+	}
+	return schemaMissing, nil
 }
 
 func (w *Warehouse) migrateNode(
-	ctx context.Context, addresses []string, statements []statement, fingerprint string,
+	ctx context.Context, addresses []string, statements []statement, applied appliedSchema,
 ) error {
+	if err := w.runStatements(ctx, addresses, statements); err != nil {
+		return err
+	}
+	node, err := w.connect(ctx, addresses, w.options.Auth.Database)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	// The fingerprint is hexadecimal and needs no escaping.
+	return node.Exec(ctx, fmt.Sprintf("INSERT INTO schema_migrations (fingerprint, number, oldest) VALUES ('%s', %d, %d)",
+		applied.Fingerprint, applied.Number, applied.Oldest))
+}
+
+func (w *Warehouse) runStatements(ctx context.Context, addresses []string, statements []statement) error {
 	database := w.options.Auth.Database
 	if err := w.createDatabases(ctx, addresses, database, ViewsDatabase(database)); err != nil {
 		return err
@@ -129,8 +202,7 @@ func (w *Warehouse) migrateNode(
 			return fmt.Errorf("migration %s: %w", s.file, err)
 		}
 	}
-	// The fingerprint is hexadecimal and needs no escaping.
-	return node.Exec(ctx, "INSERT INTO schema_migrations (fingerprint) VALUES ('"+fingerprint+"')")
+	return nil
 }
 
 // createDatabases creates databases over a connection that names none.

@@ -41,6 +41,67 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 	}
 }
 
+func TestAnEarlierVersionLeavesTheSchemaOfALaterOne(t *testing.T) {
+	t.Parallel()
+	instance := env.StartEngine(t, "SELECT ON pnyx.*")
+	reader := strings.Replace(instance.AnalystURL(warehouse.DefaultDatabase), instance.AnalystAddr, instance.TCPAddr, 1)
+	url := instance.URL(warehouse.DefaultDatabase)
+	owner, err := openAs(t, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, instance, "CREATE OR REPLACE VIEW latest_ballots AS SELECT * FROM ballots WHERE 9999",
+		"INSERT INTO schema_migrations (fingerprint, number) VALUES ('later', 9999)")
+	if err := owner.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, url := range map[string]string{"owner": url, "reader": reader} {
+		if _, err := openAs(t, url); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := latestBallotsView(t, url); !strings.Contains(got, "WHERE 9999") {
+		t.Errorf("got the view %s, want that of the later version", got)
+	}
+	execute(t, instance, "INSERT INTO schema_migrations (fingerprint, number, oldest) VALUES ('later', 9999, 9998)")
+	for name, try := range map[string]func() error{
+		"open":    func() error { _, err := openAs(t, url); return err },
+		"migrate": func() error { return owner.Migrate(t.Context()) },
+	} {
+		if err := try(); err == nil || !strings.Contains(err.Error(), "run the later version") {
+			t.Errorf("%s, when the later version has removed something: got %v, want what to do about it", name, err)
+		}
+	}
+}
+
+func TestTheSchemaIsMigratedAgainAfterAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	instance := env.StartEngine(t, "SELECT ON pnyx.*")
+	url := instance.URL(warehouse.DefaultDatabase)
+	if _, err := openAs(t, url); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, instance, "CREATE OR REPLACE VIEW latest_ballots AS SELECT * FROM ballots WHERE 0",
+		"INSERT INTO schema_migrations (fingerprint, applied_at) VALUES ('earlier', now64(3) + 1)")
+	reader := strings.Replace(instance.AnalystURL(warehouse.DefaultDatabase), instance.AnalystAddr, instance.TCPAddr, 1)
+	if _, err := openAs(t, reader); err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
+		t.Errorf("for a user who may not: got %v, want what to do about it", err)
+	}
+	if _, err := openAs(t, url); err != nil {
+		t.Fatal(err)
+	}
+	if got := latestBallotsView(t, url); strings.Contains(got, "WHERE 0") {
+		t.Errorf("got the view %s of the earlier version, want it replaced", got)
+	}
+}
+
+// latestBallotsView is the definition of a view that migrations replace.
+func latestBallotsView(t *testing.T, url string) string {
+	t.Helper()
+	return env.Column(t, env.ConnectWarehouse(t, url),
+		"SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = 'latest_ballots'")[0]
+}
+
 func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t, "SELECT ON pnyx.*")

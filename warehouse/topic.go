@@ -85,13 +85,14 @@ func (f Forum) TopicIdentity(externalID string) governance.Identity {
 }
 
 // TopicsChanged returns the topics of the forums that differ from what was published of
-// them, or were published under another rules version, in order.
-func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVersion uint32) ([]TopicRef, error) {
+// them, were published under another rules version, or by a publication after since: it was
+// cut off before its changes were noted. They are in order.
+func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVersion uint32, since uint64) ([]TopicRef, error) {
 	wanted, err := externalTable("wanted_forums", forums, func(f Forum) []any {
 		return []any{f.Host, f.DAOID, f.IDPrefix}
 	}, textColumn("host"), textColumn("dao_id"), textColumn("id_prefix"))
 	rows, err := w.queryWith(ctx, wanted, err, sqlText("topic_changed"),
-		clickhouse.Named("rules_version", rulesVersion))
+		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("since", since))
 	return selectRows[TopicRef](rows, err, fmt.Sprintf("list changed topics of %d forums", len(forums)))
 }
 

@@ -20,7 +20,8 @@ GLOBAL LEFT JOIN
         identity_id,
         category,
         topic_version,
-        rules_version
+        rules_version,
+        revision
     FROM topic_states FINAL
     WHERE host IN (SELECT host FROM wanted_forums)
 ) AS state ON topic.host = state.host AND topic.external_id = state.external_id
@@ -39,6 +40,7 @@ WHERE state.topic_version != topic.version
     OR state.dao_id != forum.dao_id
     OR state.identity_id != concat(forum.id_prefix, topic.external_id)
     OR state.category != category.name
+    OR state.revision > {since:UInt64}
 ORDER BY
     host,
     external_id

@@ -156,7 +156,7 @@ func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
 		t.Errorf("got %d topics in all (%v), want 30", len(all), err)
 	}
 	forums := []warehouse.Forum{{Host: "host1", DAOID: "a"}, {Host: "host2", DAOID: "b"}}
-	changed, err := w.TopicsChanged(t.Context(), forums, 1)
+	changed, err := w.TopicsChanged(t.Context(), forums, 1, 0)
 	if err != nil || len(changed) != 15 {
 		t.Errorf("got %d topics changed (%v), want 15", len(changed), err)
 	}

@@ -59,9 +59,7 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.
 	if err != nil {
 		return profile, err
 	}
-	if strings.HasPrefix(voter, "0x") {
-		profile.VoterAddress = &voter
-	}
+	profile.VoterAddress = addressOf(voter)
 	var total decimal.Decimal
 	byDAO := map[string][]VoterBallot{}
 	for _, v := range votes {
@@ -76,6 +74,14 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.
 	profile.VoteCount = governance.CountOf(uint64(len(votes)))
 	profile.ProposalCount = profile.VoteCount
 	return profile, nil
+}
+
+// addressOf returns the address of a voter; nil where the voter is none.
+func addressOf(voter string) *string {
+	if !strings.HasPrefix(voter, "0x") {
+		return nil
+	}
+	return &voter
 }
 
 // sumOfVotes sums the ballots of a voter in one DAO.

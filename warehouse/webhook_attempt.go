@@ -41,3 +41,24 @@ func (w *Warehouse) WebhookAttempts(ctx context.Context, endpointID string, limi
 		clickhouse.Named("endpoint", endpointID), clickhouse.Named("limit", limit))
 	return selectRows[WebhookAttempt](rows, err, "read attempts of webhook "+endpointID)
 }
+
+// WebhookOutcome is what the log of 30 days says of an endpoint.
+type WebhookOutcome struct {
+	// EndpointID is the endpoint.
+	EndpointID string
+	// SucceededAt is when the last attempt that was accepted began; the Unix epoch for none.
+	SucceededAt time.Time
+	// LastError is why the last attempt failed; empty if it was accepted.
+	LastError string
+}
+
+// WebhookOutcomes returns what the log says of each endpoint that is in it, by endpoint.
+func (w *Warehouse) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
+	rows, err := w.conn.Query(ctx, sqlText("webhook_attempt_outcomes"))
+	outcomes, err := selectRows[WebhookOutcome](rows, err, "read the outcomes of webhooks")
+	byEndpoint := make(map[string]WebhookOutcome, len(outcomes))
+	for _, outcome := range outcomes {
+		byEndpoint[outcome.EndpointID] = outcome
+	}
+	return byEndpoint, err
+}

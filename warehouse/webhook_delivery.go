@@ -119,13 +119,14 @@ func (w *Warehouse) WriteDeliveries(ctx context.Context, deliveries []Delivery) 
 	})
 }
 
-// DueDeliveries returns the first messages that an endpoint should get at a time, in order.
+// DueDeliveries returns the first messages that each of some endpoints should get at a time:
+// up to limit for each, in order.
 func (w *Warehouse) DueDeliveries(
-	ctx context.Context, endpointID string, now time.Time, limit uint64,
+	ctx context.Context, endpointIDs []string, now time.Time, limit uint64,
 ) ([]Delivery, error) {
-	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_due"), clickhouse.Named("endpoint", endpointID),
+	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
 		clickhouse.Named("now", now.UnixMilli()), clickhouse.Named("limit", limit))
-	return selectRows[Delivery](rows, err, "read the queue of webhook "+endpointID)
+	return selectRows[Delivery](rows, err, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)))
 }
 
 // Queue is what waits for an endpoint.

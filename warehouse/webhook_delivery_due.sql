@@ -1,5 +1,5 @@
--- What an endpoint should get now, in order. A subject with a message that waits for its
--- next attempt waits as a whole.
+-- What each of some endpoints should get now, in order. A subject with a message that waits
+-- for its next attempt waits as a whole.
 SELECT
     endpoint_id,
     message_id,
@@ -12,17 +12,20 @@ SELECT
     due_at,
     version
 FROM webhook_deliveries FINAL
-WHERE endpoint_id = {endpoint:String}
+WHERE endpoint_id IN {endpoints:Array(String)}
     AND state = 'waiting'
-    AND subject GLOBAL NOT IN
+    AND (endpoint_id, subject) GLOBAL NOT IN
     (
-        SELECT subject
+        SELECT
+            endpoint_id,
+            subject
         FROM webhook_deliveries FINAL
-        WHERE endpoint_id = {endpoint:String}
+        WHERE endpoint_id IN {endpoints:Array(String)}
             AND state = 'waiting'
             AND due_at > fromUnixTimestamp64Milli({now:Int64}, 'UTC')
     )
 ORDER BY
+    endpoint_id,
     happened_at,
     message_id
-LIMIT {limit:UInt64}
+LIMIT {limit:UInt64} BY endpoint_id

@@ -13,4 +13,4 @@ SELECT
 FROM feed_events FINAL
 WHERE basis = 'eventTime'
     AND at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-    AND has({ids:Array(String)}, event_id)
+    AND event_id IN {ids:Array(String)}

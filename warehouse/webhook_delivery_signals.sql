@@ -14,4 +14,4 @@ SELECT
     evidence
 FROM feed_signals FINAL
 WHERE detected_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-    AND has({ids:Array(String)}, signal_id)
+    AND signal_id IN {ids:Array(String)}

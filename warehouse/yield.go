@@ -21,16 +21,19 @@ const (
 type turns struct {
 	// threads is the number of threads of a statement that yields.
 	threads int
-	// serving counts the reads that callers wait for. served is when the last one ended, in
-	// nanoseconds since 1970.
+	// serving counts the reads that callers wait for. served is how long after madeAt the last
+	// one ended, in nanoseconds: setting the machine's clock does not move it.
 	serving, served atomic.Int64
+	madeAt          time.Time
 	// taken has room for the statement whose turn it is.
 	taken chan struct{}
 }
 
 // newTurns returns turns for a server whose statements use so many threads.
 func newTurns(threads uint64) *turns {
-	return &turns{threads: int(max(threads/2, 1)), taken: make(chan struct{}, 1)} //nolint:gosec // cores
+	t := &turns{threads: int(max(threads/2, 1)), taken: make(chan struct{}, 1), madeAt: time.Now()} //nolint:gosec // cores
+	t.served.Store(-int64(servingFor))
+	return t
 }
 
 // serverThreads returns how many threads a statement uses by default.
@@ -47,14 +50,14 @@ func (w *Warehouse) Serve() (done func()) {
 	t := w.conn.turns
 	t.serving.Add(1)
 	return func() {
-		t.served.Store(time.Now().UnixNano())
+		t.served.Store(int64(time.Since(t.madeAt)))
 		t.serving.Add(-1)
 	}
 }
 
 // areNeeded reports whether callers wait, or have waited a moment ago.
 func (t *turns) areNeeded() bool {
-	return t.serving.Load() > 0 || time.Now().UnixNano()-t.served.Load() < int64(servingFor)
+	return t.serving.Load() > 0 || int64(time.Since(t.madeAt))-t.served.Load() < int64(servingFor)
 }
 
 // yield waits until no other statement yields, for maxTurnWait at most, if ctx is one of

@@ -237,6 +237,17 @@ func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 	)
 }
 
+// signalsVersion returns the revision of a DAO's list of signals. That of events changes once
+// more when the names that they show are published.
+func (h *harness) signalsVersion(daoID string) uint64 {
+	h.t.Helper()
+	found, err := h.store.Version(h.t.Context(), query.Signals{DAOID: daoID}.Scope())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found.Revision
+}
+
 func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -247,19 +258,34 @@ func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
 	h.append(votedBetween("a", -100, -50), other)
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
-	version := func(daoID string) uint64 {
-		m, err := h.store.Version(t.Context(), query.Events{DAOID: daoID}.Scope())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m.Revision
-	}
-	here, elsewhere, everywhere := version("dao.eth"), version("other.eth"), version("")
+	here, elsewhere, everywhere := h.signalsVersion("dao.eth"), h.signalsVersion("other.eth"), h.signalsVersion("")
 	h.append(votedBetween("a", -100, -49))
 	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
-	if version("dao.eth") <= here || version("") <= everywhere || version("other.eth") != elsewhere {
+	if h.signalsVersion("dao.eth") <= here || h.signalsVersion("") <= everywhere || h.signalsVersion("other.eth") != elsewhere {
 		t.Errorf("got versions %d, %d and %d after %d, %d and %d, want all but the other DAO's later",
-			version("dao.eth"), version(""), version("other.eth"), here, everywhere, elsewhere)
+			h.signalsVersion("dao.eth"), h.signalsVersion(""), h.signalsVersion("other.eth"), here, everywhere, elsewhere)
+	}
+}
+
+// A builder that begins, or goes on after an error, knows from Redis and the warehouse what was
+// not told: the lists of other DAOs are as they were.
+func TestNextBuilderChangesOnlyTheListsOfWhatIsNew(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	stop := h.startLeader(h.metrics)
+	h.startFiller()
+	other := votedBetween("b", -100, -50)
+	other.SourceID = "other.eth"
+	h.append(votedBetween("a", -100, -50), other)
+	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	stop()
+	elsewhere := h.signalsVersion("other.eth")
+	h.append(votedBetween("a", -100, -49))
+	h.startLeader(prometheus.NewRegistry())
+	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
+	if got := h.signalsVersion("other.eth"); got != elsewhere {
+		t.Errorf("got version %d of the other DAO's signals, want %d as before", got, elsewhere)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// previousFormatInterval is the time between two attempts to expire values of an earlier
-// cache format.
+// previousFormatInterval is the time between two checks whether values of an earlier cache
+// format are to be deleted.
 const previousFormatInterval = time.Minute
 
 // releaseTimeout bounds the release of the lease at the end.
@@ -122,7 +122,7 @@ func (l *Leader) lead(ctx context.Context) error {
 	concurrent.Go(func() { l.publisher.Recount(ctx) })
 	concurrent.Go(func() { l.feed.Run(ctx) })
 	concurrent.Go(func() { l.webhooks.Run(ctx) })
-	concurrent.Go(func() { l.expirePreviousFormat(ctx) })
+	concurrent.Go(func() { l.deletePreviousFormat(ctx) })
 	err := l.publisher.Run(ctx)
 	cancel(err)
 	concurrent.Wait()
@@ -162,16 +162,12 @@ func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
 	return lagging, errors.Join(err, l.lease.Release(release))
 }
 
-// expirePreviousFormat sets a lifetime on what a version with an earlier cache format has
-// left in Redis, once no worker of that version leads.
-func (l *Leader) expirePreviousFormat(ctx context.Context) {
+// deletePreviousFormat deletes what a version with an earlier cache format has left in Redis,
+// once its API nodes had the time to be replaced.
+func (l *Leader) deletePreviousFormat(ctx context.Context) {
 	for ctx.Err() == nil {
-		done, err := l.Store.ExpirePreviousFormat(ctx)
-		if done {
-			return
-		}
-		if err != nil && ctx.Err() == nil {
-			l.Logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not expired, retrying",
+		if err := l.Store.DeletePreviousFormat(ctx); err != nil && ctx.Err() == nil {
+			l.Logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not deleted, retrying",
 				slog.Any("error", err))
 		}
 		backoff.Wait(ctx, previousFormatInterval)

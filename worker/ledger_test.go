@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -177,4 +178,32 @@ func TestAttackTheLedgerKeepsASettlementAndItsTransaction(t *testing.T) {
 		t.Errorf("got %s, transaction %q, revision %d, want settled with 0xhash at %d",
 			got[0].State, got[0].Transaction, got[0].Revision, known.Revision)
 	}
+}
+
+// TestPaymentsThatARestoredLedgerLacksAreWrittenFromRedis takes payments out of the queue, as
+// if they were in a ledger that was lost since.
+func TestPaymentsThatARestoredLedgerLacksAreWrittenFromRedis(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	ctx, store := t.Context(), accounts.New(h.store)
+	lease := accounts.PaymentLease{Owner: "test", TTL: time.Minute}
+	want := paid("0x1", governance.PaymentSettled)
+	if err := store.SavePayment(ctx, accounts.PaymentUpdate{Payment: want, Lease: lease}); err != nil {
+		t.Fatal(err)
+	}
+	queued, err := store.QueuedPayments(ctx, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.DequeuePayments(ctx, queued), store.RequirePaymentRestore(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	h.startLedger()
+	env.Until(t, func() error {
+		got, err := h.warehouse.Payments(ctx, warehouse.PaymentFilter{})
+		if err == nil && (len(got) != 1 || got[0].ID != want.ID || got[0].State != governance.PaymentSettled) {
+			err = fmt.Errorf("got %+v in the ledger, want %+v", got, want)
+		}
+		return err
+	})
 }

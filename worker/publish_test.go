@@ -288,6 +288,13 @@ func TestMismatchedSumsAreWithheldAfterAFlush(t *testing.T) {
 	if _, err := h.dao(); !errors.Is(err, cache.ErrWithheld) {
 		t.Errorf("got %v for the DAO, want it withheld", err)
 	}
+	env.Until(t, func() error {
+		view, err := h.store.View(t.Context(), cache.DAODetailKey("dao.eth"))
+		if err == nil && view.FreshUntil == nil {
+			err = errors.New("the withheld DAO does not state since when newer numbers are due")
+		}
+		return err
+	})
 	page, err := h.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}})
 	if err != nil || len(page.Items) != 1 {
 		t.Errorf("got %+v (%v), want one DAO", page.Items, err)

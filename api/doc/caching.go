@@ -117,6 +117,16 @@ func otherErrors(route api.Route) string {
 	return strings.Join(names, ", ")
 }
 
+// statuses lists the statuses of a route's errors in ascending order.
+func statuses(route api.Route) []int {
+	var all []int
+	for _, code := range route.Codes() {
+		all = append(all, code.Info().Status)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // formatDuration writes a duration in its largest whole unit; zero is empty.
 func formatDuration(d time.Duration) string {
 	switch {

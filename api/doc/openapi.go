@@ -22,14 +22,11 @@ func OpenAPI(node Node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
-		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
+	text, err := indented(document)
+	if err != nil {
+		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
-	return text.Bytes(), nil
+	return []byte(text + "\n"), nil
 }
 
 // compactOpenAPI returns OpenAPI without white space.
@@ -72,6 +69,8 @@ func describeAPI(node Node) (*openapi.Document, error) {
 		}
 		document.Paths.Add(openapi.PathTemplate(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, node.Prices)})
 	}
+	document.Tags = append(document.Tags, webhookTag())
+	document.Webhooks = describeWebhooks(schemas)
 	headers, err := describeHeaders()
 	if err != nil {
 		return nil, err
@@ -139,6 +138,12 @@ func answerContent(schemas *openapi.Schemas, route api.Route) (content openapi.M
 		content.Add(fiber.MIMEApplicationJSON, &openapi.MediaType{
 			Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route),
 		})
+		if route.Stream {
+			content.Add(api.MIMEEventStream, &openapi.MediaType{Schema: &openapi.Schema{
+				Type: "string", Description: "Events without end. The data of each is the member `data` of a page, its `id` the cursor after it, " +
+					"for `Last-Event-ID`; an event `failure` has an error, and is the last one. Each page counts as a request.",
+			}})
+		}
 		return content
 	}
 	row := reflect.TypeOf(route.Returns).Name()
@@ -149,16 +154,6 @@ func answerContent(schemas *openapi.Schemas, route api.Route) (content openapi.M
 		}})
 	}
 	return content
-}
-
-// statuses lists the statuses of a route's errors in ascending order.
-func statuses(route api.Route) []int {
-	var all []int
-	for _, code := range route.Codes() {
-		all = append(all, code.Info().Status)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // describeAccess says who may read a route, and which bucket counts its requests.

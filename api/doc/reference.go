@@ -2,6 +2,7 @@ package doc
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -46,9 +47,28 @@ type referencePage struct {
 	PayPerRequest, Live bool
 	// Guide is what holds for all routes.
 	Guide template.HTML
-	// Groups are the routes by noun, and Codes the errors.
-	Groups []referenceGroup
-	Codes  []referenceCode
+	// Groups are the routes by noun, Webhooks what is sent, and Codes the errors.
+	Groups   []referenceGroup
+	Webhooks referenceWebhooks
+	Codes    []referenceCode
+}
+
+// referenceWebhooks is what the reference shows of webhooks.
+type referenceWebhooks struct {
+	openapi.Tag
+
+	// Headers are those of each message, Messages the kinds of messages, and Example is the
+	// body of one.
+	Headers  []referenceField
+	Messages []referenceMessage
+	Example  string
+}
+
+// referenceMessage is one kind of message.
+type referenceMessage struct {
+	// Title names it, and Summary says when it is sent.
+	Title   string
+	Summary template.HTML
 }
 
 // referenceGroup is the routes of one noun.
@@ -145,6 +165,9 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 		}
 		shown.Groups[at].Routes = append(shown.Groups[at].Routes, described)
 	}
+	if shown.Webhooks, err = webhooksForPeople(schemas); err != nil {
+		return nil, err
+	}
 	for _, info := range api.Codes() {
 		example, err := indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))
 		if err != nil {
@@ -191,6 +214,19 @@ func describeForPeople(node Node, schemas *openapi.Schemas, route api.Route, exa
 	return shown, err
 }
 
+// webhooksForPeople returns what the reference shows of webhooks.
+func webhooksForPeople(schemas *openapi.Schemas) (shown referenceWebhooks, err error) {
+	shown.Tag = webhookTag()
+	for _, header := range webhookHeaders() {
+		shown.Headers = append(shown.Headers, referenceField{Path: header.Name, Description: inlineHTML(header.Description)})
+	}
+	for _, hook := range webhooks() {
+		shown.Messages = append(shown.Messages, referenceMessage{hook.Title, inlineHTML(hook.Summary)})
+	}
+	shown.Example, err = indented(exampleMessage(schemas, webhooks()[0]))
+	return shown, err
+}
+
 // describeInput returns a parameter as the form of its route shows it.
 func describeInput(route api.Route, param api.Param, examples api.Examples) referenceParam {
 	shown := referenceParam{
@@ -228,10 +264,7 @@ func costOf(route api.Route, prices api.Prices) string {
 
 // snippets returns the example of a request in every language.
 func snippets(node Node, route api.Route, examples api.Examples) ([]referenceSnippet, error) {
-	base := node.base()
-	if base == "" {
-		base = "http://127.0.0.1:8080"
-	}
+	base := cmp.Or(node.base(), "http://127.0.0.1:8080")
 	curl := "curl '" + base + sampleTarget(route, examples) + "'"
 	if route.Paid() || route.TokenOnly {
 		curl += " \\\n  -H \"x-service-api-token: $TOKEN\""
@@ -270,7 +303,7 @@ func indented(value any) (string, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
-		return "", fmt.Errorf("encode an example: %w", err)
+		return "", fmt.Errorf("encode as JSON: %w", err)
 	}
 	return strings.TrimSpace(text.String()), nil
 }
@@ -303,8 +336,7 @@ func resolve(components openapi.Members[*openapi.Schema], schema *openapi.Schema
 	if len(schema.AnyOf) > 0 {
 		schema = schema.AnyOf[0]
 	}
-	name, is := strings.CutPrefix(schema.Ref, openapi.RefTo("").Ref)
-	if !is {
+	if name = schema.Component(); name == "" {
 		return schema, ""
 	}
 	resolved, _ = components.Get(name)

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -57,6 +58,33 @@ func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
 // ClaimPayment returns ErrNotRestored until RestorePayments has run.
 func (s *Store) RequirePaymentRestore(ctx context.Context) error {
 	return cache.WrapError(s.conn.Client.Del(ctx, string(paymentRestoredKey)).Err())
+}
+
+// SubmittedPayments returns the payments that Redis holds and that were submitted for
+// settlement, of the last minutes: a ledger that was restored from a backup may lack them.
+func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, error) {
+	ids, err := s.conn.Client.ZRange(ctx, string(paymentExpiryKey), 0, -1).Result()
+	if err != nil || len(ids) == 0 {
+		return nil, cache.WrapError(err)
+	}
+	replies := make([]*redis.StringCmd, len(ids))
+	_, err = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, id := range ids {
+			replies[i] = pipe.Get(ctx, string(paymentKey(id)))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, cache.WrapError(err)
+	}
+	var payments []governance.Payment
+	for _, reply := range replies {
+		// One that was deleted meanwhile is empty, and does not decode.
+		if p, err := decodePayment([]byte(reply.Val())); err == nil && p.State != governance.PaymentClaimed {
+			payments = append(payments, p)
+		}
+	}
+	return payments, nil
 }
 
 // restoredOwner holds the lease of a payment that is restored while its settlement may

@@ -1,11 +1,14 @@
 package accounts_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -16,7 +19,9 @@ import (
 func upgradeClaims() []claim {
 	return []claim{
 		{"an upgrade finds the accounts of format 3", upgradeFindsAccounts},
-		{"an upgrade reads no view of format 3 and lets it expire", upgradeExpiresViews},
+		{"an upgrade reads no view of format 3", upgradeReadsNoViews},
+		{"an upgrade deletes the views of format 3 a day after its last worker", upgradeDeletesViews},
+		{"a worker of format 3 that comes back publishes everything", upgradeLetsWorkersComeBack},
 	}
 }
 
@@ -57,17 +62,16 @@ func upgradeFindsAccounts(t *fixture) {
 		t.Errorf("quota: got %d, %v, want 41", used, err)
 	}
 	t.wantClaim(newPayment("1"), "a", governance.PaymentClaimed, true) // without a restore
-	if done, err := t.cache.ExpirePreviousFormat(t.Context()); err != nil || !done {
-		t.Fatalf("expire format 3: got %t, %v", done, err)
-	}
-	for _, key := range []string{"{usage}:journal", "{payments}:restored"} {
-		if ttl, err := t.raw.TTL(t.Context(), "pnyx:3:"+key).Result(); err != nil || ttl != -1 {
-			t.Errorf("TTL of %s: got %s, %v, want none", key, ttl, err)
+	t.retireFormat3()
+	t.endDay()
+	for _, key := range []string{"{usage}:journal", "{limit:token}:month:2026-03", "{payments}:restored"} {
+		if n, err := t.raw.Exists(t.Context(), "pnyx:3:"+key).Result(); err != nil || n != 1 {
+			t.Errorf("%s: got %d keys, %v, want 1", key, n, err)
 		}
 	}
 }
 
-func upgradeExpiresViews(t *fixture) {
+func upgradeReadsNoViews(t *fixture) {
 	t.writeFormat3()
 	if _, err := t.cache.View(t.Context(), cache.DAODetailKey("uniswap")); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("view: got %v, want %v", err, cache.ErrMiss)
@@ -82,41 +86,136 @@ func upgradeExpiresViews(t *fixture) {
 	if _, err := t.store.TokensRevision(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("tokens: got %v, want %v", err, cache.ErrMiss)
 	}
-	const lease = "pnyx:3:{worker}:lease"
-	if err := t.raw.Set(t.Context(), lease, "a worker of format 3", time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if done, err := t.cache.ExpirePreviousFormat(t.Context()); err != nil || done {
-		t.Errorf("while a worker of format 3 leads: got %t, %v, want false", done, err)
-	}
-	if err := t.raw.Del(t.Context(), lease).Err(); err != nil {
-		t.Fatal(err)
-	}
-	t.setView("uniswap")
-	for range 2 { // again, as by the next leader
-		if done, err := t.cache.ExpirePreviousFormat(t.Context()); err != nil || !done {
-			t.Fatalf("got %t, %v, want true", done, err)
-		}
-	}
-	// The state expires first: without it a node of format 3 answers 503, not 404.
-	t.wantTTL("{worker}:published", 24*time.Hour)
-	for _, key := range []string{
-		"view:dao:uniswap", "view:data-status:", "mark:ballots:p1", "{tokens}:all",
-		"{daos}:state", "{daos}:rows", "{daos}:list:::",
-	} {
-		t.wantTTL(key, 48*time.Hour)
-	}
-	if ttl, err := t.raw.TTL(t.Context(), string(cache.DAODetailKey("uniswap"))).Result(); err != nil || ttl != -1 {
-		t.Errorf("TTL of a view of this version: got %s, %v, want none", ttl, err)
+}
+
+// The keys of format 3 that decide what becomes of its values.
+const (
+	lease3 = "pnyx:3:{worker}:lease"
+	state3 = "pnyx:3:{worker}:published"
+)
+
+// views3 are the values of format 3 that an upgrade deletes.
+func views3() []string {
+	return []string{
+		"pnyx:3:view:dao:uniswap", "pnyx:3:view:data-status:", "pnyx:3:mark:ballots:p1", "pnyx:3:{tokens}:all",
+		"pnyx:3:{daos}:state", "pnyx:3:{daos}:rows", "pnyx:3:{daos}:list:::",
 	}
 }
 
-// wantTTL checks the TTL of a key of format 3, up to an hour.
-func (t *fixture) wantTTL(key string, want time.Duration) {
+func upgradeDeletesViews(t *fixture) {
+	t.writeFormat3()
+	t.setView("uniswap")
+	if err := t.raw.Set(t.Context(), lease3, "a worker of format 3", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
+		t.Errorf("while a worker of format 3 leads: got %q, %v, want nothing", state, err)
+	}
+	if err := t.raw.Del(t.Context(), lease3).Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.retireFormat3()
+	if state, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
+		t.Errorf("after it was retired: got %q, %v, want nothing", state, err)
+	}
+	if ttl, err := t.raw.TTL(t.Context(), state3).Result(); err != nil || ttl > 24*time.Hour || ttl < 23*time.Hour {
+		t.Errorf("TTL of the state: got %s, %v, want a day", ttl, err)
+	}
+	t.deletePrevious()
+	t.wantViews3(7)
+	t.endDay()
+	t.wantViews3(0)
+	if _, err := t.cache.View(t.Context(), cache.DAODetailKey("uniswap")); err != nil {
+		t.Errorf("a view of this version: %v", err)
+	}
+}
+
+// After a rollback nothing of format 3 ends: its worker has a state without a lifetime.
+func upgradeLetsWorkersComeBack(t *fixture) {
+	t.writeFormat3()
+	encoded, err := msgpack.Marshal(map[string]any{"revision": uint64(7), "identity": "a run id", "cursorKey": []byte("secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(value []byte) {
+		if err := t.raw.Set(t.Context(), state3, value, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(encoded)
+	t.retireFormat3()
+	retired, err := t.raw.Get(t.Context(), state3).Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state map[string]any
+	if err := msgpack.Unmarshal(retired, &state); err != nil {
+		t.Fatal(err)
+	}
+	if state["identity"] == "a run id" || fmt.Sprintf("%v %s", state["revision"], state["cursorKey"]) != "7 secret" {
+		t.Errorf("state: got %v, want that of another Redis, and otherwise as it was", state)
+	}
+	set(encoded) // as its next publication does
+	t.deletePrevious()
+	t.wantViews3(7)
+	if ended, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || !bytes.Equal(ended, encoded) {
+		t.Errorf("when it has ended: got %q, %v, want its state", ended, err)
+	}
+	// It has led again since the state was read.
+	if err := t.cache.RetirePreviousFormat(t.Context(), retired); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := t.raw.Get(t.Context(), state3).Bytes(); err != nil || !bytes.Equal(got, encoded) {
+		t.Errorf("a state that has changed: got %q, %v, want it as it is", got, err)
+	}
+}
+
+// retireFormat3 does what a leader does after the last worker of format 3.
+func (t *fixture) retireFormat3() {
 	t.Helper()
-	ttl, err := t.raw.TTL(t.Context(), "pnyx:3:"+key).Result()
-	if err != nil || ttl > want || ttl < want-time.Hour {
-		t.Errorf("TTL of %s: got %s, %v, want %s", key, ttl, err, want)
+	state, err := t.cache.EndedPreviousFormat(t.Context())
+	if err != nil || state == nil {
+		t.Fatalf("got %q, %v, want the state of format 3", state, err)
+	}
+	if err := t.cache.RetirePreviousFormat(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// endDay lets the state of format 3 expire, and deletes what is left.
+func (t *fixture) endDay() {
+	t.Helper()
+	if err := t.raw.Del(t.Context(), state3).Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.deletePrevious()
+}
+
+func (t *fixture) deletePrevious() {
+	t.Helper()
+	for range 2 { // again, as by the next leader
+		if err := t.cache.DeletePreviousFormat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantViews3 checks how many of views3 there are, none of which has a lifetime.
+func (t *fixture) wantViews3(want int) {
+	t.Helper()
+	got := 0
+	for _, key := range views3() {
+		switch ttl, err := t.raw.TTL(t.Context(), key).Result(); {
+		case err != nil:
+			t.Fatal(err)
+		case ttl == -1:
+			got++
+		case ttl > 0:
+			t.Errorf("TTL of %s: got %s, want none", key, ttl)
+		}
+	}
+	if got != want {
+		t.Errorf("views of format 3: got %d, want %d", got, want)
 	}
 }
 
@@ -136,7 +235,10 @@ func (t *fixture) setView(daoID string) {
 func TestAFreshRedisHoldsNoPreviousFormat(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, env.EmbeddedRedis(t))
-	if done, err := f.cache.ExpirePreviousFormat(t.Context()); err != nil || !done {
-		t.Errorf("got %t, %v, want true", done, err)
+	if state, err := f.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
+		t.Errorf("got %q, %v, want nothing", state, err)
+	}
+	if err := f.cache.DeletePreviousFormat(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -17,6 +17,7 @@
 //	required  "true" when a request must give it
 //	sample    "true" when examples of requests give it, though it is not required
 //	exists    "true" when the answer is 404 for a value that names nothing
+//	bound     "false" when cursors are good for any value of it
 //
 // The kind of a parameter follows from the type of its field, and the values of a closed
 // set from Values. A pointer to a struct is a keyset position, which callers pass as an
@@ -70,7 +71,7 @@ type Paging[Position any] struct {
 	// page.
 	After *Position `param:"cursor" doc:"Where to go on: meta.page.nextCursor of the page before."`
 	// Limit is the maximum number of rows of the page.
-	Limit int `param:"limit" min:"1" doc:"Rows a page."`
+	Limit int `param:"limit" min:"1" bound:"false" doc:"Rows a page."`
 }
 
 // Pages returns the paging of a query, to be changed.

@@ -10,6 +10,8 @@ import (
 // Values returns what a field of a type may hold, nil for a type that is no closed set.
 func Values(field reflect.Type) []string {
 	switch field {
+	case reflect.TypeFor[governance.ChangeKind]():
+		return texts(governance.ChangeKinds())
 	case reflect.TypeFor[governance.Coverage]():
 		return texts(governance.Coverages())
 	case reflect.TypeFor[governance.Lifecycle]():

@@ -22,7 +22,7 @@ const (
 func amountText(amount decimal.Decimal) string {
 	switch {
 	case amount.GreaterThanOrEqual(decimal.NewFromInt(1000)):
-		return grouped(amount.Truncate(0).String())
+		return governance.GroupDigits(amount.Truncate(0).String())
 	case amount.GreaterThanOrEqual(decimal.NewFromInt(1)), amount.IsZero():
 		return amount.Truncate(2).String()
 	}
@@ -31,19 +31,7 @@ func amountText(amount decimal.Decimal) string {
 
 // countText writes a number in groups of three digits.
 func countText(count uint64) string {
-	return grouped(fmt.Sprint(count))
-}
-
-// grouped puts a comma between each three digits of a whole number.
-func grouped(digits string) string {
-	var text strings.Builder
-	for i, digit := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			text.WriteByte(',')
-		}
-		text.WriteRune(digit)
-	}
-	return text.String()
+	return governance.GroupDigits(fmt.Sprint(count))
 }
 
 // percentOf returns part ÷ whole in percent, cut at one decimal place; 0 where whole

@@ -5,7 +5,7 @@ import { base, call, connect, get, ways } from "./connect.mjs";
 
 const names = [
   "find_daos", "get_dao", "find_proposals", "resolve_proposal", "get_proposal", "list_ballots", "list_voters", "get_voter",
-  "find_topics", "get_topic", "list_signals", "list_events", "get_status",
+  "find_topics", "get_topic", "list_signals", "list_events", "list_changes", "get_status",
 ];
 const free = ["find_daos", "get_dao", "get_status"];
 
@@ -32,6 +32,7 @@ const good = [
   ["list_signals", { from: "2020-01-01", to: "2020-01-02" }],
   ["list_signals", {}],
   ["list_events", { daoId }],
+  ["list_changes", { kind: ["proposal", "dao"] }, (data) => data, "/v2/changes?kind=proposal,dao"],
   ["get_status", { daoId }],
 ];
 

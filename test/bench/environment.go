@@ -226,6 +226,22 @@ func (e *Environment) Published(ctx context.Context) error {
 	return err
 }
 
+// settled waits until the warehouse has run no longer statement for half a second.
+func (e *Environment) settled(ctx context.Context) error {
+	last := time.Now()
+	return e.worker.until(ctx, func() error {
+		var running uint64
+		err := e.conn.QueryRow(ctx, "SELECT count() FROM system.processes WHERE user = currentUser() AND elapsed > 0.1").Scan(&running)
+		if running > 0 {
+			last = time.Now()
+		}
+		if err == nil && time.Since(last) < time.Second/2 {
+			err = fmt.Errorf("%d statements are running", running)
+		}
+		return err
+	})
+}
+
 // API returns the base URL and the process of an API node on the serving core. It waits
 // until everything is published.
 func (e *Environment) API(ctx context.Context) (string, *Process, error) {
@@ -245,10 +261,7 @@ func (e *Environment) API(ctx context.Context) (string, *Process, error) {
 	}
 	fmt.Fprintln(e.Log, "publishing everything")
 	e.apiBase, e.admin = "http://"+listen, "http://"+admin
-	e.api, err = e.shared(ctx, Program{
-		Name: "pnyx api", Args: []string{e.Pnyx, "api"}, Cores: e.ServeCores,
-		Env: append(e.common(), "REDIS_URL="+e.url, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin),
-	}, func() error { return answersOK("http://" + admin + "/readyz") })
+	e.api, err = e.shared(ctx, e.apiAt(listen, admin), func() error { return answersOK("http://" + admin + "/readyz") })
 	if err != nil {
 		return "", nil, err
 	}
@@ -259,6 +272,14 @@ func (e *Environment) API(ctx context.Context) (string, *Process, error) {
 	}
 	_, err = e.copied(ctx, largest)
 	return e.apiBase, e.api, err
+}
+
+// apiAt returns the program that runs an API node at two addresses, on the serving core.
+func (e *Environment) apiAt(listen, admin string) Program {
+	return Program{
+		Name: "pnyx api", Args: []string{e.Pnyx, "api"}, Cores: e.ServeCores,
+		Env: append(e.common(), "REDIS_URL="+e.url, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin),
+	}
 }
 
 // common returns the settings of every program under test. They are those of

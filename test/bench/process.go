@@ -157,6 +157,16 @@ func (p *Process) peakMemory() (float64, error) {
 	return 0, errors.Join(fmt.Errorf("memory of %s is not told", p.name), lines.Err())
 }
 
+// resetPeakMemory makes the present resident memory the peak.
+func (p *Process) resetPeakMemory() error {
+	const peak = "5"
+	err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.command.Process.Pid), []byte(peak), 0)
+	if err != nil {
+		return fmt.Errorf("reset the peak memory of %s: %w", p.name, err)
+	}
+	return nil
+}
+
 // freeAddress returns a loopback address with an unused port.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait

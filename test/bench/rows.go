@@ -8,9 +8,12 @@ func Rows() []Row {
 	rows = append(rows, mcpRows()...)
 	rows = append(rows, pageRows()...)
 	rows = append(rows, ballotRows()...)
+	rows = append(rows, exportRows()...)
 	rows = append(rows, fillRows()...)
 	rows = append(rows, publishRows()...)
 	rows = append(rows, nodeRows()...)
+	rows = append(rows, changeRows()...)
+	rows = append(rows, webhookRows()...)
 	rows = append(rows, idleRows()...)
 	return rows
 }

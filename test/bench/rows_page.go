@@ -107,7 +107,13 @@ type pageEnd struct {
 // dropPages removes the pages of ballots from Redis, so that they are cold again.
 func (k *walk) dropPages(ctx context.Context) error { return k.environment.forgetPages(ctx) }
 
+// forgetPages removes the pages that are made on demand from Redis, once nothing else runs
+// in the warehouse: copies that are sorted after a publication would disturb what is
+// measured next.
 func (e *Environment) forgetPages(ctx context.Context) error {
+	if err := e.settled(ctx); err != nil {
+		return err
+	}
 	keys := e.store.Scan(ctx, 0, "pnyx:*:view:page:*", 1000).Iterator()
 	for keys.Next(ctx) {
 		if err := e.store.Unlink(ctx, keys.Val()).Err(); err != nil {

@@ -169,7 +169,7 @@ func (p *prometheus) wantPanels(lacks *regexp.Regexp) {
 
 // emptyPanels lists the queries about what need not happen while all is well.
 func emptyPanels() []string {
-	return []string{"Errors by code A", "Failed A", "Refused by bucket A", "Publications B", "Edge: hit ratio B"}
+	return []string{"Errors by code A", "Failed A", "Refused by bucket A", "Publications B", "Edge: hit ratio B", "Exports A"}
 }
 
 // wantQueriesOfRunbook sends every query of the runbook.

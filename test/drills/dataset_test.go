@@ -16,12 +16,15 @@ import (
 	"pnyx/test/env"
 )
 
+// drillBallots is how many ballots drills begin with.
+const drillBallots = 8000
+
 // dataset is the data that all drills begin with, and the right answers about it.
 type dataset struct {
-	// withClock and clockLibrary are built by the first drill that needs them.
-	withClock, clockLibrary string
 	// data is a warehouse's folder, copied for each drill.
 	data string
+	// ballots is about how many are in it, before those of the poll.
+	ballots int
 	// token has all scopes.
 	token string
 	// free, paid and cold are questions whose answers do not change: of free routes, of
@@ -30,6 +33,8 @@ type dataset struct {
 	// priced are questions of the tier that payers ask.
 	priced []question
 	poll   poll
+	// earlier says that the answers are those of an earlier version.
+	earlier bool
 }
 
 // question is a path and the one right answer to it.
@@ -38,6 +43,9 @@ type question struct {
 	data json.RawMessage
 	// next is the cursor of the next page.
 	next string
+	// earlier is set for the answer of an earlier version: a later one may add to objects, and
+	// has cursors of its own.
+	earlier bool
 }
 
 // sharedDataset is made once, by the first test that needs it.
@@ -55,7 +63,7 @@ func loadDataset(tb testing.TB) *dataset {
 			tb.Fatal(err)
 		}
 		sharedDataset.dir = dir
-		w := &dataset{data: filepath.Join(dir, "warehouse")}
+		w := &dataset{data: filepath.Join(dir, "warehouse"), ballots: drillBallots}
 		w.fill(tb, dir)
 		sharedDataset.made = w
 	})
@@ -65,31 +73,13 @@ func loadDataset(tb testing.TB) *dataset {
 	return sharedDataset.made
 }
 
-// binaryWithClock is a pnyx whose clock can be set.
-func (w *dataset) binaryWithClock(tb testing.TB) string {
-	tb.Helper()
-	if w.withClock == "" {
-		w.withClock = buildWithClock(tb, filepath.Dir(w.data))
-	}
-	return w.withClock
-}
-
-// libraryClock is what gives other programs a clock that can be set.
-func (w *dataset) libraryClock(tb testing.TB) string {
-	tb.Helper()
-	if w.clockLibrary == "" {
-		w.clockLibrary = buildLibraryClock(tb, filepath.Dir(w.data))
-	}
-	return w.clockLibrary
-}
-
 // fill imports a generated data set and the poll, and records the answers of a node that
 // nothing disturbs.
 func (w *dataset) fill(tb testing.TB, dir string) {
 	tb.Helper()
 	set := filepath.Join(dir, "set")
 	env.MustRun(tb, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "8", "--proposals", "100",
-		"--ballots", "8000", "--largest", "3000", set)
+		"--ballots", strconv.Itoa(w.ballots), "--largest", strconv.Itoa(w.ballots*3/8), set)
 	s := newDeployment(tb, w, deploymentOptions{})
 	s.importFiles(set)
 	s.importLines(pollLines...)
@@ -107,7 +97,7 @@ func (w *dataset) fill(tb testing.TB, dir string) {
 func (s *deployment) issue() (id, token string) {
 	s.tb.Helper()
 	var issued struct{ ID, Token string }
-	out := env.MustRun(s.tb, s.environ, "token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
+	out := s.must("token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
 		"--limits", "900000000,600000,200000,600000,200000", "--json")
 	if err := json.Unmarshal([]byte(out), &issued); err != nil {
 		s.tb.Fatal(err)
@@ -121,7 +111,9 @@ func (w *dataset) record(tb testing.TB, api *node) {
 	tb.Helper()
 	l := recorder{tb: tb, dataset: w, api: api}
 	l.ask(&w.free, "/v2/daos?hasForumData=true&limit=100")
-	l.ask(&w.free, "/v2/meta/pricing")
+	if !w.earlier { // another version has other routes
+		l.ask(&w.free, "/v2/meta/pricing")
+	}
 	var daos []struct{ DAOID string }
 	l.list("/v2/daos?limit=100", &daos)
 	for _, dao := range daos {
@@ -149,7 +141,7 @@ func (l *recorder) ask(among *[]question, path string) question {
 		if r.transport != nil || r.status != http.StatusOK || r.Meta.Readiness.Status == "stale" {
 			return fmt.Errorf("GET %s: %d %w %s", path, r.status, r.transport, r.text)
 		}
-		q = question{path: path, data: r.Data}
+		q = question{path: path, data: r.Data, earlier: l.dataset.earlier}
 		if r.Meta.Page != nil && r.Meta.Page.NextCursor != nil {
 			q.next = *r.Meta.Page.NextCursor
 		}
@@ -227,6 +219,9 @@ func (l *recorder) voter(path string) {
 // walk records up to a number of pages of a list.
 func (l *recorder) walk(path string, pages int) {
 	l.tb.Helper()
+	if l.dataset.earlier {
+		pages = 1 // cursors are of one version
+	}
 	for at := path; pages > 0; pages-- {
 		q := l.ask(&l.dataset.cold, at)
 		if q.next == "" {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,15 +28,17 @@ type deploymentOptions struct {
 	workers, apis int
 	// environ are further settings of every pnyx.
 	environ []string
-	// clocks gives every process a clock that can be set.
-	clocks bool
 	// disk bounds the file system of the warehouse, in bytes; 0 sets no bound.
 	disk int
 	// sentinels makes Redis a pair watched by Sentinels, cluster a Cluster of six nodes. No
 	// link lies between them and pnyx.
 	sentinels, cluster bool
+	// shards makes the warehouse a cluster of two.
+	shards bool
 	// front puts nginx before the API nodes.
 	front bool
+	// program is the pnyx that runs; empty for the one under test.
+	program string
 }
 
 // deployment is what a drill breaks: a Redis, an engine with the data set, a facilitator,
@@ -46,13 +49,14 @@ type deployment struct {
 	// dir is the folder of the deployment, data that of the warehouse.
 	dir, data string
 	redis     *redisServer
-	engine    *engine.Engine
-	ledger    *facilitator.Ledger
+	// engine is the warehouse's, unless shards are.
+	engine *engine.Engine
+	shards []*env.EngineShard
+	ledger *facilitator.Ledger
 	// The links between them.
 	apiToRedis, workerToRedis, workerToEngine, apiToFacilitator *link
 	sentinels                                                   *env.RedisSentinelServers
 	cluster                                                     *env.RedisClusterServers
-	redisClock, engineClock                                     *clock
 	// environ are the settings that every pnyx shares.
 	environ       []string
 	workers, apis []*node
@@ -64,6 +68,10 @@ type deployment struct {
 	// caught is the worker that was paused, remark the text of a drill for the report.
 	caught *node
 	remark string
+	// recovers bounds a recovery, if not by recoveryTimeout.
+	recovers time.Duration
+	// program is the pnyx that commands and new processes run.
+	program atomic.Pointer[string]
 }
 
 // node is a running pnyx.
@@ -74,7 +82,6 @@ type node struct {
 	role        string
 	environ     []string
 	base, admin string
-	clock       *clock
 }
 
 // newDeployment starts what pnyx depends on; open starts pnyx.
@@ -82,6 +89,11 @@ func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 	tb.Helper()
 	dir := tb.TempDir()
 	s := &deployment{tb: tb, dataset: w, dir: dir, data: filepath.Join(dir, "warehouse"), ledger: facilitator.NewLedger(tb)}
+	program := o.program
+	if program == "" {
+		program = env.Binary(tb)
+	}
+	s.program.Store(&program)
 	if o.disk > 0 {
 		mount(tb, s.data, o.disk)
 	}
@@ -90,10 +102,13 @@ func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 			tb.Fatal(err)
 		}
 	}
-	s.startRedis(o)
+	s.redis = &redisServer{RedisServer: env.Redis(tb), tb: tb}
 	s.startEngine(o)
 	s.connect()
 	s.environ = append(s.settings(), o.environ...)
+	if o.shards {
+		s.environ = append(s.environ, "CLICKHOUSE_CLUSTER="+engine.ClusterName)
+	}
 	if o.sentinels {
 		s.sentinels = env.RedisSentinels(tb)
 		s.environ = append(s.environ, "REDIS_URL="+s.sentinels.URL)
@@ -108,40 +123,17 @@ func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 	for range max(1, o.apis) {
 		s.apis = append(s.apis, s.node("api", "X402_FACILITATOR_URL=http://"+s.apiToFacilitator.addr()))
 	}
-	if o.clocks {
-		s.setClocks()
-	}
 	if o.front {
 		s.startFront()
 	}
 	return s
 }
 
-// setClocks gives every pnyx a clock of its own.
-func (s *deployment) setClocks() {
-	s.tb.Helper()
-	for i, n := range append(s.workers, s.apis...) {
-		n.clock = newGoClock(s.tb, filepath.Join(s.dir, n.role+strconv.Itoa(i)+".clock"))
-		n.environ = append(n.environ, n.clock.environ...)
-		n.Process = env.NewProcess(s.tb, s.dataset.binaryWithClock(s.tb), n.environ, n.role)
-	}
-}
-
-func (s *deployment) startRedis(o deploymentOptions) {
-	s.tb.Helper()
-	var environ []string
-	if o.clocks {
-		s.redisClock = newLibraryClock(s.tb, filepath.Join(s.dir, "redis.clock"), s.dataset.libraryClock(s.tb))
-		environ = s.redisClock.environ
-	}
-	s.redis = &redisServer{RedisServer: env.RedisWith(s.tb, environ), tb: s.tb}
-}
-
 // connect creates the links.
 func (s *deployment) connect() {
 	s.tb.Helper()
 	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.Addr), newLink(s.tb, s.redis.Addr)
-	s.workerToEngine = newLink(s.tb, s.engine.Instance().RelayAddr)
+	s.workerToEngine = newLink(s.tb, s.instance().RelayAddr)
 	s.apiToFacilitator = newLink(s.tb, strings.TrimPrefix(s.ledger.Facilitator, "http://"))
 }
 
@@ -150,7 +142,7 @@ func (s *deployment) settings() []string {
 	terms := facilitator.Terms(nil)
 	return []string{
 		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
-		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().RelayAddr),
+		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.instance().RelayAddr),
 		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo,
 		"X402_FACILITATOR_URL=" + s.ledger.Facilitator, "X402_RPC_URL=" + s.ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
@@ -162,12 +154,10 @@ func (s *deployment) settings() []string {
 func (s *deployment) startEngine(o deploymentOptions) {
 	s.tb.Helper()
 	ctx := context.Background()
-	if o.clocks { // it inherits the environment, also when it is started again
-		s.engineClock = newLibraryClock(s.tb, filepath.Join(s.dir, "engine.clock"), s.dataset.libraryClock(s.tb))
-		for _, setting := range s.engineClock.environ {
-			name, value, _ := strings.Cut(setting, "=")
-			s.tb.Setenv(name, value)
-		}
+	if o.shards {
+		both := env.EngineShards(s.tb)
+		s.shards = both[:]
+		return
 	}
 	program, err := engine.Locate(ctx, engine.LocateOptions{Library: os.Getenv("PNYX_ENGINE_LIB")})
 	if err != nil {
@@ -179,6 +169,14 @@ func (s *deployment) startEngine(o deploymentOptions) {
 	}
 	s.engine = running
 	s.tb.Cleanup(s.stopEngine)
+}
+
+// instance is how the warehouse's engine is reached, that of the first shard if there are some.
+func (s *deployment) instance() engine.Instance {
+	if s.shards != nil {
+		return s.shards[0].Instance()
+	}
+	return s.engine.Instance()
 }
 
 func (s *deployment) stopEngine() {
@@ -195,7 +193,7 @@ func (s *deployment) stopEngine() {
 
 // warehouseURL is the URL of the engine at an address.
 func (s *deployment) warehouseURL(addr string) string {
-	instance := s.engine.Instance()
+	instance := s.instance()
 	instance.RelayAddr = addr
 	return instance.URL(warehouse.DefaultDatabase)
 }
@@ -205,11 +203,11 @@ func (s *deployment) node(role string, environ ...string) *node {
 	s.tb.Helper()
 	listen, admin := env.FreeAddress(s.tb), env.FreeAddress(s.tb)
 	environ = append(append([]string{"PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin}, s.environ...), environ...)
-	if network := map[string]*link{"api": s.apiToRedis, "worker": s.workerToRedis}[role]; s.sentinels == nil && s.cluster == nil {
+	if network := map[string]*link{"api": s.apiToRedis, "worker": s.workerToRedis, "follow": s.workerToRedis}[role]; s.sentinels == nil && s.cluster == nil {
 		environ = append(environ, "REDIS_URL=redis://"+network.addr())
 	}
 	return &node{
-		Process: env.NewProcess(s.tb, env.Binary(s.tb), environ, role), tb: s.tb, role: role, environ: environ,
+		Process: env.NewProcess(s.tb, *s.program.Load(), environ, role), tb: s.tb, role: role, environ: environ,
 		base: "http://" + listen, admin: "http://" + admin,
 	}
 }
@@ -291,7 +289,26 @@ func (s *deployment) leader() (leading *node, others []*node) {
 // importFiles imports a folder, which must succeed.
 func (s *deployment) importFiles(path string) {
 	s.tb.Helper()
-	env.MustRun(s.tb, s.environ, "import", path)
+	s.must("import", path)
+}
+
+// must runs a command of the deployment's pnyx that must succeed.
+func (s *deployment) must(args ...string) (output string) {
+	s.tb.Helper()
+	output, err := s.try(args...)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	return output
+}
+
+// try runs a command of the deployment's pnyx that may fail, and returns what it printed.
+func (s *deployment) try(args ...string) (string, error) {
+	out, status := env.RunProgram(s.tb, *s.program.Load(), s.environ, args...)
+	if status != 0 {
+		return "", fmt.Errorf("pnyx %v: status %d: %s", args, status, out)
+	}
+	return out, nil
 }
 
 // importLines imports lines of a source file.
@@ -306,33 +323,29 @@ func (s *deployment) importLines(lines ...string) {
 
 // importLine imports one line, and may be called by any one goroutine.
 func (s *deployment) importLine(line string) error {
-	s.imports++
-	path := filepath.Join(s.dir, fmt.Sprintf("line-%d.ndjson", s.imports))
-	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
-		return err
-	}
-	_, err := tryRun(s.tb, s.environ, "import", path)
+	path := s.line(line)
+	_, err := s.try("import", path)
 	return errors.Join(err, os.Remove(path))
+}
+
+// line writes a line of a source file.
+func (s *deployment) line(text string) (path string) {
+	s.imports++
+	path = filepath.Join(s.dir, fmt.Sprintf("line-%d.ndjson", s.imports))
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		s.tb.Error(err)
+	}
+	return path
 }
 
 // awaitFeed waits until events and signals follow from everything that is published.
 func (s *deployment) awaitFeed() {
 	s.tb.Helper()
-	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.engine.Instance().RelayAddr))
+	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.instance().RelayAddr))
 	env.Within(s.tb, readyTimeout, func() error {
 		if pending := env.Column(s.tb, conn, env.PendingFeedItems)[0]; pending != "0" {
 			return fmt.Errorf("%s items are not in the feed yet", pending)
 		}
 		return nil
 	})
-}
-
-// tryRun runs a pnyx command that may fail, and returns what it printed.
-func tryRun(tb testing.TB, environ []string, args ...string) (string, error) {
-	tb.Helper()
-	out, status := env.Run(tb, environ, args...)
-	if status != 0 {
-		return "", fmt.Errorf("pnyx %v: status %d: %s", args, status, out)
-	}
-	return out, nil
 }

@@ -1,6 +1,7 @@
 package drills
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func (s *deployment) bases() (all []string) {
 // the repair, and returns when that was.
 func (s *deployment) recovered(mended time.Time) (at time.Time) {
 	s.tb.Helper()
-	env.Within(s.tb, recoveryTimeout, func() error {
+	env.Within(s.tb, cmp.Or(s.recovers, recoveryTimeout), func() error {
 		if !s.poll.importedSince(mended) {
 			return errors.New("nothing was imported since")
 		}
@@ -185,7 +186,7 @@ func (s *deployment) recovered(mended time.Time) (at time.Time) {
 	})
 	casts := s.poll.casts()
 	for _, n := range s.apis {
-		env.Within(s.tb, recoveryTimeout, func() error { return errors.Join(n.isReady(), s.shows(n, casts)) })
+		env.Within(s.tb, cmp.Or(s.recovers, recoveryTimeout), func() error { return errors.Join(n.isReady(), s.shows(n, casts)) })
 	}
 	return time.Now()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -103,6 +104,26 @@ func (c *drilledChain) mineDue() {
 		}
 		c.mine()
 	}
+}
+
+// goOn mines blocks until the end of the test, also while nobody votes.
+func (c *drilledChain) goOn(tb testing.TB) {
+	tb.Helper()
+	next, ended := time.NewTicker(time.Second), make(chan struct{})
+	var mining sync.WaitGroup
+	mining.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-next.C:
+				c.mu.Lock()
+				c.mineDue()
+				c.mu.Unlock()
+			}
+		}
+	})
+	tb.Cleanup(func() { next.Stop(); close(ended); mining.Wait() })
 }
 
 func (c *drilledChain) mine() {

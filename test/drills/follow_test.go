@@ -80,7 +80,7 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 	t.Helper()
 	dir := t.TempDir()
 	s := &deployment{tb: t, dataset: &dataset{}, dir: dir, data: filepath.Join(dir, "warehouse")}
-	s.startRedis(deploymentOptions{})
+	s.redis = &redisServer{RedisServer: env.Redis(t), tb: t}
 	s.startEngine(deploymentOptions{})
 	f := &followed{deployment: s, chain: newDrilledChain(), forum: newDrilledForum(), random: random}
 	var daos string
@@ -102,37 +102,28 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 	for i := range f.followers {
 		// By the contact, upstream systems tell the followers apart.
 		file := filepath.Join(dir, fmt.Sprintf("sources%d.yaml", i))
-		text := fmt.Sprintf(`contact: follower%d@example.org
-snapshot: {url: %s/graphql, requestsPerMinute: 6000}
-chains: {'eip155:7': {rpc: ['%s', '%s'], requestsPerMinute: 6000, pollInterval: 1s}}
-forums: {%s: {url: %s, requestsPerMinute: 6000}}
-daos:
-%s- {id: reef, name: Reef, governors: ['%s']}
-- {id: pier, name: Pier, forums: [%s]}
-`, i, f.gateways[0].url, f.gateways[1].url, f.gateways[2].url, drilledForumHost, f.gateways[3].url, daos, drilledSource, drilledForumHost)
+		text := followedSources(fmt.Sprintf("follower%d@example.org", i), daos, f.gateways[0].url, f.gateways[1].url, f.gateways[2].url, f.gateways[3].url)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		environ = append([]string{"PNYX_SOURCES=" + file}, shared...)
 		f.followers[i] = start("follow")
 	}
-	// The chain goes on while nobody votes.
-	next, ended := time.NewTicker(time.Second), make(chan struct{})
-	var mining sync.WaitGroup
-	mining.Go(func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-next.C:
-				f.chain.mu.Lock()
-				f.chain.mineDue()
-				f.chain.mu.Unlock()
-			}
-		}
-	})
-	t.Cleanup(func() { next.Stop(); close(ended); mining.Wait() })
+	f.chain.goOn(t)
 	return f
+}
+
+// followedSources is a sources file with the contact that upstream systems see, the DAOs of
+// the hub, a chain with two endpoints, and a forum.
+func followedSources(contact, daos, hub, chain, otherChain, forum string) string {
+	return fmt.Sprintf(`contact: %s
+snapshot: {url: %s/graphql, requestsPerMinute: 6000}
+chains: {'eip155:7': {rpc: ['%s', '%s'], requestsPerMinute: 6000, pollInterval: 1s}}
+forums: {%s: {url: %s, requestsPerMinute: 6000}}
+daos:
+%s- {id: reef, name: Reef, governors: ['%s']}
+- {id: pier, name: Pier, forums: [%s]}
+`, contact, hub, chain, otherChain, drilledForumHost, forum, daos, drilledSource, drilledForumHost)
 }
 
 func (f *followed) upstreams() []followedUpstream { return []followedUpstream{f.hub, f.chain, f.forum} }

@@ -83,22 +83,33 @@ func (g *gateway) counted() (requests, handOvers int) {
 	return g.requests, g.handOvers
 }
 
-// faults are those that every system has.
-func (g *gateway) faults(f *followed) (all []fault) {
-	for text, refuse := range map[string]http.HandlerFunc{
-		"is down": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>502</h1>", http.StatusBadGateway) },
-		"allows no more requests": func(w http.ResponseWriter, _ *http.Request) {
+// outage is a way in which a system fails as a whole.
+type outage struct {
+	name   string
+	answer http.HandlerFunc
+}
+
+// outages are those that every system has.
+func outages() []outage {
+	return []outage{
+		{"is down", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>502</h1>", http.StatusBadGateway) }},
+		{"allows no more requests", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3")
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
-		},
-		"closes connections": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"answers with a page of HTML": func(w http.ResponseWriter, _ *http.Request) {
+		}},
+		{"closes connections", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{"answers with a page of HTML", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<title>Just a moment...</title>")
-		},
-	} {
-		all = append(all, fault{g.name + " " + text, func() {
-			g.fail(refuse)
+		}},
+	}
+}
+
+// faults are the outages, for a while.
+func (g *gateway) faults(f *followed) (all []fault) {
+	for _, outage := range outages() {
+		all = append(all, fault{g.name + " " + outage.name, func() {
+			g.fail(outage.answer)
 			f.pause(8 * time.Second)
 			g.fail(nil)
 		}})

@@ -84,27 +84,39 @@ func votersOf(n *node, headers map[string]string) (identities []string) {
 	return identities
 }
 
+// behindEdge are the settings of nodes with an edge before them.
+func behindEdge() []string {
+	return []string{"PNYX_INTERNAL_TOKEN=internal-token-of-a-healthy-deployment", "PNYX_TRUSTED_PROXIES=127.0.0.0/8"}
+}
+
+// startEdge runs an edge before the API nodes, until the end of the test.
+func (s *deployment) startEdge() *node {
+	s.tb.Helper()
+	listen, admin := env.FreeAddress(s.tb), env.FreeAddress(s.tb)
+	edge := &node{tb: s.tb, role: "edge", base: "http://" + listen, admin: "http://" + admin}
+	edge.Process = env.NewProcess(s.tb, env.Binary(s.tb), append(slices.Clip(s.environ),
+		"PNYX_EDGE_LISTEN="+listen, "PNYX_EDGE_ADMIN_LISTEN="+admin, "PNYX_EDGE_DIR="+filepath.Join(s.dir, "edge"),
+		"PNYX_EDGE_ORIGIN=http://"+spread(s.tb, s.apis)), "edge")
+	edge.Start()
+	s.tb.Cleanup(edge.Stop)
+	env.Until(s.tb, func() error {
+		if err := edge.Err(); err != nil {
+			s.tb.Fatal(err)
+		}
+		_, _, err := env.Fetch(edge.admin + "/healthz")
+		return err
+	})
+	return edge
+}
+
 // startProduction runs two API nodes, a worker, an edge, a Redis and an engine, and lets
 // callers ask and pay while ballots are imported.
 func startProduction(t *testing.T) []string {
 	t.Helper()
-	const internal = "PNYX_INTERNAL_TOKEN=internal-token-of-a-healthy-deployment"
 	w := loadDataset(t)
-	s := newDeployment(t, w, deploymentOptions{apis: 2, environ: append(patientTimeouts(), internal, "PNYX_TRUSTED_PROXIES=127.0.0.0/8")})
+	s := newDeployment(t, w, deploymentOptions{apis: 2, environ: append(patientTimeouts(), behindEdge()...)})
 	s.open()
-	listen, admin := env.FreeAddress(t), env.FreeAddress(t)
-	edge := env.NewProcess(t, env.Binary(t), append(slices.Clip(s.environ),
-		"PNYX_EDGE_LISTEN="+listen, "PNYX_EDGE_ADMIN_LISTEN="+admin, "PNYX_EDGE_DIR="+filepath.Join(s.dir, "edge"),
-		"PNYX_EDGE_ORIGIN=http://"+spread(t, s.apis)), "edge")
-	edge.Start()
-	t.Cleanup(edge.Stop)
-	env.Until(t, func() error {
-		if err := edge.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := env.Fetch("http://" + admin + "/healthz")
-		return err
-	})
+	edge := s.startEdge()
 	ctx, cancel := context.WithCancel(context.Background())
 	imports := make(chan struct{})
 	s.poll = w.poll.begin()
@@ -112,7 +124,7 @@ func startProduction(t *testing.T) []string {
 		defer close(imports)
 		s.importing(ctx, s.poll, productionImports)
 	}()
-	l := newLoad(t, w, s.poll, productionRate, productionCold, "http://"+listen)
+	l := newLoad(t, w, s.poll, productionRate, productionCold, edge.base)
 	l.start()
 	payments := make(chan struct{})
 	payer := newPayer(t, l, s.ledger)
@@ -129,7 +141,7 @@ func startProduction(t *testing.T) []string {
 			t.Errorf("%d wrong, %d without an answer of %d requests:\n%s", sum.wrong, sum.broken, sum.requests, strings.Join(l.problems, "\n"))
 		}
 	})
-	targets := []string{admin}
+	targets := []string{strings.TrimPrefix(edge.admin, "http://")}
 	for _, n := range append(s.workers, s.apis...) {
 		targets = append(targets, strings.TrimPrefix(n.admin, "http://"))
 	}

@@ -8,11 +8,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
 // maxConcurrency bounds the requests under way: what does not fit is not sent, and counts
@@ -73,12 +76,14 @@ type load struct {
 	shown map[string]int
 	// problems are the first wrong responses.
 	problems []string
+	// refusals says what was refused, and how often.
+	refusals map[string]int
 }
 
 // newLoad prepares a load of a number of requests a second.
 func newLoad(tb testing.TB, w *dataset, p *poll, rate, cold int, bases ...string) *load {
 	tb.Helper()
-	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases, token: w.token, shown: map[string]int{}}
+	return &load{tb: tb, world: w, poll: p, rate: rate, cold: cold, bases: bases, token: w.token, shown: map[string]int{}, refusals: map[string]int{}}
 }
 
 // start starts the load, which ends with the test or with stop.
@@ -152,6 +157,14 @@ func (q question) check(r *reply) error {
 		next = *r.Meta.Page.NextCursor
 	}
 	switch {
+	case q.earlier:
+		want := env.Plain(q.data)
+		if diff := env.DiffJSON(want, env.WithoutAdditions(want, env.Plain(r.Data))); diff != "" {
+			return fmt.Errorf("-earlier version +now:\n%s", diff)
+		}
+		if (q.next == "") != (next == "") {
+			return fmt.Errorf("next cursor is %q, want one: %t", next, q.next != "")
+		}
 	case !bytes.Equal(r.Data, q.data):
 		return fmt.Errorf("got %.600s, want %.600s", r.Data, q.data)
 	case next != q.next:
@@ -225,6 +238,35 @@ func (l *load) sendChecked(url string, headers map[string]string, check func(*re
 		problem = fmt.Sprintf("%s GET %s: %d %v %.300s", o.at.Format("15:04:05.000"), url, r.status, err, r.text)
 	}
 	l.note(o, problem)
+	if o.verdict == refused {
+		l.noteRefusal(url, &r)
+	}
+}
+
+// noteRefusal counts a refusal by what was asked for, and the reason.
+func (l *load) noteRefusal(url string, r *reply) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	reason := ""
+	if r.Error != nil {
+		reason = r.Error.Code + ": " + r.Error.Message
+	}
+	path := strings.TrimPrefix(url, l.bases[0])
+	l.refusals[fmt.Sprintf("%d %s GET %s", r.status, reason, path)]++
+}
+
+// takeRefusals returns what was refused since the last call, the most frequent first.
+func (l *load) takeRefusals() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines []string
+	for what, times := range l.refusals {
+		lines = append(lines, fmt.Sprintf("%6d × %s", times, what))
+	}
+	clear(l.refusals)
+	slices.Sort(lines)
+	slices.Reverse(lines)
+	return strings.Join(lines, "\n")
 }
 
 func (l *load) note(o outcome, problem string) {

@@ -166,7 +166,7 @@ func (c *crowd) metered() (charged int) {
 	const sums = `
 SELECT sum(requests), sum(ok), sum(failed), sum(charged) FROM usage_by_day WHERE route != 'meta.usage' AND token_id = '`
 	env.Within(c.tb, readyTimeout, func() error {
-		out, err := tryRun(c.tb, c.environ, "sql", "--format", "csv", sums+c.tokenID+"'")
+		out, err := c.try("sql", "--format", "csv", sums+c.tokenID+"'")
 		if err != nil {
 			return err
 		}

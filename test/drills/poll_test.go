@@ -39,6 +39,8 @@ type poll struct {
 	key string
 	// clockIsWrong turns off checks that compare times.
 	clockIsWrong bool
+	// readyMeans is how far behind an answer may be that says it is ready.
+	readyMeans time.Duration
 
 	mu sync.Mutex
 	// started is the number of imports begun; imported holds when each ended.
@@ -58,7 +60,14 @@ func (p *poll) learn(l *recorder) {
 }
 
 // begin is the poll before any ballot.
-func (p *poll) begin() *poll { return &poll{key: p.key} }
+func (p *poll) begin() *poll { return &poll{key: p.key, readyMeans: readyMeans} }
+
+// allow sets readyMeans.
+func (p *poll) allow(behind time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.readyMeans = behind
+}
 
 // next is the line of the next ballot.
 func (p *poll) next() string {
@@ -116,7 +125,7 @@ func (p *poll) plausible(casts int, r *reply) error {
 	switch {
 	case asOf.After(missing):
 		return fmt.Errorf("it shows %d casts as of %s, and the next was there at %s", casts, r.Meta.DataAsOf, missing.UTC())
-	case r.Meta.Readiness.Status == "ready" && made.Sub(missing) > readyMeans:
+	case r.Meta.Readiness.Status == "ready" && made.Sub(missing) > p.readyMeans:
 		return fmt.Errorf("it says it is ready with %d casts, %s after the next", casts, made.Sub(missing))
 	}
 	return nil

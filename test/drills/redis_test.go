@@ -1,7 +1,10 @@
 package drills
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -75,4 +78,20 @@ func (r *redisServer) full(policy string, left int64) (mend func()) {
 	}
 	r.do("CONFIG", "SET", "maxmemory-policy", policy, "maxmemory", fmt.Sprint(int64(used)+left))
 	return func() { r.do("CONFIG", "SET", "maxmemory", "0") }
+}
+
+// used is the memory that Redis uses, in bytes.
+func (r *redisServer) used() (bytes float64, err error) {
+	client := r.client()
+	defer client.Close()
+	info, err := client.Info(r.tb.Context(), "memory").Result()
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(info) {
+		if value, found := strings.CutPrefix(line, "used_memory:"); found {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, errors.New("no used_memory")
 }

@@ -1,227 +1,258 @@
 package drills
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"math"
-	"net"
+	"math/rand/v2"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/cache"
 	"pnyx/test/env"
+	"pnyx/test/histories"
 )
 
 const (
-	soakRate    = 50 // requests a second
-	soakCold    = 5  // percent of them, for pages made on demand
-	soakImports = 5 * time.Second
-	soakSamples = 5 * time.Second // between two looks
-	soakSkip    = 6               // the first sixth is for warming up
+	// soakBallots is how many ballots a soak begins with, unless PNYX_TEST_SOAK_BALLOTS says.
+	soakBallots = 200_000
+	// soakFaults is the time between two faults, less in a short soak.
+	soakFaults = 2 * time.Minute
+	// soakLooks is the time between two looks at everything.
+	soakLooks = 5 * time.Second
+	// soakRecovery bounds the time until everything is as before a fault: whether that takes
+	// longer on a busy machine is no question of a soak.
+	soakRecovery = 10 * time.Minute
+	// changesStream is the stream of changes in Redis.
+	changesStream = cache.Namespace + "{worker}:changes"
 )
 
-// gauge is a quantity that must not grow.
-type gauge struct {
-	name, unit string
-	// scale makes the unit of what is read.
-	scale float64
-	// share and room bound the growth: by so much of what it was, or by so many units.
-	share, room float64
-	read        func() (float64, error)
-	// least takes the smallest look of a minute, as garbage comes and goes.
-	least bool
+// soak is a deployment of everything, for hours.
+type soak struct {
+	*historyRun
+
+	upstreams *soakUpstreams
+	edge      *node
+	follower  *node
+	client    redis.UniversalClient
+	conn      driver.Conn
+
+	mu sync.Mutex
+	// series are the points of each value, looks the readings since the last point.
+	series map[string][]point
+	looks  map[string][]float64
+	lives  map[string]string
+	seen   *soakOutcomes
+	faults []string
+	// broken is true while something is broken.
+	broken bool
 }
 
-// bound is what the last part of the run may show at the most, after what the first
-// part has shown.
-func (g *gauge) bound(first float64) float64 { return max(first*(1+g.share), first+g.room) }
-
-// TestSoak asks at a steady rate for as long as PNYX_TEST_SOAK says, while ballots are
-// imported, and looks at what the processes hold. It writes what it saw to the file
-// that PNYX_TEST_SOAK_REPORT names.
+// TestSoak runs everything for as long as PNYX_TEST_SOAK says: reads, pages on demand, walks,
+// exports, payments, tokens with quotas, calls of agents, changes waited for and streamed,
+// webhooks, imports and live sources, behind an edge, while something breaks every two
+// minutes. No answer is wrong, and nothing grows beyond its bound. It writes what it saw to
+// the file that PNYX_TEST_SOAK_REPORT names.
 func TestSoak(t *testing.T) {
 	lasts, err := time.ParseDuration(gate(t, "PNYX_TEST_SOAK", "make soak"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := loadDataset(t)
-	s := newDeployment(t, w, deploymentOptions{})
-	s.open()
-	poll := w.poll.begin()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	imports := make(chan struct{})
-	go func() {
-		defer close(imports)
-		s.importing(ctx, poll, soakImports)
-	}()
+	s := openSoak(t)
+	ctx, stop := context.WithCancel(context.Background())
+	s.ctx = ctx
+	t.Cleanup(func() { stop(); s.clients.Wait() })
+	s.startClients(s.soakClients()...)
+	s.changeUpstreams()
+	s.recovers = soakRecovery
+	s.run(lasts, stop)
+	s.ctx = t.Context()
+	s.buyer.settle(s.historyRun)
+	s.partners.settle(s.historyRun)
+	s.mirror.settle(s.historyRun)
+	s.subscriber.settle(s.historyRun)
+	s.agree()
+	s.seen.wrong = nil
+	s.seen.add(s.recorder.Take(ends), false)
+	s.reportFailures(nil)
+}
+
+// run breaks one thing after another, and reports what was seen, also of a run that is cut off.
+func (s *soak) run(lasts time.Duration, stop func()) {
+	s.tb.Helper()
 	began := time.Now()
-	l := newLoad(t, w, poll, soakRate, soakCold, s.apis[0].base)
-	l.start()
-	gauges := s.gauges()
-	minutes := watch(t, gauges, lasts)
-	l.stop()
-	cancel()
-	<-imports
-
-	sum := l.tally()
-	report := soakReport(gauges, minutes, sum, time.Since(began), len(poll.imported))
-	if path := os.Getenv("PNYX_TEST_SOAK_REPORT"); path != "" {
-		if err := os.WriteFile(path, []byte(report), 0o600); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Log(report)
-	if sum.wrong+sum.broken > 0 {
-		t.Errorf("%d wrong, %d without an answer of %d requests:\n%s", sum.wrong, sum.broken, sum.requests, strings.Join(l.problems, "\n"))
-	}
-	for i, g := range gauges {
-		if first, last := ends(minutes, i); last > g.bound(first) {
-			t.Errorf("%s grew from %.1f to %.1f %s, more than to %.1f", g.name, first, last, g.unit, g.bound(first))
-		}
-	}
-}
-
-// gauges are those of the processes of a deployment.
-func (s *deployment) gauges() []gauge {
-	const mib = 1 << 20
-	var all []gauge
-	for _, n := range []*node{s.apis[0], s.workers[0]} {
-		of := func(metric string) func() (float64, error) {
-			return func() (float64, error) { return n.metric(metric) }
-		}
-		role := n.role
-		all = append(
-			all,
-			gauge{role + " resident", "MiB", mib, 0.15, 10, of("process_resident_memory_bytes"), false},
-			gauge{role + " heap after GC", "MiB", mib, 0.15, 5, of("go_memstats_heap_alloc_bytes"), true},
-			gauge{role + " goroutines", "", 1, 0.1, 15, of("go_goroutines"), true},
-			gauge{role + " descriptors", "", 1, 0.1, 10, of("process_open_fds"), true},
-		)
-	}
-	engine := func() (float64, error) {
-		bytes, err := env.ResidentMemory(s.engine.Instance().EnginePID)
-		return float64(bytes), err
-	}
-	return append(
-		all,
-		gauge{"Redis used", "MiB", mib, 0.15, 3, s.redis.used, true},
-		gauge{"ClickHouse resident", "MiB", mib, 0.3, 300, engine, false},
-	)
-}
-
-// used is the memory that Redis uses, in bytes.
-func (r *redisServer) used() (float64, error) {
-	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
-		return 0, err
-	}
-	if _, err := io.WriteString(conn, "INFO memory\r\nQUIT\r\n"); err != nil {
-		return 0, err
-	}
-	lines := bufio.NewScanner(conn)
-	for lines.Scan() {
-		if value, found := strings.CutPrefix(lines.Text(), "used_memory:"); found {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
-		}
-	}
-	return 0, fmt.Errorf("no used_memory: %w", lines.Err())
-}
-
-// watch reads the gauges every few seconds, and returns a row a minute, in their units.
-func watch(t *testing.T, gauges []gauge, lasts time.Duration) (minutes [][]float64) {
-	t.Helper()
-	ticker := time.NewTicker(soakSamples)
-	defer ticker.Stop()
-	over := time.After(lasts)
-	looks := make([][]float64, len(gauges))
-	for minute := time.Now().Add(time.Minute); ; {
-		select {
-		case <-over:
-			return minutes
-		case <-ticker.C:
-		}
-		for i, g := range gauges {
-			value, err := g.read()
-			if err != nil {
-				t.Fatalf("%s: %v", g.name, err)
+	s.clients.Go(func() { s.sample(pointInterval(lasts)) })
+	defer func() {
+		lasted := time.Since(began)
+		stop()
+		s.clients.Wait()
+		judged := s.judge()
+		report := s.report(lasted, judged)
+		if path := os.Getenv("PNYX_TEST_SOAK_REPORT"); path != "" {
+			if err := os.WriteFile(path, []byte(report), 0o600); err != nil {
+				s.tb.Error(err)
 			}
-			looks[i] = append(looks[i], value/g.scale)
 		}
-		if time.Now().Before(minute) {
+		s.tb.Log(report)
+		s.reportFailures(judged)
+	}()
+	s.breakThings(began.Add(lasts), min(soakFaults, lasts/5))
+}
+
+// openSoak opens the deployment, and waits until it shows everything.
+func openSoak(t *testing.T) *soak {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().Unix())
+	}
+	t.Logf("PNYX_TEST_SEED=%d", seed)
+	dir := t.TempDir()
+	w := &dataset{data: filepath.Join(dir, "warehouse"), ballots: soakBallots}
+	if text := os.Getenv("PNYX_TEST_SOAK_BALLOTS"); text != "" {
+		if w.ballots, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.fill(t, dir)
+	w.free = w.free[1:] // a list of DAOs, to which those are added that are followed
+	s := &soak{
+		upstreams: startUpstreams(t, rand.New(rand.NewPCG(seed, 0))), seen: newSoakOutcomes(t.Log),
+		series: map[string][]point{}, looks: map[string][]float64{}, lives: map[string]string{},
+	}
+	kind := historyKind{
+		name:    "everything",
+		options: deploymentOptions{workers: 2, apis: 2, sentinels: true, environ: append(behindEdge(), "PNYX_LOG_SAMPLE=0")},
+		faults:  append(sentinelFaults(), processFaults()...),
+	}
+	s.historyRun = openHistory(t, w, seed, kind)
+	s.sparesFirst = true
+	s.edge = s.startEdge()
+	s.front = s.edge.base
+	s.startFollower()
+	s.client = env.RedisClient(t, s.sentinels.URL)
+	s.conn = env.ConnectWarehouse(t, s.warehouseURL(s.instance().RelayAddr))
+	return s
+}
+
+// soakClients are the clients of a soak: those of histories, without hurry where they add
+// data, and agents and listeners.
+func (s *soak) soakClients() []historyClient {
+	var l listener
+	return []historyClient{
+		rarely(cast, 1500*time.Millisecond), rarely(s.partners.administer, 20*time.Second), s.partners.use, s.partners.use,
+		read, read, read, walk, export, rarely(buyAndForget, 2*time.Second), s.mirror.follow, callTool, l.listen,
+	}
+}
+
+// breakThings breaks one thing after another until the end, each kind once before any comes
+// again, and repairs it.
+func (s *soak) breakThings(end time.Time, every time.Duration) {
+	s.tb.Helper()
+	random := histories.Client(s.seed, -2)
+	for next := time.Now().Add(every); ; {
+		for _, i := range random.Perm(len(s.kind.faults)) {
+			if next.After(end) {
+				wait(s.ctx, time.Until(end))
+				return
+			}
+			wait(s.ctx, time.Until(next))
+			next = next.Add(every)
+			s.setBroken(true)
+			s.play(histories.Event{Faults: []int{i}, Lasts: s.kind.faults[i].Lasts}, random)
+			s.setBroken(false)
+			s.faults = append(s.faults, s.kind.faults[i].Name)
+		}
+	}
+}
+
+func (s *soak) setBroken(broken bool) {
+	s.take()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = broken
+}
+
+// take sums up the operations that are over, and forgets them.
+func (s *soak) take() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.add(s.recorder.Take(ends), s.broken)
+}
+
+// ends reports whether an operation is of no use once it is summed up: messages are compared
+// with the events in the end.
+func ends(o *histories.Operation) bool { return o.Kind != histories.Deliver }
+
+// sample looks at everything, and adds a point a minute.
+func (s *soak) sample(every time.Duration) {
+	began, next := time.Now(), time.Now().Add(every)
+	probes := s.probes()
+	var things, ballots float64
+	patientTicker(s.ctx, min(soakLooks, every/3), func() {
+		s.take()
+		for _, p := range probes {
+			r, err := p.read()
+			if err != nil {
+				continue // it is broken, and will be read when it is not
+			}
+			if p.name == "ClickHouse" {
+				things, ballots = added(r)
+			}
+			for name, value := range r.values {
+				s.look(p.name+" "+name, r.life, value)
+			}
+		}
+		if time.Now().Before(next) {
+			return
+		}
+		next = next.Add(every)
+		for name, value := range s.seen.minute() {
+			s.look(name, "", value)
+		}
+		s.addPoints(point{minute: time.Since(began).Minutes(), things: things, ballots: ballots})
+	})
+}
+
+// look notes a value. What was noted of another life is dropped.
+func (s *soak) look(name, life string, value float64) {
+	if s.lives[name] != life {
+		s.looks[name] = nil
+	}
+	s.lives[name] = life
+	s.looks[name] = append(s.looks[name], value)
+}
+
+// addPoints adds a point of each value.
+func (s *soak) addPoints(p point) {
+	for name, values := range s.looks {
+		if len(values) == 0 {
 			continue
 		}
-		minute = minute.Add(time.Minute)
-		row := make([]float64, len(gauges))
-		for i, g := range gauges {
-			row[i] = median(looks[i])
-			if g.least {
-				row[i] = slices.Min(looks[i])
-			}
-			looks[i] = nil
+		p.value, p.life = median(values), s.lives[name]
+		if gaugeOf(name).least {
+			p.value = smallest(values)
 		}
-		minutes = append(minutes, row)
+		s.series[name] = append(s.series[name], p)
+		s.looks[name] = nil
 	}
 }
 
-// ends compares the second sixth of a run with the last, by their medians.
-func ends(minutes [][]float64, gauge int) (first, last float64) {
-	part := max(1, len(minutes)/soakSkip)
-	if len(minutes) < 3 {
-		return math.NaN(), math.NaN()
+func smallest(values []float64) float64 {
+	least := values[0]
+	for _, value := range values {
+		least = min(least, value)
 	}
-	column := func(rows [][]float64) (values []float64) {
-		for _, row := range rows {
-			values = append(values, row[gauge])
-		}
-		return values
-	}
-	return median(column(minutes[part : 2*part])), median(column(minutes[len(minutes)-part:]))
+	return least
 }
 
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
-}
-
-// soakReport is the run in Markdown.
-func soakReport(gauges []gauge, minutes [][]float64, sum tally, lasted time.Duration, imports int) string {
-	var out strings.Builder
-	out.WriteString("# Under load for long\n\nWritten by `make soak`: one API process, one worker, the engine, Redis.\n\n")
-	fmt.Fprintf(&out, "%s at %d requests a second, each answer checked, while a ballot was imported every %s (%d imports), on %s:\n"+
-		"%d requests, %d wrong, %d without an answer, %d refused, the slowest %d ms.\n\n",
-		lasted.Round(time.Minute), soakRate, soakImports, imports, time.Now().UTC().Format(time.DateOnly),
-		sum.requests, sum.wrong, sum.broken, sum.refused, sum.slowest.Milliseconds())
-	out.WriteString("| | second sixth of the run | last sixth | may be | by the minute |\n|---|---:|---:|---:|---|\n")
-	for i, g := range gauges {
-		first, last := ends(minutes, i)
-		fmt.Fprintf(&out, "| %s | %.1f %s | %.1f %s | %.1f %s | `%s` |\n",
-			g.name, first, g.unit, last, g.unit, g.bound(first), g.unit, sparkline(minutes, i))
-	}
-	return out.String()
-}
-
-// sparkline draws a gauge from 0 up, in at most 30 columns.
-func sparkline(minutes [][]float64, gauge int) string {
-	const columns = 30
-	bars := []rune("▁▂▃▄▅▆▇█")
-	most := 0.0
-	for _, row := range minutes {
-		most = max(most, row[gauge])
-	}
-	var line strings.Builder
-	for c := range min(columns, len(minutes)) {
-		value := minutes[c*len(minutes)/min(columns, len(minutes))][gauge]
-		line.WriteRune(bars[min(len(bars)-1, int(value/max(most, 1e-9)*float64(len(bars)-1)+0.5))])
-	}
-	return line.String()
+// String describes the deployment.
+func (s *soak) String() string {
+	return fmt.Sprintf("%d API nodes, %d workers, a follower, an edge, a pair of Redis with three Sentinels, the engine", len(s.apis), len(s.workers))
 }

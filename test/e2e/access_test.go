@@ -67,6 +67,28 @@ type issuedToken struct {
 	Token string `json:"token"`
 }
 
+// issueToken issues a token with flags of the command.
+func issueToken(tb testing.TB, environ []string, flags ...string) (issued issuedToken) {
+	tb.Helper()
+	out := env.MustRun(tb, environ, append([]string{"token", "issue", "--json"}, flags...)...)
+	if err := json.Unmarshal([]byte(out), &issued); err != nil {
+		tb.Fatalf("pnyx token issue: %v in %s", err, out)
+	}
+	return issued
+}
+
+// awaitToken waits until a token is accepted: a process reads new ones with its next
+// publication.
+func (i *instance) awaitToken(token string) {
+	i.TB.Helper()
+	env.Until(i.TB, func() error {
+		if status, body := i.statusOf("/v2/meta/usage", token); status != http.StatusOK {
+			return fmt.Errorf("usage of the token: %d %s", status, body)
+		}
+		return nil
+	})
+}
+
 // make runs a token command that prints a new token.
 func (a *twoNodes) make(args ...string) issuedToken {
 	a.Helper()

@@ -199,9 +199,14 @@ func TestExport(t *testing.T) {
 		t.Run("equals the walk by cursor "+name, func(t *testing.T) { checkEqualsWalk(t, votes, key) })
 	}
 	client := env.RedisClient(t, server.URL)
-	t.Run("has the same bytes through an edge", func(t *testing.T) { checkEdge(t, votes) })
-	t.Run("is one state while ballots arrive", func(t *testing.T) { checkArrivals(t, votes, client) })
-	t.Run("has the same bytes after a flush, or is gone", func(t *testing.T) { checkFlush(t, votes, client) })
+	edge := startExportEdge(t, votes)
+	callers := map[string]func(testing.TB) *exporter{
+		"directly": votes.exporter, "through an edge": edge.exporter,
+	}
+	t.Run("has the same bytes through an edge", func(t *testing.T) { checkEdge(t, votes, edge.exporter(t)) })
+	t.Run("is one state while ballots arrive", func(t *testing.T) { checkArrivals(t, votes, client, callers) })
+	t.Run("has the same bytes after a flush, or is gone", func(t *testing.T) { checkFlush(t, votes, client, callers) })
+	edge.Stop()
 	votes.Stop()
 }
 
@@ -241,7 +246,21 @@ func checkEqualsWalk(t *testing.T, votes exportedVotes, key string) {
 	e.get(after, http.StatusGone)
 }
 
-func checkEdge(t *testing.T, votes exportedVotes) {
+// exporter downloads from the node.
+func (v exportedVotes) exporter(tb testing.TB) *exporter {
+	tb.Helper()
+	return newExporter(tb, v.URL)
+}
+
+// exportEdge is an edge before the node of exported votes.
+type exportEdge struct {
+	*instance
+
+	// base is its address, and token a partner's.
+	base, token string
+}
+
+func startExportEdge(t *testing.T, votes exportedVotes) exportEdge {
 	t.Helper()
 	env.Nginx(t)
 	listen := env.FreeAddress(t)
@@ -249,14 +268,22 @@ func checkEdge(t *testing.T, votes exportedVotes) {
 		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + votes.URL,
 		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
 	}, "edge")
-	var issued issuedToken
-	out, status := env.Run(t, votes.Environ, "token", "issue", "--name", "ACME", "--plan", "custom", "--scopes", "v2:paid:plus",
-		"--limits", "9000,60000,10000,60000,10000", "--json")
-	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
-		t.Fatalf("pnyx token issue: %v in %s", err, out)
-	}
-	direct, e := newExporter(t, votes.URL), newExporter(t, "http://"+listen)
-	e.header = http.Header{access.HeaderToken: {issued.Token}}
+	issued := issueToken(t, votes.Environ, "--name", "ACME", "--plan", "custom", "--scopes", "v2:paid:plus",
+		"--limits", "9000,60000,10000,60000,10000")
+	return exportEdge{edge, "http://" + listen, issued.Token}
+}
+
+// exporter downloads through the edge.
+func (e exportEdge) exporter(tb testing.TB) *exporter {
+	tb.Helper()
+	through := newExporter(tb, e.base)
+	through.header = http.Header{access.HeaderToken: {e.token}}
+	return through
+}
+
+func checkEdge(t *testing.T, votes exportedVotes, e *exporter) {
+	t.Helper()
+	direct := newExporter(t, votes.URL)
 	for _, key := range []string{votes.closed, votes.small} {
 		export := e.manifest(key)
 		if !bytes.Equal(e.download(export), direct.download(export)) {
@@ -276,7 +303,6 @@ func checkEdge(t *testing.T, votes exportedVotes) {
 			return nil
 		})
 	}
-	edge.Stop()
 }
 
 // forgetParts removes the parts that Redis holds.
@@ -291,7 +317,8 @@ func forgetParts(t *testing.T, client redis.UniversalClient) {
 	}
 }
 
-func checkArrivals(t *testing.T, votes exportedVotes, client redis.UniversalClient) {
+// checkArrivals has callers download an export while ballots arrive.
+func checkArrivals(t *testing.T, votes exportedVotes, client redis.UniversalClient, callers map[string]func(testing.TB) *exporter) {
 	t.Helper()
 	e := newExporter(t, votes.URL)
 	export := e.awaitManifest(votes.open)
@@ -305,41 +332,53 @@ func checkArrivals(t *testing.T, votes exportedVotes, client redis.UniversalClie
 		votes.ImportLines(slices.Concat(castBallots("open", first, first+20), castBallots("small", first, first+2))...)
 		votes.AwaitPublished()
 		forgetParts(t, client)
-		if after := e.download(export); !bytes.Equal(after, before) {
-			t.Errorf("after %d ballots: got other bytes of the same revision", 20*(round+1))
+		for name, caller := range callers {
+			if after := caller(t).download(export); !bytes.Equal(after, before) {
+				t.Errorf("after %d ballots, %s: got other bytes of the same revision", 20*(round+1), name)
+			}
+			small := caller(t).awaitManifest(votes.small)
+			checkTotals(t, small, caller(t).download(small))
 		}
-		small := e.awaitManifest(votes.small)
-		checkTotals(t, small, e.download(small))
 	}
 }
 
-func checkFlush(t *testing.T, votes exportedVotes, client redis.UniversalClient) {
+// checkFlush has callers go on with exports after Redis was flushed.
+func checkFlush(t *testing.T, votes exportedVotes, client redis.UniversalClient, callers map[string]func(testing.TB) *exporter) {
 	t.Helper()
 	e := newExporter(t, votes.URL)
 	export, small := e.manifest(votes.closed), e.manifest(votes.small)
 	text, rows := e.download(export), e.download(small)
 	env.FlushRedis(t, client)
-	for n, part := range export.Parts {
-		env.Until(t, func() error {
-			answer, body, err := e.fetch(part.Href)
-			switch {
-			case err != nil:
-				return err
-			case answer.StatusCode == http.StatusGone:
-				return nil
-			case answer.StatusCode != http.StatusOK:
-				return fmt.Errorf("part %d: got %d %.200s, want 200 or 410", n+1, answer.StatusCode, body)
-			case !bytes.Contains(text, body):
-				t.Errorf("part %d: got other bytes of the same revision", n+1)
-			}
+	for name, caller := range callers {
+		for n, part := range export.Parts {
+			checkPartOrGone(t, caller(t), part, text, fmt.Sprintf("%s, part %d", name, n+1))
+		}
+		again := caller(t).awaitManifest(votes.small)
+		if again.Revision != small.Revision || !bytes.Equal(caller(t).download(small), rows) {
+			t.Errorf("%s: got the revision %s of the same ballots, want %s and the same bytes", name, again.Revision, small.Revision)
+		}
+		again = caller(t).awaitManifest(votes.closed)
+		checkTotals(t, again, caller(t).download(again))
+	}
+}
+
+// checkPartOrGone waits until a part is answered, with bytes of a text or 410.
+func checkPartOrGone(t *testing.T, e *exporter, part governance.ExportPart, text []byte, what string) {
+	t.Helper()
+	env.Until(t, func() error {
+		answer, body, err := e.fetch(part.Href)
+		switch {
+		case err != nil:
+			return err
+		case answer.StatusCode == http.StatusGone:
 			return nil
-		})
-	}
-	if again := e.awaitManifest(votes.small); again.Revision != small.Revision || !bytes.Equal(e.download(small), rows) {
-		t.Errorf("got the revision %s of the same ballots, want %s and the same bytes", again.Revision, small.Revision)
-	}
-	export = e.awaitManifest(votes.closed)
-	checkTotals(t, export, e.download(export))
+		case answer.StatusCode != http.StatusOK:
+			return fmt.Errorf("%s: got %d %.200s, want 200 or 410", what, answer.StatusCode, body)
+		case !bytes.Contains(text, body):
+			t.Errorf("%s: got other bytes of the same revision", what)
+		}
+		return nil
+	})
 }
 
 // checkForms holds the forms of a part against each other.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pnyx/api"
 	"pnyx/api/doc/client"
@@ -179,10 +179,12 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, nil, "serve").ready()
+	began := time.Now().UTC().Format(env.TimeLayout)
 	i.Import(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "4", "--proposals", "30",
 		"--ballots", strconv.Itoa(2*largeVote), "--largest", strconv.Itoa(largeVote*6/5)))
 	i.AwaitPublished()
 	token, values := i.clientToken(), i.clientValues()
+	values["began"] = began
 	var routes []api.Route
 	for _, route := range api.Routes() {
 		if route.Media == nil {
@@ -261,19 +263,10 @@ func exampleOf(t *testing.T, language client.Language) string {
 // clientToken issues a token that opens every route, and waits until it does.
 func (i *instance) clientToken() string {
 	i.TB.Helper()
-	out := env.MustRun(i.TB, i.Environ, "token", "issue", "--json", "--name", "clients", "--plan", "custom",
-		"--scopes", "v2:paid:*", "--limits", "10000000,600000,200000,600000,200000")
-	var issued struct{ Token string }
-	if err := json.Unmarshal([]byte(out), &issued); err != nil {
-		i.TB.Fatalf("issue a token: %v: %s", err, out)
-	}
-	env.Until(i.TB, func() error { // the process reads new tokens with its next publication
-		if status, body := i.statusOf("/v2/meta/usage", issued.Token); status != http.StatusOK {
-			return fmt.Errorf("usage of the token: %d %s", status, body)
-		}
-		return nil
-	})
-	return issued.Token
+	token := issueToken(i.TB, i.Environ, "--name", "clients", "--plan", "custom",
+		"--scopes", "v2:paid:*", "--limits", "10000000,600000,200000,600000,200000").Token
+	i.awaitToken(token)
+	return token
 }
 
 // clientValues finds values of parameters that there is much data for: the largest proposal,
@@ -316,6 +309,9 @@ func valuesOf(route api.Route, values map[string]string) map[string]string {
 			needed[param.Name] = values[param.Name]
 		}
 	}
+	if route.Stream { // it has rows since then
+		needed["from"] = values["began"]
+	}
 	return needed
 }
 
@@ -334,6 +330,9 @@ func (i *instance) wantPrinted(t *testing.T, route api.Route, values map[string]
 	var want []json.RawMessage
 	var err error
 	switch {
+	case route.Stream: // it grows
+		i.wantChanged(t, printed)
+		return
 	case route.TokenOnly: // it counts the requests of the program
 		want = printed[:min(1, len(printed))]
 	case route.Paged():
@@ -351,6 +350,26 @@ func (i *instance) wantPrinted(t *testing.T, route api.Route, values map[string]
 	for n := range want {
 		if !env.SameJSON(printed[n], want[n]) {
 			t.Fatalf("%s: line %d differs (-want +got):\n%s", route.ID, n, env.DiffJSON(want[n], printed[n]))
+		}
+	}
+}
+
+// wantChanged wants every proposal among changes.
+func (i *instance) wantChanged(t *testing.T, changes []json.RawMessage) {
+	t.Helper()
+	changed := map[string]bool{}
+	for _, row := range changes {
+		var change struct{ Kind, Key string }
+		if err := json.Unmarshal(row, &change); err != nil {
+			t.Fatalf("changes: got %s: %v", row, err)
+		}
+		changed[change.Kind+" "+change.Key] = true
+	}
+	var proposals []struct{ ProposalKey string }
+	i.Get("/v2/proposals?limit=100", &proposals)
+	for _, proposal := range proposals {
+		if !changed["proposal "+proposal.ProposalKey] {
+			t.Errorf("changes: got %d rows without %s", len(changes), proposal.ProposalKey)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,25 +12,15 @@ import (
 	"pnyx/explore"
 	"pnyx/governance"
 	"pnyx/test/browser"
-	"pnyx/test/env"
 )
 
 // issueReader issues a token that opens every route, and waits until it is accepted.
 func issueReader(t *testing.T, i *instance) (token string) {
 	t.Helper()
 	i.AwaitPublished()
-	out, status := env.Run(t, i.Environ, "token", "issue", "--json", "--name", "visitor", "--plan", "custom", "--scopes", "v2:paid:*")
-	var issued issuedToken
-	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
-		t.Fatalf("issue a token: status %d, %v", status, err)
-	}
-	env.Until(t, func() error {
-		if status, body := i.statusOf("/v2/meta/usage", issued.Token); status != http.StatusOK {
-			return fmt.Errorf("the token is not accepted yet: %d %s", status, body)
-		}
-		return nil
-	})
-	return issued.Token
+	token = issueToken(t, i.Environ, "--name", "visitor", "--plan", "custom", "--scopes", "v2:paid:*").Token
+	i.awaitToken(token)
+	return token
 }
 
 // TestExplorerLeadsFromADAOToAVoter follows the links of the pages in a browser, on the

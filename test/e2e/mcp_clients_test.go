@@ -2,8 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -56,23 +54,12 @@ func requireMCPClients(t *testing.T) {
 // for all routes.
 func (i *instance) runMCPClients(limit time.Duration, files ...string) {
 	i.TB.Helper()
-	out := env.MustRun(i.TB, i.Environ, "token", "issue", "--json", "--name", "MCP clients", "--plan", "custom",
-		"--scopes", "v2:paid:*", "--limits", "10000000,600000,200000,600000,200000")
-	var issued struct{ Token string }
-	if err := json.Unmarshal([]byte(out), &issued); err != nil {
-		i.TB.Fatalf("issue a token: %v: %s", err, out)
-	}
-	env.Until(i.TB, func() error { // the process reads new tokens with its next publication
-		if status, body := i.statusOf("/v2/meta/usage", issued.Token); status != 200 {
-			return fmt.Errorf("usage of the token: %d %s", status, body)
-		}
-		return nil
-	})
+	token := i.clientToken()
 	ctx, cancel := context.WithTimeout(i.TB.Context(), limit)
 	defer cancel()
 	command := exec.CommandContext(ctx, "node", append([]string{"--test"}, files...)...)
 	command.Dir = mcpFolder
-	command.Env = append(os.Environ(), "PNYX="+env.Binary(i.TB), "PNYX_URL="+i.URL, "PNYX_TOKEN="+issued.Token)
+	command.Env = append(os.Environ(), "PNYX="+env.Binary(i.TB), "PNYX_URL="+i.URL, "PNYX_TOKEN="+token)
 	if text, err := command.CombinedOutput(); err != nil {
 		i.TB.Errorf("node --test: %v\n%s", err, text)
 	}

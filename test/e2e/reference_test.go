@@ -24,22 +24,16 @@ import (
 func awaitReference(t *testing.T, i *instance) (token string) {
 	t.Helper()
 	i.AwaitPublished()
-	out, status := env.Run(t, i.Environ, "token", "issue", "--json", "--name", "reader", "--plan", "custom", "--scopes", "v2:paid:*")
-	var issued issuedToken
-	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
-		t.Fatalf("issue a token: status %d, %v", status, err)
-	}
+	token = issueToken(t, i.Environ, "--name", "reader", "--plan", "custom", "--scopes", "v2:paid:*").Token
+	i.awaitToken(token)
 	env.Until(t, func() error {
-		if status, body := i.statusOf("/v2/meta/usage", issued.Token); status != http.StatusOK {
-			return fmt.Errorf("the token is not accepted yet: %d %s", status, body)
-		}
 		status, body, err := env.Fetch(i.URL + api.PathDocs)
 		if err == nil && (status != http.StatusOK || strings.Contains(string(body), "has not read its data yet")) {
 			err = errors.New("the reference has no examples yet")
 		}
 		return err
 	})
-	return issued.Token
+	return token
 }
 
 // openReference opens the reference in a browser and enters a token.

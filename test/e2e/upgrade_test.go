@@ -83,7 +83,7 @@ func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel /
 			if _, err := node.Read(path, &got); err != nil {
 				return err
 			}
-			if diff := env.DiffJSON(want.Answers[path], withoutAdditions(env.Plain(want.Answers[path]), env.Plain(got))); diff != "" {
+			if diff := env.DiffJSON(want.Answers[path], env.WithoutAdditions(env.Plain(want.Answers[path]), env.Plain(got))); diff != "" {
 				return fmt.Errorf("GET %s (-earlier version +this version):\n%s", path, diff)
 			}
 			return nil
@@ -98,30 +98,6 @@ func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel /
 			t.Errorf("got %s, want the transaction %s", out, want.Payment)
 		}
 	})
-}
-
-// withoutAdditions returns a value without the members of objects that an earlier version
-// did not send: later versions may add some, and change none.
-func withoutAdditions(earlier, value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		if earlier, is := earlier.(map[string]any); is {
-			for name := range value {
-				if _, sent := earlier[name]; !sent {
-					delete(value, name)
-					continue
-				}
-				value[name] = withoutAdditions(earlier[name], value[name])
-			}
-		}
-	case []any:
-		if earlier, is := earlier.([]any); is {
-			for i := range min(len(earlier), len(value)) {
-				value[i] = withoutAdditions(earlier[i], value[i])
-			}
-		}
-	}
-	return value
 }
 
 // checkToken compares what a token opens and has used with what the earlier version
@@ -228,12 +204,8 @@ func (u *recordedUpgrade) issueTokens(t *testing.T, i *instance) {
 	t.Helper()
 	path := firstPaidPath(i)
 	for name, scopes := range map[string]string{"partner": "v2:paid:*", "narrow": "v2:paid:plus", "first version": "v1:paid:*", "revoked": "v2:paid:*"} {
-		var m issuedToken
-		out := env.MustRun(t, i.Environ, "token", "issue", "--name", name, "--plan", "custom", "--scopes", scopes,
-			"--limits", "1000,60000,10000,60000,10000", "--json")
-		if err := json.Unmarshal([]byte(out), &m); err != nil {
-			t.Fatal(err)
-		}
+		m := issueToken(t, i.Environ, "--name", name, "--plan", "custom", "--scopes", scopes,
+			"--limits", "1000,60000,10000,60000,10000")
 		token := recordedToken{ID: m.ID, Token: m.Token, Used: "0"}
 		env.Until(t, func() error {
 			if token.Status, _ = i.statusOf(path, m.Token); token.Status == http.StatusUnauthorized {

@@ -27,3 +27,27 @@ func DiffJSON(want, got any) string { return cmp.Diff(Plain(want), Plain(got)) }
 // SameJSON reports whether two JSON texts have the same value. Equal texts are the fast
 // case.
 func SameJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) || DiffJSON(a, b) == "" }
+
+// WithoutAdditions returns a value of Plain without the members of objects that an earlier version
+// did not send: later versions may add some, and change none.
+func WithoutAdditions(earlier, value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if earlier, is := earlier.(map[string]any); is {
+			for name := range value {
+				if _, sent := earlier[name]; !sent {
+					delete(value, name)
+					continue
+				}
+				value[name] = WithoutAdditions(earlier[name], value[name])
+			}
+		}
+	case []any:
+		if earlier, is := earlier.([]any); is {
+			for i := range min(len(earlier), len(value)) {
+				value[i] = WithoutAdditions(earlier[i], value[i])
+			}
+		}
+	}
+	return value
+}

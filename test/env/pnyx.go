@@ -71,13 +71,19 @@ func IsLong() bool {
 // Run runs a pnyx command to its end, and returns what it printed and its exit status.
 func Run(tb testing.TB, environ []string, args ...string) (output string, status int) {
 	tb.Helper()
+	return RunProgram(tb, Binary(tb), environ, args...)
+}
+
+// RunProgram is Run for another program, such as an earlier version.
+func RunProgram(tb testing.TB, path string, environ []string, args ...string) (output string, status int) {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), runTimeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, Binary(tb), args...) //nolint:gosec // the program under test
+	command := exec.CommandContext(ctx, path, args...) //nolint:gosec // the program under test
 	command.Env = append(os.Environ(), environ...)
 	text, err := command.CombinedOutput()
 	if command.ProcessState == nil {
-		tb.Fatalf("run pnyx %v: %v", args, err)
+		tb.Fatalf("run %s %v: %v", path, args, err)
 	}
 	return string(text), command.ProcessState.ExitCode()
 }

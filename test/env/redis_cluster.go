@@ -119,6 +119,7 @@ func (c *RedisClusterServers) AwaitReplicas() {
 			return errors.Join(one.role("master"), other.role("slave"))
 		})
 	}
+	c.setTimeout(clusterTimeoutBetween)
 	c.agree()
 }
 

@@ -17,8 +17,8 @@ const (
 	// sentinelMaster is the name by which RedisSentinelServers know the pair.
 	sentinelMaster = "pnyx"
 	// sentinelDown is after how many milliseconds without an answer a Sentinel takes a
-	// server for dead, once a failover is awaited: it takes about two seconds more. Before,
-	// a busy machine must not cause one.
+	// server for dead, while a failover is awaited: it takes about two seconds more. Before and
+	// after, a busy machine must not cause one.
 	sentinelDown, sentinelDownBefore = 1000, 120_000
 )
 
@@ -88,9 +88,7 @@ func (s *RedisSentinelServers) Replica() *RedisServer {
 // former one, which was killed or hangs.
 func (s *RedisSentinelServers) AwaitFailover(former *RedisServer) {
 	s.tb.Helper()
-	for _, sentinel := range s.sentinels {
-		s.set(sentinel, "down-after-milliseconds", sentinelDown)
-	}
+	s.setDown(sentinelDown)
 	Until(s.tb, func() error {
 		primary, err := s.named()
 		if err == nil && primary == former {
@@ -114,6 +112,7 @@ func (s *RedisSentinelServers) AwaitReplica() {
 		}
 		return s.other(primary).role("slave")
 	})
+	s.setDown(sentinelDownBefore)
 }
 
 func (s *RedisSentinelServers) other(server *RedisServer) *RedisServer {
@@ -155,13 +154,16 @@ func (s *RedisSentinelServers) watch(sentinel *RedisServer, host, port string) {
 	}
 }
 
-// set changes how a Sentinel watches the pair.
-func (s *RedisSentinelServers) set(sentinel *RedisServer, option string, value int) {
+// setDown sets after how many milliseconds without an answer the Sentinels take a server for
+// dead.
+func (s *RedisSentinelServers) setDown(milliseconds int) {
 	s.tb.Helper()
-	client := s.client(sentinel)
-	defer client.Close()
-	if err := client.Set(context.WithoutCancel(s.tb.Context()), sentinelMaster, option, fmt.Sprint(value)).Err(); err != nil {
-		s.tb.Fatal(err)
+	for _, sentinel := range s.sentinels {
+		client := s.client(sentinel)
+		defer client.Close()
+		if err := client.Set(context.WithoutCancel(s.tb.Context()), sentinelMaster, "down-after-milliseconds", fmt.Sprint(milliseconds)).Err(); err != nil {
+			s.tb.Fatal(err)
+		}
 	}
 }
 

@@ -35,21 +35,20 @@ type RedisServer struct {
 // the test when there is no such program.
 func Redis(tb testing.TB) *RedisServer {
 	tb.Helper()
-	return RedisWith(tb, nil)
+	return startRedis(tb)
 }
 
 // RestoredRedis is Redis with the dump.rdb of a folder, if there is one; SAVE writes it
 // there.
 func RestoredRedis(tb testing.TB, dir string) *RedisServer {
 	tb.Helper()
-	return RedisWith(tb, nil, "--dir", dir)
+	return startRedis(tb, "--dir", dir)
 }
 
-// RedisWith is Redis with further environment variables and arguments.
-func RedisWith(tb testing.TB, environ []string, args ...string) *RedisServer {
+// startRedis is Redis with further arguments.
+func startRedis(tb testing.TB, args ...string) *RedisServer {
 	tb.Helper()
 	s := newServer(tb, redisServerPath(tb), args...)
-	s.environ = environ
 	s.start()
 	return s
 }

@@ -101,18 +101,29 @@ func (c *Contract) Check(path string, status int, header http.Header, body []byt
 			return fmt.Errorf("%s %d: no header %s is promised", path, status, name)
 		}
 	}
+	return c.validate(fmt.Sprintf("%s %d", path, status), pointer, body)
+}
+
+// CheckMessage returns an error when the body of a message differs from the description of
+// its webhook.
+func (c *Contract) CheckMessage(webhook string, body []byte) error {
+	return c.validate(webhook, "#/webhooks/"+webhook+"/post/requestBody", body)
+}
+
+// validate holds a body against the JSON that the object at a pointer describes.
+func (c *Contract) validate(what, pointer string, body []byte) error {
 	schema, err := c.schema(pointer + "/content/application~1json/schema")
 	if err != nil {
 		return err
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("%s %d: %w in %s", path, status, err, body)
+		return fmt.Errorf("%s: %w in %s", what, err, body)
 	}
 	if err := schema.Validate(value); err != nil {
-		// The first line names the schema, which path and status do as well.
+		// The first line names the schema, which the caller does as well.
 		_, problems, _ := strings.Cut(err.Error(), "\n")
-		return fmt.Errorf("%s %d: %s in %s", path, status, problems, body)
+		return fmt.Errorf("%s: %s in %s", what, problems, body)
 	}
 	return nil
 }

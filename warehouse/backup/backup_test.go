@@ -196,13 +196,32 @@ func moved(t *testing.T, dir string) string {
 func wantMigrated(t *testing.T, o warehouse.Options, ballots int) {
 	t.Helper()
 	opened := openSource(t, o)
-	if err := opened.Migrate(t.Context()); err != nil {
+	if err := opened.MigrateRestored(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := env.Column(t, env.ConnectWarehouse(t, o.URL), "SELECT toString(count()) FROM latest_ballots")[0]
 	if got != fmt.Sprint(ballots) {
 		t.Errorf("got %s ballots, want %d", got, ballots)
 	}
+}
+
+// A version that has come back after a later one makes backups of tables that the later one
+// has changed, and restores them with its own views.
+func TestBackupAfterARollbackIsRestored(t *testing.T) {
+	s := newSource(t)
+	later := env.ConnectWarehouse(t, s.o.URL)
+	if err := later.Exec(t.Context(), "INSERT INTO schema_migrations (fingerprint, number) VALUES ('later', 9999)"); err != nil {
+		t.Fatal(err)
+	}
+	s.vote("one", 5)
+	o := s.to(t.TempDir())
+	create(t, o)
+	empty := options(env.EmptyDatabaseURL(t))
+	o.Archive = openArchive(t, empty)
+	if _, err := backup.Restore(t.Context(), o, ""); err != nil {
+		t.Fatal(err)
+	}
+	wantMigrated(t, empty, 5)
 }
 
 func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
@@ -257,8 +276,16 @@ func TestUnusableBackupIsNotRestored(t *testing.T) {
 			if err := backup.PutManifest(t.Context(), o, bad); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := backup.Verify(t.Context(), o, bad.Name); err == nil {
-				t.Error("got no error")
+			for what, use := range map[string]func(context.Context, backup.Options, string) (backup.Manifest, error){
+				"verify": backup.Verify, "restore": backup.Restore,
+			} {
+				_, err := use(t.Context(), o, bad.Name)
+				if err == nil {
+					t.Errorf("%s: got no error", what)
+				}
+				if bad.Schema == 999 && !strings.Contains(fmt.Sprint(err), "use pnyx "+bad.Version+" or later") {
+					t.Errorf("%s: got %v, want what to do", what, err)
+				}
 			}
 		})
 	}

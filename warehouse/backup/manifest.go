@@ -33,7 +33,8 @@ type Manifest struct {
 	Base string `json:"base,omitempty"`
 	// Version is the version of pnyx that made it.
 	Version string `json:"version"`
-	// Schema is the number of the last migration of the warehouse.
+	// Schema is the number of the last migration of the version that made it: this version and
+	// later ones restore it, also where a later one has changed the tables before.
 	Schema int `json:"schema"`
 	// Database is the name of the database in the backup.
 	Database string `json:"database"`

@@ -71,8 +71,9 @@ func (l *Ledger) Run(ctx context.Context) {
 	}
 }
 
-// update writes queued payments, deletes expired ones from Redis, and restores payments if
-// Redis has lost them. Restoring comes last, so that it finds what was queued.
+// update writes queued payments, deletes expired ones from Redis, and restores payments where
+// Redis or the ledger may have lost them: each gets what the other has. Restoring comes last,
+// so that it finds what was queued.
 func (l *Ledger) update(ctx context.Context) error {
 	if err := l.moveQueue(ctx); err != nil {
 		return err
@@ -82,6 +83,14 @@ func (l *Ledger) update(ctx context.Context) error {
 	}
 	restored, err := l.store.PaymentsRestored(ctx)
 	if err != nil || restored {
+		return err
+	}
+	// The ledger may lack payments as well, where the warehouse was restored from a backup.
+	held, err := l.store.SubmittedPayments(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.warehouse.WritePayments(ctx, held); err != nil {
 		return err
 	}
 	payments, err := l.warehouse.Payments(ctx, warehouse.PaymentFilter{

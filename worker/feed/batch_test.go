@@ -28,3 +28,32 @@ func TestDivideBoundsProposalsAndBallots(t *testing.T) {
 		})
 	}
 }
+
+func TestLaterVotesAreProcessedBeforeThoseThatArePending(t *testing.T) {
+	t.Parallel()
+	a, b, c, d := record.RefHash{1}, record.RefHash{2}, record.RefHash{3}, record.RefHash{4}
+	for name, test := range map[string]struct {
+		pending, later []warehouse.ProposalSize
+		want           [][]record.RefHash
+	}{
+		"none":       {nil, nil, nil},
+		"none later": {[]warehouse.ProposalSize{{Ref: b, Votes: 2}, {Ref: a, Votes: 1}, {Ref: a, Votes: 1}}, nil, [][]record.RefHash{{a, b}}},
+		"larger ones, of two chunks": {
+			[]warehouse.ProposalSize{{Ref: a, Votes: 1}},
+			[]warehouse.ProposalSize{{Ref: d, Votes: 9}, {Ref: c, Votes: 8}, {Ref: d, Votes: 9}},
+			[][]record.RefHash{{c, d}, {a}},
+		},
+		"one that is pending itself": {
+			[]warehouse.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2}},
+			[]warehouse.ProposalSize{{Ref: b, Votes: 3}},
+			[][]record.RefHash{{a, b}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, batchesOf(test.pending, test.later)); diff != "" {
+				t.Errorf("batches (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

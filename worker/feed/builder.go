@@ -76,6 +76,8 @@ type progress struct {
 	// visibleThrough is the time up to which the lists show what has happened; zero before
 	// the first check.
 	visibleThrough governance.Timestamp
+	// fullRevision is that of the last full publication; zero before the first.
+	fullRevision uint64
 	// nextVisible is when rows become visible next, by this machine's clock, or are checked
 	// for anyway; zero for at once.
 	nextVisible time.Time

@@ -11,29 +11,42 @@ import (
 )
 
 // processProposals processes proposals, and the later ones whose usual turnout they are
-// part of. Small proposals come first, so that most are processed soon.
+// part of.
 func (b *Builder) processProposals(
 	ctx context.Context, pending []warehouse.ProposalSize,
 ) error {
-	if len(pending) == 0 {
-		return nil
-	}
-	for chunk := range slices.Chunk(slices.Clone(pending), proposalBatchSize) {
-		later, err := b.Warehouse.LaterVotes(ctx, refsOf(chunk))
+	var later []warehouse.ProposalSize
+	for chunk := range slices.Chunk(pending, proposalBatchSize) {
+		more, err := b.Warehouse.LaterVotes(ctx, refsOf(chunk))
 		if err != nil {
 			return err
 		}
-		pending = append(pending, later...)
+		later = append(later, more...)
 	}
-	slices.SortFunc(pending, func(a, b warehouse.ProposalSize) int {
-		return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
-	})
-	for _, refs := range divide(slices.Compact(pending)) {
+	for _, refs := range batchesOf(pending, later) {
 		if err := b.processProposalBatch(ctx, refs); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// batchesOf divides proposals into batches, small proposals first, so that most are processed
+// soon. Later votes come before those that are pending: these stay pending until every signal
+// that follows from them is written, also if a worker dies in between.
+func batchesOf(pending, later []warehouse.ProposalSize) (batches [][]record.RefHash) {
+	isPending := make(map[record.RefHash]bool, len(pending))
+	for _, proposal := range pending {
+		isPending[proposal.Ref] = true
+	}
+	later = slices.DeleteFunc(later, func(p warehouse.ProposalSize) bool { return isPending[p.Ref] })
+	for _, proposals := range [][]warehouse.ProposalSize{later, pending} {
+		sorted := slices.SortedFunc(slices.Values(proposals), func(a, b warehouse.ProposalSize) int {
+			return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
+		})
+		batches = append(batches, divide(slices.Compact(sorted))...)
+	}
+	return batches
 }
 
 func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {

@@ -14,14 +14,18 @@ import (
 
 // showVisible changes the versions of the lists in which rows became visible since the
 // last call: events of the future are stored, but a list shows nothing later than its
-// version. The first call, and one after a flush of Redis or an error, changes all versions.
+// version. The first call, and one after an error, changes those of which nothing was told; after
+// a flush of Redis, all.
 func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.
 	_, err := b.Store.Version(ctx, query.Events{}.Scope())
 	if errors.Is(err, cache.ErrMiss) {
 		b.visibleThrough, err = 0, nil
 	}
-	if err != nil || b.visibleThrough != 0 && time.Now().Before(b.nextVisible) {
+	if err != nil {
+		return err
+	}
+	if err := b.checkFullRevision(ctx); err != nil || b.visibleThrough != 0 && time.Now().Before(b.nextVisible) {
 		return err
 	}
 	began := time.Now()
@@ -49,19 +53,37 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	return b.setVersions(ctx, changes)
 }
 
-// resume returns changes of all lists, with the rows that the term before has not added to the
-// stream of changes. Where Redis does not know which, the stream begins after them.
-func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]warehouse.DAOChanges, error) {
-	changes, err := b.allLists(ctx)
-	if err != nil {
-		return nil, err
+// checkFullRevision notes the last full publication. Another one follows a failover, in which Redis
+// may have lost versions.
+func (b *Builder) checkFullRevision(ctx context.Context) error {
+	published, err := b.Store.PublicationState(ctx)
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		return err
 	}
+	if b.fullRevision != 0 && published.LastFullRevision != b.fullRevision {
+		b.visibleThrough = 0
+	}
+	b.fullRevision = published.LastFullRevision
+	return nil
+}
+
+// resume returns the changes that the term before, or what failed, has not told: lists of DAOs
+// of which nothing changed keep their versions, and callers their copies. Where Redis does not know
+// what was told, or may have lost versions, all lists change, and the stream of changes begins after
+// their rows.
+func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]warehouse.DAOChanges, error) {
 	state, err := b.Store.FeedState(ctx)
 	if errors.Is(err, cache.ErrMiss) {
-		return changes, nil
+		return b.allLists(ctx)
 	}
 	if err != nil {
 		return nil, err
+	}
+	changes := map[string]warehouse.DAOChanges{}
+	if state.FullRevision != 0 && state.FullRevision != b.fullRevision {
+		if changes, err = b.allLists(ctx); err != nil {
+			return nil, err
+		}
 	}
 	written, err := b.Warehouse.FeedChangedSince(ctx, state.Revision)
 	if err != nil {
@@ -74,7 +96,7 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 	for _, missed := range []map[string]warehouse.DAOChanges{written, visible} {
 		for daoID, rows := range missed {
 			all := changes[daoID]
-			all.Events, all.Signals = true, true
+			all.Events, all.Signals = all.Events || rows.Events, all.Signals || rows.Signals
 			all.EventIDs, all.SignalIDs = append(all.EventIDs, rows.EventIDs...), append(all.SignalIDs, rows.SignalIDs...)
 			changes[daoID] = all
 		}
@@ -163,7 +185,7 @@ func (b *Builder) setVersions(
 		}
 	}
 	// What is cut off before is found again by the state in the stream.
-	state := cache.FeedState{Revision: b.revision, VisibleThrough: b.visibleThrough}
+	state := cache.FeedState{Revision: b.revision, VisibleThrough: b.visibleThrough, FullRevision: b.fullRevision}
 	added, length, err := writer.WriteChanges(ctx, &state)
 	if err != nil {
 		return err

@@ -115,10 +115,8 @@ func (p *page) isExported(ctx context.Context, of exported, generation uint64) (
 	if err != nil {
 		return false, err
 	}
-	for _, other := range exports {
-		if other.Proposal == of.key && other.Generation == generation {
-			return true, nil
-		}
+	if slices.ContainsFunc(exports, func(e cache.Export) bool { return e.Proposal == of.key && e.Generation == generation }) {
+		return true, nil
 	}
 	published, err := p.Warehouse.PublishedBallots(ctx, of.ref, of.key)
 	return published.Generation == generation, err

@@ -62,7 +62,7 @@ func newSite(t *testing.T) *site {
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Metrics: prometheus.NewRegistry(),
 	})
 	generated := env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "5", "--proposals", "60",
-		"--ballots", "3000", "--largest", "600")
+		"--ballots", "5000", "--largest", "2500")
 	_, err = importer.Run(t.Context(), []string{generated}, importer.Options{
 		Warehouse: s.warehouse, BatchSize: 10_000, RejectsDir: t.TempDir(), TolerateRejects: true, Logger: slog.New(slog.DiscardHandler),
 	})

@@ -24,9 +24,10 @@ type daoPublication struct {
 	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
 	voteCoverage map[string]governance.VoteCoverage
-	// classes, lagging and published are as in Result.
+	// classes, lagging, withheld and published are as in Result.
 	classes   map[string]daoClass
 	lagging   map[string]bool
+	withheld  map[string]bool
 	published int
 }
 
@@ -123,7 +124,7 @@ func (d *daoPublication) publishDAO(
 		if err != nil || kept {
 			return err
 		}
-		e.withheld = true
+		e.withheld, d.withheld[id] = true, true
 	}
 	d.published++
 	d.noteChange(governance.DAOChange, id, id)
@@ -139,14 +140,22 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 	switch {
 	case errors.Is(err, cache.ErrMiss):
 		return false, nil
-	case err != nil || view.FreshUntil != nil:
-		return err == nil, err
+	case err != nil:
+		return false, err
 	}
-	since := d.at
-	if !d.committedAt.IsZero() {
-		since = d.committedAt
+	if view.IsWithheld() {
+		d.withheld[id] = true
 	}
-	due := governance.TimestampOf(since)
+	if view.FreshUntil != nil {
+		return true, nil
+	}
+	due := governance.TimestampOf(d.at)
+	switch {
+	case d.everything: // nobody knows what it lacks: it may be of a worker that ended long ago
+		due = view.DataAsOf
+	case !d.committedAt.IsZero():
+		due = governance.TimestampOf(d.committedAt)
+	}
 	view.FreshUntil = &due
 	return true, d.writer.SetView(ctx, key, view)
 }

@@ -32,14 +32,16 @@ type proposalList struct {
 	writing bool
 	// rows wait to be written.
 	rows []warehouse.ListedProposal
-	// changed holds the DAOs whose pages are outdated.
+	// changed holds the DAOs whose pages are outdated, and moved the rows that differ, with
+	// their DAOs.
 	changed map[string]bool
+	moved   map[governance.ProposalKey]string
 }
 
 // newProposalList returns a list without changes. If everything is set, all pages are
 // published again.
 func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalList, error) {
-	list := &proposalList{run: r, changed: map[string]bool{}}
+	list := &proposalList{run: r, changed: map[string]bool{}, moved: map[governance.ProposalKey]string{}}
 	if everything {
 		return list, nil
 	}
@@ -66,6 +68,9 @@ func (l *proposalList) add(
 		return nil
 	}
 	l.changed[daoID] = true
+	if !l.everything {
+		l.moved[row.Key] = daoID
+	}
 	if same {
 		return nil
 	}
@@ -117,6 +122,11 @@ func (l *proposalList) publish(ctx context.Context) error {
 	}
 	if err := l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0); err != nil {
 		return err
+	}
+	// Whoever begins to follow changes after a proposal was noted with its result, and reads
+	// the list before it is written, does not know the proposal yet.
+	for key, daoID := range l.moved {
+		l.noteChange(governance.ProposalChange, string(key), daoID)
 	}
 	return l.writer.Flush(ctx)
 }

@@ -45,6 +45,8 @@ type Result struct {
 	// Lagging holds the DAOs whose proposals do not sum to their ballots yet. They kept
 	// previous numbers, and must be in the scope of the next publication.
 	Lagging map[string]bool
+	// Withheld holds those among them that have no previous numbers.
+	Withheld map[string]bool
 	// Classes are the size classes of the DAOs that were computed.
 	Classes map[string]daoClass
 	// VoteCoverage is the next publication's Input.VoteCoverage.
@@ -96,7 +98,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	daos := daoPublication{
 		run: r, previouslyLagging: in.Lagging, committedAt: in.CommittedAt,
 		voteCoverage: maps.Clone(in.VoteCoverage),
-		classes:      map[string]daoClass{}, lagging: map[string]bool{},
+		classes:      map[string]daoClass{}, lagging: map[string]bool{}, withheld: map[string]bool{},
 	}
 	topics := topicPublication{run: r, daos: map[string]bool{}}
 	if err := countTogether(ctx, &proposals, &daos, work.proposals); err != nil {
@@ -123,7 +125,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}
 	return Result{
 		Proposals: proposals.published, DAOs: daos.published, Topics: topics.published,
-		Lagging: daos.lagging, Classes: daos.classes, VoteCoverage: daos.voteCoverage,
+		Lagging: daos.lagging, Withheld: daos.withheld, Classes: daos.classes, VoteCoverage: daos.voteCoverage,
 		Catalog: r.catalog, Written: r.writer, Took: time.Since(began),
 	}, nil
 }

@@ -25,18 +25,21 @@ import (
 // electorate publishes the proposals of two DAOs, counted by ranges of a few voters.
 type electorate struct {
 	t         *testing.T
+	redisURL  string
 	publisher *Publisher
 	term      leaderTerm
 	random    *rand.Rand
 	proposals []record.ProposalRef
-	// shown is called when results are in Redis and the warehouse does not state them yet.
-	shown func()
+	// shown is called when results are in Redis and the warehouse does not state them yet, and
+	// noted when rows were added to the stream of changes.
+	shown, noted func()
 }
 
 // newElectorate publishes some proposals for each type of vote.
 func newElectorate(t *testing.T, ofEachType int) *electorate {
 	t.Helper()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	url := env.EmbeddedRedis(t)
+	store, err := cache.Open(url, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +48,10 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 	if err := lease.Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e := &electorate{t: t, random: rand.New(rand.NewPCG(8, 4)), shown: func() {}}
+	e := &electorate{t: t, redisURL: url, random: rand.New(rand.NewPCG(8, 4)), shown: func() {}, noted: func() {}}
 	e.publisher = New(Options{
 		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
-		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {}, OnChanges: func(int, int64) {},
+		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {}, OnChanges: func(int, int64) { e.noted() },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total", Help: "Errors."}),
 	})

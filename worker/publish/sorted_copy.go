@@ -180,8 +180,9 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.Sort
 }
 
 // dropSortedCopies drops the copies that were replaced, except those in previous, which
-// were current at the last check, and those that exports read, and returns the current ones. It writes all versions
-// again first: one that was not written at its time must not name a copy that is gone.
+// were current at the last check, and those that exports read, and returns the current
+// ones. It writes all versions again first: one that was not written at its time must not
+// name a copy that is gone.
 func (p *Publisher) dropSortedCopies(
 	ctx context.Context, previous []warehouse.SortedCopy,
 ) (current []warehouse.SortedCopy, err error) {

@@ -26,6 +26,9 @@ const (
 	commitOverlap = time.Minute
 	// abandonedInterval is the time between two checks for batches whose import died.
 	abandonedInterval = 30 * time.Second
+	// previousFormatInterval is the time between two checks whether workers of the previous
+	// cache format have ended.
+	previousFormatInterval = 10 * time.Second
 	// completeInterval is the time between two checks that read tables while the warehouse
 	// tells that nothing was committed.
 	completeInterval = 10 * time.Second
@@ -48,6 +51,9 @@ type leaderTerm struct {
 	laggingDAOs map[string]laggingDAO
 	// checkedAbandoned is the warehouse's time of the last check for abandoned batches.
 	checkedAbandoned time.Time
+	// checkedPrevious is the warehouse's time of the last check whether workers of the previous
+	// cache format have ended.
+	checkedPrevious time.Time
 	// voteCoverage is Result.VoteCoverage of the publication before.
 	voteCoverage map[string]governance.VoteCoverage
 	// restored names the last restore of the warehouse from a backup, as runIDs include it;
@@ -111,6 +117,15 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 	}
 	if requested {
 		return t.republishCorrupt(ctx, now, runIDs)
+	}
+	ended, err := t.previousFormatEnded(ctx, now)
+	if err != nil {
+		return err
+	}
+	if ended {
+		t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo,
+			"publishing everything again: the last worker of the previous cache format has ended")
+		return t.publishAll(ctx, now, runIDs)
 	}
 	if t.processed == nil {
 		t.resumeFrom(published)
@@ -215,6 +230,17 @@ func (t *leaderTerm) republishCorrupt(
 	return t.publisher.Store.CompleteRepublish(ctx)
 }
 
+// previousFormatEnded checks from time to time whether workers of the previous cache format,
+// which led during an upgrade or a rollback, have ended.
+func (t *leaderTerm) previousFormatEnded(ctx context.Context, now time.Time) (bool, error) {
+	if now.Sub(t.checkedPrevious) < previousFormatInterval {
+		return false, nil
+	}
+	t.checkedPrevious = now
+	state, err := t.publisher.Store.EndedPreviousFormat(ctx)
+	return state != nil, err
+}
+
 // commitAbandoned commits the batches of imports that died, from time to time.
 func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
 	if now.Sub(t.checkedAbandoned) < abandonedInterval {
@@ -228,6 +254,11 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
 	key, err := t.publisher.Warehouse.SigningKey(ctx, "cursor")
+	if err != nil {
+		return err
+	}
+	// What they noted as published is read next, and published here.
+	previous, err := t.publisher.Store.EndedPreviousFormat(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,11 +283,53 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	}
 	t.resumeFrom(cache.PublicationState{
 		CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs,
+		Revision: in.Revision, CommittedThrough: now.UnixMicro(),
 	})
 	t.markProcessed(batches)
 	t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo, "published everything",
 		result.attrs(in.Revision)...)
-	return t.commit(ctx, in, result, token)
+	if in, result, err = t.publishWithheld(ctx, in, result); err != nil {
+		return err
+	}
+	if err := t.commit(ctx, in, result, token); err != nil || previous == nil {
+		return err
+	}
+	return t.publisher.Store.RetirePreviousFormat(ctx, previous)
+}
+
+// maxWithheldTries is how often the first publication of a cache format counts again what it
+// withheld, before API nodes of this version become ready.
+const maxWithheldTries = 5
+
+// publishWithheld publishes DAOs again that a publication of everything withheld: their ballots
+// landed while they were counted, and this cache format has no previous numbers of them. It
+// does so only while API nodes of the version before serve: without them, all other answers
+// must not wait.
+func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Result) (Input, Result, error) {
+	for range maxWithheldTries {
+		if len(result.Withheld) == 0 {
+			break
+		}
+		served, err := t.publisher.Store.HasPreviousFormat(ctx)
+		if err != nil || !served {
+			return in, result, err
+		}
+		t.publisher.Invalidate(ctx, result.Written)
+		pulse, err := t.publisher.Warehouse.Pulse(ctx, 0)
+		if err != nil {
+			return in, result, err
+		}
+		batches, err := t.unprocessed(ctx, pulse.Now)
+		if err != nil {
+			return in, result, err
+		}
+		t.lagging, t.voteCoverage, t.checkedForums = result.Lagging, result.VoteCoverage, true
+		in = t.inputOf(pulse.Now, batches, warehouse.NewChangeSet())
+		if result, err = t.publishBatches(ctx, in, batches); err != nil {
+			return in, result, err
+		}
+	}
+	return in, result, nil
 }
 
 func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) error {
@@ -291,6 +364,16 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	for _, source := range follows {
 		changed.Sources[source] = true
 	}
+	in := t.inputOf(now, batches, changed)
+	result, err := t.publishBatches(ctx, in, batches)
+	if err != nil {
+		return err
+	}
+	return t.commit(ctx, in, result, "")
+}
+
+// inputOf returns the input of a publication of batches, and of what else has changed.
+func (t *leaderTerm) inputOf(now time.Time, batches []warehouse.CommittedBatch, changed warehouse.ChangeSet) Input {
 	var committedAt time.Time
 	for _, batch := range batches {
 		if committedAt.IsZero() || batch.CommittedAt.Before(committedAt) {
@@ -300,7 +383,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 		maps.Copy(changed.Sources, batch.Changes.Sources)
 		t.publisher.touch(batch.Changes)
 	}
-	in := Input{
+	return Input{
 		Revision: t.nextRevision(now), At: now, CommittedAt: committedAt,
 		Scope: Changes{
 			Proposals: changed.Proposals, Sources: changed.Sources,
@@ -308,14 +391,20 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 		},
 		Lagging: t.lagging, VoteCoverage: t.voteCoverage,
 	}
+}
+
+// publishBatches publishes an input of inputOf. It is not the current publication yet: see
+// commit.
+func (t *leaderTerm) publishBatches(ctx context.Context, in Input, batches []warehouse.CommittedBatch) (Result, error) {
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
-		return fmt.Errorf("publish %d batches: %w", len(batches), err)
+		return Result{}, fmt.Errorf("publish %d batches: %w", len(batches), err)
 	}
+	t.published.Revision = in.Revision
 	t.markProcessed(batches)
 	t.publisher.Logger.LogAttrs(ctx, slog.LevelInfo, "published changes",
 		append(result.attrs(in.Revision), slog.Int("batches", len(batches)))...)
-	return t.commit(ctx, in, result, "")
+	return result, nil
 }
 
 func (t *leaderTerm) markProcessed(batches []warehouse.CommittedBatch) {

@@ -63,7 +63,7 @@ func (t *topicPublication) changed(
 		if err != nil {
 			return nil, err
 		}
-		if refs, err = t.Warehouse.TopicsChanged(ctx, forums, topicRulesVersion); err != nil {
+		if refs, err = t.Warehouse.TopicsChanged(ctx, forums, topicRulesVersion, scope.since); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.To
 		}
 		states[i] = e.state(t.revision)
 	}
-	if err := t.writeChanges(ctx); err != nil {
+	if err := t.writer.Flush(ctx); err != nil {
 		return err
 	}
 	t.published += len(states)

@@ -38,11 +38,7 @@ func (p payload) encode() ([]byte, error) {
 }
 
 // bodies returns the bodies of messages as they are now, by id. What left the feed has none.
-func (d *Deliverer) bodies(ctx context.Context, deliveries []warehouse.Delivery) (map[string][]byte, error) {
-	ids := make([]string, len(deliveries))
-	for i, delivery := range deliveries {
-		ids[i] = delivery.MessageID
-	}
+func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string][]byte, error) {
 	events, signals, err := d.Warehouse.MessageRows(ctx, ids)
 	if err != nil {
 		return nil, err

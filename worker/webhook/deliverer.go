@@ -7,13 +7,14 @@
 // queues what is missing, and sends again what it does not know to be delivered.
 //
 // Each endpoint has a goroutine of its own, which sends one message at a time: no endpoint
-// waits for another. Messages about one proposal, or one DAO, are sent in order; while one
+// waits for another. Their queues are read, and outcomes are written, many at a time. Messages about one proposal, or one DAO, are sent in order; while one
 // of them waits for its next attempt, those after it wait too.
 package webhook
 
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,6 @@ const (
 	overlap = time.Hour
 	// batchSize bounds the messages that an endpoint has in memory.
 	batchSize = 100
-	// statements bounds the statements of all endpoints that run at a time.
-	statements = 4
 )
 
 // Options configures a Deliverer.
@@ -66,8 +65,6 @@ type Deliverer struct {
 	// signal of it.
 	written atomic.Int64
 	woken   chan struct{}
-	// slots has room for the statements that run.
-	slots chan struct{}
 
 	deliveries *prometheus.CounterVec
 	endpoints  *prometheus.GaugeVec
@@ -78,7 +75,7 @@ type Deliverer struct {
 // New returns a Deliverer that does nothing until Run.
 func New(o Options) *Deliverer {
 	d := &Deliverer{
-		Options: o, woken: make(chan struct{}, 1), slots: make(chan struct{}, statements),
+		Options: o, woken: make(chan struct{}, 1),
 		deliveries: telemetry.Register(o.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pnyx_webhook_messages_total",
 			Help: "Messages of webhooks by outcome: delivered, failed (an attempt, which is repeated), expired, dropped, withdrawn.",
@@ -128,6 +125,7 @@ type term struct {
 	// pulse is that before the endpoints were last read.
 	pulse    warehouse.Pulse
 	running  sync.WaitGroup
+	reader   *reader
 	recorder *recorder
 }
 
@@ -137,6 +135,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var recorded sync.WaitGroup
 	recorded.Go(func() { t.recorder.run(recording) })
+	t.running.Go(func() { t.reader.run(ctx) })
 	ticker := time.NewTicker(refreshInterval)
 	defer ticker.Stop()
 	for refresh := true; ctx.Err() == nil; {
@@ -162,7 +161,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 }
 
 func (d *Deliverer) newTerm() *term {
-	return &term{Deliverer: d, receivers: map[string]*receiver{}, recorder: newRecorder(d)}
+	return &term{Deliverer: d, receivers: map[string]*receiver{}, reader: newReader(d), recorder: newRecorder(d)}
 }
 
 func (d *Deliverer) failed(ctx context.Context, what string, err error) {
@@ -286,6 +285,8 @@ func (t *term) keep(ctx context.Context, e warehouse.Webhook) error {
 		return nil
 	}
 	r = t.newReceiver(e)
+	// What was started together is not searched for together again.
+	r.swept = r.swept.Add(-rand.N(sweepInterval)) //nolint:gosec // no secret
 	t.receivers[e.ID] = r
 	ctx, r.stop = context.WithCancel(ctx)
 	t.running.Go(func() { r.run(ctx) })

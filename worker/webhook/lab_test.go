@@ -157,13 +157,15 @@ func (l *lab) revision() uint64 {
 	return uint64(now.UnixMicro())
 }
 
-// startTerm begins a term of another leader, which records what a test delivers in it.
+// startTerm begins a term of another leader, which reads queues and records what a test
+// delivers in it.
 func (l *lab) startTerm() *term {
 	l.t.Helper()
 	term := l.newDeliverer(l.deliverer.Store).newTerm()
 	ctx, stop := context.WithCancel(context.WithoutCancel(l.t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { term.recorder.run(ctx) })
+	running.Go(func() { term.reader.run(ctx) })
 	l.t.Cleanup(func() {
 		stop()
 		running.Wait()

@@ -64,7 +64,7 @@ func (r *receiver) run(ctx context.Context) {
 		sent, err := r.deliver(ctx)
 		on = !errors.Is(err, errTurnedOff)
 		switch {
-		case !on || ctx.Err() != nil || err == nil && sent > 0:
+		case !on || ctx.Err() != nil || err == nil && sent == batchSize: // there may be more
 			continue
 		case err != nil:
 			r.term.failed(ctx, "queue of a webhook not read or written, retrying", err)
@@ -97,7 +97,7 @@ var errTurnedOff = errors.New("the endpoint is turned off")
 // deliver sends what is due, at most batchSize messages, and records what became of each. It
 // returns how many there were, and errTurnedOff if the endpoint got none after that.
 func (r *receiver) deliver(ctx context.Context) (int, error) {
-	due, bodies, err := r.due(ctx)
+	due, err := r.term.reader.read(ctx, r.endpoint.Load().ID)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -108,7 +108,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 		if failed[delivery.Subject] {
 			continue
 		}
-		outcome := r.attempt(ctx, delivery, bodies[delivery.MessageID])
+		outcome := r.attempt(ctx, delivery)
 		if ctx.Err() != nil {
 			return len(due), context.Cause(ctx) // what was cut off is sent again
 		}
@@ -133,26 +133,10 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 	return len(due), ended
 }
 
-// due reads what should be sent now, with the bodies.
-func (r *receiver) due(ctx context.Context) ([]warehouse.Delivery, map[string][]byte, error) {
-	select {
-	case r.term.slots <- struct{}{}:
-		defer func() { <-r.term.slots }()
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
-	}
-	due, err := r.term.Warehouse.DueDeliveries(ctx, r.endpoint.Load().ID, r.term.Now(), batchSize)
-	if err != nil || len(due) == 0 {
-		return nil, nil, err
-	}
-	bodies, err := r.term.bodies(ctx, due)
-	return due, bodies, err
-}
-
 // attempt sends a message, unless it is too old or has left the feed, and returns what
 // became of it.
-func (r *receiver) attempt(ctx context.Context, d warehouse.Delivery, body []byte) outcome {
-	now := r.term.Now()
+func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
+	now, d, body := r.term.Now(), due.Delivery, due.body
 	d.Version++
 	switch {
 	case now.Sub(d.QueuedAt) >= maxAge:

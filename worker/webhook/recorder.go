@@ -62,7 +62,7 @@ func (r *recorder) run(ctx context.Context) {
 		case <-ctx.Done():
 		case first := <-r.queue:
 			backoff.Wait(ctx, recordInterval)
-			r.write(ctx, r.take(first))
+			r.write(ctx, take(r.queue, first, maxRecorded))
 		}
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lastRecordTimeout)
@@ -70,19 +70,19 @@ func (r *recorder) run(ctx context.Context) {
 	for {
 		select {
 		case first := <-r.queue:
-			r.write(ctx, r.take(first))
+			r.write(ctx, take(r.queue, first, maxRecorded))
 		default:
 			return
 		}
 	}
 }
 
-// take returns first and what else is queued.
-func (r *recorder) take(first queuedOutcome) []queuedOutcome {
-	taken := []queuedOutcome{first}
-	for len(taken) < maxRecorded {
+// take returns first and what else is queued, at most so many.
+func take[T any](queue <-chan T, first T, most int) []T {
+	taken := []T{first}
+	for len(taken) < most {
 		select {
-		case next := <-r.queue:
+		case next := <-queue:
 			taken = append(taken, next)
 		default:
 			return taken

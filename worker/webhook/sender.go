@@ -49,10 +49,11 @@ type Sender struct {
 // NewSender returns a Sender. Unless private is set, it connects to public addresses only,
 // with TLS and at port 443: an address is checked once it is resolved, so that no name leads
 // past the check.
-func NewSender(private bool) *Sender { return newSender(private, nil, nil) }
+func NewSender(private bool) *Sender { return newSender(private, &net.Dialer{}, nil) }
 
-func newSender(private bool, resolver *net.Resolver, trust *tls.Config) *Sender {
-	dialer := &net.Dialer{Timeout: connectTimeout, Resolver: resolver}
+// newSender sets what dialer connects to, and for how long it tries.
+func newSender(private bool, dialer *net.Dialer, trust *tls.Config) *Sender {
+	dialer.Timeout = connectTimeout
 	if !private {
 		dialer.Control = refusePrivate
 	}

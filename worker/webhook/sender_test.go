@@ -14,11 +14,14 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"pnyx/follow/fetch"
 	"pnyx/warehouse"
 )
 
@@ -27,8 +30,8 @@ func endpointAt(url string) warehouse.Webhook {
 	return warehouse.Webhook{ID: "wh_test", URL: url, Types: []string{"*"}, Secret: NewSecret()}
 }
 
-// resolverTo returns a resolver that finds one address for each name.
-func resolverTo(t *testing.T, address netip.Addr) *net.Resolver {
+// dialerTo returns a dialer that finds the same addresses for each name.
+func dialerTo(t *testing.T, addresses ...netip.Addr) *net.Dialer {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -42,18 +45,18 @@ func resolverTo(t *testing.T, address netip.Addr) *net.Resolver {
 			if err != nil {
 				return
 			}
-			if answer, err := resolve(packet[:n], address); err == nil {
+			if answer, err := resolve(packet[:n], addresses); err == nil {
 				_, _ = server.WriteTo(answer, from)
 			}
 		}
 	}()
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
-	}}
+	}}}
 }
 
-// resolve answers a DNS query with an address, if it is of the type that is asked for.
-func resolve(query []byte, address netip.Addr) ([]byte, error) {
+// resolve answers a DNS query with the addresses of the type that is asked for.
+func resolve(query []byte, addresses []netip.Addr) ([]byte, error) {
 	var m dnsmessage.Message
 	if err := m.Unpack(query); err != nil {
 		return nil, err
@@ -61,11 +64,13 @@ func resolve(query []byte, address netip.Addr) ([]byte, error) {
 	m.Response, m.Authoritative, m.Additionals = true, true, nil
 	question := m.Questions[0]
 	head := dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class}
-	switch {
-	case question.Type == dnsmessage.TypeA && address.Is4():
-		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: address.As4()}}}
-	case question.Type == dnsmessage.TypeAAAA && address.Is6():
-		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}}}
+	for _, address := range addresses {
+		switch {
+		case question.Type == dnsmessage.TypeA && address.Is4():
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AResource{A: address.As4()}})
+		case question.Type == dnsmessage.TypeAAAA && address.Is6():
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}})
+		}
 	}
 	return m.Pack()
 }
@@ -84,7 +89,7 @@ func TestAttackNameOfAPrivateAddressIsNotConnectedTo(t *testing.T) {
 			if err := NewSender(false).CheckURL("https://receiver.example/hook"); err != nil {
 				t.Fatal(err)
 			}
-			sender := newSender(false, resolverTo(t, address), nil)
+			sender := newSender(false, dialerTo(t, address), nil)
 			_, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
 			if !errors.Is(err, errNotPublic) {
 				t.Errorf("by name: got %v, want %v", err, errNotPublic)
@@ -92,6 +97,54 @@ func TestAttackNameOfAPrivateAddressIsNotConnectedTo(t *testing.T) {
 			literal := "https://" + netip.AddrPortFrom(address, 443).String() + "/hook"
 			if err := NewSender(false).CheckURL(literal); !errors.Is(err, errNotPublic) {
 				t.Errorf("%s: got %v, want %v", literal, err, errNotPublic)
+			}
+		})
+	}
+}
+
+func TestAttackNameOfAPublicAndAPrivateAddressIsConnectedToAtThePublicOne(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ first, second string }{
+		{"10.1.2.3", "8.8.8.8"},
+		{"8.8.8.8", "169.254.169.254"},
+		{"::1", "8.8.8.8"},
+		{"8.8.8.8", "fd00:ec2::254"},
+		{"127.0.0.1", "2606:4700:4700::1111"},
+		{"2606:4700:4700::1111", "fe80::1"},
+	} {
+		t.Run(test.first+" "+test.second, func(t *testing.T) {
+			t.Parallel()
+			dialer := dialerTo(t, netip.MustParseAddr(test.first), netip.MustParseAddr(test.second))
+			sender := newSender(false, dialer, nil)
+			// What would be connected to is noted, and refused: the next address is tried.
+			errNoted := errors.New("noted")
+			var mu sync.Mutex
+			var connected, refused []string
+			check := dialer.Control
+			dialer.Control = func(network, address string, conn syscall.RawConn) error {
+				err := check(network, address, conn)
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(err, errNotPublic) {
+					refused = append(refused, address)
+					return err
+				}
+				connected = append(connected, address)
+				return errNoted
+			}
+			_, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
+			if !errors.Is(err, errNoted) && !errors.Is(err, errNotPublic) {
+				t.Errorf("got %v, want both addresses tried", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, address := range connected {
+				if !fetch.IsPublic(netip.MustParseAddrPort(address).Addr()) {
+					t.Errorf("a connection to %s was allowed", address)
+				}
+			}
+			if len(connected) != 1 || len(refused) != 1 {
+				t.Errorf("got connections to %v, without those to %v, want one of each", connected, refused)
 			}
 		})
 	}
@@ -188,7 +241,7 @@ func TestCertificateIsVerified(t *testing.T) {
 	if got := NewSender(true).send(t.Context(), endpointAt(server.URL), m, time.Now()); !strings.Contains(got.Error, "certificate") {
 		t.Errorf("got %q, want a certificate that is not trusted", got.Error)
 	}
-	sender := newSender(true, nil, &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12})
+	sender := newSender(true, &net.Dialer{}, &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12})
 	if got := sender.send(t.Context(), endpointAt(server.URL), m, time.Now()); got.Error != "" {
 		t.Errorf("got %q, want it accepted", got.Error)
 	}

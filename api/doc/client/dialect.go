@@ -39,7 +39,7 @@ func dialectOf(language Language) dialect {
 // typeOf returns the type of a value that a schema describes. components are those that it
 // may refer to.
 func (d dialect) typeOf(schema *openapi.Schema, components openapi.Members[*openapi.Schema]) string {
-	if name := componentOf(schema); name != "" {
+	if name := schema.Component(); name != "" {
 		if component, _ := components.Get(name); component != nil && len(component.Enum) > 0 {
 			return d.open(name)
 		}
@@ -72,12 +72,6 @@ func (d dialect) jsonType(kind string, schema *openapi.Schema, components openap
 		return d.list(d.typeOf(schema.Items, components))
 	}
 	return d.object
-}
-
-// componentOf returns the name of the component that a schema refers to; empty for a schema
-// in place.
-func componentOf(schema *openapi.Schema) string {
-	return strings.TrimPrefix(schema.Ref, "#/components/schemas/")
 }
 
 // valueWords returns the words of a value of an enumeration, such as createdAt,

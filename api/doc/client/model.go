@@ -123,7 +123,7 @@ func (c *collector) use(schema *openapi.Schema) {
 	if schema == nil {
 		return
 	}
-	if name := componentOf(schema); name != "" && !c.used[name] {
+	if name := schema.Component(); name != "" && !c.used[name] {
 		c.used[name] = true
 		component, _ := c.components.Get(name)
 		c.use(component)

@@ -19,6 +19,8 @@ type Document struct {
 	Tags []Tag `json:"tags"`
 	// Paths are the paths of the API, with parameters in braces.
 	Paths Members[*PathItem] `json:"paths"`
+	// Webhooks are the requests that the API sends, by name; empty for none.
+	Webhooks Members[*PathItem] `json:"webhooks,omitempty"`
 	// Components are the parts that references refer to.
 	Components Components `json:"components"`
 }
@@ -62,10 +64,12 @@ type Tag struct {
 	Description string `json:"description,omitempty"`
 }
 
-// PathItem describes the operations on a path.
+// PathItem describes the operations on a path, or a webhook.
 type PathItem struct {
 	// Get is the operation for GET; nil for none.
 	Get *Operation `json:"get,omitempty"`
+	// Post is the operation for POST; nil for none.
+	Post *Operation `json:"post,omitempty"`
 }
 
 // Operation describes a method of a path. Fields that begin with X are extensions.
@@ -79,17 +83,19 @@ type Operation struct {
 	// Description says what an answer is, who may call the operation and which limits
 	// apply, as Markdown.
 	Description string `json:"description,omitempty"`
-	// Parameters are the parameters of the path and the query; empty for none.
+	// Parameters are those in the path, the query and the headers; empty for none.
 	Parameters []*Parameter `json:"parameters,omitempty"`
+	// RequestBody is the body of the request; nil for none.
+	RequestBody *RequestBody `json:"requestBody,omitempty"`
 	// Responses are the possible responses by status.
 	Responses Members[*Response] `json:"responses"`
 	// Security lists alternative credentials, each a map from schemes to scopes;
 	// empty for none needed.
 	Security []map[string][]string `json:"security"`
-	// XTier is the tier of the route.
-	XTier string `json:"x-tier"`
-	// XBucket is the name of the bucket that counts the requests.
-	XBucket string `json:"x-bucket"`
+	// XTier is the tier of the route; empty for a webhook.
+	XTier string `json:"x-tier,omitempty"`
+	// XBucket is the name of the bucket that counts the requests; empty for none.
+	XBucket string `json:"x-bucket,omitempty"`
 	// XPrice is the price of one request; nil for none.
 	XPrice *Price `json:"x-price,omitempty"`
 	// XPaymentInfo is the price of one request as directories of paid APIs read it; nil
@@ -121,9 +127,9 @@ type PaymentInfo struct {
 
 // Parameter is one parameter of an operation.
 type Parameter struct {
-	// Name is the name in the path or the query.
+	// Name is the name in the path or the query, or of the header.
 	Name string `json:"name"`
-	// In is the location of the parameter, "path" or "query".
+	// In is the location of the parameter: "path", "query" or "header".
 	In string `json:"in"`
 	// Required parameters have to be given; those in a path always are.
 	Required bool `json:"required,omitempty"`
@@ -140,6 +146,14 @@ type Parameter struct {
 	Example any `json:"example,omitempty"`
 	// XAddition marks a parameter that the contract does not have.
 	XAddition bool `json:"x-addition,omitempty"`
+}
+
+// RequestBody describes the body of a request.
+type RequestBody struct {
+	// Required says that there is always one.
+	Required bool `json:"required,omitempty"`
+	// Content is the body by media type.
+	Content Members[*MediaType] `json:"content"`
 }
 
 // Response describes a response, or refers to a description.

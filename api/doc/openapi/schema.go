@@ -108,7 +108,14 @@ func NewSchemas(o Options) *Schemas {
 func (s *Schemas) Components() Members[*Schema] { return s.components }
 
 // RefTo is a reference to a component.
-func RefTo(component string) *Schema { return &Schema{Ref: "#/components/schemas/" + component} }
+func RefTo(component string) *Schema { return &Schema{Ref: componentPrefix + component} }
+
+// componentPrefix begins references to component schemas.
+const componentPrefix = "#/components/schemas/"
+
+// Component returns the name of the component that the schema refers to; empty for a schema
+// in place.
+func (s *Schema) Component() string { return strings.TrimPrefix(s.Ref, componentPrefix) }
 
 // Of returns the schema of a type; a pointer may be null.
 func (s *Schemas) Of(t reflect.Type) *Schema {

@@ -227,7 +227,7 @@ const observer = new IntersectionObserver((entries) => {
     follow(seen.at(-1).target.id);
   }
 }, {rootMargin: "-25% 0px -70% 0px"});
-[...routes, ...all("#guide, #errors")].forEach((section) => observer.observe(section));
+[...routes, ...all("#guide, #webhooks, #errors")].forEach((section) => observer.observe(section));
 side.querySelector(".menu").addEventListener("click", (event) => {
   if (event.target.matches("nav a") && matchMedia("(max-width: 800px)").matches) {
     side.querySelector(".menu").open = false;

@@ -1,0 +1,211 @@
+package api
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+const (
+	// changesPerRead is how many rows one read of the stream returns, and maxScannedChanges how
+	// many rows one page is selected from.
+	changesPerRead    = 1000
+	maxScannedChanges = 10_000
+	// changeOverlap is how much before a time a page begins, because the clocks of Redis and of
+	// the caller may differ.
+	changeOverlap = time.Minute
+)
+
+// changeRoutes are about what to ask again.
+func changeRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "changes.list", Path: "/v2/changes", Tier: Standard, Addition: true, Stream: true,
+			Title:   "List changes",
+			Summary: "The keys of what was published since a cursor, oldest first, to ask for again; a page without rows costs nothing.",
+			Returns: []governance.Change{}, Fresh: changesFreshness(),
+		}, handler[changeParams]{
+			tags:   func(changeParams) []cache.Tag { return nil },
+			answer: (*API).listChanges,
+		}),
+	}
+}
+
+// changeParams are the parameters of GET /v2/changes.
+type changeParams struct {
+	// DAOID selects what belongs to one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only what belongs to this DAO." example:"uniswap"`
+	// Kinds selects kinds of changes; none selects all.
+	Kinds []governance.ChangeKind `param:"kind" doc:"Only these kinds of changes." example:"proposal,dao"`
+	// From is where to begin without a cursor; nil begins now.
+	From *governance.Timestamp `param:"from" bound:"false" doc:"Without a cursor, begin at this time instead of now: at most seven days ago."`
+	// Wait is how many seconds a page without rows is held.
+	Wait int `param:"wait" max:"25" bound:"false" doc:"Seconds to hold a page without rows until there is one; with a token only, and not for text/event-stream."`
+
+	query.Paging[changePosition] `default:"100" max:"500"`
+}
+
+// changePosition is a place in the changes.
+type changePosition struct {
+	// Epoch is the full publication since which the stream was not restarted.
+	Epoch uint64 `msgpack:"e"`
+	// ID is that of the last row that was read.
+	ID cache.ChangeID `msgpack:"i"`
+}
+
+// listChanges answers GET /v2/changes.
+func (a *API) listChanges(ctx context.Context, r *request, p changeParams) (answer, error) {
+	cursors, err := a.openCursor(ctx, r, &p.After)
+	if err != nil {
+		return answer{}, err
+	}
+	page := changePage{params: p, at: map[string]int{}}
+	state, err := a.readChanges(ctx, r, &page)
+	if err != nil {
+		return answer{}, err
+	}
+	next, err := cursors.encode(r, page.position)
+	if err != nil {
+		return answer{}, err
+	}
+	found := answer{
+		data: page.changes(), source: sourceRedis, live: !page.full, empty: page.rows == 0,
+		page: &Page{Limit: p.Limit, HasMore: page.hasMore, NextCursor: &next},
+		view: cache.View{Revision: state.Revision, DataAsOf: state.HeartbeatAt, Readiness: governance.Ready},
+	}
+	if page.full { // the same on every node, and for good
+		last := page.kept[len(page.kept)-1]
+		found.view.DataAsOf = last.ChangedAt
+		if found.view.Revision, err = strconv.ParseUint(string(last.Revision), 10, 64); err != nil {
+			return answer{}, unavailable(err)
+		}
+	}
+	return found, nil
+}
+
+// readChanges reads rows until a page is full or there are no more. It returns the state of
+// publication.
+func (a *API) readChanges(ctx context.Context, r *request, page *changePage) (cache.PublicationState, error) {
+	begin := page.params.After
+	for scanned := 0; ; {
+		after := endOfChanges()
+		if begin != nil {
+			after = begin.ID
+		}
+		read := a.store.Changes
+		if r.held {
+			read = a.changes.read
+		}
+		slice, err := read(ctx, after, changesPerRead)
+		if err != nil {
+			return slice.State, unavailable(err)
+		}
+		epoch := slice.State.LastFullRevision
+		if begin == nil {
+			if begin, err = a.beginChanges(page.params.From, slice); err != nil {
+				return slice.State, err
+			}
+			if begin.ID != slice.Last {
+				continue
+			}
+		}
+		if begin.Epoch != epoch || begin.ID.Before(slice.First) {
+			return slice.State, cursorExpired(governance.Timestamp(slice.First.Time)) //nolint:gosec // a time
+		}
+		page.position = *begin
+		if page.add(slice.Rows); page.full || !slice.HasMore {
+			page.hasMore = page.full
+			return slice.State, nil
+		}
+		if scanned += len(slice.Rows); scanned >= maxScannedChanges {
+			page.hasMore = true
+			return slice.State, nil
+		}
+		begin = &page.position
+	}
+}
+
+// endOfChanges is a place after all rows.
+func endOfChanges() cache.ChangeID { return cache.ChangeID{Time: math.MaxUint64} }
+
+// beginChanges returns where a page begins without a cursor: at the end of the stream, or
+// at a time.
+func (a *API) beginChanges(from *governance.Timestamp, slice cache.ChangeSlice) (*changePosition, error) {
+	begin := &changePosition{slice.State.LastFullRevision, slice.Last}
+	if from == nil {
+		return begin, nil
+	}
+	if from.Time().After(a.now().Add(changeOverlap)) {
+		return nil, validationError([]Problem{{
+			Parameter: "from", Given: from.String(), Message: "is in the future", Allowed: "a time of the last seven days",
+			Fix: "leave from out to begin now",
+		}}, 0)
+	}
+	id := cache.ChangeID{Time: uint64(max(0, *from))}
+	if id.Before(cache.ChangeID{Time: slice.First.Time}) {
+		return nil, cursorExpired(governance.Timestamp(slice.First.Time)) //nolint:gosec // a time
+	}
+	if id.Time -= uint64(changeOverlap.Milliseconds()); id.Before(slice.First) { //nolint:gosec // a minute
+		id = slice.First
+	}
+	if id.Before(begin.ID) {
+		begin.ID = id
+	}
+	return begin, nil
+}
+
+// changePage selects the rows of a page: the last row of each key.
+type changePage struct {
+	params changeParams
+	// position is the place of the last row that was looked at.
+	position changePosition
+	// kept are the rows, those without a kind replaced by later ones of their key; at is the
+	// index of each key, and rows how many there are.
+	kept []governance.Change
+	at   map[string]int
+	rows int
+	// full says that a further row has no place, and hasMore that rows follow.
+	full, hasMore bool
+}
+
+// add adds rows until the page is full.
+func (p *changePage) add(rows []cache.ChangeRow) {
+	for _, row := range rows {
+		if p.selects(row.Change) {
+			key := string(row.Kind) + " " + row.DAOID + " " + row.Key
+			before, known := p.at[key]
+			if !known && p.rows == p.params.Limit {
+				p.full = true
+				return
+			}
+			if known {
+				p.kept[before].Kind = ""
+			} else {
+				p.rows++
+			}
+			p.at[key] = len(p.kept)
+			p.kept = append(p.kept, row.Change)
+		}
+		p.position.ID = row.ID
+	}
+}
+
+func (p *changePage) selects(change governance.Change) bool {
+	return (p.params.DAOID == "" || p.params.DAOID == change.DAOID) &&
+		(len(p.params.Kinds) == 0 || slices.Contains(p.params.Kinds, change.Kind))
+}
+
+// changes returns the rows of the page.
+func (p *changePage) changes() []governance.Change {
+	rows := slices.DeleteFunc(slices.Clone(p.kept), func(c governance.Change) bool { return c.Kind == "" })
+	if rows == nil {
+		return []governance.Change{}
+	}
+	return rows
+}

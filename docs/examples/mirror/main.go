@@ -1,0 +1,144 @@
+// Command mirror keeps a folder of all proposals, DAOs and topics up to date: mirror URL FOLDER.
+// What is already there is read again where it has changed. It logs each time it is up to date.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	pnyx "pnyx/clients" // in a module of your own: the folder of pnyx.go
+)
+
+// mirror is a folder with a file for each key, and the cursor up to which they are up to date.
+type mirror struct {
+	client *pnyx.Client
+	folder string
+}
+
+func main() {
+	m := mirror{pnyx.New(os.Args[1], pnyx.WithToken(os.Getenv("PNYX_TOKEN"))), os.Args[2]}
+	for {
+		err := m.follow(context.Background())
+		if failed, is := errors.AsType[*pnyx.Error](err); is && failed.Code == pnyx.ErrorCodeCursorExpired {
+			err = os.Remove(filepath.Join(m.folder, "cursor")) // changes may be missing: begin again
+		}
+		log.Print(err)
+		time.Sleep(time.Second) //nolint:forbidigo // it has nothing else to do
+	}
+}
+
+// follow reads what changes, until there is an error.
+func (m mirror) follow(ctx context.Context) error {
+	params := pnyx.ChangesParams{Kind: []pnyx.ChangeKind{"proposal", "dao", "topic"}, Limit: 500}
+	cursor, err := os.ReadFile(filepath.Join(m.folder, "cursor"))
+	if params.Cursor = string(cursor); errors.Is(err, fs.ErrNotExist) {
+		params.From, err = m.begin(ctx, params)
+	}
+	for err == nil {
+		var page *pnyx.Page[pnyx.Change]
+		if page, err = m.client.ChangesPage(ctx, &params); err != nil {
+			return err
+		}
+		for _, change := range page.Data {
+			if err := m.read(ctx, change.Kind, change.Key, change.ChangedAt); err != nil {
+				return err
+			}
+		}
+		params.Cursor, params.Wait = *page.Meta.Page.NextCursor, 25
+		if err = m.write("cursor", params.Cursor); len(page.Data) == 0 {
+			log.Print("up to date")
+		}
+	}
+	return err
+}
+
+// begin reads everything, and removes what is gone. It returns the time before: what has
+// changed since may be missing.
+func (m mirror) begin(ctx context.Context, params pnyx.ChangesParams) (from string, err error) {
+	page, err := m.client.ChangesPage(ctx, &params)
+	if err != nil {
+		return "", err
+	}
+	for _, kind := range params.Kind {
+		if err := os.RemoveAll(filepath.Join(m.folder, string(kind))); err != nil {
+			return "", err
+		}
+	}
+	for row, err := range m.client.DAOs(ctx, nil) {
+		if err = errors.Join(err, m.read(ctx, "dao", row.DAOID, "")); err != nil {
+			return "", err
+		}
+	}
+	for row, err := range m.client.Proposals(ctx, nil) {
+		if err = errors.Join(err, m.read(ctx, "proposal", row.ProposalKey, "")); err != nil {
+			return "", err
+		}
+	}
+	for row, err := range m.client.ForumTopics(ctx, nil) {
+		if err = errors.Join(err, m.read(ctx, "topic", row.TopicKey, "")); err != nil {
+			return "", err
+		}
+	}
+	return page.Meta.GeneratedAt, nil
+}
+
+// read stores what a key names, not older than a time, or removes it.
+func (m mirror) read(ctx context.Context, kind, key, since string) error {
+	for tries := 0; ; tries++ {
+		data, asOf, err := m.ask(ctx, kind, key)
+		path := filepath.Join(kind, url.PathEscape(key)+".json")
+		failed, is := errors.AsType[*pnyx.Error](err)
+		switch {
+		case is && failed.Status == 404:
+			return os.RemoveAll(filepath.Join(m.folder, path))
+		case err != nil:
+			return err
+		case asOf >= since || tries == 3: // a cache may be a second behind
+			return m.write(path, data)
+		}
+		time.Sleep(time.Second) //nolint:forbidigo // until the cache has expired
+	}
+}
+
+// ask returns what a key names, and up to when that is known.
+func (m mirror) ask(ctx context.Context, kind, key string) (data any, asOf string, err error) {
+	switch kind {
+	case "dao":
+		return unwrap(m.client.DAO(ctx, key))
+	case "topic":
+		return unwrap(m.client.ForumTopic(ctx, key))
+	}
+	proposal, asOf, err := unwrap(m.client.Proposal(ctx, key))
+	if err != nil {
+		return nil, "", err
+	}
+	votes, of, err := unwrap(m.client.VoteSummary(ctx, key))
+	return map[string]any{"proposal": proposal, "votes": votes}, min(asOf, of), err
+}
+
+func unwrap[Data any](answer *pnyx.Answer[Data], err error) (data any, asOf string, failed error) {
+	if err != nil {
+		return nil, "", err
+	}
+	return answer.Data, answer.Meta.DataAsOf, nil
+}
+
+// write replaces a file, by a text or a value as JSON: it is the old one or the new one when
+// the program is killed.
+func (m mirror) write(path string, data any) error {
+	path = filepath.Join(m.folder, path)
+	text, err := json.Marshal(data)
+	if plain, is := data.(string); is {
+		text = []byte(plain)
+	}
+	unfinished := filepath.Join(m.folder, "unfinished")
+	return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o750),
+		os.WriteFile(unfinished, text, 0o600), os.Rename(unfinished, path)) //nolint:gosec // the folder is the caller's, and keys are escaped
+}

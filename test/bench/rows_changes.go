@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"pnyx/access"
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// waiters is how many requests wait for changes, and dialBatchSize how many of them connect
+// at a time.
+const (
+	waiters       = 10_000
+	dialBatchSize = 100
+)
+
+// changeRows measure a node at which many requests wait for changes. They share the cores
+// with the node.
+func changeRows() []Row {
+	name := fmt.Sprintf("%d requests wait for changes at one node: ", waiters)
+	return []Row{
+		{
+			ID: "changes-memory", Name: name + "resident memory a request", Unit: "KB", Rounds: 1, Quick: 1, Value: AtMost(100),
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				w, err := e.wait(ctx)
+				return Sides{Pnyx: func(context.Context) (float64, error) { return w.kilobytes, err }}, err
+			},
+		},
+		{
+			ID: "changes-wake", Name: name + "99th percentile from a row to its answer", Unit: "ms", Rounds: 1, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				w, err := e.wait(ctx)
+				return Sides{Pnyx: func(ctx context.Context) (float64, error) { return w.wake(ctx, e) }}, err
+			},
+		},
+	}
+}
+
+// waitingRequests are connections with a request each that waits.
+type waitingRequests struct {
+	conns []net.Conn
+	// kilobytes is what each adds to the resident memory of the node.
+	kilobytes float64
+}
+
+// wait starts a node, and has many requests wait at it until the end of the row.
+func (e *Environment) wait(ctx context.Context) (*waitingRequests, error) {
+	if err := e.Published(ctx); err != nil {
+		return nil, err
+	}
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur < waiters+1000 {
+		return nil, errors.Join(fmt.Errorf("at most %d open files: raise it with ulimit -n", files.Cur), err)
+	}
+	listen, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	node, err := e.launch(e.apiAt(listen, admin))
+	if err != nil {
+		return nil, err
+	}
+	e.Undo(node.stop)
+	if err := node.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") }); err != nil {
+		return nil, err
+	}
+	before, err := node.peakMemory()
+	if err != nil {
+		return nil, err
+	}
+	w := &waitingRequests{}
+	e.Undo(w.close)
+	request := fmt.Sprintf("GET /v2/changes?kind=topic&wait=25 HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n", listen, access.HeaderInternal, e.secret)
+	for len(w.conns) < waiters {
+		for range dialBatchSize {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", listen)
+			if err != nil {
+				return nil, fmt.Errorf("connect a request that waits: %w", err)
+			}
+			w.conns = append(w.conns, conn)
+			if _, err := conn.Write([]byte(request)); err != nil {
+				return nil, fmt.Errorf("send a request that waits: %w", err)
+			}
+		}
+		waiting := fmt.Sprintf("pnyx_changes_waiting %d\n", len(w.conns))
+		if err := node.until(ctx, func() error { return answerHas(ctx, "http://"+admin+"/metrics", waiting) }); err != nil {
+			return nil, err
+		}
+	}
+	after, err := node.peakMemory()
+	w.kilobytes = (after - before) / 1e3 / waiters
+	return w, err
+}
+
+// answerHas returns an error unless the answer to a GET contains a text.
+func answerHas(ctx context.Context, url, text string) error {
+	_, body, err := get(ctx, url, nil)
+	if err == nil && !bytes.Contains(body, []byte(text)) {
+		err = fmt.Errorf("%s lacks %q", url, text)
+	}
+	return err
+}
+
+func (w *waitingRequests) close() error {
+	for _, conn := range w.conns {
+		_ = conn.Close() // nothing to lose
+	}
+	return nil
+}
+
+// wake adds a row that all wait for, and returns the 99th percentile of the time until its
+// answer, in milliseconds.
+func (w *waitingRequests) wake(ctx context.Context, e *Environment) (float64, error) {
+	store, err := cache.Open(e.url, time.Minute)
+	if err != nil {
+		return 0, fmt.Errorf("connect to Redis: %w", err)
+	}
+	defer store.Close()
+	answered, errs := make([]time.Time, len(w.conns)), make([]error, len(w.conns))
+	var reading sync.WaitGroup
+	for i, conn := range w.conns {
+		reading.Go(func() {
+			answer := make([]byte, 2048)
+			count, err := conn.Read(answer)
+			answered[i] = time.Now()
+			if !strings.HasPrefix(string(answer[:count]), "HTTP/1.1 200") {
+				errs[i] = errors.Join(fmt.Errorf("a request that waited got %.100q", answer[:count]), err)
+			}
+		})
+	}
+	began := time.Now()
+	_, err = store.AddChanges(ctx, []governance.Change{{Kind: governance.TopicChange, Key: "bench", Revision: "1"}}, nil)
+	err = errors.Join(err, store.Notify(ctx, nil))
+	reading.Wait()
+	if err = errors.Join(err, errors.Join(errs...)); err != nil {
+		return 0, fmt.Errorf("wake requests: %w", err)
+	}
+	times := make([]float64, len(answered))
+	for i, at := range answered {
+		times[i] = float64(at.Sub(began).Microseconds()) / 1e3
+	}
+	slices.Sort(times)
+	fmt.Fprintf(e.Log, "  median %.1f ms, all %.1f ms\n", times[len(times)/2], times[len(times)-1])
+	return times[len(times)*99/100], nil
+}

@@ -1,0 +1,115 @@
+package drills
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// changesTap passes requests on, and counts those for changes.
+type changesTap struct {
+	*httptest.Server
+
+	mu                      sync.Mutex
+	requests, rows, expired int
+}
+
+func newChangesTap(t *testing.T, base string) *changesTap {
+	t.Helper()
+	to, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := &changesTap{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Accept-Encoding") },
+		ModifyResponse: tap.note,
+	}
+	tap.Server = httptest.NewServer(proxy)
+	t.Cleanup(tap.Close)
+	return tap
+}
+
+// note counts what an answer has.
+func (tap *changesTap) note(r *http.Response) error {
+	if r.Request.URL.Path != "/v2/changes" {
+		return nil
+	}
+	text, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	var page struct{ Data []json.RawMessage }
+	tap.mu.Lock()
+	defer tap.mu.Unlock()
+	tap.requests++
+	switch r.StatusCode {
+	case http.StatusOK:
+		err = errors.Join(err, json.Unmarshal(text, &page))
+		tap.rows += len(page.Data)
+	case http.StatusGone:
+		tap.expired++
+	}
+	return err
+}
+
+func (tap *changesTap) counts() (requests, rows, expired int) {
+	tap.mu.Lock()
+	defer tap.mu.Unlock()
+	return tap.requests, tap.rows, tap.expired
+}
+
+// mirrorReport is the comment in a document after which everything is written by a run.
+const mirrorReport = "<!-- Written by make test-mirror from here on: change the program. -->\n"
+
+// write replaces the end of a document.
+func (r mirrorResult) write(path string) error {
+	document, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, _, found := strings.Cut(string(document), mirrorReport)
+	if !found {
+		return fmt.Errorf("%s has no line %q", path, mirrorReport)
+	}
+	return os.WriteFile(path, []byte(before+mirrorReport+r.String()), 0o600)
+}
+
+// String is the run in Markdown.
+func (r mirrorResult) String() string {
+	var out strings.Builder
+	sum := 0
+	for _, times := range r.faults {
+		sum += times
+	}
+	fmt.Fprintf(&out, `
+## Tested
+
+`+"`make test-mirror FOR=10m`"+` has the example follow the list through an edge, two API nodes, two workers and a pair of Redis with Sentinels,
+while data sets and single ballots are imported and something breaks every few seconds. Every %d faults imports pause, and the copy has to
+equal what a crawl reads from each node. `+"`SEED=…`"+` plays the imports and faults of a run again. The last run:
+
+| of | seed | minutes | data sets | ballots cast one by one | faults | requests for changes | rows | begun again (410) | comparisons | files, all equal |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| %s | %d | %.1f | %d | %d | %d | %d | %d | %d | %d | %d |
+
+| fault | times |
+|---|---:|
+`, mirrorBatches, time.Now().UTC().Format(time.DateOnly), r.seed, r.lasted.Minutes(), r.sets, r.ballots, sum, r.requests, r.rows, r.expired,
+		r.comparisons, r.files)
+	for _, name := range slices.Sorted(maps.Keys(r.faults)) {
+		fmt.Fprintf(&out, "| %s | %d |\n", name, r.faults[name])
+	}
+	return out.String()
+}

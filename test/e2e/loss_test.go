@@ -1,0 +1,494 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/cache"
+	"pnyx/test/env"
+	"pnyx/test/facilitator"
+)
+
+// lossCase says what is lost.
+type lossCase struct{ warehouse, redis bool }
+
+// TestLongEverythingIsLost loses the warehouse, Redis, or both, after a backup and what came
+// since: imports, tokens, usage, payments, webhooks. It then runs the commands of
+// docs/backup.md in their order, and compares what is left with what the document says.
+func TestLongEverythingIsLost(t *testing.T) {
+	env.Long(t)
+	t.Parallel()
+	for name, c := range map[string]lossCase{
+		"Redis is lost, too": {warehouse: true, redis: true}, "Redis outlives the warehouse": {warehouse: true},
+		"the warehouse outlives Redis": {redis: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := beginLoss(t)
+			l.lossCase = c
+			l.before()
+			env.MustRun(t, l.Environ, "backup", filepath.Join(l.dir, "backups"))
+			l.since()
+			revision := l.revision()
+			l.lose()
+			missing := l.recover()
+			if got := l.revision(); got <= revision {
+				t.Errorf("got revision %d, want one after %d", got, revision)
+			}
+			l.checkLedger(missing)
+			l.checkTokens()
+			l.checkPayments()
+			l.checkAnswers()
+			l.checkWebhooks()
+		})
+	}
+}
+
+// loss is a service that loses its warehouse, its Redis, or both.
+type loss struct {
+	*paidService
+	lossCase
+
+	redis *env.RedisServer
+	// dir is the folder that the commands of the document run in; data is the warehouse's in it.
+	dir, data string
+	// early is a token of before the backup, revoked and rotated are some that are revoked and
+	// rotated since, renewed is what rotated became, and late one that is issued since.
+	early, revoked, rotated, renewed, late issuedToken
+	// known is a payment of before the backup, and unknown one since.
+	known, unknown string
+	// used is the quota that early has used, at the backup and at the loss.
+	used [2]string
+	// answers are those of the loss, changes is a cursor, next one of a list with the page after
+	// it, and export is of all ballots.
+	answers       map[string]json.RawMessage
+	changes, next string
+	rows          []json.RawMessage
+	export        []byte
+	// kept is the receiver of a webhook, and gone one whose webhook is removed since: it has got
+	// so many messages until it was removed for good. sent are the messages since the backup.
+	kept, gone *mailbox
+	until      int
+	sent       []string
+}
+
+func beginLoss(t *testing.T) *loss {
+	t.Helper()
+	env.RequireEngine(t)
+	ledger, terms, dir := facilitator.NewLedger(t), facilitator.Terms(nil), t.TempDir()
+	l := &loss{redis: env.Redis(t), dir: dir, data: filepath.Join(dir, "data"), kept: newMailbox(t), gone: newMailbox(t)}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs(env.Binary(t))
+	if err := errors.Join(err, os.Symlink(program, filepath.Join(dir, "bin", "pnyx"))); err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{
+		"REDIS_URL=" + l.redis.URL, "PNYX_FREE_RATE=0", "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_WEBHOOK_RECEIVERS=private",
+		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
+		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
+	}
+	l.paidService = &paidService{
+		instance: start(t, l.data, settings, "serve").ready(), ledger: ledger, wallet: facilitator.NewWallet(t), settings: settings,
+	}
+	return l
+}
+
+// before is what the backup has.
+func (l *loss) before() {
+	l.TB.Helper()
+	l.ImportLines(goodSpace)
+	l.ImportLines(goodProposal)
+	l.AwaitPublished()
+	l.path = firstPaidPath(l.instance)
+	l.early, l.revoked, l.rotated = l.issue("early"), l.issue("revoked"), l.issue("rotated")
+	for _, in := range []*mailbox{l.kept, l.gone} {
+		env.MustRun(l.TB, l.Environ, "webhook", "add", "--token-id", l.early.ID, "--url", in.url, "--types", "*")
+	}
+	l.spend(3)
+	l.known = l.buy()
+}
+
+// since is what it does not have.
+func (l *loss) since() {
+	l.TB.Helper()
+	l.used[0] = l.usedOf(l.early)
+	l.late = l.issue("late")
+	revocations := env.MustRun(l.TB, l.Environ, "token", "revoke", l.revoked.ID)
+	l.renewed = l.rotate()
+	l.awaitStatus(l.rotated, http.StatusUnauthorized)
+	l.awaitStatus(l.renewed, http.StatusOK)
+	l.spend(2)
+	l.used[1] = l.usedOf(l.early)
+	l.unknown = l.buy()
+	env.WriteLines(l.TB, filepath.Join(l.dir, "since", "1-proposals.ndjson"), recentVote("recent", "Recent"))
+	env.WriteLines(l.TB, filepath.Join(l.dir, "since", "2-ballots.ndjson"),
+		goodVote, recentBallot("recent", 1, 1, "10.000000000000000001"), recentBallot("recent", 2, 2, "0.1"))
+	env.MustRun(l.TB, l.Environ, "import", filepath.Join(l.dir, "since"))
+	l.AwaitPublished()
+	l.AwaitFeed()
+	l.awaitMessages()
+	revocations += env.MustRun(l.TB, l.Environ, "webhook", "remove", l.idOfWebhook(l.gone))
+	env.WriteLines(l.TB, filepath.Join(l.dir, "revocations"), revocations)
+	l.recordReads()
+}
+
+// awaitMessages waits until both receivers have a message for each event.
+func (l *loss) awaitMessages() {
+	l.TB.Helper()
+	env.Until(l.TB, func() error {
+		var events []struct{ EventID, ProposalKey string }
+		if _, err := l.Read("/v2/events?"+thisWeek(), &events); err != nil {
+			return err
+		}
+		l.sent = nil
+		for _, event := range events {
+			if event.ProposalKey == proposalKey("a.eth", "recent") {
+				l.sent = append(l.sent, event.EventID)
+			}
+		}
+		if len(l.sent) < 3 {
+			return fmt.Errorf("got the events %+v, want those of a vote", events)
+		}
+		return errors.Join(l.kept.has(l.sent, 1), l.gone.has(l.sent, 1))
+	})
+}
+
+// has reports which messages have not come so many times.
+func (m *mailbox) has(ids []string, times int) error {
+	came := map[string]int{}
+	for _, p := range m.got() {
+		came[p.ID]++
+	}
+	for _, id := range ids {
+		if came[id] < times {
+			return fmt.Errorf("message %s came %d times, want %d", id, came[id], times)
+		}
+	}
+	return nil
+}
+
+// idOfWebhook finds a webhook by the address of its receiver.
+func (l *loss) idOfWebhook(in *mailbox) string {
+	l.TB.Helper()
+	ids := l.Column("SELECT DISTINCT endpoint_id FROM webhook_endpoints WHERE url = ?", in.url)
+	if len(ids) != 1 {
+		l.TB.Fatalf("got the webhooks %v, want that to %s", ids, in.url)
+	}
+	return ids[0]
+}
+
+// recordReads records what callers read before the loss.
+func (l *loss) recordReads() {
+	l.TB.Helper()
+	l.answers = l.recordAnswers()
+	for path := range l.answers {
+		// These state when a record was imported.
+		if strings.HasSuffix(path, "/evidence") || strings.HasPrefix(path, "/v2/meta/") ||
+			strings.HasPrefix(path, "/v2/events") || strings.HasPrefix(path, "/v2/signals") {
+			delete(l.answers, path)
+		}
+	}
+	var none []json.RawMessage
+	r, err := l.Read("/v2/changes", &none)
+	if err != nil || r.Meta.Page.NextCursor == nil {
+		l.TB.Fatalf("changes: got %+v (%v), want a cursor", r.Meta.Page, err)
+	}
+	l.changes = *r.Meta.Page.NextCursor
+	first, err := l.Page(lossList, 1, "")
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	second, err := l.Page(lossList, 1, first.Next)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	l.next, l.rows = first.Next, second.Rows
+	e := newExporter(l.TB, l.URL)
+	l.export = e.download(e.awaitManifest(proposalKey("a.eth", "recent")))
+}
+
+// lossList is the list whose cursor goes on over a loss.
+const lossList = "/v2/proposals?sort=createdDesc"
+
+// lose stops the service and deletes its warehouse, and what Redis holds. The log of the
+// service is kept.
+func (l *loss) lose() {
+	l.TB.Helper()
+	l.Stop()
+	env.WriteLines(l.TB, filepath.Join(l.dir, "logs", "node.log"), l.Output.String())
+	if l.warehouse {
+		if err := os.RemoveAll(l.data); err != nil {
+			l.TB.Fatal(err)
+		}
+	}
+	if l.lossCase.redis {
+		env.FlushRedis(l.TB, env.RedisClient(l.TB, l.redis.URL))
+	}
+}
+
+// recover runs the commands of docs/backup.md where the warehouse was lost: to the loss of
+// Redis alone nothing has to be done. It returns what the last command prints, the
+// transactions that are not in the ledger.
+func (l *loss) recover() (missing string) {
+	l.TB.Helper()
+	commands := lossCommands(l.TB)
+	if !l.warehouse {
+		commands = []string{serveCommand, commands[len(commands)-2], commands[len(commands)-1]}
+	}
+	for _, command := range commands {
+		if command == serveCommand {
+			l.until = len(l.gone.got())
+			l.instance = start(l.TB, l.data, l.settings, "serve").ready()
+			l.AwaitPublished()
+			continue
+		}
+		missing = l.shell(strings.Replace(command, " ID ", " "+l.rotated.ID+" ", 1))
+	}
+	l.AwaitPublished()
+	return missing
+}
+
+// serveCommand is the command of the document that starts the service.
+const serveCommand = "bin/pnyx serve"
+
+// lossCommands are the commands of the document, in their order.
+func lossCommands(tb testing.TB) (commands []string) {
+	tb.Helper()
+	text, err := os.ReadFile("../../docs/backup.md")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Everything is lost\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		if command, found := strings.CutPrefix(line, "    $ "); found {
+			commands = append(commands, strings.TrimSpace(command))
+		}
+	}
+	if len(commands) < 7 || !slices.Contains(commands, serveCommand) {
+		tb.Fatalf("docs/backup.md has the commands %q, want those from the restore to the comparison of payments", commands)
+	}
+	return commands
+}
+
+// shell runs a command of the document, which must succeed.
+func (l *loss) shell(text string) string {
+	l.TB.Helper()
+	command := exec.CommandContext(l.TB.Context(), "bash", "-o", "pipefail", "-c", text)
+	command.Dir, command.Env = l.dir, append(os.Environ(), l.Environ...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		l.TB.Fatalf("%s: %v\n%s", text, err, out)
+	}
+	return string(out)
+}
+
+// rotate replaces the rotated token at once.
+func (l *loss) rotate() (renewed issuedToken) {
+	l.TB.Helper()
+	out := env.MustRun(l.TB, l.Environ, "token", "rotate", l.rotated.ID, "--overlap", "0s", "--json")
+	if err := json.Unmarshal([]byte(out), &renewed); err != nil {
+		l.TB.Fatalf("%v in %s", err, out)
+	}
+	return renewed
+}
+
+// issue issues a token and waits until it is accepted.
+func (l *loss) issue(name string) issuedToken {
+	l.TB.Helper()
+	m := issueToken(l.TB, l.Environ, "--name", name, "--plan", "custom", "--scopes", "v2:paid:*",
+		"--limits", "1000,60000,10000,60000,10000")
+	l.awaitStatus(m, http.StatusOK)
+	return m
+}
+
+func (l *loss) awaitStatus(token issuedToken, want int) {
+	l.TB.Helper()
+	env.Until(l.TB, func() error {
+		if status, body := l.statusOf(l.path, token.Token); status != want {
+			return fmt.Errorf("token %s: got %d %s, want %d", token.ID, status, body, want)
+		}
+		return nil
+	})
+}
+
+// spend uses the early token, and waits until the warehouse has all of its usage.
+func (l *loss) spend(requests int) {
+	l.TB.Helper()
+	for range requests {
+		l.statusOf(l.path, l.early.Token)
+	}
+	want := l.usedOf(l.early)
+	env.Until(l.TB, func() error {
+		if rows := l.Column("SELECT toString(sum(charged)) FROM usage_by_day WHERE token_id = ?", l.early.ID); len(rows) != 1 || rows[0] != want {
+			return fmt.Errorf("charged: got %s, want %s", rows, want)
+		}
+		return nil
+	})
+}
+
+func (l *loss) usedOf(token issuedToken) (used string) {
+	l.TB.Helper()
+	env.Until(l.TB, func() error {
+		said, err := usageOf(l.instance, token.Token)
+		used = said.Month.Used
+		return err
+	})
+	return used
+}
+
+// buy pays for an answer, and waits until the payment is in the ledger.
+func (l *loss) buy() (header string) {
+	l.TB.Helper()
+	before := len(l.ledger.Transfers())
+	header = l.sign()
+	env.Until(l.TB, func() error {
+		status, body, _, err := l.pay(header)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("got %d %s, want an answer", status, body)
+		}
+		return err
+	})
+	transfers := l.ledger.Transfers()
+	if len(transfers) != before+1 {
+		l.TB.Fatalf("got %d transfers, want %d", len(transfers), before+1)
+	}
+	l.awaitInLedger(transfers[before].Hash)
+	return header
+}
+
+func (l *loss) awaitInLedger(hash string) {
+	l.TB.Helper()
+	env.Until(l.TB, func() error {
+		if out := env.MustRun(l.TB, l.Environ, "payments", "list", "--state", "settled"); !strings.Contains(out, hash) {
+			return fmt.Errorf("got %s, want the transaction %s", out, hash)
+		}
+		return nil
+	})
+}
+
+func (l *loss) revision() uint64 {
+	l.TB.Helper()
+	store, err := cache.Open(l.redis.URL, time.Minute)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	defer store.Close()
+	published, err := store.PublicationState(l.TB.Context())
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	return published.Revision
+}
+
+// checkLedger wants each payment that was settled in the ledger, or named by the comparison of
+// the document: in the ledger are those of the backup, and those that Redis knows.
+func (l *loss) checkLedger(missing string) {
+	l.TB.Helper()
+	transfers := l.ledger.Transfers()
+	if len(transfers) != 2 {
+		l.TB.Fatalf("got %d transfers, want 2", len(transfers))
+	}
+	want := ""
+	if l.warehouse && l.lossCase.redis {
+		want = transfers[1].Hash
+	}
+	if got := strings.TrimSpace(missing); got != want {
+		l.TB.Errorf("payments that are not in the ledger: got %q, want %q", got, want)
+	}
+	l.awaitInLedger(transfers[0].Hash)
+	if want == "" {
+		l.awaitInLedger(transfers[1].Hash)
+	} else if out := env.MustRun(l.TB, l.Environ, "payments", "list"); strings.Contains(out, want) {
+		l.TB.Errorf("got %s, want no transaction %s", out, want)
+	}
+}
+
+// checkPayments sends both payments again: none is charged twice. The one that is not in the
+// backup is answered if Redis or the warehouse knows it.
+func (l *loss) checkPayments() {
+	l.TB.Helper()
+	want := map[string]int{l.known: http.StatusOK, l.unknown: http.StatusOK}
+	if l.warehouse && l.lossCase.redis {
+		want[l.unknown] = http.StatusPaymentRequired
+	}
+	for header, want := range want {
+		env.Until(l.TB, func() error {
+			status, body, _, err := l.pay(header)
+			if err == nil && status != want {
+				err = fmt.Errorf("payment known to the backup: %t: got %d %s, want %d", header == l.known, status, body, want)
+			}
+			return err
+		})
+	}
+	if transfers := l.ledger.Transfers(); len(transfers) != 2 {
+		l.TB.Errorf("got %d transfers, want 2", len(transfers))
+	}
+}
+
+// checkTokens wants the tokens of the backup but for those that are revoked or rotated again,
+// and no lower quota than Redis or the warehouse knows.
+func (l *loss) checkTokens() {
+	l.TB.Helper()
+	used, late, renewed := l.used[1], http.StatusOK, http.StatusOK
+	if l.warehouse {
+		late, renewed = http.StatusUnauthorized, http.StatusUnauthorized
+	}
+	if l.warehouse && l.lossCase.redis {
+		used = l.used[0]
+	}
+	if got := l.usedOf(l.early); got != used {
+		l.TB.Errorf("used of the month: got %s, want %s", got, used)
+	}
+	l.awaitStatus(l.early, http.StatusOK)
+	l.awaitStatus(l.late, late)
+	l.awaitStatus(l.renewed, renewed)
+	l.awaitStatus(l.rotated, http.StatusUnauthorized)
+	l.awaitStatus(l.revoked, http.StatusUnauthorized)
+}
+
+// checkAnswers wants every answer of before, cursors of lists that go on, the same export, and
+// 410 for a place in the changes.
+func (l *loss) checkAnswers() {
+	l.TB.Helper()
+	l.compareAnswers(l.answers)
+	env.Until(l.TB, func() error {
+		page, err := l.Page(lossList, 1, l.next)
+		if err == nil && env.DiffJSON(l.rows, page.Rows) != "" {
+			err = fmt.Errorf("after the cursor: got %s, want %s", page.Rows, l.rows)
+		}
+		return err
+	})
+	var rows []json.RawMessage
+	if r, err := l.Ask("/v2/changes?cursor="+l.changes, &rows); err != nil || r.Status != http.StatusGone {
+		l.TB.Errorf("changes after the cursor: got %d with %d rows (%v), want 410", r.Status, len(rows), err)
+	}
+	e := newExporter(l.TB, l.URL)
+	if got := e.download(e.awaitManifest(proposalKey("a.eth", "recent"))); !bytes.Equal(got, l.export) {
+		l.TB.Errorf("export: got\n%s\nwant\n%s", got, l.export)
+	}
+}
+
+// checkWebhooks wants what was delivered since the backup again where the warehouse was lost,
+// with the same ids, and nothing at a receiver whose webhook is removed.
+func (l *loss) checkWebhooks() {
+	l.TB.Helper()
+	if l.warehouse {
+		env.Until(l.TB, func() error { return l.kept.has(l.sent, 2) })
+	}
+	if got := len(l.gone.got()); got != l.until {
+		l.TB.Errorf("the receiver of a webhook that is removed again got %d messages, want none", got-l.until)
+	}
+}

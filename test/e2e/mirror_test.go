@@ -1,0 +1,117 @@
+package e2e_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"pnyx/test/env"
+)
+
+// mirrorProgram is the example that keeps a copy of an instance, with a token for it.
+type mirrorProgram struct {
+	*instance
+
+	path, token string
+}
+
+// buildMirror compiles the example.
+func (i *instance) buildMirror() mirrorProgram {
+	i.TB.Helper()
+	path := filepath.Join(i.TB.TempDir(), "mirror")
+	build := exec.CommandContext(i.TB.Context(), "go", "build", "-o", path, "pnyx/docs/examples/mirror")
+	if out, err := build.CombinedOutput(); err != nil {
+		i.TB.Fatalf("build the example: %v: %s", err, out)
+	}
+	return mirrorProgram{instance: i, path: path, token: i.clientToken()}
+}
+
+// follow runs the program on a folder, and waits until it has read everything once.
+func (m mirrorProgram) follow(folder string) *env.Process {
+	m.TB.Helper()
+	running := env.NewProcess(m.TB, m.path, []string{"PNYX_TOKEN=" + m.token}, m.URL, folder)
+	running.Start()
+	env.Until(m.TB, func() error {
+		_, err := os.Stat(filepath.Join(folder, "cursor"))
+		return err
+	})
+	return running
+}
+
+// isOwn reports whether the program keeps a file for itself.
+func isOwn(name string) bool { return name == "cursor" || name == "unfinished" }
+
+// contentsOf reads the files of a folder that hold what was read.
+func contentsOf(folder string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || isOwn(entry.Name()) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path[len(folder):]] = string(text)
+		return err
+	})
+	return files, err
+}
+
+// wantEqual waits until a folder that is followed equals one that is read anew.
+func (m mirrorProgram) wantEqual(folder string) {
+	m.TB.Helper()
+	m.AwaitPublished()
+	env.Until(m.TB, func() error {
+		fresh := m.TB.TempDir()
+		m.follow(fresh).Kill()
+		want, err := contentsOf(fresh)
+		if err != nil || len(want) == 0 {
+			return fmt.Errorf("read everything: %d files, %w", len(want), err)
+		}
+		got, err := contentsOf(folder)
+		if err != nil || maps.Equal(got, want) {
+			return err
+		}
+		for path := range want {
+			if got[path] != want[path] {
+				return fmt.Errorf("%s: got %.1000s, want %.1000s", path, got[path], want[path])
+			}
+		}
+		return fmt.Errorf("got %d files, want %d", len(got), len(want))
+	})
+}
+
+func TestLongMirrorEqualsACrawl(t *testing.T) {
+	t.Parallel()
+	env.Long(t)
+	redis := env.Redis(t)
+	i := startShared(t, []string{"REDIS_URL=" + redis.URL}, "serve").ready()
+	i.Import(env.GeneratedDataSet(t, "--daos", "6", "--proposals", "60", "--ballots", "3000", "--largest", "600", "--seed", "1"))
+	i.AwaitPublished()
+	mirror, folder := i.buildMirror(), t.TempDir()
+	mirror.follow(folder)
+	for seed, step := range []struct {
+		name   string
+		happen func(data string)
+	}{
+		{"an import", i.Import},
+		{"a worker killed during an import", func(data string) {
+			running := i.importing(data)
+			i.Kill()
+			i.Start()
+			i.ready()
+			wantRecovered(t, running)
+		}},
+		{"a flush of Redis", func(data string) {
+			env.FlushRedis(t, env.RedisClient(t, redis.URL))
+			i.Import(data)
+		}},
+		{"an import after all", i.Import},
+	} {
+		step.happen(env.GeneratedDataSet(t, "--daos", "6", "--proposals", "60", "--ballots", "3000", "--largest", "600", "--seed", fmt.Sprint(seed+2)))
+		mirror.wantEqual(folder)
+		t.Logf("equal after %s", step.name)
+	}
+}

@@ -1,0 +1,106 @@
+package histories
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Recorder records a history. Any goroutine may use it.
+type Recorder struct {
+	began time.Time
+	mu    sync.Mutex
+	done  History
+}
+
+// NewRecorder returns the recorder of a history that begins now.
+func NewRecorder() *Recorder { return &Recorder{began: time.Now()} }
+
+// Now is the time since the history began.
+func (r *Recorder) Now() time.Duration { return time.Since(r.began) }
+
+// At is the time of a moment.
+func (r *Recorder) At(moment time.Time) time.Duration { return moment.Sub(r.began) }
+
+// Begin notes the call of an operation. The function that it returns notes its return.
+func (r *Recorder) Begin(o Operation) (end func(outcome func(*Operation))) {
+	o.Call = r.Now()
+	return func(outcome func(*Operation)) {
+		outcome(&o)
+		o.Return = r.Now()
+		r.Add(o)
+	}
+}
+
+// Add records an operation with the times that it has.
+func (r *Recorder) Add(o Operation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done = append(r.done, o)
+}
+
+// History returns what was recorded so far.
+func (r *Recorder) History() History {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.done)
+}
+
+// Take returns the operations for which take is true, and forgets them: a run of hours has
+// too many to keep.
+func (r *Recorder) Take(take func(*Operation) bool) (taken History) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := make(History, 0, len(r.done))
+	for i := range r.done {
+		if take(&r.done[i]) {
+			taken = append(taken, r.done[i])
+		} else {
+			kept = append(kept, r.done[i])
+		}
+	}
+	r.done = kept
+	return taken
+}
+
+// Write writes a history to a file, an operation a line.
+func (h History) Write(path string) (err error) {
+	file, err := os.Create(filepath.Clean(path))
+	if err != nil {
+		return fmt.Errorf("write a history: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out := bufio.NewWriter(file)
+	encoder := json.NewEncoder(out)
+	for i := range h {
+		if err := encoder.Encode(h[i]); err != nil {
+			return fmt.Errorf("write a history: %w", err)
+		}
+	}
+	return out.Flush()
+}
+
+// Read reads a history that was written.
+func Read(path string) (h History, err error) {
+	file, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, fmt.Errorf("read a history: %w", err)
+	}
+	defer file.Close()
+	for decoder := json.NewDecoder(file); ; {
+		var o Operation
+		if err := decoder.Decode(&o); errors.Is(err, io.EOF) {
+			return h, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read a history: operation %d: %w", len(h), err)
+		}
+		h = append(h, o)
+	}
+}

@@ -1,0 +1,96 @@
+package histories
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Result is what is kept of one history: a line of results.ndjson, from which the report is
+// made.
+type Result struct {
+	// Date is the day of the history, and Build the version of the program.
+	Date string `json:"date"`
+	// Build is described at Date.
+	Build string `json:"build"`
+	// Seed made the history, of a deployment of the kind.
+	Seed uint64 `json:"seed"`
+	// Kind is described at Seed.
+	Kind string `json:"kind"`
+	// Seconds is how long it lasted, and Operations how much was recorded.
+	Seconds int `json:"seconds"`
+	// Operations is described at Seconds.
+	Operations int `json:"operations"`
+	// Faults counts what broke, by name. Alone is how often a node counted by itself although
+	// nothing was broken.
+	Faults map[string]int `json:"faults"`
+	// Alone is described at Faults.
+	Alone int `json:"alone,omitempty"`
+	// Violations are what models rule out, or why a history did not end.
+	Violations []string `json:"violations,omitempty"`
+	// Became says what became of the violations. People write it.
+	Became string `json:"became,omitempty"`
+}
+
+// CountsByItself names a fault that nobody caused: Redis answered a node too late.
+const CountsByItself = "a node counts by itself for a moment, because the machine is busy"
+
+// ResultOf returns the result of a history.
+func ResultOf(h History, violations []Violation) Result {
+	r := Result{Operations: len(h), Faults: map[string]int{}}
+	last := time.Duration(0)
+	for i := range h {
+		last = max(last, h[i].Return)
+		switch {
+		case h[i].Kind != Fault:
+		case h[i].Subject == CountsByItself:
+			r.Alone++
+		default:
+			r.Faults[h[i].Subject]++
+		}
+	}
+	r.Seconds = int(last.Seconds())
+	for _, violation := range violations {
+		r.Violations = append(r.Violations, violation.String())
+	}
+	return r
+}
+
+// Append adds a result to a file, dated today.
+func (r Result) Append(path string) (err error) {
+	r.Date = time.Now().UTC().Format(time.DateOnly)
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("append a result: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Clean(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("append a result: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.Write(append(line, '\n'))
+	return err
+}
+
+// ReadResults returns the results of a file.
+func ReadResults(path string) (results []Result, err error) {
+	file, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	defer file.Close()
+	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
+		var r Result
+		if err := decoder.Decode(&r); errors.Is(err, io.EOF) {
+			return results, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read results: %s: line %d: %w", path, len(results)+1, err)
+		}
+		results = append(results, r)
+	}
+}

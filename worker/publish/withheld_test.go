@@ -1,0 +1,103 @@
+package publish
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// previousState is the key of the state of publication of the version before.
+const previousState = "pnyx:3:{worker}:published"
+
+// mismatched is a ballot for two choices at once: the choices of its proposal do not sum to
+// the ballots until its voter votes again.
+func (e *electorate) mismatched(choices ...string) *record.Ballot {
+	return &record.Ballot{
+		Proposal: e.proposals[0], VoteID: "twice", Voter: "0xtwice", Power: decimal.New(5, 0), Choices: choices,
+		ChoiceKey: choices[0], RawChoice: choices[0],
+	}
+}
+
+// begin empties Redis and begins a new term.
+func (e *electorate) begin() {
+	e.t.Helper()
+	if err := env.RedisClient(e.t, e.redisURL).FlushAll(e.t.Context()).Err(); err != nil {
+		e.t.Fatal(err)
+	}
+	if err := e.publisher.Lease.Acquire(e.t.Context()); err != nil {
+		e.t.Fatal(err)
+	}
+	e.takeOver()
+}
+
+func (e *electorate) detail() cache.View {
+	e.t.Helper()
+	view, err := e.publisher.Store.View(e.t.Context(), cache.DAODetailKey("space-0"))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return view
+}
+
+// While nodes of the version before serve, those of this one do not become ready with a DAO
+// withheld whose ballots landed as it was counted.
+func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
+	t.Parallel()
+	for name, served := range map[string]bool{"the version before serves": true, "nobody serves": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newElectorate(t, 1)
+			e.publisher.rangedFrom = warehouse.SortedCopyThreshold
+			e.append([]record.Record{e.mismatched("1", "2")})
+			e.begin()
+			if served {
+				if err := env.RedisClient(t, e.redisURL).Set(t.Context(), previousState, "state", 0).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e.shown = func() {
+				e.shown = func() {}
+				if _, err := e.publisher.Store.PublicationState(t.Context()); err != nil { // before nodes are ready
+					e.append([]record.Record{e.mismatched("2")})
+				}
+			}
+			e.step()
+			if got := e.detail().IsWithheld(); got == served {
+				t.Errorf("got the DAO withheld: %t, want %t", got, !served)
+			}
+		})
+	}
+}
+
+// What a publication of everything keeps may be of long ago, as that of an earlier version
+// which has come back: it does not say that it is fresh.
+func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.publisher.rangedFrom = warehouse.SortedCopyThreshold
+	before := e.detail()
+	e.append([]record.Record{e.mismatched("1", "2")})
+	e.takeOver()
+	pulse, err := e.publisher.Warehouse.Pulse(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.term.publishAll(t.Context(), pulse.Now.Add(time.Hour), "others"); err != nil {
+		t.Fatal(err)
+	}
+	after := e.detail()
+	if after.FreshUntil == nil || *after.FreshUntil != before.DataAsOf || after.DataAsOf != before.DataAsOf {
+		t.Errorf("got numbers of %s, fresh until %v, want both to be %s", after.DataAsOf, after.FreshUntil, before.DataAsOf)
+	}
+	var dao governance.DAODetail
+	if err := after.Decode(&dao); err != nil {
+		t.Errorf("got %v, want the numbers of before", err)
+	}
+}
