@@ -29,7 +29,7 @@ func (w *Warehouse) RecordBackup(ctx context.Context, kind, name string, rows, b
 func (w *Warehouse) LastBackup(ctx context.Context, kind string) (last time.Time, err error) {
 	err = w.conn.QueryRow(ctx, "SELECT max(finished_at) FROM backups WHERE kind = ?", kind).Scan(&last)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the last %s: %w", kind, classifyError(err))
+		return time.Time{}, fmt.Errorf("read the last %s: %w", kind, err)
 	}
 	if last.UnixMicro() == 0 { // of no rows
 		return time.Time{}, nil

@@ -52,7 +52,7 @@ func (w *Warehouse) CopiedBallots(ctx context.Context, generation uint64) (Copie
 	var copied CopiedBallots
 	row := w.conn.QueryRow(ctx, sqlText("ballot_export_totals"), clickhouse.Named("generation", generation))
 	if err := row.Scan(&copied.Votes, &copied.Power); err != nil {
-		return CopiedBallots{}, fmt.Errorf("count the sorted ballots of generation %d: %w", generation, classifyError(err))
+		return CopiedBallots{}, fmt.Errorf("count the sorted ballots of generation %d: %w", generation, err)
 	}
 	return copied, nil
 }

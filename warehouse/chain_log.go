@@ -44,7 +44,7 @@ type ChainLogKey struct {
 func (w *Warehouse) LastChainLog(ctx context.Context, chainID uint64) (block uint64, err error) {
 	const sql = "SELECT max(block_number) FROM chain_logs WHERE chain_id = ?"
 	if err := w.conn.QueryRow(ctx, sql, chainID).Scan(&block); err != nil {
-		return 0, fmt.Errorf("read the last log of chain %d: %w", chainID, classifyError(err))
+		return 0, fmt.Errorf("read the last log of chain %d: %w", chainID, err)
 	}
 	return block, nil
 }

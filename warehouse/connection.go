@@ -12,7 +12,7 @@ import (
 // connection is a pool whose running statements end on the server: when a context ends, a
 // statement continues up to the deadline of the context or the bound of the server. The
 // driver would cancel it by closing the connection during the answer, and the embedded
-// engine aborts on such a reset.
+// engine aborts on such a reset. Its errors say ErrUnreachable where the connection failed.
 type connection struct {
 	driver.Conn
 	// maxExecutionTime is the bound of the server on a statement; zero for none.
@@ -41,7 +41,7 @@ func (c connection) Query(ctx context.Context, query string, args ...any) (drive
 	rows, err := c.Conn.Query(ctx, query, args...)
 	if err != nil {
 		s.end(err)
-		return nil, err
+		return nil, classifyError(err)
 	}
 	return measuredRows{rows, s}, nil
 }
@@ -60,7 +60,7 @@ func (c connection) Exec(ctx context.Context, query string, args ...any) error {
 	ctx, s := c.begin(ctx, opCommand, query)
 	err := c.Conn.Exec(ctx, query, args...)
 	s.end(err)
-	return err
+	return classifyError(err)
 }
 
 // PrepareBatch starts an insert unless ctx has ended.
@@ -74,7 +74,7 @@ func (c connection) PrepareBatch(
 	if err != nil {
 		_, s := c.metrics.begin(ctx, opInsert, query)
 		s.end(err)
-		return nil, err
+		return nil, classifyError(err)
 	}
 	return measuredBatch{batch, ctx, c.metrics, query}, nil
 }

@@ -139,6 +139,9 @@ type measuredRows struct {
 	exchange runningStatement
 }
 
+// Err implements driver.Rows.
+func (r measuredRows) Err() error { return classifyError(r.Rows.Err()) }
+
 // Close implements driver.Rows.
 func (r measuredRows) Close() error {
 	err := r.Rows.Close()
@@ -156,14 +159,14 @@ type measuredRow struct {
 func (r measuredRow) Scan(into ...any) error {
 	err := r.Row.Scan(into...)
 	r.exchange.end(err)
-	return err
+	return classifyError(err)
 }
 
 // ScanStruct implements driver.Row.
 func (r measuredRow) ScanStruct(into any) error {
 	err := r.Row.ScanStruct(into)
 	r.exchange.end(err)
-	return err
+	return classifyError(err)
 }
 
 // measuredBatch is an insert whose Send is measured.
@@ -180,5 +183,5 @@ func (b measuredBatch) Send() error {
 	_, s := b.measure.begin(b.ctx, opInsert, b.sql)
 	err := b.Batch.Send()
 	s.end(err)
-	return err
+	return classifyError(err)
 }

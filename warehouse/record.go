@@ -64,7 +64,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	}
 	for _, p := range parts {
 		if err := w.insert(ctx, p.table, p.rows); err != nil {
-			return Counts{}, fmt.Errorf("append %d %s: %w", len(p.rows), p.table.kind, classifyError(err))
+			return Counts{}, fmt.Errorf("append %d %s: %w", len(p.rows), p.table.kind, err)
 		}
 	}
 	return c.counts, w.commitBatch(ctx, batch)
@@ -101,7 +101,7 @@ func (w *Warehouse) readStored(ctx context.Context, records []record.Record) (pa
 			return nil, err
 		}
 		if p.known, err = w.storedVersions(ctx, p.table, p.keys); err != nil {
-			return nil, fmt.Errorf("look up %s: %w", kind, classifyError(err))
+			return nil, fmt.Errorf("look up %s: %w", kind, err)
 		}
 		parts = append(parts, p)
 	}

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,7 +26,7 @@ func unreachableCodes() []int32 { return []int32{209, 210, 236} }
 // classifyError wraps an error of the driver in ErrUnreachable when the connection failed:
 // when the server did not state the error itself. Such a call is worth another attempt.
 func classifyError(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	var exception *clickhouse.Exception

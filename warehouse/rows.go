@@ -40,7 +40,7 @@ func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 // yield, which it returns as it is.
 func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
 	if err != nil {
-		return fmt.Errorf("%s: %w", operation, classifyError(err))
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	defer rows.Close()
 	fields, err := columnFields(reflect.TypeFor[T](), rows.Columns())
@@ -55,14 +55,14 @@ func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T)
 	for rows.Next() {
 		row = empty
 		if err := rows.Scan(targets...); err != nil {
-			return fmt.Errorf("%s: %w", operation, classifyError(err))
+			return fmt.Errorf("%s: %w", operation, err)
 		}
 		if err := yield(row); err != nil {
 			return err
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("%s: %w", operation, classifyError(err))
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func insertRows[T any](
 	}
 	insert, err := w.conn.PrepareBatch(ctx, sql)
 	if err != nil {
-		return fmt.Errorf("%s: %w", operation, classifyError(err))
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	defer insert.Close()
 	for _, row := range rows {
@@ -254,7 +254,7 @@ func insertRows[T any](
 		}
 	}
 	if err := insert.Send(); err != nil {
-		return fmt.Errorf("%s: %w", operation, classifyError(err))
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 // RevokeToken revokes a token. No later PutToken undoes it.
 func (w *Warehouse) RevokeToken(ctx context.Context, id string) error {
 	if err := w.conn.Exec(ctx, sqlText("token_revoke"), id); err != nil {
-		return fmt.Errorf("revoke token %s: %w", id, classifyError(err))
+		return fmt.Errorf("revoke token %s: %w", id, err)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func (w *Warehouse) WebhookQueues(ctx context.Context) (map[string]Queue, error)
 // DropDeliveries takes what waits for an endpoint out of its queue.
 func (w *Warehouse) DropDeliveries(ctx context.Context, endpointID string) error {
 	if err := w.conn.Exec(ctx, sqlText("webhook_delivery_drop"), clickhouse.Named("endpoint", endpointID)); err != nil {
-		return fmt.Errorf("empty the queue of webhook %s: %w", endpointID, classifyError(err))
+		return fmt.Errorf("empty the queue of webhook %s: %w", endpointID, err)
 	}
 	return nil
 }

@@ -114,9 +114,10 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	if err := r.markSynced(ctx); err != nil {
 		return err
 	}
-	waiting, err := r.Warehouse.WaitingBallots(ctx)
-	r.report.Waiting = waiting
-	return err
+	return r.retry(ctx, func() (err error) {
+		r.report.Waiting, err = r.Warehouse.WaitingBallots(ctx)
+		return err
+	})
 }
 
 // readFiles sends the records of all files to the shards. It flushes between kinds, so
