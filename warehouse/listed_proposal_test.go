@@ -2,6 +2,7 @@ package warehouse_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -184,15 +185,58 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 	}
 }
 
+// checkProposalSets compares pages that are read together with the same pages alone.
+func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	from, to := governance.Timestamp(86_400_000), governance.Timestamp(6*86_400_000)
+	for name, q := range map[string]query.Proposals{
+		"all":     {},
+		"active":  {Lifecycles: []governance.Lifecycle{"active", "pending"}},
+		"started": {From: &from, To: &to, Time: query.ProposalStartAt},
+	} {
+		for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon} {
+			var alone, together [5][]warehouse.ListedProposal
+			var reads []func(context.Context) error
+			for i := range alone {
+				q := q
+				q.DAOID, q.Order, q.Limit = fmt.Sprintf("dao-%d", i), order, 4
+				page, err := w.ListProposals(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == q.Limit {
+					q.After = new(page[1].PositionIn(order))
+					page, err = w.ListProposals(t.Context(), q)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				alone[i] = page
+				reads = append(reads, func(ctx context.Context) (err error) {
+					together[i], err = w.ListProposals(ctx, q)
+					return err
+				})
+			}
+			readTogether(t, reads...)
+			if diff := gocmp.Diff(alone, together); diff != "" {
+				t.Errorf("%s by %s (-alone +together):\n%s", name, order, diff)
+			}
+		}
+	}
+}
+
 func TestPagesOfProposalsHaveEachCurrentRowOnceInOrder(t *testing.T) {
 	t.Parallel()
-	checkProposalWalks(t, open(t))
+	w := open(t)
+	checkProposalWalks(t, w)
+	checkProposalSets(t, w)
 }
 
 func shardsListProposals(t *testing.T, shards [2]warehouse.Options) {
 	t.Helper()
 	w := openAt(t, shards[0])
 	checkProposalWalks(t, w)
+	checkProposalSets(t, w)
 	checkTitles(t, w)
 }
 

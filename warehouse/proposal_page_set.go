@@ -27,20 +27,14 @@ const wantedColumn = "wanted_"
 func (w *Warehouse) listVersionsOfSet(
 	ctx context.Context, condition, order string, limit int, pages [][]any,
 ) ([]listedRange, error) {
-	wanted, constants, err := wantedPages(condition, pages)
-	inColumns := boundParameter.ReplaceAllStringFunc(condition, func(parameter string) string {
-		name := boundParameter.FindStringSubmatch(parameter)[1]
-		if isConstant(name) {
-			return parameter
-		}
-		return wantedColumn + name
-	})
+	wanted, err := wantedPages(condition, pages)
+	inColumns := boundParameter.ReplaceAllString(condition, wantedColumn+"$1")
 	type row struct {
 		Page uint32
 		rowVersion
 	}
 	result, err := w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText("proposal_page_set"), inColumns, order),
-		append(constants, clickhouse.Named("limit", limit))...)
+		clickhouse.Named("limit", limit))
 	places, err := selectRows[row](result, err, "read the versions of pages")
 	found := make([]listedRange, len(pages))
 	if err != nil || len(places) == 0 {
@@ -60,22 +54,20 @@ func (w *Warehouse) listVersionsOfSet(
 	return found, err
 }
 
-// isConstant reports whether a bound value is the same in all conditions.
-func isConstant(name string) bool { return name == bindUnknownTime().Name }
-
-// wantedPages returns the bound values of conditions as the external table "wanted_pages", and
-// those that are the same in all of them.
-func wantedPages(condition string, pages [][]any) (table *ext.Table, constants []any, err error) {
+// wantedPages returns the bound values of conditions as the external table "wanted_pages". All
+// of them are columns, also one that is the same in all conditions: a constant is pushed to
+// the shards as text, and they cannot read that of a time before 1970.
+func wantedPages(condition string, pages [][]any) (*ext.Table, error) {
 	columns := []func(*ext.Table) error{ext.Column("page", "UInt32")}
 	var names []string
 	for _, parameter := range boundParameter.FindAllStringSubmatch(condition, -1) {
-		if name, kind := parameter[1], parameter[2]; !isConstant(name) && !slices.Contains(names, name) {
+		if name, kind := parameter[1], parameter[2]; !slices.Contains(names, name) {
 			names = append(names, name)
 			columns = append(columns, ext.Column(wantedColumn+name, chcolumn.Type(kind)))
 		}
 	}
 	page := uint32(0)
-	table, err = externalTable("wanted_pages", pages, func(args []any) []any {
+	return externalTable("wanted_pages", pages, func(args []any) []any {
 		values := []any{page}
 		page++
 		for _, name := range names {
@@ -83,12 +75,6 @@ func wantedPages(condition string, pages [][]any) (table *ext.Table, constants [
 		}
 		return values
 	}, columns...)
-	for _, arg := range pages[0] {
-		if named, is := arg.(driver.NamedValue); is && isConstant(named.Name) {
-			constants = append(constants, named)
-		}
-	}
-	return table, constants, err
 }
 
 func boundValue(args []any, name string) any {
