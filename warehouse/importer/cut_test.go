@@ -75,7 +75,7 @@ type cut struct {
 
 func cutAt(t *testing.T, engine, text string) *cut {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func cutAt(t *testing.T, engine, text string) *cut {
 
 func (c *cut) relay(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", c.engine) //nolint:noctx // it ends with the engine
+	server, err := net.Dial("tcp", c.engine)
 	if err != nil {
 		return
 	}
