@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -30,8 +29,6 @@ const (
 	maxMirrorEvents = 100_000
 	// equalTimeout bounds the time until the copy equals a crawl.
 	equalTimeout = 5 * time.Minute
-	// shownDifference bounds what is logged of one file.
-	shownDifference = 3000
 )
 
 // mirrorDrill is a deployment behind an edge, whose changes a program follows.
@@ -250,54 +247,15 @@ func (d *mirrorDrill) wantEqual() {
 				return err
 			}
 			d.follow(n.base, fresh).Kill()
-			want, err := contentsOf(fresh)
-			got, of := contentsOf(d.folder)
+			want, err := env.MirrorFiles(fresh)
+			got, of := env.MirrorFiles(d.folder)
 			if err := errors.Join(err, of); err != nil || len(want) == 0 {
 				return fmt.Errorf("read everything: %d files, %w", len(want), err)
 			}
 			d.result.files = len(want)
-			return differences(got, want)
+			return env.MirrorDifferences(got, want)
 		})
 		d.result.comparisons++
 	}
 	d.tb.Logf("%s: equal after %s, %d files", time.Now().Format(time.TimeOnly), time.Since(began).Round(time.Millisecond), d.result.files)
-}
-
-// isOwn reports whether the program keeps a file for itself.
-func isOwn(name string) bool { return name == "cursor" || name == "unfinished" }
-
-// contentsOf reads the files of a folder, but for the cursor.
-func contentsOf(folder string) (map[string]string, error) {
-	files := map[string]string{}
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) || err == nil && (entry.IsDir() || isOwn(entry.Name())) {
-			return nil // it was removed meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if !errors.Is(err, fs.ErrNotExist) {
-			files[path[len(folder):]] = string(text)
-			return err
-		}
-		return nil
-	})
-	return files, err
-}
-
-// differences reports all files that differ.
-func differences(got, want map[string]string) error {
-	var problems []error
-	for path, text := range want {
-		if got[path] != text {
-			problems = append(problems, fmt.Errorf("%s:\n got %.*s\nwant %.*s", path, shownDifference, got[path], shownDifference, text))
-		}
-	}
-	for path, text := range got {
-		if _, is := want[path]; !is {
-			problems = append(problems, fmt.Errorf("%s: got %.*s, want none", path, shownDifference, text))
-		}
-	}
-	return errors.Join(problems...)
 }

@@ -2,8 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,23 +40,6 @@ func (m mirrorProgram) follow(folder string) *env.Process {
 	return running
 }
 
-// isOwn reports whether the program keeps a file for itself.
-func isOwn(name string) bool { return name == "cursor" || name == "unfinished" }
-
-// contentsOf reads the files of a folder that hold what was read.
-func contentsOf(folder string) (map[string]string, error) {
-	files := map[string]string{}
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || isOwn(entry.Name()) {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		files[path[len(folder):]] = string(text)
-		return err
-	})
-	return files, err
-}
-
 // wantEqual waits until a folder that is followed equals one that is read anew.
 func (m mirrorProgram) wantEqual(folder string) {
 	m.TB.Helper()
@@ -66,20 +47,15 @@ func (m mirrorProgram) wantEqual(folder string) {
 	env.Until(m.TB, func() error {
 		fresh := m.TB.TempDir()
 		m.follow(fresh).Kill()
-		want, err := contentsOf(fresh)
+		want, err := env.MirrorFiles(fresh)
 		if err != nil || len(want) == 0 {
 			return fmt.Errorf("read everything: %d files, %w", len(want), err)
 		}
-		got, err := contentsOf(folder)
-		if err != nil || maps.Equal(got, want) {
+		got, err := env.MirrorFiles(folder)
+		if err != nil {
 			return err
 		}
-		for path := range want {
-			if got[path] != want[path] {
-				return fmt.Errorf("%s: got %.1000s, want %.1000s", path, got[path], want[path])
-			}
-		}
-		return fmt.Errorf("got %d files, want %d", len(got), len(want))
+		return env.MirrorDifferences(got, want)
 	})
 }
 
