@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -107,7 +108,8 @@ func (s *soak) changeUpstreams() {
 // shows only after the day of a sweep.
 func (s *soak) agree() {
 	s.tb.Helper()
-	f := &followed{deployment: s.deployment, api: env.StartPnyx(s.tb, filepath.Join(s.dir, "agree"), s.environ, "api")}
+	environ := append(slices.Clone(s.environ), "PNYX_INTERNAL_TOKEN="+env.InternalToken)
+	f := &followed{deployment: s.deployment, api: env.StartPnyx(s.tb, filepath.Join(s.dir, "agree"), environ, "api")}
 	env.Within(s.tb, settleTimeout, func() error {
 		if err := s.upstreams.hub.differ(f); err != nil {
 			return err
