@@ -55,7 +55,9 @@ func gauges() []gauge {
 		{"ClickHouse disk", "MiB", mib, bound{0.3, 20 * mib, 16 * kib, 400}, true},
 		{"ClickHouse parts", "", 1, bound{0.3, 60, 0, 0}, true},
 		{"ClickHouse inactive parts", "", 1, bound{0.5, 2000, 0, 0}, true}, // the engine keeps them for minutes
-		{"ClickHouse logs: ", "MiB", mib, bound{0.3, 30 * mib, 0, 0}, true},
+		// The engine keeps what was stated in the last hours, however much that is.
+		{"ClickHouse log: minutes", "", 1, bound{0, 90, 0, 0}, true},
+		{"ClickHouse log", "MiB", mib, bound{0.3, 1 << 30, 0, 0}, true},
 		{"ClickHouse queries", "", 1, bound{0, 4, 0, 0}, true},
 		{"seconds of the oldest message", "s", 1, bound{0, 30, 0, 0}, true},
 		{" p50", "ms", 1e-3, bound{1, 0.5, 0, 0}, false},
@@ -219,8 +221,9 @@ func (s *soak) readWarehouse() (reading, error) {
 	values := map[string]float64{}
 	rows, err := s.conn.Query(ctx, `
 		SELECT 'disk' AS name, toFloat64(sum(bytes_on_disk)) AS value FROM system.parts WHERE active AND database = currentDatabase()
-		UNION ALL SELECT concat('logs: ', table), toFloat64(sum(bytes_on_disk)) FROM system.parts
-			WHERE active AND database = 'system' GROUP BY table
+		UNION ALL SELECT 'log', toFloat64(sum(bytes_on_disk)) FROM system.parts WHERE active AND database = 'system'
+		UNION ALL SELECT 'log: minutes', toFloat64(dateDiff('minute', min(min_time), now())) FROM system.parts
+			WHERE active AND table = 'query_log' HAVING count() > 0
 		UNION ALL SELECT 'parts', toFloat64(count()) FROM system.parts WHERE active
 		UNION ALL SELECT 'inactive parts', toFloat64(count()) FROM system.parts WHERE NOT active
 		UNION ALL SELECT 'queries', toFloat64(count()) FROM system.processes

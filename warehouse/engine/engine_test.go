@@ -42,6 +42,16 @@ func TestQueryLogCountsRowsRead(t *testing.T) {
 	wantCount(t, conn, "SELECT count() FROM system.tables WHERE database = 'system' AND engine = 'MergeTree'", 1)
 }
 
+func TestQueryLogForgetsAfterThreeHours(t *testing.T) {
+	t.Parallel()
+	conn := open(t, env.StartEngine(t).URL("system"))
+	run(t, conn, "SELECT 1 SETTINGS log_comment = 'new'", "SYSTEM FLUSH LOGS",
+		"INSERT INTO query_log (event_date, event_time, log_comment) SELECT today(), now() - INTERVAL 3 HOUR, 'old'",
+		"OPTIMIZE TABLE query_log FINAL")
+	wantCount(t, conn, "SELECT count() FROM query_log WHERE log_comment = 'old'", 0)
+	wantCount(t, conn, "SELECT count() FROM query_log WHERE log_comment = 'new' AND type = 'QueryFinish'", 1)
+}
+
 func TestQueryLogWorksAfterARestart(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
