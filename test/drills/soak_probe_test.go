@@ -104,7 +104,9 @@ func processMetrics() map[string]string {
 		"pnyx_publish_unsettled_daos":         "DAOs not settled",
 		"pnyx_changes_waiting":                "requests that wait for changes",
 		"pnyx_webhook_oldest_message_seconds": "seconds of the oldest message",
-		"process_start_time_seconds":          "",
+		// A process that was started again, and a worker that leads from now on, begins a life.
+		"process_start_time_seconds": "",
+		"pnyx_worker_leading":        "",
 	}
 }
 
@@ -124,7 +126,7 @@ func (n *node) readProcess() (reading, error) {
 		switch {
 		case !sampled || err != nil:
 		case called == "":
-			life = text
+			life += text + " "
 		default:
 			values[called] += value
 		}
