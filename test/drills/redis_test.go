@@ -39,8 +39,13 @@ func redisDrills() []drill {
 		},
 		{
 			name: "Redis failed over", deployment: deploymentOptions{sentinels: true, workers: 2},
-			fault:  "SIGKILL of the primary; three Sentinels make its replica the primary",
-			breaks: func(s *deployment) func() { s.sentinels.Primary().Kill(); return nil },
+			fault: "SIGKILL of the primary; three Sentinels make its replica the primary",
+			breaks: func(s *deployment) func() {
+				former := s.sentinels.Primary()
+				former.Kill()
+				s.sentinels.AwaitFailover(former)
+				return nil
+			},
 		},
 		{
 			name: "Redis failed over, the former primary hangs", deployment: deploymentOptions{sentinels: true, workers: 2},
@@ -48,6 +53,7 @@ func redisDrills() []drill {
 			breaks: func(s *deployment) func() {
 				former := s.sentinels.Primary()
 				former.Pause()
+				s.sentinels.AwaitFailover(former)
 				return former.Resume
 			},
 		},
