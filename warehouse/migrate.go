@@ -67,7 +67,7 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 	}
 	nodes, err := w.nodes(ctx)
 	if err != nil {
-		return err
+		return classifyError(err)
 	}
 	number, err := SchemaVersion()
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 			continue
 		}
 		if err := w.migrateNode(ctx, node, statements, applied); err != nil {
-			return explainDenied(err)
+			return explainDenied(classifyError(err))
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	w := &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}
 	w.conn.maxExecutionTime = o.QueryTimeout
 	migrate := func() error {
-		return classifyError(w.migrate(ctx, func(found schemaState) bool { return found == schemaMissing }))
+		return w.migrate(ctx, func(found schemaState) bool { return found == schemaMissing })
 	}
 	if err := Retry(ctx, o.Wait, o.Logger, migrate); err != nil {
 		return nil, err
