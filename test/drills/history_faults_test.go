@@ -17,8 +17,8 @@ type historyFault struct {
 	histories.Breakage
 
 	// redis says that it keeps a process from Redis or empties it, rewinds that an earlier
-	// state of Redis may come back.
-	redis, rewinds bool
+	// state of Redis may come back, and setsClock that it sets a clock.
+	redis, rewinds, setsClock bool
 	// breaks causes it, and returns its repair: nil if it repairs itself.
 	breaks func(r *historyRun, random *rand.Rand) (mend func())
 }
@@ -200,10 +200,14 @@ func clockFaults() []historyFault {
 		})
 	}
 	one := func(of []*node, random *rand.Rand) int { return of[random.IntN(len(of))].PID() }
-	return ofRedis( // buckets and months are counted by the clock
+	faults := ofRedis( // buckets and months are counted by the clock
 		jump("an API node", func(r *historyRun, random *rand.Rand) int { return one(r.apis, random) }),
 		jump("a worker", func(r *historyRun, random *rand.Rand) int { return one(r.workers, random) }),
 		jump("Redis", func(r *historyRun, _ *rand.Rand) int { return r.redis.PID() }),
 		jump("the engine", func(r *historyRun, _ *rand.Rand) int { return r.engine.Instance().EnginePID }),
 	)
+	for i := range faults {
+		faults[i].setsClock = true
+	}
+	return faults
 }

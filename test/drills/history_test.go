@@ -212,7 +212,7 @@ func (r *historyRun) play(event histories.Event, random *rand.Rand) {
 		fault := r.kind.faults[i]
 		r.recorder.Add(histories.Operation{
 			Kind: histories.Fault, Subject: fault.Name, Call: called, Return: r.recorder.Now(), Status: 200,
-			Redis: fault.redis, Rewinds: fault.rewinds,
+			Redis: fault.redis, Rewinds: fault.rewinds, SetsClock: fault.setsClock,
 		})
 	}
 }

@@ -79,6 +79,11 @@ func broken(call, ret int, rewinds bool) Operation {
 	return when(call, ret, Operation{Kind: Fault, Redis: true, Rewinds: rewinds})
 }
 
+// clockSet is a fault that sets a clock.
+func clockSet(call, ret int) Operation {
+	return when(call, ret, Operation{Kind: Fault, SetsClock: true})
+}
+
 func TestModels(t *testing.T) {
 	const limited = codeQuota
 	tests := []struct {
@@ -157,6 +162,8 @@ func TestModels(t *testing.T) {
 		{"a node shows an earlier state", "revisions", "shows state 1 as of 5, after", History{read(0, 1, 7, 2), read(2, 3, 5, 1)}},
 		{"a node shows an earlier state by a later time", "revisions", "shows state 1 as of 8, after", History{read(0, 1, 7, 2), read(2, 3, 8, 1)}},
 		{"a failover brings back an earlier state", "", "", History{read(0, 1, 7, 2), broken(2, 4, true), read(3, 4, 5, 1), read(6, 7, 7, 2)}},
+		{"a clock is set back", "", "", History{read(0, 1, 7, 2), clockSet(2, 4), read(5, 6, 5, 2), read(7, 8, 6, 3)}},
+		{"a clock is set back, and a ballot is missing", "revisions", "shows state 1", History{read(0, 1, 7, 2), clockSet(2, 4), read(5, 6, 5, 1)}},
 		{"an earlier state long after a failover", "revisions", "shows state 1", History{broken(0, 1, true), read(2, 3, 7, 2), read(4, 5, 5, 1)}},
 
 		{"an ETag names one body", "", "", History{tagged("a", "x", "1"), tagged("b", "x", "1"), tagged("b", "y", "2")}},

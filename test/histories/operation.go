@@ -102,6 +102,8 @@ type Operation struct {
 	Redis bool `json:"redis,omitempty"`
 	// Rewinds says that a fault may bring back an earlier state of Redis.
 	Rewinds bool `json:"rewinds,omitempty"`
+	// SetsClock says that a fault sets a clock, by which answers say as of when they are.
+	SetsClock bool `json:"setsClock,omitempty"`
 }
 
 // String describes an operation in a line.

@@ -7,8 +7,9 @@ import (
 )
 
 // checkRevisions checks that a node that has shown a state of a path shows no earlier one
-// to whoever asks afterwards, unless a fault brought back an earlier state of Redis. Only
-// pairs of operations matter, of which one returned before the other was called.
+// to whoever asks afterwards, unless a fault brought back an earlier state of Redis. A clock
+// that is set back takes the time of a state back, but no ballots. Only pairs of operations
+// matter, of which one returned before the other was called.
 func checkRevisions(h History, _ Setting) (problems []string) {
 	type place struct{ node, path string }
 	seen := map[place][]*Operation{}
@@ -42,7 +43,9 @@ func backwards(h History, reads []*Operation) (problems []string) {
 		if latest == nil || !latest.isAfter(read) {
 			continue
 		}
-		if len(h.during(latest.Call, read.Return, func(f *Operation) bool { return f.Rewinds })) > 0 {
+		hasBallots := read.Casts >= latest.Casts
+		mayBeEarlier := func(f *Operation) bool { return f.Rewinds || f.SetsClock && hasBallots }
+		if len(h.during(latest.Call, read.Return, mayBeEarlier)) > 0 {
 			latest = read
 			continue
 		}
