@@ -2,7 +2,6 @@ package warehouse
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -189,17 +188,16 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 	return batches, err
 }
 
-// PendingVoters returns the voters of a proposal in batches that are open, or were committed
+// PendingVoters returns the voters of proposals in batches that are open, or were committed
 // at or after since. all reports that one of them does not name its voters.
 func (w *Warehouse) PendingVoters(
-	ctx context.Context, ref record.RefHash, since time.Time,
+	ctx context.Context, refs []record.RefHash, since time.Time,
 ) (voters map[string]bool, all bool, err error) {
 	type row struct {
 		NamesVoters  bool
 		BallotVoters []string
 	}
-	result, err := w.conn.Query(ctx, sqlText("batch_pending_voters"),
-		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("since", since.UnixMicro()))
+	result, err := w.queryRefs(ctx, sqlText("batch_pending_voters"), refs, clickhouse.Named("since", since.UnixMicro()))
 	rows, err := selectRows[row](result, err, "read the voters of pending batches")
 	voters = map[string]bool{}
 	for _, r := range rows {

@@ -162,13 +162,7 @@ func participationAgrees(t *testing.T, w *warehouse.Warehouse) {
 	if err := w.WriteProposalStates(t.Context(), states); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Participation(t.Context(), []string{"dao"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got["dao"].UniqueVoters != 30 || got["dao"].Votes != 600 {
-		t.Errorf("got %+v, want 30 voters and 600 votes", got["dao"])
-	}
+	checkParticipation(t, w, warehouse.Participation{UniqueVoters: 30, Votes: 600})
 }
 
 // sumsAgree checks that some DAOs are summed up as all are, while a proposal moves from

@@ -38,7 +38,8 @@ func (w *Warehouse) RangeStarts(ctx context.Context, ref record.RefHash, size ui
 func (w *Warehouse) RangeTotals(
 	ctx context.Context, ref record.RefHash, ranges []VoterRange,
 ) ([]VoteTotals, error) {
-	condition, args := rangeCondition(ranges)
+	condition, args := voterCondition(ranges)
+	condition = "proposal_ref = unhex({ref:String}) AND (" + condition + ")"
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	// The totals of ranges are those of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
@@ -64,10 +65,9 @@ type rangeTotalsRow struct {
 	voteTotalsRow
 }
 
-// rangeCondition returns the condition that a ballot is on the proposal and its voter in one
-// of the ranges, as ranges of the primary key, with the parameters of the ranges. It names
-// each bound, so that each is bound.
-func rangeCondition(ranges []VoterRange) (condition string, args []any) {
+// voterCondition returns the condition that a voter is in one of the ranges, as ranges of the
+// primary key, with their parameters. It names each bound, so that each is bound.
+func voterCondition(ranges []VoterRange) (condition string, args []any) {
 	alternatives, starts := make([]string, len(ranges)), make([]string, len(ranges))
 	for i, r := range ranges {
 		from, until := fmt.Sprintf("from_%d", i), fmt.Sprintf("until_%d", i)
@@ -78,6 +78,5 @@ func rangeCondition(ranges []VoterRange) (condition string, args []any) {
 			args = append(args, clickhouse.Named(until, r.Until))
 		}
 	}
-	condition = "proposal_ref = unhex({ref:String}) AND (" + strings.Join(alternatives, " OR ") + ")"
-	return condition, append(args, clickhouse.Named("starts", starts))
+	return strings.Join(alternatives, " OR "), append(args, clickhouse.Named("starts", starts))
 }

@@ -139,3 +139,43 @@ func TestRangeOfManyBallotsReadsFewRows(t *testing.T) {
 	t.Logf("%d ballots: %d ranges, %s each; all ballots %s; the widest range reads %d rows for %d ballots",
 		ballots, len(ranges), mean, time.Since(began), read, widestSum)
 }
+
+func TestPendingVotersAreThoseOfTheProposals(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	appendAll(t, w, ballot("a", "0xa", "v1", "1", "1", nil), ballot("a", "0xb", "v2", "1", "1", nil))
+	appendAll(t, w, ballot("b", "0xc", "v3", "1", "1", nil), ballot("c", "0xd", "v4", "1", "1", nil))
+	many := make([]record.Record, 2001)
+	for i := range many {
+		many[i] = ballot("many", fmt.Sprint("0x", i), fmt.Sprint("v", i), "1", "1", nil)
+	}
+	appendAll(t, w, many...)
+	for name, c := range map[string]struct {
+		proposals []string
+		since     time.Duration
+		voters    map[string]bool
+		all       bool
+	}{
+		"of one":                       {[]string{"a"}, time.Hour, map[string]bool{"0xa": true, "0xb": true}, false},
+		"of two":                       {[]string{"a", "b"}, time.Hour, map[string]bool{"0xa": true, "0xb": true, "0xc": true}, false},
+		"of none":                      {[]string{"d"}, time.Hour, map[string]bool{}, false},
+		"of a batch that names none":   {[]string{"c", "many"}, time.Hour, map[string]bool{"0xd": true}, true},
+		"of batches that are read":     {[]string{"a", "many"}, -time.Hour, map[string]bool{}, false},
+		"of a proposal beside another": {[]string{"c"}, time.Hour, map[string]bool{"0xd": true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var refs []record.RefHash
+			for _, proposal := range c.proposals {
+				refs = append(refs, ref(proposal).Hash())
+			}
+			voters, all, err := w.PendingVoters(t.Context(), refs, time.Now().Add(-c.since))
+			if err != nil || all != c.all {
+				t.Errorf("got all %t, %v, want %t", all, err, c.all)
+			}
+			if diff := cmp.Diff(c.voters, voters); diff != "" {
+				t.Errorf("voters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -226,11 +226,7 @@ func (h *withdrawals) checkPages(proposal string, latest map[string]*record.Ball
 
 func (h *withdrawals) checkDAO(voters map[string]map[string]*record.Ballot, votes, waiting int) {
 	h.t.Helper()
-	participation, err := h.warehouse.Participation(h.t.Context(), []string{"dao"})
-	want := warehouse.Participation{UniqueVoters: uint64(len(voters)), Votes: uint64(votes)}
-	if got := participation["dao"]; err != nil || got != want {
-		h.t.Errorf("got %+v (%v), want %+v", got, err, want)
-	}
+	checkParticipation(h.t, h.warehouse, warehouse.Participation{UniqueVoters: uint64(len(voters)), Votes: uint64(votes)})
 	ranking, err := h.warehouse.ListVoters(h.t.Context(), query.Voters{DAOID: "dao", Paging: query.Paging[query.VoterPosition]{Limit: 50}}, 0)
 	if err != nil || len(ranking) != len(voters) {
 		h.t.Errorf("got %d ranked voters (%v), want %d", len(ranking), err, len(voters))

@@ -16,10 +16,11 @@ import (
 
 type daoPublication struct {
 	*run
-	// previouslyLagging is Input.Lagging, and participation was counted for these DAOs at
-	// the same time as the proposals.
+	// previouslyLagging is Input.Lagging. The participation in these DAOs was counted at the
+	// same time as the proposals, of ranged ones by ranges.
 	previouslyLagging map[string]bool
-	participation     map[string]warehouse.Participation
+	counted           map[string]warehouse.Participation
+	ranged            map[string]bool
 	committedAt       time.Time
 	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
@@ -74,17 +75,21 @@ func (d *daoPublication) totals(
 func (d *daoPublication) participationOf(
 	ctx context.Context, ids []string,
 ) (map[string]warehouse.Participation, error) {
-	uncounted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return d.previouslyLagging[id]
-	})
-	if len(uncounted) == 0 {
-		return d.participation, nil
+	known := map[string]warehouse.Participation{}
+	var uncounted []string
+	for _, id := range ids {
+		// The ranges of a DAO are dropped when a proposal comes or leaves.
+		if d.previouslyLagging[id] && (!d.ranged[id] || d.voters.has(id)) {
+			known[id] = d.counted[id]
+		} else {
+			uncounted = append(uncounted, id)
+		}
 	}
-	found, err := d.Warehouse.Participation(ctx, uncounted)
+	found, _, err := d.participation(ctx, uncounted)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(found, d.participation)
+	maps.Copy(found, known)
 	return found, nil
 }
 
@@ -118,6 +123,7 @@ func (d *daoPublication) publishDAO(
 		// the next publication, counts them. Only a second time in a row is reported.
 		if d.previouslyLagging[id] {
 			d.reportUnbalanced(ctx, err, slog.String("dao_id", id))
+			d.voters.drop(id)
 		}
 		d.lagging[id] = true
 		kept, err := d.keepPrevious(ctx, id)
@@ -126,6 +132,7 @@ func (d *daoPublication) publishDAO(
 		}
 		e.withheld, d.withheld[id] = true, true
 	}
+	d.wantParticipation(id, participation)
 	d.published++
 	d.noteChange(governance.DAOChange, id, id)
 	return d.writeDAO(ctx, e)

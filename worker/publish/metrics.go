@@ -28,7 +28,8 @@ type metrics struct {
 	sortedCopies *prometheus.HistogramVec
 	lag          lagMetrics
 	// ranged counts proposals that were counted by ranges of voters. recounts is the duration
-	// of recounts of all their ballots, and recountDifferences counts those that differed.
+	// of recounts of all ballots of proposals and DAOs, and recountDifferences counts those
+	// that differed.
 	ranged, recountDifferences prometheus.Counter
 	recounts                   prometheus.Histogram
 }
@@ -70,7 +71,7 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 		recountDifferences: counter("pnyx_publish_recount_differences_total",
 			"Recounts that differed from what was published. The recount replaced it."),
 		recounts: telemetry.Register(registerer, prometheus.NewHistogram(
-			telemetry.Work("pnyx_publish_recount_duration_seconds", "Duration of recounts of large proposals."))),
+			telemetry.Work("pnyx_publish_recount_duration_seconds", "Duration of recounts of large proposals and DAOs."))),
 	}
 	for _, kind := range []warehouse.SortedCopyKind{warehouse.BallotCopy, warehouse.VoterCopy} {
 		m.sortedCopies.WithLabelValues(string(kind))

@@ -168,6 +168,7 @@ func (p *proposalPublication) writeProposal(
 	ctx context.Context, c *chunk, e *evaluation, written *writtenChunk,
 ) error {
 	former, wasPublished := c.identities[e.proposal.Ref]
+	p.voters.move(e, former.DAOID)
 	if e.proposal.Withdrawn {
 		return p.withdraw(ctx, c, e, written)
 	}

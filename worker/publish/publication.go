@@ -140,7 +140,7 @@ func countTogether(
 	if len(daos.previouslyLagging) > 0 {
 		group.Go(func() (err error) {
 			ids := slices.Sorted(maps.Keys(daos.previouslyLagging))
-			daos.participation, err = daos.Warehouse.Participation(ctx, ids)
+			daos.counted, daos.ranged, err = daos.participation(ctx, ids)
 			return err
 		})
 	}

@@ -92,14 +92,18 @@ type Publisher struct {
 	copiesPending chan struct{}
 	// pages wait for MaintainFirstPages.
 	pages *pendingPages
-	// totals are those of large proposals, and corrections the proposals among them whose
-	// published totals were wrong.
-	totals      *rangeSums[record.RefHash, warehouse.VoteTotals]
-	corrections corrections
+	// background is the work that no result waits for.
+	background background
+	// totals are those of large proposals, and corrections what differed from a recount.
+	totals *rangeSums[record.RefHash, warehouse.VoteTotals]
+	// voters have the participation in large DAOs.
+	voters      *daoVoters
+	corrections *corrections
 	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
-	// by range, and its first pages written. All four are constants but in tests.
-	rangedFrom, votersPerRange      uint64
-	recountInterval, recountOverlap time.Duration
+	// by range, and its first pages written. daoRangedFrom is that of a DAO. All five are
+	// constants but in tests.
+	rangedFrom, daoRangedFrom, votersPerRange uint64
+	recountInterval, recountOverlap           time.Duration
 }
 
 // New returns a Publisher that does nothing until Run.
@@ -107,8 +111,10 @@ func New(o Options) *Publisher {
 	return &Publisher{
 		Options: o, metrics: newMetrics(o.Metrics),
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1), pages: newPendingPages(),
+		background: newBackground(),
 		totals:     newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
-		rangedFrom: warehouse.SortedCopyThreshold, votersPerRange: votersPerRange,
+		voters:     newDAOVoters(), corrections: newCorrections(),
+		rangedFrom: warehouse.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,
 	}
 }
@@ -127,7 +133,7 @@ func (p *Publisher) Wake() {
 // batches which follow each other are published together.
 func (p *Publisher) Run(ctx context.Context) error {
 	// Another worker may have published meanwhile.
-	p.totals.reset()
+	p.forgetSums()
 	term := leaderTerm{publisher: p}
 	var pulseAge time.Duration
 	for published := time.Now(); ; {
@@ -171,7 +177,7 @@ const settleAttempts = 3
 // when nothing is left to publish. lagging are the DAOs that keep previous numbers even so,
 // because their records contradict each other.
 func (p *Publisher) Settle(ctx context.Context) (lagging []string, err error) {
-	p.totals.reset()
+	p.forgetSums()
 	term := leaderTerm{publisher: p}
 	for range settleAttempts {
 		if err := term.step(ctx, 0); err != nil {

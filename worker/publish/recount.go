@@ -16,6 +16,10 @@ import (
 )
 
 const (
+	// daoRangedFrom is the number of votes from which the participation in a DAO is kept by
+	// range: a range takes some granules of each of its proposals, or the other votes of its
+	// voters. Below, counting all ballots takes less.
+	daoRangedFrom = 10 * warehouse.SortedCopyThreshold
 	// votersPerRange is the mean number of voters in a range of a proposal; a power of two.
 	// A range is one or two granules to read, and a proposal of 20 million ballots has some
 	// 5,000 ranges to add up.
@@ -31,38 +35,46 @@ const (
 	maxRecountRest = 10 * time.Minute
 )
 
-// corrections are the proposals whose published totals differed from a recount. They are
-// published again, flagged.
+// corrections are the proposals and DAOs whose published sums differed from a recount. They
+// are published again, proposals flagged.
 type corrections struct {
-	mu      sync.Mutex
-	pending map[record.RefHash]bool
-	flagged map[record.RefHash]bool
+	mu               sync.Mutex
+	pending, flagged map[record.RefHash]bool
+	daos             map[string]bool
+}
+
+func newCorrections() *corrections {
+	return &corrections{pending: map[record.RefHash]bool{}, flagged: map[record.RefHash]bool{}, daos: map[string]bool{}}
 }
 
 func (c *corrections) add(ref record.RefHash) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pending == nil {
-		c.pending, c.flagged = map[record.RefHash]bool{}, map[record.RefHash]bool{}
-	}
 	c.pending[ref], c.flagged[ref] = true, true
 }
 
-// take returns the proposals to publish again. Those of a publication that fails are
-// published with everything else that the next term finds.
-func (c *corrections) take() []record.RefHash {
+func (c *corrections) addDAO(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	refs := slices.Collect(maps.Keys(c.pending))
+	c.daos[id] = true
+}
+
+// take returns the proposals and DAOs to publish again. Those of a publication that fails are
+// published with everything else that the next term finds.
+func (c *corrections) take() (refs []record.RefHash, daoIDs []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	refs, daoIDs = slices.Collect(maps.Keys(c.pending)), slices.Collect(maps.Keys(c.daos))
 	clear(c.pending)
-	return refs
+	clear(c.daos)
+	return refs, daoIDs
 }
 
 // arePending reports whether take would return any.
 func (c *corrections) arePending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.pending) > 0
+	return len(c.pending)+len(c.daos) > 0
 }
 
 func (c *corrections) isFlagged(ref record.RefHash) bool {
@@ -80,7 +92,9 @@ func (p *Publisher) voteTotals(
 	var whole []record.RefHash
 	for _, ref := range refs {
 		sum, ok, err := p.totals.total(ref, func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-			return p.rangeTotals(ctx, ref, ranges, rangesPerStatement)
+			return countRanges(ranges, rangesPerStatement, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
+				return p.Warehouse.RangeTotals(ctx, ref, some)
+			})
 		})
 		if err != nil {
 			return nil, err
@@ -103,14 +117,13 @@ func (p *Publisher) voteTotals(
 	return totals, nil
 }
 
-// rangeTotals returns the vote totals of ranges of a proposal's voters, counted by
-// statements of a few ranges each.
-func (p *Publisher) rangeTotals(
-	ctx context.Context, ref record.RefHash, ranges []warehouse.VoterRange, perStatement int,
-) ([]warehouse.VoteTotals, error) {
-	sums := make([]warehouse.VoteTotals, 0, len(ranges))
+// countRanges counts ranges by statements of a few each.
+func countRanges[S any](
+	ranges []warehouse.VoterRange, perStatement int, count func([]warehouse.VoterRange) ([]S, error),
+) ([]S, error) {
+	sums := make([]S, 0, len(ranges))
 	for some := range slices.Chunk(ranges, perStatement) {
-		counted, err := p.Warehouse.RangeTotals(ctx, ref, some)
+		counted, err := count(some)
 		if err != nil {
 			return nil, err
 		}
@@ -127,8 +140,15 @@ func (p *Publisher) wantTotals(e *evaluation) {
 	}
 }
 
+// forgetSums makes everything be counted whole.
+func (p *Publisher) forgetSums() {
+	p.totals.reset()
+	p.voters.forget()
+}
+
 // touch notes what batches change, before it is counted.
 func (p *Publisher) touch(changes warehouse.ChangeSet) {
+	p.voters.touchBallots(changes)
 	for ref := range changes.Proposals {
 		if changes.Voters == nil {
 			p.totals.drop(ref)
@@ -138,53 +158,67 @@ func (p *Publisher) touch(changes warehouse.ChangeSet) {
 	}
 }
 
-// Recount counts large proposals whole, one after the other, whenever they have changed,
-// until ctx ends. It runs concurrently with Run, which adds up what it has counted. Where
-// the two differ, the recount wins: the proposal is published again, and the difference is
-// reported.
+// Recount counts large proposals and DAOs whole, one after the other, whenever they have
+// changed, until ctx ends. It runs concurrently with Run, which adds up what it has counted.
+// Where the two differ, the recount wins: what differs is published again, and reported.
 func (p *Publisher) Recount(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
-		ref, count, ok := p.totals.next(began.Add(-p.recountInterval))
-		if !ok {
-			timer := time.NewTimer(p.recountInterval)
-			select {
-			case <-ctx.Done():
-			case <-p.totals.wanted:
-			case <-timer.C:
-			}
-			timer.Stop()
+		found, err := p.recountNext(ctx, began.Add(-p.recountInterval))
+		if err != nil && ctx.Err() == nil {
+			p.Errors.Inc()
+			p.Logger.LogAttrs(ctx, slog.LevelError, "recount failed, retrying", slog.Any("error", err))
+		}
+		if found {
+			backoff.Wait(ctx, min(recountRest*time.Since(began), maxRecountRest))
 			continue
 		}
-		if err := p.recount(ctx, ref, count); err != nil {
-			p.totals.fail(ref, count, time.Now())
-			if ctx.Err() == nil {
-				p.Errors.Inc()
-				p.Logger.LogAttrs(ctx, slog.LevelError, "recount failed, retrying", slog.Any("error", err))
-			}
+		timer := time.NewTimer(p.recountInterval)
+		select {
+		case <-ctx.Done():
+		case <-p.totals.wanted:
+		case <-p.voters.wanted:
+		case <-timer.C:
 		}
-		backoff.Wait(ctx, min(recountRest*time.Since(began), maxRecountRest))
+		timer.Stop()
 	}
 }
 
-func (p *Publisher) recount(ctx context.Context, ref record.RefHash, count *wholeCount) error {
-	began := time.Now()
+// recountNext counts a proposal or DAO that has changed and was last counted before a time.
+// It reports whether there is one.
+func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bool, err error) {
 	ctx = warehouse.InBackground(ctx)
+	if ref, count, ok := p.totals.next(before); ok {
+		err := p.recountProposal(ctx, ref, count)
+		if err != nil {
+			p.totals.fail(ref, count, time.Now())
+		}
+		return true, err
+	}
+	id, count, ok := p.voters.next(before)
+	if !ok {
+		return false, nil
+	}
+	if err = p.recountDAO(ctx, id, count); err != nil {
+		p.voters.fail(id, count, time.Now())
+	}
+	return true, err
+}
+
+func (p *Publisher) recountProposal(ctx context.Context, ref record.RefHash, count *wholeCount) error {
+	began := time.Now()
 	starts, err := p.Warehouse.RangeStarts(ctx, ref, p.votersPerRange)
 	if err != nil {
 		return err
 	}
 	ranges := warehouse.RangesOf(starts)
-	sums, err := p.rangeTotals(ctx, ref, ranges, rangesPerRecount)
+	sums, err := recountRanges(ctx, p.background, ranges, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
+		return p.Warehouse.RangeTotals(ctx, ref, some)
+	})
 	if err != nil {
 		return err
 	}
-	published, err := p.Store.PublicationState(ctx)
-	if err != nil {
-		return err
-	}
-	read := time.UnixMicro(published.CommittedThrough).Add(-p.recountOverlap)
-	pending, all, err := p.Warehouse.PendingVoters(ctx, ref, read)
+	pending, all, err := p.pendingVoters(ctx, []record.RefHash{ref})
 	if err != nil {
 		return err
 	}
@@ -198,4 +232,49 @@ func (p *Publisher) recount(ctx context.Context, ref record.RefHash, count *whol
 		slog.String("proposal_ref", hex.EncodeToString(ref[:])), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
 	p.corrections.add(ref)
 	return nil
+}
+
+func (p *Publisher) recountDAO(ctx context.Context, id string, count *wholeCount) error {
+	began := time.Now()
+	refs, err := p.Warehouse.DAOProposals(ctx, id)
+	if err != nil {
+		return err
+	}
+	p.voters.setProposals(id, refs)
+	starts, err := p.Warehouse.DAORangeStarts(ctx, id, p.votersPerRange)
+	if err != nil {
+		return err
+	}
+	ranges := warehouse.RangesOf(starts)
+	sums, err := recountRanges(ctx, p.background, ranges, func(some []warehouse.VoterRange) ([]warehouse.Participation, error) {
+		return p.Warehouse.RangeParticipation(ctx, id, some)
+	})
+	if err != nil {
+		return err
+	}
+	pending, all, err := p.pendingVoters(ctx, refs)
+	if err != nil {
+		return err
+	}
+	wrong := p.voters.done(id, count, ranges, sums, pending, all, time.Now())
+	p.metrics.recounts.Observe(time.Since(began).Seconds())
+	if len(wrong) == 0 {
+		return nil
+	}
+	p.metrics.recountDifferences.Inc()
+	p.Logger.LogAttrs(ctx, slog.LevelError, "published participation differs from a recount, which replaces it",
+		slog.String("dao_id", id), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
+	p.corrections.addDAO(id)
+	return nil
+}
+
+// pendingVoters returns the voters of proposals in batches that no publication has read, as
+// Warehouse.PendingVoters does.
+func (p *Publisher) pendingVoters(ctx context.Context, refs []record.RefHash) (voters map[string]bool, all bool, err error) {
+	published, err := p.Store.PublicationState(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	read := time.UnixMicro(published.CommittedThrough).Add(-p.recountOverlap)
+	return p.Warehouse.PendingVoters(ctx, refs, read)
 }

@@ -55,7 +55,7 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total", Help: "Errors."}),
 	})
-	e.publisher.rangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 4, 0
+	e.publisher.rangedFrom, e.publisher.daoRangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 1, 4, 0
 	e.term = leaderTerm{publisher: e.publisher}
 	types := voteTypes()
 	var records []record.Record
@@ -113,20 +113,20 @@ func (e *electorate) dieAfter(survived int) {
 
 // takeOver loses everything in memory.
 func (e *electorate) takeOver() {
-	e.publisher.totals.reset()
+	e.publisher.forgetSums()
 	e.term = leaderTerm{publisher: e.publisher}
 }
 
-// recountAll counts every proposal that is due, as Publisher.Recount does.
+// recountAll counts every proposal and DAO that is due, as Publisher.Recount does.
 func (e *electorate) recountAll() {
 	e.t.Helper()
 	for {
-		ref, count, ok := e.publisher.totals.next(time.Now())
-		if !ok {
-			return
-		}
-		if err := e.publisher.recount(e.t.Context(), ref, count); err != nil {
+		found, err := e.publisher.recountNext(e.t.Context(), time.Now())
+		if err != nil {
 			e.t.Fatal(err)
+		}
+		if !found {
+			return
 		}
 	}
 }
@@ -203,6 +203,7 @@ func (e *electorate) check() {
 // play writes batches at random, and checks each publication.
 func (e *electorate) play(publications int) {
 	e.t.Helper()
+	ranged := 0
 	for range publications {
 		for range 1 + e.random.IntN(3) {
 			records := make([]record.Record, 1+e.random.IntN(3*len(e.proposals)))
@@ -245,7 +246,11 @@ func (e *electorate) play(publications int) {
 		}
 		e.step()
 		e.check()
+		ranged += e.checkDAOs()
 		e.recountAll()
+	}
+	if ranged == 0 {
+		e.t.Error("got no DAO counted by ranges, want some")
 	}
 	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 0 {
 		e.t.Errorf("got %v recounts that differ, want none", got)

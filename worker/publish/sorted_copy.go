@@ -80,7 +80,7 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 		return err
 	}
 	for _, sorted := range stale {
-		if err := p.buildSortedCopy(ctx, sorted); err != nil {
+		if err := p.background.run(ctx, func() error { return p.buildSortedCopy(ctx, sorted) }); err != nil {
 			return err
 		}
 	}

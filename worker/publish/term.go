@@ -275,7 +275,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 		return err
 	}
 	// What the batches change is in what is counted next, but not in sums of ranges.
-	t.publisher.totals.reset()
+	t.publisher.forgetSums()
 	in := Input{Revision: t.nextRevision(now), At: now, Scope: Everything{}}
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
@@ -342,7 +342,11 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	if err != nil {
 		return err
 	}
-	due = append(due, t.publisher.corrections.take()...)
+	wrong, wrongDAOs := t.publisher.corrections.take()
+	due = append(due, wrong...)
+	for _, id := range wrongDAOs {
+		t.lagging[id] = true
+	}
 	follows, err := t.followChanges(ctx, now)
 	if err != nil {
 		return err

@@ -1,0 +1,115 @@
+package publish
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// daoVoters keeps the participation in large DAOs by range of voters.
+type daoVoters struct {
+	*rangeSums[string, warehouse.Participation]
+
+	mu sync.Mutex
+	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges.
+	daoOf map[record.RefHash]string
+}
+
+func newDAOVoters() *daoVoters {
+	equal := func(a, b warehouse.Participation) bool { return a == b }
+	return &daoVoters{
+		rangeSums: newRangeSums[string](warehouse.SumParticipation, equal), daoOf: map[record.RefHash]string{},
+	}
+}
+
+// touchBallots notes what batches change, before it is counted.
+func (d *daoVoters) touchBallots(changes warehouse.ChangeSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ref := range changes.Proposals {
+		id, known := d.daoOf[ref]
+		switch {
+		case !known:
+		case changes.Voters == nil:
+			d.drop(id)
+		default:
+			d.touch(id, changes.Voters[ref])
+		}
+	}
+}
+
+// move notes that a proposal comes to its DAO from another one, or from none, or is withdrawn
+// from it. A new one without votes changes no sums.
+func (d *daoVoters) move(e *evaluation, from string) {
+	to := e.identity.DAOID
+	switch {
+	case e.proposal.Withdrawn:
+		d.drop(from)
+	case from == to:
+	case from == "" && e.result.votes == 0:
+		d.setProposals(to, []record.RefHash{e.proposal.Ref})
+	default:
+		d.drop(from)
+		d.drop(to)
+	}
+}
+
+// setProposals notes the proposals of a DAO, before its voters are counted.
+func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, ref := range refs {
+		d.daoOf[ref] = daoID
+	}
+}
+
+// forget is reset, of the proposals as well.
+func (d *daoVoters) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reset()
+	clear(d.daoOf)
+}
+
+// participation returns the participation in DAOs: of large ones the ranges of voters that
+// changed are counted, and of all others all ballots. ranged are those counted by ranges.
+func (p *Publisher) participation(
+	ctx context.Context, daoIDs []string,
+) (found map[string]warehouse.Participation, ranged map[string]bool, err error) {
+	found, ranged = map[string]warehouse.Participation{}, map[string]bool{}
+	var whole []string
+	for _, id := range daoIDs {
+		sum, ok, err := p.voters.total(id, func(ranges []warehouse.VoterRange) ([]warehouse.Participation, error) {
+			return countRanges(ranges, rangesPerStatement, func(some []warehouse.VoterRange) ([]warehouse.Participation, error) {
+				return p.Warehouse.RangeParticipation(ctx, id, some)
+			})
+		})
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case ok:
+			found[id], ranged[id] = sum, true
+		default:
+			whole = append(whole, id)
+		}
+	}
+	if len(whole) == 0 {
+		return found, ranged, nil
+	}
+	counted, err := p.Warehouse.Participation(ctx, whole)
+	if err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(found, counted)
+	return found, ranged, nil
+}
+
+// wantParticipation makes the participation in a large DAO be kept by range.
+func (p *Publisher) wantParticipation(daoID string, counted warehouse.Participation) {
+	if counted.Votes >= p.daoRangedFrom {
+		p.voters.want(daoID)
+	}
+}

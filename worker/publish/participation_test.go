@@ -1,0 +1,155 @@
+package publish
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// checkDAOs compares the participation that is counted by ranges, and the one that is
+// published, with a count of all ballots. It returns how many DAOs are counted by ranges.
+func (e *electorate) checkDAOs() (ranged int) {
+	e.t.Helper()
+	catalog, err := e.publisher.Warehouse.Catalog(e.t.Context())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	ids := slices.Sorted(maps.Keys(catalog.DAOs))
+	whole, err := e.publisher.Warehouse.Participation(e.t.Context(), ids)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	found, byRange, err := e.publisher.participation(e.t.Context(), ids)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for _, id := range ids {
+		if found[id] != whole[id] {
+			e.t.Fatalf("DAO %s: got %+v, by ranges: %t, want %+v", id, found[id], byRange[id], whole[id])
+		}
+		view, err := e.publisher.Store.View(e.t.Context(), cache.DAODetailKey(id))
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		var detail governance.DAODetail
+		if err := view.Decode(&detail); err != nil {
+			e.t.Fatal(err)
+		}
+		want := governance.Participation{
+			UniqueVoters: governance.CountOf(whole[id].UniqueVoters), TotalVotes: governance.CountOf(whole[id].Votes),
+			TotalVotingPower: detail.Participation.TotalVotingPower,
+		}
+		if detail.Participation != want {
+			e.t.Fatalf("DAO %s: got %+v published, want %+v", id, detail.Participation, want)
+		}
+	}
+	return len(byRange)
+}
+
+// A sum that changes without a batch stands for any fault by which ranges miss a voter.
+func TestRecountReplacesWrongParticipation(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.publisher.recountOverlap = -1 // only open batches are pending
+	for _, voter := range []string{"0xa", "0xb"} {
+		e.append([]record.Record{&record.Ballot{
+			Proposal: e.proposals[0], Voter: voter, VoteID: voter, Power: decimal.NewFromInt(1),
+			Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+		}})
+	}
+	e.step()
+	e.recountAll()
+	id := "space-0"
+	sums, _ := e.publisher.voters.staleOf(id)
+	if sums == nil {
+		t.Fatal("the DAO is not counted by ranges")
+	}
+	for i := range sums.sums {
+		sums.sums[i].UniqueVoters++
+	}
+	e.publisher.voters.subjects[id].changed = true
+	e.recountAll()
+	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 1 {
+		t.Errorf("got %v recounts that differ, want 1", got)
+	}
+	if !e.publisher.corrections.arePending() {
+		t.Error("got nothing to publish again, want the DAO")
+	}
+	e.step()
+	if ranged := e.checkDAOs(); ranged == 0 {
+		t.Error("got no DAO counted by ranges after the recount, want one")
+	}
+}
+
+// Proposals come to a DAO that is counted by ranges, with votes and without, and leave it.
+func TestRangedParticipationFollowsProposals(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	votes := 0
+	vote := func(proposal string, voters ...string) {
+		var records []record.Record
+		for _, voter := range voters {
+			votes++
+			records = append(records, &record.Ballot{
+				Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal},
+				Voter:    voter, VoteID: fmt.Sprint("v", votes), Power: decimal.NewFromInt(1), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+			})
+		}
+		e.append(records)
+	}
+	propose := func(proposal, space string, withdrawn bool) {
+		e.append([]record.Record{&record.Proposal{
+			ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal}, SourceID: space,
+			Title: proposal, VoteType: governance.SingleChoice, Choices: []string{"A", "B"}, Withdrawn: withdrawn,
+		}})
+	}
+	vote("p0", "0xa", "0xb", "0xc")
+	vote("p1", "0xb")
+	e.step()
+	for _, change := range []struct {
+		name string
+		do   func()
+		// ranged says whether space-0 is still counted by ranges.
+		ranged bool
+	}{
+		{"a vote of somebody else", func() { vote("p0", "0xd") }, true},
+		{"a vote again", func() { vote("p0", "0xd") }, true},
+		{"a new proposal without votes", func() { propose("new", "space-0", false) }, true},
+		{"votes on it", func() { vote("new", "0xa", "0xe") }, true},
+		{"votes without a proposal", func() { vote("late", "0xb", "0xf") }, true},
+		{"their proposal", func() { propose("late", "space-0", false) }, false},
+		{"a withdrawn proposal", func() { propose("new", "space-0", true) }, false},
+		{"a vote on it", func() { vote("new", "0xg") }, true},
+		{"the proposal again", func() { propose("new", "space-0", false) }, false},
+		{"a proposal of another space", func() { propose("late", "space-1", false) }, false},
+		{"a vote on that", func() { vote("late", "0xh") }, true},
+		{"a DAO of both spaces", func() {
+			e.append([]record.Record{&record.DAO{ID: "space-0", Name: "both", Sources: []record.SourceRef{
+				{Provider: governance.Snapshot, ID: "space-0"}, {Provider: governance.Snapshot, ID: "space-1"},
+			}}})
+		}, false},
+		{"a vote on any", func() { vote("p1", "0xi", "0xa") }, true},
+	} {
+		e.recountAll()
+		if !e.publisher.voters.has("space-0") {
+			t.Fatalf("before %s: the DAO is not counted by ranges", change.name)
+		}
+		change.do()
+		e.step()
+		if got := e.publisher.voters.has("space-0"); got != change.ranged {
+			t.Errorf("%s: got counted by ranges %t, want %t", change.name, got, change.ranged)
+		}
+		e.checkDAOs()
+	}
+	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 0 {
+		t.Errorf("got %v recounts that differ, want none", got)
+	}
+}
