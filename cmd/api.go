@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -20,6 +21,11 @@ import (
 	"pnyx/ratelimit"
 )
 
+// apiGCPercent is GOGC of an API node, which keeps its copies of answers and allocates little
+// for hot ones: collecting garbage more often takes a fifth off its peak memory, and nothing
+// measurable off its rate.
+const apiGCPercent = 40
+
 // apiCommand runs an API node alone. It needs REDIS_URL, because an embedded Redis
 // would stay empty without a worker in the same process.
 func apiCommand() *cobra.Command {
@@ -31,6 +37,7 @@ func apiCommand() *cobra.Command {
 			if cfg.Cache.URL == "" {
 				return errors.New("REDIS_URL: an API node alone needs the Redis that workers fill")
 			}
+			debug.SetGCPercent(apiGCPercent)
 			n := newNode(cfg, logger)
 			err := n.serveAPI(cmd.Context(), cmd.OutOrStdout())
 			return errors.Join(err, n.stop())
