@@ -94,7 +94,7 @@ func (o options) bench(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, e.Close()) }()
 	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
 	problems := errors.Join(
-		o.compare(ctx, e, &report), o.latencies(ctx, e, &report), o.micro(ctx, e, &report),
+		o.compare(ctx, e, &report), o.latencies(ctx, e, &report), o.overloads(ctx, e, &report), o.micro(ctx, e, &report),
 	)
 	report.Took = time.Since(report.Began)
 	return errors.Join(problems, o.write(report))
@@ -146,6 +146,25 @@ func (o options) latencies(ctx context.Context, e *Environment, report *Report) 
 		fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
 			figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
 		report.Latencies = append(report.Latencies, result)
+	}
+	return errors.Join(problems...)
+}
+
+func (o options) overloads(ctx context.Context, e *Environment, report *Report) error {
+	var problems []error
+	for _, kind := range coldKinds() {
+		if !o.wants("overload-" + kind.id) {
+			continue
+		}
+		fmt.Fprintf(e.Log, "overload: %s\n", kind.name)
+		result, err := e.overload(ctx, kind)
+		if err := errors.Join(err, e.endRow()); err != nil {
+			fmt.Fprintln(e.Log, "  ", err)
+			problems = append(problems, err)
+			continue
+		}
+		fmt.Fprintf(e.Log, "  %+v\n", result)
+		report.Overloads = append(report.Overloads, result)
 	}
 	return errors.Join(problems...)
 }

@@ -26,6 +26,8 @@ type Report struct {
 	Results []Result
 	// Latencies has one entry for each measured load.
 	Latencies []LatencyResult
+	// Overloads has one entry for each kind of pages that nobody asked for before.
+	Overloads []OverloadResult
 	// Micro has the benchmarks of single functions.
 	Micro []Micro
 }
@@ -79,6 +81,7 @@ with %[11]d.%[12]s
 		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickNote())
 	r.markdownRatios(out)
 	r.markdownLatencies(out)
+	r.markdownOverloads(out)
 	r.markdownMicro(out)
 }
 
@@ -150,6 +153,25 @@ In milliseconds; they include the delay of the load generator.
 	for _, l := range r.Latencies {
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %d of %d |\n",
 			l.Name, figure(l.Rate), figure(l.P50), figure(l.P99), figure(l.P999), figure(l.Max), l.Failed, l.Count)
+	}
+	fmt.Fprintln(out)
+}
+
+func (r Report) markdownOverloads(out io.Writer) {
+	if len(r.Overloads) == 0 {
+		return
+	}
+	fmt.Fprintf(out, `## At twice what the worker can do
+
+Distinct pages that nobody asked for before, requested for %s at %d times the rate that 64 callers get, on schedule. *Refused* are 503
+with `+"`Retry-After`"+`; *failed* is any other answer. Milliseconds from when a request was due.
+
+| what | requests/s | pages/s | p50 | p99 | max | refused | p99 of these | failed |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+`, fillLength, overloadFactor)
+	for _, o := range r.Overloads {
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %d of %d | %s | %d |\n", o.Name, figure(o.Offered), figure(o.Served),
+			figure(o.P50), figure(o.P99), figure(o.Max), o.Refused, o.Count, figure(o.RefusedP99), o.Failed)
 	}
 	fmt.Fprintln(out)
 }

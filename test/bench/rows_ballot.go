@@ -86,12 +86,13 @@ func (e *Environment) firstArrival(ctx context.Context, p Proposal) (float64, er
 	return e.arrival(ctx, p)
 }
 
-// rangedArrival returns the seconds of a ballot that is counted with its range of voters.
+// rangedArrival returns the seconds of a ballot that is counted with its range of voters, in
+// the proposal and in its DAO.
 func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
 	recounts, err := e.workerMetric(ctx, recountsMetric)
 	if err == nil && recounts == 0 {
 		if _, err = e.arrival(ctx, p); err == nil {
-			err = e.workerUntil(ctx, recountsMetric)
+			err = e.recounted(ctx)
 		}
 	}
 	if err != nil {
@@ -110,6 +111,22 @@ func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, e
 		err = errors.New("the worker has counted all ballots of the proposal")
 	}
 	return took, err
+}
+
+// recounted waits until a proposal is counted by ranges, and as long as its DAO takes, if that
+// is large.
+func (e *Environment) recounted(ctx context.Context) error {
+	began := time.Now()
+	if err := e.workerUntil(ctx, recountsMetric); err != nil {
+		return err
+	}
+	// The worker rests for four times as long as the first count took.
+	for longest := 10*time.Since(began) + time.Second; time.Since(began) < longest; wait(100 * time.Millisecond) {
+		if recounts, err := e.workerMetric(ctx, recountsMetric); err != nil || recounts > 1 {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Environment) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64, err error) {

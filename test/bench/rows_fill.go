@@ -35,13 +35,16 @@ func coldKinds() []coldKind {
 	}
 }
 
+// row returns the ID of the row with so many callers.
+func (k coldKind) row(callers int) string { return fmt.Sprintf("fills-%s-%d", k.id, callers) }
+
 // fillRows measure distinct cold pages of each kind with 1, 16 and 64 callers.
 func fillRows() []Row {
 	var rows []Row
 	for _, kind := range coldKinds() {
 		for _, callers := range []int{1, 16, 64} {
 			row := Row{
-				ID: fmt.Sprintf("fills-%s-%d", kind.id, callers), Name: fmt.Sprintf("distinct cold pages, %d callers: %s", callers, kind.name),
+				ID: kind.row(callers), Name: fmt.Sprintf("distinct cold pages, %d callers: %s", callers, kind.name),
 				Baseline: "plain Fiber handler, constant body", Unit: "requests/s", Rounds: 3,
 				Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.coldFills(ctx, kind, callers) },
 			}
@@ -56,25 +59,9 @@ func fillRows() []Row {
 
 // coldFills compares pages that are not in Redis with a handler that returns as many bytes.
 func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int) (Sides, error) {
-	base, _, err := e.API(ctx)
+	load, err := e.coldLoadOf(ctx, kind)
 	if err != nil {
 		return Sides{}, err
-	}
-	load := Load{Header: e.internal()}
-	rows, err := e.conn.Query(ctx, kind.paths)
-	if err != nil {
-		return Sides{}, fmt.Errorf("find pages of %s: %w", kind.id, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var path string
-		if err := rows.Scan(&path); err != nil {
-			return Sides{}, err
-		}
-		load.URLs = append(load.URLs, base+path)
-	}
-	if err := rows.Err(); err != nil || len(load.URLs) == 0 {
-		return Sides{}, errors.Join(fmt.Errorf("find pages of %s: got %d", kind.id, len(load.URLs)), err)
 	}
 	size, err := sizeOfAnswer(ctx, load.URLs[0], load.Header)
 	if err != nil {
@@ -91,6 +78,31 @@ func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int)
 	}
 	plain := Load{URLs: []string{baseline}, Header: http.Header{}}
 	return Sides{Pnyx: measure(load, true), Baseline: measure(plain, false)}, err
+}
+
+// coldLoadOf returns requests for distinct pages of a kind.
+func (e *Environment) coldLoadOf(ctx context.Context, kind coldKind) (load Load, err error) {
+	base, _, err := e.API(ctx)
+	if err != nil {
+		return load, err
+	}
+	load.Header = e.internal()
+	rows, err := e.conn.Query(ctx, kind.paths)
+	if err != nil {
+		return load, fmt.Errorf("find pages of %s: %w", kind.id, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var path string
+		if err := rows.Scan(&path); err != nil {
+			return load, err
+		}
+		load.URLs = append(load.URLs, base+path)
+	}
+	if err := rows.Err(); err != nil || len(load.URLs) == 0 {
+		return load, errors.Join(fmt.Errorf("find pages of %s: got %d", kind.id, len(load.URLs)), err)
+	}
+	return load, nil
 }
 
 // closedLoad returns the requests per second that callers get who each send the next request

@@ -103,7 +103,9 @@ func (e *Environment) saturation(id string, measure func() (float64, error)) (fl
 		return rate, nil
 	}
 	rate, err := measure()
-	e.saturations[id] = rate
+	if err == nil {
+		e.saturations[id] = rate
+	}
 	return rate, err
 }
 
