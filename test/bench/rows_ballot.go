@@ -64,8 +64,9 @@ func (e *Environment) countOfLargest(ctx context.Context) (Proposal, string, err
 }
 
 const (
-	// recountsMetric counts the proposals of which a worker has the totals by range, rangedMetric
-	// those that it has counted by range since, and publishedMetric is above zero once it leads.
+	// recountsMetric counts the whole counts of proposals and DAOs by range, rangedMetric the
+	// proposals of which single ranges were counted since, and publishedMetric is above zero
+	// once the worker leads.
 	recountsMetric  = "pnyx_publish_recount_duration_seconds_count"
 	rangedMetric    = "pnyx_publish_ranged_total"
 	publishedMetric = "pnyx_publish_sealed_through_timestamp_seconds"
@@ -80,49 +81,52 @@ func (e *Environment) firstArrival(ctx context.Context, p Proposal) (float64, er
 	if err := e.Published(ctx); err != nil {
 		return 0, err
 	}
-	if err := e.workerUntil(ctx, publishedMetric); err != nil {
+	if err := e.workerAbove(ctx, publishedMetric, 0); err != nil {
 		return 0, err
 	}
 	return e.arrival(ctx, p)
 }
 
-// rangedArrival returns the seconds of a ballot that is counted with its range of voters, in
-// the proposal and in its DAO.
+// rangedAttempts is how many ballots may be counted with all others before one is counted with
+// its range.
+const rangedAttempts = 5
+
+// rangedArrival returns the seconds of a ballot that is counted with its range of voters.
 func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
-	recounts, err := e.workerMetric(ctx, recountsMetric)
-	if err == nil && recounts == 0 {
-		if _, err = e.arrival(ctx, p); err == nil {
-			err = e.recounted(ctx)
+	for range rangedAttempts {
+		recounts, err := e.workerMetric(ctx, recountsMetric)
+		if err != nil {
+			return 0, err
+		}
+		before, err := e.workerMetric(ctx, rangedMetric)
+		if err != nil {
+			return 0, err
+		}
+		took, err := e.arrival(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		after, err := e.workerMetric(ctx, rangedMetric)
+		if err != nil || after > before {
+			return took, err
+		}
+		if err := e.recounted(ctx, recounts); err != nil {
+			return 0, err
 		}
 	}
-	if err != nil {
-		return 0, err
-	}
-	before, err := e.workerMetric(ctx, rangedMetric)
-	if err != nil {
-		return 0, err
-	}
-	took, err := e.arrival(ctx, p)
-	if err != nil {
-		return 0, err
-	}
-	after, err := e.workerMetric(ctx, rangedMetric)
-	if err == nil && after == before {
-		err = errors.New("the worker has counted all ballots of the proposal")
-	}
-	return took, err
+	return 0, errors.New("the worker has counted all ballots of the proposal")
 }
 
-// recounted waits until a proposal is counted by ranges, and as long as its DAO takes, if that
-// is large.
-func (e *Environment) recounted(ctx context.Context) error {
+// recounted waits until the worker has made more recounts than so many: that of a proposal, and
+// that of its DAO if this is large.
+func (e *Environment) recounted(ctx context.Context, before float64) error {
 	began := time.Now()
-	if err := e.workerUntil(ctx, recountsMetric); err != nil {
+	if err := e.workerAbove(ctx, recountsMetric, before); err != nil {
 		return err
 	}
 	// The worker rests for four times as long as the first count took.
 	for longest := 10*time.Since(began) + time.Second; time.Since(began) < longest; wait(100 * time.Millisecond) {
-		if recounts, err := e.workerMetric(ctx, recountsMetric); err != nil || recounts > 1 {
+		if recounts, err := e.workerMetric(ctx, recountsMetric); err != nil || recounts > before+1 {
 			return err
 		}
 	}
@@ -140,12 +144,12 @@ func (e *Environment) slowestArrival(ctx context.Context, p Proposal, ballots in
 	return slowest, nil
 }
 
-// workerUntil waits until a metric of the worker is above zero.
-func (e *Environment) workerUntil(ctx context.Context, name string) error {
+// workerAbove waits until a metric of the worker is above a number.
+func (e *Environment) workerAbove(ctx context.Context, name string, number float64) error {
 	return e.worker.until(ctx, func() error {
 		value, err := e.workerMetric(ctx, name)
-		if err == nil && value == 0 {
-			err = fmt.Errorf("%s is still 0", name)
+		if err == nil && value <= number {
+			err = fmt.Errorf("%s is still %v", name, value)
 		}
 		return err
 	})

@@ -50,7 +50,9 @@ func (d *daoVoters) move(e *evaluation, from string) {
 		d.drop(from)
 	case from == to:
 	case from == "" && e.result.votes == 0:
-		d.setProposals(to, []record.RefHash{e.proposal.Ref})
+		if d.isWanted(to) {
+			d.setProposals(to, []record.RefHash{e.proposal.Ref})
+		}
 	default:
 		d.drop(from)
 		d.drop(to)

@@ -18,8 +18,9 @@ import (
 // changes nothing. What is kept is lost with the process, and counted again from the start:
 // until then subjects are counted whole.
 //
-// One goroutine publishes: it calls touch, drop, reset, want, stale and total. Another
-// one counts subjects whole in the background: it calls next, done and fail.
+// One publication at a time calls touch, drop, reset, want and total, total once at a time
+// for a subject. Another goroutine counts subjects whole in the background: it calls next,
+// done and fail.
 type rangeSums[K comparable, S any] struct {
 	// add returns the sum of sums over ranges, and equal compares two of one range.
 	add   func([]S) S
@@ -165,6 +166,13 @@ func (r *rangeSums[K, S]) staleOf(key K) (sums *partition[S], stale []int) {
 func (r *rangeSums[K, S]) has(key K) bool {
 	sums, _ := r.staleOf(key)
 	return sums != nil
+}
+
+// isWanted reports whether a subject is counted by ranges, or will be.
+func (r *rangeSums[K, S]) isWanted(key K) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.subjects[key] != nil
 }
 
 // next begins the count of a subject that was never counted, or that has changed since it
