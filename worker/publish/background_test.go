@@ -30,6 +30,22 @@ func TestBackgroundDoesOnePieceAtATime(t *testing.T) {
 	})
 }
 
+func TestNoWorkWaitsLongForItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, began := newBackground(), time.Now()
+		err := b.run(t.Context(), func() error {
+			return b.run(t.Context(), func() error { return nil })
+		})
+		if got := time.Since(began); err != nil || got != maxBackgroundWait {
+			t.Errorf("got %v after %s, want a second piece of work after %s", err, got, maxBackgroundWait)
+		}
+		if err := b.run(t.Context(), func() error { return nil }); err != nil || time.Since(began) != maxBackgroundWait {
+			t.Errorf("got %v after %s, want a turn at once", err, time.Since(began))
+		}
+	})
+}
+
 func TestBackgroundEndsWithTheTerm(t *testing.T) {
 	t.Parallel()
 	b := newBackground()
