@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/shopspring/decimal"
@@ -151,5 +152,28 @@ func TestRangedParticipationFollowsProposals(t *testing.T) {
 	}
 	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 0 {
 		t.Errorf("got %v recounts that differ, want none", got)
+	}
+}
+
+func TestProposalsAndDAOsAreRecountedInTurns(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 2)
+	for range 40 {
+		e.append([]record.Record{e.ballot(), e.ballot()})
+	}
+	e.step()
+	for range 2 {
+		if found, err := e.publisher.recountNext(t.Context(), time.Now()); err != nil || !found {
+			t.Fatalf("got %t, %v, want a recount", found, err)
+		}
+	}
+	proposals := 0
+	for _, proposal := range e.proposals {
+		if e.publisher.totals.has(proposal.Hash()) {
+			proposals++
+		}
+	}
+	if daos := e.publisher.voters.has("space-0") != e.publisher.voters.has("space-1"); proposals != 1 || !daos {
+		t.Errorf("got %d proposals and one DAO: %t after two recounts, want one of each", proposals, daos)
 	}
 }

@@ -99,6 +99,8 @@ type Publisher struct {
 	// voters have the participation in large DAOs.
 	voters      *daoVoters
 	corrections *corrections
+	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
+	daosFirst bool
 	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
 	// by range, and its first pages written. daoRangedFrom is that of a DAO. All five are
 	// constants but in tests.

@@ -185,16 +185,35 @@ func (p *Publisher) Recount(ctx context.Context) {
 }
 
 // recountNext counts a proposal or DAO that has changed and was last counted before a time.
-// It reports whether there is one.
+// It reports whether there is one. Proposals and DAOs come first in turns, so that many of
+// one kind keep none of the other waiting.
 func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bool, err error) {
 	ctx = warehouse.InBackground(ctx)
-	if ref, count, ok := p.totals.next(before); ok {
-		err := p.recountProposal(ctx, ref, count)
-		if err != nil {
-			p.totals.fail(ref, count, time.Now())
-		}
-		return true, err
+	kinds := []func(context.Context, time.Time) (bool, error){p.recountNextProposal, p.recountNextDAO}
+	if p.daosFirst {
+		slices.Reverse(kinds)
 	}
+	p.daosFirst = !p.daosFirst
+	for _, recount := range kinds {
+		if found, err := recount(ctx, before); found {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+func (p *Publisher) recountNextProposal(ctx context.Context, before time.Time) (found bool, err error) {
+	ref, count, ok := p.totals.next(before)
+	if !ok {
+		return false, nil
+	}
+	if err = p.recountProposal(ctx, ref, count); err != nil {
+		p.totals.fail(ref, count, time.Now())
+	}
+	return true, err
+}
+
+func (p *Publisher) recountNextDAO(ctx context.Context, before time.Time) (found bool, err error) {
 	id, count, ok := p.voters.next(before)
 	if !ok {
 		return false, nil
