@@ -9,6 +9,11 @@ import (
 	"pnyx/warehouse/record"
 )
 
+// daoRangedFrom is the number of votes from which the participation in a DAO is kept by range:
+// a range takes some granules of each of its proposals, or the other votes of its voters. Below,
+// counting all ballots takes less.
+const daoRangedFrom = 10 * warehouse.SortedCopyThreshold
+
 // daoVoters keeps the participation in large DAOs by range of voters.
 type daoVoters struct {
 	*rangeSums[string, warehouse.Participation]

@@ -4,159 +4,25 @@ import (
 	"context"
 	"encoding/hex"
 	"log/slog"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/backoff"
 )
 
 const (
-	// daoRangedFrom is the number of votes from which the participation in a DAO is kept by
-	// range: a range takes some granules of each of its proposals, or the other votes of its
-	// voters. Below, counting all ballots takes less.
-	daoRangedFrom = 10 * warehouse.SortedCopyThreshold
-	// votersPerRange is the mean number of voters in a range of a proposal; a power of two.
-	// A range is one or two granules to read, and a proposal of 20 million ballots has some
-	// 5,000 ranges to add up.
-	votersPerRange = 4096
-	// rangesPerStatement bounds the ranges that one statement counts, and
-	// rangesPerRecount those that one of a recount does, which publications may wait for.
-	rangesPerStatement, rangesPerRecount = 128, 4
-	// recountInterval is the least time between two whole counts of a proposal.
+	// rangesPerRecount bounds the ranges that one statement of a recount counts, which
+	// publications may wait for.
+	rangesPerRecount = 4
+	// recountInterval is the least time between two whole counts of a proposal or DAO.
 	recountInterval = time.Minute
 	// recountRest is how many times as long as a whole count the pause after it is, up to
 	// maxRecountRest.
 	recountRest    = 4
 	maxRecountRest = 10 * time.Minute
 )
-
-// corrections are the proposals and DAOs whose published sums differed from a recount. They
-// are published again, proposals flagged.
-type corrections struct {
-	mu               sync.Mutex
-	pending, flagged map[record.RefHash]bool
-	daos             map[string]bool
-}
-
-func newCorrections() *corrections {
-	return &corrections{pending: map[record.RefHash]bool{}, flagged: map[record.RefHash]bool{}, daos: map[string]bool{}}
-}
-
-func (c *corrections) add(ref record.RefHash) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pending[ref], c.flagged[ref] = true, true
-}
-
-func (c *corrections) addDAO(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.daos[id] = true
-}
-
-// take returns the proposals and DAOs to publish again. Those of a publication that fails are
-// published with everything else that the next term finds.
-func (c *corrections) take() (refs []record.RefHash, daoIDs []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	refs, daoIDs = slices.Collect(maps.Keys(c.pending)), slices.Collect(maps.Keys(c.daos))
-	clear(c.pending)
-	clear(c.daos)
-	return refs, daoIDs
-}
-
-// arePending reports whether take would return any.
-func (c *corrections) arePending() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.pending)+len(c.daos) > 0
-}
-
-func (c *corrections) isFlagged(ref record.RefHash) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.flagged[ref]
-}
-
-// voteTotals returns the vote totals of proposals: of large ones those of the ranges that
-// changed are counted, and of all others all ballots.
-func (p *Publisher) voteTotals(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash]warehouse.VoteTotals, error) {
-	ranged := map[record.RefHash]warehouse.VoteTotals{}
-	var whole []record.RefHash
-	for _, ref := range refs {
-		sum, ok, err := p.totals.total(ref, func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-			return countRanges(ranges, rangesPerStatement, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-				return p.Warehouse.RangeTotals(ctx, ref, some)
-			})
-		})
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			ranged[ref] = sum
-			p.metrics.ranged.Inc()
-		} else {
-			whole = append(whole, ref)
-		}
-	}
-	if len(whole) == 0 {
-		return ranged, nil
-	}
-	totals, err := p.Warehouse.VoteTotals(ctx, whole)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(totals, ranged)
-	return totals, nil
-}
-
-// countRanges counts ranges by statements of a few each.
-func countRanges[S any](
-	ranges []warehouse.VoterRange, perStatement int, count func([]warehouse.VoterRange) ([]S, error),
-) ([]S, error) {
-	sums := make([]S, 0, len(ranges))
-	for some := range slices.Chunk(ranges, perStatement) {
-		counted, err := count(some)
-		if err != nil {
-			return nil, err
-		}
-		sums = append(sums, counted...)
-	}
-	return sums, nil
-}
-
-// wantTotals makes the totals of a large proposal be kept by range. Those of a ranked vote
-// are not: its last round follows from all ballots.
-func (p *Publisher) wantTotals(e *evaluation) {
-	if e.result.votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn {
-		p.totals.want(e.proposal.Ref)
-	}
-}
-
-// forgetSums makes everything be counted whole.
-func (p *Publisher) forgetSums() {
-	p.totals.reset()
-	p.voters.forget()
-}
-
-// touch notes what batches change, before it is counted.
-func (p *Publisher) touch(changes warehouse.ChangeSet) {
-	p.voters.touchBallots(changes)
-	for ref := range changes.Proposals {
-		if changes.Voters == nil {
-			p.totals.drop(ref)
-		} else if voters := changes.Voters[ref]; voters != nil {
-			p.totals.touch(ref, voters)
-		}
-	}
-}
 
 // Recount counts large proposals and DAOs whole, one after the other, whenever they have
 // changed, until ctx ends. It runs concurrently with Run, which adds up what it has counted.
