@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -11,9 +12,14 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// VoterRange is a range of voters in the order of their identities: From is its first, and
-// Until is the first of the next range, or empty.
+// VoterRange is a range of voters in the order of their identities: those from From on and
+// before Until, which is empty for no bound. Both are beginnings of identities, of rangeBytes
+// at most.
 type VoterRange struct{ From, Until string }
+
+// rangeBytes is how much of an identity decides which range a voter is in: the server finds the
+// range by number, in a binary search. Of texts it could only compare each with each.
+const rangeBytes = 8
 
 // RangesOf returns the ranges that begin with starts, preceded by the first one.
 func RangesOf(starts []string) []VoterRange {
@@ -24,12 +30,13 @@ func RangesOf(starts []string) []VoterRange {
 	return ranges
 }
 
-// RangeStarts returns the voters that begin ranges of a proposal's voters, in order, with
-// size voters on average; size is a power of two. The first range begins before all voters,
-// and is not among them.
+// RangeStarts returns where ranges of a proposal's voters begin, in order, with size voters on
+// average, or more where many begin alike; size is a power of two. The first range begins before
+// all voters, and is not among them.
 func (w *Warehouse) RangeStarts(ctx context.Context, ref record.RefHash, size uint64) ([]string, error) {
 	rows, err := w.conn.Query(ctx, sqlText("range_totals_starts"),
-		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("mask", size-1))
+		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("mask", size-1),
+		clickhouse.Named("bytes", rangeBytes))
 	return selectRows[string](rows, err, "divide the voters of a proposal")
 }
 
@@ -43,40 +50,65 @@ func (w *Warehouse) RangeTotals(
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	// The totals of ranges are those of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
-		fmt.Sprintf(sqlText("counted_ballots_merged"), rangeOfVoter, condition))
+		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, condition))
 	rows, err := w.conn.Query(ctx, sql, args...)
 	found, err := selectRows[rangeTotalsRow](rows, err, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)))
 	if err != nil {
 		return nil, err
 	}
-	totals := make([]VoteTotals, len(ranges))
+	places, totals := placesOf(ranges), make([]VoteTotals, len(ranges))
 	for _, r := range found {
-		totals[r.Place-1] = r.totals()
+		totals[places[r.Place]] = r.totals()
 	}
 	return totals, nil
 }
 
-// rangeOfVoter is the place of a voter's range, from 1.
-const rangeOfVoter = "arrayLastIndex(start -> start <= voter, {starts:Array(String)}) AS place"
-
 type rangeTotalsRow struct {
-	// Place is that of the range, from 1.
-	Place uint32
+	// Place is that of the range.
+	Place uint64
 	voteTotalsRow
 }
 
-// voterCondition returns the condition that a voter is in one of the ranges, as ranges of the
-// primary key, with their parameters. It names each bound, so that each is bound.
-func voterCondition(ranges []VoterRange) (condition string, args []any) {
-	alternatives, starts := make([]string, len(ranges)), make([]string, len(ranges))
+// placeOfVoter is the place of a voter's range among {places}.
+const placeOfVoter = "roundDown(reinterpretAsUInt64(reverse(toFixedString(substring(voter, 1, {bytes:UInt8}), {bytes:UInt8})))," +
+	" {places:Array(UInt64)}) AS place"
+
+// place returns where a range begins, as a number: ranges and numbers have the same order.
+func (r VoterRange) place() uint64 {
+	var begins [rangeBytes]byte
+	copy(begins[:], r.From)
+	return binary.BigEndian.Uint64(begins[:])
+}
+
+// placesOf returns the index of each range by its place.
+func placesOf(ranges []VoterRange) map[uint64]int {
+	places := make(map[uint64]int, len(ranges))
 	for i, r := range ranges {
-		from, until := fmt.Sprintf("from_%d", i), fmt.Sprintf("until_%d", i)
-		starts[i], alternatives[i] = r.From, "voter >= {"+from+":String}"
-		args = append(args, clickhouse.Named(from, r.From))
-		if r.Until != "" {
-			alternatives[i] += " AND voter < {" + until + ":String}"
-			args = append(args, clickhouse.Named(until, r.Until))
-		}
+		places[r.place()] = i
 	}
-	return strings.Join(alternatives, " OR "), append(args, clickhouse.Named("starts", starts))
+	return places
+}
+
+// voterCondition returns the condition that a voter is in one of the ranges, as ranges of the
+// primary key, with its parameters and those of placeOfVoter. Ranges without a gap are one. It
+// names each bound, so that each is bound.
+func voterCondition(ranges []VoterRange) (condition string, args []any) {
+	var alternatives []string
+	places := make([]uint64, len(ranges))
+	for i := 0; i < len(ranges); i++ {
+		from, until := fmt.Sprintf("from_%d", i), fmt.Sprintf("until_%d", i)
+		alternative := "voter >= {" + from + ":String}"
+		args = append(args, clickhouse.Named(from, ranges[i].From))
+		places[i] = ranges[i].place()
+		for i+1 < len(ranges) && ranges[i].Until == ranges[i+1].From {
+			i++
+			places[i] = ranges[i].place()
+		}
+		if end := ranges[i].Until; end != "" {
+			alternative += " AND voter < {" + until + ":String}"
+			args = append(args, clickhouse.Named(until, end))
+		}
+		alternatives = append(alternatives, alternative)
+	}
+	return strings.Join(alternatives, " OR "), append(args, clickhouse.Named("places", places), clickhouse.Named("bytes", rangeBytes))
 }

@@ -18,7 +18,7 @@ func (w *Warehouse) DAOProposals(ctx context.Context, daoID string) ([]record.Re
 // DAORangeStarts is RangeStarts for the voters of a DAO's published proposals.
 func (w *Warehouse) DAORangeStarts(ctx context.Context, daoID string, size uint64) ([]string, error) {
 	rows, err := w.conn.Query(ctx, sqlText("range_voters_starts"),
-		clickhouse.Named("dao", daoID), clickhouse.Named("mask", size-1))
+		clickhouse.Named("dao", daoID), clickhouse.Named("mask", size-1), clickhouse.Named("bytes", rangeBytes))
 	return selectRows[string](rows, err, "divide the voters of DAO "+daoID)
 }
 
@@ -26,20 +26,20 @@ func (w *Warehouse) DAORangeStarts(ctx context.Context, daoID string, size uint6
 // of the ranges. The ranges are in order and do not overlap.
 func (w *Warehouse) RangeParticipation(ctx context.Context, daoID string, ranges []VoterRange) ([]Participation, error) {
 	type row struct {
-		// Place is that of the range, from 1.
-		Place uint32
+		// Place is that of the range.
+		Place uint64
 		Participation
 	}
 	condition, args := voterCondition(ranges)
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("range_voters"), rangeOfVoter, condition),
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("range_voters"), placeOfVoter, condition),
 		append(args, clickhouse.Named("dao", daoID))...)
 	found, err := selectRows[row](rows, err, fmt.Sprintf("count %d ranges of the voters of DAO %s", len(ranges), daoID))
 	if err != nil {
 		return nil, err
 	}
-	counted := make([]Participation, len(ranges))
+	places, counted := placesOf(ranges), make([]Participation, len(ranges))
 	for _, r := range found {
-		counted[r.Place-1] = r.Participation
+		counted[places[r.Place]] = r.Participation
 	}
 	return counted, nil
 }

@@ -1,5 +1,5 @@
 -- As range_totals_starts.sql, for all proposals of a DAO.
-SELECT voter
+SELECT DISTINCT substring(voter, 1, {bytes:UInt8}) AS start
 FROM ballots
 WHERE proposal_ref GLOBAL IN
     (
@@ -7,8 +7,9 @@ WHERE proposal_ref GLOBAL IN
         FROM proposal_states FINAL
         WHERE dao_id = {dao:String}
     )
-    AND voter != ''
     AND bitAnd(cityHash64(voter), {mask:UInt64}) = 0
-GROUP BY voter
-ORDER BY voter
+    AND start != ''
+    AND isValidUTF8(start)
+    AND NOT endsWith(start, '\0')
+ORDER BY start
 SETTINGS max_threads = 1

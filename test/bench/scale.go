@@ -111,9 +111,9 @@ func scaleCommand(args []string) error {
 	return nil
 }
 
-// bytesPerBallot is the disk space that a warehouse takes at most for each ballot, sorted
+// bytesPerBallot is the disk space that a warehouse of copies takes at most for each ballot, sorted
 // copies included.
-const bytesPerBallot = 1200
+const bytesPerBallot = 600
 
 // checkSpace returns an error unless a folder has the space for a warehouse of some million
 // ballots.

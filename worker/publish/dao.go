@@ -132,7 +132,7 @@ func (d *daoPublication) publishDAO(
 		}
 		e.withheld, d.withheld[id] = true, true
 	}
-	d.wantParticipation(id, participation)
+	d.wantParticipation(id, participation, !d.everything)
 	d.published++
 	d.noteChange(governance.DAOChange, id, id)
 	return d.writeDAO(ctx, e)

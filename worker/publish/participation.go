@@ -115,8 +115,8 @@ func (p *Publisher) participation(
 }
 
 // wantParticipation makes the participation in a large DAO be kept by range.
-func (p *Publisher) wantParticipation(daoID string, counted warehouse.Participation) {
+func (p *Publisher) wantParticipation(daoID string, counted warehouse.Participation, urgent bool) {
 	if counted.Votes >= p.daoRangedFrom {
-		p.voters.want(daoID)
+		p.voters.want(daoID, urgent)
 	}
 }

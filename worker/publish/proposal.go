@@ -209,7 +209,7 @@ func (p *proposalPublication) writeProposal(
 		written.large = append(written.large, e)
 	}
 	if !p.everything || e.lifecycle == governance.Active {
-		p.wantTotals(e)
+		p.wantTotals(e, !p.everything)
 	}
 	if !keep {
 		written.counted = append(written.counted, e)

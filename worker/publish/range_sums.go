@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -28,8 +29,8 @@ type rangeSums[K comparable, S any] struct {
 
 	mu       sync.Mutex
 	subjects map[K]*rangedSubject[S]
-	// wanted wakes the goroutine that counts.
-	wanted chan struct{}
+	// wanted wakes the goroutine that counts, and urgent does while it rests.
+	wanted, urgent chan struct{}
 }
 
 type rangedSubject[S any] struct {
@@ -41,6 +42,20 @@ type rangedSubject[S any] struct {
 	countedAt time.Time
 	// changed is set when a range was counted since.
 	changed bool
+	// urgent is set when the subject was counted whole because it changed.
+	urgent bool
+}
+
+// precedence orders the subjects that are due, lowest first: those that are counted whole with
+// every ballot, those that have sums, and those that no ballot has come to yet.
+func (s *rangedSubject[S]) precedence() int {
+	switch {
+	case s.sums != nil:
+		return 1
+	case s.urgent:
+		return 0
+	}
+	return 2
 }
 
 // partition has the sum of each range, and which of them are stale.
@@ -56,7 +71,8 @@ type wholeCount struct{ touched map[string]bool }
 
 func newRangeSums[K comparable, S any](add func([]S) S, equal func(a, b S) bool) *rangeSums[K, S] {
 	return &rangeSums[K, S]{
-		add: add, equal: equal, subjects: map[K]*rangedSubject[S]{}, wanted: make(chan struct{}, 1),
+		add: add, equal: equal, subjects: map[K]*rangedSubject[S]{},
+		wanted: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 	}
 }
 
@@ -103,16 +119,27 @@ func (r *rangeSums[K, S]) reset() {
 	clear(r.subjects)
 }
 
-// want makes the sums of a subject be counted in the background.
-func (r *rangeSums[K, S]) want(key K) {
+// want makes the sums of a subject be counted in the background. One is urgent if it has just
+// been counted whole because it changed, as it will be until it has sums.
+func (r *rangeSums[K, S]) want(key K, urgent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.subjects[key] != nil {
-		return
+	subject := r.subjects[key]
+	if subject == nil {
+		subject = &rangedSubject[S]{}
+		r.subjects[key] = subject
+		wake(r.wanted)
 	}
-	r.subjects[key] = &rangedSubject[S]{}
+	if urgent && subject.sums == nil {
+		subject.urgent = true
+		wake(r.urgent)
+	}
+}
+
+// wake wakes the goroutine that waits for a signal, or will.
+func wake(signal chan<- struct{}) {
 	select {
-	case r.wanted <- struct{}{}:
+	case signal <- struct{}{}:
 	default:
 	}
 }
@@ -176,19 +203,29 @@ func (r *rangeSums[K, S]) isWanted(key K) bool {
 }
 
 // next begins the count of a subject that was never counted, or that has changed since it
-// was last, before a time. It returns false where there is none.
+// was last, before a time: of those that precede the others, the one that was counted the
+// longest ago. It returns false where there is none.
 func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, subject := range r.subjects {
+	var chosen *rangedSubject[S]
+	for other, subject := range r.subjects {
 		due := subject.sums == nil || subject.changed
-		if subject.counting == nil && due && subject.countedAt.Before(before) {
-			subject.counting = &wholeCount{touched: map[string]bool{}}
-			subject.changed = false
-			return key, subject.counting, true
+		if subject.counting != nil || !due || !subject.countedAt.Before(before) {
+			continue
+		}
+		if chosen == nil || cmp.Or(
+			cmp.Compare(subject.precedence(), chosen.precedence()), subject.countedAt.Compare(chosen.countedAt),
+		) < 0 {
+			key, chosen = other, subject
 		}
 	}
-	return key, nil, false
+	if chosen == nil {
+		return key, nil, false
+	}
+	chosen.counting = &wholeCount{touched: map[string]bool{}}
+	chosen.changed = false
+	return key, chosen.counting, true
 }
 
 // done ends a count with its sums, which replace the previous ones. It returns the ranges

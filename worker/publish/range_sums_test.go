@@ -244,7 +244,7 @@ func (h *history) count() warehouse.VoteTotals {
 	}
 	if !ok {
 		sum = h.store.totals(warehouse.VoterRange{})
-		h.sums.want("p")
+		h.sums.want("p", false)
 	}
 	return sum
 }
@@ -379,7 +379,7 @@ func TestSubjectThatIsMostlyStaleIsCountedWhole(t *testing.T) {
 		want    bool
 	}{"half": {len(between) / 2, true}, "most": {len(between)/2 + 1, false}} {
 		h.sums.reset()
-		h.sums.want("p")
+		h.sums.want("p", false)
 		_, count, _ := h.sums.next(time.Unix(1, 0))
 		ranges := warehouse.RangesOf(between)
 		h.sums.done("p", count, ranges, make([]warehouse.VoteTotals, len(ranges)), nil, false, time.Time{})
@@ -394,5 +394,56 @@ func TestSubjectThatIsMostlyStaleIsCountedWhole(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%s: got ranges used %v, %v, want %v", name, got, err, c.want)
 		}
+	}
+}
+
+// A vote that goes on is counted whole with every ballot until it has sums: it does not wait for
+// those that have ended, and neither does it wait for the rest after a recount.
+func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
+	t.Parallel()
+	add := func(counts []int) int { return len(counts) }
+	sums := newRangeSums[string](add, func(a, b int) bool { return a == b })
+	oneRange := warehouse.RangesOf(nil)
+	recount := func(now time.Time) string {
+		key, count, ok := sums.next(now)
+		if !ok {
+			return "none"
+		}
+		sums.done(key, count, oneRange, []int{1}, nil, false, now)
+		return key
+	}
+	change := func(key string) {
+		sums.touch(key, map[string]bool{"0x1": true})
+		count := func(ranges []warehouse.VoterRange) ([]int, error) { return make([]int, len(ranges)), nil }
+		if _, ok, err := sums.total(key, count); !ok || err != nil {
+			t.Errorf("%s has no sums: %v", key, err)
+		}
+	}
+	sums.want("older", false)
+	recount(time.Unix(1, 0))
+	sums.want("newer", false)
+	recount(time.Unix(2, 0))
+	change("newer")
+	change("older")
+	sums.want("ended", false)
+	if len(sums.urgent) != 0 {
+		t.Error("a vote without new ballots ends the rest after a recount")
+	}
+	sums.want("ended, too", false)
+	sums.want("live", false)
+	sums.want("live", true)
+	if len(sums.urgent) != 1 {
+		t.Error("a vote that goes on waits for the rest after a recount")
+	}
+	want := []string{"live", "older", "newer"}
+	for i := range want {
+		if got := recount(time.Unix(10, 0)); got != want[i] {
+			t.Errorf("got a recount of %s, want %s", got, want[i])
+		}
+	}
+	sums.want("live", true)
+	if ended := []string{recount(time.Unix(10, 0)), recount(time.Unix(10, 0)), recount(time.Unix(10, 0))}; !slices.Contains(ended, "ended") ||
+		!slices.Contains(ended, "ended, too") || ended[2] != "none" {
+		t.Errorf("got recounts of %q, want both that ended", ended)
 	}
 }

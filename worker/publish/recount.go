@@ -3,23 +3,24 @@ package publish
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
+	"pnyx/cache"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
-	"pnyx/worker/backoff"
 )
 
 const (
-	// rangesPerRecount bounds the ranges that one statement of a recount counts, which
-	// publications may wait for.
-	rangesPerRecount = 4
+	// rangesPerRecount bounds the ranges that one statement of a recount counts: a quarter of a
+	// second on one thread, and 64 MB.
+	rangesPerRecount = 64
 	// recountInterval is the least time between two whole counts of a proposal or DAO.
 	recountInterval = time.Minute
 	// recountRest is how many times as long as a whole count the pause after it is, up to
-	// maxRecountRest.
+	// maxRecountRest, unless a ballot comes to a subject that has no sums yet.
 	recountRest    = 4
 	maxRecountRest = 10 * time.Minute
 )
@@ -35,15 +36,16 @@ func (p *Publisher) Recount(ctx context.Context) {
 			p.Errors.Inc()
 			p.Logger.LogAttrs(ctx, slog.LevelError, "recount failed, retrying", slog.Any("error", err))
 		}
+		pause, wanted := p.recountInterval, [...]<-chan struct{}{p.totals.wanted, p.voters.wanted}
 		if found {
-			backoff.Wait(ctx, min(recountRest*time.Since(began), maxRecountRest))
-			continue
+			pause = min(recountRest*time.Since(began), maxRecountRest)
+			wanted = [...]<-chan struct{}{p.totals.urgent, p.voters.urgent}
 		}
-		timer := time.NewTimer(p.recountInterval)
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-		case <-p.totals.wanted:
-		case <-p.voters.wanted:
+		case <-wanted[0]:
+		case <-wanted[1]:
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -52,8 +54,11 @@ func (p *Publisher) Recount(ctx context.Context) {
 
 // recountNext counts a proposal or DAO that has changed and was last counted before a time.
 // It reports whether there is one. Proposals and DAOs come first in turns, so that many of
-// one kind keep none of the other waiting.
+// one kind keep none of the other waiting. Nothing is counted during the first publication.
 func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bool, err error) {
+	if _, err := p.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+		return false, nil
+	}
 	ctx = warehouse.InBackground(ctx)
 	kinds := []func(context.Context, time.Time) (bool, error){p.recountNextProposal, p.recountNextDAO}
 	if p.daosFirst {
