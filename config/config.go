@@ -123,7 +123,7 @@ type Cache struct {
 	// Timeout bounds one round trip; it is above 0 and below API.RequestTimeout.
 	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Maximum duration of one Redis round trip of the API."`
 	// Local bounds the memory of the copies in one node, in bytes; it is above 0.
-	Local ByteSize `env:"PNYX_CACHE_LOCAL" envDefault:"32MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers."`
+	Local ByteSize `env:"PNYX_CACHE_LOCAL" envDefault:"24MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers."`
 }
 
 // Worker configures the intervals of the worker, and when its data counts as stale.

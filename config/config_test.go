@@ -32,7 +32,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			QueryMaxRows:   2_000_000_000,
 		},
 		SQL:   config.SQL{Timeout: 30 * time.Second, MaxMemory: 2 << 30, MaxRows: 1_000_000},
-		Cache: config.Cache{Timeout: 100 * time.Millisecond, Local: 32 << 20},
+		Cache: config.Cache{Timeout: 100 * time.Millisecond, Local: 24 << 20},
 		Worker: config.Worker{
 			PublishInterval: 500 * time.Millisecond,
 			LeaseTTL:        10 * time.Second,
@@ -576,7 +576,7 @@ PNYX_SQL_MAX_ROWS=1000000  # source: default
 # Cache
 REDIS_URL=redis://pnyx:***@host:6379/1  # source: environment
 PNYX_CACHE_TIMEOUT=100ms                # source: default
-PNYX_CACHE_LOCAL=32MiB                  # source: default
+PNYX_CACHE_LOCAL=24MiB                  # source: default
 # Worker
 PNYX_PUBLISH_INTERVAL=500ms  # source: default
 PNYX_LEASE_TTL=10s           # source: default

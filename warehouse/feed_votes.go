@@ -81,6 +81,9 @@ func (w *Warehouse) InterimTallies(
 		Ref record.RefHash `ch:"proposal_ref"`
 		InterimTally
 	}
+	if len(votes) == 0 {
+		return map[record.RefHash][]InterimTally{}, nil
+	}
 	milliseconds := make([]int64, len(windows))
 	for i, window := range windows {
 		milliseconds[i] = window.Milliseconds()

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,9 @@ const (
 	// maxTurnWait bounds how long a statement waits for its turn, so that publications
 	// go on however many callers there are.
 	maxTurnWait = 250 * time.Millisecond
+	// maxBackgroundWait is the same for a statement that no result waits for: the sorted copy of
+	// a DAO of millions of votes takes a minute, and first pages have to follow the ballots.
+	maxBackgroundWait = 5 * time.Second
 )
 
 // turns makes statements that no caller waits for yield to those that one does: meanwhile
@@ -25,13 +29,17 @@ type turns struct {
 	// one ended, in nanoseconds: setting the machine's clock does not move it.
 	serving, served atomic.Int64
 	madeAt          time.Time
-	// taken has room for the statement whose turn it is.
-	taken chan struct{}
+	// taken has room for the statement whose turn it is, and background for the one that runs in
+	// the background.
+	taken, background chan struct{}
 }
 
 // newTurns returns turns for a server whose statements use so many threads.
 func newTurns(threads uint64) *turns {
-	t := &turns{threads: int(max(threads/2, 1)), taken: make(chan struct{}, 1), madeAt: time.Now()} //nolint:gosec // cores
+	t := &turns{
+		threads: int(max(threads/2, 1)), //nolint:gosec // cores
+		taken:   make(chan struct{}, 1), background: make(chan struct{}, 1), madeAt: time.Now(),
+	}
 	t.served.Store(-int64(servingFor))
 	return t
 }
@@ -60,29 +68,50 @@ func (t *turns) areNeeded() bool {
 	return t.serving.Load() > 0 || int64(time.Since(t.madeAt))-t.served.Load() < int64(servingFor)
 }
 
-// yield waits until no other statement yields, for maxTurnWait at most, if ctx is one of
-// Yielding or InBackground and callers wait. It returns how many threads to use, zero for
-// all, and what ends the turn, nil for nothing.
+// yield waits for the turn of a statement. While callers wait, one of a context of Yielding or
+// InBackground waits until no other statement yields, for maxTurnWait at most. One in the
+// background waits before that, for maxBackgroundWait at most, until no other one is. It
+// returns how many threads to use, zero for all, and what ends the turn, nil for nothing.
 func (t *turns) yield(ctx context.Context) (threads int, end func()) {
 	u, _ := ctx.Value(urgencyKey{}).(urgency)
 	if u == background {
 		threads = 1
 	}
-	if t == nil || u == 0 || !t.areNeeded() {
+	if t == nil || u == 0 {
 		return threads, nil
 	}
-	if threads == 0 {
-		threads = t.threads
+	var ends []func()
+	if u == background {
+		ends = append(ends, take(ctx, t.background, maxBackgroundWait))
 	}
-	timer := time.NewTimer(maxTurnWait)
+	if t.areNeeded() {
+		if threads == 0 {
+			threads = t.threads
+		}
+		ends = append(ends, take(ctx, t.taken, maxTurnWait))
+	}
+	ends = slices.DeleteFunc(ends, func(end func()) bool { return end == nil })
+	if len(ends) == 0 {
+		return threads, nil
+	}
+	return threads, sync.OnceFunc(func() {
+		for _, end := range ends {
+			end()
+		}
+	})
+}
+
+// take takes a place, and returns what frees it; nil where it is taken for too long.
+func take(ctx context.Context, place chan struct{}, most time.Duration) (end func()) {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
-	case t.taken <- struct{}{}:
-		return threads, sync.OnceFunc(func() { <-t.taken })
+	case place <- struct{}{}:
+		return func() { <-place }
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return threads, nil
+	return nil
 }
 
 // urgency says how the statements of a context share the server.
@@ -100,7 +129,9 @@ func Yielding(ctx context.Context) context.Context {
 	return context.WithValue(ctx, urgencyKey{}, yielding)
 }
 
-// InBackground returns a context whose statements yield, and always use one thread.
+// InBackground returns a context whose statements yield, always use one thread, and run one at a
+// time: together, sorted copies, recounts, first pages and events would leave a publication a
+// quarter of a core. The rows of one are read before the next is run.
 func InBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, urgencyKey{}, background)
 }

@@ -27,7 +27,7 @@ func TestStatementsYieldOnlyWhileCallersWait(t *testing.T) {
 		"publication, one cpu": {serving(1), Yielding, 1, true},
 		"background":           {serving(8), InBackground, 1, true},
 		"publication alone":    {newTurns(8), Yielding, 0, false},
-		"background alone":     {newTurns(8), InBackground, 1, false},
+		"background alone":     {newTurns(8), InBackground, 1, true},
 		"backup":               {nil, Yielding, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +81,56 @@ func TestNoStatementWaitsLongForItsTurn(t *testing.T) {
 		turns.yield(ended)
 		if got := time.Since(began); got != 0 {
 			t.Errorf("a statement that is no longer wanted waited %s, want 0", got)
+		}
+	})
+}
+
+// Whether or not callers wait, publications have the other cores for themselves.
+func TestStatementsInTheBackgroundRunOneAtATime(t *testing.T) {
+	t.Parallel()
+	for name, turns := range map[string]func() *turns{
+		"callers wait": func() *turns { return serving(2) }, "nobody waits": func() *turns { return newTurns(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				turns, began := turns(), time.Now()
+				ended := make(chan time.Duration)
+				for range 3 {
+					go func() {
+						_, end := turns.yield(InBackground(t.Context()))
+						<-time.After(time.Second)
+						end()
+						ended <- time.Since(began)
+					}()
+				}
+				for i := range 3 {
+					if got, want := <-ended, time.Duration(i+1)*time.Second; got != want {
+						t.Errorf("statement %d ended after %s, want %s", i, got, want)
+					}
+				}
+				if _, end := turns.yield(Yielding(t.Context())); time.Since(began) != 3*time.Second {
+					t.Errorf("got a turn after %s, want one at once", time.Since(began))
+				} else if end != nil {
+					end()
+				}
+			})
+		})
+	}
+}
+
+func TestNoStatementInTheBackgroundWaitsLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns, began := newTurns(2), time.Now()
+		_, first := turns.yield(InBackground(t.Context()))
+		threads, end := turns.yield(InBackground(t.Context()))
+		if got := time.Since(began); got != maxBackgroundWait || threads != 1 || end != nil {
+			t.Errorf("got %d threads after %s, want 1 after %s", threads, got, maxBackgroundWait)
+		}
+		first()
+		if _, end := turns.yield(InBackground(t.Context())); end == nil || time.Since(began) != maxBackgroundWait {
+			t.Errorf("got a turn after %s, want one at once", time.Since(began))
 		}
 	})
 }

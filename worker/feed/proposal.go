@@ -148,10 +148,13 @@ func (b *Builder) readProposals(
 	return proposals, b.readBallotTimes(ctx, proposals)
 }
 
-// readBallotTimes adds what depends on when ballots were cast.
+// readBallotTimes adds what depends on when ballots were cast. Many ballots are read in the
+// background.
 func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) error {
 	var ended, reached []warehouse.Vote
+	var ballots uint64
 	for _, p := range proposals {
+		ballots += p.state.Votes
 		if p.isWithdrawn() {
 			continue
 		}
@@ -164,6 +167,9 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			vote.Quorum, vote.QuorumChoices = *p.record.Quorum, p.record.CountedChoices()
 			reached = append(reached, vote)
 		}
+	}
+	if ballots >= warehouse.SortedCopyThreshold {
+		ctx = warehouse.InBackground(ctx)
 	}
 	tallies, err := b.Warehouse.InterimTallies(ctx, ended, windows())
 	if err != nil {

@@ -76,7 +76,7 @@ func (p *Publisher) MaintainFirstPages(ctx context.Context) {
 			continue
 		}
 		began := time.Now()
-		if err := p.background.run(ctx, func() error { return p.writeFirstPages(ctx, pages) }); err != nil && ctx.Err() == nil {
+		if err := p.writeFirstPages(ctx, pages); err != nil && ctx.Err() == nil {
 			p.Errors.Inc()
 			p.Logger.LogAttrs(ctx, slog.LevelError, "writing the first pages of a proposal failed, they are made on demand",
 				slog.String("proposal_key", string(pages.key)), slog.Any("error", err))

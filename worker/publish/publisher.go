@@ -92,8 +92,6 @@ type Publisher struct {
 	copiesPending chan struct{}
 	// pages wait for MaintainFirstPages.
 	pages *pendingPages
-	// background is the work that no result waits for.
-	background background
 	// totals are those of large proposals, and corrections what differed from a recount.
 	totals *rangeSums[record.RefHash, warehouse.VoteTotals]
 	// voters have the participation in large DAOs.
@@ -113,9 +111,8 @@ func New(o Options) *Publisher {
 	return &Publisher{
 		Options: o, metrics: newMetrics(o.Metrics),
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1), pages: newPendingPages(),
-		background: newBackground(),
-		totals:     newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
-		voters:     newDAOVoters(), corrections: newCorrections(),
+		totals: newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
+		voters: newDAOVoters(), corrections: newCorrections(),
 		rangedFrom: warehouse.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,
 	}

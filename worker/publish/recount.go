@@ -102,7 +102,7 @@ func (p *Publisher) recountProposal(ctx context.Context, ref record.RefHash, cou
 		return err
 	}
 	ranges := warehouse.RangesOf(starts)
-	sums, err := recountRanges(ctx, p.background, ranges, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
+	sums, err := countRanges(ranges, rangesPerRecount, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
 		return p.Warehouse.RangeTotals(ctx, ref, some)
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *Publisher) recountDAO(ctx context.Context, id string, count *wholeCount
 		return err
 	}
 	ranges := warehouse.RangesOf(starts)
-	sums, err := recountRanges(ctx, p.background, ranges, func(some []warehouse.VoterRange) ([]warehouse.Participation, error) {
+	sums, err := countRanges(ranges, rangesPerRecount, func(some []warehouse.VoterRange) ([]warehouse.Participation, error) {
 		return p.Warehouse.RangeParticipation(ctx, id, some)
 	})
 	if err != nil {

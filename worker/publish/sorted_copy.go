@@ -80,7 +80,7 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 		return err
 	}
 	for _, sorted := range stale {
-		if err := p.background.run(ctx, func() error { return p.buildSortedCopy(ctx, sorted) }); err != nil {
+		if err := p.buildSortedCopy(ctx, sorted); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 		return err
 	}
 	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
-	if err := p.Warehouse.BuildSortedCopy(ctx, sorted, generation); err != nil {
+	if err := p.Warehouse.BuildSortedCopy(warehouse.InBackground(ctx), sorted, generation); err != nil {
 		return err
 	}
 	matches, err := p.Warehouse.MatchesPublished(ctx, sorted, generation)
