@@ -165,7 +165,9 @@ func sentinelFaults() []historyFault {
 			return former.Resume
 		})),
 	)
-	faults[1].rewinds, faults[2].rewinds = true, true
+	for i := range faults[1:] {
+		faults[1+i].rewinds, faults[1+i].Takes = true, "a Redis of the pair"
+	}
 	return faults
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -291,7 +292,9 @@ func TestBackwardsFindsWhatAPairwiseComparisonFinds(t *testing.T) {
 }
 
 func TestSchedulesRepeatBySeed(t *testing.T) {
-	breakages := []Breakage{{"killed", 5 * time.Second}, {"flushed", 0}, {"cut", time.Second}}
+	breakages := []Breakage{
+		{Name: "killed", Lasts: 5 * time.Second, Takes: "primary"}, {Name: "flushed"}, {Name: "hangs", Lasts: time.Second, Takes: "primary"},
+	}
 	first, again, other := Schedule(7, breakages, 50), Schedule(7, breakages, 50), Schedule(8, breakages, 50)
 	if !reflect.DeepEqual(first, again) {
 		t.Error("got two schedules of one seed, want the same one")
@@ -306,6 +309,9 @@ func TestSchedulesRepeatBySeed(t *testing.T) {
 		}
 		if len(e.Faults) == 2 {
 			pairs++
+			if !slices.Contains(e.Faults, 1) {
+				t.Errorf("got event %+v, which takes the only spare twice", e)
+			}
 		}
 		if e.Calm < time.Second || e.Calm > maxCalm || e.Lasts > 5*time.Second || len(e.Faults) == 0 {
 			t.Errorf("got event %+v, out of its bounds", e)

@@ -18,6 +18,9 @@ type Breakage struct {
 	Name string
 	// Lasts bounds the time until it is repaired; 0 for one that repairs itself.
 	Lasts time.Duration
+	// Takes names what it takes the only spare of, empty for nothing. Two that take the same do
+	// not happen together: nothing would be left to go on with.
+	Takes string
 }
 
 // Event is one point of a schedule.
@@ -39,10 +42,12 @@ func Schedule(seed uint64, breakages []Breakage, events int) (schedule []Event) 
 		pair := random.IntN(pairOdds) == 0 && len(order) > 1
 		share := random.Float64()
 		for i, fault := range order {
-			if i == 0 || pair && i == 1 {
-				e.Faults = append(e.Faults, fault)
-				e.Lasts = max(e.Lasts, time.Duration(share*float64(breakages[fault].Lasts)))
+			alone := i > 0 && (!pair || len(e.Faults) == 2)
+			if takes := breakages[fault].Takes; alone || i > 0 && takes != "" && takes == breakages[order[0]].Takes {
+				continue
 			}
+			e.Faults = append(e.Faults, fault)
+			e.Lasts = max(e.Lasts, time.Duration(share*float64(breakages[fault].Lasts)))
 		}
 		schedule = append(schedule, e)
 	}
