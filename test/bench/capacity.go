@@ -93,7 +93,7 @@ func (c capacity) markdown() string {
 	}
 	fmt.Fprintf(&text, `
 **%s requests a second**, all of them paid and none answered by the edge: a core is planned for half of its saturation rate,
-%s ÷ 2 = %s a second, so %s ÷ %s = **%.0f cores** for nodes and Redis together, and **%.0f MB** for as many nodes with one core each.
+%s ÷ 2 = %s a second. Cores for nodes and Redis together: %s ÷ %s = **%.0f**, and **%.0f MB** for as many nodes with one core each.
 Free answers take %s ÷ (%s ÷ 2) = %.0f. Requests that the edge answers are not included.
 
 **%s ballots** are %.0f times those of the run, with the same distribution %s proposals. Disk: %s × %s bytes = **%s GB** in each

@@ -42,8 +42,9 @@ type Point struct {
 	// First is the same for the first ballot on the largest proposal after the start of the
 	// worker, which is counted with all others, in seconds.
 	First float64
-	// Big is the same for later ballots, which are counted with a range of voters.
-	Big float64
+	// Big is the same for later ballots, which are counted with a range of voters, and Slowest
+	// that of the slowest: the first ones come before the DAO has ranges.
+	Big, Slowest float64
 	// WorkerMemory is the peak resident memory of the worker, in bytes.
 	WorkerMemory float64
 	// RedisBytes is the memory that Redis uses, in bytes.
@@ -197,9 +198,11 @@ func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
 	if err != nil {
 		return err
 	}
-	if p.Small, err = e.medianArrival(ctx, small, e.arrival); err != nil {
+	smalls, err := arrivals(ctx, small, arrivalRounds, e.arrival)
+	if err != nil {
 		return err
 	}
+	p.Small = spreadOf(smalls).Median
 	// The worker that has published everything ends.
 	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
 		return err
@@ -207,25 +210,34 @@ func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
 	if p.First, err = e.firstArrival(ctx, largest); err != nil {
 		return err
 	}
-	p.Big, err = e.medianArrival(ctx, largest, e.rangedArrival)
-	return err
+	ranged, err := arrivals(ctx, largest, rangedRounds, e.rangedArrival)
+	if err != nil {
+		return err
+	}
+	spread := spreadOf(ranged)
+	p.Big, p.Slowest = spread.Median, spread.Max
+	return nil
 }
 
-// arrivalRounds is the number of ballots whose arrival is timed.
-const arrivalRounds = 3
+// arrivalRounds is the number of ballots whose arrival is timed, and rangedRounds of those
+// that are counted by range.
+const (
+	arrivalRounds = 3
+	rangedRounds  = 9
+)
 
-func (e *Environment) medianArrival(
-	ctx context.Context, proposal Proposal, arrival func(context.Context, Proposal) (float64, error),
-) (float64, error) {
-	var times []float64
-	for range arrivalRounds {
+// arrivals times the arrival of ballots on a proposal, one after the other.
+func arrivals(
+	ctx context.Context, proposal Proposal, rounds int, arrival func(context.Context, Proposal) (float64, error),
+) (times []float64, err error) {
+	for range rounds {
 		took, err := arrival(ctx, proposal)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		times = append(times, took)
 	}
-	return spreadOf(times).Median, nil
+	return times, nil
 }
 
 // importedBallots is the number of ballots imported at each size.

@@ -65,9 +65,13 @@ type partition[S any] struct {
 	stale  map[int]bool
 }
 
-// wholeCount is a count of a whole subject that is under way. touched are the voters whose
-// ballots may have changed since it began.
-type wholeCount struct{ touched map[string]bool }
+// wholeCount is a count of a whole subject that is under way.
+type wholeCount struct {
+	// touched are the voters whose ballots may have changed since it began.
+	touched map[string]bool
+	// urgent is that of the subject.
+	urgent bool
+}
 
 func newRangeSums[K comparable, S any](add func([]S) S, equal func(a, b S) bool) *rangeSums[K, S] {
 	return &rangeSums[K, S]{
@@ -223,7 +227,7 @@ func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok b
 	if chosen == nil {
 		return key, nil, false
 	}
-	chosen.counting = &wholeCount{touched: map[string]bool{}}
+	chosen.counting = &wholeCount{touched: map[string]bool{}, urgent: chosen.sums == nil && chosen.urgent}
 	chosen.changed = false
 	return key, chosen.counting, true
 }

@@ -409,6 +409,9 @@ func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
 		if !ok {
 			return "none"
 		}
+		if want := key == "live"; count.urgent != want {
+			t.Errorf("%s: got a recount that is urgent: %t, want %t", key, count.urgent, want)
+		}
 		sums.done(key, count, oneRange, []int{1}, nil, false, now)
 		return key
 	}

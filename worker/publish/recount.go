@@ -59,7 +59,6 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 	if _, err := p.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
 		return false, nil
 	}
-	ctx = warehouse.InBackground(ctx)
 	kinds := []func(context.Context, time.Time) (bool, error){p.recountNextProposal, p.recountNextDAO}
 	if p.daosFirst {
 		slices.Reverse(kinds)
@@ -73,12 +72,21 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 	return false, nil
 }
 
+// withUrgency returns the context in which a subject is counted: in the background, unless each
+// ballot is counted with all others until this is done.
+func (c *wholeCount) withUrgency(ctx context.Context) context.Context {
+	if c.urgent {
+		return ctx
+	}
+	return warehouse.InBackground(ctx)
+}
+
 func (p *Publisher) recountNextProposal(ctx context.Context, before time.Time) (found bool, err error) {
 	ref, count, ok := p.totals.next(before)
 	if !ok {
 		return false, nil
 	}
-	if err = p.recountProposal(ctx, ref, count); err != nil {
+	if err = p.recountProposal(count.withUrgency(ctx), ref, count); err != nil {
 		p.totals.fail(ref, count, time.Now())
 	}
 	return true, err
@@ -89,7 +97,7 @@ func (p *Publisher) recountNextDAO(ctx context.Context, before time.Time) (found
 	if !ok {
 		return false, nil
 	}
-	if err = p.recountDAO(ctx, id, count); err != nil {
+	if err = p.recountDAO(count.withUrgency(ctx), id, count); err != nil {
 		p.voters.fail(id, count, time.Now())
 	}
 	return true, err
