@@ -1,13 +1,16 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/warehouse/record"
 )
@@ -34,10 +37,18 @@ func RangesOf(starts []string) []VoterRange {
 // average, or more where many begin alike; size is a power of two. The first range begins before
 // all voters, and is not among them.
 func (w *Warehouse) RangeStarts(ctx context.Context, ref record.RefHash, size uint64) ([]string, error) {
-	rows, err := w.conn.Query(ctx, sqlText("range_totals_starts"),
-		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("mask", size-1),
-		clickhouse.Named("bytes", rangeBytes))
-	return selectRows[string](rows, err, "divide the voters of a proposal")
+	return w.rangeStarts(ctx, "divide the voters of a proposal",
+		"proposal_ref = unhex({ref:String})", clickhouse.Named("ref", hex.EncodeToString(ref[:])), size)
+}
+
+// rangeStarts is RangeStarts for the ballots that satisfy a condition on a subject. operation
+// begins every error.
+func (w *Warehouse) rangeStarts(
+	ctx context.Context, operation, condition string, subject driver.NamedValue, size uint64,
+) ([]string, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("range_totals_starts"), condition),
+		subject, clickhouse.Named("mask", size-1), clickhouse.Named("bytes", rangeBytes))
+	return selectRows[string](rows, err, operation)
 }
 
 // RangeTotals returns the vote totals of some ranges of a proposal's voters, in the order
@@ -56,9 +67,9 @@ func (w *Warehouse) RangeTotals(
 	if err != nil {
 		return nil, err
 	}
-	places, totals := placesOf(ranges), make([]VoteTotals, len(ranges))
+	totals := make([]VoteTotals, len(ranges))
 	for _, r := range found {
-		totals[places[r.Place]] = r.totals()
+		totals[rangeAt(ranges, r.Place)] = r.totals()
 	}
 	return totals, nil
 }
@@ -80,35 +91,43 @@ func (r VoterRange) place() uint64 {
 	return binary.BigEndian.Uint64(begins[:])
 }
 
-// placesOf returns the index of each range by its place.
-func placesOf(ranges []VoterRange) map[uint64]int {
-	places := make(map[uint64]int, len(ranges))
-	for i, r := range ranges {
-		places[r.place()] = i
-	}
-	return places
+// rangeAt returns the index of the range at a place.
+func rangeAt(ranges []VoterRange, place uint64) int {
+	i, _ := slices.BinarySearchFunc(ranges, place, func(r VoterRange, place uint64) int { return cmp.Compare(r.place(), place) })
+	return i
 }
 
 // voterCondition returns the condition that a voter is in one of the ranges, as ranges of the
-// primary key, with its parameters and those of placeOfVoter. Ranges without a gap are one. It
-// names each bound, so that each is bound.
+// primary key, with its parameters and those of placeOfVoter. It names each bound, so that each
+// is bound.
 func voterCondition(ranges []VoterRange) (condition string, args []any) {
-	var alternatives []string
 	places := make([]uint64, len(ranges))
-	for i := 0; i < len(ranges); i++ {
+	for i, r := range ranges {
+		places[i] = r.place()
+	}
+	args = []any{clickhouse.Named("places", places), clickhouse.Named("bytes", rangeBytes)}
+	var alternatives []string
+	for i, r := range joined(ranges) {
 		from, until := fmt.Sprintf("from_%d", i), fmt.Sprintf("until_%d", i)
 		alternative := "voter >= {" + from + ":String}"
-		args = append(args, clickhouse.Named(from, ranges[i].From))
-		places[i] = ranges[i].place()
-		for i+1 < len(ranges) && ranges[i].Until == ranges[i+1].From {
-			i++
-			places[i] = ranges[i].place()
-		}
-		if end := ranges[i].Until; end != "" {
+		args = append(args, clickhouse.Named(from, r.From))
+		if r.Until != "" {
 			alternative += " AND voter < {" + until + ":String}"
-			args = append(args, clickhouse.Named(until, end))
+			args = append(args, clickhouse.Named(until, r.Until))
 		}
 		alternatives = append(alternatives, alternative)
 	}
-	return strings.Join(alternatives, " OR "), append(args, clickhouse.Named("places", places), clickhouse.Named("bytes", rangeBytes))
+	return strings.Join(alternatives, " OR "), args
+}
+
+// joined returns ranges with those that have no gap between them as one.
+func joined(ranges []VoterRange) (all []VoterRange) {
+	for _, r := range ranges {
+		if last := len(all) - 1; last >= 0 && all[last].Until == r.From {
+			all[last].Until = r.Until
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
 }

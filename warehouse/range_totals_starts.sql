@@ -4,7 +4,7 @@
 -- One thread: no caller waits for this statement.
 SELECT DISTINCT substring(voter, 1, {bytes:UInt8}) AS start
 FROM ballots
-WHERE proposal_ref = unhex({ref:String})
+WHERE %s
     AND bitAnd(cityHash64(voter), {mask:UInt64}) = 0
     AND start != ''
     AND isValidUTF8(start)

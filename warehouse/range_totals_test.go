@@ -28,7 +28,10 @@ func TestRangeTotalsSumToVoteTotals(t *testing.T) {
 		}
 		appendAll(t, w, records...)
 	}
-	odd := []string{"", "'", `\`, "a\tb", "日", "0x1'); DROP", "{starts:Array(String)}"}
+	odd := []string{
+		"", "'", `\`, "a\tb", "日", "0x1'); DROP", "{places:Array(UInt64)}",
+		"0x", "0x\x00", "did:pkh:eip155:1:0xa", "did:pkh:eip155:1:0xb",
+	}
 	for i, voter := range odd {
 		appendAll(t, w, ballot("p0", voter, fmt.Sprint("odd", i), "1", "1.5", nil))
 	}

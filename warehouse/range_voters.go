@@ -17,9 +17,8 @@ func (w *Warehouse) DAOProposals(ctx context.Context, daoID string) ([]record.Re
 
 // DAORangeStarts is RangeStarts for the voters of a DAO's published proposals.
 func (w *Warehouse) DAORangeStarts(ctx context.Context, daoID string, size uint64) ([]string, error) {
-	rows, err := w.conn.Query(ctx, sqlText("range_voters_starts"),
-		clickhouse.Named("dao", daoID), clickhouse.Named("mask", size-1), clickhouse.Named("bytes", rangeBytes))
-	return selectRows[string](rows, err, "divide the voters of DAO "+daoID)
+	return w.rangeStarts(ctx, "divide the voters of DAO "+daoID,
+		"proposal_ref GLOBAL IN ("+sqlText("range_voters_proposals")+")", clickhouse.Named("dao", daoID), size)
 }
 
 // RangeParticipation returns the participation of some ranges of a DAO's voters, in the order
@@ -37,9 +36,9 @@ func (w *Warehouse) RangeParticipation(ctx context.Context, daoID string, ranges
 	if err != nil {
 		return nil, err
 	}
-	places, counted := placesOf(ranges), make([]Participation, len(ranges))
+	counted := make([]Participation, len(ranges))
 	for _, r := range found {
-		counted[places[r.Place]] = r.Participation
+		counted[rangeAt(ranges, r.Place)] = r.Participation
 	}
 	return counted, nil
 }

@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,38 +79,39 @@ func (t *turns) yield(ctx context.Context) (threads int, end func()) {
 	if t == nil || u == 0 {
 		return threads, nil
 	}
-	var ends []func()
-	if u == background {
-		ends = append(ends, take(ctx, t.background, maxBackgroundWait))
+	var taken []chan struct{}
+	if u == background && take(ctx, t.background, maxBackgroundWait) {
+		taken = append(taken, t.background)
 	}
 	if t.areNeeded() {
 		if threads == 0 {
 			threads = t.threads
 		}
-		ends = append(ends, take(ctx, t.taken, maxTurnWait))
+		if take(ctx, t.taken, maxTurnWait) {
+			taken = append(taken, t.taken)
+		}
 	}
-	ends = slices.DeleteFunc(ends, func(end func()) bool { return end == nil })
-	if len(ends) == 0 {
+	if len(taken) == 0 {
 		return threads, nil
 	}
 	return threads, sync.OnceFunc(func() {
-		for _, end := range ends {
-			end()
+		for _, place := range taken {
+			<-place
 		}
 	})
 }
 
-// take takes a place, and returns what frees it; nil where it is taken for too long.
-func take(ctx context.Context, place chan struct{}, most time.Duration) (end func()) {
+// take takes a place, and reports whether it was free in time.
+func take(ctx context.Context, place chan<- struct{}, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case place <- struct{}{}:
-		return func() { <-place }
+		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return nil
+	return false
 }
 
 // urgency says how the statements of a context share the server.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +45,8 @@ func (r ScaleReport) curves() []curve {
 		{"plain statements that read the same rows once", "s", func(p Point) float64 { return p.Statements }},
 		{"ballot on a small proposal → in its summary", "s", func(p Point) float64 { return p.Small }},
 		{"the first ballot on the largest proposal after a start → in its summary", "s", func(p Point) float64 { return p.First }},
-		{"a later one, counted by range → in its summary, the median of nine without a pause", "s", func(p Point) float64 { return p.Big }},
-		{"the slowest of these nine", "s", func(p Point) float64 { return p.Slowest }},
+		{fmt.Sprintf("a later one, counted by range → in its summary, the median of %d without a pause", rangedRounds), "s", func(p Point) float64 { return p.Big }},
+		{"the slowest of these", "s", func(p Point) float64 { return p.Slowest }},
 		{"import of 50,000 ballots on the largest proposal", "ballots/s", func(p Point) float64 { return p.Import }},
 		{"worker, peak resident memory", "MB", func(p Point) float64 { return p.WorkerMemory / 1e6 }},
 		{"Redis memory per proposal", "KB", func(p Point) float64 { return p.RedisBytes / 1e3 / float64(p.Proposals) }},
@@ -124,7 +125,9 @@ func (r ScaleReport) chart(path string) error {
 		title  string
 		curves []curve
 	}{
-		{"publication, seconds", all[:6]}, {"cold pages, median, ms", medians(all[10:])}, {"memory and disk", all[7:10]},
+		{"publication, seconds", inUnits(all, "s")},
+		{"cold pages, median, ms", medians(inUnits(all, "ms"))},
+		{"memory and disk", inUnits(all, "MB", "KB", "bytes")},
 	}
 	const width, height = 820, 300
 	canvas := vgsvg.New(vg.Points(width), vg.Points(float64(height*len(panels))))
@@ -145,6 +148,15 @@ func (r ScaleReport) chart(path string) error {
 	}
 	_, err = canvas.WriteTo(file)
 	return errors.Join(err, file.Close())
+}
+
+func inUnits(all []curve, units ...string) (some []curve) {
+	for _, c := range all {
+		if slices.Contains(units, c.unit) {
+			some = append(some, c)
+		}
+	}
+	return some
 }
 
 func medians(all []curve) (some []curve) {

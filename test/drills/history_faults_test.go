@@ -165,8 +165,9 @@ func sentinelFaults() []historyFault {
 			return former.Resume
 		})),
 	)
-	for i := range faults[1:] {
-		faults[1+i].rewinds, faults[1+i].Takes = true, "a Redis of the pair"
+	failovers := faults[1:]
+	for i := range failovers {
+		failovers[i].rewinds, failovers[i].Takes = true, "a Redis of the pair"
 	}
 	return faults
 }

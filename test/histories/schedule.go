@@ -2,6 +2,7 @@ package histories
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,9 @@ type Breakage struct {
 	Takes string
 }
 
+// excludes reports whether two breakages do not happen together.
+func (b Breakage) excludes(other Breakage) bool { return b.Takes != "" && b.Takes == other.Takes }
+
 // Event is one point of a schedule.
 type Event struct {
 	// Calm is the time since the recovery from the event before.
@@ -41,12 +45,14 @@ func Schedule(seed uint64, breakages []Breakage, events int) (schedule []Event) 
 		order := random.Perm(len(breakages))
 		pair := random.IntN(pairOdds) == 0 && len(order) > 1
 		share := random.Float64()
-		for i, fault := range order {
-			alone := i > 0 && (!pair || len(e.Faults) == 2)
-			if takes := breakages[fault].Takes; alone || i > 0 && takes != "" && takes == breakages[order[0]].Takes {
-				continue
+		e.Faults = order[:1:1]
+		if pair {
+			first := breakages[order[0]]
+			if i := slices.IndexFunc(order[1:], func(fault int) bool { return !first.excludes(breakages[fault]) }); i >= 0 {
+				e.Faults = append(e.Faults, order[1+i])
 			}
-			e.Faults = append(e.Faults, fault)
+		}
+		for _, fault := range e.Faults {
 			e.Lasts = max(e.Lasts, time.Duration(share*float64(breakages[fault].Lasts)))
 		}
 		schedule = append(schedule, e)

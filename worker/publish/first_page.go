@@ -41,10 +41,7 @@ func (p *pendingPages) add(pages firstPages) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pages[pages.ref] = pages
-	select {
-	case p.added <- struct{}{}:
-	default:
-	}
+	wake(p.added)
 }
 
 // next removes and returns the pages that have been pending for longest.

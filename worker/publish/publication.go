@@ -203,6 +203,13 @@ func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 	return err == nil, err
 }
 
+// nothingIsPublished reports whether everything is still being published for the first time since
+// Redis was empty.
+func (p *Publisher) nothingIsPublished(ctx context.Context) bool {
+	_, err := p.Store.PublicationState(ctx)
+	return errors.Is(err, cache.ErrMiss)
+}
+
 // reportUnbalanced reports sums that do not match their parts.
 func (p *Publisher) reportUnbalanced(ctx context.Context, err error, subject slog.Attr) {
 	p.metrics.unbalanced.Inc()

@@ -120,8 +120,13 @@ func New(o Options) *Publisher {
 
 // Wake tells the Publisher that a batch was committed. It does not block.
 func (p *Publisher) Wake() {
+	wake(p.committed)
+}
+
+// wake wakes the goroutine that waits for a signal, or will.
+func wake(signal chan<- struct{}) {
 	select {
-	case p.committed <- struct{}{}:
+	case signal <- struct{}{}:
 	default:
 	}
 }

@@ -42,7 +42,7 @@ type rangedSubject[S any] struct {
 	countedAt time.Time
 	// changed is set when a range was counted since.
 	changed bool
-	// urgent is set when the subject was counted whole because it changed.
+	// urgent is set when the subject was counted whole because it changed, until it has sums.
 	urgent bool
 }
 
@@ -50,10 +50,10 @@ type rangedSubject[S any] struct {
 // every ballot, those that have sums, and those that no ballot has come to yet.
 func (s *rangedSubject[S]) precedence() int {
 	switch {
-	case s.sums != nil:
-		return 1
 	case s.urgent:
 		return 0
+	case s.sums != nil:
+		return 1
 	}
 	return 2
 }
@@ -140,14 +140,6 @@ func (r *rangeSums[K, S]) want(key K, urgent bool) {
 	}
 }
 
-// wake wakes the goroutine that waits for a signal, or will.
-func wake(signal chan<- struct{}) {
-	select {
-	case signal <- struct{}{}:
-	default:
-	}
-}
-
 // total returns the sum of a subject. count counts the stale ranges. It returns false where
 // the subject has to be counted whole: it is not among the subjects, or was not counted yet,
 // or most of it is stale.
@@ -227,7 +219,7 @@ func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok b
 	if chosen == nil {
 		return key, nil, false
 	}
-	chosen.counting = &wholeCount{touched: map[string]bool{}, urgent: chosen.sums == nil && chosen.urgent}
+	chosen.counting = &wholeCount{touched: map[string]bool{}, urgent: chosen.urgent}
 	chosen.changed = false
 	return key, chosen.counting, true
 }
@@ -252,7 +244,7 @@ func (r *rangeSums[K, S]) done(
 	if subject.sums != nil && !all {
 		wrong = r.compare(subject.sums, next, pending)
 	}
-	subject.sums, subject.counting, subject.countedAt = next, nil, now
+	subject.sums, subject.counting, subject.countedAt, subject.urgent = next, nil, now, false
 	return wrong
 }
 

@@ -3,12 +3,10 @@ package publish
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
-	"pnyx/cache"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -56,7 +54,7 @@ func (p *Publisher) Recount(ctx context.Context) {
 // It reports whether there is one. Proposals and DAOs come first in turns, so that many of
 // one kind keep none of the other waiting. Nothing is counted during the first publication.
 func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bool, err error) {
-	if _, err := p.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+	if p.nothingIsPublished(ctx) {
 		return false, nil
 	}
 	kinds := []func(context.Context, time.Time) (bool, error){p.recountNextProposal, p.recountNextDAO}

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -72,7 +71,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 // buildSortedCopies builds every copy that is missing or outdated. It builds none during a
 // publication of everything, as the copies would be outdated at its end.
 func (p *Publisher) buildSortedCopies(ctx context.Context) error {
-	if _, err := p.Store.PublicationState(ctx); errors.Is(err, cache.ErrMiss) {
+	if p.nothingIsPublished(ctx) {
 		return nil
 	}
 	stale, err := p.Warehouse.StaleSortedCopies(ctx)

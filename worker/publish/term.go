@@ -450,10 +450,7 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 		return err
 	}
 	// After the heartbeat: the sorted copies check that everything is published.
-	select {
-	case t.publisher.copiesPending <- struct{}{}:
-	default:
-	}
+	wake(t.publisher.copiesPending)
 	t.publisher.OnPublish()
 	t.publisher.Invalidate(ctx, result.Written)
 	return nil
