@@ -20,6 +20,8 @@ type Import struct {
 	ID uuid.UUID
 	// ObservedAt is its start: the time at which its records were read upstream.
 	ObservedAt time.Time
+	// Written remembers the records of the run; nil looks up every record.
+	Written *WrittenKeys
 }
 
 // Counts counts the records of an Append by result.
@@ -41,7 +43,7 @@ func (c *Counts) Add(other Counts) {
 // It is idempotent: after an error or a crash, call it again with the same records or a
 // part of them. Of records with the same key the last one counts.
 func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Record) (Counts, error) {
-	parts, err := w.readStored(ctx, records)
+	parts, err := w.readStored(ctx, run, records)
 	if err != nil || len(parts) == 0 {
 		return Counts{}, err
 	}
@@ -84,7 +86,7 @@ type part struct {
 func (p part) hasRows() bool { return len(p.rows) > 0 }
 
 // readStored groups records by kind, in import order, and reads their stored versions.
-func (w *Warehouse) readStored(ctx context.Context, records []record.Record) (parts []part, err error) {
+func (w *Warehouse) readStored(ctx context.Context, run Import, records []record.Record) (parts []part, err error) {
 	byKind := map[record.Kind][]record.Record{}
 	for _, r := range records {
 		byKind[r.Kind()] = append(byKind[r.Kind()], r)
@@ -100,7 +102,7 @@ func (w *Warehouse) readStored(ctx context.Context, records []record.Record) (pa
 		if p.table, err = tableOf(kind); err != nil {
 			return nil, err
 		}
-		if p.known, err = w.storedVersions(ctx, p.table, p.keys); err != nil {
+		if p.known, err = w.storedVersions(ctx, p.table, p.keys, run.Written); err != nil {
 			return nil, fmt.Errorf("look up %s: %w", kind, err)
 		}
 		parts = append(parts, p)
@@ -133,9 +135,11 @@ func recordKeyOf(key []string) (w recordKey) {
 }
 
 // storedVersions returns the latest stored version under each key that has one.
-func (w *Warehouse) storedVersions(ctx context.Context, t table, keys [][]string) (map[recordKey]storedVersion, error) {
+func (w *Warehouse) storedVersions(
+	ctx context.Context, t table, keys [][]string, written *WrittenKeys,
+) (map[recordKey]storedVersion, error) {
 	known := make(map[recordKey]storedVersion, len(keys))
-	keys, err := w.filterKnown(ctx, t, keys)
+	keys, err := w.filterKnown(ctx, t, keys, written)
 	if err != nil || len(keys) == 0 {
 		return known, err
 	}
@@ -163,17 +167,40 @@ func (w *Warehouse) storedVersions(ctx context.Context, t table, keys [][]string
 	return known, rows.Err()
 }
 
-// filterKnown removes the keys whose first value no stored key has. This query is cheap,
-// and most new ballots are on new proposals.
-func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string) ([][]string, error) {
+// filterKnown removes the keys whose first value no stored key has, and those that written
+// knows to be new. This query is cheap, and most new ballots are on new proposals.
+func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string, written *WrittenKeys) ([][]string, error) {
 	if len(t.keys) == 1 {
 		return keys, nil
 	}
 	firsts := map[string][]string{}
 	for _, key := range keys {
-		firsts[key[0]] = key[:1]
+		if _, listed := firsts[key[0]]; !listed && !written.knows(t.kind, key[0]) {
+			firsts[key[0]] = key[:1]
+		}
 	}
-	wanted, err := keyTable(t.keys[:1], slices.Collect(maps.Values(firsts)))
+	stored, err := w.storedFirsts(ctx, t, slices.Collect(maps.Values(firsts)))
+	if err != nil {
+		return nil, err
+	}
+	for first, exists := range stored {
+		if !exists {
+			written.begin(t.kind, first)
+		}
+	}
+	return written.write(t.kind, keys, stored), nil
+}
+
+// storedFirsts reports of each of some first values of keys whether a stored key has it.
+func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts [][]string) (map[string]bool, error) {
+	stored := map[string]bool{}
+	if len(firsts) == 0 {
+		return stored, nil
+	}
+	for _, first := range firsts {
+		stored[first[0]] = false
+	}
+	wanted, err := keyTable(t.keys[:1], firsts)
 	if err != nil {
 		return nil, err
 	}
@@ -182,16 +209,14 @@ func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string) (
 		return nil, err
 	}
 	defer rows.Close()
-	known := map[string]bool{}
 	for rows.Next() {
 		var first string
 		if err := rows.Scan(&first); err != nil {
 			return nil, err
 		}
-		known[first] = true
+		stored[first] = true
 	}
-	keys = slices.DeleteFunc(slices.Clone(keys), func(key []string) bool { return !known[key[0]] })
-	return keys, rows.Err()
+	return stored, rows.Err()
 }
 
 // keyTable returns the external table "batch_keys" with keys or prefixes of keys.

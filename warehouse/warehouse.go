@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -183,13 +185,24 @@ func connectOptions(o Options) (*clickhouse.Options, error) {
 	options.DialTimeout = dialTimeout
 	options.ReadTimeout = o.QueryTimeout + dialTimeout
 	options.MaxOpenConns, options.MaxIdleConns = maxConnections, maxConnections
-	options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
+	if !isLocal(options.Addr) {
+		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
+	}
 	options.MaxCompressionBuffer = maxSendBufferBytes
 	if options.Settings == nil {
 		options.Settings = clickhouse.Settings{}
 	}
 	maps.Copy(options.Settings, boundingSettings(o))
 	return options, nil
+}
+
+// isLocal reports whether all servers are on this machine, so that compression costs more than
+// it saves.
+func isLocal(addresses []string) bool {
+	return !slices.ContainsFunc(addresses, func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		return err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback()
+	})
 }
 
 func boundingSettings(o Options) clickhouse.Settings {

@@ -108,6 +108,20 @@ func tally(t *testing.T, w *warehouse.Warehouse, proposal string) warehouse.Vote
 	return tallies[hash]
 }
 
+func TestServersOfThisMachineAreLocal(t *testing.T) {
+	t.Parallel()
+	for want, addresses := range map[bool][][]string{
+		true:  {{"127.0.0.1:9000"}, {"localhost:9000", "[::1]:9000"}},
+		false: {{"10.0.0.1:9000"}, {"clickhouse:9000"}, {"127.0.0.1:9000", "10.0.0.1:9000"}, {"127.0.0.1"}},
+	} {
+		for _, list := range addresses {
+			if warehouse.IsLocal(list) != want {
+				t.Errorf("%v: got %v, want %v", list, !want, want)
+			}
+		}
+	}
+}
+
 func TestAppendIsIdempotent(t *testing.T) {
 	t.Parallel()
 	w := open(t)

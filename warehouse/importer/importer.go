@@ -79,7 +79,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	run := importRun{
 		Options: o,
 		run: warehouse.Import{
-			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond),
+			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), Written: warehouse.NewWrittenKeys(),
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},
