@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -57,7 +58,7 @@ func (b backfill) String() string {
 func backfills(cursors []warehouse.FollowCursor) map[string]backfill {
 	all := map[string]backfill{}
 	for _, c := range cursors {
-		if c.State == warehouse.FollowBackfilling {
+		if c.State == governance.SourceBackfilling {
 			b := all[c.Upstream]
 			all[c.Upstream] = backfill{b.sources + 1, b.done + c.Done, b.total + c.Total}
 		}

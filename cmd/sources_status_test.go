@@ -44,9 +44,9 @@ func TestEachFollowedSourceHasARow(t *testing.T) {
 func TestBackfillsAreSummedByUpstream(t *testing.T) {
 	t.Parallel()
 	sums := backfills([]warehouse.FollowCursor{
-		{Upstream: "hub", SourceID: "a.eth", State: warehouse.FollowBackfilling, Done: 1, Total: 4},
-		{Upstream: "hub", SourceID: "b.eth", State: warehouse.FollowFailing},
-		{Upstream: "forum", State: warehouse.FollowLive},
+		{Upstream: "hub", SourceID: "a.eth", State: governance.SourceBackfilling, Done: 1, Total: 4},
+		{Upstream: "hub", SourceID: "b.eth", State: governance.SourceFailing},
+		{Upstream: "forum", State: governance.SourceLive},
 	})
 	if got := sums["hub"].String(); len(sums) != 1 || got != "25.0 %" {
 		t.Errorf("got backfills %v, want that of the hub at 25.0 %%", sums)

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"text/template"
 	"time"
@@ -80,6 +81,9 @@ func Write(w io.Writer, o Options) error {
 type facts struct {
 	Options
 
+	// Workers is the number of worker processes: nginx itself counts the cores of the machine,
+	// of which a container may have few.
+	Workers                  int
 	Scheme, Host, ServerName string
 	Lua                      string
 	Free, Paid               string
@@ -117,7 +121,7 @@ func (o Options) facts() (facts, error) {
 		return facts{}, err
 	}
 	f := facts{
-		Options: o, Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
+		Options: o, Workers: runtime.GOMAXPROCS(0), Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
 		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, PathRange: api.PathRange, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
 		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,

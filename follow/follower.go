@@ -14,6 +14,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/follow/clock"
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
 )
@@ -267,8 +268,8 @@ func (f *Follower) retireOnce(ctx context.Context, wanted map[string]Upstream) e
 	}
 	off := map[string][]warehouse.FollowCursor{}
 	for _, cursor := range stored {
-		if wanted[cursor.Upstream] == nil && cursor.State != warehouse.FollowOff {
-			cursor.State = warehouse.FollowOff
+		if wanted[cursor.Upstream] == nil && cursor.State != governance.SourceOff {
+			cursor.State = governance.SourceOff
 			off[cursor.Upstream] = append(off[cursor.Upstream], cursor)
 		}
 	}

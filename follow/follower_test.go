@@ -102,14 +102,14 @@ func (b bench) awaitCount(what string, count *atomic.Int64, n int64) {
 }
 
 // states returns the states of the upstream's lanes once they are as wanted.
-func (b bench) awaitStates(upstream string, want map[string]warehouse.FollowState) {
+func (b bench) awaitStates(upstream string, want map[string]governance.SourceState) {
 	b.Helper()
 	env.Until(b, func() error {
 		cursors, err := b.warehouse.FollowCursors(b.Context(), upstream)
 		if err != nil {
 			return err
 		}
-		got := map[string]warehouse.FollowState{}
+		got := map[string]governance.SourceState{}
 		for _, c := range cursors {
 			if c.Lane != warehouse.FollowSource {
 				got[c.SourceID+"/"+c.Lane] = c.State
@@ -196,8 +196,8 @@ func TestFailingLaneLeavesTheOthersAlone(t *testing.T) {
 	b.awaitCount("failures", &failed, 3)
 	b.awaitCount("panics", &panicked, 3)
 	b.awaitCount("polls", &good, 3)
-	b.awaitStates("hub", map[string]warehouse.FollowState{
-		"/log": warehouse.FollowLive, "/watch": warehouse.FollowFailing, "/sweep": warehouse.FollowFailing,
+	b.awaitStates("hub", map[string]governance.SourceState{
+		"/log": governance.SourceLive, "/watch": governance.SourceFailing, "/sweep": governance.SourceFailing,
 	})
 }
 
@@ -210,7 +210,7 @@ func TestLimitedLaneWaits(t *testing.T) {
 		polls.Add(1)
 		return false, fmt.Errorf("poll: %w", &fetch.LimitedError{Host: "hub", Until: j.Clock.Now().Add(1000 * time.Hour)})
 	}}})
-	b.awaitStates("hub", map[string]warehouse.FollowState{"/log": warehouse.FollowLimited})
+	b.awaitStates("hub", map[string]governance.SourceState{"/log": governance.SourceLimited})
 	if got := polls.Load(); got != 1 {
 		t.Errorf("polled %d times, want once", got)
 	}
@@ -231,7 +231,7 @@ func TestStoppedLaneWaitsForAPerson(t *testing.T) {
 		}}
 	}
 	f, _ := b.start(hub())
-	b.awaitStates("chain", map[string]warehouse.FollowState{"/log": warehouse.FollowLive, "/tip": warehouse.FollowFailing})
+	b.awaitStates("chain", map[string]governance.SourceState{"/log": governance.SourceLive, "/tip": governance.SourceFailing})
 	b.awaitCount("polls of the other lane", &other, other.Load()+3)
 	if got := polls.Load(); got != 1 {
 		t.Errorf("polled %d times, want once", got)
@@ -247,9 +247,9 @@ func TestPastIsReadWithoutPauses(t *testing.T) {
 	var pages atomic.Int64
 	hub := &scripted{"hub", map[string]laneFunc{"backfill": func(ctx context.Context, j *follow.Journal) (bool, error) {
 		cursor := j.Cursor(harbor(), "backfill")
-		cursor.Done, cursor.Total, cursor.State = uint64(pages.Add(1)), 500, warehouse.FollowBackfilling
+		cursor.Done, cursor.Total, cursor.State = uint64(pages.Add(1)), 500, governance.SourceBackfilling
 		if cursor.Done == cursor.Total {
-			cursor.State = warehouse.FollowLive
+			cursor.State = governance.SourceLive
 		}
 		_, err := j.Commit(ctx, nil, cursor)
 		return cursor.Done < cursor.Total, err
@@ -257,8 +257,8 @@ func TestPastIsReadWithoutPauses(t *testing.T) {
 	_, stop := b.start(hub)
 	b.awaitCount("pages", &pages, 500)
 	stop()
-	b.awaitStates("hub", map[string]warehouse.FollowState{
-		"/backfill": warehouse.FollowLive, "harbor.eth/backfill": warehouse.FollowLive,
+	b.awaitStates("hub", map[string]governance.SourceState{
+		"/backfill": governance.SourceLive, "harbor.eth/backfill": governance.SourceLive,
 	})
 }
 
@@ -270,11 +270,11 @@ func TestUpstreamThatIsRemovedIsOff(t *testing.T) {
 	f, _ := b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
 	b.awaitCount("polls", &polls, 2)
 	f.Set()
-	b.awaitStates("hub", map[string]warehouse.FollowState{"/log": warehouse.FollowOff})
+	b.awaitStates("hub", map[string]governance.SourceState{"/log": governance.SourceOff})
 	polls.Store(0)
 	f.Set(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
 	b.awaitCount("polls after it is back", &polls, 2)
-	b.awaitStates("hub", map[string]warehouse.FollowState{"/log": warehouse.FollowLive})
+	b.awaitStates("hub", map[string]governance.SourceState{"/log": governance.SourceLive})
 }
 
 func TestSourceThatIsRemovedIsOff(t *testing.T) {
@@ -291,7 +291,7 @@ func TestSourceThatIsRemovedIsOff(t *testing.T) {
 	}
 	var polls atomic.Int64
 	b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
-	b.awaitStates("hub", map[string]warehouse.FollowState{
-		"/log": warehouse.FollowLive, "gone.eth/backfill": warehouse.FollowOff, "harbor.eth/backfill": warehouse.FollowLive,
+	b.awaitStates("hub", map[string]governance.SourceState{
+		"/log": governance.SourceLive, "gone.eth/backfill": governance.SourceOff, "harbor.eth/backfill": governance.SourceLive,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pnyx/follow/fetch"
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -41,7 +42,7 @@ type entry struct {
 	// cursor has the state that its lane set, and else is as it will be written.
 	cursor warehouse.FollowCursor
 	// trouble overrides the state of the lane when it is set.
-	trouble warehouse.FollowState
+	trouble governance.SourceState
 	// interval is that of the lane; 0 when no lane is registered.
 	interval time.Duration
 	// since is when the lane was registered.
@@ -54,11 +55,11 @@ type entry struct {
 func newEntry(cursor warehouse.FollowCursor) *entry {
 	e := &entry{cursor: cursor}
 	switch cursor.State {
-	case warehouse.FollowLive, warehouse.FollowBackfilling:
+	case governance.SourceLive, governance.SourceBackfilling:
 	default:
-		e.trouble, e.cursor.State = cursor.State, warehouse.FollowLive
+		e.trouble, e.cursor.State = cursor.State, governance.SourceLive
 		if cursor.Done < cursor.Total {
-			e.cursor.State = warehouse.FollowBackfilling
+			e.cursor.State = governance.SourceBackfilling
 		}
 	}
 	return e
@@ -72,10 +73,10 @@ func (e *entry) move(to warehouse.FollowCursor) {
 	switch {
 	case to.Failures > 0:
 		to.Error = from.Error
-	case to.State != warehouse.FollowBehind:
+	case to.State != governance.SourceBehind:
 		to.Error = "" // what the lane said while it was behind
 	}
-	to.State = cmp.Or(to.State, warehouse.FollowLive)
+	to.State = cmp.Or(to.State, governance.SourceLive)
 	e.cursor = to
 	if e.interval == 0 {
 		e.state("") // no poll of its own reports how it fares
@@ -91,12 +92,12 @@ func (e *entry) move(to warehouse.FollowCursor) {
 // stored returns the cursor as it is to be written.
 func (e *entry) stored() warehouse.FollowCursor {
 	cursor := e.cursor
-	cursor.State = cmp.Or(e.trouble, cursor.State, warehouse.FollowLive)
+	cursor.State = cmp.Or(e.trouble, cursor.State, governance.SourceLive)
 	return cursor
 }
 
 // state sets what overrides the state of the lane.
-func (e *entry) state(trouble warehouse.FollowState) {
+func (e *entry) state(trouble governance.SourceState) {
 	if e.trouble != trouble {
 		e.trouble, e.pending = trouble, urgent
 	}
@@ -118,7 +119,7 @@ func (e *entry) isLate(now time.Time) bool {
 // lane that is at the end, and otherwise since the time of the newest item.
 func (e *entry) lag(now time.Time) time.Duration {
 	at := e.since
-	if c := e.cursor; c.State != warehouse.FollowBackfilling && c.State != warehouse.FollowBehind && c.SucceededAt != nil {
+	if c := e.cursor; c.State != governance.SourceBackfilling && c.State != governance.SourceBehind && c.SucceededAt != nil {
 		at = *c.SucceededAt
 	} else if c.UpstreamAt != nil {
 		at = *c.UpstreamAt
@@ -160,9 +161,9 @@ func (j *Journal) failed(lane Lane, err error, retryAt *time.Time) {
 	_, limited := errors.AsType[*fetch.LimitedError](err)
 	switch {
 	case limited:
-		e.state(warehouse.FollowLimited)
+		e.state(governance.SourceLimited)
 	case retryAt == nil || e.isLate(now):
-		e.state(warehouse.FollowFailing)
+		e.state(governance.SourceFailing)
 	}
 }
 
@@ -173,14 +174,14 @@ func (j *Journal) keep(sources []record.SourceRef) {
 	defer j.mu.Unlock()
 	for _, source := range sources {
 		if e := j.entry(keyOf(source, warehouse.FollowSource)); e.cursor.State == "" {
-			e.cursor.State, e.pending = warehouse.FollowLive, urgent
+			e.cursor.State, e.pending = governance.SourceLive, urgent
 		}
 	}
 	for key, e := range j.cursors {
 		switch followed := key.source.ID == "" || slices.Contains(sources, key.source); {
 		case !followed:
-			e.state(warehouse.FollowOff)
-		case e.trouble == warehouse.FollowOff:
+			e.state(governance.SourceOff)
+		case e.trouble == governance.SourceOff:
 			e.state("")
 		}
 	}
@@ -194,7 +195,7 @@ func (j *Journal) pending(all bool) (due []*entry) {
 	now := j.Clock.Now()
 	for _, e := range j.cursors {
 		if e.trouble == "" && e.isLate(now) {
-			e.state(warehouse.FollowBehind)
+			e.state(governance.SourceBehind)
 		}
 		if e.pending == urgent || all && e.pending == moved {
 			due = append(due, e)

@@ -24,7 +24,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	source := record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}
 	cursor := journal.Cursor(source, "backfill")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	cursor.Position, cursor.State, cursor.UpstreamAt = `{"number":7}`, warehouse.FollowBackfilling, &at
+	cursor.Position, cursor.State, cursor.UpstreamAt = `{"number":7}`, governance.SourceBackfilling, &at
 	cursor.Covered = []warehouse.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
 	space := &record.Source{SourceRef: source, Name: "Harbor"}
 	counts, err := journal.Commit(t.Context(), []record.Record{space}, cursor)

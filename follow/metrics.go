@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 )
@@ -73,7 +74,7 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 		to <- prometheus.MustNewConstMetric(about, kind, value, append([]string{j.upstream}, labels...)...)
 	}
 	var done, total, gaps, withdrawn, reorgs uint64
-	states, lags := map[warehouse.FollowState]int{}, map[string]time.Duration{}
+	states, lags := map[governance.SourceState]int{}, map[string]time.Duration{}
 	j.mu.Lock()
 	for key, e := range j.cursors {
 		if key.lane == warehouse.FollowSource {
@@ -92,7 +93,7 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 	for lane, lag := range lags {
 		send(c.lag, prometheus.GaugeValue, lag.Seconds(), lane)
 	}
-	for _, state := range warehouse.FollowStates() {
+	for _, state := range governance.SourceStates() {
 		send(c.lanes, prometheus.GaugeValue, float64(states[state]), string(state))
 	}
 	if total > 0 {

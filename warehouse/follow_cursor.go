@@ -12,31 +12,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// FollowState is the state of one lane of a followed source.
-type FollowState string
-
-// The states of a lane.
-const (
-	// FollowLive means that every poll succeeds and nothing is left to read.
-	FollowLive FollowState = "live"
-	// FollowBackfilling means that the past is being read.
-	FollowBackfilling FollowState = "backfilling"
-	// FollowBehind means that upstream itself lags, or no poll succeeded for three
-	// intervals.
-	FollowBehind FollowState = "behind"
-	// FollowLimited means that upstream allows no more requests for a while.
-	FollowLimited FollowState = "limited"
-	// FollowFailing means that polls fail.
-	FollowFailing FollowState = "failing"
-	// FollowOff means that the source is no longer followed.
-	FollowOff FollowState = "off"
-)
-
-// FollowStates lists the states of a lane.
-func FollowStates() []FollowState {
-	return []FollowState{FollowLive, FollowBackfilling, FollowBehind, FollowLimited, FollowFailing, FollowOff}
-}
-
 // Interval is a range of numbers, both ends included.
 type Interval struct {
 	First, Last uint64
@@ -54,8 +29,8 @@ type FollowCursor struct {
 	Position string
 	// Covered are the ranges that a backfill has read, ordered, none touching another.
 	Covered []Interval
-	// State is that of the lane.
-	State FollowState
+	// State is that of the lane, which is never stale.
+	State governance.SourceState
 	// Done and Total count what a backfill has read and will read; zero where unknown.
 	Done, Total uint64
 	// UpstreamAt is the time of the newest item read through; nil before the first.

@@ -95,7 +95,7 @@ func withHealth(c FollowCursor, shared []FollowCursor) FollowCursor {
 	for _, lane := range shared {
 		if lane.Lane == c.Lane && c.SucceededAt == nil {
 			c.SucceededAt = lane.SucceededAt
-			if c.State == FollowLive && c.Lane != FollowBackfill {
+			if c.State == governance.SourceLive && c.Lane != FollowBackfill {
 				c.State = lane.State
 			}
 		}
@@ -142,7 +142,7 @@ type sourceEvaluation struct {
 func (e *sourceEvaluation) add(c FollowCursor) {
 	s := &e.status
 	if c.Lane == FollowSource {
-		e.off = c.State == FollowOff
+		e.off = c.State == governance.SourceOff
 		return
 	}
 	s.Gaps += c.Gaps
@@ -152,10 +152,11 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 	if c.Lane == FollowBackfill && c.SourceID != "" {
 		e.addBackfill(c)
 	}
-	if state := sourceState(c.State); rankOf(state) > rankOf(s.State) {
-		s.State = state
+	// A lane that is off for a while is that of a source that is back.
+	if c.State != governance.SourceOff && rankOf(c.State) > rankOf(s.State) {
+		s.State = c.State
 	}
-	if c.State == FollowFailing && c.RetryAt == nil {
+	if c.State == governance.SourceFailing && c.RetryAt == nil {
 		e.stopped = true
 	}
 	if retry := governance.OptionalTimestamp(c.RetryAt); c.Failures > 0 && retry != nil &&
@@ -175,7 +176,7 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 func (e *sourceEvaluation) addBackfill(c FollowCursor) {
 	e.progress.Done += c.Done
 	e.progress.Total += c.Total
-	if done := c.State == FollowLive || c.Total > 0 && c.Done >= c.Total; done {
+	if done := c.State == governance.SourceLive || c.Total > 0 && c.Done >= c.Total; done {
 		e.read = true
 	} else {
 		e.unread = true
@@ -190,26 +191,10 @@ func readThrough(c FollowCursor) *governance.Timestamp {
 		return nil
 	}
 	through := governance.OptionalTimestamp(c.UpstreamAt)
-	if through != nil && c.State == FollowLive {
+	if through != nil && c.State == governance.SourceLive {
 		through = governance.Later(through, governance.OptionalTimestamp(c.SucceededAt))
 	}
 	return through
-}
-
-// sourceState is the state of a source that has a lane in a state, unless another is worse.
-func sourceState(state FollowState) governance.SourceState {
-	switch state {
-	case FollowBackfilling:
-		return governance.SourceBackfilling
-	case FollowBehind:
-		return governance.SourceBehind
-	case FollowLimited:
-		return governance.SourceLimited
-	case FollowFailing:
-		return governance.SourceFailing
-	default: // a lane that is off for a while is that of a source that is back
-		return governance.SourceLive
-	}
 }
 
 // rankOf orders states, the worst last.

@@ -22,10 +22,10 @@ func before(seconds int) *time.Time {
 // lanes returns the cursors of a followed space whose past is read and whose log was polled
 // four seconds ago, as change leaves them.
 func lanes(change func(lane map[string]*FollowCursor)) []FollowCursor {
-	log := FollowCursor{Upstream: "hub", Lane: "log", State: FollowLive, UpstreamAt: before(600), SucceededAt: before(4)}
-	watch := FollowCursor{Upstream: "hub", Lane: "watch", State: FollowLive, SucceededAt: before(30), Gaps: 2}
-	sweep := FollowCursor{Upstream: "hub", Lane: "sweep", State: FollowLive, SucceededAt: before(1), UpstreamAt: before(1)}
-	source := FollowCursor{Upstream: "hub", Provider: governance.Snapshot, SourceID: "harbor.eth", Lane: FollowSource, State: FollowLive}
+	log := FollowCursor{Upstream: "hub", Lane: "log", State: governance.SourceLive, UpstreamAt: before(600), SucceededAt: before(4)}
+	watch := FollowCursor{Upstream: "hub", Lane: "watch", State: governance.SourceLive, SucceededAt: before(30), Gaps: 2}
+	sweep := FollowCursor{Upstream: "hub", Lane: "sweep", State: governance.SourceLive, SucceededAt: before(1), UpstreamAt: before(1)}
+	source := FollowCursor{Upstream: "hub", Provider: governance.Snapshot, SourceID: "harbor.eth", Lane: FollowSource, State: governance.SourceLive}
 	backfill := source
 	backfill.Lane, backfill.Done, backfill.Total, backfill.Gaps = FollowBackfill, 40, 40, 1
 	all := map[string]*FollowCursor{"log": &log, "watch": &watch, "sweep": &sweep, "backfill": &backfill, "source": &source}
@@ -46,19 +46,19 @@ func TestSourceStateIsTheWorstOfItsLanes(t *testing.T) {
 	}{
 		"everything is well": {nil, governance.SourceLive, before(4), true},
 		"the past is not read": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].State, lane["backfill"].Done = FollowBackfilling, 10
+			lane["backfill"].State, lane["backfill"].Done = governance.SourceBackfilling, 10
 		}, governance.SourceBackfilling, before(4), false},
 		"the size of the past is unknown": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].State, lane["backfill"].Done, lane["backfill"].Total = FollowBackfilling, 0, 0
+			lane["backfill"].State, lane["backfill"].Done, lane["backfill"].Total = governance.SourceBackfilling, 0, 0
 		}, governance.SourceBackfilling, before(4), false},
 		"no lane has read the past yet": {func(lane map[string]*FollowCursor) {
 			lane["backfill"].Lane = "state"
 		}, governance.SourceBackfilling, before(4), false},
 		"the log fails": {func(lane map[string]*FollowCursor) {
-			lane["log"].State, lane["log"].Failures = FollowFailing, 9
+			lane["log"].State, lane["log"].Failures = governance.SourceFailing, 9
 		}, governance.SourceFailing, before(600), true},
 		"upstream allows nothing while the past is read": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].State, lane["backfill"].Done, lane["log"].State = FollowBackfilling, 10, FollowLimited
+			lane["backfill"].State, lane["backfill"].Done, lane["log"].State = governance.SourceBackfilling, 10, governance.SourceLimited
 		}, governance.SourceLimited, before(600), false},
 		"nobody polls": {func(lane map[string]*FollowCursor) {
 			for _, name := range []string{"log", "watch", "sweep"} {
@@ -66,7 +66,7 @@ func TestSourceStateIsTheWorstOfItsLanes(t *testing.T) {
 			}
 		}, governance.SourceStale, before(301), true},
 		"the source is off": {func(lane map[string]*FollowCursor) {
-			lane["source"].State, lane["backfill"].State = FollowOff, FollowOff
+			lane["source"].State, lane["backfill"].State = governance.SourceOff, governance.SourceOff
 		}, governance.SourceOff, before(4), true},
 		"one lane reads for each source and fares well": {func(lane map[string]*FollowCursor) {
 			lane["log"].SourceID, lane["log"].Provider, lane["log"].SucceededAt = "harbor.eth", governance.Snapshot, nil
@@ -74,7 +74,7 @@ func TestSourceStateIsTheWorstOfItsLanes(t *testing.T) {
 		}, governance.SourceLive, before(30), true},
 		"one lane reads for each source and fails": {func(lane map[string]*FollowCursor) {
 			lane["log"].SourceID, lane["log"].Provider, lane["log"].SucceededAt = "harbor.eth", governance.Snapshot, nil
-			lane["watch"].Lane, lane["watch"].State = "log", FollowFailing
+			lane["watch"].Lane, lane["watch"].State = "log", governance.SourceFailing
 		}, governance.SourceFailing, before(600), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestReasonNamesNothingOfTheError(t *testing.T) {
 	t.Parallel()
 
 	cursors := lanes(func(lane map[string]*FollowCursor) {
-		lane["log"].State, lane["log"].Failures, lane["log"].RetryAt = FollowFailing, 1, nil
+		lane["log"].State, lane["log"].Failures, lane["log"].RetryAt = governance.SourceFailing, 1, nil
 		lane["log"].Error = "https://rpc.example.org/key-123: status 500"
 	})
 	got := sourceFollows(cursors, noon)[record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}].Status

@@ -41,9 +41,9 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	source := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 	h.append(&record.Source{SourceRef: source, Name: "Harbor"}, &record.DAO{ID: "other", Name: "Other"})
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	write := func(backfill, log warehouse.FollowState, done uint64) {
+	write := func(backfill, log governance.SourceState, done uint64) {
 		t.Helper()
-		space := warehouse.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: warehouse.FollowLive}
+		space := warehouse.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: governance.SourceLive}
 		past := space
 		past.Lane, past.State, past.Done, past.Total = warehouse.FollowBackfill, backfill, done, 40
 		polls := warehouse.FollowCursor{Upstream: "hub", Lane: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
@@ -63,19 +63,19 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 		Scope: governance.ScopeDAO, DAOID: &daoID, CoverageStatus: governance.Backfilling,
 		VoteCoverageStatus: governance.VotesUnavailable, Sources: []governance.SourceStatus{status},
 	}
-	write(warehouse.FollowBackfilling, warehouse.FollowLive, 10)
+	write(governance.SourceBackfilling, governance.SourceLive, 10)
 	h.startLeader(prometheus.NewRegistry())
 	h.awaitStatus(daoID, want)
 
 	status.Backfill = &governance.BackfillProgress{Done: 30, Total: 40}
 	want.Sources = []governance.SourceStatus{status}
-	write(warehouse.FollowBackfilling, warehouse.FollowLive, 30)
+	write(governance.SourceBackfilling, governance.SourceLive, 30)
 	h.awaitStatus(daoID, want)
 
 	status.Backfill, status.State, status.Reason = nil, governance.SourceLive, nil
 	want.Sources, want.CoverageStatus = []governance.SourceStatus{status}, governance.Complete
 	want.LatestSuccessfulSync.GovernanceAt = &stamp
-	write(warehouse.FollowLive, warehouse.FollowLive, 40)
+	write(governance.SourceLive, governance.SourceLive, 40)
 	h.awaitStatus(daoID, want)
 	h.awaitStatus("", governance.DataStatus{
 		Scope: governance.ScopeGlobal, LatestSuccessfulSync: want.LatestSuccessfulSync,
@@ -87,7 +87,7 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	want.Sources = []governance.SourceStatus{status}
 	retry := at.Add(time.Minute)
 	polls := warehouse.FollowCursor{
-		Upstream: "hub", Lane: "log", State: warehouse.FollowFailing, UpstreamAt: &at, SucceededAt: &at, FailedAt: &at,
+		Upstream: "hub", Lane: "log", State: governance.SourceFailing, UpstreamAt: &at, SucceededAt: &at, FailedAt: &at,
 		Failures: 4, Error: "status 502", RetryAt: &retry,
 	}
 	next := governance.TimestampOf(retry)

@@ -18,9 +18,9 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// previousFormatInterval is the time between two checks whether values of an earlier cache
+// sweepInterval is the time between two checks whether values of an earlier cache
 // format are to be deleted.
-const previousFormatInterval = time.Minute
+const sweepInterval = time.Minute
 
 // releaseTimeout bounds the release of the lease at the end.
 const releaseTimeout = time.Second
@@ -170,7 +170,7 @@ func (l *Leader) deletePreviousFormat(ctx context.Context) {
 			l.Logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not deleted, retrying",
 				slog.Any("error", err))
 		}
-		backoff.Wait(ctx, previousFormatInterval)
+		backoff.Wait(ctx, sweepInterval)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -26,7 +27,7 @@ func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 		if cursor.Position != "" {
 			continue
 		}
-		cursor.State = warehouse.FollowBackfilling
+		cursor.State = governance.SourceBackfilling
 		cursor.SetPosition(past{First: g.FirstBlock, Last: final.Number})
 		cursors = append(cursors, cursor)
 	}
@@ -233,9 +234,9 @@ func counted(cursor warehouse.FollowCursor) warehouse.FollowCursor {
 	for _, interval := range cursor.Covered {
 		cursor.Done += interval.Last - interval.First + 1
 	}
-	cursor.State = warehouse.FollowBackfilling
+	cursor.State = governance.SourceBackfilling
 	if cursor.Done >= cursor.Total {
-		cursor.State = warehouse.FollowLive
+		cursor.State = governance.SourceLive
 	}
 	return cursor
 }

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"time"
 
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -90,7 +91,7 @@ func (c *Chain) uncounted() (due []ended) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, g := range c.governors {
-		if c.journal.Cursor(g.source, laneBackfill).State != warehouse.FollowLive {
+		if c.journal.Cursor(g.source, laneBackfill).State != governance.SourceLive {
 			continue
 		}
 		for id, n := range g.notes {

@@ -470,7 +470,7 @@ func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
 			f.poll("tip", "backfill", "final")
 			f.wantPower([3]int64{247, 273, 260}, 40)
 			cursor := f.journal.Cursor(f.upstream.Sources()[0], "backfill")
-			if cursor.State != warehouse.FollowLive || cursor.Done != cursor.Total || cursor.Total == 0 {
+			if cursor.State != governance.SourceLive || cursor.Done != cursor.Total || cursor.Total == 0 {
 				t.Errorf("got state %s, %d of %d blocks, want all", cursor.State, cursor.Done, cursor.Total)
 			}
 			if first := cursor.Covered[0].First; !faults.Pruned && first != 20 || len(cursor.Covered) != 1 {
@@ -653,15 +653,15 @@ func TestAHeadThatStandsStillIsBehind(t *testing.T) {
 		f.poll("tip")
 		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
 	}
-	if got := tip(); got.State != warehouse.FollowLive {
+	if got := tip(); got.State != governance.SourceLive {
 		t.Errorf("got %s at a fresh head, want live", got.State)
 	}
 	f.clock.Step(2 * time.Minute)
-	if got := tip(); got.State != warehouse.FollowBehind || !strings.Contains(got.Error, "stands still") {
+	if got := tip(); got.State != governance.SourceBehind || !strings.Contains(got.Error, "stands still") {
 		t.Errorf("got %s (%s) at a head that is two minutes old, want behind", got.State, got.Error)
 	}
 	f.chain.MineEmpty(10)
-	if got := tip(); got.State != warehouse.FollowLive || got.Error != "" {
+	if got := tip(); got.State != governance.SourceLive || got.Error != "" {
 		t.Errorf("got %s (%s) after the chain went on, want live", got.State, got.Error)
 	}
 }
@@ -682,7 +682,7 @@ func TestAnEndpointThatStandsStillIsLeftForAnother(t *testing.T) {
 	if _, known := f.proposal("1"); !known {
 		t.Error("got no proposal, want the one that the second endpoint has")
 	}
-	if got := f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != warehouse.FollowLive {
+	if got := f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != governance.SourceLive {
 		t.Errorf("got %s (%s), want live", got.State, got.Error)
 	}
 }

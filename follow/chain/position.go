@@ -54,7 +54,7 @@ func (c *Chain) moved(lane string, to header) warehouse.FollowCursor {
 	cursor := c.cursor(lane)
 	at := to.at()
 	cursor.SetPosition(to.block())
-	cursor.State, cursor.UpstreamAt = warehouse.FollowLive, &at
+	cursor.State, cursor.UpstreamAt = governance.SourceLive, &at
 	return cursor
 }
 

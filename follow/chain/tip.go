@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -89,9 +90,9 @@ func (c *Chain) unlessOld(head header) error {
 
 // atHead sets the state of the tip's cursor by the newest block.
 func (c *Chain) atHead(cursor warehouse.FollowCursor, head header) warehouse.FollowCursor {
-	cursor.State = warehouse.FollowLive
+	cursor.State = governance.SourceLive
 	if c.isOld(head) {
-		cursor.State = warehouse.FollowBehind
+		cursor.State = governance.SourceBehind
 		cursor.Error = fmt.Sprintf("the newest block is %d of %s: the endpoint or the chain stands still", head.number(), head.at().Format(time.RFC3339))
 	}
 	return cursor

@@ -3,7 +3,7 @@ package forum
 import (
 	"context"
 
-	"pnyx/warehouse"
+	"pnyx/governance"
 )
 
 // backfillPosition is the next page of the backfill. Topics that appear while it runs move
@@ -36,11 +36,11 @@ func (l *lanes) backfill(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	at.Page++
-	cursor.State = warehouse.FollowBackfilling
+	cursor.State = governance.SourceBackfilling
 	cursor.Done += uint64(len(topics))
 	cursor.Total = max(cursor.Total, cursor.Done)
 	if !more {
-		at.Done, cursor.State, cursor.Total = true, warehouse.FollowLive, cursor.Done
+		at.Done, cursor.State, cursor.Total = true, governance.SourceLive, cursor.Done
 	}
 	return more, l.move(ctx, nil, cursor, at)
 }

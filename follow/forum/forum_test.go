@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/governance"
 	upstream "pnyx/test/upstream/forum"
 	"pnyx/warehouse"
 )
@@ -24,13 +25,13 @@ func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 	if got := f.shown(); len(got) != 30 || got[0].ExternalID != "36" {
 		t.Errorf("got %d topics from %s on, want the newest 30", len(got), got[0].ExternalID)
 	}
-	if got := f.cursor("backfill"); got.State != warehouse.FollowBackfilling || got.Done != 30 || got.Total != 65 {
+	if got := f.cursor("backfill"); got.State != governance.SourceBackfilling || got.Done != 30 || got.Total != 65 {
 		t.Errorf("got %s, %d of %d; want backfilling, 30 of 65", got.State, got.Done, got.Total)
 	}
 	f.restart()
 	f.run("backfill")
 	f.wantTruth()
-	if got := f.cursor("backfill"); got.State != warehouse.FollowLive || got.Done != got.Total {
+	if got := f.cursor("backfill"); got.State != governance.SourceLive || got.Done != got.Total {
 		t.Errorf("got %s, %d of %d; want live and all", got.State, got.Done, got.Total)
 	}
 	if got := f.fetches(); got != 65 {

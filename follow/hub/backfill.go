@@ -107,7 +107,7 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 	for i, space := range spaces {
 		cursors[i] = p.spaceCursor(space, backfillLane)
 		cursors[i].SetPosition(backfillPosition{Phase: listing})
-		cursors[i].State = warehouse.FollowBackfilling
+		cursors[i].State = governance.SourceBackfilling
 		p.explain(&cursors[i])
 	}
 	_, err := p.journal.Commit(ctx, f.records, cursors...)
@@ -192,7 +192,7 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 	}
 	cursor := p.spaceCursor(space, backfillLane)
 	cursor.SetPosition(backfillPosition{Phase: done})
-	cursor.State, cursor.Done, cursor.UpstreamAt = warehouse.FollowLive, cursor.Total, &now
+	cursor.State, cursor.Done, cursor.UpstreamAt = governance.SourceLive, cursor.Total, &now
 	p.queueSpace = ""
 	_, err := p.commit(ctx, cursor, findings{})
 	return nil, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/governance"
 	fake "pnyx/test/upstream/hub"
-	"pnyx/warehouse"
 )
 
 func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
@@ -44,13 +44,13 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		cursor := f.cursor("harbor.eth", "backfill")
-		if cursor.State == warehouse.FollowLive && cursor.Done < cursor.Total {
+		if cursor.State == governance.SourceLive && cursor.Done < cursor.Total {
 			t.Fatalf("step %d: got state %s with %d of %d read", steps, cursor.State, cursor.Done, cursor.Total)
 		}
 		if steps > 50 {
 			t.Fatal("the backfill makes no progress over restarts")
 		}
-		if cursor.State == warehouse.FollowLive {
+		if cursor.State == governance.SourceLive {
 			break
 		}
 	}
@@ -165,10 +165,10 @@ func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 	f.spaces = append(f.spaces, "nobody.eth")
 	f.restart()
 	f.run("backfill")
-	if got := f.cursor("nobody.eth", "backfill"); got.State != warehouse.FollowBehind || !contains(got.Error, "has no space nobody.eth") {
+	if got := f.cursor("nobody.eth", "backfill"); got.State != governance.SourceBehind || !contains(got.Error, "has no space nobody.eth") {
 		t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
 	}
-	if got := f.cursor("harbor.eth", "backfill").State; got != warehouse.FollowLive {
+	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
 		t.Errorf("got %s, want the other space live", got)
 	}
 }

@@ -166,9 +166,9 @@ func (p *poller) explain(cursor *warehouse.FollowCursor) {
 	}
 	switch {
 	case reason != "":
-		cursor.State, cursor.Error = warehouse.FollowBehind, reason
-	case cursor.State == warehouse.FollowBehind:
-		cursor.State = warehouse.FollowLive
+		cursor.State, cursor.Error = governance.SourceBehind, reason
+	case cursor.State == governance.SourceBehind:
+		cursor.State = governance.SourceLive
 	}
 }
 

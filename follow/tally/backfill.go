@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -108,7 +109,7 @@ func (o *organization) walked(ctx context.Context, w *walk) error {
 
 // progress sets the state of the lane and how many proposals have their votes read.
 func (o *organization) progress(cursor *warehouse.FollowCursor, at backfillPosition) {
-	cursor.State = warehouse.FollowBackfilling
+	cursor.State = governance.SourceBackfilling
 	if at.Done {
 		cursor.State = o.state()
 	}

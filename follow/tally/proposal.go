@@ -267,7 +267,7 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	}
 	cursor.Position, cursor.State, cursor.Error = "{}", o.state(), ""
 	if took := o.Clock.Now().Sub(began); took > pollInterval {
-		cursor.State = warehouse.FollowBehind
+		cursor.State = governance.SourceBehind
 		cursor.Error = fmt.Sprintf("%d open proposals at about one request a second are read every %s", len(open), took.Round(time.Second))
 	}
 	_, err := o.journal.Commit(ctx, nil, cursor)

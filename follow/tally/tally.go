@@ -153,13 +153,13 @@ func (o *organization) cursor(lane string, position any) warehouse.FollowCursor 
 }
 
 // state is that of a lane which has read everything there is.
-func (o *organization) state() warehouse.FollowState {
+func (o *organization) state() governance.SourceState {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.behind {
-		return warehouse.FollowBehind
+		return governance.SourceBehind
 	}
-	return warehouse.FollowLive
+	return governance.SourceLive
 }
 
 // Check implements follow.Upstream.

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/test/env"
 	upstream "pnyx/test/upstream/tally"
-	"pnyx/warehouse"
 )
 
 const day = 24 * time.Hour
@@ -48,13 +48,13 @@ func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.cursor("backfill"); got.State != warehouse.FollowBackfilling || got.Done >= got.Total {
+	if got := f.cursor("backfill"); got.State != governance.SourceBackfilling || got.Done >= got.Total {
 		t.Errorf("got %s, %d of %d; want backfilling", got.State, got.Done, got.Total)
 	}
 	f.restart()
 	f.run(order()...)
 	f.wantTruth()
-	if got := f.cursor("backfill"); got.State != warehouse.FollowLive || got.Done != 25 || got.Total != 25 {
+	if got := f.cursor("backfill"); got.State != governance.SourceLive || got.Done != 25 || got.Total != 25 {
 		t.Errorf("got %s, %d of %d; want live, 25 of 25", got.State, got.Done, got.Total)
 	}
 }
@@ -173,7 +173,7 @@ func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 	f.Vote(id, "0xBB", "for", "1")
 	f.run("log", "watch")
 	for _, lane := range []string{"log", "watch"} {
-		if got := f.cursor(lane).State; got != warehouse.FollowBehind {
+		if got := f.cursor(lane).State; got != governance.SourceBehind {
 			t.Errorf("lane %s: got %s, want behind", lane, got)
 		}
 	}
@@ -181,7 +181,7 @@ func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 	f.run(order()...)
 	f.wantTruth()
 	for _, lane := range order() {
-		if got := f.cursor(lane).State; got != warehouse.FollowLive {
+		if got := f.cursor(lane).State; got != governance.SourceLive {
 			t.Errorf("lane %s: got %s, want live", lane, got)
 		}
 	}
@@ -223,7 +223,7 @@ func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 		t.Errorf("got %d refused requests, want none", got)
 	}
 	got := f.cursor("watch")
-	if want := "60 open proposals at about one request a second are read every 1m"; got.State != warehouse.FollowBehind || !strings.HasPrefix(got.Error, want) {
+	if want := "60 open proposals at about one request a second are read every 1m"; got.State != governance.SourceBehind || !strings.HasPrefix(got.Error, want) {
 		t.Errorf("got %s, %q; want behind, %q", got.State, got.Error, want)
 	}
 	again, err := follow.OpenJournal(t.Context(), f.warehouse, f.followed.ID(), f.clock)

@@ -378,7 +378,8 @@ func (c *Chain) logs(raw json.RawMessage) (any, *Refusal) {
 	for number := first; number <= min(last, c.head()); number++ {
 		b := c.blocks[number]
 		for i, l := range b.logs {
-			wanted := slices.Contains(filter.Address, strings.ToLower(l.Address)) && slices.Contains(filter.Topics[0], l.Topics[0])
+			wanted := slices.Contains(filter.Address, strings.ToLower(l.Address)) &&
+				(len(filter.Topics) == 0 || slices.Contains(filter.Topics[0], l.Topics[0]))
 			if !wanted || c.faults.Forget != nil && c.faults.Forget(number) {
 				continue
 			}
