@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 
 	"pnyx/access"
 	"pnyx/api"
@@ -26,6 +25,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -40,14 +40,7 @@ const staleAfter = 15 * time.Second
 // noon is when the clock of nodes under test stands still.
 var noon = time.Date(2024, 3, 1, 12, 0, 0, int(5*time.Millisecond), time.UTC)
 
-func TestMain(m *testing.M) {
-	env.QuietRedis()
-	goleak.VerifyTestMain(m, env.RedisLeftover(),
-		// It keeps the Date header of every server of the process, and never ends.
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		// It notices the end of its server at its next round, up to ten seconds later.
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
-}
+func TestMain(m *testing.M) { apinode.Main(m) }
 
 // node is a test of an API node that serves on a port of its own.
 type node struct {

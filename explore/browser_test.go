@@ -38,10 +38,10 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			b := browser.Open(t, width, 900)
-			b.Open(n.base + "/explore")
+			b.Open(n.Base + "/explore")
 			b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
 			for path, selector := range inBrowser() {
-				b.Open(n.base + path)
+				b.Open(n.Base + path)
 				b.Until(shows(selector))
 				browser.Value[bool](b, `document.querySelectorAll("details").forEach((one) => { one.open = true; }) ?? true`)
 				b.WantNoOverflow()
@@ -51,11 +51,13 @@ func TestPagesInABrowser(t *testing.T) {
 				}
 			}
 			for _, request := range b.Requests() {
-				if strings.Contains(request.URL, token) || request.Token != "" && (request.Token != token || !strings.HasPrefix(request.URL, n.base+"/explore")) {
+				// On a busy machine a token that is not typed to its end is sent, too.
+				ours := strings.HasPrefix(request.URL, n.Base+"/explore") && strings.HasPrefix(token, request.Token)
+				if strings.Contains(request.URL, token) || request.Token != "" && !ours {
 					t.Errorf("the token was sent to %s", request.URL)
 				}
 			}
-			b.WantQuiet(n.base, "status of 404")
+			b.WantQuiet(n.Base, "status of 404")
 		})
 	}
 }
@@ -66,18 +68,18 @@ func TestTokenOpensAndClosesThePage(t *testing.T) {
 	n := newNode(t)
 	token := n.admit(access.V2All, ample())
 	b := browser.Open(t, 1440, 900)
-	b.Open(n.base + "/explore/voters/" + sampleVoter)
+	b.Open(n.Base + "/explore/voters/" + sampleVoter)
 	b.Until(`document.querySelectorAll(".box").length === 2 && !document.querySelector("#token").closest("label").hidden`)
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
 	b.Until(shows("#votes ~ .scroll td"))
-	if got := browser.Value[string](b, "location.href + document.cookie + JSON.stringify(localStorage)"); got != n.base+"/explore/voters/"+sampleVoter+"{}" {
+	if got := browser.Value[string](b, "location.href + document.cookie + JSON.stringify(localStorage)"); got != n.Base+"/explore/voters/"+sampleVoter+"{}" {
 		t.Errorf("got %s, want the address alone", got)
 	}
 	b.Do(chromedp.Click(chromedp.CSS("#votes ~ .pages a")))
 	b.Until(`document.querySelector("#votes ~ .scroll tbody")?.rows.length === 20 && location.search.startsWith("?cursor=")`)
 	b.Do(chromedp.Clear(chromedp.CSS("#token")), chromedp.SendKeys(chromedp.CSS("#token"), "x"))
 	b.Until(`document.querySelectorAll(".box").length === 1 && document.querySelector(".box").innerText.includes("UNAUTHORIZED")`)
-	b.WantQuiet(n.base)
+	b.WantQuiet(n.Base)
 }
 
 func TestFreePartsNeedNoScript(t *testing.T) {
@@ -85,15 +87,15 @@ func TestFreePartsNeedNoScript(t *testing.T) {
 	n := newNode(t)
 	b := browser.Open(t, 390, 900)
 	b.DisableScripts()
-	b.Open(n.base + "/explore/daos/dao-000")
+	b.Open(n.Base + "/explore/daos/dao-000")
 	for _, want := range []string{"98,765,432.1T", "passed 12,000 97.2%", "endpoint: 0.005 USDC a request"} {
 		if got := browser.Value[string](b, "document.body.innerText"); !strings.Contains(strings.ReplaceAll(got, "\n", " "), want) {
 			t.Errorf("got %s, want %q", got, want)
 		}
 	}
 	b.WantNoOverflow()
-	b.Open(n.base + "/explore")
+	b.Open(n.Base + "/explore")
 	b.Do(chromedp.SendKeys(chromedp.CSS("#name"), "name 77"), chromedp.Submit(chromedp.CSS("form")))
 	b.Until(`location.search === "?name=name+77" && document.querySelectorAll("tbody tr").length === 1`)
-	b.WantQuiet(n.base)
+	b.WantQuiet(n.Base)
 }

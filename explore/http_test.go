@@ -13,24 +13,24 @@ func TestPagesWithoutATokenMayBeCached(t *testing.T) {
 	n := newNode(t)
 	for _, path := range []string{"/explore", "/explore/daos/dao-000", "/explore/proposals/" + string(sampleKey)} {
 		got := n.send(http.MethodGet, path)
-		etag := got.header.Get("ETag")
-		if control := got.header.Get("Cache-Control"); !strings.HasPrefix(control, "public, max-age=1,") || etag == "" {
+		etag := got.Header.Get("ETag")
+		if control := got.Header.Get("Cache-Control"); !strings.HasPrefix(control, "public, max-age=1,") || etag == "" {
 			t.Errorf("%s: got %q and the ETag %q, want public", path, control, etag)
 		}
-		if vary := got.header.Get("Vary"); vary != "Accept-Encoding, X-Service-Api-Token, Authorization" {
+		if vary := got.Header.Get("Vary"); vary != "Accept-Encoding, X-Service-Api-Token, Authorization" {
 			t.Errorf("%s: got Vary %q", path, vary)
 		}
-		if again := n.send(http.MethodGet, path, "If-None-Match", etag); again.status != http.StatusNotModified || again.body != "" {
-			t.Errorf("%s, again: got %d %s, want 304", path, again.status, again.body)
+		if again := n.send(http.MethodGet, path, "If-None-Match", etag); again.Status != http.StatusNotModified || again.Body != "" {
+			t.Errorf("%s, again: got %d %s, want 304", path, again.Status, again.Body)
 		}
-		if head := n.send(http.MethodHead, path); head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != etag {
-			t.Errorf("HEAD %s: got %d %q, want what GET has", path, head.status, head.header)
+		if head := n.send(http.MethodHead, path); head.Status != http.StatusOK || head.Body != "" || head.Header.Get("ETag") != etag {
+			t.Errorf("HEAD %s: got %d %q, want what GET has", path, head.Status, head.Header)
 		}
 	}
-	if got := n.send(http.MethodGet, "/explore/daos/nobody").header.Get("Cache-Control"); got != "public, max-age=1, s-maxage=1" {
+	if got := n.send(http.MethodGet, "/explore/daos/nobody").Header.Get("Cache-Control"); got != "public, max-age=1, s-maxage=1" {
 		t.Errorf("404: got %q, want a second", got)
 	}
-	if got := n.send(http.MethodGet, "/explore?limit=3").header.Get("Cache-Control"); got != "no-store" {
+	if got := n.send(http.MethodGet, "/explore?limit=3").Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("400: got %q, want no-store", got)
 	}
 }
@@ -41,7 +41,7 @@ func TestPagesWithCredentialsAreStoredByNobody(t *testing.T) {
 	for _, header := range [][]string{asInternal(), {access.HeaderToken, "pnyx_token"}, {"Authorization", "Bearer pnyx_token"}} {
 		for _, path := range []string{"/explore", "/explore/daos/dao-000", "/explore/daos/nobody"} {
 			got := n.send(http.MethodGet, path, header...)
-			if control, etag := got.header.Get("Cache-Control"), got.header.Get("ETag"); control != "private, no-store" || etag != "" {
+			if control, etag := got.Header.Get("Cache-Control"), got.Header.Get("ETag"); control != "private, no-store" || etag != "" {
 				t.Errorf("%s with %s: got %q and the ETag %q, want private, no-store", path, header[0], control, etag)
 			}
 		}
@@ -52,16 +52,16 @@ func TestPagesAreReadOnly(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	const path = "/explore/daos/dao-000"
-	if got := n.send(http.MethodPost, path); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != "GET, HEAD, OPTIONS" {
-		t.Errorf("POST: got %d, Allow %q, want 405", got.status, got.header.Get("Allow"))
+	if got := n.send(http.MethodPost, path); got.Status != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("POST: got %d, Allow %q, want 405", got.Status, got.Header.Get("Allow"))
 	}
-	if got := n.send(http.MethodOptions, path); got.status != http.StatusNoContent || got.header.Get("Allow") != "GET, HEAD, OPTIONS" {
-		t.Errorf("OPTIONS: got %d, Allow %q, want 204", got.status, got.header.Get("Allow"))
+	if got := n.send(http.MethodOptions, path); got.Status != http.StatusNoContent || got.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		t.Errorf("OPTIONS: got %d, Allow %q, want 204", got.Status, got.Header.Get("Allow"))
 	}
-	if got := n.send(http.MethodGet, path+"/"); got.status != http.StatusMovedPermanently || got.header.Get("Location") != path {
-		t.Errorf("with a slash: got %d %q, want a redirect to %s", got.status, got.header.Get("Location"), path)
+	if got := n.send(http.MethodGet, path+"/"); got.Status != http.StatusMovedPermanently || got.Header.Get("Location") != path {
+		t.Errorf("with a slash: got %d %q, want a redirect to %s", got.Status, got.Header.Get("Location"), path)
 	}
-	policy := n.send(http.MethodGet, path).header.Get("Content-Security-Policy")
+	policy := n.send(http.MethodGet, path).Header.Get("Content-Security-Policy")
 	if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self';") || !strings.Contains(policy, "form-action 'self'") {
 		t.Errorf("got the policy %q", policy)
 	}
@@ -72,12 +72,12 @@ func TestFreeRoutesOfAPageAreLimitedByAddress(t *testing.T) {
 	n := startNode(t, 1)
 	for range 10 {
 		got := n.send(http.MethodGet, "/explore")
-		if got.status == http.StatusOK {
+		if got.Status == http.StatusOK {
 			continue
 		}
-		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "<code>RATE_LIMITED</code>") ||
-			got.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("got %d %q %s, want a page that says RATE_LIMITED", got.status, got.header, got.body)
+		if got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" || !strings.Contains(got.Body, "<code>RATE_LIMITED</code>") ||
+			got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("got %d %q %s, want a page that says RATE_LIMITED", got.Status, got.Header, got.Body)
 		}
 		return
 	}
@@ -92,8 +92,8 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 	for path, status := range map[string]int{
 		"/explore": 200, "/explore/daos/nobody": 404, "/explore/proposals/" + string(sampleKey): 200, "/explore/nothing": 404,
 	} {
-		if got := n.send(http.MethodGet, path, access.HeaderToken, token); got.status != status {
-			t.Errorf("GET %s: got %d, want %d", path, got.status, status)
+		if got := n.send(http.MethodGet, path, access.HeaderToken, token); got.Status != status {
+			t.Errorf("GET %s: got %d, want %d", path, got.Status, status)
 		}
 	}
 	for _, series := range []struct {
@@ -110,7 +110,7 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 			t.Errorf("%s %s %s: got %v requests, want %v", series.route, series.status, series.code, got, series.want)
 		}
 	}
-	log := n.log.String()
+	log := n.Logged.String()
 	for _, line := range []string{`"route":"explore","status":200`, `"route":"explore","status":404`, `"path":"/explore/daos/nobody"`, `"route":"proposals.votes","status":200`} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log lacks %s", line)
@@ -124,7 +124,7 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 // counter returns how many requests were counted.
 func (t *node) counter(route, status, code string) float64 {
 	t.Helper()
-	families, err := t.registry.Gather()
+	families, err := t.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ func data[Data any](t *node, path string) (read Data) {
 	t.Helper()
 	got := t.send(http.MethodGet, path, asInternal()...)
 	envelope := struct{ Data *Data }{&read}
-	if err := json.Unmarshal([]byte(got.body), &envelope); err != nil || got.status != http.StatusOK {
-		t.Fatalf("GET %s: got %d %s, want data", path, got.status, got.body)
+	if err := json.Unmarshal([]byte(got.Body), &envelope); err != nil || got.Status != http.StatusOK {
+		t.Fatalf("GET %s: got %d %s, want data", path, got.Status, got.Body)
 	}
 	return read
 }
@@ -158,8 +158,8 @@ func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 		{"/explore/proposals/" + string(sampleKey) + "?compare=perhaps", "", 0},
 	} {
 		got := n.send(http.MethodGet, test.path, access.HeaderToken, token)
-		if !strings.Contains(got.body, test.footnote) {
-			t.Errorf("%s: got %s, want %q", test.path, got.body[strings.Index(got.body, "<footer"):], test.footnote)
+		if !strings.Contains(got.Body, test.footnote) {
+			t.Errorf("%s: got %s, want %q", test.path, got.Body[strings.Index(got.Body, "<footer"):], test.footnote)
 		}
 		used += test.paid
 		env.Until(n, func() error {
@@ -191,7 +191,7 @@ func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 			}
 		})
 	}
-	if log := n.log.String(); strings.Contains(log, `"status":402`) {
+	if log := n.Logged.String(); strings.Contains(log, `"status":402`) {
 		t.Error("a page without a token asks for what is not free")
 	}
 }
@@ -300,15 +300,15 @@ func TestErrorsArePages(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).send(http.MethodGet, path, append(asInternal(), "X-Request-Id", "the-id")...)
-			if got.status != want.status || !strings.Contains(got.body, "<code>"+string(want.code)+"</code>") || !strings.Contains(got.body, want.text) {
-				t.Errorf("got %d %s, want %d %s %q", got.status, got.body, want.status, want.code, want.text)
+			if got.Status != want.status || !strings.Contains(got.Body, "<code>"+string(want.code)+"</code>") || !strings.Contains(got.Body, want.text) {
+				t.Errorf("got %d %s, want %d %s %q", got.Status, got.Body, want.status, want.code, want.text)
 			}
-			if !strings.Contains(got.body, "<code>the-id</code>") || got.header.Get("Content-Type") != "text/html; charset=utf-8" {
-				t.Errorf("got %s %s, want a page with the request's id", got.header.Get("Content-Type"), got.body)
+			if !strings.Contains(got.Body, "<code>the-id</code>") || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+				t.Errorf("got %s %s, want a page with the request's id", got.Header.Get("Content-Type"), got.Body)
 			}
 		})
 	}
-	if got := n.send(http.MethodGet, "/explore/proposals/p1_short"); got.status != http.StatusBadRequest {
-		t.Errorf("a wrong key without a token: got %d, want 400", got.status)
+	if got := n.send(http.MethodGet, "/explore/proposals/p1_short"); got.Status != http.StatusBadRequest {
+		t.Errorf("a wrong key without a token: got %d, want 400", got.Status)
 	}
 }

@@ -2,14 +2,11 @@ package explore_test
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
-	"pnyx/access"
 	"pnyx/cache"
-	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/apinode"
 )
 
 // Keys and ids of the sample.
@@ -18,9 +15,6 @@ const (
 	unknownKey  governance.ProposalKey = "p1_AAAAAAAAAAAAAAAAAAAAAA"
 	sampleVoter                        = "0x0000000000000000000000000000000000000001"
 )
-
-// sampleAsOf is when the data of the sample was computed.
-var sampleAsOf = governance.TimestampOf(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
 
 // Sizes of the sample.
 const (
@@ -39,12 +33,8 @@ func earlierKey(i int) governance.ProposalKey {
 	return governance.Identity{DAOID: "dao-000", Provider: sampleProvider, ExternalID: fmt.Sprint(i)}.ProposalKey()
 }
 
-// publishSample publishes what workers publish.
-func (t *node) publishSample() {
-	t.Helper()
-	ctx := t.Context()
-	writer := t.store.NewWriter(1)
-	head := cache.View{Revision: 1, DataAsOf: sampleAsOf, Readiness: governance.Ready}
+// sampleViews are what workers publish.
+func sampleViews() map[cache.Key]any {
 	views := map[cache.Key]any{
 		cache.DAODetailKey("dao-000"): governance.DAODetail{
 			DAOID: "dao-000", Name: hostileTitle, ProposalCounts: governance.ProposalCounts{Total: 12345, Closed: 12345},
@@ -58,7 +48,7 @@ func (t *node) publishSample() {
 		cache.ProposalDetailKey(sampleKey): governance.ProposalDetail{
 			ProposalKey: sampleKey, Identity: governance.Identity{DAOID: "dao-000", Provider: sampleProvider}, Title: new(hostileTitle), BodyText: new("text"),
 			ProposerID: new(sampleVoter), LifecycleStatus: governance.Closed, Outcome: governance.Passed, Choices: governance.GovernorChoices(),
-			StartAt: new(sampleAsOf - 100_000_000), EndAt: new(sampleAsOf),
+			StartAt: new(apinode.AsOf - 100_000_000), EndAt: new(apinode.AsOf),
 		},
 		cache.VoteSummaryKey(sampleKey): sampleSummary(),
 	}
@@ -67,54 +57,7 @@ func (t *node) publishSample() {
 			Totals: &governance.VoteTotals{Votes: governance.Decimal(fmt.Sprint(100 + i)), UniqueVoters: "1", VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 5000+i))},
 		}
 	}
-	for key, data := range views {
-		view, err := cache.NewView(head, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.SetView(ctx, key, view); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range sampleDAOs {
-		row := governance.DAOListItem{DAOID: fmt.Sprintf("dao-%03d", i), Name: fmt.Sprintf("Name %d of Many", i), CoverageStatus: governance.Complete}
-		if err := writer.SetDAO(ctx, head, row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := writer.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	t.publishState()
-}
-
-// publishState publishes that everything was published, and that there is no token.
-func (t *node) publishState() {
-	t.Helper()
-	ctx := t.Context()
-	encoded, err := access.EncodeTokens(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.New(t.store).SetTokens(ctx, 1, encoded); err != nil {
-		t.Fatal(err)
-	}
-	lease := t.store.NewLease(time.Hour)
-	if err := lease.Acquire(ctx); err != nil {
-		t.Fatal(err)
-	}
-	token, err := lease.BeginFullPublication(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.SetPublicationState(ctx, cache.PublicationState{
-		Revision: 1, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte("sixteen bytes or more"),
-	}, token); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(ctx); err != nil {
-		t.Fatal(err)
-	}
+	return views
 }
 
 // sampleSummary is the count of the sample's ballots.
@@ -142,11 +85,11 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	case query.KindBallots:
 		var q query.Ballots
 		err := request.Decode(&q)
-		return cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, err
+		return apinode.Cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, err
 	case query.KindProposals:
 		var q query.Proposals
 		err := request.Decode(&q)
-		return cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
+		return apinode.Cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
 	case query.KindVoters:
 		var q query.Voters
 		err := request.Decode(&q)
@@ -154,7 +97,7 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	case query.KindVoterVotes:
 		var q query.VoterVotes
 		err := request.Decode(&q)
-		return cut(history(), q.After, q.Limit, func(v governance.VoterVote, p query.VoterVotePosition) bool {
+		return apinode.Cut(history(), q.After, q.Limit, func(v governance.VoterVote, p query.VoterVotePosition) bool {
 			return v.Proposal.ProposalKey == p.Proposal
 		}), q.Voter == sampleVoter, err
 	case query.KindProfile:
@@ -162,20 +105,11 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		err := request.Decode(&q)
 		return governance.VoterProfile{
 			VoterIdentity: sampleVoter, DAOCount: "1", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789",
-			DAOs: []governance.VoterDAO{{DAOID: "a/b c.eth", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789", FirstVoteAt: new(sampleAsOf)}},
+			DAOs: []governance.VoterDAO{{DAOID: "a/b c.eth", VoteCount: "70", ProposalCount: "70", TotalVotingPower: "123456789.123456789", FirstVoteAt: new(apinode.AsOf)}},
 		}, q.Voter == sampleVoter, err
 	default:
 		return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 	}
-}
-
-// cut returns the rows after a position, one more than a page shows.
-func cut[Row, Position any](rows []Row, after *Position, limit int, is func(Row, Position) bool) []Row {
-	from := 0
-	if after != nil {
-		from = 1 + slices.IndexFunc(rows, func(row Row) bool { return is(row, *after) })
-	}
-	return rows[from:min(len(rows), from+limit+1)]
 }
 
 // ballots are those of the sample's proposal, the most power first.
@@ -186,7 +120,7 @@ func ballots() []governance.Ballot {
 		rows[i] = governance.Ballot{
 			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: fmt.Sprintf("0x%040x", i+1), ChoiceKey: &choice.Key,
 			Choice: governance.ChoiceLabel{Label: choice.Label + " " + hostileTitle}, VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 10_000-i)),
-			VotedAt: new(sampleAsOf - governance.Timestamp((i*7919)%100_000)*1000),
+			VotedAt: new(apinode.AsOf - governance.Timestamp((i*7919)%100_000)*1000),
 		}
 	}
 	return rows
@@ -198,9 +132,9 @@ func proposals() []cache.ProposalRow {
 		rows[i] = cache.ProposalRow{
 			Item: governance.ProposalListItem{
 				ProposalKey: earlierKey(i), Identity: governance.Identity{DAOID: "dao-000", Provider: sampleProvider}, Title: new(hostileTitle),
-				SourceURL: new("javascript:alert(4)"), EndAt: new(sampleAsOf), LifecycleStatus: governance.Closed, Outcome: governance.Failed,
+				SourceURL: new("javascript:alert(4)"), EndAt: new(apinode.AsOf), LifecycleStatus: governance.Closed, Outcome: governance.Failed,
 			},
-			Position: query.ProposalPosition{At: new(sampleAsOf), Key: earlierKey(i)},
+			Position: query.ProposalPosition{At: new(apinode.AsOf), Key: earlierKey(i)},
 		}
 	}
 	return rows
@@ -211,7 +145,7 @@ func history() []governance.VoterVote {
 	for i := range rows {
 		rows[i] = governance.VoterVote{
 			Proposal: governance.VotedProposal{ProposalKey: earlierKey(i), Title: new(hostileTitle)}, Choice: governance.ChoiceLabel{Label: "For"},
-			VotingPower: governance.Decimal(fmt.Sprintf("%d.5", 10+i)), VotedAt: new(sampleAsOf),
+			VotingPower: governance.Decimal(fmt.Sprintf("%d.5", 10+i)), VotedAt: new(apinode.AsOf),
 		}
 	}
 	return rows

@@ -15,6 +15,7 @@ import (
 	"pnyx/access"
 	"pnyx/cache"
 	"pnyx/mcp"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
 
@@ -22,14 +23,14 @@ import (
 // must get data.
 func (t *node) callAtOnce(callers int, tool, arguments string) (wait func()) {
 	t.Helper()
-	t.client.Timeout = 10 * soon // the node gives up first
+	t.Client.Timeout = 10 * soon // the node gives up first
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
 	var calling sync.WaitGroup
 	for range callers {
 		calling.Go(func() {
-			got, err := t.trySend(http.MethodPost, mcp.Path, body, headers(asInternal()...))
-			if err != nil || got.status != http.StatusOK || !strings.Contains(got.body, `"structuredContent":{"data"`) {
-				t.Errorf("got %d %.300s, %v, want data", got.status, got.body, err)
+			got, err := t.TrySend(http.MethodPost, mcp.Path, body, headers(asInternal()...))
+			if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"structuredContent":{"data"`) {
+				t.Errorf("got %d %.300s, %v, want data", got.Status, got.Body, err)
 			}
 		})
 	}
@@ -47,7 +48,7 @@ func TestAttackAThousandCallersOfAColdAnswerShareItsRead(t *testing.T) {
 	// node learns of meanwhile.
 	const callers, few = 1000, 10
 	redis := env.Redis(t)
-	n := startNode(t, settings{redisURL: redis.URL})
+	n := startNode(t, apinode.Settings{RedisURL: redis.URL})
 	monitored := redis.Monitor()
 	redis.Pause()
 	wait := n.callAtOnce(callers, "get_dao", `{"daoId":"dao-000"}`)
@@ -67,7 +68,7 @@ func TestAttackAThousandCallersOfAColdAnswerShareItsRead(t *testing.T) {
 // count returns the value of a counter without labels.
 func (t *node) count(name string) float64 {
 	t.Helper()
-	families, err := t.registry.Gather()
+	families, err := t.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +87,9 @@ func TestAttackCallersThatDoNotReadHoldNobodyUp(t *testing.T) {
 	n := newNode(t)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_topic","arguments":{"topicKey":"` + string(sampleTopicKey) + `","textLimit":20000}}}`
 	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
-		mcp.Path, access.HeaderInternal, internalToken, len(body), body)
+		mcp.Path, access.HeaderInternal, apinode.InternalToken, len(body), body)
 	for range 50 {
-		connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.base, "http://"))
+		connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.Base, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +133,7 @@ func TestAttackCallersThatDoNotReadHaveOneAnswerEachInMemory(t *testing.T) {
 	closed, stop := context.WithCancel(t.Context())
 	listener := pipes{make(chan net.Conn), closed, stop}
 	served := make(chan error, 1)
-	go func() { served <- n.api.Serve(listener) }()
+	go func() { served <- n.API.Serve(listener) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
@@ -141,7 +142,7 @@ func TestAttackCallersThatDoNotReadHaveOneAnswerEachInMemory(t *testing.T) {
 	})
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_topic","arguments":{"topicKey":"` + string(sampleTopicKey) + `","textLimit":20000}}}`
 	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
-		mcp.Path, access.HeaderInternal, internalToken, len(body), body)
+		mcp.Path, access.HeaderInternal, apinode.InternalToken, len(body), body)
 	connect := func() net.Conn {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { theirs.Close() })
@@ -204,8 +205,8 @@ func TestAttackAnswersRepeatLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).post(body, asInternal()...)
-			if got.status != http.StatusOK || len(got.body) > 20_000 {
-				t.Errorf("got %d with %d bytes, want a short answer", got.status, len(got.body))
+			if got.Status != http.StatusOK || len(got.Body) > 20_000 {
+				t.Errorf("got %d with %d bytes, want a short answer", got.Status, len(got.Body))
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/mcp"
+	"pnyx/test/apinode"
 )
 
 // hotCall is a call of a free tool with a short answer, as clients of 2026-07-28 send it.
@@ -21,15 +22,15 @@ const hotCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":
 
 // BenchmarkHot compares a call of a tool with the route that it reads, on one connection.
 func BenchmarkHot(b *testing.B) {
-	n := startNode(b, settings{unlogged: true})
-	header := "Host: localhost\r\n" + access.HeaderInternal + ": " + internalToken + "\r\n"
+	n := startNode(b, apinode.Settings{Unlogged: true})
+	header := "Host: localhost\r\n" + access.HeaderInternal + ": " + apinode.InternalToken + "\r\n"
 	for name, request := range map[string]string{
 		"http": "GET /v2/daos/dao-000 HTTP/1.1\r\n" + header + "\r\n",
 		"mcp": fmt.Sprintf("POST %s HTTP/1.1\r\n%sContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
 			"Mcp-Method: tools/call\r\nMcp-Name: get_dao\r\nContent-Length: %d\r\n\r\n%s", mcp.Path, header, len(hotCall), hotCall),
 	} {
 		b.Run(name, func(b *testing.B) {
-			conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", strings.TrimPrefix(n.base, "http://"))
+			conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", strings.TrimPrefix(n.Base, "http://"))
 			if err != nil {
 				b.Fatal(err)
 			}

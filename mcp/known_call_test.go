@@ -17,6 +17,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/mcp"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
 
@@ -37,8 +38,8 @@ func (t *node) sendAs(body string, modern bool) string {
 		header.Set(mcp.HeaderMethod, mcp.EncodeHeader(m.Method))
 		header.Set(mcp.HeaderName, mcp.EncodeHeader(m.Params.Name))
 	}
-	got := t.send(http.MethodPost, mcp.Path, body, header)
-	return fmt.Sprint(got.status, " ", got.header.Get("Content-Type"), " ", changing.ReplaceAllString(got.body, "$1"))
+	got := t.Send(http.MethodPost, mcp.Path, body, header)
+	return fmt.Sprint(got.Status, " ", got.Header.Get("Content-Type"), " ", changing.ReplaceAllString(got.Body, "$1"))
 }
 
 // FuzzAnswersToKnownCalls holds that a call has the same answer whether one like it was
@@ -85,7 +86,7 @@ func FuzzAnswersToKnownCalls(f *testing.F) {
 			}
 		}
 	}
-	n := startNode(f, settings{unlogged: true})
+	n := startNode(f, apinode.Settings{Unlogged: true})
 	f.Fuzz(func(t *testing.T, body, first, second string, modern bool) {
 		n := n.with(t)
 		other := strings.ReplaceAll(body, "ID", second)
@@ -136,8 +137,8 @@ func TestAKnownResultFollowsThePublication(t *testing.T) {
 	for range 3 {
 		n.wantData("get_dao", `{"daoId":"dao-000"}`)
 	}
-	writer := n.store.NewWriter(2)
-	view, err := cache.NewView(cache.View{DataAsOf: sampleAsOf, Readiness: governance.Ready}, governance.DAODetail{DAOID: "dao-000", Name: "Another name"})
+	writer := n.Store.NewWriter(2)
+	view, err := cache.NewView(cache.View{DataAsOf: apinode.AsOf, Readiness: governance.Ready}, governance.DAODetail{DAOID: "dao-000", Name: "Another name"})
 	if err == nil {
 		err = errors.Join(writer.SetView(t.Context(), cache.DAODetailKey("dao-000"), view), writer.Flush(t.Context()))
 	}
@@ -156,7 +157,7 @@ func TestAKnownResultFollowsThePublication(t *testing.T) {
 // log without what differs between requests.
 func (t *node) noted(send func()) (counts map[string]float64, lines []string) {
 	t.Helper()
-	before, logged := t.counts(), len(t.log.String())
+	before, logged := t.counts(), len(t.Logged.String())
 	send()
 	counts = t.counts()
 	for name := range counts {
@@ -164,7 +165,7 @@ func (t *node) noted(send func()) (counts map[string]float64, lines []string) {
 			delete(counts, name)
 		}
 	}
-	for line := range strings.Lines(t.log.String()[logged:]) {
+	for line := range strings.Lines(t.Logged.String()[logged:]) {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
 			t.Fatal(err)
@@ -180,7 +181,7 @@ func (t *node) noted(send func()) (counts map[string]float64, lines []string) {
 // counts are the values of the node's counters about requests, and the counts of its histograms.
 func (t *node) counts() map[string]float64 {
 	t.Helper()
-	families, err := t.registry.Gather()
+	families, err := t.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/ratelimit"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
 
@@ -22,7 +23,7 @@ func (t *node) admit(month int64) []string {
 	id := access.NewTokenID()
 	token := access.GenerateToken(id)
 	ample := ratelimit.Rate{PerMinute: 600, Burst: 200}
-	t.publishTokens(access.Token{
+	t.Tokens(access.Token{
 		ID: id, Plan: ratelimit.Custom, Scopes: []access.Scope{access.V2All}, Hash: access.HashToken(token), CreatedAt: time.Now(),
 		Limits: &ratelimit.Limits{Month: month, Standard: ample, Detail: ample},
 	})
@@ -88,7 +89,7 @@ func TestEachRouteCountsTowardsTheMonth(t *testing.T) {
 
 func TestAddressesAreLimitedAsOverHTTP(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, settings{freeRate: 60})
+	n := startNode(t, apinode.Settings{FreeRate: 60})
 	var last toolResult
 	for calls := range 1000 { // a slow machine gives the bucket time to fill
 		if last = n.callAs("find_daos", `{"limit":1}`); last.IsError {
@@ -121,10 +122,10 @@ func TestCallsAreCountedByToolAndOutcome(t *testing.T) {
 	want += `pnyx_mcp_calls_total{outcome="NOT_FOUND",tool="get_proposal"} 1
 pnyx_mcp_calls_total{outcome="VALIDATION_ERROR",tool="list_voters"} 1
 `
-	if err := testutil.GatherAndCompare(n.registry, strings.NewReader(want), "pnyx_mcp_calls_total"); err != nil {
+	if err := testutil.GatherAndCompare(n.Registry, strings.NewReader(want), "pnyx_mcp_calls_total"); err != nil {
 		t.Error(err)
 	}
-	logged := n.log.String()
+	logged := n.Logged.String()
 	for _, part := range []string{`"route":"mcp"`, `"tool":"get_proposal"`, `"code":"NOT_FOUND"`} {
 		if !strings.Contains(logged, part) {
 			t.Errorf("the log lacks %s:\n%s", part, logged)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pnyx/api"
+	"pnyx/test/apinode"
 	"pnyx/test/facilitator"
 )
 
@@ -24,7 +25,7 @@ type till struct {
 func newTill(t *testing.T) *till {
 	t.Helper()
 	ledger := facilitator.NewLedger(t)
-	return &till{node: startNode(t, settings{payments: ledger}), ledger: ledger, wallet: facilitator.NewPayer(t)}
+	return &till{node: startNode(t, apinode.Settings{Payments: ledger}), ledger: ledger, wallet: facilitator.NewPayer(t)}
 }
 
 // paid calls a tool with a payment, which is JSON.
@@ -32,10 +33,10 @@ func (t *till) paid(tool, arguments, payment string) toolResult {
 	t.Helper()
 	got := t.post(fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"x402/payment":%s}}}`, tool, arguments, payment))
-	if got.status != http.StatusOK {
-		t.Fatalf("got %d %s, want 200", got.status, got.body)
+	if got.Status != http.StatusOK {
+		t.Fatalf("got %d %s, want 200", got.Status, got.Body)
 	}
-	return decode[toolResult](t, string(decode[rpc](t, got.body).Result))
+	return decode[toolResult](t, string(decode[rpc](t, got.Body).Result))
 }
 
 // sign pays for a proposal, without sending it. The result has the members of the payment in
@@ -138,7 +139,7 @@ func TestModernResultsNameTheServerBesideTheReceipt(t *testing.T) {
 	meta := strings.TrimSuffix(modernMeta, "}") + `,"x402/payment":` + n.sign(oneProposal) + "}"
 	got := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_proposal","arguments":`+oneProposal+","+meta+"}}",
 		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "get_proposal")
-	paid := decode[toolResult](t, string(decode[rpc](t, got.body).Result))
+	paid := decode[toolResult](t, string(decode[rpc](t, got.Body).Result))
 	for name, want := range map[string]string{
 		"io.modelcontextprotocol/serverInfo": `"name":"pnyx"`, "x402/payment-response": n.ledger.Transfers()[0].Hash,
 	} {
@@ -210,16 +211,16 @@ func TestConcurrentCallsWithOnePaymentGetOneAnswer(t *testing.T) {
 	answers := map[string]bool{}
 	for range 12 {
 		calling.Go(func() {
-			got, err := n.trySend(http.MethodPost, "/mcp", body, headers())
+			got, err := n.TrySend(http.MethodPost, "/mcp", body, headers())
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err != nil:
 				t.Error(err)
-			case strings.Contains(got.body, `"data":`):
-				answers[got.body] = true
-			case !strings.Contains(got.body, string(api.CodePaymentInProgress)) && !strings.Contains(got.body, string(api.CodeRateLimited)):
-				t.Errorf("got %d %.300s, want the answer or that it is in progress", got.status, got.body)
+			case strings.Contains(got.Body, `"data":`):
+				answers[got.Body] = true
+			case !strings.Contains(got.Body, string(api.CodePaymentInProgress)) && !strings.Contains(got.Body, string(api.CodeRateLimited)):
+				t.Errorf("got %d %.300s, want the answer or that it is in progress", got.Status, got.Body)
 			}
 		})
 	}

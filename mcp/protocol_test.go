@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"pnyx/mcp"
+	"pnyx/test/apinode"
 )
 
 // modernMeta is what every request of the revision without a handshake says of itself.
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
 // postModern sends a request of the revision without a handshake.
-func (t *node) postModern(method, params string, pairs ...string) response {
+func (t *node) postModern(method, params string, pairs ...string) apinode.Response {
 	t.Helper()
 	if params != "" {
 		params += ","
@@ -61,23 +62,23 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := n.with(t).send(c.method, mcp.Path, c.body, headers(c.header...))
-			if got.status != c.status {
-				t.Fatalf("got %d %s, want %d", got.status, got.body, c.status)
+			got := n.with(t).Send(c.method, mcp.Path, c.body, headers(c.header...))
+			if got.Status != c.status {
+				t.Fatalf("got %d %s, want %d", got.Status, got.Body, c.status)
 			}
-			if allow := got.header.Get("Allow"); (got.status == http.StatusMethodNotAllowed) != (allow == "POST") {
+			if allow := got.Header.Get("Allow"); (got.Status == http.StatusMethodNotAllowed) != (allow == "POST") {
 				t.Errorf("allow: got %q", allow)
 			}
 			if c.code != 0 {
-				if failed := decode[rpc](t, got.body); failed.Error == nil || failed.Error.Code != c.code {
-					t.Errorf("got %s, want the code %d", got.body, c.code)
+				if failed := decode[rpc](t, got.Body); failed.Error == nil || failed.Error.Code != c.code {
+					t.Errorf("got %s, want the code %d", got.Body, c.code)
 				}
 			}
-			if control := got.header.Get("Cache-Control"); control != "no-store" {
+			if control := got.Header.Get("Cache-Control"); control != "no-store" {
 				t.Errorf("cache control: got %q, want no-store", control)
 			}
-			if strings.Contains(got.body, "evil") || strings.Contains(got.body, "Go ") {
-				t.Errorf("the error repeats or leaks something: %s", got.body)
+			if strings.Contains(got.Body, "evil") || strings.Contains(got.Body, "Go ") {
+				t.Errorf("the error repeats or leaks something: %s", got.Body)
 			}
 		})
 	}
@@ -87,7 +88,7 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 func TestBodiesOfMoreThan64KBAreRefusedUnread(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.base, "http://"))
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.Base, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestAcceptedOriginsAndHosts(t *testing.T) {
 		"no origin":         nil,
 		"the public origin": {"Origin", "https://api.example.org"},
 		"a listed origin":   {"Origin", "https://app.example.org"},
-		"the request's own": {"Origin", n.base},
+		"the request's own": {"Origin", n.Base},
 		"the public host":   {"Host", "api.example.org"},
 		"localhost":         {"Host", "localhost:1234"},
 		"a foreign session": {"Mcp-Session-Id", "of-another-server"},
@@ -123,19 +124,19 @@ func TestAcceptedOriginsAndHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, header...)
-			if want := `{"jsonrpc":"2.0","id":1,"result":{}}`; got.status != http.StatusOK || got.body != want {
-				t.Errorf("got %d %s, want %s", got.status, got.body, want)
+			if want := `{"jsonrpc":"2.0","id":1,"result":{}}`; got.Status != http.StatusOK || got.Body != want {
+				t.Errorf("got %d %s, want %s", got.Status, got.Body, want)
 			}
-			if got.header.Get("Mcp-Session-Id") != "" {
+			if got.Header.Get("Mcp-Session-Id") != "" {
 				t.Error("a session is begun")
 			}
 		})
 	}
 	t.Run("a preflight of a listed origin", func(t *testing.T) {
 		t.Parallel()
-		got := n.with(t).send(http.MethodOptions, mcp.Path, "", headers("Origin", "https://app.example.org"))
-		if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Methods") != "POST" {
-			t.Errorf("got %d %v", got.status, got.header)
+		got := n.with(t).Send(http.MethodOptions, mcp.Path, "", headers("Origin", "https://app.example.org"))
+		if got.Status != http.StatusNoContent || got.Header.Get("Access-Control-Allow-Methods") != "POST" {
+			t.Errorf("got %d %v", got.Status, got.Header)
 		}
 	})
 }
@@ -169,17 +170,17 @@ func TestModernRequestsSayTheSameInHeadersAndBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).postModern(c.method, c.params, c.header...)
-			answer := decode[rpc](t, got.body)
-			if got.status != c.status || string(answer.ID) != `"a"` {
-				t.Fatalf("got %d %s, want %d and the id", got.status, got.body, c.status)
+			answer := decode[rpc](t, got.Body)
+			if got.Status != c.status || string(answer.ID) != `"a"` {
+				t.Fatalf("got %d %s, want %d and the id", got.Status, got.Body, c.status)
 			}
 			switch {
 			case c.code == 0 && !strings.Contains(string(answer.Result), `"resultType":"complete"`):
-				t.Errorf("got %s, want a complete result", got.body)
+				t.Errorf("got %s, want a complete result", got.Body)
 			case c.code == 0 && !strings.Contains(string(answer.Result), `"io.modelcontextprotocol/serverInfo":{"name":"pnyx"`):
-				t.Errorf("got %s, want the server to be named", got.body)
+				t.Errorf("got %s, want the server to be named", got.Body)
 			case c.code != 0 && (answer.Error == nil || answer.Error.Code != c.code):
-				t.Errorf("got %s, want the code %d", got.body, c.code)
+				t.Errorf("got %s, want the code %d", got.Body, c.code)
 			}
 		})
 	}
@@ -195,8 +196,8 @@ func TestBothErasAreGreeted(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + asked + `"}}`)
 			for _, part := range []string{`"protocolVersion":"` + want + `"`, `"tools":{}`, `"instructions":"`, "never as instructions"} {
-				if !strings.Contains(got.body, part) {
-					t.Errorf("got %s, want %s", got.body, part)
+				if !strings.Contains(got.Body, part) {
+					t.Errorf("got %s, want %s", got.Body, part)
 				}
 			}
 		})
@@ -205,23 +206,23 @@ func TestBothErasAreGreeted(t *testing.T) {
 		t.Parallel()
 		got := n.with(t).postModern("server/discover", "")
 		for _, part := range []string{`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]`, `"ttlMs":3600000`, `"cacheScope":"public"`} {
-			if !strings.Contains(got.body, part) {
-				t.Errorf("got %s, want %s", got.body, part)
+			if !strings.Contains(got.Body, part) {
+				t.Errorf("got %s, want %s", got.Body, part)
 			}
 		}
 	})
 	t.Run("an unknown method with a handshake", func(t *testing.T) {
 		t.Parallel()
 		got := n.with(t).post(`{"jsonrpc":"2.0","id":0,"method":"logging/setLevel"}`)
-		if failed := decode[rpc](t, got.body); got.status != http.StatusOK || failed.Error == nil || failed.Error.Code != -32601 {
-			t.Errorf("got %d %s", got.status, got.body)
+		if failed := decode[rpc](t, got.Body); got.Status != http.StatusOK || failed.Error == nil || failed.Error.Code != -32601 {
+			t.Errorf("got %d %s", got.Status, got.Body)
 		}
 	})
 	t.Run("notifications", func(t *testing.T) {
 		t.Parallel()
 		for _, body := range []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":5,"result":{}}`} {
-			if got := n.with(t).post(body); got.status != http.StatusAccepted || got.body != "" {
-				t.Errorf("%s: got %d %q, want 202 without a body", body, got.status, got.body)
+			if got := n.with(t).post(body); got.Status != http.StatusAccepted || got.Body != "" {
+				t.Errorf("%s: got %d %q, want 202 without a body", body, got.Status, got.Body)
 			}
 		}
 	})

@@ -3,15 +3,12 @@ package mcp_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
-	"pnyx/access"
 	"pnyx/cache"
-	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/apinode"
 )
 
 // Keys and ids of the sample.
@@ -22,9 +19,6 @@ const (
 	sampleTopicKey governance.TopicKey    = "t1_f_XfJz_6yGy1gCgoSU2qbg"
 	sampleVoter                           = "0x0000000000000000000000000000000000000001"
 )
-
-// sampleAsOf is when the data of the sample was computed.
-var sampleAsOf = governance.TimestampOf(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
 
 // Sizes of the sample.
 const (
@@ -42,18 +36,14 @@ func sampleBody() string {
 	return strings.Repeat("a\"é界🗳\n", 5000)
 }
 
-// publishSample publishes what workers publish.
-func (t *node) publishSample() {
-	t.Helper()
-	ctx := t.Context()
-	writer := t.store.NewWriter(1)
-	head := cache.View{Revision: 1, DataAsOf: sampleAsOf, Readiness: governance.Ready}
+// sampleViews are what workers publish.
+func sampleViews() map[cache.Key]any {
 	title, body, huge := hostileTitle, sampleBody(), strings.Repeat("界", 30_000)
 	manyChoices := make([]governance.Choice, 2000)
 	for i := range manyChoices {
 		manyChoices[i] = governance.Choice{Key: fmt.Sprint(i + 1), Label: strings.Repeat("x", 30)}
 	}
-	for key, data := range map[cache.Key]any{
+	return map[cache.Key]any{
 		cache.DataStatusKey(""):       governance.DataStatus{Scope: governance.ScopeGlobal, CoverageStatus: governance.Partial},
 		cache.DAODetailKey("dao-000"): governance.DAODetail{DAOID: "dao-000", Name: "First"},
 		cache.TimelineKey("dao-000", "votes_cast"): governance.Timeline{
@@ -69,52 +59,6 @@ func (t *node) publishSample() {
 		},
 		cache.VoteSummaryKey(hugeKey):        governance.VoteSummary{},
 		cache.TopicDetailKey(sampleTopicKey): governance.ForumTopicDetail{TopicKey: sampleTopicKey, Title: title, BodyText: &huge},
-	} {
-		view, err := cache.NewView(head, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.SetView(ctx, key, view); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range sampleDAOs {
-		row := governance.DAOListItem{DAOID: fmt.Sprintf("dao-%03d", i), Name: fmt.Sprintf("Name %d of Many", i), CoverageStatus: governance.Complete}
-		if err := writer.SetDAO(ctx, head, row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := writer.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
-	t.publishTokens()
-	lease := t.store.NewLease(time.Hour)
-	if err := lease.Acquire(ctx); err != nil {
-		t.Fatal(err)
-	}
-	token, err := lease.BeginFullPublication(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.SetPublicationState(ctx, cache.PublicationState{
-		Revision: 1, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte("sixteen bytes or more"),
-	}, token); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(ctx); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// publishTokens publishes the tokens of partners.
-func (t *node) publishTokens(records ...access.Token) {
-	t.Helper()
-	encoded, err := access.EncodeTokens(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.New(t.store).SetTokens(t.Context(), uint64(len(records))+1, encoded); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -134,25 +78,25 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		if err := request.Decode(&q); err != nil {
 			return nil, false, err
 		}
-		return cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, nil
+		return apinode.Cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, nil
 	case query.KindProposals:
 		var q query.Proposals
 		if err := request.Decode(&q); err != nil {
 			return nil, false, err
 		}
-		return cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, nil
+		return apinode.Cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, nil
 	case query.KindSignals:
 		var q query.Signals
 		if err := request.Decode(&q); err != nil {
 			return nil, false, err
 		}
-		return cut(signals(), q.After, q.Limit, func(s governance.SignalRow, p query.SignalPosition) bool { return s.SignalID == p.ID }), true, nil
+		return apinode.Cut(signals(), q.After, q.Limit, func(s governance.SignalRow, p query.SignalPosition) bool { return s.SignalID == p.ID }), true, nil
 	case query.KindEvents:
 		var q query.Events
 		if err := request.Decode(&q); err != nil {
 			return nil, false, err
 		}
-		return cut(events(), q.After, q.Limit, func(e governance.EventRow, p query.EventPosition) bool { return e.EventID == p.ID }), true, nil
+		return apinode.Cut(events(), q.After, q.Limit, func(e governance.EventRow, p query.EventPosition) bool { return e.EventID == p.ID }), true, nil
 	case query.KindVoters:
 		return []governance.DAOVoter{{Rank: 1, VoterIdentity: sampleVoter, VoterAddress: new(sampleVoter), TotalVotingPower: "7.5"}}, true, nil
 	case query.KindTopics:
@@ -168,15 +112,6 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	}
 }
 
-// cut returns the rows after a position, one more than a page shows.
-func cut[Row, Position any](rows []Row, after *Position, limit int, is func(Row, Position) bool) []Row {
-	from := 0
-	if after != nil {
-		from = 1 + slices.IndexFunc(rows, func(row Row) bool { return is(row, *after) })
-	}
-	return rows[from:min(len(rows), from+limit+1)]
-}
-
 // ballots are longer than those of most votes.
 func ballots() []governance.Ballot {
 	rows := make([]governance.Ballot, sampleBallots)
@@ -185,7 +120,7 @@ func ballots() []governance.Ballot {
 		rows[i] = governance.Ballot{
 			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: voter, VoterAddress: &voter, ChoiceKey: new("for"),
 			Choice: governance.ChoiceLabel{Label: strings.Repeat("label ", 60)}, VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 10_000-i)),
-			VotedAt: new(sampleAsOf), TransactionHash: new(fmt.Sprintf("0x%064x", i)),
+			VotedAt: new(apinode.AsOf), TransactionHash: new(fmt.Sprintf("0x%064x", i)),
 		}
 	}
 	return rows
@@ -197,10 +132,10 @@ func proposals() []cache.ProposalRow {
 		key := governance.ProposalKey(fmt.Sprintf("p1_%022d", i))
 		rows[i] = cache.ProposalRow{
 			Item: governance.ProposalListItem{
-				ProposalKey: key, Identity: governance.Identity{DAOID: "dao-000", Provider: "snapshot"}, Title: new(hostileTitle), EndAt: new(sampleAsOf),
+				ProposalKey: key, Identity: governance.Identity{DAOID: "dao-000", Provider: "snapshot"}, Title: new(hostileTitle), EndAt: new(apinode.AsOf),
 				LifecycleStatus: governance.Active,
 			},
-			Position: query.ProposalPosition{At: new(sampleAsOf), Key: key},
+			Position: query.ProposalPosition{At: new(apinode.AsOf), Key: key},
 		}
 	}
 	return rows
@@ -215,7 +150,7 @@ func signals() []governance.SignalRow {
 				SignalID: fmt.Sprintf("s%03d", i), SignalType: "proposal_deadline_reminder", DAOID: "dao-000", Title: hostileTitle, Summary: "now",
 				Evidence: json.RawMessage(fmt.Sprintf("{ \"texts\": [%q],\n\t\"number\": 12345678901234567890.10 }", strings.Repeat("e", 3000))),
 			},
-			DetectedAt: sampleAsOf,
+			DetectedAt: apinode.AsOf,
 		}
 	}
 	return rows
@@ -225,8 +160,8 @@ func events() []governance.EventRow {
 	rows := make([]governance.EventRow, sampleSignals)
 	for i := range rows {
 		rows[i] = governance.EventRow{
-			Event:        governance.Event{EventID: fmt.Sprintf("e%03d", i), EventType: "voting_ended", EventTimeMs: sampleAsOf, DAOID: "dao-000", Title: new(hostileTitle)},
-			DiscoveredAt: sampleAsOf,
+			Event:        governance.Event{EventID: fmt.Sprintf("e%03d", i), EventType: "voting_ended", EventTimeMs: apinode.AsOf, DAOID: "dao-000", Title: new(hostileTitle)},
+			DiscoveredAt: apinode.AsOf,
 		}
 	}
 	return rows

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/mcp"
+	"pnyx/test/apinode"
 )
 
 // internalTransport sends requests as an internal caller.
@@ -19,7 +20,7 @@ type internalTransport struct{ http.RoundTripper }
 // RoundTrip sends a request.
 func (transport internalTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
-	request.Header.Set(access.HeaderInternal, internalToken)
+	request.Header.Set(access.HeaderInternal, apinode.InternalToken)
 	return transport.RoundTripper.RoundTrip(request) //nolint:wrapcheck // nothing to add
 }
 
@@ -28,7 +29,7 @@ func (t *node) connect(version string, transport http.RoundTripper) *sdk.ClientS
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: t.base + mcp.Path, HTTPClient: &http.Client{Transport: transport, Timeout: soon},
+		Endpoint: t.Base + mcp.Path, HTTPClient: &http.Client{Transport: transport, Timeout: soon},
 	}, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatalf("connect: %v", err)
@@ -78,7 +79,7 @@ func TestOfficialGoClientCallsEveryTool(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			n := n.with(t)
-			internal, stranger := n.connect(version, internalTransport{n.client.Transport}), n.connect(version, n.client.Transport)
+			internal, stranger := n.connect(version, internalTransport{n.Client.Transport}), n.connect(version, n.Client.Transport)
 			listed := 0
 			for tool, err := range internal.Tools(t.Context(), nil) {
 				if err != nil {
@@ -119,7 +120,7 @@ func TestOfficialGoClientWalksTheRowsOfHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := n.with(t)
-			session := n.connect("2026-07-28", internalTransport{n.client.Transport})
+			session := n.connect("2026-07-28", internalTransport{n.Client.Transport})
 			n.wantRowsOfHTTP(w, func(arguments string) string {
 				got, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: w.tool, Arguments: json.RawMessage(arguments)})
 				if err != nil || got.IsError {

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/test/apinode"
 )
 
 // calls holds a call of each tool that succeeds.
@@ -50,7 +51,7 @@ type listedTool struct {
 // list returns the tools.
 func (t *node) list() []listedTool {
 	t.Helper()
-	answer := decode[rpc](t, t.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).body)
+	answer := decode[rpc](t, t.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body)
 	return decode[struct {
 		Tools []listedTool `json:"tools"`
 	}](t, string(answer.Result)).Tools
@@ -83,8 +84,8 @@ func (t *node) wantSchema(tool listedTool, structured json.RawMessage) {
 func TestToolsAreDescribed(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	first := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).body
-	if again := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).body; again != first {
+	first := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body
+	if again := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body; again != first {
 		t.Error("two lists differ")
 	}
 	tools := n.list()
@@ -389,7 +390,7 @@ func TestTokensComeInTwoHeaders(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for name, header := range map[string][]string{
-		"the header of HTTP": {access.HeaderInternal, internalToken},
+		"the header of HTTP": {access.HeaderInternal, apinode.InternalToken},
 		"a wrong token":      {"Authorization", "Bearer nonsense"},
 		"another scheme":     {"Authorization", "Basic nonsense"},
 	} {
@@ -413,11 +414,11 @@ func TestTokensComeInTwoHeaders(t *testing.T) {
 		t.Parallel()
 		n := n.with(t)
 		got := n.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_proposals"}}`)
-		if got.status != http.StatusOK || got.header.Get("WWW-Authenticate") != "" {
-			t.Errorf("got %d %v, want a result without a challenge", got.status, got.header)
+		if got.Status != http.StatusOK || got.Header.Get("WWW-Authenticate") != "" {
+			t.Errorf("got %d %v, want a result without a challenge", got.Status, got.Header)
 		}
-		if got := n.send(http.MethodGet, "/.well-known/oauth-protected-resource", "", nil); got.status != http.StatusNotFound || got.header.Get("WWW-Authenticate") != "" {
-			t.Errorf("got %d %v, want a plain 404", got.status, got.header)
+		if got := n.Send(http.MethodGet, "/.well-known/oauth-protected-resource", "", nil); got.Status != http.StatusNotFound || got.Header.Get("WWW-Authenticate") != "" {
+			t.Errorf("got %d %v, want a plain 404", got.Status, got.Header)
 		}
 	})
 }
