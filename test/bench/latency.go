@@ -188,19 +188,24 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 	reader := bufio.NewReaderSize(conn, 64<<10)
 	var answer fasthttp.Response
 	var failed int64
+	if err := conn.SetDeadline(p.end.Add(maxLatency)); err != nil {
+		return taken, failed, err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for ; p.due.Before(p.end) && ctx.Err() == nil; p.due = p.due.Add(p.step) {
 		if p.step == 0 {
 			p.due = time.Now()
 		}
-		wait(time.Until(p.due))
+		if early := time.Until(p.due); early > 0 {
+			timer.Reset(early)
+			<-timer.C
+		}
 		turn := int(d.next.Add(1) - 1)
 		if d.once && turn >= len(d.requests) {
 			break
 		}
 		request := d.requests[turn%len(d.requests)]
-		if err := conn.SetDeadline(time.Now().Add(maxLatency)); err != nil {
-			return taken, failed, err
-		}
 		if _, err := conn.Write(request); err != nil {
 			return taken, failed, fmt.Errorf("send: %w", err)
 		}
@@ -220,7 +225,7 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 	return taken, failed, ctx.Err()
 }
 
-// wait sleeps between two requests of an open load.
+// wait sleeps.
 func wait(d time.Duration) {
 	if d > 0 {
 		<-time.After(d)

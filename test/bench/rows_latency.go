@@ -22,6 +22,7 @@ func Latencies() []Latency {
 		}
 		all = append(all,
 			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: freeLoad},
+			Latency{ID: "latency-fiber" + id, Name: "plain Fiber handler, constant body" + suffix, Publishing: publishing, Prepare: fiberLoad},
 			Latency{ID: "latency-paid" + id, Name: "hot paid route" + suffix, Publishing: publishing, Prepare: paidLoad},
 			Latency{ID: "latency-cold" + id, Name: "cold pages of ballots" + suffix, Publishing: publishing, Prepare: coldLoad},
 		)
@@ -36,6 +37,22 @@ func freeLoad(ctx context.Context, e *Environment) (Load, error) {
 	}
 	rate, err := e.saturation("hot-free", func() (float64, error) { return e.Saturate(url, nil)(ctx) })
 	return Load{URLs: []string{url}, Saturation: rate}, err
+}
+
+// fiberLoad is freeLoad for a minimal Fiber server, at the same rate: what remains of a latency
+// is that of the load generator and the machine.
+func fiberLoad(ctx context.Context, e *Environment) (Load, error) {
+	load, err := freeLoad(ctx, e)
+	if err != nil {
+		return Load{}, err
+	}
+	_, size, err := e.hotFree(ctx)
+	if err != nil {
+		return Load{}, err
+	}
+	url, err := e.FiberBaseline(ctx, size, "")
+	load.URLs = []string{url}
+	return load, err
 }
 
 func paidLoad(ctx context.Context, e *Environment) (Load, error) {
