@@ -12,16 +12,21 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
-// changesTap passes requests on, and counts those for changes.
+// changesTap passes requests on, counts those for changes, and logs all.
 type changesTap struct {
 	*httptest.Server
+
+	log env.Buffer
 
 	mu                      sync.Mutex
 	requests, rows, expired int
@@ -39,17 +44,26 @@ func newChangesTap(t *testing.T, base string) *changesTap {
 		ModifyResponse: tap.note,
 	}
 	tap.Server = httptest.NewServer(proxy)
-	t.Cleanup(tap.Close)
+	t.Cleanup(func() {
+		tap.Close()
+		if !t.Failed() {
+			return
+		}
+		path := filepath.Join(os.TempDir(), fmt.Sprintf("mirror-%d.log", time.Now().Unix()))
+		t.Logf("the answers to the mirror are in %s (%v)", path, os.WriteFile(path, []byte(tap.log.String()), 0o600))
+	})
 	return tap
 }
 
-// note counts what an answer has.
+// note logs an answer, and counts what changes it has.
 func (tap *changesTap) note(r *http.Response) error {
-	if r.Request.URL.Path != "/v2/changes" {
-		return nil
-	}
 	text, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(text))
+	fmt.Fprintf(&tap.log, "%s %s %d %s %s\n", time.Now().Format("15:04:05.000"), r.Request.URL.RequestURI(), r.StatusCode,
+		r.Header.Get("Cache-Status"), text)
+	if r.Request.URL.Path != "/v2/changes" {
+		return err
+	}
 	var page struct{ Data []json.RawMessage }
 	tap.mu.Lock()
 	defer tap.mu.Unlock()

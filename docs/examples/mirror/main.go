@@ -71,22 +71,46 @@ func (m mirror) begin(ctx context.Context, params pnyx.ChangesParams) (from stri
 			return "", err
 		}
 	}
-	for row, err := range m.client.DAOs(ctx, nil) {
-		if err = errors.Join(err, m.read(ctx, "dao", row.DAOID, "")); err != nil {
-			return "", err
-		}
+	err = each(func(cursor string) (*pnyx.Page[pnyx.DAOListItem], error) {
+		return m.client.DAOsPage(ctx, &pnyx.DAOsParams{Cursor: cursor})
+	}, func(row pnyx.DAOListItem) error { return m.read(ctx, "dao", row.DAOID, "") })
+	if err != nil {
+		return "", err
 	}
-	for row, err := range m.client.Proposals(ctx, nil) {
-		if err = errors.Join(err, m.read(ctx, "proposal", row.ProposalKey, "")); err != nil {
-			return "", err
-		}
+	err = each(func(cursor string) (*pnyx.Page[pnyx.ProposalListItem], error) {
+		return m.client.ProposalsPage(ctx, &pnyx.ProposalsParams{Cursor: cursor})
+	}, func(row pnyx.ProposalListItem) error { return m.read(ctx, "proposal", row.ProposalKey, "") })
+	if err != nil {
+		return "", err
 	}
-	for row, err := range m.client.ForumTopics(ctx, nil) {
-		if err = errors.Join(err, m.read(ctx, "topic", row.TopicKey, "")); err != nil {
-			return "", err
+	err = each(func(cursor string) (*pnyx.Page[pnyx.ForumTopic], error) {
+		return m.client.ForumTopicsPage(ctx, &pnyx.ForumTopicsParams{Cursor: cursor})
+	}, func(row pnyx.ForumTopic) error { return m.read(ctx, "topic", row.TopicKey, "") })
+	return page.Meta.GeneratedAt, err
+}
+
+// each does something with every row of a list. It asks again for a page that is stale: what
+// that lacks may have come before the list of changes began.
+func each[Row any](read func(cursor string) (*pnyx.Page[Row], error), do func(Row) error) error {
+	for cursor := ""; ; {
+		page, err := read(cursor)
+		if err != nil {
+			return err
 		}
+		if page.Meta.Readiness.Status == pnyx.ReadinessStale {
+			time.Sleep(time.Second) //nolint:forbidigo // until it is made
+			continue
+		}
+		for _, row := range page.Data {
+			if err := do(row); err != nil {
+				return err
+			}
+		}
+		if page.Meta.Page.NextCursor == nil {
+			return nil
+		}
+		cursor = *page.Meta.Page.NextCursor
 	}
-	return page.Meta.GeneratedAt, nil
 }
 
 // read stores what a key names, not older than a time, or removes it.
