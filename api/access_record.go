@@ -15,6 +15,8 @@ import (
 type accessRecord struct {
 	*requestState
 
+	// method and path are the request's, as part of its memory.
+	method, path string
 	// status is the HTTP status, and bytes the length of the body as sent.
 	status, bytes int
 	// duration is how long the answer took on this node.
@@ -26,9 +28,11 @@ type accessRecord struct {
 // accessRecordOf returns the record of a request that was answered.
 func accessRecordOf(c *fiber.Ctx, span telemetry.Span, duration time.Duration) accessRecord {
 	r := accessRecord{
-		requestState: stateOf(c), status: c.Response().StatusCode(), duration: duration, span: span,
+		requestState: stateOf(c), method: c.Method(), path: c.Path(),
+		status: c.Response().StatusCode(), duration: duration, span: span,
 	}
-	if c.Method() == fiber.MethodGet {
+	r.requestID(c)
+	if r.method == fiber.MethodGet {
 		r.bytes = bodyBytes(c)
 	}
 	return r

@@ -93,6 +93,7 @@ type API struct {
 	streamTimes streamTimes
 	reads       *joinedReads
 	parseCache  *parseCache
+	lane        *fastLane
 	compressor  *compressor
 	// routes are the routes and handlers theirs, by id.
 	routes   map[string]*Route
@@ -151,6 +152,7 @@ func New(o Options) *API {
 	a.publication.polled = a.changes.poll
 	a.publication.republished = a.meter.RewriteAll
 	a.parseCache, a.compressor = newParseCache(), newCompressor()
+	a.lane = newFastLane(a, o.Metrics)
 	a.pages = newPages(o, a.publication)
 	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
@@ -210,7 +212,7 @@ func (a *API) Ready(ctx context.Context) error {
 
 // Serve answers connections until Shutdown.
 func (a *API) Serve(listener net.Listener) error {
-	if err := a.app.Listener(lazyListener{listener, new(atomic.Int64)}); err != nil {
+	if err := a.app.Listener(laneListener{lazyListener{listener, new(atomic.Int64)}, a.lane}); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
 	return nil
@@ -287,7 +289,9 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) 
 		return delegateToEdge(c, s, r, answer)
 	}
 	setBodyExpiry(c, s, r, answer)
-	writeAnswer(c, s, answer)
+	if err := writeAnswer(c, s, answer); err != nil {
+		return err
+	}
 	if s.charge == nil || s.unmetered {
 		return nil
 	}

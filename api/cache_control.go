@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -62,19 +63,21 @@ func (a *API) setAnswerHeaders(c *fiber.Ctx, s *requestState, found *rendered, e
 
 // writeHead sets the headers of an answer that all requests for it have in common.
 func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *Route) {
-	set := func(name, value string) {
-		if value != "" {
-			h.SetCanonical([]byte(name), []byte(value))
-		}
+	for _, header := range r.commonHeaders(route) {
+		h.SetCanonical([]byte(header.name), []byte(header.value))
 	}
-	setConstantHeaders(h)
-	set(fiber.HeaderVary, route.vary())
-	set(fiber.HeaderETag, r.etag)
-	set(fiber.HeaderLastModified, r.modified)
-	set(fiber.HeaderCacheControl, r.control)
-	set(HeaderSurrogateKey, r.keys.spaced)
-	set(HeaderCacheTag, r.keys.joined)
-	set(HeaderCacheStatus, r.status)
+}
+
+// header is a line of a header.
+type header struct{ name, value string }
+
+// commonHeaders returns the headers of an answer that all requests for it have in common.
+func (r *rendered) commonHeaders(route *Route) []header {
+	all := append(constantHeaders(),
+		header{fiber.HeaderVary, route.vary()}, header{fiber.HeaderETag, r.etag},
+		header{fiber.HeaderLastModified, r.modified}, header{fiber.HeaderCacheControl, r.control},
+		header{HeaderSurrogateKey, r.keys.spaced}, header{HeaderCacheTag, r.keys.joined}, header{HeaderCacheStatus, r.status})
+	return slices.DeleteFunc(all, func(h header) bool { return h.value == "" })
 }
 
 // setControl sets the default Cache-Control, for a lifetime in shared caches.

@@ -20,6 +20,9 @@ const compressMinBytes = 1200
 // encoder holds as much memory.
 const compressWindow = 128 << 10
 
+// encodingGzip is the encoding that a node prefers among those that a caller accepts equally.
+const encodingGzip = "gzip"
+
 // brotliLevel takes about as long as the fastest levels of gzip and zstd.
 const brotliLevel = 1
 
@@ -38,7 +41,7 @@ type compressor struct {
 // constructors of encoders fail for invalid options only.
 func newCompressor() *compressor {
 	return &compressor{encoders: map[string]*sync.Pool{
-		"gzip": {New: func() any {
+		encodingGzip: {New: func() any {
 			e, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 			return e
 		}},
@@ -94,5 +97,5 @@ func negotiateEncoding(c *fiber.Ctx) string {
 	if c.Get(fiber.HeaderAcceptEncoding) == "" {
 		return ""
 	}
-	return c.AcceptsEncodings("gzip", "zstd", "br", "identity")
+	return c.AcceptsEncodings(encodingGzip, "zstd", "br", "identity")
 }

@@ -129,7 +129,7 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 		return nil
 	}
 	if len(d.text) >= compressMinBytes && acceptsGzip(c) {
-		c.Set(fiber.HeaderContentEncoding, "gzip")
+		c.Set(fiber.HeaderContentEncoding, encodingGzip)
 		return c.Send(d.gzipped)
 	}
 	return c.Send(d.text)
@@ -138,7 +138,7 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 // acceptsGzip reports whether the caller accepts gzip at all, even if it prefers
 // another encoding: the gzipped text exists already, at the best compression.
 func acceptsGzip(c *fiber.Ctx) bool {
-	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip") == "gzip"
+	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(encodingGzip) == encodingGzip
 }
 
 // registerDocuments registers the documents, and the redirects to PathDocs.

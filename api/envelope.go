@@ -107,48 +107,84 @@ type ErrorMeta struct {
 }
 
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON
-// already.
-func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) {
+// already, and compressed already where it was requested so before.
+func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 	if found.link != "" {
 		setHeader(c, fiber.HeaderLink, found.link)
 	}
 	response := c.Response()
 	response.Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
 	response.SetStatusCode(fiber.StatusOK)
-	meta := Meta{
-		RequestID:   s.requestID(c),
-		GeneratedAt: governance.TimestampOf(s.now),
-		DataAsOf:    found.view.DataAsOf,
-		Readiness:   ReadinessState{s.readiness},
-		Page:        found.page,
-	}
+	s.requestID(c)
 	var room [typicalMetaBytes]byte
-	tail := meta.AppendRequest(append(room[:0], `,"meta":`...))
-	if found.metaTail != nil && s.readiness == found.view.Readiness {
-		tail = append(tail, found.metaTail...)
-	} else {
-		tail = meta.appendData(tail)
+	// What a payment buys is kept, and compressed each time.
+	if found.compresses(s) && s.charge == nil && negotiateEncoding(c) == encodingGzip {
+		p, err := found.packed()
+		if err != nil {
+			return err
+		}
+		response.Header.SetContentEncoding(encodingGzip)
+		setBody(response, p.head, p.appendRest(room[:0], s))
+		return nil
 	}
-	writeEnvelope(response, found.data, append(tail, "}\n"...))
+	setBody(response, []byte(envelopeStart), found.data, found.appendTail(room[:0], s))
+	return nil
+}
+
+// compresses reports whether the node has a copy of the answer whose compressed form can be
+// sent.
+func (r *rendered) compresses(s *requestState) bool {
+	return r.packed != nil && s.readiness == r.view.Readiness && r.bodyBytes >= compressMinBytes
+}
+
+// metaStart is what precedes meta in the envelope, and envelopeEnd what follows it.
+const (
+	metaStart   = `,"meta":`
+	envelopeEnd = "}\n"
+)
+
+// appendTail appends what follows data in the envelope.
+func (r *rendered) appendTail(text []byte, s *requestState) []byte {
+	text = s.appendMeta(append(text, metaStart...))
+	if r.metaTail != nil && s.readiness == r.view.Readiness {
+		text = append(text, r.metaTail...)
+	} else {
+		meta := Meta{DataAsOf: r.view.DataAsOf, Readiness: ReadinessState{s.readiness}, Page: r.page}
+		text = meta.appendData(text)
+	}
+	return append(text, envelopeEnd...)
+}
+
+// appendMeta appends the members of meta that differ between requests for an answer.
+func (s *requestState) appendMeta(text []byte) []byte {
+	meta := Meta{RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now)}
+	return meta.AppendRequest(text)
 }
 
 // typicalMetaBytes holds the meta of most answers, so that it is encoded on the stack.
 const typicalMetaBytes = 512
 
-// maxBufferedData bounds the data that is copied into the buffer of the connection. The
+// maxBufferedData bounds the body that is copied into the buffer of the connection. The
 // connection keeps the buffer at the size of its largest answer.
 const maxBufferedData = 16 << 10
 
-// writeEnvelope makes data, and what follows it in the envelope, the body of a response.
-func writeEnvelope(response *fasthttp.Response, data, tail []byte) {
-	if len(data) > maxBufferedData {
-		response.SetBodyRaw(slices.Concat([]byte(`{"data":`), data, tail))
+// envelopeStart is what precedes data in the envelope.
+const envelopeStart = `{"data":`
+
+// setBody makes the parts of a body the body of a response.
+func setBody(response *fasthttp.Response, parts ...[]byte) {
+	length := 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	if length > maxBufferedData {
+		response.SetBodyRaw(slices.Concat(parts...))
 		return
 	}
 	response.ResetBody()
-	response.AppendBodyString(`{"data":`)
-	response.AppendBody(data)
-	response.AppendBody(tail)
+	for _, part := range parts {
+		response.AppendBody(part)
+	}
 }
 
 // AppendRequest appends the members that differ between requests for an answer. It and

@@ -220,7 +220,7 @@ func toError(c *fiber.Ctx, err error) *Error {
 	case fibers.Code == http.StatusNotFound:
 		return unknownPath(strings.Clone(c.Path()))
 	case fibers.Code == http.StatusMethodNotAllowed:
-		return methodNotAllowed(method(c))
+		return methodNotAllowed(shownMethod(c.Method()))
 	case fibers.Code < http.StatusInternalServerError:
 		return malformedRequest(fibers.Code)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/cache"
@@ -187,6 +188,27 @@ func (c Cursors) Seal(position any) string {
 func (c Cursors) Open(cursor string, position any) error {
 	return c.cipher.decode(c.request, cursor, position)
 }
+
+// ServeConn answers the requests on a connection, with the fast lane or without.
+func (a *API) ServeConn(conn net.Conn, lane bool) error {
+	if lane {
+		conn = newLaneConn(conn, a.lane)
+	}
+	a.app.Handler() // begins what Serve begins
+	return a.app.Server().ServeConn(conn)
+}
+
+// KeepCopies makes the copies of a node that does not serve yet last.
+func (a *API) KeepCopies() {
+	a.local.close()
+	a.local = newLocalCopies(0, time.Hour)
+}
+
+// LaneAnswers returns how many requests the fast lane has answered.
+func (a *API) LaneAnswers() float64 { return testutil.ToFloat64(a.lane.taken) }
+
+// LaneConn returns a connection of which the fast lane of the node answers what it can.
+func (a *API) LaneConn(conn net.Conn) net.Conn { return newLaneConn(conn, a.lane) }
 
 // LazyListener gives a listener's connections lazy deadlines.
 func LazyListener(listener net.Listener) net.Listener { return LazyListenerUnder(listener, 0) }

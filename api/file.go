@@ -57,7 +57,7 @@ func (f *file) representationFor(c *fiber.Ctx) (*representation, error) {
 	if c.Method() == fiber.MethodGet {
 		ranges = c.Get(fiber.HeaderRange)
 	}
-	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings("gzip", "identity") == "gzip"
+	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(encodingGzip, "identity") == encodingGzip
 	r := &representation{file: f, compressed: compressed}
 	r.size, r.digest = f.Size, f.Digest
 	if r.compressed {
@@ -85,7 +85,7 @@ func (r *representation) write(c *fiber.Ctx) error {
 	response.Header.SetContentType(r.media)
 	response.SetStatusCode(http.StatusOK)
 	if r.compressed {
-		response.Header.SetContentEncoding("gzip")
+		response.Header.SetContentEncoding(encodingGzip)
 		response.SetBodyRaw(r.Gzip)
 		return nil
 	}

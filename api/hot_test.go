@@ -29,6 +29,13 @@ const hotPath = "/v2/daos/uniswap"
 // hotNode returns the handler of a node that knows its tokens and the publication.
 func hotNode(tb testing.TB, tokens ...access.Token) fasthttp.RequestHandler {
 	tb.Helper()
+	return watchedNode(tb, prometheus.NewRegistry(), 1_000_000_000, tokens...).Handler()
+}
+
+// watchedNode returns a node that knows its tokens and the publication, and allows each
+// address so many requests of free routes a minute.
+func watchedNode(tb testing.TB, metrics prometheus.Registerer, freeRate int, tokens ...access.Token) *api.API {
+	tb.Helper()
 	url := env.EmbeddedRedis(tb)
 	store, err := cache.Open(url, soon)
 	if err != nil {
@@ -38,9 +45,9 @@ func hotNode(tb testing.TB, tokens ...access.Token) fasthttp.RequestHandler {
 	publishHot(tb, store, tokens)
 	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: samplePrices(),
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
 	}
-	settings{redisURL: url, freeRate: 1_000_000_000}.setAccess(tb, &options)
+	settings{redisURL: url, freeRate: freeRate}.setAccess(tb, &options)
 	node := api.New(options)
 	tb.Cleanup(node.ForgetForGood)
 	ctx, stop := context.WithCancel(context.Background())
@@ -53,7 +60,7 @@ func hotNode(tb testing.TB, tokens ...access.Token) fasthttp.RequestHandler {
 		}
 		return options.Tokens.Ready()
 	})
-	return node.Handler()
+	return node
 }
 
 // publishHot publishes the answers to hot requests, and the tokens.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/url"
 	"regexp"
@@ -63,7 +64,7 @@ func newRequestLog(o Options) *requestLog {
 
 // write writes the line of a request, or counts that it has none. The line identifies a
 // caller by the id of its token only: it has no IP address, no token and no query.
-func (l *requestLog) write(c *fiber.Ctx, route string, r *accessRecord) {
+func (l *requestLog) write(ctx context.Context, route string, r *accessRecord) {
 	level, sample := l.decide(r)
 	rate := ratelimit.Rate{PerMinute: 60 * maxLinesPerSecond, Burst: lineBurst}
 	switch {
@@ -75,7 +76,7 @@ func (l *requestLog) write(c *fiber.Ctx, route string, r *accessRecord) {
 		return
 	}
 	l.written.Inc()
-	l.logger.LogAttrs(c.UserContext(), level, "request", l.attributes(c, route, r, sample)...)
+	l.logger.LogAttrs(ctx, level, "request", l.attributes(route, r, sample)...)
 }
 
 // decide returns the level of a request's line, and how many requests it represents: 0
@@ -93,9 +94,9 @@ func (l *requestLog) decide(r *accessRecord) (level slog.Level, sample uint64) {
 }
 
 // attributes returns the attributes of a line. Empty ones are left out.
-func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sample uint64) []slog.Attr {
+func (l *requestLog) attributes(route string, r *accessRecord, sample uint64) []slog.Attr {
 	attrs := append(make([]slog.Attr, 0, 16),
-		slog.String("request_id", strings.Clone(redact(r.requestID(c)))), slog.String("method", method(c)),
+		slog.String("request_id", strings.Clone(redact(r.id))), slog.String("method", shownMethod(r.method)),
 		slog.String("route", route), slog.Int("status", r.status),
 		slog.Float64("duration_ms", float64(r.duration.Microseconds())/1000), slog.Int("bytes", r.bytes))
 	text := func(name, value string) {
@@ -114,7 +115,7 @@ func (l *requestLog) attributes(c *fiber.Ctx, route string, r *accessRecord, sam
 		attrs = append(attrs, slog.Uint64("sample", sample))
 	}
 	if r.status >= fiber.StatusBadRequest {
-		text("path", l.loggedPath(c.Path()))
+		text("path", l.loggedPath(r.path))
 	}
 	if r.err != nil && r.err.Cause != nil {
 		attrs = append(attrs, slog.Any("error", r.err.Cause))

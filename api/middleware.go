@@ -32,14 +32,18 @@ const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " +
 // setCommonHeaders sets the headers of every answer.
 func setCommonHeaders(c *fiber.Ctx, s *requestState) {
 	setHeader(c, HeaderRequestID, s.requestID(c))
-	setConstantHeaders(&c.Response().Header)
+	for _, constant := range constantHeaders() {
+		setHeader(c, constant.name, constant.value)
+	}
 }
 
-// setConstantHeaders sets the headers that are the same in every answer.
-func setConstantHeaders(h *fasthttp.ResponseHeader) {
-	h.SetCanonical([]byte(fiber.HeaderAccessControlAllowOrigin), []byte("*"))
-	h.SetCanonical([]byte(fiber.HeaderAccessControlExposeHeaders), []byte("*"))
-	h.SetCanonical([]byte(fiber.HeaderXContentTypeOptions), []byte("nosniff"))
+// constantHeaders returns the headers that are the same in every answer.
+func constantHeaders() []header {
+	return []header{
+		{fiber.HeaderAccessControlAllowOrigin, "*"},
+		{fiber.HeaderAccessControlExposeHeaders, "*"},
+		{fiber.HeaderXContentTypeOptions, "nosniff"},
+	}
 }
 
 // setHeader sets a header without normalizing its name. value must not contain
@@ -75,12 +79,15 @@ func limitURL(c *fiber.Ctx) error {
 // setTiming sets the Server-Timing header, in milliseconds with three decimal places.
 func setTiming(c *fiber.Ctx, duration time.Duration) {
 	var room [32]byte
-	text := append(room[:0], "app;dur="...)
+	c.Response().Header.SetBytesV(HeaderServerTiming, appendTiming(room[:0], duration))
+}
+
+// appendTiming appends the value of the Server-Timing header.
+func appendTiming(text []byte, duration time.Duration) []byte {
+	text = append(text, "app;dur="...)
 	text = strconv.AppendInt(text, duration.Microseconds()/1000, 10)
-	text = append(text, '.')
 	thousandths := duration.Microseconds() % 1000
-	text = append(text, byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10))
-	c.Response().Header.SetBytesV(HeaderServerTiming, text)
+	return append(text, '.', byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10))
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes
@@ -128,8 +135,8 @@ func (a *API) refuse(request *fasthttp.RequestCtx, refused error) {
 // maxMethod bounds how much of a caller's method is logged and sent, in bytes.
 const maxMethod = 20
 
-// method returns a copy of the request's method that is valid UTF-8.
-func method(c *fiber.Ctx) string {
-	name := strings.ToValidUTF8(c.Method(), "")
-	return strings.Clone(name[:min(len(name), maxMethod)])
+// shownMethod returns a copy of the method of a request that is valid UTF-8.
+func shownMethod(method string) string {
+	method = strings.ToValidUTF8(method, "")
+	return strings.Clone(method[:min(len(method), maxMethod)])
 }

@@ -76,7 +76,7 @@ func (a *API) record(c *fiber.Ctx, route *routeMetrics, span telemetry.Span, dur
 	if span.Recorded() {
 		r.setSpanAttributes(c, route.id)
 	}
-	a.log.write(c, route.id, &r)
+	a.log.write(c.UserContext(), route.id, &r)
 }
 
 // trace starts the span of a request. Only internal callers and trusted proxies may
@@ -97,13 +97,13 @@ func (a *API) isTrusted(c *fiber.Ctx) bool {
 
 // setSpanAttributes describes the request and its answer in the span.
 func (r *accessRecord) setSpanAttributes(c *fiber.Ctx, route string) {
-	r.span.Describe(method(c)+" "+route,
-		attribute.String("http.request.method", method(c)),
+	r.span.Describe(shownMethod(r.method)+" "+route,
+		attribute.String("http.request.method", shownMethod(r.method)),
 		attribute.String("http.route", strings.Clone(c.Route().Path)),
 		attribute.Int("http.response.status_code", r.status),
 		attribute.Int("http.response.body.size", r.bytes),
 		attribute.String("pnyx.layer", string(r.source())),
-		attribute.String("pnyx.request_id", strings.Clone(r.requestID(c))))
+		attribute.String("pnyx.request_id", strings.Clone(r.id)))
 	if r.failed() {
 		r.span.SetError(r.errorName())
 	}

@@ -40,9 +40,13 @@ func (a *API) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendLimits(room[1][:0], &s.grant, s.now)))
 	case s.limited && a.freePolicy != "":
 		setHeader(c, HeaderRateLimitPolicy, a.freePolicy)
-		left := appendItem(room[0][:0], string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
-		setHeader(c, HeaderRateLimit, utils.UnsafeString(left))
+		setHeader(c, HeaderRateLimit, utils.UnsafeString(appendFreeLimit(room[0][:0], s)))
 	}
+}
+
+// appendFreeLimit appends what is left of the bucket of the client's address.
+func appendFreeLimit(text []byte, s *requestState) []byte {
+	return appendItem(text, string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
 }
 
 // appendPolicies appends the policies that were applied to a request.

@@ -49,15 +49,23 @@ func (a *IPLimiter) Rate() (Rate, bool) {
 
 // Take takes a token from the bucket of the client that sent a request.
 func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {
+	taken := a.TryTake(peer, forwardedFor, now)
+	if !taken.Allowed {
+		return a.count(Free, taken)
+	}
+	return taken
+}
+
+// TryTake is Take for a request that Take refuses where this does: it does not count that.
+func (a *IPLimiter) TryTake(peer netip.Addr, forwardedFor string, now time.Time) Decision {
 	if a.rate.PerMinute == 0 {
 		return Decision{Allowed: true}
 	}
 	taken := a.buckets.Take(a.hash(peer, forwardedFor), a.rate, now)
 	if taken.Allowed {
 		a.allowed.Inc() // looking it up takes longer than counting
-		return taken
 	}
-	return a.count(Free, taken)
+	return taken
 }
 
 // TakePayment takes a token from a bucket for payments of the client that sent one.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/compress"
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/warehouse/engine"
@@ -25,6 +26,21 @@ import (
 // answers any method with size bytes. If redisURL is not empty, each request first takes from a
 // bucket in Redis.
 func (e *Environment) FiberBaseline(ctx context.Context, size int, redisURL string) (string, error) {
+	return e.fiber(ctx, "-size", strconv.Itoa(size), "-redis", redisURL)
+}
+
+// CompressingBaseline starts a Fiber server like that of FiberBaseline that answers with a
+// text, compressed by Fiber's own middleware where the caller accepts it.
+func (e *Environment) CompressingBaseline(ctx context.Context, text []byte) (string, error) {
+	file := filepath.Join(e.Dir, "answer.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return "", err
+	}
+	return e.fiber(ctx, "-compressed", file)
+}
+
+// fiber starts a minimal Fiber server with further arguments.
+func (e *Environment) fiber(ctx context.Context, args ...string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -36,25 +52,34 @@ func (e *Environment) FiberBaseline(ctx context.Context, size int, redisURL stri
 	url := "http://" + listen + "/"
 	err = e.Start(ctx, Program{
 		Name: "Fiber baseline", Cores: e.ServeCores,
-		Args: []string{executable, "baseline", "-listen", listen, "-size", strconv.Itoa(size), "-redis", redisURL},
+		Args: append([]string{executable, "baseline", "-listen", listen}, args...),
 	}, func() error { return answersOK(url) })
 	return url, err
 }
 
-// baselineCommand runs the minimal Fiber server of FiberBaseline.
+// baselineCommand runs the minimal Fiber servers of FiberBaseline and CompressingBaseline.
 func baselineCommand(args []string) error {
 	flags := flag.NewFlagSet("baseline", flag.ExitOnError)
 	listen := flags.String("listen", "", "address to listen on")
 	size := flags.Int("size", 0, "bytes of the body")
 	redisURL := flags.String("redis", "", "Redis to take a token from, before each answer")
+	compressed := flags.String("compressed", "", "file to answer with, compressed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	handler, err := baselineHandler(bytes.Repeat([]byte("x"), *size), *redisURL)
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	body := bytes.Repeat([]byte("x"), *size)
+	if *compressed != "" {
+		var err error
+		if body, err = os.ReadFile(*compressed); err != nil {
+			return err
+		}
+		app.Use(compress.New(compress.Config{Level: compress.LevelBestSpeed}))
+	}
+	handler, err := baselineHandler(body, *redisURL)
 	if err != nil {
 		return err
 	}
-	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.All("/", handler)
 	return app.Listen(*listen)
 }

@@ -36,6 +36,23 @@ func httpRows() []Row {
 			},
 		},
 		{
+			ID: "hot-free-gzip", Name: "hot free route, in gzip", Baseline: "plain Fiber handler, the same body, Fiber's compress",
+			Unit: "requests/s", Ratio: AtLeast(1), Rounds: 3, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, _, err := e.hotFree(ctx)
+				if err != nil {
+					return Sides{}, err
+				}
+				_, text, err := get(ctx, url, nil)
+				if err != nil {
+					return Sides{}, err
+				}
+				baseline, err := e.CompressingBaseline(ctx, text)
+				accepts := http.Header{"Accept-Encoding": {"gzip"}}
+				return Sides{Pnyx: e.Saturate(url, accepts), Baseline: e.Saturate(baseline, accepts)}, err
+			},
+		},
+		{
 			ID: "hot-paid", Name: "hot paid route: token, bucket, quota", Baseline: "plain Fiber handler, one redis_rate Allow, pipelined",
 			Unit: "requests/s", Ratio: AtLeast(0.9), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {

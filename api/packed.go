@@ -1,0 +1,80 @@
+package api
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// packed is an answer in gzip, but for the members of meta that differ between requests: they
+// are a block of deflate that is not compressed, between head and tail. The rest is compressed
+// once for all requests.
+type packed struct {
+	// head is the beginning of the file, and tail its last block of deflate.
+	head, tail []byte
+	// sum and length are those of the text of head, and tailText is the text of tail.
+	sum      uint32
+	length   int
+	tailText []byte
+}
+
+// gzipHeader begins a gzip file without a name and a time, compressed for speed.
+const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+
+// flaters are compressors in use before.
+//
+//nolint:gochecknoglobals // a pool is a cache of memory
+var flaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // it fails for an unknown level
+	return w
+}}
+
+// newPacked compresses the texts before and after what differs between requests.
+func newPacked(text, tailText []byte) (*packed, error) {
+	w, _ := flaters.Get().(*flate.Writer)
+	defer flaters.Put(w)
+	var head, tail bytes.Buffer
+	head.Grow(len(text) / 2)
+	head.WriteString(gzipHeader)
+	w.Reset(&head)
+	if _, err := w.Write(text); err != nil {
+		return nil, fmt.Errorf("compress an answer: %w", err)
+	}
+	if err := w.Flush(); err != nil { // to the end of a byte, where a stored block begins
+		return nil, fmt.Errorf("compress an answer: %w", err)
+	}
+	w.Reset(&tail)
+	if _, err := w.Write(tailText); err != nil {
+		return nil, fmt.Errorf("compress the end of an answer: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compress the end of an answer: %w", err)
+	}
+	return &packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil
+}
+
+// bytes is the length of the file for a request.
+func (p *packed) bytes(s *requestState) int {
+	var room [typicalMetaBytes]byte
+	return len(p.head) + len(p.appendRest(room[:0], s))
+}
+
+// appendRest appends what follows head in the file for a request.
+func (p *packed) appendRest(file []byte, s *requestState) []byte {
+	file = append(file, 0, 0, 0, 0, 0) // a stored block: its kind and its length twice
+	begin := len(file)
+	file = s.appendMeta(file)
+	text := file[begin:]
+	length := uint16(len(text)) //nolint:gosec // an id and a time
+	binary.LittleEndian.PutUint16(file[begin-4:], length)
+	binary.LittleEndian.PutUint16(file[begin-2:], ^length)
+	sum := crc32.Update(crc32.Update(p.sum, crc32.IEEETable, text), crc32.IEEETable, p.tailText)
+	size := p.length + len(text) + len(p.tailText)
+	file = append(file, p.tail...)
+	file = binary.LittleEndian.AppendUint32(file, sum)
+	return binary.LittleEndian.AppendUint32(file, uint32(size)) //nolint:gosec // the format has 32 bits
+}
