@@ -3,6 +3,7 @@ package cache_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func changeClaims() []claim {
 		{"a full publication restarts the changes", fullPublicationRestartsChanges},
 		{"changes older than a week go, and the newest of them stays as the beginning", oldChangesGo},
 		{"the state of the feed comes back as it was written", feedStateRoundTrip},
+		{"the names of the feed come back as they were written last", feedNamesRoundTrip},
 	}
 }
 
@@ -177,6 +179,17 @@ func feedStateRoundTrip(t *bench) {
 	}
 	if got, err := t.store.FeedState(t.Context()); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func feedNamesRoundTrip(t *bench) {
+	for _, want := range []map[string]string{{}, {"a": "A", "b": "B"}, {"b": "The B"}, {}} {
+		if err := t.store.SetFeedNames(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := t.store.FeedNames(t.Context()); err != nil || !maps.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
 	}
 }
 

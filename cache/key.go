@@ -43,6 +43,8 @@ const (
 	// of events and signals are in it.
 	changesKey   Key = Namespace + "{worker}:changes"
 	feedStateKey Key = Namespace + "{worker}:changes-of-feed"
+	// feedNamesKey has the names under which lists of events show the DAOs.
+	feedNamesKey Key = Namespace + "{worker}:names-of-feed"
 
 	fillTag             = Namespace + "{fills}:"
 	fillDoneChannel Key = fillTag + "done"

@@ -162,6 +162,10 @@ func workerFamilies() []KeyFamily {
 			Writer:   leader, Lifetime: NeverExpires,
 		},
 		{
+			Keys: []Key{feedNamesKey}, Contents: "names under which lists of events show the DAOs", Writer: leader,
+			Lifetime: NeverExpires,
+		},
+		{
 			Keys:     []Key{fillQueueKey("KIND")},
 			Contents: fmt.Sprintf("requested pages of one kind, at most %d", MaxQueuedFills), Writer: nodes,
 			Lifetime: "until a filler takes them",

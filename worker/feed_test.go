@@ -248,6 +248,16 @@ func (h *harness) signalsVersion(daoID string) uint64 {
 	return found.Revision
 }
 
+// eventsVersion is signalsVersion for the list of events.
+func (h *harness) eventsVersion(daoID string) uint64 {
+	h.t.Helper()
+	found, err := h.store.Version(h.t.Context(), query.Events{DAOID: daoID}.Scope())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found.Revision
+}
+
 func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -279,13 +289,20 @@ func TestNextBuilderChangesOnlyTheListsOfWhatIsNew(t *testing.T) {
 	h.append(votedBetween("a", -100, -50), other)
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	env.Until(t, func() error { // the names that events show are published
+		names, err := h.store.FeedNames(t.Context())
+		if err == nil && len(names) != 2 {
+			err = fmt.Errorf("got the names %v, want both", names)
+		}
+		return err
+	})
 	stop()
-	elsewhere := h.signalsVersion("other.eth")
+	elsewhere := []uint64{h.signalsVersion("other.eth"), h.eventsVersion("other.eth")}
 	h.append(votedBetween("a", -100, -49))
 	h.startLeader(prometheus.NewRegistry())
 	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
-	if got := h.signalsVersion("other.eth"); got != elsewhere {
-		t.Errorf("got version %d of the other DAO's signals, want %d as before", got, elsewhere)
+	if got := []uint64{h.signalsVersion("other.eth"), h.eventsVersion("other.eth")}; !slices.Equal(got, elsewhere) {
+		t.Errorf("got versions %d of the other DAO's signals and events, want %d as before", got, elsewhere)
 	}
 }
 

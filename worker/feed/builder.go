@@ -81,12 +81,12 @@ type progress struct {
 	// nextVisible is when rows become visible next, by this machine's clock, or are checked
 	// for anyway; zero for at once.
 	nextVisible time.Time
-	// daoNames are the names under which lists show the DAOs, where they were renamed.
+	// daoNames are the names under which lists show the DAOs; nil before they were read.
 	daoNames map[string]string
 }
 
 func newProgress() progress {
-	return progress{rulesVersion: rules.FeedRulesVersion(), daoNames: map[string]string{}}
+	return progress{rulesVersion: rules.FeedRulesVersion()}
 }
 
 // New returns a Builder that does nothing until Run.

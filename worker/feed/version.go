@@ -20,7 +20,7 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.
 	_, err := b.Store.Version(ctx, query.Events{}.Scope())
 	if errors.Is(err, cache.ErrMiss) {
-		b.visibleThrough, err = 0, nil
+		b.visibleThrough, b.daoNames, err = 0, nil, nil
 	}
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (b *Builder) checkFullRevision(ctx context.Context) error {
 		return err
 	}
 	if b.fullRevision != 0 && published.LastFullRevision != b.fullRevision {
-		b.visibleThrough = 0
+		b.visibleThrough, b.daoNames = 0, nil
 	}
 	b.fullRevision = published.LastFullRevision
 	return nil
@@ -115,15 +115,21 @@ func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges
 
 // showRenamed changes the versions of the event lists of DAOs that were renamed: events
 // show the name, but do not store it. A name that is not published yet waits for the call
-// after its publication, as pages show the published name.
-func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) error {
-	maps.DeleteFunc(b.daoNames, func(id, _ string) bool {
-		_, exists := catalog.DAOs[id]
-		return !exists
-	})
-	renamed := map[string]warehouse.DAOChanges{}
+// after its publication, as pages show the published name. Redis knows which names the builder before
+// has shown.
+func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) (err error) {
+	if b.daoNames == nil {
+		if b.daoNames, err = b.Store.FeedNames(ctx); err != nil {
+			return err
+		}
+	}
+	renamed, names := map[string]warehouse.DAOChanges{}, map[string]string{}
 	for id, dao := range catalog.DAOs {
-		if b.daoNames[id] == dao.Name {
+		shown, known := b.daoNames[id]
+		if known {
+			names[id] = shown
+		}
+		if known && shown == dao.Name {
 			continue
 		}
 		row, err := b.Store.DAORow(ctx, id)
@@ -132,6 +138,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) er
 		}
 		if err == nil && row.Name == dao.Name {
 			renamed[id] = warehouse.DAOChanges{Events: true}
+			names[id] = dao.Name
 		}
 	}
 	if len(renamed) == 0 {
@@ -143,9 +150,10 @@ func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) er
 	if err := b.setVersions(ctx, renamed); err != nil {
 		return err
 	}
-	for id := range renamed {
-		b.daoNames[id] = catalog.DAOs[id].Name
+	if err := b.Store.SetFeedNames(ctx, names); err != nil {
+		return err
 	}
+	b.daoNames = names
 	return nil
 }
 

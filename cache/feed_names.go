@@ -1,0 +1,30 @@
+package cache
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// FeedNames returns the names, by DAO id, under which the lists of events show the DAOs: those of
+// SetFeedNames. There are none after a flush. The error is ErrUnavailable.
+func (s *Store) FeedNames(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	names, err := s.conn.Client.HGetAll(ctx, string(feedNamesKey)).Result()
+	return names, WrapError(err)
+}
+
+// SetFeedNames replaces the names. The error is ErrUnavailable.
+func (s *Store) SetFeedNames(ctx context.Context, names map[string]string) error {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	_, err := s.conn.Client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Del(ctx, string(feedNamesKey))
+		if len(names) > 0 {
+			pipe.HSet(ctx, string(feedNamesKey), names)
+		}
+		return nil
+	})
+	return WrapError(err)
+}
