@@ -28,14 +28,17 @@ type FeedProgress struct {
 	// Revision is the item's: of the published state of a proposal, of the record of
 	// anything else.
 	Revision uint64
+	// Context is a hash of what else the rows follow from: the turnouts of the votes before a
+	// vote, or the prefix of a topic's id; zero for nothing.
+	Context uint64
 }
 
 // WriteFeedProgress records up to which revision the feed includes the items, as derived
 // by a rules version.
 func (w *Warehouse) WriteFeedProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
-	return insertRows(ctx, w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision)",
+	return insertRows(ctx, w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context)",
 		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {
-			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision)
+			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context)
 		})
 }
 
@@ -54,19 +57,12 @@ type FeedTopic struct {
 	DiscoveredAt governance.Timestamp
 }
 
-// PendingFeedTopics returns some topics that the feed does not include at their revision,
-// DAO and this rules version. owners maps the host of a forum to its DAO; topics of other
-// forums are left out.
-func (w *Warehouse) PendingFeedTopics(
-	ctx context.Context, rulesVersion uint64, owners map[string]string,
-) ([]FeedTopic, error) {
-	hosts := make([]string, 0, len(owners))
-	for host := range owners {
-		hosts = append(hosts, host)
-	}
-	forums, err := externalTable("forum_owners", hosts,
-		func(host string) []any { return []any{host, owners[host]} }, textColumn("host"), textColumn("dao_id"))
-	rows, err := w.queryWith(ctx, forums, err, sqlText("feed_pending_topics"),
+// PendingFeedTopics returns some topics of forums that the feed does not include at their
+// revision, DAO, identity and this rules version.
+func (w *Warehouse) PendingFeedTopics(ctx context.Context, rulesVersion uint64, forums []Forum) ([]FeedTopic, error) {
+	owners, err := externalTable("forum_owners", forums,
+		func(f Forum) []any { return []any{f.Host, f.DAOID, f.IDPrefix} }, textColumn("host"), textColumn("dao_id"), textColumn("id_prefix"))
+	rows, err := w.queryWith(ctx, owners, err, sqlText("feed_pending_topics"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	return selectRows[FeedTopic](rows, err, "list pending topics of the feed")
 }

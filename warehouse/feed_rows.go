@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/vmihailenco/msgpack/v5"
@@ -93,7 +94,7 @@ func (w *Warehouse) ReplaceFeedEvents(
 		} {
 			key := feedRowKey{basis, at, row.EventID}
 			values := func() []any { return row.values(key) }
-			derived = append(derived, derivedRow{key, row.DAOID, fingerprint, values})
+			derived = append(derived, derivedRow{row.Item, key, row.DAOID, fingerprint, values})
 		}
 	}
 	gone := func(r StoredFeedRow) []any {
@@ -125,7 +126,7 @@ func (w *Warehouse) ReplaceFeedSignals(
 		}
 		key := feedRowKey{at: row.DetectedAt, id: row.SignalID}
 		values := func() []any { return row.values(key) }
-		derived = append(derived, derivedRow{key, row.DAOID, fingerprint, values})
+		derived = append(derived, derivedRow{row.Item, key, row.DAOID, fingerprint, values})
 	}
 	gone := func(r StoredFeedRow) []any {
 		row := FeedSignal{Item: r.Item, Ref: r.Ref}
@@ -146,6 +147,7 @@ func (s FeedSignal) values(key feedRowKey) []any {
 
 // derivedRow is a row that follows from the current records.
 type derivedRow struct {
+	item        FeedItem
 	key         feedRowKey
 	daoID       string
 	fingerprint uint64
@@ -160,31 +162,41 @@ func (w *Warehouse) replaceRows(
 	stored []StoredFeedRow, derived []derivedRow, gone func(StoredFeedRow) []any,
 ) (map[string][]string, error) {
 	d := newFeedDiff(stored)
+	changed := slices.DeleteFunc(derived, func(row derivedRow) bool { return !d.changes(row) })
+	// An insert keeps one row of a key: the end of a row whose place another takes is one of its own.
+	if err := w.writeFeedRows(ctx, statement, revision-1, nil, d.displaced, gone); err != nil {
+		return nil, err
+	}
+	return d.daos, w.writeFeedRows(ctx, statement, revision, changed, d.removed(), gone)
+}
+
+// writeFeedRows writes rows, and marks others as gone.
+func (w *Warehouse) writeFeedRows(
+	ctx context.Context, statement string, revision uint64,
+	rows []derivedRow, removed []StoredFeedRow, gone func(StoredFeedRow) []any,
+) error {
+	if len(rows) == 0 && len(removed) == 0 {
+		return nil
+	}
 	insert, err := w.conn.PrepareBatch(ctx, sqlText(statement))
 	if err != nil {
-		return nil, fmt.Errorf("write feed rows: %w", err)
+		return fmt.Errorf("write feed rows: %w", err)
 	}
 	defer insert.Close()
-	for _, row := range derived {
-		if !d.changes(row.key, row.daoID, row.fingerprint) {
-			continue
-		}
+	for _, row := range rows {
 		if err := insert.Append(append(row.values(), row.fingerprint, revision, uint8(0))...); err != nil {
-			return nil, fmt.Errorf("write feed row %s: %w", row.key.id, err)
+			return fmt.Errorf("write feed row %s: %w", row.key.id, err)
 		}
 	}
-	for _, row := range d.removed() {
+	for _, row := range removed {
 		if err := insert.Append(append(gone(row), uint64(0), revision, uint8(1))...); err != nil {
-			return nil, fmt.Errorf("remove feed row %s: %w", row.ID, err)
+			return fmt.Errorf("remove feed row %s: %w", row.ID, err)
 		}
-	}
-	if len(d.daos) == 0 {
-		return d.daos, nil
 	}
 	if err := insert.Send(); err != nil {
-		return nil, fmt.Errorf("write feed rows: %w", err)
+		return fmt.Errorf("write feed rows: %w", err)
 	}
-	return d.daos, nil
+	return nil
 }
 
 func rowFingerprint(row any) (uint64, error) {
@@ -199,12 +211,15 @@ type feedDiff struct {
 	stored []StoredFeedRow
 	// unmatched has the stored rows that no derived row has replaced or confirmed yet.
 	unmatched map[feedRowKey]StoredFeedRow
+	// displaced are the stored rows whose place the row of another item takes: two topics that
+	// change numbers.
+	displaced []StoredFeedRow
 	// daos are the ids of rows that differ, by DAO.
 	daos map[string][]string
 }
 
-func newFeedDiff(stored []StoredFeedRow) feedDiff {
-	d := feedDiff{stored: stored, unmatched: make(map[feedRowKey]StoredFeedRow, len(stored)), daos: map[string][]string{}}
+func newFeedDiff(stored []StoredFeedRow) *feedDiff {
+	d := &feedDiff{stored: stored, unmatched: make(map[feedRowKey]StoredFeedRow, len(stored)), daos: map[string][]string{}}
 	for _, row := range stored {
 		d.unmatched[row.key()] = row
 	}
@@ -213,17 +228,20 @@ func newFeedDiff(stored []StoredFeedRow) feedDiff {
 
 // changes reports whether a derived row differs from the stored one and has to be
 // written.
-func (d feedDiff) changes(key feedRowKey, daoID string, fingerprint uint64) bool {
-	row, exists := d.unmatched[key]
-	delete(d.unmatched, key)
-	if exists && row.Fingerprint == fingerprint {
+func (d *feedDiff) changes(derived derivedRow) bool {
+	row, exists := d.unmatched[derived.key]
+	delete(d.unmatched, derived.key)
+	if exists && row.Fingerprint == derived.fingerprint {
 		return false
 	}
-	d.daos[daoID] = append(d.daos[daoID], key.id)
+	if exists && row.Item != derived.item {
+		d.displaced = append(d.displaced, row)
+	}
+	d.daos[derived.daoID] = append(d.daos[derived.daoID], derived.key.id)
 	return true
 }
 
-func (d feedDiff) removed() []StoredFeedRow {
+func (d *feedDiff) removed() []StoredFeedRow {
 	var removed []StoredFeedRow
 	for _, row := range d.stored {
 		if _, unmatched := d.unmatched[row.key()]; unmatched {

@@ -30,49 +30,145 @@ func TestRecordedTypesOfAReferenceThatEndsInZero(t *testing.T) {
 	}
 }
 
-// A vote is part of the usual turnout of those after it while it is complete and was not
-// canceled: these are to be derived again also when it is not any more.
-func TestLaterVotesOfAVoteThatLeavesTheUsualTurnout(t *testing.T) {
+// A vote is part of the usual turnout of the ten after it while it is complete and was not
+// canceled: these are to be derived again when they have another one, and only then.
+func TestLaterVotesAreThoseWithAnotherUsualTurnout(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	var states []warehouse.ProposalState
-	for n := range 12 {
+	for n := range 14 {
 		states = append(states, warehouse.ProposalState{
-			Ref: ref(fmt.Sprint(n)).Hash(), Votes: 30, Power: decimal.Zero, Revision: 1, SourceID: "dao.eth",
+			Ref: ref(fmt.Sprint(n)).Hash(), Votes: uint64(30 + n), Power: decimal.Zero, Revision: 1, SourceID: "dao.eth",
 			Identity:  governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: fmt.Sprint(n)},
 			Lifecycle: governance.Closed, Coverage: governance.Complete, VoteReady: true,
 			EndAt: new(governance.Timestamp(1_000 * (n + 1))),
 		})
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
-		t.Fatal(err)
+	revision := uint64(1)
+	// include states what the feed includes: these states.
+	include := func(states []warehouse.ProposalState) {
+		t.Helper()
+		if err := w.WriteProposalStates(t.Context(), states); err != nil {
+			t.Fatal(err)
+		}
+		var refs []record.RefHash
+		for _, state := range states {
+			refs = append(refs, state.Ref)
+		}
+		turnouts, err := w.EarlierTurnouts(t.Context(), refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var progress []warehouse.FeedProgress
+		for _, state := range states {
+			progress = append(progress, warehouse.FeedProgress{
+				Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision, Context: turnouts[state.Ref].Context,
+			})
+		}
+		if err := w.WriteFeedProgress(t.Context(), 1, progress); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for name, leave := range map[string]func(*warehouse.ProposalState){
-		"it stays":            func(*warehouse.ProposalState) {},
-		"ballots are missing": func(s *warehouse.ProposalState) { s.Coverage = governance.Partial },
-		"it is canceled":      func(s *warehouse.ProposalState) { s.Outcome = governance.Canceled },
-		"it has no result":    func(s *warehouse.ProposalState) { s.VoteReady = false },
-		"it is active again":  func(s *warehouse.ProposalState) { s.Lifecycle = governance.Active },
-		"it is withdrawn":     func(s *warehouse.ProposalState) { s.Identity.DAOID, s.WithdrawnFrom = "", "dao" },
+	ten := []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	for name, test := range map[string]struct {
+		change func(*warehouse.ProposalState)
+		want   []int
+	}{
+		"nothing of it":       {func(s *warehouse.ProposalState) { s.QualityFlags = []string{"flag"} }, nil},
+		"ballots":             {func(s *warehouse.ProposalState) { s.Votes++ }, ten},
+		"ballots are missing": {func(s *warehouse.ProposalState) { s.Coverage = governance.Partial }, ten},
+		"it is canceled":      {func(s *warehouse.ProposalState) { s.Outcome = governance.Canceled }, ten},
+		"it has no result":    {func(s *warehouse.ProposalState) { s.VoteReady = false }, ten},
+		"it is active again":  {func(s *warehouse.ProposalState) { s.Lifecycle = governance.Active }, ten},
+		"it is withdrawn":     {func(s *warehouse.ProposalState) { s.Identity.DAOID, s.WithdrawnFrom = "", "dao" }, ten},
+		"it ended later":      {func(s *warehouse.ProposalState) { s.EndAt = new(governance.Timestamp(20_000)) }, ten},
+		"it ended earlier":    {func(s *warehouse.ProposalState) { s.EndAt = new(governance.Timestamp(500)) }, []int{0, 11}},
+		"of another source":   {func(s *warehouse.ProposalState) { s.SourceID = "other.eth" }, ten},
+		"of another DAO":      {func(s *warehouse.ProposalState) { s.Identity.DAOID = "other" }, ten},
 	} {
 		t.Run(name, func(t *testing.T) {
-			left := states[0]
-			states[0].Revision++
-			left.Revision = states[0].Revision
-			leave(&left)
-			if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{left}); err != nil {
+			revision += 2
+			for i := range states {
+				states[i].Revision = revision
+			}
+			include(states)
+			changed := states[1]
+			changed.Revision++
+			test.change(&changed)
+			if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{changed}); err != nil {
 				t.Fatal(err)
 			}
-			later, err := w.LaterVotes(t.Context(), []record.RefHash{left.Ref})
+			later, err := w.LaterVotes(t.Context(), []record.RefHash{changed.Ref})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n := 1; n < 12; n++ {
+			for n := range states {
 				found := slices.ContainsFunc(later, func(p warehouse.ProposalSize) bool { return p.Ref == states[n].Ref })
-				if want := n <= 10; found != want {
-					t.Errorf("vote %d after it: got %t, want %t", n, found, want)
+				if want := slices.Contains(test.want, n); found != want {
+					t.Errorf("vote %d: got %t, want %t", n, found, want)
 				}
 			}
 		})
+	}
+}
+
+// A row is told of when it is written, if it was due by then, or when it becomes due, if it is still
+// there: a list that nothing is added to does not change.
+func TestOnlyRowsThatAppearBecomeVisible(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	signal := func(daoID string, at governance.Timestamp) warehouse.FeedSignal {
+		item := ref(daoID).Hash()
+		return warehouse.FeedSignal{Item: item, SignalRow: governance.SignalRow{
+			Signal: governance.Signal{SignalID: daoID, DAOID: daoID, Evidence: []byte("{}")}, DetectedAt: at,
+		}}
+	}
+	event := func(daoID string, at governance.Timestamp) warehouse.FeedEvent {
+		item := ref(daoID).Hash()
+		return warehouse.FeedEvent{Item: item, EventRow: governance.EventRow{
+			Event: governance.Event{EventID: daoID, DAOID: daoID, EventTimeMs: at}, DiscoveredAt: at,
+		}}
+	}
+	write := func(revision uint64, daoID string, at ...governance.Timestamp) {
+		t.Helper()
+		items := []warehouse.FeedItem{ref(daoID).Hash()}
+		events, err := w.StoredFeedEvents(t.Context(), items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signals, err := w.StoredFeedSignals(t.Context(), items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var newEvents []warehouse.FeedEvent
+		var newSignals []warehouse.FeedSignal
+		for _, at := range at {
+			newEvents, newSignals = append(newEvents, event(daoID, at)), append(newSignals, signal(daoID, at))
+		}
+		if _, err := w.ReplaceFeedEvents(t.Context(), revision, events, newEvents); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.ReplaceFeedSignals(t.Context(), revision, signals, newSignals); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(1_000_000, "to-come", 5_000)
+	write(1_000_000, "later", 20_000)
+	write(6_000_000, "past", 5_000)
+	write(1_000_000, "removed", 5_000)
+	write(1_500_000, "removed")
+	write(1_000_000, "postponed", 5_000)
+	write(1_500_000, "postponed", 30_000)
+	write(1_000_000, "brought-forward", 30_000)
+	write(1_500_000, "brought-forward", 5_000)
+	visible, err := w.BecameVisible(t.Context(), 2_000, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, daoID := range []string{"to-come", "later", "past", "removed", "postponed", "brought-forward"} {
+		want := daoID == "to-come" || daoID == "brought-forward"
+		if got := visible[daoID]; got.Events != want || got.Signals != want {
+			t.Errorf("%s: got %+v, want %t", daoID, got, want)
+		}
 	}
 }

@@ -22,27 +22,39 @@ type ProposalSize struct {
 	Votes uint64
 }
 
-// LaterVotes returns the proposals whose usual turnout includes one of refs, without refs
-// themselves. A usual turnout is that of the last ten votes of the same source.
-func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
-	rows, err := w.queryRefs(ctx, sqlText("feed_votes_later"), refs)
-	return selectRows[ProposalSize](rows, err, "list later votes")
+// Turnout is a vote, with the turnouts of the votes before it.
+type Turnout struct {
+	ProposalSize
+	// Earlier are the ballots of up to ten votes of the same source that ended before it.
+	Earlier []uint64
+	// Context is a hash of Earlier, as in FeedProgress.
+	Context uint64
 }
 
-// EarlierTurnouts returns, by proposal, the ballots of up to ten votes of the same source
-// that ended before it. Proposals without a result are missing.
-func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash][]uint64, error) {
-	type row struct {
-		Ref     record.RefHash `ch:"proposal_ref"`
-		Earlier []uint64
+// LaterVotes returns the votes, other than refs, of which the feed takes other turnouts for the
+// usual ones than those there are: one of refs came to them, left them, or has another number of ballots.
+func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
+	later, err := w.turnouts(ctx, refs, true)
+	sizes := make([]ProposalSize, len(later))
+	for i, turnout := range later {
+		sizes[i] = turnout.ProposalSize
 	}
-	result, err := w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs)
-	rows, err := selectRows[row](result, err, "read turnouts")
-	found := make(map[record.RefHash][]uint64, len(rows))
-	for _, r := range rows {
-		found[r.Ref] = r.Earlier
+	return sizes, err
+}
+
+// EarlierTurnouts returns the votes among refs by proposal. Proposals without a result are missing.
+func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
+	turnouts, err := w.turnouts(ctx, refs, false)
+	found := make(map[record.RefHash]Turnout, len(turnouts))
+	for _, turnout := range turnouts {
+		found[turnout.Ref] = turnout
 	}
 	return found, err
+}
+
+func (w *Warehouse) turnouts(ctx context.Context, refs []record.RefHash, later bool) ([]Turnout, error) {
+	rows, err := w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
+	return selectRows[Turnout](rows, err, "read turnouts")
 }
 
 // Vote is a proposal whose ballots are read in order of time.

@@ -40,14 +40,18 @@ func (b *Builder) newBatch(
 	return rows, err
 }
 
-// discoveries returns when the stored events were discovered, by id. Those that were
+// discoveries returns when the stored events of each item were discovered, by id. Those that were
 // expected in the future and have not happened by now do not count.
-func (r batch) discoveries(now governance.Timestamp) map[string]governance.Timestamp {
-	discovered := make(map[string]governance.Timestamp, len(r.storedEvents))
+func (r batch) discoveries(now governance.Timestamp) map[warehouse.FeedItem]map[string]governance.Timestamp {
+	discovered := map[warehouse.FeedItem]map[string]governance.Timestamp{}
 	for _, stored := range r.storedEvents {
-		if stored.DiscoveredAt <= now {
-			discovered[stored.ID] = stored.DiscoveredAt
+		if stored.DiscoveredAt > now {
+			continue
 		}
+		if discovered[stored.Item] == nil {
+			discovered[stored.Item] = map[string]governance.Timestamp{}
+		}
+		discovered[stored.Item][stored.ID] = stored.DiscoveredAt
 	}
 	return discovered
 }

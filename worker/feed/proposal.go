@@ -69,19 +69,19 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	if err != nil {
 		return err
 	}
-	proposals, err := b.readProposals(ctx, refs, now)
+	proposals, err := b.readProposals(ctx, refs)
 	if err != nil {
 		return err
 	}
 	discovered := rows.discoveries(now)
 	for _, p := range proposals {
 		rows.items = append(rows.items, warehouse.FeedProgress{
-			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision,
+			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision, Context: p.turnout.Context,
 		})
 		if p.isWithdrawn() {
 			continue
 		}
-		rows.events = append(rows.events, p.eventRows(discovered)...)
+		rows.events = append(rows.events, p.eventRows(discovered[p.record.Ref])...)
 		signals, err := p.signalRows()
 		if err != nil {
 			return err
@@ -100,22 +100,19 @@ type proposal struct {
 	// record is the imported proposal, and state what was published of it.
 	record warehouse.Proposal
 	state  warehouse.ProposalState
-	// now is the warehouse's time at which it was read.
-	now governance.Timestamp
 	// quorumTime is when the quorum was reached; nil when it was not, or when that is not
 	// known.
 	quorumTime *warehouse.QuorumTime
 	// interim are the tallies at the beginning of each of windows, by choice.
 	interim []warehouse.InterimTally
-	// earlierTurnouts are the numbers of ballots on the proposals of the DAO that ended
-	// before, up to ten.
-	earlierTurnouts []uint64
+	// turnout has the numbers of ballots of the votes before.
+	turnout warehouse.Turnout
 	// recorded are the types of events and signals that someone recorded.
 	recorded map[warehouse.RecordedType]bool
 }
 
 func (b *Builder) readProposals(
-	ctx context.Context, refs []record.RefHash, now governance.Timestamp,
+	ctx context.Context, refs []record.RefHash,
 ) ([]proposal, error) {
 	records, err := b.Warehouse.Proposals(ctx, refs)
 	if err != nil {
@@ -141,7 +138,7 @@ func (b *Builder) readProposals(
 	for _, r := range records {
 		if state, published := byRef[r.Ref]; published {
 			proposals = append(proposals, proposal{
-				record: r, state: state, now: now, recorded: recorded, earlierTurnouts: turnouts[r.Ref],
+				record: r, state: state, recorded: recorded, turnout: turnouts[r.Ref],
 			})
 		}
 	}

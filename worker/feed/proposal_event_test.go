@@ -46,7 +46,7 @@ func governorProposal(state string, change func(*record.Proposal)) warehouse.Pro
 // from now.
 func eventsOf(r warehouse.Proposal, change func(*proposal)) map[string]string {
 	r.ObservedAt = governance.TimestampOf(now)
-	p := proposal{record: r, state: stateOf(r), now: r.ObservedAt}
+	p := proposal{record: r, state: stateOf(r)}
 	if change != nil {
 		change(&p)
 	}
@@ -164,7 +164,7 @@ func TestEventKeepsTheTimeOfItsFirstDiscovery(t *testing.T) {
 	t.Parallel()
 	r := governorProposal("executed", nil)
 	r.ObservedAt = *in(0)
-	p := proposal{record: r, state: stateOf(r), now: *in(0)}
+	p := proposal{record: r, state: stateOf(r)}
 	id := governance.EventID("dao", rules.ProposalExecuted, string(p.state.Key))
 	for _, row := range p.eventRows(map[string]governance.Timestamp{id: *in(-7)}) {
 		want := *in(0)

@@ -69,7 +69,7 @@ func (p proposal) facts() rules.VoteFacts {
 	f := rules.VoteFacts{
 		Title: p.record.Title, Choices: p.state.Choices, Outcome: p.state.Outcome, Quorum: p.record.Quorum,
 		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
-		Single: p.isSingleChoice(), EarlierVotes: p.earlierTurnouts, Before: map[time.Duration]rules.Result{},
+		Single: p.isSingleChoice(), EarlierVotes: p.turnout.Earlier, Before: map[time.Duration]rules.Result{},
 	}
 	// Rules need exact times: one of which only the day is known is left out.
 	if !p.record.StartDayOnly {
@@ -84,7 +84,8 @@ func (p proposal) facts() rules.VoteFacts {
 	}
 	// A result is complete when all ballots are stored and sum up.
 	complete := p.state.VoteReady && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
-	f.Closed = complete && p.state.Lifecycle == governance.Closed && f.EndAt != nil && *f.EndAt <= p.now
+	// Upstream may state a vote as over before its end: what follows is stored, and shown from then on.
+	f.Closed = complete && p.state.Lifecycle == governance.Closed && f.EndAt != nil
 	if complete && !p.hasFlag(rules.BallotsUndated) && !p.hasFlag(rules.BallotsDayOnly) {
 		for i, window := range windows() {
 			f.Before[window] = p.interimResult(i)

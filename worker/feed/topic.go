@@ -11,15 +11,15 @@ import (
 // processTopics processes the forum topics that have changed or belong to another DAO
 // now, batch by batch.
 func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
-	// A forum that changes hands makes its topics pending, by the host's owner.
-	owners := map[string]string{}
-	for source, daoID := range catalog.Owner {
+	// A forum that changes hands, or its place among those of its DAO, makes its topics pending.
+	var forums []warehouse.Forum
+	for source := range catalog.Owner {
 		if source.Provider.IsForum() {
-			owners[source.ID] = daoID
+			forums = append(forums, catalog.Forum(source.ID))
 		}
 	}
 	for ctx.Err() == nil {
-		topics, err := b.Warehouse.PendingFeedTopics(ctx, b.rulesVersion, owners)
+		topics, err := b.Warehouse.PendingFeedTopics(ctx, b.rulesVersion, forums)
 		if err != nil || len(topics) == 0 {
 			return err
 		}
@@ -54,7 +54,7 @@ func (b *Builder) processTopicBatch(
 			continue
 		}
 		key := string(catalog.Forum(topic.Host).TopicIdentity(topic.ExternalID).TopicKey())
-		rows.events = append(rows.events, topicEvent(topic, key, discovered))
+		rows.events = append(rows.events, topicEvent(topic, key, discovered[topic.Item]))
 		signals, err := topicSignals(topic, key)
 		if err != nil {
 			return err
