@@ -32,6 +32,12 @@ func TestTwoShards(t *testing.T) {
 			t.Helper()
 			checkMigration(t, shards[0])
 		}},
+		{"derive the feed like one server", func(t *testing.T, shards [2]warehouse.Options) {
+			t.Helper()
+			sharded := openAt(t, shards[0])
+			laterVotesHaveAnotherTurnout(t, sharded)
+			rowsThatAppearBecomeVisible(t, sharded)
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,11 @@ func TestRecordedTypesOfAReferenceThatEndsInZero(t *testing.T) {
 // canceled: these are to be derived again when they have another one, and only then.
 func TestLaterVotesAreThoseWithAnotherUsualTurnout(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	laterVotesHaveAnotherTurnout(t, open(t))
+}
+
+func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
 	var states []warehouse.ProposalState
 	for n := range 14 {
 		states = append(states, warehouse.ProposalState{
@@ -116,7 +120,11 @@ func TestLaterVotesAreThoseWithAnotherUsualTurnout(t *testing.T) {
 // there: a list that nothing is added to does not change.
 func TestOnlyRowsThatAppearBecomeVisible(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	rowsThatAppearBecomeVisible(t, open(t))
+}
+
+func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
 	signal := func(daoID string, at governance.Timestamp) warehouse.FeedSignal {
 		item := ref(daoID).Hash()
 		return warehouse.FeedSignal{Item: item, SignalRow: governance.SignalRow{

@@ -262,7 +262,9 @@ func (f *settledFeed) change() string {
 	case 10, 11:
 		sources := []record.SourceRef{
 			{Provider: governance.Snapshot, ID: pick(f, "one.eth", "two.eth")},
-			{Provider: governance.Discourse, ID: "forum.one"}, {Provider: governance.Discourse, ID: "forum.two"}, {Provider: governance.Discourse, ID: "forum.three"},
+			{Provider: governance.Discourse, ID: "forum.one"},
+			{Provider: governance.Discourse, ID: "forum.two"},
+			{Provider: governance.Discourse, ID: "forum.three"},
 		}
 		f.random.Shuffle(len(sources), func(i, j int) { sources[i], sources[j] = sources[j], sources[i] })
 		f.append(&record.DAO{ID: "one", Name: pick(f, "One", "The One"), Sources: sources[:1+f.random.IntN(4)]})

@@ -113,4 +113,4 @@ INSERT INTO feed_signals SELECT * FROM chronicle_signals WHERE (SELECT count() F
 
 -- shard by: cityHash64(item)
 -- where exists: chronicle_items
-INSERT INTO feed_progress SELECT * FROM chronicle_items WHERE (SELECT count() FROM feed_progress) = 0;
+INSERT INTO feed_progress (item, dao_id, rules_version, revision) SELECT * FROM chronicle_items WHERE (SELECT count() FROM feed_progress) = 0;
