@@ -25,8 +25,8 @@ func ballotTable() table {
 			// A pointer avoids a heap allocation per value; LowCardinality columns accept none.
 			return append(into,
 				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
-				nonNilTexts(b.Choices), nonNilDecimals(b.Shares), nonNilDecimals(b.Roots), b.ChoiceKey, &b.RawChoice,
-				timeOrNull(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
+				b.Choices, nonNilDecimals(b.Shares), nonNilDecimals(b.Roots), b.ChoiceKey, &b.RawChoice,
+				(*int64)(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
 				b.Withdrawn,
 			), nil
 		},

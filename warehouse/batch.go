@@ -70,7 +70,7 @@ func (c *ChangeSet) splitVoters() (named bool, proposals, voters []string) {
 	return c.Voters != nil, proposals, voters
 }
 
-func (c *ChangeSet) add(r record.Record, key []string) {
+func (c *ChangeSet) add(r record.Record, key record.Key) {
 	switch r := r.(type) {
 	case *record.DAO:
 		for _, source := range r.Sources {

@@ -178,6 +178,9 @@ type measuredBatch struct {
 	sql     string
 }
 
+// Flush implements driver.Batch.
+func (b measuredBatch) Flush() error { return classifyError(b.Batch.Flush()) }
+
 // Send implements driver.Batch.
 func (b measuredBatch) Send() error {
 	_, s := b.measure.begin(b.ctx, opInsert, b.sql)

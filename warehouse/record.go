@@ -2,13 +2,16 @@ package warehouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/warehouse/record"
@@ -64,9 +67,9 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	if err != nil {
 		return Counts{}, err
 	}
-	for _, p := range parts {
-		if err := w.insert(ctx, p.table, p.rows); err != nil {
-			return Counts{}, fmt.Errorf("append %d %s: %w", len(p.rows), p.table.kind, err)
+	for i := range parts {
+		if err := w.insert(ctx, &parts[i], run); err != nil {
+			return Counts{}, fmt.Errorf("append %d %s: %w", len(parts[i].rows), parts[i].table.kind, err)
 		}
 	}
 	return c.counts, w.commitBatch(ctx, batch)
@@ -76,9 +79,12 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 type part struct {
 	table   table
 	records []record.Record
-	keys    [][]string
-	// known has the latest stored version under each key.
-	known map[recordKey]storedVersion
+	// keys are those of records.
+	keys []record.Key
+	// repeated has the keys that several records have.
+	repeated map[record.Key]bool
+	// known has the latest stored version under each key, and of repeated keys the latest row.
+	known map[record.Key]storedVersion
 	// rows are those to be written.
 	rows []row
 }
@@ -87,18 +93,13 @@ func (p part) hasRows() bool { return len(p.rows) > 0 }
 
 // readStored groups records by kind, in import order, and reads their stored versions.
 func (w *Warehouse) readStored(ctx context.Context, run Import, records []record.Record) (parts []part, err error) {
-	byKind := map[record.Kind][]record.Record{}
-	for _, r := range records {
-		byKind[r.Kind()] = append(byKind[r.Kind()], r)
-	}
+	byKind := groupByKind(records)
 	for _, kind := range record.Kinds() {
 		if len(byKind[kind]) == 0 {
 			continue
 		}
-		p := part{records: byKind[kind], keys: make([][]string, len(byKind[kind]))}
-		for i, r := range p.records {
-			p.keys[i] = r.Key()
-		}
+		p := part{records: byKind[kind], keys: record.Keys(byKind[kind])}
+		p.repeated = repeatedKeys(p.keys)
 		if p.table, err = tableOf(kind); err != nil {
 			return nil, err
 		}
@@ -110,10 +111,42 @@ func (w *Warehouse) readStored(ctx context.Context, run Import, records []record
 	return parts, nil
 }
 
+// groupByKind groups records by kind. Nearly every batch of an import is of one.
+func groupByKind(records []record.Record) map[record.Kind][]record.Record {
+	byKind := map[record.Kind][]record.Record{}
+	if len(records) > 0 && !slices.ContainsFunc(records, func(r record.Record) bool { return r.Kind() != records[0].Kind() }) {
+		byKind[records[0].Kind()] = records
+		return byKind
+	}
+	for _, r := range records {
+		byKind[r.Kind()] = append(byKind[r.Kind()], r)
+	}
+	return byKind
+}
+
+// repeatedKeys returns the keys that occur more than once. It holds hashes of the others,
+// which take a fraction of their memory; one with the hash of another may be among the result.
+func repeatedKeys(keys []record.Key) map[record.Key]bool {
+	seed := maphash.MakeSeed()
+	seen := make(map[uint64]struct{}, len(keys))
+	repeated := map[record.Key]bool{}
+	for i := range keys {
+		before := len(seen)
+		seen[maphash.Comparable(seed, keys[i])] = struct{}{}
+		if len(seen) == before {
+			repeated[keys[i]] = true
+		}
+	}
+	return repeated
+}
+
+// row is a record to be written: its position in the part, and what differs in its
+// provenance from the other rows.
 type row struct {
-	record     record.Record
-	key        []string
-	provenance provenance
+	at           int
+	fingerprint  uint64
+	version      uint64
+	discoveredAt time.Time
 }
 
 // storedVersion is the latest version under a key.
@@ -126,19 +159,11 @@ type storedVersion struct {
 	row int
 }
 
-// recordKey is a record key as a comparable value, padded with empty strings.
-type recordKey [3]string
-
-func recordKeyOf(key []string) (w recordKey) {
-	copy(w[:], key)
-	return w
-}
-
 // storedVersions returns the latest stored version under each key that has one.
 func (w *Warehouse) storedVersions(
-	ctx context.Context, t table, keys [][]string, written *WrittenKeys,
-) (map[recordKey]storedVersion, error) {
-	known := make(map[recordKey]storedVersion, len(keys))
+	ctx context.Context, t table, keys []record.Key, written *WrittenKeys,
+) (map[record.Key]storedVersion, error) {
+	known := map[record.Key]storedVersion{}
 	keys, err := w.filterKnown(ctx, t, keys, written)
 	if err != nil || len(keys) == 0 {
 		return known, err
@@ -152,34 +177,32 @@ func (w *Warehouse) storedVersions(
 		return nil, err
 	}
 	defer rows.Close()
-	parts := make([]string, len(t.keys))
 	for rows.Next() {
+		var key record.Key
 		var h storedVersion
-		targets := make([]any, 0, len(parts)+4)
-		for i := range parts {
-			targets = append(targets, &parts[i])
-		}
+		targets := appendKey(make([]any, 0, len(key)+4), t.keys, &key)
 		if err := rows.Scan(append(targets, &h.fingerprint, &h.version, &h.discoveredAt, &h.importID)...); err != nil {
 			return nil, err
 		}
-		known[recordKeyOf(parts)] = h
+		known[key] = h
 	}
 	return known, rows.Err()
 }
 
 // filterKnown removes the keys whose first value no stored key has, and those that written
 // knows to be new. This query is cheap, and most new ballots are on new proposals.
-func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string, written *WrittenKeys) ([][]string, error) {
+func (w *Warehouse) filterKnown(
+	ctx context.Context, t table, keys []record.Key, written *WrittenKeys,
+) ([]record.Key, error) {
 	if len(t.keys) == 1 {
 		return keys, nil
 	}
-	firsts := map[string][]string{}
-	for _, key := range keys {
-		if _, listed := firsts[key[0]]; !listed && !written.knows(t.kind, key[0]) {
-			firsts[key[0]] = key[:1]
-		}
+	firsts := map[string]bool{}
+	for i := range keys {
+		firsts[keys[i][0]] = true
 	}
-	stored, err := w.storedFirsts(ctx, t, slices.Collect(maps.Values(firsts)))
+	maps.DeleteFunc(firsts, func(first string, _ bool) bool { return written.knows(t.kind, first) })
+	stored, err := w.storedFirsts(ctx, t, slices.Collect(maps.Keys(firsts)))
 	if err != nil {
 		return nil, err
 	}
@@ -192,15 +215,16 @@ func (w *Warehouse) filterKnown(ctx context.Context, t table, keys [][]string, w
 }
 
 // storedFirsts reports of each of some first values of keys whether a stored key has it.
-func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts [][]string) (map[string]bool, error) {
+func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts []string) (map[string]bool, error) {
 	stored := map[string]bool{}
 	if len(firsts) == 0 {
 		return stored, nil
 	}
-	for _, first := range firsts {
-		stored[first[0]] = false
+	keys := make([]record.Key, len(firsts))
+	for i, first := range firsts {
+		stored[first], keys[i][0] = false, first
 	}
-	wanted, err := keyTable(t.keys[:1], firsts)
+	wanted, err := keyTable(t.keys[:1], keys)
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +243,8 @@ func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts [][]string
 	return stored, rows.Err()
 }
 
-// keyTable returns the external table "batch_keys" with keys or prefixes of keys.
-func keyTable(of []column, keys [][]string) (*ext.Table, error) {
+// keyTable returns the external table "batch_keys" with some columns of keys.
+func keyTable(of []column, keys []record.Key) (*ext.Table, error) {
 	columns := make([]func(*ext.Table) error, len(of))
 	for i, key := range of {
 		columns[i] = ext.Column(key.name, key.kind)
@@ -230,11 +254,8 @@ func keyTable(of []column, keys [][]string) (*ext.Table, error) {
 		return nil, err
 	}
 	var cells []any
-	for _, key := range keys {
-		cells = cells[:0]
-		for i := range key {
-			cells = append(cells, &key[i]) // a pointer avoids a heap allocation
-		}
+	for i := range keys {
+		cells = appendKey(cells[:0], of, &keys[i])
 		if err := wanted.Append(cells...); err != nil {
 			return nil, err
 		}
@@ -242,10 +263,10 @@ func keyTable(of []column, keys [][]string) (*ext.Table, error) {
 	return wanted, nil
 }
 
-// appendKey appends the values of a key's columns.
-func appendKey(into []any, key []string) []any {
-	for _, part := range key {
-		into = append(into, part)
+// appendKey appends pointers to the values of a key: a pointer avoids a heap allocation.
+func appendKey(into []any, of []column, key *record.Key) []any {
+	for i := range of {
+		into = append(into, &key[i])
 	}
 	return into
 }
@@ -267,12 +288,12 @@ func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error
 		if err != nil {
 			return err
 		}
-		key := recordKeyOf(p.keys[i])
+		key := p.keys[i]
 		stored, exists := p.known[key]
 		if exists && stored.fingerprint == fingerprint {
 			c.counts.Unchanged++
 			if open[stored.importID] {
-				c.changes.add(r, p.keys[i])
+				c.changes.add(r, key)
 			}
 			continue
 		}
@@ -282,17 +303,18 @@ func (c *comparison) compare(p *part, open map[uuid.UUID]bool, run Import) error
 			c.counts.New++
 			stored.discoveredAt = run.ObservedAt
 		}
-		c.changes.add(r, p.keys[i])
-		from := provenance{
-			fingerprint: fingerprint, version: max(c.firstVersion, stored.version+1),
-			discoveredAt: stored.discoveredAt, observedAt: run.ObservedAt, importID: run.ID,
-		}
+		c.changes.add(r, key)
 		if p.rows == nil {
 			p.rows = make([]row, 0, len(p.records)-i)
 		}
-		p.put(row{r, p.keys[i], from}, &stored)
-		stored.fingerprint, stored.version, stored.importID = fingerprint, from.version, run.ID
-		p.known[key] = stored
+		next := row{
+			at: i, fingerprint: fingerprint, version: max(c.firstVersion, stored.version+1), discoveredAt: stored.discoveredAt,
+		}
+		p.put(next, &stored)
+		if p.repeated[key] {
+			stored.fingerprint, stored.version, stored.importID = fingerprint, next.version, run.ID
+			p.known[key] = stored
+		}
 	}
 	return nil
 }
@@ -307,29 +329,50 @@ func (p *part) put(r row, stored *storedVersion) {
 	stored.row = len(p.rows)
 }
 
-// insert sends the rows as one block, which the server writes as a whole or not at all.
-// optimize_on_insert is off because no key appears twice.
-func (w *Warehouse) insert(ctx context.Context, t table, rows []row) error {
-	if len(rows) == 0 {
+// maxBlockRows bounds the rows that are sent at once: the driver keeps the memory of one
+// block for the next.
+const maxBlockRows = 4096
+
+// insert writes the rows of a part. The server collects their blocks and writes them as a
+// whole or not at all. optimize_on_insert is off because no key appears twice.
+func (w *Warehouse) insert(ctx context.Context, p *part, run Import) error {
+	if len(p.rows) == 0 {
 		return nil
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"optimize_on_insert": 0}))
-	batch, err := w.conn.PrepareBatch(ctx, t.insertSQL())
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"optimize_on_insert": 0, "min_insert_block_size_rows": len(p.rows), "min_insert_block_size_bytes": 0,
+	}))
+	batch, err := w.conn.PrepareBatch(ctx, p.table.insertSQL())
 	if err != nil {
 		return err
 	}
 	defer batch.Close()
+	if err := p.appendRows(batch, run); err != nil {
+		// Close would end the statement, and the server write the blocks that it has.
+		return errors.Join(err, batch.Abort())
+	}
+	return batch.Send()
+}
+
+// appendRows appends the rows to a batch, and sends all but the last block.
+func (p *part) appendRows(batch driver.Batch, run Import) (err error) {
 	var cells []any
-	for i := range rows {
-		r := &rows[i]
-		cells, err = t.values(appendKey(cells[:0], r.key), r.record)
+	for i := range p.rows {
+		if i > 0 && i%maxBlockRows == 0 {
+			if err := batch.Flush(); err != nil {
+				return err
+			}
+		}
+		r := &p.rows[i]
+		cells, err = p.table.values(appendKey(cells[:0], p.table.keys, &p.keys[r.at]), p.records[r.at])
 		if err != nil {
 			return err
 		}
-		cells = r.provenance.values(cells)
+		// In the order of provenanceColumns.
+		cells = append(cells, &r.fingerprint, &r.version, &r.discoveredAt, &run.ObservedAt, &run.ID)
 		if err := batch.Append(cells...); err != nil {
 			return err
 		}
 	}
-	return batch.Send()
+	return nil
 }

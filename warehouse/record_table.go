@@ -6,7 +6,6 @@ import (
 	"time"
 
 	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
-	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -84,21 +83,6 @@ func (t table) keyNames() []string {
 		names[i] = key.name
 	}
 	return names
-}
-
-// provenance describes the origin of a row.
-type provenance struct {
-	fingerprint  uint64
-	version      uint64
-	discoveredAt time.Time
-	observedAt   time.Time
-	importID     uuid.UUID
-}
-
-// values appends the values of the provenance columns. Pointers avoid a heap allocation
-// for each.
-func (p *provenance) values(into []any) []any {
-	return append(into, &p.fingerprint, &p.version, &p.discoveredAt, &p.observedAt, &p.importID)
 }
 
 // timeOrNull returns the value of a nullable time column.

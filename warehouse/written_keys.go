@@ -65,26 +65,36 @@ func (w *WrittenKeys) begin(kind record.Kind, first string) {
 // write returns those of some keys that may be stored, and remembers all, because the caller
 // is about to write them and may have to try again. stored says of first values whether
 // anything is stored under them.
-func (w *WrittenKeys) write(kind record.Kind, keys [][]string, stored map[string]bool) [][]string {
+func (w *WrittenKeys) write(kind record.Kind, keys []record.Key, stored map[string]bool) (possible []record.Key) {
 	if w == nil {
-		return slices.DeleteFunc(slices.Clone(keys), func(key []string) bool { return !stored[key[0]] })
+		return slices.DeleteFunc(slices.Clone(keys), func(key record.Key) bool { return !stored[key[0]] })
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	possible := slices.DeleteFunc(slices.Clone(keys), func(key []string) bool {
-		written := w.written[keyPrefix{kind, key[0]}]
+	var first string
+	var written map[uint64]struct{}
+	var isNew bool
+	for i, key := range keys {
+		// Keys with one first value mostly follow each other.
+		if i == 0 || key[0] != first {
+			first = key[0]
+			exists, asked := stored[first]
+			written, isNew = w.written[keyPrefix{kind, first}], asked && !exists
+		}
 		if written == nil {
-			exists, asked := stored[key[0]]
-			return asked && !exists
+			if !isNew {
+				possible = append(possible, key)
+			}
+			continue
 		}
-		hash := maphash.Comparable(w.seed, recordKeyOf(key))
-		_, again := written[hash]
-		if !again {
-			written[hash] = struct{}{}
-			w.total++
+		hash := maphash.Comparable(w.seed, key)
+		if _, again := written[hash]; again {
+			possible = append(possible, key)
+			continue
 		}
-		return !again
-	})
+		written[hash] = struct{}{}
+		w.total++
+	}
 	if w.total > w.max {
 		clear(w.written)
 		w.total = 0

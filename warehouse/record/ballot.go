@@ -85,7 +85,7 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 func (*Ballot) Kind() Kind { return KindBallot }
 
 // Key returns the proposal's hash, the voter and the id of the vote.
-func (b *Ballot) Key() []string {
-	hash := b.Proposal.Hash()
-	return []string{string(hash[:]), b.Voter, b.VoteID}
-}
+func (b *Ballot) Key() Key { return b.keyOn(b.Proposal.Hash().text()) }
+
+// keyOn is Key with the hash of the proposal.
+func (b *Ballot) keyOn(proposal string) Key { return Key{proposal, b.Voter, b.VoteID} }

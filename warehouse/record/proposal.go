@@ -113,7 +113,4 @@ type Milestone struct {
 func (*Proposal) Kind() Kind { return KindProposal }
 
 // Key returns the hash of the proposal's reference.
-func (p *Proposal) Key() []string {
-	hash := p.Hash()
-	return []string{string(hash[:])}
-}
+func (p *Proposal) Key() Key { return Key{p.Hash().text()} }

@@ -42,7 +42,30 @@ type Record interface {
 	Kind() Kind
 	// Key returns the values of the table's sorting key, which identify the record
 	// within its kind. A later version replaces an earlier one with the same key.
-	Key() []string
+	Key() Key
+}
+
+// Key has the values of a table's sorting key. Those beyond its columns are empty.
+type Key [3]string
+
+// Keys returns the keys of some records. Ballots on one proposal mostly follow each other;
+// their proposal is hashed once.
+func Keys(records []Record) []Key {
+	keys := make([]Key, len(records))
+	var proposal ProposalRef
+	var hash string
+	for i, r := range records {
+		ballot, is := r.(*Ballot)
+		if !is {
+			keys[i] = r.Key()
+			continue
+		}
+		if hash == "" || ballot.Proposal != proposal {
+			proposal, hash = ballot.Proposal, ballot.Proposal.Hash().text()
+		}
+		keys[i] = ballot.keyOn(hash)
+	}
+	return keys
 }
 
 // SourceRef identifies an upstream source: a Snapshot space, a Tally organization or a
@@ -74,3 +97,5 @@ func (r ProposalRef) Hash() RefHash {
 	sum := sha256.Sum256(text)
 	return RefHash(sum[:len(RefHash{})])
 }
+
+func (h RefHash) text() string { return string(h[:]) }

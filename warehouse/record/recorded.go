@@ -31,7 +31,7 @@ type Event struct {
 func (*Event) Kind() Kind { return KindEvent }
 
 // Key returns the event's id.
-func (e *Event) Key() []string { return []string{e.ID} }
+func (e *Event) Key() Key { return Key{e.ID} }
 
 // Signal is a recorded signal: one that upstream states in addition to those derived
 // by rules.
@@ -70,7 +70,7 @@ type Signal struct {
 func (*Signal) Kind() Kind { return KindSignal }
 
 // Key returns the signal's id.
-func (s *Signal) Key() []string { return []string{s.ID} }
+func (s *Signal) Key() Key { return Key{s.ID} }
 
 // Evidence is an analysis of a proposal that upstream made.
 type Evidence struct {
@@ -92,6 +92,6 @@ type Evidence struct {
 func (*Evidence) Kind() Kind { return KindEvidence }
 
 // Key returns provider and external id of the proposal.
-func (e *Evidence) Key() []string {
-	return []string{string(e.Proposal.Provider), e.Proposal.ExternalID}
+func (e *Evidence) Key() Key {
+	return Key{string(e.Proposal.Provider), e.Proposal.ExternalID}
 }

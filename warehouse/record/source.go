@@ -14,7 +14,7 @@ type DAO struct {
 func (*DAO) Kind() Kind { return KindDAO }
 
 // Key returns the DAO's id.
-func (d *DAO) Key() []string { return []string{d.ID} }
+func (d *DAO) Key() Key { return Key{d.ID} }
 
 // Source describes an upstream source.
 type Source struct {
@@ -33,7 +33,7 @@ type Source struct {
 func (*Source) Kind() Kind { return KindSource }
 
 // Key returns the provider and the source's id.
-func (s *Source) Key() []string { return []string{string(s.Provider), s.ID} }
+func (s *Source) Key() Key { return Key{string(s.Provider), s.ID} }
 
 // Category is a category of a forum.
 type Category struct {
@@ -51,4 +51,4 @@ type Category struct {
 func (*Category) Kind() Kind { return KindCategory }
 
 // Key returns the host and the category's id.
-func (c *Category) Key() []string { return []string{c.Host, c.ID} }
+func (c *Category) Key() Key { return Key{c.Host, c.ID} }

@@ -53,7 +53,7 @@ type Topic struct {
 func (*Topic) Kind() Kind { return KindTopic }
 
 // Key returns the host and the topic's id.
-func (t *Topic) Key() []string { return []string{t.Host, t.ExternalID} }
+func (t *Topic) Key() Key { return Key{t.Host, t.ExternalID} }
 
 // URL returns the address of the topic's page. The forum finds the topic by its number,
 // whatever the slug.
