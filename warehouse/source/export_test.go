@@ -10,7 +10,7 @@ import (
 // line is rejected.
 func ParseLine(file File, text string) (record.Record, string) {
 	l := line{host: file.Host}
-	return file.Format.lookup().parse(&l, skipSpace([]byte(text)))
+	return file.Format.lookup().parse(&l, []byte(text[skipSpace([]byte(text), 0):]))
 }
 
 // Kind returns the kind of the records of a format.
@@ -39,15 +39,15 @@ func FormatTable() string {
 }
 
 // FieldsOf returns the values of a JSON object's fields by name, as the scanner splits
-// them. The text must be a JSON object.
-func FieldsOf(text string) map[string]string {
+// them. ok is false for text that is no JSON object.
+func FieldsOf(text string) (fields map[string]string, ok bool) {
 	var l line
-	in := l.open([]byte(text))
-	fields := map[string]string{}
+	in, ok := l.open([]byte(text))
+	fields = map[string]string{}
 	for field := range in.fields() {
 		fields[field.name] = string(in.get(field.name).json)
 	}
-	return fields
+	return fields, ok
 }
 
 // Formats returns the name of every Format in import order.

@@ -182,7 +182,7 @@ func (f *File) sniffLines(from *lines) error {
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", f.Path, from.number, explainTruncation(err))
 		}
-		if text = skipSpace(text); len(text) == 0 {
+		if text = text[skipSpace(text, 0):]; len(text) == 0 {
 			continue
 		}
 		format, mismatch := sniffLine(text, tooLong)
@@ -204,15 +204,15 @@ func sniffLine(text []byte, tooLong bool) (f *format, mismatch string) {
 	if tooLong {
 		return nil, fmt.Sprintf("is longer than %d bytes", DefaultMaxLineBytes)
 	}
+	var l line
+	in, ok := l.open(text)
+	if ok {
+		return formatOf(in), "has fields " + fieldNames(in)
+	}
 	if err := checkJSON(text); err != nil {
 		return nil, "is " + err.Error()
 	}
-	if found := typeOf(text); found != typeObject {
-		return nil, "is " + string(found)
-	}
-	var l line
-	in := l.open(text)
-	return formatOf(in), "has fields " + fieldNames(in)
+	return nil, "is " + string(typeOf(text))
 }
 
 // describeFormats lists every format with typical fields, for error messages.

@@ -219,13 +219,13 @@ func formatOf(in object) *format {
 // parse returns the record of a line, or the reason why the line has none. The
 // record is nil if there is a reason.
 func (f *format) parse(l *line, text []byte) (parsed record.Record, reason string) {
-	if err := checkJSON(text); err != nil {
-		return nil, err.Error()
+	in, ok := l.open(text)
+	if !ok {
+		if err := checkJSON(text); err != nil {
+			return nil, err.Error()
+		}
+		return nil, fmt.Sprintf("is %s; want an object", typeOf(text))
 	}
-	if found := typeOf(text); found != typeObject {
-		return nil, fmt.Sprintf("is %s; want an object", found)
-	}
-	in := l.open(text)
 	found := formatOf(in)
 	if found != f && found != nil {
 		return nil, fmt.Sprintf("is a %s in a file of another format; want a %s", found.name, f.name)

@@ -38,24 +38,76 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzFields compares the JSON scanner with the standard library.
+// FuzzFields checks that the JSON scanner accepts the objects that the standard library does,
+// and no other text, and finds the same fields.
 func FuzzFields(f *testing.F) {
 	f.Add(`{}`)
 	f.Add(` { "a" : 1 , "b\"" : [1, {"c":"]}"}] , "a":"\\" } `[1:])
 	f.Add(`{"\ud800":null,"x":-1.5E+7,"y":true,"z":{"a":{}}}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		var want map[string]json.RawMessage
-		if !strings.HasPrefix(text, "{") || !utf8.ValidString(text) || json.Unmarshal([]byte(text), &want) != nil {
-			return
+	for _, invalid := range invalidObjects() {
+		f.Add(invalid)
+	}
+	f.Fuzz(checkFields)
+}
+
+// checkFields compares the fields of a text with those that the standard library finds.
+func checkFields(t *testing.T, text string) {
+	t.Helper()
+	var want map[string]json.RawMessage
+	valid := strings.HasPrefix(text, "{") && utf8.ValidString(text) && json.Unmarshal([]byte(text), &want) == nil
+	got, ok := source.FieldsOf(text)
+	if ok != valid {
+		t.Fatalf("%.200q: got an object: %v, want %v", text, ok, valid)
+	}
+	if !ok {
+		return
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got fields %q, want %q", got, want)
+	}
+	for name, value := range want {
+		if got[name] != string(value) {
+			t.Errorf("field %q: got %q, want %q", name, got[name], value)
 		}
-		got := source.FieldsOf(text)
-		if len(got) != len(want) {
-			t.Fatalf("got fields %q, want %q", got, want)
+	}
+}
+
+// Objects and arrays nest as deeply as the standard library allows.
+func TestNestingIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, depth := range []int{10_000, 10_001, 1 << 20} {
+		checkFields(t, strings.Repeat(`{"a":`, depth-1)+"{}"+strings.Repeat("}", depth-1))
+		checkFields(t, `{"a":`+strings.Repeat("[", depth-1)+strings.Repeat("]", depth-1)+"}")
+		checkFields(t, `{"a":`+strings.Repeat("[", depth))
+	}
+}
+
+// Every byte that is lost or replaced is noticed where the standard library notices it.
+func TestDamagedLines(t *testing.T) {
+	t.Parallel()
+	const line = `{ "a\"\u00e9" : [ -1.5e+7 , {"b":[],"c":{}} , true,false,null ] , "ü":"x\\", "d":0 } `
+	for i := range line {
+		checkFields(t, line[:i])
+		checkFields(t, line[:i]+line[i+1:])
+		for c := range 256 {
+			checkFields(t, line[:i]+string([]byte{byte(c)})+line[i+1:])
+			checkFields(t, line[:i]+string([]byte{byte(c)})+line[i:])
 		}
-		for name, value := range want {
-			if got[name] != string(value) {
-				t.Errorf("field %q: got %q, want %q", name, got[name], value)
-			}
-		}
-	})
+	}
+}
+
+// invalidObjects are almost JSON objects: each has one mistake.
+func invalidObjects() []string {
+	all := []string{
+		"", "{", "}", "[]", "{}x", "{} {}", `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":1;"b":2}`,
+		`{"a" 1}`, `{"a":1`, `{"a":`, `{"a"`, `{"a`, `{"\u00g0":1}`, `{1:2}`, "{\"a\n\":1}", "\ufeff{}", "{\"\xff\":1}",
+	}
+	for _, value := range []string{
+		"tru", "True", "nul", "falsey", "01", "-", "-01", "+1", "1.", ".5", "1e", "1e+", "1E-", "0x1", "1_000", "NaN", "Infinity", "--1",
+		"[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{]", `{"b":1]`,
+		`"`, `"\`, `"\"`, `"\x"`, `"\u"`, `"\u12"`, `"\u123"`, `"\u12 4"`, `"\U1234"`, "\"\t\"", "\"\x00\"", "'a'", "/**/1", "",
+	} {
+		all = append(all, `{"a":`+value+"}", `{"a":[`+value+`],"b":"x"}`)
+	}
+	return all
 }

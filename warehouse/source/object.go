@@ -3,6 +3,9 @@ package source
 import (
 	"iter"
 	"slices"
+	"unicode/utf8"
+
+	"pnyx/warehouse/record"
 )
 
 // maxReusedMembers is the maximum number of fields of a line whose memory is reused for
@@ -50,24 +53,43 @@ type line struct {
 	// host is the forum's host, for formats whose lines do not state it.
 	host    string
 	members []member
+	texts   texts
+	// ballots are those to be used next, and ballotsAtOnce how many are allocated at once; 0
+	// means each alone.
+	ballots       []record.Ballot
+	ballotsAtOnce int
 	// reason is why the line is rejected; empty while it is valid.
 	reason string
 }
 
-// open starts a new line. Its text must be a JSON object.
-func (l *line) open(json []byte) object {
+// open starts a new line. ok is false unless its text is a JSON object in UTF-8.
+func (l *line) open(text []byte) (in object, ok bool) {
 	if cap(l.members) > maxReusedMembers {
 		l.members = nil
 	}
 	l.members, l.reason = l.members[:0], ""
-	return l.object("", json)
+	if !utf8.Valid(text) {
+		return in, false
+	}
+	return l.object("", text)
 }
 
-// object splits a JSON object into its fields. path names the object in reasons.
-func (l *line) object(path string, json []byte) object {
+// object splits a JSON object into its fields. path names the object in reasons. ok is false
+// unless the text is such an object.
+func (l *line) object(path string, text []byte) (in object, ok bool) {
 	start := len(l.members)
-	l.members = appendMembers(l.members, json)
-	return object{line: l, path: path, members: l.members[start:]}
+	l.members, ok = appendMembers(l.members, text)
+	return object{line: l, path: path, members: l.members[start:]}, ok
+}
+
+// newBallot returns an empty ballot.
+func (l *line) newBallot() *record.Ballot {
+	if len(l.ballots) == 0 {
+		l.ballots = make([]record.Ballot, max(l.ballotsAtOnce, 1))
+	}
+	ballot := &l.ballots[0]
+	l.ballots = l.ballots[1:]
+	return ballot
 }
 
 // object is a JSON object. The zero object has no fields.

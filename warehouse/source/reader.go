@@ -25,6 +25,9 @@ import (
 // longest texts of proposals and forum topics.
 const DefaultMaxLineBytes = 8 << 20
 
+// ballotsAtOnce is how many ballots of a file are allocated at once.
+const ballotsAtOnce = 32
+
 // Limits bound the resources for reading a file.
 type Limits struct {
 	// MaxLineBytes is the maximum length of a line. Longer lines are rejected. 0 or
@@ -54,12 +57,15 @@ func Open(file File, limits Limits) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := cmp.Or(max(limits.MaxLineBytes, 0), DefaultMaxLineBytes)
-	return &Reader{
+	r := &Reader{
 		file: file, format: format, stream: from,
-		lines: lines{from: from.text, limit: limit},
+		lines: lines{from: from.text, limit: cmp.Or(max(limits.MaxLineBytes, 0), DefaultMaxLineBytes)},
 		line:  line{host: file.Host},
-	}, nil
+	}
+	if format != nil && format.kind == record.KindBallot {
+		r.line.texts.size, r.line.ballotsAtOnce = textChunk, ballotsAtOnce
+	}
+	return r, nil
 }
 
 // Next returns the next record. The error is io.EOF after the last record. A
@@ -97,7 +103,7 @@ func (r *Reader) nextLine() (text []byte, tooLong bool, err error) {
 			err = fmt.Errorf("%s: line %d: %w", r.file.Path, r.lines.number, explainTruncation(err))
 			return nil, false, err
 		}
-		if text = skipSpace(text); len(text) > 0 {
+		if text = text[skipSpace(text, 0):]; len(text) > 0 {
 			return text, tooLong, nil
 		}
 	}

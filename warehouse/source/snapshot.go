@@ -64,10 +64,11 @@ func readScores(list value) []decimal.Decimal {
 }
 
 func readSnapshotVote(in object) record.Record {
-	ballot := &record.Ballot{
+	ballot := in.line.newBallot()
+	*ballot = record.Ballot{
 		Proposal: record.ProposalRef{
 			Provider:   governance.Snapshot,
-			ExternalID: in.get("proposal").object().get("id").identifier(),
+			ExternalID: in.get("proposal").object().get("id").sharedIdentifier(),
 		},
 		VoteID: in.get("id").identifier(),
 		Voter:  governance.VoterIdentity(in.get("voter").identifier()),

@@ -121,10 +121,11 @@ func addStatedVotes(voters value, proposal *record.Proposal) {
 
 // readTallyVote reads a vote on a Governor's proposal as Tally's API publishes it.
 func readTallyVote(in object) record.Record {
-	ballot := &record.Ballot{
+	ballot := in.line.newBallot()
+	*ballot = record.Ballot{
 		Proposal: record.ProposalRef{
 			Provider:   governance.Tally,
-			ExternalID: in.get("proposal").object().get("id").identifier(),
+			ExternalID: in.get("proposal").object().get("id").sharedIdentifier(),
 		},
 		VoteID:  in.get("id").identifier(),
 		Voter:   governance.VoterIdentity(in.get("voter").object().get("address").identifier()),

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -84,7 +85,8 @@ func (v value) object() object {
 	if !v.is(typeObject) {
 		return object{line: v.line, path: v.path()}
 	}
-	return v.line.object(v.path(), v.json)
+	in, _ := v.line.object(v.path(), v.json) // the line is JSON, and so is the value
+	return in
 }
 
 func (v value) elements() iter.Seq[value] {
@@ -130,7 +132,7 @@ func (v value) rawText() string {
 	if !v.is(typeString) {
 		return ""
 	}
-	return string(unescape(v.json))
+	return v.line.texts.of(unescape(v.json))
 }
 
 // texts returns an array of strings unchanged. An empty array is nil.
@@ -150,16 +152,41 @@ func (v value) identifier() string {
 	if !v.require(typeString) {
 		return ""
 	}
-	id := v.rawText()
+	return v.checkIdentifier(v.rawText())
+}
+
+// sharedIdentifier is identifier for one that lines after another have, such as that of the
+// proposal that they are about. They share its memory.
+func (v value) sharedIdentifier() string {
+	if !v.require(typeString) {
+		return ""
+	}
+	return v.checkIdentifier(v.line.texts.again(unescape(v.json)))
+}
+
+func (v value) checkIdentifier(id string) string {
 	switch {
 	case strings.TrimSpace(id) == "":
 		v.reject("is empty; want an identifier")
 	case len(id) > maxIdentifier:
 		v.reject("has %d bytes; want an identifier of at most %d", len(id), maxIdentifier)
-	case strings.ContainsFunc(id, unicode.IsControl):
+	case hasControl(id):
 		v.rejectUnlike("an identifier without control characters")
 	}
 	return id
+}
+
+// hasControl reports whether a text has a control character. Nearly all identifiers are ASCII.
+func hasControl(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c == 0x7f:
+			return true
+		case c >= utf8.RuneSelf:
+			return strings.ContainsFunc(text[i:], unicode.IsControl)
+		}
+	}
+	return false
 }
 
 // numberText returns the text of a number, which may be stated as a string.
