@@ -205,7 +205,7 @@ type Edge struct {
 // Import configures how pnyx import reads files.
 type Import struct {
 	// Batch is the number of records in one batch; it is above 0.
-	Batch int `env:"PNYX_IMPORT_BATCH" envDefault:"40000" unit:"records" doc:"Records per batch written to the warehouse."`
+	Batch int `env:"PNYX_IMPORT_BATCH" envDefault:"60000" unit:"records" doc:"Records per batch written to the warehouse."`
 	// MaxLine bounds the length of a line, in bytes; it is above 0.
 	MaxLine ByteSize `env:"PNYX_IMPORT_MAX_LINE" envDefault:"8MiB" unit:"bytes" doc:"Maximum length of a line; longer lines are rejected."`
 }

@@ -49,7 +49,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 			Listen: "127.0.0.1:8000", AdminListen: "127.0.0.1:8001", Origin: "http://127.0.0.1:8080",
 			Dir: "./data/edge", CacheSize: 1 << 30, Modules: "/usr/lib/nginx/modules",
 		},
-		Import: config.Import{Batch: 40_000, MaxLine: 8 << 20},
+		Import: config.Import{Batch: 60_000, MaxLine: 8 << 20},
 		Backup: config.Backup{Region: "us-east-1"},
 		MCP:    config.MCP{URL: "http://127.0.0.1:8080"},
 		Log:    config.Log{Level: slog.LevelInfo, Format: "text", Sample: 100, Slow: time.Second},
@@ -612,7 +612,7 @@ PNYX_EDGE_DIR=./data/edge                 # source: default
 PNYX_EDGE_CACHE_SIZE=1GiB                 # source: default
 PNYX_EDGE_MODULES=/usr/lib/nginx/modules  # source: default
 # Import
-PNYX_IMPORT_BATCH=40000    # source: default
+PNYX_IMPORT_BATCH=60000    # source: default
 PNYX_IMPORT_MAX_LINE=1MiB  # source: environment
 # Follow
 PNYX_SOURCES=  # source: default

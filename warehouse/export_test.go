@@ -64,3 +64,6 @@ func (w *WrittenKeys) SetMax(most int) { w.max = most }
 
 // IsLocal reports whether all servers are on this machine.
 var IsLocal = isLocal
+
+// MaxBlockRows is maxBlockRows.
+const MaxBlockRows = maxBlockRows

@@ -331,7 +331,7 @@ func (p *part) put(r row, stored *storedVersion) {
 
 // maxBlockRows bounds the rows that are sent at once: the driver keeps the memory of one
 // block for the next.
-const maxBlockRows = 4096
+const maxBlockRows = 8192
 
 // insert writes the rows of a part. The server collects their blocks and writes them as a
 // whole or not at all. optimize_on_insert is off because no key appears twice.

@@ -1,6 +1,9 @@
 package warehouse_test
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,5 +64,51 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	}
 	if got := tally(t, w, "p"); got.Votes != 1 {
 		t.Errorf("got %d votes, want one", got.Votes)
+	}
+}
+
+// A batch that is sent in several blocks is stored as a whole or not at all, and the error says
+// why, wherever in it the invalid ballot is.
+func TestBatchOfManyBlocksIsStoredAsAWhole(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	conn := raw(t, url)
+	stored := func() (ballots, parts uint64) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), "SELECT count(), uniqExact(_part) FROM ballots").Scan(&ballots, &parts); err != nil {
+			t.Fatal(err)
+		}
+		return ballots, parts
+	}
+	const count = 2*warehouse.MaxBlockRows + 1
+	batch := make([]record.Record, count)
+	for i := range batch {
+		batch[i] = ballot("p", fmt.Sprintf("0x%05d", i), "v", "1", "1", nil)
+	}
+	for name, at := range map[string]int{"first": 0, "second": warehouse.MaxBlockRows, "last": count - 1} {
+		invalid := slices.Clone(batch)
+		invalid[at] = ballot("p", "invalid", "v", "1", "1", nil)
+		if err := conn.Exec(t.Context(), "ALTER TABLE ballots ADD CONSTRAINT valid CHECK voter != 'invalid'"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Append(t.Context(), newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
+			t.Errorf("%s block: got error %v, want that of the constraint", name, err)
+		}
+		if err := conn.Exec(t.Context(), "ALTER TABLE ballots DROP CONSTRAINT valid"); err != nil {
+			t.Fatal(err)
+		}
+		invalid[at] = ballot("p", "0x", "v", "1", "1e70", nil) // more digits than the column has
+		if _, err := w.Append(t.Context(), newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
+			t.Errorf("%s block: got error %v, want that of the driver", name, err)
+		}
+		if ballots, _ := stored(); ballots != 0 {
+			t.Errorf("%s block: got %d ballots stored, want none", name, ballots)
+		}
+	}
+	if got, want := appendAll(t, w, batch...), (warehouse.Counts{New: count}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if ballots, parts := stored(); ballots != count || parts != 1 {
+		t.Errorf("got %d ballots in %d parts, want %d in one", ballots, parts, uint64(count))
 	}
 }

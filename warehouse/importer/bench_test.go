@@ -30,7 +30,7 @@ func BenchmarkImport(b *testing.B) {
 		b.StartTimer()
 		before := processorTime(b)
 		report, err := importer.Run(b.Context(), []string{file}, importer.Options{
-			Warehouse: opened, BatchSize: 40_000, RejectsDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler),
+			Warehouse: opened, BatchSize: 60_000, RejectsDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil || report.Kinds[record.KindBallot].New != ballots {
 			b.Fatalf("got %+v, %v, want %d new ballots", report, err, ballots)

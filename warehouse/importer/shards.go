@@ -21,7 +21,7 @@ const (
 	// maxQueuedChunks bounds the queue of a shard; the reader blocks when it is full.
 	// It holds about a batch, so that a shard can continue as soon as a batch is
 	// written.
-	maxQueuedChunks = 128
+	maxQueuedChunks = 256
 )
 
 // shards write records concurrently with the reader. All records with one key go
