@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,6 +45,8 @@ const (
 	partTTL = time.Minute
 	// absentTTL is how long a page says that its subject does not exist.
 	absentTTL = 3 * time.Second
+	// wakeTTL is how long an entry is kept that came too late to end a wait.
+	wakeTTL = time.Minute
 )
 
 // Fill is a request for a page.
@@ -105,7 +108,8 @@ const (
 
 // DequeueFills waits up to timeout for a request of one of the kinds, whose first has
 // precedence, and takes those of the same kind that are queued with it, up to limit of the
-// kind: it does not wait for more than one. The error is ErrNoFill or ErrUnavailable.
+// kind: it does not wait for more than one, and calls limit as soon as it has that one. The
+// wait ends with ctx. The error is ErrNoFill or ErrUnavailable.
 func (s *Store) DequeueFills(
 	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
 ) ([]Fill, error) {
@@ -113,12 +117,19 @@ func (s *Store) DequeueFills(
 	if end == Newest {
 		pop, popMore = s.conn.Client.BRPop, s.conn.Client.RPopCount
 	}
-	reply, err := pop(ctx, timeout, fillQueueKeys(kinds)...).Result()
+	wake := fillWakeKey(rand.Text())
+	defer context.AfterFunc(ctx, func() { s.wakeDequeue(ctx, wake) })()
+	// A Redis that does not answer is given up before the client would.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+s.conn.Timeout)
+	defer cancel()
+	reply, err := pop(bounded, timeout, append(fillQueueKeys(kinds), string(wake))...).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return nil, ErrNoFill
 	case err != nil:
 		return nil, WrapError(err)
+	case reply[0] == string(wake):
+		return nil, ErrNoFill
 	}
 	fills := decodeFills(reply[1:])
 	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
@@ -130,6 +141,20 @@ func (s *Store) DequeueFills(
 	// Without this heartbeat the marks end at the deadlines of the requests.
 	_ = s.HeartbeatFills(ctx, fills)
 	return fills, nil
+}
+
+// wakeDequeue ends the wait of a DequeueFills whose context has ended, by an entry of a queue
+// of its own. A client that closed its connection instead would lose the request that Redis
+// sends at that moment.
+func (s *Store) wakeDequeue(ended context.Context, wake Key) {
+	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ended))
+	defer cancel()
+	// Without the entry the wait ends with its timeout.
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.RPush(ctx, string(wake), "")
+		pipe.Expire(ctx, string(wake), wakeTTL)
+		return nil
+	})
 }
 
 // DequeueMoreFills takes up to limit requests of a kind that are queued now.

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,6 +37,27 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 		if err := errors.Join(err, got[0].Page.Decode(&page)); err != nil || page.Voter != c.want {
 			t.Errorf("the %s: got %s (%v), want %s", c.end, page.Voter, err, c.want)
 		}
+	}
+}
+
+// A filler that stops does not wait until its long wait for a request ends.
+func TestAWaitForRequestsEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	for _, end := range []cache.QueueEnd{cache.Oldest, cache.Newest} {
+		t.Run(string(end), func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() {
+				_, err := store.DequeueFills(ctx, []query.Kind{query.KindProfile}, end, one, time.Hour)
+				ended <- err
+			}()
+			stop()
+			if err := <-ended; !errors.Is(err, cache.ErrNoFill) {
+				t.Errorf("got %v, want %v", err, cache.ErrNoFill)
+			}
+		})
 	}
 }
 

@@ -104,6 +104,11 @@ func fillQueueKey(kind query.Kind) Key {
 	return Key(fillTag + "queue:" + string(kind))
 }
 
+// fillWakeKey names the queue that ends one wait for a fill.
+func fillWakeKey(id string) Key {
+	return Key(fillTag + "wake:" + id)
+}
+
 // kindOfQueue is the reverse of fillQueueKey.
 func kindOfQueue(queue string) query.Kind {
 	return query.Kind(strings.TrimPrefix(queue, fillTag+"queue:"))

@@ -171,6 +171,10 @@ func workerFamilies() []KeyFamily {
 			Lifetime: "until a filler takes them",
 		},
 		{
+			Keys: []Key{fillWakeKey("WAIT")}, Contents: "ends one wait of a filler that stops", Writer: fillers,
+			Lifetime: FormatLifetime(wakeTTL),
+		},
+		{
 			Keys: []Key{pendingKey("PAGE")}, Contents: "the page is requested or being filled",
 			Writer: nodes + ", " + fillers,
 			Lifetime: "until the page is stored, at most " + FormatLifetime(pendingTTL) +

@@ -25,8 +25,11 @@ const (
 	// fillConcurrency is how many sets of fills one worker runs at a time: enough to keep
 	// two cores of the warehouse busy while other fills wait for it.
 	fillConcurrency = 4
-	// dequeueTimeout bounds one wait for a request.
-	dequeueTimeout = time.Second
+	// dequeueTimeout bounds one wait for a request, which a request and the end of the worker
+	// end at once: it is how long a connection that is dead goes unnoticed.
+	dequeueTimeout = 5 * time.Second
+	// retryPause is the shortest pause after an error of the queue.
+	retryPause = 100 * time.Millisecond
 	// overloadWait is the time in the queue from which on the worker counts as
 	// overloaded. A request with less than minTimeLeft is not started then.
 	overloadWait = time.Second
@@ -71,7 +74,7 @@ type Filler struct {
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
 	kinds := kindsOfPages()
-	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: &turns{order: slices.Sorted(maps.Keys(kinds)), kinds: kinds, taken: map[query.Kind][]*turn{}}}
+	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: newTurns(kinds)}
 }
 
 // Run fills pages until ctx ends. It returns once the requests in progress are finished.
@@ -85,15 +88,15 @@ func (f *Filler) Run(ctx context.Context) {
 }
 
 func (f *Filler) work(ctx context.Context) {
-	pause, end := dequeueTimeout/10, cache.Oldest
+	pause, end := retryPause, cache.Oldest
 	for ctx.Err() == nil {
-		fills, err := f.Store.DequeueFills(ctx, f.turns.open(), end, f.setSize, dequeueTimeout)
+		fills, err := f.dequeue(ctx, end)
 		switch {
 		case err == nil:
 			next := nextEnd(fills[0], time.Now())
 			// A request that was dequeued is finished also during a shutdown.
 			if f.answer(context.WithoutCancel(ctx), fills, end) {
-				pause, end = dequeueTimeout/10, next
+				pause, end = retryPause, next
 			}
 		case errors.Is(err, cache.ErrNoFill), ctx.Err() != nil:
 		default:
@@ -102,6 +105,21 @@ func (f *Filler) work(ctx context.Context) {
 			pause = backoff.Next(pause)
 		}
 	}
+}
+
+// dequeue waits for requests that no other worker waits for. The next worker waits as soon as
+// a request has come.
+func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) ([]cache.Fill, error) {
+	kinds, received := f.turns.await(ctx)
+	defer received()
+	if len(kinds) == 0 {
+		return nil, ctx.Err()
+	}
+	limit := func(kind query.Kind) int {
+		received()
+		return f.setSize(kind)
+	}
+	return f.Store.DequeueFills(ctx, kinds, end, limit, dequeueTimeout)
 }
 
 // answer answers requests of one kind with those that arrive until their turn comes. It puts

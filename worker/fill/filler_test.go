@@ -230,3 +230,58 @@ func TestASetWaitsForThePreviousOneOfItsKind(t *testing.T) {
 		}
 	})
 }
+
+func TestOneIdleWorkerWaitsForAllKinds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(Options{Metrics: prometheus.NewRegistry()}).turns
+		type wait struct {
+			kinds []query.Kind
+			end   func()
+		}
+		waits := make(chan wait, fillConcurrency)
+		ctx, stop := context.WithCancel(t.Context())
+		worker := func() {
+			kinds, end := turns.await(ctx)
+			waits <- wait{kinds, end}
+		}
+		want := func(what string, open int) (found wait) {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case found = <-waits:
+			default:
+			}
+			if len(found.kinds) != open {
+				t.Fatalf("%s: got a worker that waits for %d kinds, want %d", what, len(found.kinds), open)
+			}
+			return found
+		}
+		all := len(turns.kinds)
+		go worker()
+		first := want("alone", all)
+		go worker()
+		want("while another waits for all kinds", 0)
+		first.end()
+		first.end()
+		second := want("when the other has a request", all)
+		second.end()
+		// A worker that waits while a kind has no turn left does not wait for that kind.
+		var taken []*turn
+		for range turns.kinds[query.KindBallots].sets {
+			taken = append(taken, turns.take(query.KindBallots))
+		}
+		go worker()
+		want("without one kind", all-1)
+		go worker()
+		want("and another", 0)
+		taken[0].release()
+		want("when the kind has a turn again", all)
+		go worker()
+		want("and another", 0)
+		stop()
+		if found := want("at the end", 0); found.end == nil {
+			t.Error("got a worker that waits on, want it to end with its context")
+		}
+	})
+}

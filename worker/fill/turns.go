@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,11 +15,16 @@ import (
 const gatherTime = 50 * time.Millisecond
 
 // turns bounds how many sets of each kind are in work, and gives the kinds precedence in
-// turns.
+// turns. Of the workers that have nothing to do, one waits for requests of all kinds: each
+// that waits costs a round trip to Redis from time to time.
 type turns struct {
 	kinds map[query.Kind]kindOfPage
 
 	mu sync.Mutex
+	// changed is signalled when a turn or a wait has ended.
+	changed sync.Cond
+	// awaited counts the workers that wait for a request of each kind.
+	awaited map[query.Kind]int
 	// order has all kinds, the one that was taken last at the end.
 	order []query.Kind
 	// taken are the turns of each kind, in the order in which they were taken.
@@ -36,10 +42,52 @@ type turn struct {
 	ended chan struct{}
 }
 
-// open returns the kinds of which another set may be taken, the next first.
-func (t *turns) open() []query.Kind {
+func newTurns(kinds map[query.Kind]kindOfPage) *turns {
+	t := &turns{
+		kinds: kinds, order: slices.Sorted(maps.Keys(kinds)), taken: map[query.Kind][]*turn{}, awaited: map[query.Kind]int{},
+	}
+	t.changed.L = &t.mu
+	return t
+}
+
+// await returns the open kinds as soon as no other worker waits for a request of one of them,
+// and the function that ends the wait for them, which may be called again. It returns no kinds
+// when ctx ends.
+func (t *turns) await(ctx context.Context) (kinds []query.Kind, end func()) {
+	defer context.AfterFunc(ctx, t.wakeAll)()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for ctx.Err() == nil {
+		kinds := t.open()
+		if slices.ContainsFunc(kinds, func(kind query.Kind) bool { return t.awaited[kind] == 0 }) {
+			t.addAwaited(kinds, 1)
+			return kinds, sync.OnceFunc(func() {
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				t.addAwaited(kinds, -1)
+				t.changed.Broadcast()
+			})
+		}
+		t.changed.Wait()
+	}
+	return nil, func() {}
+}
+
+// wakeAll lets every call of await check again.
+func (t *turns) wakeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changed.Broadcast()
+}
+
+func (t *turns) addAwaited(kinds []query.Kind, n int) {
+	for _, kind := range kinds {
+		t.awaited[kind] += n
+	}
+}
+
+// open returns the kinds of which another set may be taken, the next first. The caller holds mu.
+func (t *turns) open() []query.Kind {
 	return slices.DeleteFunc(slices.Clone(t.order), t.exhausted)
 }
 
@@ -83,5 +131,6 @@ func (t *turn) release() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	t.of.taken[t.kind] = slices.DeleteFunc(t.of.taken[t.kind], func(other *turn) bool { return other == t })
+	t.of.changed.Broadcast()
 	close(t.ended)
 }
