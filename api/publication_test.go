@@ -208,8 +208,8 @@ func TestPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "no detail"})
 	n.wantUnavailable("/v2/daos/uniswap")
-	if asked, err := n.store.RepublishRequested(t.Context()); err != nil || !asked {
-		t.Errorf("got %t, %v, want it to be asked for again", asked, err)
+	if found, err := n.store.Standing(t.Context()); err != nil || !found.RepublishRequested {
+		t.Errorf("got %+v, %v, want it to be asked for again", found, err)
 	}
 }
 
@@ -218,8 +218,8 @@ func TestWithheldViewIsUnavailableWithoutRepublication(t *testing.T) {
 	n := newNode(t)
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "withheld"})
 	n.wantUnavailable("/v2/daos/uniswap")
-	if asked, err := n.store.RepublishRequested(t.Context()); err != nil || asked {
-		t.Errorf("got %t, %v, want nothing to be asked for", asked, err)
+	if found, err := n.store.Standing(t.Context()); err != nil || found.RepublishRequested {
+		t.Errorf("got %+v, %v, want nothing to be asked for", found, err)
 	}
 }
 

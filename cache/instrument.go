@@ -165,11 +165,7 @@ func (m *measure) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		began := time.Now()
 		ctx, span := m.begin(ctx, command.Name())
 		err := next(ctx, command)
-		failure := err
-		if command.Name() == "info" && deniesInfo(err) {
-			failure = nil // an answer that the store understands, of a healthy server
-		}
-		m.record(operationOf(command.Name()), began, span, failure)
+		m.record(operationOf(command.Name()), began, span, failureOf(command, err))
 		return err
 	}
 }
@@ -181,11 +177,23 @@ func (m *measure) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 		ctx, span := m.begin(ctx, string(opPipeline))
 		span.Count("db.operation.batch.size", len(commands))
 		err := next(ctx, commands)
-		op := opPipeline
-		if len(commands) > 0 && operationOf(commands[0].Name()) == opConnect {
-			op = opConnect // the handshake of the client
+		op, failure := opPipeline, err
+		if len(commands) > 0 {
+			failure = failureOf(commands[0], err)
+			if operationOf(commands[0].Name()) == opConnect {
+				op = opConnect // the handshake of the client
+			}
 		}
-		m.record(op, began, span, err)
+		m.record(op, began, span, failure)
 		return err
 	}
+}
+
+// failureOf returns the error of a command, or of a pipeline by its first command, unless it is
+// an answer of a healthy server that the store understands.
+func failureOf(command redis.Cmder, err error) error {
+	if command.Name() == "info" && deniesInfo(err) {
+		return nil
+	}
+	return err
 }

@@ -38,7 +38,7 @@ func wantNoErrors(t *testing.T, url string) {
 	t.Cleanup(func() { store.Close() })
 	registry := prometheus.NewRegistry()
 	store.Instrument(cache.Instruments{Client: "worker", Metrics: registry})
-	if _, err := store.ServerRunIDs(t.Context()); err != nil {
+	if _, err := store.Standing(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()

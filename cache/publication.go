@@ -27,7 +27,7 @@ type PublicationState struct {
 	// LastFullRevision is the last revision at which everything was published.
 	LastFullRevision uint64 `msgpack:"lastFullRevision"`
 	// ServerRunIDs identifies the Redis servers of the last full publication, see
-	// Store.ServerRunIDs, and the last restore of the warehouse.
+	// Standing, and the last restore of the warehouse.
 	ServerRunIDs string `msgpack:"serverRunIDs"`
 	// LaggingDAOs are the DAOs whose numbers were inconsistent and are published later,
 	// for the next leader.
@@ -54,6 +54,57 @@ func decodePublicationState(reply *redis.StringCmd) (PublicationState, error) {
 		return PublicationState{}, fmt.Errorf("%w: decode the state of publication: %w", ErrMiss, err)
 	}
 	return p, nil
+}
+
+// Standing is what the leader finds in Redis before it publishes.
+type Standing struct {
+	// Published is the state of publication; nil before the first full publication is complete.
+	Published *PublicationState
+	// ServerRunIDs identifies the Redis servers: it changes when Redis may have lost writes.
+	ServerRunIDs string
+	// RepublishRequested says that a full publication is requested and not done.
+	RepublishRequested bool
+}
+
+// Standing reads what the leader checks, in one round trip where Redis is one server. The error
+// is ErrUnavailable.
+func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	_, isOne := s.conn.Client.(*redis.Client)
+	var ids []string
+	if !isOne {
+		if err := s.serverInfo(ctx, serverSection, func(info map[string]string) { ids = append(ids, info[runIDField]) }); err != nil {
+			return Standing{}, err
+		}
+	}
+	var info, state, request *redis.StringCmd
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		if isOne {
+			info = pipe.Info(ctx, serverSection)
+		}
+		state, request = pipe.Get(ctx, string(publicationKey)), pipe.Get(ctx, string(republishKey))
+		return nil
+	}) // each command has its error
+	if isOne {
+		fields, err := decodeInfo(info, serverSection)
+		if err != nil {
+			return Standing{}, err
+		}
+		ids = append(ids, fields[runIDField])
+	}
+	found.ServerRunIDs = joinRunIDs(ids)
+	switch published, err := decodePublicationState(state); {
+	case err == nil:
+		found.Published = &published
+	case !errors.Is(err, ErrMiss):
+		return Standing{}, err
+	}
+	if err := request.Err(); err != nil && !errors.Is(err, redis.Nil) {
+		return Standing{}, WrapError(err)
+	}
+	found.RepublishRequested = request.Val() == republishRequested
+	return found, nil
 }
 
 // ErrFlushed means that Redis was flushed since the publication began.
@@ -128,17 +179,6 @@ func (s *Store) RequestRepublish(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	return WrapError(s.conn.Client.SetNX(ctx, string(republishKey), republishRequested, republishInterval).Err())
-}
-
-// RepublishRequested reports whether a full publication is requested and not done.
-func (s *Store) RepublishRequested(ctx context.Context) (bool, error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	value, err := s.conn.Client.Get(ctx, string(republishKey)).Result()
-	if errors.Is(err, redis.Nil) {
-		return false, nil
-	}
-	return value == republishRequested, WrapError(err)
 }
 
 // CompleteRepublish records that the requested full publication is done.

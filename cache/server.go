@@ -11,22 +11,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ServerRunIDs returns the run ids of all primaries. The result changes when a primary
+// joinRunIDs joins the run ids of all primaries. The result changes when a primary
 // restarts, when a replica replaces it and when a node joins a Cluster. Replication and
 // persistence are asynchronous, so the last writes before such a change may be lost,
 // and nothing else reveals it. A Redis that does not report a run id, such as the
 // one inside a process, always has the same result.
-func (s *Store) ServerRunIDs(ctx context.Context) (string, error) {
-	var ids []string
-	err := s.serverInfo(ctx, "server", func(info map[string]string) {
-		ids = append(ids, info["run_id"])
-	})
-	if err != nil {
-		return "", err
-	}
+func joinRunIDs(ids []string) string {
 	slices.Sort(ids)
-	return strings.Join(ids, " "), nil
+	return strings.Join(ids, " ")
 }
+
+// What INFO calls the id of a run of a server, and the section that has it.
+const (
+	serverSection = "server"
+	runIDField    = "run_id"
+)
 
 // serverInfo calls visit with a section of INFO of every primary, one at a time. Fields
 // that a server does not report are missing.
@@ -35,15 +34,24 @@ func (s *Store) serverInfo(ctx context.Context, section string, visit func(info 
 	defer cancel()
 	var mu sync.Mutex
 	return s.eachPrimary(ctx, func(ctx context.Context, server *redis.Client) error {
-		text, err := server.Info(ctx, section).Result()
-		if err != nil && !deniesInfo(err) {
-			return fmt.Errorf("%w: INFO %s: %w", ErrUnavailable, section, err)
+		info, err := decodeInfo(server.Info(ctx, section), section)
+		if err != nil {
+			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		visit(parseInfo(text))
+		visit(info)
 		return nil
 	})
+}
+
+// decodeInfo returns the fields of a section of INFO, none where the server denies it.
+func decodeInfo(reply *redis.StringCmd, section string) (map[string]string, error) {
+	text, err := reply.Result()
+	if err != nil && !deniesInfo(err) {
+		return nil, fmt.Errorf("%w: INFO %s: %w", ErrUnavailable, section, err)
+	}
+	return parseInfo(text), nil
 }
 
 // eachPrimary calls visit for the server, or concurrently for every primary of a

@@ -92,8 +92,8 @@ func TestCorruptViewIsRepublishedOnRequest(t *testing.T) {
 	}
 	h.waitForVotes(a, "1")
 	env.Until(h.t, func() error {
-		if requested, err := h.store.RepublishRequested(t.Context()); err != nil || requested {
-			return fmt.Errorf("still requested: %t, %v", requested, err) //nolint:errorlint // it may be nil
+		if found, err := h.store.Standing(t.Context()); err != nil || found.RepublishRequested {
+			return fmt.Errorf("still requested: %t, %v", found.RepublishRequested, err) //nolint:errorlint // it may be nil
 		}
 		return nil
 	})

@@ -1,10 +1,13 @@
 package publish
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9" //nolint:depguard // a hook counts what reaches Redis
 
 	"pnyx/warehouse/record"
 )
@@ -38,12 +41,17 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	trips := &roundTrips{}
+	e.publisher.Store.Conn().Client.AddHook(trips)
 	before := statements()
 	for range 10 {
 		idle()
 	}
 	if got := statements() - before; got != 0 {
 		t.Errorf("got %d statements in 10 idle steps, want 0", got)
+	}
+	if got := trips.count.Load(); got != 20 {
+		t.Errorf("got %d round trips to Redis in 10 idle steps, want 20", got)
 	}
 	published := e.term.published.Revision
 	e.append([]record.Record{e.ballot()})
@@ -54,6 +62,25 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 	e.step()
 	if got := e.term.published.Revision; got == published {
 		t.Errorf("got revision %d after being told of a batch, want a later one", got)
+	}
+}
+
+// roundTrips is a hook that counts the round trips of a Redis client.
+type roundTrips struct{ count atomic.Int64 }
+
+func (*roundTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *roundTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		r.count.Add(1)
+		return next(ctx, command)
+	}
+}
+
+func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		r.count.Add(1)
+		return next(ctx, commands)
 	}
 }
 

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -31,7 +30,7 @@ const (
 	previousFormatInterval = 10 * time.Second
 	// completeInterval is the time between two checks that read tables while the warehouse
 	// tells that nothing was committed.
-	completeInterval = 10 * time.Second
+	completeInterval = 30 * time.Second
 )
 
 // leaderTerm is what a publisher remembers while it holds the lease. Any error ends the
@@ -82,19 +81,21 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 	if err := t.commitAbandoned(ctx, now); err != nil {
 		return err
 	}
-	// Read before anything else is read or written, so that a failover during the step
-	// shows at the next one.
-	runIDs, err := t.serverRunIDs(ctx)
+	restored, err := t.restoredFrom(ctx)
 	if err != nil {
 		return err
 	}
-	published, err := t.publisher.Store.PublicationState(ctx)
-	switch {
-	case errors.Is(err, cache.ErrMiss):
-		return t.publishAll(ctx, now, runIDs)
-	case err != nil:
+	// Read before anything else is read or written, so that a failover during the step
+	// shows at the next one.
+	found, err := t.publisher.Store.Standing(ctx)
+	if err != nil {
 		return err
 	}
+	runIDs := found.ServerRunIDs + restored
+	if found.Published == nil {
+		return t.publishAll(ctx, now, runIDs)
+	}
+	published := *found.Published
 	forged, err := t.isForged(ctx, now, published.Revision)
 	if err != nil {
 		return err
@@ -111,11 +112,7 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 	if published.ServerRunIDs != runIDs {
 		return t.republishAll(ctx, now, runIDs, published.ServerRunIDs)
 	}
-	requested, err := t.publisher.Store.RepublishRequested(ctx)
-	if err != nil {
-		return err
-	}
-	if requested {
+	if found.RepublishRequested {
 		return t.republishCorrupt(ctx, now, runIDs)
 	}
 	ended, err := t.previousFormatEnded(ctx, now)
@@ -151,10 +148,10 @@ func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 		(t.nextDue.IsZero() || now.Before(t.nextDue))
 }
 
-// serverRunIDs identifies the Redis servers, and the warehouse if it was restored: what is
-// published may be of records that a restored warehouse does not have, and states less of
-// what it has.
-func (t *leaderTerm) serverRunIDs(ctx context.Context) (string, error) {
+// restoredFrom names the restore of the warehouse from a backup, for what identifies the servers;
+// empty for none. What is published may be of records that a restored warehouse does not have,
+// and states less of what it has.
+func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	if t.restored == nil {
 		at, err := t.publisher.Warehouse.LastBackup(ctx, warehouse.BackupRestored)
 		if err != nil {
@@ -166,8 +163,7 @@ func (t *leaderTerm) serverRunIDs(ctx context.Context) (string, error) {
 		}
 		t.restored = &restored
 	}
-	runIDs, err := t.publisher.Store.ServerRunIDs(ctx)
-	return runIDs + *t.restored, err
+	return *t.restored, nil
 }
 
 // isForged reports whether a published revision is beyond all that publishers have given. It
