@@ -149,7 +149,7 @@ func New(o Options) *API {
 	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
-	a.publication.polled = a.changes.poll
+	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{a.tokens.Check()}
 	a.publication.republished = a.meter.RewriteAll
 	a.parseCache, a.compressor = newParseCache(), newCompressor()
 	a.lane = newFastLane(a, o.Metrics)

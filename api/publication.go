@@ -27,6 +27,8 @@ type publicationWatcher struct {
 	changed func(tags ...cache.Tag)
 	// last is the number of the last notification.
 	last atomic.Uint64
+	// joined are read together with the state.
+	joined []cache.Read
 	// polled is called after each read of the state.
 	polled func(ctx context.Context)
 	// republished is called when everything was published again because Redis lost data.
@@ -71,7 +73,9 @@ func (w *publicationWatcher) run(ctx context.Context) {
 // after the last.
 func (w *publicationWatcher) receive(n cache.Notification) {
 	if n.Number != 0 && n.Number == w.last.Swap(n.Number)+1 {
-		w.changed(n.Tags...)
+		if len(n.Tags) > 0 {
+			w.changed(n.Tags...)
+		}
 		return
 	}
 	w.changed(cache.EverythingTag)
@@ -82,7 +86,7 @@ func (w *publicationWatcher) receive(n cache.Notification) {
 // returned polled.
 func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 	last := w.last.Load()
-	published, number, err := w.store.PublicationProgress(ctx)
+	published, number, err := w.store.PublicationProgress(ctx, w.joined...)
 	if err != nil {
 		return polled
 	}

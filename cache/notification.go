@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -29,7 +30,8 @@ var notify = redis.NewScript(`
 local number = redis.call('INCR', KEYS[1])
 return redis.call('PUBLISH', ARGV[1], string.format('%.0f', number) .. ' ' .. ARGV[2])`)
 
-// Notify tells API nodes that everything with one of the tags was published. Nodes that
+// Notify tells API nodes that everything with one of the tags was published; without tags, that
+// they should read what else they poll, such as the tokens. Nodes that
 // miss the message find out with the next one, or when they poll.
 func (s *Store) Notify(ctx context.Context, tags []Tag) error {
 	names := make([]string, len(tags))
@@ -60,17 +62,28 @@ func decodeNotification(message string) Notification {
 	return n
 }
 
+// Read is a read that another one takes along in its round trip: it queues commands, and
+// returns what handles their replies, which it must not wait for.
+type Read func(ctx context.Context, pipe redis.Pipeliner) (handle func())
+
 // PublicationProgress returns PublicationState together with the number of the last
-// Notification, zero for none, in one round trip.
-func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {
+// Notification, zero for none, in one round trip with what is joined.
+func (s *Store) PublicationProgress(ctx context.Context, joined ...Read) (PublicationState, uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var state, number *redis.StringCmd
+	handlers := make([]func(), len(joined))
 	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		number = pipe.Get(ctx, string(notificationsKey))
 		state = pipe.Get(ctx, string(publicationKey))
+		for i, read := range joined {
+			handlers[i] = read(ctx, pipe)
+		}
 		return nil
 	}) // each command has its error
+	for _, handle := range handlers {
+		handle()
+	}
 	count, err := number.Uint64()
 	if err := WrapError(err); err != nil && !errors.Is(err, ErrMiss) {
 		return PublicationState{}, 0, err
@@ -93,12 +106,16 @@ func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
 	s.subscribe(ctx, committedChannel, received, func(string) { received() })
 }
 
+// subscriptionCheckInterval is the time between two checks of a subscription that receives
+// nothing. Whoever subscribes also polls for what a dead connection does not tell.
+const subscriptionCheckInterval = 15 * time.Second
+
 // subscribe calls received with each message of a channel, and connected whenever the
 // connection is made, until ctx ends.
 func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {
 	subscription := s.conn.Client.Subscribe(ctx, string(channel))
 	defer subscription.Close()
-	messages := subscription.ChannelWithSubscriptions()
+	messages := subscription.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(subscriptionCheckInterval))
 	for {
 		select {
 		case <-ctx.Done():

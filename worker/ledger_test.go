@@ -21,7 +21,7 @@ import (
 // startLedger runs a ledger until the end of the test.
 func (h *harness) startLedger() {
 	h.t.Helper()
-	ledger := account.NewLedger(account.Options{
+	ledger := account.New(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: h.metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

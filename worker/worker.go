@@ -72,13 +72,10 @@ func New(o Options) *Worker {
 	if o.FillsOnly {
 		return w
 	}
-	usage := account.New(account.Options{
+	accounts := account.New(account.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Logger: o.Logger, Metrics: o.Metrics,
 	})
-	ledger := account.NewLedger(account.Options{
-		Warehouse: o.Warehouse, Store: o.Store, Logger: o.Logger, Metrics: o.Metrics,
-	})
-	w.parts = append(w.parts, usage.Run, ledger.Run, NewLeader(o).Run, newBackupWatch(o).run)
+	w.parts = append(w.parts, accounts.Run, NewLeader(o).Run, newBackupWatch(o).run)
 	return w
 }
 

@@ -21,11 +21,12 @@ import (
 
 // Store reads and writes accounts in Redis. It is safe for concurrent use.
 type Store struct {
-	conn cache.Conn
+	cache *cache.Store
+	conn  cache.Conn
 }
 
 // New returns a store that shares the connections of a cache. Closing the cache closes
 // them.
 func New(store *cache.Store) *Store {
-	return &Store{conn: store.Conn()}
+	return &Store{cache: store, conn: store.Conn()}
 }

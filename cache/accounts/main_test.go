@@ -49,7 +49,7 @@ type claim struct {
 }
 
 func claims() []claim {
-	return slices.Concat(paymentClaims(), tokenClaims(), usageClaims(), upgradeClaims())
+	return slices.Concat(paymentClaims(), tokenClaims(), usageClaims(), pendingClaims(), upgradeClaims())
 }
 
 func TestClaimsHoldOnTheEmbeddedRedis(t *testing.T) {

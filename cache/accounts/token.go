@@ -24,7 +24,7 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 
 // SetTokens publishes the encoded tokens at a revision, unless a newer revision is
-// stored. All tokens are one value, so an API node has all of them or none.
+// stored, and notifies API nodes. All tokens are one value, so an API node has all of them or none.
 func (s *Store) SetTokens(ctx context.Context, revision uint64, tokens []byte) error {
 	return s.setTokens(ctx, revision, tokens, "")
 }
@@ -38,11 +38,31 @@ func (s *Store) ReplaceTokens(ctx context.Context, revision uint64, tokens []byt
 
 func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, condition string) error {
 	value := append(cache.EncodeRevision(revision), tokens...)
-	err := setTokens.Run(ctx, s.conn.Client, []string{string(tokensKey)}, revision, value, condition).Err()
+	written, err := setTokens.Run(ctx, s.conn.Client, []string{string(tokensKey)}, revision, value, condition).Int()
 	if err != nil {
 		return fmt.Errorf("%w: publish tokens: %w", cache.ErrUnavailable, err)
 	}
+	if written == 1 {
+		_ = s.cache.Notify(ctx, nil) // a node that is not told finds the revision when it polls
+	}
 	return nil
+}
+
+// ReadTokensRevision returns a read that calls handle with the result of TokensRevision.
+func (s *Store) ReadTokensRevision(handle func(revision uint64, err error)) cache.Read {
+	return func(ctx context.Context, pipe redis.Pipeliner) func() {
+		reply := pipe.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1)
+		return func() { handle(tokensRevision(reply)) }
+	}
+}
+
+// tokensRevision decodes the reply to GETRANGE of the revision.
+func tokensRevision(reply *redis.StringCmd) (uint64, error) {
+	text, err := reply.Result()
+	if err != nil {
+		return 0, cache.WrapError(err)
+	}
+	return decodeTokensRevision(text)
 }
 
 // TokensRevision returns the revision of the published tokens. The error is
@@ -50,11 +70,7 @@ func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, c
 func (s *Store) TokensRevision(ctx context.Context) (uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	text, err := s.conn.Client.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1).Result()
-	if err != nil {
-		return 0, cache.WrapError(err)
-	}
-	return decodeTokensRevision(text)
+	return tokensRevision(s.conn.Client.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1))
 }
 
 // Tokens returns the published tokens, encoded, and their revision. The error is

@@ -1,6 +1,7 @@
 package accounts_test
 
 import (
+	"context"
 	"errors"
 
 	"pnyx/cache"
@@ -10,6 +11,7 @@ func tokenClaims() []claim {
 	return []claim{
 		{"an older revision of tokens never replaces a newer one", olderTokensNeverReplaceNewer},
 		{"tokens are replaced only where some are stored", tokensAreReplacedOnlyWhereStored},
+		{"nodes are told of tokens", nodesAreToldOfTokens},
 	}
 }
 
@@ -53,5 +55,41 @@ func tokensAreReplacedOnlyWhereStored(t *fixture) {
 	}
 	if _, _, err := t.store.Tokens(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("tokens: got %v, want %v", err, cache.ErrMiss)
+	}
+}
+
+func nodesAreToldOfTokens(t *fixture) {
+	told := func() uint64 {
+		t.Helper()
+		_, number, err := t.cache.PublicationProgress(t.Context())
+		if err != nil && !errors.Is(err, cache.ErrMiss) {
+			t.Fatal(err)
+		}
+		return number
+	}
+	for _, step := range []struct {
+		revision, want uint64
+		set            func(context.Context, uint64, []byte) error
+	}{
+		{20, 0, t.store.ReplaceTokens}, // there are none
+		{20, 1, t.store.SetTokens},
+		{19, 1, t.store.ReplaceTokens}, // an older revision
+		{21, 2, t.store.ReplaceTokens},
+	} {
+		if err := step.set(t.Context(), step.revision, []byte("tokens")); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); got != step.want {
+			t.Errorf("revision %d: got %d notifications, want %d", step.revision, got, step.want)
+		}
+	}
+	var revision uint64
+	check := t.store.ReadTokensRevision(func(found uint64, err error) {
+		if revision = found; err != nil {
+			t.Error(err)
+		}
+	})
+	if _, _, err := t.cache.PublicationProgress(t.Context(), check); !errors.Is(err, cache.ErrMiss) || revision != 21 {
+		t.Errorf("got revision %d with the state of publication, %v, want 21 and no state", revision, err)
 	}
 }

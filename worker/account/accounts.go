@@ -10,6 +10,7 @@ package account
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -69,6 +70,8 @@ type Accounts struct {
 	// compared is when tokens were read, and pulse from before that.
 	compared time.Time
 	pulse    warehouse.Pulse
+	// ledger runs concurrently with the rest.
+	ledger *ledger
 }
 
 // New returns Accounts that do nothing until Run.
@@ -86,19 +89,28 @@ func New(o Options) *Accounts {
 		})),
 		errors: counter("pnyx_accounts_errors_total",
 			"Failed attempts to publish tokens or to move usage to the warehouse."),
+		ledger: newLedger(o),
 	}
 }
 
-// Run publishes tokens and moves usage until ctx ends. Errors are logged and retried.
+// Run publishes tokens, and moves usage and payments to the warehouse, until ctx ends. Errors
+// are logged and retried. Redis is asked for all three in one round trip.
 func (a *Accounts) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	found, payments := make(chan accounts.Pending, 1), make(chan struct{}, 1)
+	running.Go(func() { a.watch(ctx, found, payments) })
+	running.Go(func() { a.ledger.run(ctx, payments) })
 	moved := time.Now()
 	for ctx.Err() == nil {
-		pause := tokenInterval
-		if err := a.update(ctx, &moved); err != nil && ctx.Err() == nil {
-			a.errors.Inc()
-			pause = backoff.Jitter(2 * tokenInterval)
+		select {
+		case <-ctx.Done():
+		case pending := <-found:
+			if err := a.update(ctx, pending, &moved); err != nil && ctx.Err() == nil {
+				a.errors.Inc()
+				backoff.Wait(ctx, backoff.Jitter(2*tokenInterval))
+			}
 		}
-		backoff.Wait(ctx, pause)
 	}
 	// API nodes of this process have sent their last counters.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
@@ -109,15 +121,47 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// update publishes tokens, and moves usage if the last move, at moved, is long enough
-// ago. It logs an error unless ctx has ended.
-func (a *Accounts) update(ctx context.Context, moved *time.Time) error {
-	err := a.publishTokens(ctx)
+// watch reads what there is to do until ctx ends, and passes it on: found has room for what was
+// read last, and payments for one signal.
+func (a *Accounts) watch(ctx context.Context, found chan accounts.Pending, payments chan<- struct{}) {
+	for ctx.Err() == nil {
+		pause := tokenInterval
+		pending, err := a.store.Pending(ctx, time.Now())
+		switch {
+		case err == nil:
+			select {
+			case <-found:
+			default:
+			}
+			found <- pending
+			if pending.Payments {
+				select {
+				case payments <- struct{}{}:
+				default:
+				}
+			}
+		case ctx.Err() == nil:
+			a.errors.Inc()
+			a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens, usage and payments not checked in Redis, retrying",
+				slog.Any("error", err))
+			pause = backoff.Jitter(2 * tokenInterval)
+		}
+		backoff.Wait(ctx, pause)
+	}
+}
+
+// update publishes tokens and, from time to time, moves usage.
+func (a *Accounts) update(ctx context.Context, pending accounts.Pending, moved *time.Time) error {
+	err := a.publishTokens(ctx, pending)
 	if err != nil {
 		if ctx.Err() == nil {
 			a.logger.LogAttrs(ctx, slog.LevelWarn, "tokens not published, retrying", slog.Any("error", err))
 		}
 		return err
+	}
+	if pending.UsageCounters == 0 {
+		a.pending.Set(0)
+		return nil
 	}
 	now := time.Now()
 	if now.Sub(*moved) < usageInterval {

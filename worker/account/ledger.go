@@ -25,9 +25,9 @@ const (
 	restoreTTL = 10 * time.Minute
 )
 
-// Ledger writes every state of every payment to the warehouse, and restores payments to a
+// ledger writes every state of every payment to the warehouse, and restores payments to a
 // Redis that has lost them. Any number of workers may run it at once.
-type Ledger struct {
+type ledger struct {
 	warehouse *warehouse.Warehouse
 	store     *accounts.Store
 	logger    *slog.Logger
@@ -35,9 +35,9 @@ type Ledger struct {
 	written prometheus.Counter
 }
 
-// NewLedger returns a Ledger that does nothing until Run.
-func NewLedger(o Options) *Ledger {
-	return &Ledger{
+// newLedger returns a ledger that does nothing until Run.
+func newLedger(o Options) *ledger {
+	return &ledger{
 		warehouse: o.Warehouse, store: accounts.New(o.Store), logger: o.Logger,
 		written: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pnyx_ledger_entries_total", Help: "States of payments written to the ledger.",
@@ -45,11 +45,16 @@ func NewLedger(o Options) *Ledger {
 	}
 }
 
-// Run writes and restores payments until ctx ends, and then writes what is queued. Errors
-// are logged and retried.
-func (l *Ledger) Run(ctx context.Context) {
+// run moves payments until ctx ends, whenever due says that there is something to do. Errors are
+// logged and retried.
+func (l *ledger) run(ctx context.Context, due <-chan struct{}) {
 	pause := ledgerInterval
 	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			continue
+		case <-due:
+		}
 		err := l.update(ctx)
 		switch {
 		case err == nil:
@@ -74,7 +79,7 @@ func (l *Ledger) Run(ctx context.Context) {
 // update writes queued payments, deletes expired ones from Redis, and restores payments where
 // Redis or the ledger may have lost them: each gets what the other has. Restoring comes last,
 // so that it finds what was queued.
-func (l *Ledger) update(ctx context.Context) error {
+func (l *ledger) update(ctx context.Context) error {
 	if err := l.moveQueue(ctx); err != nil {
 		return err
 	}
@@ -108,7 +113,7 @@ func (l *Ledger) update(ctx context.Context) error {
 
 // moveQueue writes all queued payments. They leave the queue after they are written, and
 // writing one again changes nothing.
-func (l *Ledger) moveQueue(ctx context.Context) error {
+func (l *ledger) moveQueue(ctx context.Context) error {
 	for {
 		entries, err := l.store.QueuedPayments(ctx, paymentBatchSize)
 		if err != nil || len(entries) == 0 {

@@ -35,17 +35,14 @@ func PublishTokens(ctx context.Context, w *warehouse.Warehouse, store *accounts.
 }
 
 // publishTokens publishes the tokens if they differ from the published ones.
-func (a *Accounts) publishTokens(ctx context.Context) error {
-	// Read first: whatever was published until here, the warehouse holds it already.
-	published, missing := a.store.TokensRevision(ctx)
-	if missing != nil && !errors.Is(missing, cache.ErrMiss) {
-		return missing
-	}
+func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) error {
+	// Read before the pulse: whatever was published until then, the warehouse holds it already.
+	published, missing := pending.TokensRevision, pending.TokensMissing
 	pulse, err := a.warehouse.Pulse(ctx, warehouse.IdlePulseAge)
 	if err != nil {
 		return err
 	}
-	if missing == nil && published == a.revision && pulse.Quiet(a.pulse) && time.Since(a.compared) < compareInterval {
+	if !missing && published == a.revision && pulse.Quiet(a.pulse) && time.Since(a.compared) < compareInterval {
 		return nil
 	}
 	if err := a.compareTokens(ctx, published, missing); err != nil {
@@ -57,7 +54,7 @@ func (a *Accounts) publishTokens(ctx context.Context) error {
 
 // compareTokens publishes the tokens if they differ from the published ones, of a revision;
 // missing is the error where none are published.
-func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing error) error {
+func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing bool) error {
 	// Read before the tokens: of two workers, the one that read later has the later
 	// revision.
 	now, err := a.warehouse.Now(ctx)
@@ -69,7 +66,7 @@ func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing 
 		return err
 	}
 	switch {
-	case missing != nil:
+	case missing:
 		return a.restore(ctx, now, tokens)
 	case published != a.revision || !bytes.Equal(tokens, a.tokens):
 		return a.replace(ctx, now, published, tokens)
