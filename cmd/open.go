@@ -195,7 +195,7 @@ func reachWarehouse(
 	}
 	options.URL = instance.URL(warehouse.DefaultDatabase)
 	if instance.OwnerPID == os.Getpid() {
-		options.URL = instance.OwnerURL(warehouse.DefaultDatabase)
+		options.URL, options.OwnsEngine = instance.OwnerURL(warehouse.DefaultDatabase), true
 	}
 	// Another process may be restarting the engine.
 	options.Wait = engineWait
