@@ -13,7 +13,7 @@ import (
 )
 
 // backupInterval is the time between two looks for a new backup.
-const backupInterval = time.Minute
+const backupInterval = 5 * time.Minute
 
 // backupWatch exports when the warehouse was last backed up.
 type backupWatch struct {

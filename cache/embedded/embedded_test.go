@@ -58,7 +58,7 @@ func TestServerListensOnItsSocketAloneAndHasBounds(t *testing.T) {
 	dir := t.TempDir()
 	r, client, log := start(t, dir)
 	for name, want := range map[string]string{
-		"port": "0", "save": "", "appendonly": "no", "maxmemory-policy": "volatile-lru", "unixsocketperm": "700",
+		"port": "0", "save": "", "appendonly": "no", "maxmemory-policy": "volatile-lru", "unixsocketperm": "700", "hz": "2",
 	} {
 		if got := client.ConfigGet(t.Context(), name).Val()[name]; got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

@@ -81,11 +81,12 @@ func (s *server) remove() {
 }
 
 // config is the server's standard input, since its arguments are visible to other users.
-// The path of the socket is relative to the folder, so that it needs no quotes.
+// The path of the socket is relative to the folder, so that it needs no quotes. With hz 2 an
+// idle server wakes twice a second for its own work instead of ten times.
 func (s *server) config() string {
 	return strings.Join([]string{
 		"port 0", "unixsocket " + socketName, "unixsocketperm 700", "requirepass " + s.password,
-		`save ""`, "appendonly no", "maxmemory-policy volatile-lru", "",
+		`save ""`, "appendonly no", "maxmemory-policy volatile-lru", "hz 2", "",
 	}, "\n")
 }
 

@@ -27,14 +27,17 @@ import (
 )
 
 const (
-	// visibleInterval is the time between two checks whether rows became visible.
-	visibleInterval = time.Second
+	// visibleInterval is the time between two checks for versions that Redis has lost, when no
+	// publication calls Wake.
+	visibleInterval = 5 * time.Second
+	// retryInterval is the time between two attempts while something is pending.
+	retryInterval = time.Second
 	// maxVisibleInterval is the longest time between two reads of what became visible: the
 	// clocks of this machine and of the warehouse may drift apart.
 	maxVisibleInterval = 30 * time.Second
 	// pendingInterval is the time between two checks for pending items when no
 	// publication calls Wake.
-	pendingInterval = time.Minute
+	pendingInterval = 5 * time.Minute
 )
 
 // Options configures a Builder.
@@ -105,8 +108,8 @@ func (b *Builder) Wake() {
 // Run processes pending items until ctx ends. Errors are logged and retried.
 func (b *Builder) Run(ctx context.Context) {
 	b.progress = newProgress()
-	ticker := time.NewTicker(visibleInterval)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	// checked is when pending items were last processed.
 	var checked, pausedUntil time.Time
 	for pending := true; ctx.Err() == nil; {
@@ -126,13 +129,22 @@ func (b *Builder) Run(ctx context.Context) {
 			b.Logger.LogAttrs(ctx, slog.LevelError, "events and signals not updated, retrying",
 				slog.Any("error", err))
 		}
+		timer.Reset(b.untilNextCheck(pending || err != nil))
 		select {
 		case <-ctx.Done():
 		case <-b.published:
 			pending = true
-		case <-ticker.C:
+		case <-timer.C:
 		}
 	}
+}
+
+// untilNextCheck returns how long Run rests: until rows become visible, if that comes first.
+func (b *Builder) untilNextCheck(pending bool) time.Duration {
+	if pending {
+		return retryInterval
+	}
+	return max(0, min(visibleInterval, time.Until(b.nextVisible)))
 }
 
 // Settle processes what is pending, once.

@@ -18,7 +18,7 @@ import (
 const (
 	// copyInterval is the time between two checks for missing copies when no publication
 	// wakes MaintainSortedCopies.
-	copyInterval = 30 * time.Second
+	copyInterval = time.Minute
 	// dropInterval is the time between two checks for replaced copies. A replaced copy
 	// stays for readers that began on it: from one check to the next, and for minCopyAge
 	// since it was begun.
