@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9" //nolint:depguard // a hook counts what reaches Redis
+	"github.com/redis/go-redis/v9"
 
 	"pnyx/warehouse/record"
 )
