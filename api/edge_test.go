@@ -99,7 +99,7 @@ func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&view)
-		if err := n.store.SetPages(t.Context(), []cache.PageRequest{request}, []cache.View{view})[0]; err != nil {
+		if err := n.store.CompleteFills(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})[0]; err != nil {
 			t.Fatal(err)
 		}
 		n.api.ForgetCopies()

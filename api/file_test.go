@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -59,11 +60,11 @@ func (t *node) publishParts() {
 	}
 	records := firstPart()
 	records.Format = query.ExportCSV
-	requests := []cache.PageRequest{cache.NewPageRequest(firstPart()), cache.NewPageRequest(records)}
-	for _, err := range t.store.SetPages(t.Context(), requests, []cache.View{view, view}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	err = errors.Join(t.store.CompleteFills(t.Context(), []cache.CompletedFill{
+		{Page: cache.NewPageRequest(firstPart()), View: &view}, {Page: cache.NewPageRequest(records), View: &view},
+	})...)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

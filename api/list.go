@@ -28,7 +28,11 @@ func listPage[Row, Position any](
 	}
 	limit := paging.Limit
 	paging.Limit = query.PageSize(limit)
-	view, from, err := a.page(ctx, cache.NewPageRequest(q), missing)
+	request := cache.NewPageRequest(q)
+	if paging.After != nil {
+		request.Shown = limit
+	}
+	view, from, err := a.page(ctx, request, missing)
 	if err != nil {
 		return answer{}, err
 	}

@@ -39,6 +39,9 @@ const (
 	pendingTTL = 2 * time.Second
 	// pageTTL is how long a page is kept.
 	pageTTL = 10 * time.Minute
+	// aheadTTL is how long a page is kept that was made in advance: long enough for a caller
+	// who reads the page before it, at little memory for one who does not come.
+	aheadTTL = time.Minute
 	// partTTL is how long a part of an export is kept: long enough for those who wait for
 	// it and for a download that is resumed at once, since a part takes a thousand times the
 	// memory of a page.
@@ -77,6 +80,17 @@ return 1`)
 // EnqueueFill requests a page unless it is pending. The error is ErrQueueFull or
 // ErrUnavailable.
 func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
+	return s.enqueue(ctx, f, MaxQueuedFills)
+}
+
+// EnqueueAhead requests a page that nobody waits for yet, unless others of its kind are
+// queued: the error is ErrQueueFull then.
+func (s *Store) EnqueueAhead(ctx context.Context, f Fill) error {
+	return s.enqueue(ctx, f, 1)
+}
+
+// enqueue requests a page unless it is pending, or its queue has so many requests.
+func (s *Store) enqueue(ctx context.Context, f Fill, most int) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
@@ -87,7 +101,7 @@ func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
 	// A queued request stays pending as long as somebody waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
-	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
+	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, most, ttl.Milliseconds(), request).Int()
 	if err != nil {
 		return WrapError(err)
 	}
@@ -138,8 +152,6 @@ func (s *Store) DequeueFills(
 	if len(fills) == 0 {
 		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)
 	}
-	// Without this heartbeat the marks end at the deadlines of the requests.
-	_ = s.HeartbeatFills(ctx, fills)
 	return fills, nil
 }
 
@@ -163,9 +175,7 @@ func (s *Store) DequeueMoreFills(ctx context.Context, kind query.Kind, end Queue
 	if end == Newest {
 		pop = s.conn.Client.RPopCount
 	}
-	fills := s.popFills(ctx, pop, string(fillQueueKey(kind)), limit)
-	_ = s.HeartbeatFills(ctx, fills)
-	return fills
+	return s.popFills(ctx, pop, string(fillQueueKey(kind)), limit)
 }
 
 // popFills takes requests. An error loses nothing: what is still queued is taken later.
@@ -217,18 +227,23 @@ func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) er
 	return WrapError(err)
 }
 
-// HeartbeatFills keeps requests pending while a worker fills their pages.
+// HeartbeatFills keeps requests pending while a worker fills their pages. Before the first
+// heartbeat, the marks end at the deadlines of the requests.
 func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
-	if len(fills) == 0 {
-		return nil
-	}
 	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
-			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
+			markPending(ctx, pipe, []PageRequest{f.Page})
 		}
 		return nil
 	})
 	return WrapError(err)
+}
+
+// markPending queues the marks of requests that are in work.
+func markPending(ctx context.Context, pipe redis.Pipeliner, pages []PageRequest) {
+	for _, page := range pages {
+		pipe.Set(ctx, string(pendingKey(page.Key())), "1", pendingTTL)
+	}
 }
 
 // FillQueueLength returns how many requests are in the longest queue of the kinds.
@@ -249,64 +264,88 @@ func (s *Store) FillQueueLength(ctx context.Context, kinds []query.Kind) (longes
 	return longest, WrapError(err)
 }
 
-// SetPages stores the views of pages, each unless a newer one is stored, and returns an
-// error for each. A view of something absent is kept for seconds only.
-func (s *Store) SetPages(ctx context.Context, requests []PageRequest, views []View) []error {
-	errs := make([]error, len(requests))
-	set := make([]*redis.Cmd, len(requests))
-	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, v := range views {
-			value, err := v.encode()
-			if err != nil {
-				errs[i] = err
-				continue
-			}
-			ttl := pageTTL
-			switch {
-			case v.Absent:
-				ttl = absentTTL
-			case requests[i].Kind == query.KindBallotPart:
-				ttl = partTTL
-			}
-			// The text of the script, as Writer sends it.
-			set[i] = setNewerTTL.Eval(ctx, pipe, []string{string(requests[i].Key())}, v.Revision, value, ttl.Milliseconds())
-		}
-		return nil
-	})
-	for i, command := range set {
-		if command != nil {
-			errs[i] = WrapError(command.Err())
-		} else if errs[i] == nil {
-			errs[i] = WrapError(err)
-		}
-	}
-	return errs
-}
-
 // CompletedFill is a request that is done: the page is stored, or Failed is true and it
 // will not be.
 type CompletedFill struct {
 	// Page is the page that was requested.
 	Page PageRequest
+	// View is stored as the page, unless a newer one is; nil where a page is stored already,
+	// or where there is none.
+	View *View
+	// Ahead is true for a page that was made in advance. It is kept for a shorter time, and
+	// does not replace an equal one.
+	Ahead bool
 	// Failed is true when there is no page.
 	Failed bool
 }
 
-// CompleteFills tells all waiting nodes that requests are done.
-func (s *Store) CompleteFills(ctx context.Context, fills ...CompletedFill) error {
-	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, f := range fills {
-			key := f.Page.Key()
-			message := string(key)
-			if f.Failed {
-				message = failedPrefix + message
+// CompleteFills stores the pages of requests, tells all waiting nodes that they are done, and
+// returns an error for each. Requests for the pages of started are pending from then on.
+//
+// All that is one round trip. Where the servers of a Cluster take theirs in another order, a
+// node that is told too early requests the page again and finds it stored.
+func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill, started ...PageRequest) []error {
+	errs := make([]error, len(fills))
+	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+		for i, f := range fills {
+			if f.View != nil {
+				set[i], errs[i] = f.store(ctx, pipe)
 			}
-			pipe.Del(ctx, string(pendingKey(key)))
-			pipe.Publish(ctx, string(fillDoneChannel), message)
+		}
+		markPending(ctx, pipe, started)
+		for i, f := range fills {
+			f.Failed = f.Failed || errs[i] != nil
+			told[i] = f.tell(ctx, pipe)
 		}
 		return nil
 	})
-	return WrapError(err)
+	var lost []CompletedFill
+	for i, f := range fills {
+		switch {
+		case errs[i] != nil:
+		case set[i] != nil && set[i].Err() != nil:
+			errs[i] = WrapError(set[i].Err())
+			lost = append(lost, CompletedFill{Page: f.Page, Failed: true})
+		default:
+			errs[i] = WrapError(told[i].Err())
+		}
+	}
+	if len(lost) > 0 {
+		// They were told of a page that is not stored, and may request it again until then.
+		_ = s.CompleteFills(ctx, lost)
+	}
+	return errs
+}
+
+// store queues the page.
+func (f CompletedFill) store(ctx context.Context, pipe redis.Pipeliner) (*redis.Cmd, error) {
+	value, err := f.View.encode()
+	if err != nil {
+		return nil, err
+	}
+	script, ttl := setNewerTTL, pageTTL
+	switch {
+	case f.View.Absent:
+		ttl = absentTTL
+	case f.Page.Kind == query.KindBallotPart:
+		ttl = partTTL
+	case f.Ahead:
+		script, ttl = setAhead, aheadTTL
+	}
+	// The text of the script, as Writer sends it.
+	return script.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil
+}
+
+// tell queues the message to waiting nodes.
+func (f CompletedFill) tell(ctx context.Context, pipe redis.Pipeliner) *redis.IntCmd {
+	key := f.Page.Key()
+	message := string(key)
+	if f.Failed {
+		message = failedPrefix + message
+	}
+	pipe.Del(ctx, string(pendingKey(key)))
+	return pipe.Publish(ctx, string(fillDoneChannel), message)
 }
 
 // failedPrefix starts the message about a fill that failed.

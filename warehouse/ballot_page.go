@@ -56,26 +56,47 @@ func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ba
 	return alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return w.listBallots(ctx, at, q) })
 }
 
+// WalkBallots is ListBallots for a page after a position of a sorted copy: its rows may be
+// read in parts.
+func (w *Warehouse) WalkBallots(ctx context.Context, at BallotSource, q query.Ballots) (*Rows[LatestBallot], error) {
+	order := orderOf(q)
+	after, err := positionOf(q)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := w.queryBallots(ctx, rangeSQL(at, order, order.beyond()), at, q.Limit, after.args()...)
+	return openRows[LatestBallot](rows, err, readBallots)
+}
+
 // listBallots is ListBallots for one page.
 func (w *Warehouse) listBallots(ctx context.Context, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
-	order := byPower()
-	if q.Order == query.BallotsByTime {
-		order = byTime()
-	}
 	if q.After == nil {
-		return w.ballotPage(ctx, at, order, q.Limit, nil)
+		return w.ballotPage(ctx, at, orderOf(q), q.Limit, nil)
 	}
-	after := keyset{Voter: q.After.Voter}
+	after, err := positionOf(q)
+	if err != nil {
+		return nil, err
+	}
+	return w.ballotPage(ctx, at, orderOf(q), q.Limit, &after)
+}
+
+func orderOf(q query.Ballots) ballotOrder {
 	if q.Order == query.BallotsByTime {
-		after.Text = strconv.FormatInt(timeOrUnknown(q.After.At).UnixMilli(), 10)
-	} else {
-		power, err := decimal.NewFromString(string(q.After.Power))
-		if err != nil {
-			return nil, fmt.Errorf("read a page of ballots: position: %w", err)
-		}
-		after.Text = power.String()
+		return byTime()
 	}
-	return w.ballotPage(ctx, at, order, q.Limit, &after)
+	return byPower()
+}
+
+// positionOf returns the position that a page begins after.
+func positionOf(q query.Ballots) (keyset, error) {
+	if q.Order == query.BallotsByTime {
+		return keyset{strconv.FormatInt(timeOrUnknown(q.After.At).UnixMilli(), 10), q.After.Voter}, nil
+	}
+	power, err := decimal.NewFromString(string(q.After.Power))
+	if err != nil {
+		return keyset{}, fmt.Errorf("%s: position: %w", readBallots, err)
+	}
+	return keyset{power.String(), q.After.Voter}, nil
 }
 
 // ballotOrder is the value by which ballots are sorted, descending. Ballots with the same
@@ -102,15 +123,20 @@ func byTime() ballotOrder {
 	}
 }
 
+// beyond returns the condition for ballots after a position. It is written as two ranges of
+// the primary key, so that a page reads a few granules however many ballots have equal
+// power. A comparison of pairs would scan all ballots.
+func (o ballotOrder) beyond() string {
+	return fmt.Sprintf("(%[1]s < %[2]s OR %[1]s = %[2]s AND voter < {voter:String})", o.column, o.value)
+}
+
 type keyset struct{ Text, Voter string }
 
 func (b keyset) args() []any {
 	return []any{clickhouse.Named("value", b.Text), clickhouse.Named("voter", b.Voter)}
 }
 
-// ballotPage reads one page after a position. The condition is written as two ranges of
-// the primary key, so that a page reads a few granules however many ballots have equal
-// power. A comparison of pairs would scan all ballots.
+// ballotPage reads one page after a position.
 func (w *Warehouse) ballotPage(
 	ctx context.Context, at BallotSource, order ballotOrder, limit int, after *keyset,
 ) ([]LatestBallot, error) {
@@ -120,31 +146,44 @@ func (w *Warehouse) ballotPage(
 	case after == nil:
 		return w.ballotRange(ctx, at, order, "1", limit)
 	}
-	beyond := fmt.Sprintf("(%[1]s < %[2]s OR %[1]s = %[2]s AND voter < {voter:String})", order.column, order.value)
-	return w.ballotRange(ctx, at, order, beyond, limit, after.args()...)
+	return w.ballotRange(ctx, at, order, order.beyond(), limit, after.args()...)
 }
 
-// ballotRange reads the ballots that satisfy a condition. The text of the query consists
-// of constants of this file, and every value is bound.
+// ballotRange reads the ballots that satisfy a condition.
 func (w *Warehouse) ballotRange(
 	ctx context.Context, at BallotSource, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
+	return w.selectBallots(ctx, rangeSQL(at, order, condition), at, limit, args...)
+}
+
+// rangeSQL returns the query for ballots that satisfy a condition. Its text consists of
+// constants of this file, and every value is bound.
+func rangeSQL(at BallotSource, order ballotOrder, condition string) string {
 	from, settings := "("+sqlText("ballot_page_all")+")", ""
 	if at.Generation != 0 {
 		from, condition, settings = "sorted_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
 	}
-	return w.selectBallots(ctx, fmt.Sprintf(sqlText("ballot_page"), from, condition, order.column)+settings, at, limit, args...)
+	return fmt.Sprintf(sqlText("ballot_page"), from, condition, order.column) + settings
 }
 
 // oneThread limits a statement that reads a few granules to one thread. A second thread
 // would read more granules, and takes time to wake.
 const oneThread = "SETTINGS max_threads = 1"
 
+// readBallots begins the errors of these statements.
+const readBallots = "read a page of ballots"
+
 func (w *Warehouse) selectBallots(
 	ctx context.Context, sql string, at BallotSource, limit int, args ...any,
 ) ([]LatestBallot, error) {
+	rows, err := w.queryBallots(ctx, sql, at, limit, args...)
+	return selectRows[LatestBallot](rows, err, readBallots)
+}
+
+func (w *Warehouse) queryBallots(
+	ctx context.Context, sql string, at BallotSource, limit int, args ...any,
+) (driver.Rows, error) {
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), bindUnknownTime())
-	rows, err := w.conn.Query(ctx, sql, args...)
-	return selectRows[LatestBallot](rows, err, "read a page of ballots")
+	return w.conn.Query(ctx, sql, args...)
 }

@@ -104,6 +104,5 @@ func (n *Node) fill(ctx context.Context, request cache.PageRequest) {
 		n.Errorf("view of %s: %v", request.Kind, err)
 		return
 	}
-	_ = n.Store.SetPages(ctx, []cache.PageRequest{request}, []cache.View{view}) // nodes ask again, as above
-	_ = n.Store.CompleteFills(ctx, cache.CompletedFill{Page: request})
+	_ = n.Store.CompleteFills(ctx, []cache.CompletedFill{{Page: request, View: &view}}) // nodes ask again, as above
 }

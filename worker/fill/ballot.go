@@ -19,13 +19,20 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 			return err
 		}
 		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-		rows, err = p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation}, q)
+		rows, err = p.listBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation}, q)
 		return err
 	})
 	if err != nil || !there {
 		return p.absent(), err
 	}
-	return cache.NewView(p.head, BallotRows(rows, LabelsOf(detail.Choices)))
+	head, labels := p.head, LabelsOf(detail.Choices)
+	view := func(rows []warehouse.LatestBallot) (cache.View, error) {
+		return cache.NewView(head, BallotRows(rows, labels))
+	}
+	if p.ahead != nil {
+		p.ahead.view = view
+	}
+	return view(rows)
 }
 
 // proposalDetail reads the published detail of a proposal, whose choices and identity a

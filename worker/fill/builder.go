@@ -94,20 +94,31 @@ func listed[Query query.Page, Row any](
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+// build makes a page. The pages ahead of it are nil for most, and must be closed.
+func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, *ahead, error) {
 	kind, known := f.kinds[r.Kind]
 	if !known {
-		return cache.View{}, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
+		return cache.View{}, nil, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
 	}
-	return kind.build(ctx, &page{Filler: f, head: cache.View{
+	p := &page{Filler: f, shown: r.Shown, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
-	}}, r)
+	}}
+	view, err := kind.build(ctx, p, r)
+	if p.ahead != nil && (err != nil || view.Absent || !p.ahead.has(1)) {
+		p.dropAhead()
+	}
+	return view, p.ahead, err
 }
 
 type page struct {
 	*Filler
 	// head is the view without its payload.
 	head cache.View
+	// shown is how many rows its caller is shown who came with a cursor; zero where nothing is
+	// made in advance.
+	shown int
+	// ahead are the pages that are made in advance; nil for none.
+	ahead *ahead
 }
 
 // absent returns the view of something that does not exist.

@@ -6,5 +6,11 @@ import (
 	"pnyx/cache"
 )
 
-// Fill answers requests as one set.
-func (f *Filler) Fill(ctx context.Context, fills []cache.Fill) { f.fill(ctx, fills) }
+// Fill answers requests as one set, and makes the pages ahead.
+func (f *Filler) Fill(ctx context.Context, fills []cache.Fill) { f.Answer(ctx, fills)() }
+
+// Answer answers requests as one set. What it returns makes the pages ahead.
+func (f *Filler) Answer(ctx context.Context, fills []cache.Fill) (ahead func()) {
+	next := f.fill(ctx, fills)
+	return func() { f.makeAhead(ctx, next) }
+}

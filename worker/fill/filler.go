@@ -66,6 +66,8 @@ type Filler struct {
 	metrics fillMetrics
 	kinds   map[query.Kind]kindOfPage
 	turns   *turns
+	// aheadInWork is held while pages are made in advance.
+	aheadInWork sync.Mutex
 	// unpublishedLogged is when logFailure last logged that Redis is empty, in
 	// nanoseconds since 1970.
 	unpublishedLogged atomic.Int64
@@ -131,12 +133,17 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 		f.requeue(ctx, fills, end)
 		return false
 	}
-	defer turn.release()
 	defer f.Warehouse.Serve()()
+	if turn.waits() {
+		// Without this heartbeat the marks end at the deadlines of the requests.
+		_ = f.Store.HeartbeatFills(ctx, fills)
+	}
 	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
 		fills = append(fills, f.Store.DequeueMoreFills(ctx, kind, end, more)...)
 	}
-	f.fill(ctx, fills)
+	next := f.fill(ctx, fills)
+	turn.release() // nobody waits for what follows
+	f.makeAhead(ctx, next)
 	return true
 }
 

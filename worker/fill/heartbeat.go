@@ -23,9 +23,9 @@ type heartbeats struct {
 	sent sync.WaitGroup
 }
 
-// startHeartbeats sends heartbeats until each request has ended.
+// startHeartbeats sends heartbeats until each request has ended, the first at once.
 func (f *Filler) startHeartbeats(ctx context.Context, fills []cache.Fill) *heartbeats {
-	h := &heartbeats{Filler: f, fills: fills, next: time.Now().Add(heartbeatInterval)}
+	h := &heartbeats{Filler: f, fills: fills, next: time.Now()}
 	h.start(ctx)
 	return h
 }

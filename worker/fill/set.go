@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -34,11 +35,14 @@ type result struct {
 	outcome string
 	// view is the page if the outcome is made.
 	view cache.View
-	err  error
+	// ahead are the pages to make in advance, nil for none.
+	ahead *ahead
+	err   error
 }
 
-// fill answers requests of one kind, but for those whose callers will have given up.
-func (f *Filler) fill(ctx context.Context, fills []cache.Fill) {
+// fill answers requests of one kind, but for those whose callers will have given up. It
+// returns the pages to make in advance, nil for none.
+func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next *ahead) {
 	building, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	s := &set{Filler: f}
@@ -57,7 +61,9 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill) {
 		}
 		left -= len(done)
 		s.finish(ctx, beating, done)
+		next = cmp.Or(next, done[0].ahead) // of a request that is alone
 	}
+	return next
 }
 
 // make makes the page of a request.
@@ -75,18 +81,21 @@ func (s *set) make(ctx context.Context, fill cache.Fill) result {
 		r.outcome = "stored"
 		s.shared.Leave()
 	default:
-		r.view, r.err = s.buildTogether(ctx, fill.Page)
+		r.view, r.ahead, r.err = s.buildTogether(ctx, fill.Page)
 	}
 	return r
 }
 
 // buildTogether builds a page together with those of the other members. One that fails is
 // built alone: the error may be that of another page.
-func (s *set) buildTogether(ctx context.Context, r cache.PageRequest) (cache.View, error) {
-	view, err := s.build(s.shared.With(ctx), r)
+func (s *set) buildTogether(ctx context.Context, r cache.PageRequest) (cache.View, *ahead, error) {
+	if s.shared != nil {
+		r.Shown = 0 // others wait: nothing is made in advance
+	}
+	view, next, err := s.build(s.shared.With(ctx), r)
 	s.shared.Leave()
 	if s.shared == nil || err == nil || errors.Is(err, cache.ErrMiss) {
-		return view, err
+		return view, next, err
 	}
 	s.Logger.LogAttrs(ctx, slog.LevelWarn, "a shared statement failed, building the page alone",
 		slog.String("page", string(r.Key())), slog.Any("error", err))
@@ -104,18 +113,22 @@ func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) bool {
 
 // finish stores the pages and wakes those who wait for them.
 func (s *set) finish(ctx context.Context, beating *heartbeats, results []result) {
-	var requests []cache.PageRequest
-	var views []cache.View
-	for _, r := range results {
+	completed := make([]cache.CompletedFill, len(results))
+	var started []cache.PageRequest
+	for i, r := range results {
+		completed[i] = cache.CompletedFill{Page: r.fill.Page, Failed: r.outcome == "abandoned" || r.err != nil}
 		if r.outcome == "made" && r.err == nil {
-			requests, views = append(requests, r.fill.Page), append(views, r.view)
+			completed[i].View = &r.view
+		}
+		if r.ahead != nil {
+			started = append(started, r.ahead.request(1))
 		}
 	}
-	errs := s.Store.SetPages(ctx, requests, views)
-	completed := make([]cache.CompletedFill, len(results))
+	beating.end(ctx, completed)
+	errs := s.Store.CompleteFills(ctx, completed, started...)
 	for i, r := range results {
-		if r.outcome == "made" && r.err == nil {
-			r.err, errs = errs[0], errs[1:]
+		if r.err == nil {
+			r.err = errs[i]
 		}
 		if r.err != nil {
 			r.outcome = "failed"
@@ -124,11 +137,6 @@ func (s *set) finish(ctx context.Context, beating *heartbeats, results []result)
 		}
 		s.metrics.observe(r.fill.Page.Kind, r.outcome, time.Since(r.began))
 		r.span.End()
-		completed[i] = cache.CompletedFill{Page: r.fill.Page, Failed: r.outcome == "failed" || r.outcome == "abandoned"}
-	}
-	beating.end(ctx, completed)
-	if err := s.Store.CompleteFills(ctx, completed...); err != nil {
-		s.Logger.LogAttrs(ctx, slog.LevelWarn, "callers not told that pages are filled, they poll for them", slog.Any("error", err))
 	}
 }
 

@@ -110,11 +110,14 @@ func (t *turns) take(kind query.Kind) *turn {
 	return taken
 }
 
+// waits reports whether gather will wait.
+func (t *turn) waits() bool { return t.previous != nil && t.of.kinds[t.kind].setSize > 1 }
+
 // gather waits until the previous set of the kind has ended, for gatherTime at most, and
 // reports whether it waited: what is requested meanwhile belongs to this set. Two sets at a time
 // cost twice the statements, and are done no sooner.
 func (t *turn) gather(ctx context.Context) bool {
-	if t.previous == nil || t.of.kinds[t.kind].setSize == 1 {
+	if !t.waits() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)

@@ -1,0 +1,148 @@
+package fill
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"pnyx/cache"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+)
+
+// pagesAhead is how many pages are made in advance after one that is requested with a
+// cursor. Planning a statement costs more than making one page.
+const pagesAhead = 3
+
+// ahead are the pages after one of a sorted copy: whoever came to it by a cursor most likely
+// requests them next. Their rows are read by the statement of that page, and they are made
+// once it is answered, under the names by which its caller will request them.
+type ahead struct {
+	// query is the query of the page, and shown how many of its rows its caller is shown.
+	query query.Ballots
+	shown int
+	// rows are those of the page, and with read of all pages.
+	rows []warehouse.LatestBallot
+	// rest are the rows that were not read yet; nil where they could not be.
+	rest *warehouse.Rows[warehouse.LatestBallot]
+	// view makes a page of rows.
+	view func([]warehouse.LatestBallot) (cache.View, error)
+	// end lets other pages be made in advance.
+	end func()
+}
+
+// listBallots reads the rows of a page, and begins to read those of the pages ahead. It does
+// so for one page at a time, so that others are not delayed by what nobody waits for.
+func (p *page) listBallots(ctx context.Context, at warehouse.BallotSource, q query.Ballots) ([]warehouse.LatestBallot, error) {
+	p.dropAhead() // that of a copy that was replaced meanwhile
+	if p.shown == 0 || at.Generation == 0 || !p.aheadInWork.TryLock() {
+		return p.Warehouse.ListBallots(ctx, at, q)
+	}
+	p.ahead = &ahead{query: q, shown: p.shown, end: p.aheadInWork.Unlock}
+	q.Limit += pagesAhead * p.shown
+	var err error
+	if p.ahead.rest, err = p.Warehouse.WalkBallots(ctx, at, q); err != nil {
+		return nil, err
+	}
+	p.ahead.rows, err = p.ahead.rest.Next(p.ahead.query.Limit)
+	return p.ahead.rows, err
+}
+
+// dropAhead ends the pages ahead of a page without making them.
+func (p *page) dropAhead() {
+	p.ahead.close()
+	p.ahead = nil
+}
+
+func (a *ahead) close() {
+	if a == nil {
+		return
+	}
+	if a.rest != nil {
+		a.rest.Close()
+	}
+	a.end()
+}
+
+// has reports whether there is a page so many pages after the one that was requested.
+func (a *ahead) has(n int) bool { return n*a.shown < len(a.rows) }
+
+// request returns the request for that page.
+func (a *ahead) request(n int) cache.PageRequest {
+	after := a.query.PositionOf(a.rows[n*a.shown-1].Ballot)
+	next := a.query
+	next.After, next.Limit = &after, a.query.Limit-1
+	r := cache.NewPageRequest(next)
+	r.Shown = a.shown
+	return r
+}
+
+// read reads the rows of all pages.
+func (a *ahead) read() error {
+	more, err := a.rest.Next(pagesAhead * a.shown)
+	a.rows = slices.Concat(a.rows, more)
+	return err
+}
+
+// page makes the page so many pages after the one that was requested.
+func (a *ahead) page(n int) (cache.CompletedFill, error) {
+	from := n * a.shown
+	view, err := a.view(a.rows[from:min(from+a.query.Limit, len(a.rows))])
+	if err != nil {
+		return cache.CompletedFill{}, err
+	}
+	if last := pagesAhead + 1; n == pagesAhead-1 && a.has(last) {
+		// Whoever reads this page has another to read while the next ones are made.
+		next := a.request(last)
+		view.Next = &next
+	}
+	return cache.CompletedFill{Page: a.request(n), View: &view, Ahead: true}, nil
+}
+
+// makeAhead makes the pages ahead of one that was answered, unless requests wait. The first
+// is pending already: a caller who requests it meanwhile waits for it.
+func (f *Filler) makeAhead(ctx context.Context, a *ahead) {
+	if a == nil {
+		return
+	}
+	defer a.close()
+	pending := 1
+	queued, err := f.Store.FillQueueLength(ctx, slices.Collect(maps.Keys(f.kinds)))
+	if err == nil && queued == 0 {
+		pending, err = f.makePagesAhead(ctx, a)
+	}
+	if err != nil {
+		f.Logger.LogAttrs(ctx, slog.LevelWarn, "pages were not made in advance, they are made on request", slog.Any("error", err))
+	}
+	if pending > 0 {
+		// Whoever waits for the page finds it missing, and requests it.
+		f.Store.CompleteFills(ctx, []cache.CompletedFill{{Page: a.request(pending)}})
+	}
+}
+
+// makePagesAhead stores the pages one by one. It returns which one is still pending, zero for
+// none.
+func (f *Filler) makePagesAhead(ctx context.Context, a *ahead) (pending int, err error) {
+	pending = 1
+	if err := a.read(); err != nil {
+		return pending, err
+	}
+	for pending > 0 {
+		made, err := a.page(pending)
+		if err != nil {
+			return pending, err
+		}
+		var started []cache.PageRequest
+		if pending++; pending <= pagesAhead && a.has(pending) {
+			started = append(started, a.request(pending))
+		} else {
+			pending = 0
+		}
+		if err := f.Store.CompleteFills(ctx, []cache.CompletedFill{made}, started...)[0]; err != nil {
+			return pending, err
+		}
+		f.metrics.ahead.Inc()
+	}
+	return pending, nil
+}
