@@ -100,7 +100,7 @@ func (p *pages) requestAhead(ctx context.Context, r cache.PageRequest) {
 func (p *pages) find(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
-	case err == nil && p.fresh(v, version):
+	case err == nil && p.fresh(v, version.Revision):
 		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
 		// No later publication changed it, so it does not expire.
 		v.FreshUntil = nil
@@ -200,7 +200,7 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 		// An error of Redis does not end the wait: the worker may be building the page.
 		v, version, err := p.store.Page(ctx, r)
 		switch {
-		case err == nil && (p.fresh(v, version) || built && version == 0):
+		case err == nil && (p.fresh(v, version.Revision) || built && version.Revision == 0):
 			return v, nil
 		case failed:
 			return cache.View{}, unavailable(errFillFailed)

@@ -84,10 +84,10 @@ func decodeVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// Page returns the view of a page together with the revision of its version, zero
-// without one, in one round trip. A page of a subject that was removed since is missing. The
-// error is that of the view: ErrMiss or ErrUnavailable.
-func (s *Store) Page(ctx context.Context, r PageRequest) (v View, revision uint64, err error) {
+// Page returns the view of a page together with its version, zero without one, in one round
+// trip. A page of a subject that was removed since is missing. The error is that of the view:
+// ErrMiss or ErrUnavailable.
+func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Version, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var page, version *redis.StringCmd
@@ -99,24 +99,22 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, revision uint6
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return View{}, 0, WrapError(err)
+		return View{}, Version{}, WrapError(err)
 	}
 	var removed uint64
 	if version != nil {
 		if text, err := version.Result(); err == nil {
-			if current, err := decodeVersion(text); err != nil {
-				removed = current.Revision
-			} else {
-				revision = current.Revision
+			if current, err = decodeVersion(text); err != nil {
+				removed, current = current.Revision, Version{}
 			}
 		}
 	}
 	value, err := page.Bytes()
 	if err != nil {
-		return View{}, revision, WrapError(err)
+		return View{}, current, WrapError(err)
 	}
 	if v, err = decodeView(value); err == nil && !v.Absent && v.Revision < removed {
 		err = ErrMiss
 	}
-	return v, revision, err
+	return v, current, err
 }

@@ -19,13 +19,13 @@ import (
 func (h *harness) readPage(q query.Page, payload any) error {
 	r := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), r)
-	if err == nil && !view.Absent && view.Revision >= version {
+	if err == nil && !view.Absent && view.Revision >= version.Revision {
 		return view.Decode(payload)
 	}
 	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(soon))}); requestErr != nil {
 		return requestErr
 	}
-	return fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version, err)
+	return fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version.Revision, err)
 }
 
 // inOrder selects the first page of a list of proposals.

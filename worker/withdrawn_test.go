@@ -328,12 +328,12 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 	request := cache.NewPageRequest(ballots)
 	env.Until(t, func() error {
 		view, version, err := h.store.Page(t.Context(), request)
-		if err == nil && version == 0 && view.Absent {
+		if err == nil && version == (cache.Version{}) && view.Absent {
 			return nil
 		}
 		err = errors.Join(err, h.store.EnqueueFill(t.Context(), cache.Fill{
 			Page: request, Deadline: governance.TimestampOf(time.Now().Add(soon)),
 		}))
-		return errors.Join(fmt.Errorf("got %+v at version %d, want an absent page", view, version), err)
+		return errors.Join(fmt.Errorf("got %+v at version %d, want an absent page", view, version.Revision), err)
 	})
 }

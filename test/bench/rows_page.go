@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,7 +23,9 @@ const (
 // maxPageSize is the maximum page size.
 const maxPageSize = 500
 
-// pageRows measures requests that no cache can answer: deep pages.
+// pageRows measures requests that no cache can answer: deep pages. A walk asks for one after
+// another, as every caller does who gets to a deep page. Pages at random are what a caller
+// waits for whose page nothing was made ready for.
 func pageRows() []Row {
 	rows := []Row{}
 	for _, order := range []string{"power", "time"} {
@@ -37,13 +40,19 @@ func pageRows() []Row {
 			quantile float64
 			most     float64
 		}{"p50": {"the median", 0.5, 10}, "slowest": {"the slowest", 1, 25}} {
-			rows = append(rows, Row{
+			deep := Row{
 				ID: "deep-" + order + "-" + id, Name: "cold page of 500 ballots out of 900,000, by " + order + ": " + figure.name + " of 200",
 				Baseline: "a plain statement on the sorted copy", Unit: "ms", Value: AtMost(figure.most), Rounds: 9, Quick: 1,
 				Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 					return e.walk(ctx, order, longWalk, figure.quantile)
 				},
-			})
+			}
+			random := deep
+			random.ID, random.Name = "random-"+order+"-"+id, deep.Name+", none after another"
+			random.Prepare = func(ctx context.Context, e *Environment) (Sides, error) {
+				return e.randomPages(ctx, order, longWalk, figure.quantile)
+			}
+			rows = append(rows, deep, random)
 		}
 	}
 	return rows
@@ -52,24 +61,70 @@ func pageRows() []Row {
 // walk reads the ballots of the largest proposal from the first to the last page,
 // and from the first again. A figure is a quantile over a number of pages.
 func (e *Environment) walk(ctx context.Context, order string, pages int, quantile float64) (Sides, error) {
-	base, _, err := e.API(ctx)
+	walk, err := e.newWalk(ctx, order, pages, quantile)
 	if err != nil {
 		return Sides{}, err
-	}
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
-		return Sides{}, err
-	}
-	copied, err := e.copied(ctx, largest)
-	if err != nil {
-		return Sides{}, err
-	}
-	walk := &walk{
-		environment: e, order: order, generation: copied, count: pages, quantile: quantile,
-		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
 	}
 	return Sides{Pnyx: walk.pages, Baseline: walk.statements}, nil
 }
+
+func (e *Environment) newWalk(ctx context.Context, order string, pages int, quantile float64) (*walk, error) {
+	base, _, err := e.API(ctx)
+	if err != nil {
+		return nil, err
+	}
+	largest, err := e.largestProposal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := e.copied(ctx, largest)
+	if err != nil {
+		return nil, err
+	}
+	return &walk{
+		environment: e, order: order, generation: copied, count: pages, quantile: quantile,
+		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
+	}, nil
+}
+
+// randomPages reads pages of a walk in random order, none of them stored, and none of them
+// next to one that was read before.
+func (e *Environment) randomPages(ctx context.Context, order string, pages int, quantile float64) (Sides, error) {
+	walk, err := e.newWalk(ctx, order, pages, quantile)
+	if err != nil {
+		return Sides{}, err
+	}
+	var cursors []string
+	return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+		for len(cursors) < pages*apart { // in the first round alone
+			if _, err := walk.page(ctx); err != nil {
+				return 0, err
+			}
+			cursors = append(cursors, walk.cursor)
+		}
+		walk.ends = nil
+		if err := e.forgetPages(ctx); err != nil {
+			return 0, err
+		}
+		urls := e.coldURLs
+		defer func() { e.coldURLs = urls }() // these are among them already
+		first := rand.IntN(apart)
+		took := make([]time.Duration, 0, pages)
+		for _, i := range rand.Perm(pages) {
+			walk.cursor = cursors[i*apart+first]
+			lasted, err := walk.page(ctx)
+			if err != nil {
+				return 0, err
+			}
+			took = append(took, lasted)
+		}
+		return walk.figure(took), nil
+	}, Baseline: walk.statements}, nil
+}
+
+// apart is how many pages of a walk there are for each that is read at random: more than are
+// made in advance of one.
+const apart = 7
 
 // copied waits for the sorted copy of a proposal's ballots.
 func (e *Environment) copied(ctx context.Context, p Proposal) (generation uint64, err error) {

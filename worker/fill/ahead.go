@@ -32,11 +32,13 @@ type ahead struct {
 	end func()
 }
 
-// listBallots reads the rows of a page, and begins to read those of the pages ahead. It does
-// so for one page at a time, so that others are not delayed by what nobody waits for.
-func (p *page) listBallots(ctx context.Context, at warehouse.BallotSource, q query.Ballots) ([]warehouse.LatestBallot, error) {
-	p.dropAhead() // that of a copy that was replaced meanwhile
-	if p.shown == 0 || at.Generation == 0 || !p.aheadInWork.TryLock() {
+// copiedBallots reads the rows of a page of a sorted copy, and begins to read those of the
+// pages ahead. It does so for one page at a time, so that others are not delayed by what
+// nobody waits for.
+func (p *page) copiedBallots(ctx context.Context, generation uint64, q query.Ballots) ([]warehouse.LatestBallot, error) {
+	at := warehouse.BallotSource{Generation: generation}
+	p.dropAhead() // those of a copy that was replaced meanwhile
+	if p.shown == 0 || !p.aheadInWork.TryLock() {
 		return p.Warehouse.ListBallots(ctx, at, q)
 	}
 	p.ahead = &ahead{query: q, shown: p.shown, end: p.aheadInWork.Unlock}

@@ -120,7 +120,7 @@ func (w *walked) fresh(r cache.PageRequest) (cache.View, bool) {
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
 		w.Fatal(err)
 	}
-	return v, err == nil && v.IsFresh(version)
+	return v, err == nil && v.IsFresh(version.Revision)
 }
 
 // read returns a page, and whether it had to be made. It calls made after that.

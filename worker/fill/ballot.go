@@ -2,7 +2,10 @@ package fill
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"golang.org/x/sync/errgroup"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -15,11 +18,20 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	var detail governance.ProposalDetail
 	var rows []warehouse.LatestBallot
 	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
+		if generation != 0 {
+			var reading errgroup.Group // a copy is read without knowing the proposal
+			reading.Go(func() (err error) {
+				detail, err = p.proposalDetail(ctx, q.Proposal)
+				return err
+			})
+			rows, err = p.copiedBallots(ctx, generation, q)
+			return errors.Join(err, reading.Wait())
+		}
 		if detail, err = p.proposalDetail(ctx, q.Proposal); err != nil {
 			return err
 		}
 		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-		rows, err = p.listBallots(ctx, warehouse.BallotSource{Ref: ref.Hash(), Generation: generation}, q)
+		rows, err = p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: ref.Hash()}, q)
 		return err
 	})
 	if err != nil || !there {

@@ -94,13 +94,14 @@ func listed[Query query.Page, Row any](
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-// build makes a page. The pages ahead of it are nil for most, and must be closed.
-func (f *Filler) build(ctx context.Context, r cache.PageRequest) (cache.View, *ahead, error) {
+// build makes a page. version is that of its scope if it was read a moment ago, or zero. The
+// pages ahead are nil for most, and must be closed.
+func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, *ahead, error) {
 	kind, known := f.kinds[r.Kind]
 	if !known {
 		return cache.View{}, nil, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
 	}
-	p := &page{Filler: f, shown: r.Shown, head: cache.View{
+	p := &page{Filler: f, shown: r.Shown, scope: r.Scope, read: version, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
 	}}
 	view, err := kind.build(ctx, p, r)
@@ -114,6 +115,10 @@ type page struct {
 	*Filler
 	// head is the view without its payload.
 	head cache.View
+	// scope is what the version of the page is kept for, and read is that version until it is
+	// used; zero where it has to be read.
+	scope query.Scope
+	read  cache.Version
 	// shown is how many rows its caller is shown who came with a cursor; zero where nothing is
 	// made in advance.
 	shown int
@@ -130,6 +135,10 @@ func (p *page) absent() cache.View {
 // version reads the version of a scope; there is false when it has none, and the revision is
 // then that of its removal.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
+	if scope == p.scope && p.read != (cache.Version{}) {
+		version, p.read = p.read, cache.Version{}
+		return version, true, nil
+	}
 	version, err = p.Store.Version(ctx, scope)
 	if errors.Is(err, cache.ErrMiss) {
 		return version, false, nil

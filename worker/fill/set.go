@@ -77,22 +77,25 @@ func (s *set) make(ctx context.Context, fill cache.Fill) result {
 	case isTooLate(fill, r.began):
 		r.outcome = "abandoned"
 		s.shared.Leave()
-	case s.isStored(ctx, fill.Page):
-		r.outcome = "stored"
-		s.shared.Leave()
 	default:
-		r.view, r.ahead, r.err = s.buildTogether(ctx, fill.Page)
+		stored, version := s.isStored(ctx, fill.Page)
+		if stored {
+			r.outcome = "stored"
+			s.shared.Leave()
+			break
+		}
+		r.view, r.ahead, r.err = s.buildTogether(ctx, fill.Page, version)
 	}
 	return r
 }
 
 // buildTogether builds a page together with those of the other members. One that fails is
 // built alone: the error may be that of another page.
-func (s *set) buildTogether(ctx context.Context, r cache.PageRequest) (cache.View, *ahead, error) {
+func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, *ahead, error) {
 	if s.shared != nil {
 		r.Shown = 0 // others wait: nothing is made in advance
 	}
-	view, next, err := s.build(s.shared.With(ctx), r)
+	view, next, err := s.build(s.shared.With(ctx), r, version)
 	s.shared.Leave()
 	if s.shared == nil || err == nil || errors.Is(err, cache.ErrMiss) {
 		return view, next, err
@@ -101,14 +104,15 @@ func (s *set) buildTogether(ctx context.Context, r cache.PageRequest) (cache.Vie
 		slog.String("page", string(r.Key())), slog.Any("error", err))
 	s.again.Lock()
 	defer s.again.Unlock()
-	return s.build(ctx, r)
+	return s.build(ctx, r, cache.Version{})
 }
 
 // isStored reports whether a page is there and fresh: its caller had missed it, and was so
-// late to enqueue the request that the page was made for others meanwhile.
-func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) bool {
+// late to enqueue the request that the page was made for others meanwhile. It returns the
+// page's version, zero where it has none or was not read.
+func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) (bool, cache.Version) {
 	v, version, err := f.Store.Page(ctx, r)
-	return err == nil && v.IsFresh(version)
+	return err == nil && v.IsFresh(version.Revision), version
 }
 
 // finish stores the pages and wakes those who wait for them.
