@@ -275,6 +275,9 @@ type CompletedFill struct {
 	// Ahead is true for a page that was made in advance. It is kept for a shorter time, and
 	// does not replace an equal one.
 	Ahead bool
+	// Next is what one who goes on from the page requests, nil where nobody does: that
+	// request is then one of a walk.
+	Next *PageRequest
 	// Failed is true when there is no page.
 	Failed bool
 }
@@ -332,6 +335,9 @@ func (f CompletedFill) store(ctx context.Context, pipe redis.Pipeliner) (*redis.
 		ttl = partTTL
 	case f.Ahead:
 		script, ttl = setAhead, aheadTTL
+	}
+	if f.Next != nil {
+		pipe.Set(ctx, string(expectedKey(f.Next.Key())), "1", aheadTTL)
 	}
 	// The text of the script, as Writer sends it.
 	return script.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil

@@ -114,6 +114,11 @@ func kindOfQueue(queue string) query.Kind {
 	return query.Kind(strings.TrimPrefix(queue, fillTag+"queue:"))
 }
 
+// expectedKey names the mark of a page that follows one that was read with a cursor.
+func expectedKey(page Key) Key {
+	return fillTag + "expected:" + page
+}
+
 // pendingKey names the claim of the worker that fills a page.
 func pendingKey(page Key) Key {
 	return fillTag + "pending:" + page

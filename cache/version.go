@@ -88,6 +88,23 @@ func decodeVersion(text string) (Version, error) {
 // trip. A page of a subject that was removed since is missing. The error is that of the view:
 // ErrMiss or ErrUnavailable.
 func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Version, err error) {
+	return s.page(ctx, r, nil)
+}
+
+// RequestedPage is Page for a worker that is to make the page. expected is true when the page
+// before it was read a moment ago by one who came with a cursor: see CompletedFill.Next.
+func (s *Store) RequestedPage(ctx context.Context, r PageRequest) (v View, current Version, expected bool, err error) {
+	var mark *redis.IntCmd
+	v, current, err = s.page(ctx, r, func(ctx context.Context, pipe redis.Pipeliner) {
+		mark = pipe.Exists(ctx, string(expectedKey(r.Key())))
+	})
+	return v, current, mark.Val() > 0, err
+}
+
+// page is Page with more that is read in the same round trip; nil for nothing.
+func (s *Store) page(
+	ctx context.Context, r PageRequest, more func(context.Context, redis.Pipeliner),
+) (v View, current Version, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var page, version *redis.StringCmd
@@ -95,6 +112,9 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Versio
 		page = pipe.Get(ctx, string(r.Key()))
 		if key := r.VersionKey(); key != "" {
 			version = pipe.Get(ctx, string(key))
+		}
+		if more != nil {
+			more(ctx, pipe)
 		}
 		return nil
 	})

@@ -15,9 +15,10 @@ import (
 // cursor. Planning a statement costs more than making one page.
 const pagesAhead = 3
 
-// ahead are the pages after one of a sorted copy: whoever came to it by a cursor most likely
-// requests them next. Their rows are read by the statement of that page, and they are made
-// once it is answered, under the names by which its caller will request them.
+// ahead are the pages after one of a sorted copy that is the second, at least, that a caller
+// requests with a cursor: the next ones are most likely requested, too. Their rows are read by
+// the statement of that page, and they are made once it is answered, under the names by which
+// its caller will request them.
 type ahead struct {
 	// query is the query of the page, and shown how many of its rows its caller is shown.
 	query query.Ballots
@@ -38,7 +39,7 @@ type ahead struct {
 func (p *page) copiedBallots(ctx context.Context, generation uint64, q query.Ballots) ([]warehouse.LatestBallot, error) {
 	at := warehouse.BallotSource{Generation: generation}
 	p.dropAhead() // those of a copy that was replaced meanwhile
-	if p.shown == 0 || !p.aheadInWork.TryLock() {
+	if p.shown == 0 || !p.expected || !p.aheadInWork.TryLock() {
 		return p.Warehouse.ListBallots(ctx, at, q)
 	}
 	p.ahead = &ahead{query: q, shown: p.shown, end: p.aheadInWork.Unlock}
@@ -72,11 +73,17 @@ func (a *ahead) has(n int) bool { return n*a.shown < len(a.rows) }
 
 // request returns the request for that page.
 func (a *ahead) request(n int) cache.PageRequest {
-	after := a.query.PositionOf(a.rows[n*a.shown-1].Ballot)
-	next := a.query
-	next.After, next.Limit = &after, a.query.Limit-1
-	r := cache.NewPageRequest(next)
-	r.Shown = a.shown
+	return nextRequest(a.query, a.shown, a.rows[n*a.shown-1])
+}
+
+// nextRequest returns the request for the page after a ballot, by a caller who is shown so
+// many rows of each. q is a query that has read one row more than a page has.
+func nextRequest(q query.Ballots, shown int, last warehouse.LatestBallot) cache.PageRequest {
+	after := q.PositionOf(last.Ballot)
+	q.After = &after
+	q.Limit--
+	r := cache.NewPageRequest(q)
+	r.Shown = shown
 	return r
 }
 
@@ -99,7 +106,7 @@ func (a *ahead) page(n int) (cache.CompletedFill, error) {
 		next := a.request(last)
 		view.Next = &next
 	}
-	return cache.CompletedFill{Page: a.request(n), View: &view, Ahead: true}, nil
+	return cache.CompletedFill{Page: a.request(n), View: &view, Next: view.Next, Ahead: true}, nil
 }
 
 // makeAhead makes the pages ahead of one that was answered, unless requests wait. The first

@@ -205,8 +205,8 @@ func TestPagesThatAreMadeInAdvanceAreThoseOfAWalk(t *testing.T) {
 				if all := len(slices.Compact(voters)); all != walkedBallots {
 					t.Errorf("the walk shows %d voters, want %d", all, walkedBallots)
 				}
-				// The first page has no cursor, and of the others one in four is requested.
-				if most := 1 + (len(want)+2)/4; each != len(want) || some != most {
+				// The first two are nobody's next page. Of the others one in four is requested.
+				if most := 2 + (len(want)+1)/4; each != len(want) || some != most {
 					t.Errorf("got %d and %d pages made on request, want %d and %d", each, some, len(want), most)
 				}
 			})
@@ -239,8 +239,8 @@ func TestAPageMadeInAdvanceTellsWhichIsNext(t *testing.T) {
 		q.After = &after
 	}
 	for i, next := range told {
-		// Page 1 is requested, and 2, 3 and 4 are made with it: 3 tells of 5.
-		tells := i%4 == 3 && i+2 < len(wanted)
+		// Page 2 is requested, and 3, 4 and 5 are made with it: 4 tells of 6.
+		tells := i%4 == 0 && i > 0 && i+2 < len(wanted)
 		if tells != (next != nil) || tells && (next.Key() != wanted[i+2] || next.Shown != shown) {
 			t.Errorf("page %d tells of %+v, want one: %t, of %q", i, next, tells, wanted[min(i+2, len(wanted)-1)])
 		}
@@ -255,7 +255,7 @@ func TestAWalkGoesOnInACopyThatReplacesTheOneBefore(t *testing.T) {
 		var revisions []uint64
 		before := uint64(1 + generation)
 		steps, _, _ := w.walk(order, shown, true, func(read int) {
-			if read == 4 { // in the middle of those that are in advance
+			if read == 5 { // in the middle of those that are in advance
 				w.publish(before+1, w.ballot(3, 5000), w.ballot(walkedBallots-3, 0))
 			}
 		})
@@ -263,7 +263,7 @@ func TestAWalkGoesOnInACopyThatReplacesTheOneBefore(t *testing.T) {
 			revisions = append(revisions, s.Revision)
 		}
 		for i, s := range steps {
-			if want := before + min(uint64(i/4), 1); s.Revision != want {
+			if want := before + min(uint64(i/5), 1); s.Revision != want {
 				t.Errorf("by %s: page %d is of revision %d, want %d: got %v", order, i, s.Revision, want, revisions)
 			}
 		}
@@ -274,15 +274,16 @@ func TestAWalkGoesOnInACopyThatReplacesTheOneBefore(t *testing.T) {
 		for _, s := range after {
 			byKey[s.Key] = s
 		}
-		for i, s := range steps[4:] {
+		for i, s := range steps[5:] {
 			if same, is := byKey[s.Key]; is && same.Payload != s.Payload {
-				t.Errorf("by %s: page %d is not that of the copy", order, i+4)
+				t.Errorf("by %s: page %d is not that of the copy", order, i+5)
 			}
 		}
 	}
 }
 
-// second returns the requests for the second page of a walk and those after it.
+// second returns the requests for the second page of a walk and those after it. The first of
+// them is one that is expected.
 func (w *walked) second(pages int) []cache.PageRequest {
 	w.Helper()
 	const shown = query.ShortPage
@@ -298,6 +299,10 @@ func (w *walked) second(pages int) []cache.PageRequest {
 		after := q.PositionOf(rows[page*shown-1].Ballot)
 		q.After = &after
 		requests = append(requests, w.request(q, shown))
+	}
+	before := cache.CompletedFill{Page: cache.NewPageRequest(q), View: &cache.View{}, Next: &requests[0]}
+	if err := w.store.CompleteFills(w.Context(), []cache.CompletedFill{before})[0]; err != nil {
+		w.Fatal(err)
 	}
 	return requests
 }
@@ -319,6 +324,21 @@ func (w *walked) wantNonePending() {
 	if err != nil || len(pending) > 0 {
 		w.Errorf("got the pending pages %q, %v, want none", pending, err)
 	}
+}
+
+func TestNothingIsMadeAfterAPageThatNobodyWalkedTo(t *testing.T) {
+	t.Parallel()
+	w := newWalked(t)
+	pages := w.second(6)
+	w.filler.Fill(t.Context(), fillOf(pages[1]))
+	if diff := cmp.Diff([]bool{false, true, false, false, false, false}, w.stored(pages)); diff != "" {
+		t.Errorf("after one page (-want +got):\n%s", diff)
+	}
+	w.filler.Fill(t.Context(), fillOf(pages[2]))
+	if diff := cmp.Diff([]bool{false, true, true, true, true, true}, w.stored(pages)); diff != "" {
+		t.Errorf("after the next one (-want +got):\n%s", diff)
+	}
+	w.wantNonePending()
 }
 
 func TestAPageIsAnsweredBeforeThoseAfterItAreMade(t *testing.T) {
@@ -379,7 +399,7 @@ func TestAPageMadeInAdvanceReplacesNone(t *testing.T) {
 	t.Parallel()
 	w := newWalked(t)
 	pages := w.second(5)
-	w.filler.Fill(t.Context(), fillOf(pages[2]))
+	w.filler.Fill(t.Context(), fillOf(pages[2])) // as if others had read it
 	w.filler.Fill(t.Context(), fillOf(pages[0]))
 	ttl, err := w.redis.TTL(t.Context(), string(pages[2].Key())).Result()
 	if err != nil || ttl <= time.Minute {

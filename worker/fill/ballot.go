@@ -41,6 +41,10 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	view := func(rows []warehouse.LatestBallot) (cache.View, error) {
 		return cache.NewView(head, BallotRows(rows, labels))
 	}
+	if p.shown > 0 && len(rows) > p.shown {
+		next := nextRequest(q, p.shown, rows[p.shown-1])
+		p.next = &next
+	}
 	if p.ahead != nil {
 		p.ahead.view = view
 	}

@@ -94,21 +94,31 @@ func listed[Query query.Page, Row any](
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-// build makes a page. version is that of its scope if it was read a moment ago, or zero. The
-// pages ahead are nil for most, and must be closed.
-func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, *ahead, error) {
+// build makes the page of a request. version is that of its scope if it was read a moment ago,
+// or zero; expected is as Store.RequestedPage says.
+func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version, expected bool) built {
 	kind, known := f.kinds[r.Kind]
 	if !known {
-		return cache.View{}, nil, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
+		return built{err: fmt.Errorf("%w: %s", errUnknownKind, r.Kind)}
 	}
-	p := &page{Filler: f, shown: r.Shown, scope: r.Scope, read: version, head: cache.View{
+	p := &page{Filler: f, shown: r.Shown, expected: expected, scope: r.Scope, read: version, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
 	}}
 	view, err := kind.build(ctx, p, r)
-	if p.ahead != nil && (err != nil || view.Absent || !p.ahead.has(1)) {
+	if p.ahead != nil && (err != nil || p.next == nil) {
 		p.dropAhead()
 	}
-	return view, p.ahead, err
+	return built{view, p.next, p.ahead, err}
+}
+
+// built is what became of the building of a page.
+type built struct {
+	view cache.View
+	// next is what one who goes on from the page requests; nil where that is not told.
+	next *cache.PageRequest
+	// ahead are the pages to make in advance, which must be closed; nil for none.
+	ahead *ahead
+	err   error
 }
 
 type page struct {
@@ -119,9 +129,12 @@ type page struct {
 	// used; zero where it has to be read.
 	scope query.Scope
 	read  cache.Version
-	// shown is how many rows its caller is shown who came with a cursor; zero where nothing is
-	// made in advance.
+	// shown is how many rows its caller is shown who came with a cursor; zero for others.
 	shown int
+	// expected is true when that caller has read the page before with a cursor, too.
+	expected bool
+	// next is the page after it, for that caller; nil for none.
+	next *cache.PageRequest
 	// ahead are the pages that are made in advance; nil for none.
 	ahead *ahead
 }

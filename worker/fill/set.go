@@ -33,11 +33,8 @@ type result struct {
 	span  telemetry.Span
 	// outcome is a value of the metric.
 	outcome string
-	// view is the page if the outcome is made.
-	view cache.View
-	// ahead are the pages to make in advance, nil for none.
-	ahead *ahead
-	err   error
+	// built is what was made if the outcome is made.
+	built
 }
 
 // fill answers requests of one kind, but for those whose callers will have given up. It
@@ -78,41 +75,33 @@ func (s *set) make(ctx context.Context, fill cache.Fill) result {
 		r.outcome = "abandoned"
 		s.shared.Leave()
 	default:
-		stored, version := s.isStored(ctx, fill.Page)
-		if stored {
+		// Its caller had missed it, and may have been so late to enqueue the request that
+		// the page was made for others meanwhile.
+		v, version, expected, err := s.Store.RequestedPage(ctx, fill.Page)
+		if err == nil && v.IsFresh(version.Revision) {
 			r.outcome = "stored"
 			s.shared.Leave()
 			break
 		}
-		r.view, r.ahead, r.err = s.buildTogether(ctx, fill.Page, version)
+		r.built = s.buildTogether(ctx, fill.Page, version, expected)
 	}
 	return r
 }
 
 // buildTogether builds a page together with those of the other members. One that fails is
 // built alone: the error may be that of another page.
-func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, *ahead, error) {
-	if s.shared != nil {
-		r.Shown = 0 // others wait: nothing is made in advance
-	}
-	view, next, err := s.build(s.shared.With(ctx), r, version)
+func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version, expected bool) built {
+	expected = expected && s.shared == nil // nothing is made in advance while others wait
+	b := s.build(s.shared.With(ctx), r, version, expected)
 	s.shared.Leave()
-	if s.shared == nil || err == nil || errors.Is(err, cache.ErrMiss) {
-		return view, next, err
+	if s.shared == nil || b.err == nil || errors.Is(b.err, cache.ErrMiss) {
+		return b
 	}
 	s.Logger.LogAttrs(ctx, slog.LevelWarn, "a shared statement failed, building the page alone",
-		slog.String("page", string(r.Key())), slog.Any("error", err))
+		slog.String("page", string(r.Key())), slog.Any("error", b.err))
 	s.again.Lock()
 	defer s.again.Unlock()
-	return s.build(ctx, r, cache.Version{})
-}
-
-// isStored reports whether a page is there and fresh: its caller had missed it, and was so
-// late to enqueue the request that the page was made for others meanwhile. It returns the
-// page's version, zero where it has none or was not read.
-func (f *Filler) isStored(ctx context.Context, r cache.PageRequest) (bool, cache.Version) {
-	v, version, err := f.Store.Page(ctx, r)
-	return err == nil && v.IsFresh(version.Revision), version
+	return s.build(ctx, r, cache.Version{}, false)
 }
 
 // finish stores the pages and wakes those who wait for them.
@@ -122,7 +111,7 @@ func (s *set) finish(ctx context.Context, beating *heartbeats, results []result)
 	for i, r := range results {
 		completed[i] = cache.CompletedFill{Page: r.fill.Page, Failed: r.outcome == "abandoned" || r.err != nil}
 		if r.outcome == "made" && r.err == nil {
-			completed[i].View = &r.view
+			completed[i].View, completed[i].Next = &r.view, r.next
 		}
 		if r.ahead != nil {
 			started = append(started, r.ahead.request(1))
