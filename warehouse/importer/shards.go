@@ -71,8 +71,9 @@ func (r *importRun) startShards(ctx context.Context) *shards {
 		next := &shard{
 			importRun: r, chunks: make(chan chunk, maxQueuedChunks),
 			pending: map[record.Kind]*pending{}, counts: map[record.Kind]warehouse.Counts{},
-			// The first batches differ in size, so that shards write at different times.
-			batchSize: max(r.BatchSize*(i+1)/shardCount, 1),
+			// The first batches are small, so that the engine begins early, and differ in size, so
+			// that shards write at different times.
+			batchSize: max(r.BatchSize*(i+1)/(2*shardCount), 1),
 		}
 		s.all = append(s.all, next)
 		s.running.Go(func() error { return next.run(s.ctx) })
