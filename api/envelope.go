@@ -116,7 +116,6 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 	response.Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
 	response.SetStatusCode(fiber.StatusOK)
 	s.requestID(c)
-	var room [typicalMetaBytes]byte
 	// What a payment buys is kept, and compressed each time.
 	if found.compresses(s) && s.charge == nil && negotiateEncoding(c) == encodingGzip {
 		p, err := found.packed()
@@ -124,9 +123,10 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 			return err
 		}
 		response.Header.SetContentEncoding(encodingGzip)
-		setBody(response, p.head, p.appendRest(room[:0], s))
+		setBody(response, p.head, p.appendRest(make([]byte, 0, typicalMetaBytes), s))
 		return nil
 	}
+	var room [typicalMetaBytes]byte
 	setBody(response, []byte(envelopeStart), found.data, found.appendTail(room[:0], s))
 	return nil
 }

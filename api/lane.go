@@ -112,7 +112,7 @@ func (l *fastLane) send(c *laneConn, s *requestState, found *rendered, encoding 
 		if compressed, err = found.packed(); err != nil {
 			return false, nil // fasthttp answers, and reports it
 		}
-		bytes = compressed.bytes(s)
+		bytes = compressed.bytes(bytes)
 	}
 	buffer, _ := l.buffers.Get().(*[]byte)
 	defer l.buffers.Put(buffer)

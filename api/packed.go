@@ -57,15 +57,18 @@ func newPacked(text, tailText []byte) (*packed, error) {
 	return &packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil
 }
 
-// bytes is the length of the file for a request.
-func (p *packed) bytes(s *requestState) int {
-	var room [typicalMetaBytes]byte
-	return len(p.head) + len(p.appendRest(room[:0], s))
+// storedHeaderBytes is what precedes the text of a block of deflate that is not compressed.
+const storedHeaderBytes = 5
+
+// bytes is the length of the file of a body of so many bytes.
+func (p *packed) bytes(body int) int {
+	between := body - p.length - len(p.tailText)
+	return len(p.head) + storedHeaderBytes + between + len(p.tail) + 2*crc32.Size
 }
 
 // appendRest appends what follows head in the file for a request.
 func (p *packed) appendRest(file []byte, s *requestState) []byte {
-	file = append(file, 0, 0, 0, 0, 0) // a stored block: its kind and its length twice
+	file = append(file, make([]byte, storedHeaderBytes)...) // its kind, and its length twice
 	begin := len(file)
 	file = s.appendMeta(file)
 	text := file[begin:]
