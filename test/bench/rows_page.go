@@ -108,7 +108,7 @@ func (e *Environment) randomPages(ctx context.Context, order string, pages int, 
 		}
 		urls := e.coldURLs
 		defer func() { e.coldURLs = urls }() // these are among them already
-		first := rand.IntN(apart) //nolint:gosec // not secret
+		first := rand.IntN(apart)            //nolint:gosec // not secret
 		took := make([]time.Duration, 0, pages)
 		for _, i := range rand.Perm(pages) { //nolint:gosec // not secret
 			walk.cursor = cursors[i*apart+first]
