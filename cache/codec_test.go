@@ -3,6 +3,7 @@ package cache_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -137,6 +138,35 @@ func BenchmarkViewDecode(b *testing.B) {
 		}
 		var detail governance.ProposalDetail
 		if err := view.Decode(&detail); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPageDecode decodes a page of 500 ballots.
+func BenchmarkPageDecode(b *testing.B) {
+	page, choice := make([]governance.Ballot, 500), "1"
+	for i := range page {
+		page[i] = governance.Ballot{
+			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: fmt.Sprintf("0x%040x", i),
+			ChoiceKey: &choice, VotingPower: "123456.789012345678901234",
+		}
+	}
+	view, err := cache.NewView(cache.View{Readiness: governance.Ready}, page)
+	if err != nil {
+		b.Fatal(err)
+	}
+	value, err := view.Encode()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		view, err := cache.DecodeView(value)
+		if err == nil {
+			err = view.Decode(&page)
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -26,7 +26,7 @@ type View struct {
 	// Absent means that the subject does not exist. The view has no payload then.
 	Absent bool `msgpack:"n,omitempty"`
 	// Payload is the encoded resource.
-	Payload msgpack.RawMessage `msgpack:"p"`
+	Payload Payload `msgpack:"p"`
 	// Next is the page after those that were made in advance with this one; nil for most
 	// views. Whoever serves this view requests it, with EnqueueAhead.
 	Next *PageRequest `msgpack:"x,omitempty"`
