@@ -159,11 +159,13 @@ func (w *Warehouse) ballotRange(
 // rangeSQL returns the query for ballots that satisfy a condition. Its text consists of
 // constants of this file, and every value is bound.
 func rangeSQL(at BallotSource, order ballotOrder, condition string) string {
-	from, settings := "("+sqlText("ballot_page_all")+")", ""
-	if at.Generation != 0 {
-		from, condition, settings = "sorted_ballots", "generation = {generation:UInt64} AND "+condition, oneThread
+	if at.Generation == 0 {
+		return fmt.Sprintf(sqlText("ballot_page"), "("+sqlText("ballot_page_all")+")", condition, order.column)
 	}
-	return fmt.Sprintf(sqlText("ballot_page"), from, condition, order.column) + settings
+	// The whole key of a copy or of its projection: without the generation, ClickHouse sorts
+	// all rows of the projection beyond the position where a limit is above 1,000.
+	return fmt.Sprintf(sqlText("ballot_page"), "sorted_ballots",
+		"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + oneThread
 }
 
 // oneThread limits a statement that reads a few granules to one thread. A second thread
