@@ -43,7 +43,7 @@ func newFastLane(a *API, metrics prometheus.Registerer) *fastLane {
 
 // laneAnswer is what all answers of the lane from one copy have in common.
 type laneAnswer struct {
-	// head is the end of the header, from the headers of writeHead to the name of X-Request-Id.
+	// head has the headers of writeHead and the name of X-Request-Id, whose value follows.
 	head []byte
 	// link is the header after X-Request-Id; empty for none.
 	link []byte
@@ -89,7 +89,7 @@ func (l *fastLane) answer(c *laneConn, request laneRequest) (answered bool, err 
 	began := time.Now()
 	s, _ := states.Get().(*requestState)
 	defer releaseState(s)
-	s.route, s.metrics, s.now = known.request.route, a.metrics.routes[known.request.route.Path], a.now()
+	s.route, s.metrics, s.now = known.request.route, known.metrics, a.now()
 	s.queried, s.layer, s.readiness = true, layerLocal, a.readiness(found, s.now)
 	if s.readiness != found.view.Readiness || a.sharedLifetime(s.route, found, s.readiness) != found.lifetime {
 		return false, nil

@@ -131,11 +131,16 @@ var laneHeaders = map[string]headerKind{
 // headers do that anyone sends.
 func isToken(text []byte) bool {
 	for _, char := range text {
-		if (char|0x20 < 'a' || char|0x20 > 'z') && (char < '0' || char > '9') && char != '-' {
+		if !isTokenByte(char) {
 			return false
 		}
 	}
 	return len(text) > 0
+}
+
+// isTokenByte reports whether a byte is an ASCII letter, a digit or a dash.
+func isTokenByte(char byte) bool {
+	return char|0x20 >= 'a' && char|0x20 <= 'z' || char >= '0' && char <= '9' || char == '-'
 }
 
 // isPrintable reports whether a text has no control characters but tabs.

@@ -27,8 +27,9 @@ type parseCache struct {
 // knownTarget is everything that the router and the parser found out about a target.
 type knownTarget struct {
 	request *request
-	// handler is that of the route.
+	// handler and metrics are those of the route.
 	handler fiber.Handler
+	metrics *routeMetrics
 	// uri is the target as fasthttp reads it, without a host.
 	uri fasthttp.URI
 }
@@ -59,7 +60,7 @@ func (p *parseCache) add(c *fiber.Ctx, s *requestState, r *request, handler fibe
 	if s.known != nil {
 		return
 	}
-	known := &knownTarget{request: r, handler: handler}
+	known := &knownTarget{request: r, handler: handler, metrics: s.metrics}
 	c.Request().URI().CopyTo(&known.uri)
 	known.uri.SetHost("")
 	p.requests.Set(strings.Clone(c.OriginalURL()), known)
@@ -95,7 +96,7 @@ func (a *API) answerKnown(request *fasthttp.RequestCtx, s *requestState, known *
 func isPlainHost(host []byte) bool {
 	name, port, _ := bytes.Cut(host, []byte(":"))
 	for _, char := range name {
-		if (char|0x20 < 'a' || char|0x20 > 'z') && (char < '0' || char > '9') && char != '.' && char != '-' {
+		if !isTokenByte(char) && char != '.' {
 			return false
 		}
 	}

@@ -54,10 +54,10 @@ type line struct {
 	host    string
 	members []member
 	texts   texts
-	// ballots are those to be used next, and ballotsAtOnce how many are allocated at once; 0
+	// ballots are those to be used next, and ballotChunk how many are allocated at once; 0
 	// means each alone.
-	ballots       []record.Ballot
-	ballotsAtOnce int
+	ballots     []record.Ballot
+	ballotChunk int
 	// reason is why the line is rejected; empty while it is valid.
 	reason string
 }
@@ -85,7 +85,7 @@ func (l *line) object(path string, text []byte) (in object, ok bool) {
 // newBallot returns an empty ballot.
 func (l *line) newBallot() *record.Ballot {
 	if len(l.ballots) == 0 {
-		l.ballots = make([]record.Ballot, max(l.ballotsAtOnce, 1))
+		l.ballots = make([]record.Ballot, max(l.ballotChunk, 1))
 	}
 	ballot := &l.ballots[0]
 	l.ballots = l.ballots[1:]

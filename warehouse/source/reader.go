@@ -25,8 +25,8 @@ import (
 // longest texts of proposals and forum topics.
 const DefaultMaxLineBytes = 8 << 20
 
-// ballotsAtOnce is how many ballots of a file are allocated at once.
-const ballotsAtOnce = 32
+// ballotChunk is how many ballots of a file are allocated at once.
+const ballotChunk = 32
 
 // Limits bound the resources for reading a file.
 type Limits struct {
@@ -63,7 +63,7 @@ func Open(file File, limits Limits) (*Reader, error) {
 		line:  line{host: file.Host},
 	}
 	if format != nil && format.kind == record.KindBallot {
-		r.line.texts.size, r.line.ballotsAtOnce = textChunk, ballotsAtOnce
+		r.line.texts.size, r.line.ballotChunk = textChunk, ballotChunk
 	}
 	return r, nil
 }

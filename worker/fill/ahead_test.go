@@ -307,14 +307,17 @@ func (w *walked) second(pages int) []cache.PageRequest {
 	return requests
 }
 
-// stored returns which pages Redis has.
-func (w *walked) stored(requests []cache.PageRequest) (are []bool) {
+// wantStored checks which pages Redis has at a moment.
+func (w *walked) wantStored(moment string, pages []cache.PageRequest, want []bool) {
 	w.Helper()
-	for _, r := range requests {
+	var stored []bool
+	for _, r := range pages {
 		_, is := w.fresh(r)
-		are = append(are, is)
+		stored = append(stored, is)
 	}
-	return are
+	if diff := cmp.Diff(want, stored); diff != "" {
+		w.Errorf("%s (-want +got):\n%s", moment, diff)
+	}
 }
 
 // wantNonePending checks that nobody is kept from requesting a page.
@@ -331,13 +334,9 @@ func TestNothingIsMadeAfterAPageThatNobodyWalkedTo(t *testing.T) {
 	w := newWalked(t)
 	pages := w.second(6)
 	w.filler.Fill(t.Context(), fillOf(pages[1]))
-	if diff := cmp.Diff([]bool{false, true, false, false, false, false}, w.stored(pages)); diff != "" {
-		t.Errorf("after one page (-want +got):\n%s", diff)
-	}
+	w.wantStored("after one page", pages, []bool{false, true, false, false, false, false})
 	w.filler.Fill(t.Context(), fillOf(pages[2]))
-	if diff := cmp.Diff([]bool{false, true, true, true, true, true}, w.stored(pages)); diff != "" {
-		t.Errorf("after the next one (-want +got):\n%s", diff)
-	}
+	w.wantStored("after the next one", pages, []bool{false, true, true, true, true, true})
 	w.wantNonePending()
 }
 
@@ -346,9 +345,7 @@ func TestAPageIsAnsweredBeforeThoseAfterItAreMade(t *testing.T) {
 	w := newWalked(t)
 	pages := w.second(5)
 	ahead := w.filler.Answer(t.Context(), fillOf(pages[0]))
-	if diff := cmp.Diff([]bool{true, false, false, false, false}, w.stored(pages)); diff != "" {
-		t.Errorf("once the page is answered, there are others (-want +got):\n%s", diff)
-	}
+	w.wantStored("once the page is answered, there are others", pages, []bool{true, false, false, false, false})
 	// Whoever wants the next one meanwhile waits for it.
 	if err := w.store.EnqueueFill(t.Context(), fillOf(pages[1])[0]); err != nil {
 		t.Fatal(err)
@@ -357,9 +354,7 @@ func TestAPageIsAnsweredBeforeThoseAfterItAreMade(t *testing.T) {
 		t.Errorf("got %d requests, %v, want none: the page is being made", queued, err)
 	}
 	ahead()
-	if diff := cmp.Diff([]bool{true, true, true, true, false}, w.stored(pages)); diff != "" {
-		t.Errorf("in the end (-want +got):\n%s", diff)
-	}
+	w.wantStored("in the end", pages, []bool{true, true, true, true, false})
 	w.wantNonePending()
 }
 
@@ -372,9 +367,7 @@ func TestNothingIsMadeInAdvanceWhileOthersWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	ahead()
-	if diff := cmp.Diff([]bool{true, false, false, false, false}, w.stored(pages)); diff != "" {
-		t.Errorf("while another request waits (-want +got):\n%s", diff)
-	}
+	w.wantStored("while another request waits", pages, []bool{true, false, false, false, false})
 	// The next one can be requested at once.
 	if err := w.store.EnqueueFill(t.Context(), fillOf(pages[1])[0]); err != nil {
 		t.Fatal(err)
@@ -389,9 +382,7 @@ func TestASetOfPagesHasNoneInAdvance(t *testing.T) {
 	w := newWalked(t)
 	pages := w.second(7)
 	w.filler.Fill(t.Context(), append(fillOf(pages[0]), fillOf(pages[4])...))
-	if diff := cmp.Diff([]bool{true, false, false, false, true, false, false}, w.stored(pages)); diff != "" {
-		t.Errorf("of two pages together (-want +got):\n%s", diff)
-	}
+	w.wantStored("of two pages together", pages, []bool{true, false, false, false, true, false, false})
 	w.wantNonePending()
 }
 
