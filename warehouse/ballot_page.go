@@ -108,11 +108,14 @@ type ballotOrder struct {
 	// value is the expression that parses the bound parameter {value}, and text is the
 	// expression that formats a value of the order as that parameter.
 	value, text string
+	// settings are those of a statement on a sorted copy.
+	settings string
 }
 
 func byPower() ballotOrder {
 	return ballotOrder{
 		column: "power", place: "power", value: "toDecimal256({value:String}, 18)", text: "place",
+		settings: oneThread + ", " + noProjection,
 	}
 }
 
@@ -120,6 +123,7 @@ func byTime() ballotOrder {
 	return ballotOrder{
 		column: "voted_at", place: "ifNull(voted_at, " + unknownTimeSQL + ")",
 		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
+		settings: oneThread,
 	}
 }
 
@@ -165,12 +169,16 @@ func rangeSQL(at BallotSource, order ballotOrder, condition string) string {
 	// The whole key of a copy or of its projection: without the generation, ClickHouse sorts
 	// all rows of the projection beyond the position where a limit is above 1,000.
 	return fmt.Sprintf(sqlText("ballot_page"), "sorted_ballots",
-		"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + oneThread
+		"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + order.settings
 }
 
 // oneThread limits a statement that reads a few granules to one thread. A second thread
 // would read more granules, and takes time to wake.
 const oneThread = "SETTINGS max_threads = 1"
+
+// noProjection keeps a statement to the table itself. Near the top of a copy, where all rows
+// are beyond the position, ClickHouse prefers the projection by time, and sorts it.
+const noProjection = "optimize_use_projections = 0"
 
 // readBallots begins the errors of these statements.
 const readBallots = "read a page of ballots"

@@ -1,10 +1,10 @@
 package warehouse_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
@@ -17,9 +17,9 @@ import (
 // copied is how many ballots the copy has, and asked how many the page.
 const copied, asked = 20_000, 10
 
-// TestPageInMiddleOfSortedCopyReadsFewRows also where all ballots are equal but for the
-// voter, in either order.
-func TestPageInMiddleOfSortedCopyReadsFewRows(t *testing.T) {
+// TestPageOfSortedCopyReadsFewRows at any depth, also where all ballots are equal but for the
+// voter, and also for the rows of several pages.
+func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 	t.Parallel()
 	const generation = 1
 	w := open(t)
@@ -34,36 +34,34 @@ func TestPageInMiddleOfSortedCopyReadsFewRows(t *testing.T) {
 	if err := w.BuildSortedCopy(t.Context(), order, generation); err != nil {
 		t.Fatal(err)
 	}
-
-	var read uint64
-	ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { read += p.Rows }))
-	place, middle := warehouse.BallotSource{Ref: order.Ref, Generation: generation}, voterNumber(copied/2)
-	byPower, err := w.ListBallots(ctx, place, query.Ballots{Order: query.BallotsByPower, Paging: query.Paging[query.BallotPosition]{
-		After: &query.BallotPosition{Power: "1.5", Voter: middle}, Limit: asked,
-	}})
-	checkMiddle(t, "power", byPower, err, read)
-	read = 0
-	byTime, err := w.ListBallots(ctx, place, query.Ballots{Order: query.BallotsByTime, Paging: query.Paging[query.BallotPosition]{
-		After: &query.BallotPosition{At: votedAt, Voter: middle}, Limit: asked,
-	}})
-	checkMiddle(t, "time", byTime, err, read)
+	source := warehouse.BallotSource{Ref: order.Ref, Generation: generation}
+	positions := map[string]int{"first page": copied, "second page": copied - asked, "middle": copied / 2}
+	for name, by := range map[string]query.BallotOrder{"power": query.BallotsByPower, "time": query.BallotsByTime} {
+		for where, next := range positions {
+			for _, limit := range []int{asked, 2001} {
+				t.Run(fmt.Sprintf("%d by %s: %s", limit, name, where), func(t *testing.T) {
+					q := query.Ballots{Order: by, Paging: query.Paging[query.BallotPosition]{Limit: limit}}
+					if next < copied {
+						q.After = &query.BallotPosition{Power: "1.5", At: votedAt, Voter: voterNumber(next)}
+					}
+					var page []warehouse.LatestBallot
+					read := rowsRead(t, func(ctx context.Context) (err error) {
+						page, err = w.ListBallots(ctx, source, q)
+						return err
+					})
+					if len(page) != limit || page[0].VoterIdentity != voterNumber(next-1) || page[limit-1].VoterIdentity != voterNumber(next-limit) {
+						t.Errorf("got %v", page)
+					}
+					if read == 0 || read > copied/2 {
+						t.Errorf("read %d of %d rows for %d", read, copied, limit)
+					}
+				})
+			}
+		}
+	}
 }
 
 func voterNumber(i int) string { return fmt.Sprintf("0x%06d", i) }
-
-// checkMiddle wants the voters before the one in the middle, without reading all.
-func checkMiddle(t *testing.T, order string, page []warehouse.LatestBallot, err error, read uint64) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page) != asked || page[0].VoterIdentity != voterNumber(copied/2-1) || page[asked-1].VoterIdentity != voterNumber(copied/2-asked) {
-		t.Errorf("by %s: got %v", order, page)
-	}
-	if read == 0 || read > copied/4 {
-		t.Errorf("by %s: read %d of %d rows for %d", order, read, copied, asked)
-	}
-}
 
 func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	t.Parallel()
