@@ -64,8 +64,10 @@ func (w *Warehouse) WalkBallots(ctx context.Context, at BallotSource, q query.Ba
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.queryBallots(ctx, rangeSQL(at, order, order.beyond()), at, q.Limit, after.args()...)
-	return openRows[LatestBallot](rows, err, readBallots)
+	return alone(ctx, func(ctx context.Context) (*Rows[LatestBallot], error) {
+		rows, err := w.queryBallots(ctx, rangeSQL(at, order, order.beyond()), at, q.Limit, after.args()...)
+		return openRows[LatestBallot](rows, err, readBallots)
+	})
 }
 
 // listBallots is ListBallots for one page.

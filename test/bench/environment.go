@@ -67,7 +67,7 @@ type Environment struct {
 	conn   driver.Conn
 	token  string
 	secret string
-	// coldURLs are the deep pages that walks found.
+	// coldURLs are the pages of coldPages, once they were asked for.
 	coldURLs []string
 	// saturations are the saturation rates in requests per second, by row.
 	saturations map[string]float64

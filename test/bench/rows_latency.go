@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,19 +99,25 @@ const coldConcurrency = 8
 // coldWanted is the number of pages that a cold load needs to request none twice.
 const coldWanted = 600
 
-// coldPages walks until it has enough pages, and then removes them from Redis.
+// coldPages returns pages in random order, none of them stored, and none of them next to
+// another: each takes a statement.
 func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
-	if len(e.coldURLs) < coldWanted {
-		sides, err := e.walk(ctx, "power", shortWalk, 1)
-		if err != nil {
+	if len(e.coldURLs) > 0 {
+		return e.coldURLs, e.forgetPages(ctx)
+	}
+	walk, err := e.newWalk(ctx, "power", shortWalk, 1)
+	if err != nil {
+		return nil, err
+	}
+	for read := range 2 * coldWanted {
+		if read%2 == 0 {
+			e.coldURLs = append(e.coldURLs, walk.address())
+		}
+		if _, err := walk.page(ctx); err != nil {
 			return nil, err
 		}
-		for len(e.coldURLs) < coldWanted {
-			if _, err := sides.Pnyx(ctx); err != nil {
-				return nil, err
-			}
-		}
 	}
+	rand.Shuffle(len(e.coldURLs), func(i, j int) { e.coldURLs[i], e.coldURLs[j] = e.coldURLs[j], e.coldURLs[i] }) //nolint:gosec // not secret
 	return e.coldURLs, e.forgetPages(ctx)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"golang.org/x/sync/errgroup"
 )
 
 // A figure of a walk is over so many pages: the next ones from where the last figure ended.
@@ -55,7 +56,63 @@ func pageRows() []Row {
 			rows = append(rows, deep, random)
 		}
 	}
-	return rows
+	return append(rows, Row{
+		ID: "walkers", Name: fmt.Sprintf("cold pages of 500 ballots out of 900,000, read by %d who walk", walkers),
+		Baseline: "plain statements on the sorted copy", Unit: "pages/s", Value: AtLeast(150), Rounds: 5, Quick: 1,
+		Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.walkTogether(ctx) },
+	})
+}
+
+// walkers is how many walk at the same time, walkersApart how many pages there are from one
+// to the next, and walkersPages how many each of them reads.
+const walkers, walkersApart, walkersPages = 8, 200, 60
+
+// walkTogether reads pages of the largest proposal by several walks at the same time.
+func (e *Environment) walkTogether(ctx context.Context) (Sides, error) {
+	first, err := e.newWalk(ctx, "power", longWalk, 1)
+	if err != nil {
+		return Sides{}, err
+	}
+	started := make([]*walk, walkers)
+	for i := range started {
+		if err := first.read(ctx, walkersApart); err != nil {
+			return Sides{}, err
+		}
+		started[i] = new(*first)
+	}
+	together := func(read func(*walk) error) (float64, error) {
+		var walking errgroup.Group
+		began := time.Now()
+		for _, k := range started {
+			walking.Go(func() error { return read(k) })
+		}
+		err := walking.Wait()
+		return float64(walkers*walkersPages) / time.Since(began).Seconds(), err
+	}
+	return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+		if err := e.forgetPages(ctx); err != nil {
+			return 0, err
+		}
+		return together(func(k *walk) error {
+			k.ends = nil
+			return k.read(ctx, walkersPages)
+		})
+	}, Baseline: func(ctx context.Context) (float64, error) {
+		return together(func(k *walk) error {
+			_, err := k.statements(ctx)
+			return err
+		})
+	}}, nil
+}
+
+// read reads the next pages.
+func (k *walk) read(ctx context.Context, pages int) error {
+	for range pages {
+		if _, err := k.page(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // walk reads the ballots of the largest proposal from the first to the last page,
@@ -106,9 +163,7 @@ func (e *Environment) randomPages(ctx context.Context, order string, pages int, 
 		if err := e.forgetPages(ctx); err != nil {
 			return 0, err
 		}
-		urls := e.coldURLs
-		defer func() { e.coldURLs = urls }() // these are among them already
-		first := rand.IntN(apart)            //nolint:gosec // not secret
+		first := rand.IntN(apart) //nolint:gosec // not secret
 		took := make([]time.Duration, 0, pages)
 		for _, i := range rand.Perm(pages) { //nolint:gosec // not secret
 			walk.cursor = cursors[i*apart+first]
@@ -159,12 +214,9 @@ type pageEnd struct {
 	VotedAt       *string `json:"votedAt"`
 }
 
-// dropPages removes the pages of ballots from Redis, so that they are cold again.
-func (k *walk) dropPages(ctx context.Context) error { return k.environment.forgetPages(ctx) }
-
-// forgetPages removes the pages that are made on demand from Redis, once nothing else runs
-// in the warehouse: copies that are sorted after a publication would disturb what is
-// measured next.
+// forgetPages removes the pages that are made on demand from Redis, and the marks of those
+// that follow one that was read, once nothing else runs in the warehouse: copies that are
+// sorted after a publication would disturb what is measured next.
 func (e *Environment) forgetPages(ctx context.Context) error {
 	if err := e.settled(ctx); err != nil {
 		return err
@@ -197,13 +249,22 @@ func (k *walk) figure(took []time.Duration) float64 {
 	return milliseconds(took[int(k.quantile*float64(len(took)-1))])
 }
 
-func (k *walk) page(ctx context.Context) (time.Duration, error) {
-	address := k.path
-	if k.cursor != "" {
-		address += "&cursor=" + url.QueryEscape(k.cursor)
-	} else if err := k.dropPages(ctx); err != nil {
-		return 0, err
+// address returns the address of the next page.
+func (k *walk) address() string {
+	if k.cursor == "" {
+		return k.path
 	}
+	return k.path + "&cursor=" + url.QueryEscape(k.cursor)
+}
+
+// page reads the next page.
+func (k *walk) page(ctx context.Context) (time.Duration, error) {
+	if k.cursor == "" {
+		if err := k.environment.forgetPages(ctx); err != nil {
+			return 0, err
+		}
+	}
+	address := k.address()
 	began := time.Now()
 	status, body, err := get(ctx, address, k.environment.internal())
 	took := time.Since(began)
@@ -217,7 +278,6 @@ func (k *walk) page(ctx context.Context) (time.Duration, error) {
 	if err := json.Unmarshal(body, &page); err != nil || status != http.StatusOK {
 		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", address, status, body), err)
 	}
-	k.environment.coldURLs = append(k.environment.coldURLs, address)
 	k.cursor = page.Meta.Page.NextCursor
 	if k.cursor != "" {
 		k.ends = append(k.ends, page.Data[len(page.Data)-1])

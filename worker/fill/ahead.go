@@ -3,8 +3,8 @@ package fill
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
+	"sync"
 
 	"pnyx/cache"
 	"pnyx/governance/query"
@@ -14,6 +14,10 @@ import (
 // pagesAhead is how many pages are made in advance after one that is requested with a
 // cursor. Planning a statement costs more than making one page.
 const pagesAhead = 3
+
+// maxAheads bounds how many pages have others made after them at a time. Each keeps a
+// connection to the warehouse until these are made.
+const maxAheads = 4
 
 // ahead are the pages after one of a sorted copy that is the second, at least, that a caller
 // requests with a cursor: the next ones are most likely requested, too. Their rows are read by
@@ -34,15 +38,20 @@ type ahead struct {
 }
 
 // copiedBallots reads the rows of a page of a sorted copy, and begins to read those of the
-// pages ahead. It does so for one page at a time, so that others are not delayed by what
-// nobody waits for.
+// pages ahead. It does so also while others wait: four pages by one statement take them less
+// time than by four.
 func (p *page) copiedBallots(ctx context.Context, generation uint64, q query.Ballots) ([]warehouse.LatestBallot, error) {
 	at := warehouse.BallotSource{Generation: generation}
 	p.dropAhead() // those of a copy that was replaced meanwhile
-	if p.shown == 0 || !p.expected || !p.aheadInWork.TryLock() {
+	if p.shown == 0 || !p.expected || !p.mayReadAhead() {
 		return p.Warehouse.ListBallots(ctx, at, q)
 	}
-	p.ahead = &ahead{query: q, shown: p.shown, end: p.aheadInWork.Unlock}
+	// The rows are read beyond the end of the fill.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Timeout)
+	p.ahead = &ahead{query: q, shown: p.shown, end: func() {
+		cancel()
+		<-p.aheads
+	}}
 	q.Limit += pagesAhead * p.shown
 	var err error
 	if p.ahead.rest, err = p.Warehouse.WalkBallots(ctx, at, q); err != nil {
@@ -50,6 +59,16 @@ func (p *page) copiedBallots(ctx context.Context, generation uint64, q query.Bal
 	}
 	p.ahead.rows, err = p.ahead.rest.Next(p.ahead.query.Limit)
 	return p.ahead.rows, err
+}
+
+// mayReadAhead takes one of the places of maxAheads, if one is free.
+func (f *Filler) mayReadAhead() bool {
+	select {
+	case f.aheads <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 // dropAhead ends the pages ahead of a page without making them.
@@ -109,25 +128,24 @@ func (a *ahead) page(n int) (cache.CompletedFill, error) {
 	return cache.CompletedFill{Page: a.request(n), View: &view, Next: view.Next, Ahead: true}, nil
 }
 
-// makeAhead makes the pages ahead of one that was answered, unless requests wait. The first
-// is pending already: a caller who requests it meanwhile waits for it.
-func (f *Filler) makeAhead(ctx context.Context, a *ahead) {
-	if a == nil {
-		return
+// makeAhead makes the pages ahead of those that were answered. The first of each is pending
+// already: a caller who requests it meanwhile waits for it.
+func (f *Filler) makeAhead(ctx context.Context, all []*ahead) {
+	var making sync.WaitGroup
+	for _, a := range all {
+		making.Go(func() {
+			defer a.close()
+			pending, err := f.makePagesAhead(ctx, a)
+			if err != nil {
+				f.Logger.LogAttrs(ctx, slog.LevelWarn, "pages were not made in advance, they are made on request", slog.Any("error", err))
+			}
+			if pending > 0 {
+				// Whoever waits for the page finds it missing, and requests it.
+				f.Store.CompleteFills(ctx, []cache.CompletedFill{{Page: a.request(pending)}})
+			}
+		})
 	}
-	defer a.close()
-	pending := 1
-	queued, err := f.Store.FillQueueLength(ctx, slices.Collect(maps.Keys(f.kinds)))
-	if err == nil && queued == 0 {
-		pending, err = f.makePagesAhead(ctx, a)
-	}
-	if err != nil {
-		f.Logger.LogAttrs(ctx, slog.LevelWarn, "pages were not made in advance, they are made on request", slog.Any("error", err))
-	}
-	if pending > 0 {
-		// Whoever waits for the page finds it missing, and requests it.
-		f.Store.CompleteFills(ctx, []cache.CompletedFill{{Page: a.request(pending)}})
-	}
+	making.Wait()
 }
 
 // makePagesAhead stores the pages one by one. It returns which one is still pending, zero for

@@ -29,7 +29,7 @@ const walkedKey governance.ProposalKey = "p1_AAAAAAAAAAAAAAAAAAAAAA"
 var walkedRef = record.ProposalRef{Provider: governance.Snapshot, ExternalID: "walked"}
 
 // walkedBallots is no multiple of the sizes of pages: the last page is shorter.
-const walkedBallots = 1130
+const walkedBallots = 2050
 
 // walked is a proposal with a sorted copy.
 type walked struct {
@@ -300,11 +300,17 @@ func (w *walked) second(pages int) []cache.PageRequest {
 		q.After = &after
 		requests = append(requests, w.request(q, shown))
 	}
-	before := cache.CompletedFill{Page: cache.NewPageRequest(q), View: &cache.View{}, Next: &requests[0]}
+	w.expect(requests[0])
+	return requests
+}
+
+// expect marks a page as one that follows another that was read with a cursor.
+func (w *walked) expect(r cache.PageRequest) {
+	w.Helper()
+	before := cache.CompletedFill{Page: w.request(query.Ballots{Proposal: "before"}, query.ShortPage), View: &cache.View{}, Next: &r}
 	if err := w.store.CompleteFills(w.Context(), []cache.CompletedFill{before})[0]; err != nil {
 		w.Fatal(err)
 	}
-	return requests
 }
 
 // wantStored checks which pages Redis has at a moment.
@@ -358,7 +364,8 @@ func TestAPageIsAnsweredBeforeThoseAfterItAreMade(t *testing.T) {
 	w.wantNonePending()
 }
 
-func TestNothingIsMadeInAdvanceWhileOthersWait(t *testing.T) {
+// One statement for four pages takes the others that wait less time than four.
+func TestPagesAreMadeInAdvanceAlsoWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	w := newWalked(t)
 	pages := w.second(5)
@@ -367,23 +374,43 @@ func TestNothingIsMadeInAdvanceWhileOthersWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	ahead()
-	w.wantStored("while another request waits", pages, []bool{true, false, false, false, false})
-	// The next one can be requested at once.
-	if err := w.store.EnqueueFill(t.Context(), fillOf(pages[1])[0]); err != nil {
-		t.Fatal(err)
-	}
-	if queued, err := w.store.FillQueueLength(t.Context(), []query.Kind{query.KindBallots}); err != nil || queued != 1 {
-		t.Errorf("got %d requests, %v, want that for the next page", queued, err)
-	}
+	w.wantStored("while another request waits", pages, []bool{true, true, true, true, false})
 }
 
-func TestASetOfPagesHasNoneInAdvance(t *testing.T) {
+func TestWalksOfOneSetHavePagesMadeInAdvance(t *testing.T) {
 	t.Parallel()
 	w := newWalked(t)
-	pages := w.second(7)
-	w.filler.Fill(t.Context(), append(fillOf(pages[0]), fillOf(pages[4])...))
-	w.wantStored("of two pages together", pages, []bool{true, false, false, false, true, false, false})
+	const apart = 4 // pages that a statement reads
+	const walks = fill.MaxAheads + 1
+	pages := w.second(walks * apart)
+	var requested []cache.Fill
+	for i := range walks {
+		requested = append(requested, fillOf(pages[i*apart])...)
+		w.expect(pages[i*apart])
+	}
+	w.filler.Fill(t.Context(), requested)
+	made := 0
+	for i := range walks {
+		if _, stored := w.fresh(pages[i*apart]); !stored {
+			t.Errorf("walk %d has no page", i)
+		}
+		after := pages[i*apart+1 : (i+1)*apart]
+		if _, stored := w.fresh(after[0]); stored {
+			made++
+			w.wantStored("after a page of a walk", after, []bool{true, true, true})
+		} else {
+			w.wantStored("after a page that is one too many", after, []bool{false, false, false})
+		}
+	}
+	if made != fill.MaxAheads {
+		t.Errorf("%d of %d walks have pages made in advance, want %d", made, walks, fill.MaxAheads)
+	}
 	w.wantNonePending()
+	// The places are free again.
+	w.forget()
+	w.expect(pages[0])
+	w.filler.Fill(t.Context(), requested[:1])
+	w.wantStored("later", pages[:apart+1], []bool{true, true, true, true, false})
 }
 
 func TestAPageMadeInAdvanceReplacesNone(t *testing.T) {

@@ -14,3 +14,6 @@ func (f *Filler) Answer(ctx context.Context, fills []cache.Fill) (ahead func()) 
 	next := f.fill(ctx, fills)
 	return func() { f.makeAhead(ctx, next) }
 }
+
+// MaxAheads is maxAheads.
+const MaxAheads = maxAheads

@@ -66,8 +66,8 @@ type Filler struct {
 	metrics fillMetrics
 	kinds   map[query.Kind]kindOfPage
 	turns   *turns
-	// aheadInWork is held while pages are made in advance.
-	aheadInWork sync.Mutex
+	// aheads has room for maxAheads.
+	aheads chan struct{}
 	// unpublishedLogged is when logFailure last logged that Redis is empty, in
 	// nanoseconds since 1970.
 	unpublishedLogged atomic.Int64
@@ -76,7 +76,7 @@ type Filler struct {
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
 	kinds := kindsOfPages()
-	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: newTurns(kinds)}
+	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: newTurns(kinds), aheads: make(chan struct{}, maxAheads)}
 }
 
 // Run fills pages until ctx ends. It returns once the requests in progress are finished.

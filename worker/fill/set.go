@@ -1,7 +1,6 @@
 package fill
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -38,8 +37,8 @@ type result struct {
 }
 
 // fill answers requests of one kind, but for those whose callers will have given up. It
-// returns the pages to make in advance, nil for none.
-func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next *ahead) {
+// returns the pages to make in advance.
+func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next []*ahead) {
 	building, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	s := &set{Filler: f}
@@ -58,7 +57,11 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next *ahead) {
 		}
 		left -= len(done)
 		s.finish(ctx, beating, done)
-		next = cmp.Or(next, done[0].ahead) // of a request that is alone
+		for _, r := range done {
+			if r.ahead != nil {
+				next = append(next, r.ahead)
+			}
+		}
 	}
 	return next
 }
@@ -91,7 +94,6 @@ func (s *set) make(ctx context.Context, fill cache.Fill) result {
 // buildTogether builds a page together with those of the other members. One that fails is
 // built alone: the error may be that of another page.
 func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version, expected bool) built {
-	expected = expected && s.shared == nil // nothing is made in advance while others wait
 	b := s.build(s.shared.With(ctx), r, version, expected)
 	s.shared.Leave()
 	if s.shared == nil || b.err == nil || errors.Is(b.err, cache.ErrMiss) {
