@@ -202,10 +202,19 @@ func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) 
 // newBallot returns a ballot of a new voter in the format of Snapshot.
 func (e *Environment) newBallot(p Proposal) string {
 	e.ballots++
-	now := time.Now()
-	name := strconv.FormatInt(now.UnixNano()+int64(e.ballots), 16)
-	return fmt.Sprintf(`{"id":"bench-%s","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%s","created":%d,"choice":1,"vp":1}`,
-		name, p.ExternalID, p.Source, name, now.Unix())
+	return snapshotBallot(p, strconv.FormatInt(time.Now().UnixNano()+int64(e.ballots), 16), 1)
+}
+
+// changedBallot returns the ballot of the same voter each time, with another power: the
+// proposal changes, and gets no more ballots however often that is measured.
+func (e *Environment) changedBallot(p Proposal) string {
+	e.ballots++
+	return snapshotBallot(p, "c4a49ed", 1+e.ballots)
+}
+
+func snapshotBallot(p Proposal, name string, power int) string {
+	return fmt.Sprintf(`{"id":"bench-%s","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%s","created":%d,"choice":1,"vp":%d}`,
+		name, p.ExternalID, p.Source, name, time.Now().Unix(), power)
 }
 
 // votes returns the number of votes in a summary.

@@ -136,7 +136,7 @@ func (e *Environment) saturation(id string, measure func() (float64, error)) (fl
 // changedBatchSize is the number of proposals that each publication during a load updates.
 const changedBatchSize = 500
 
-// keepPublishing imports ballots on many proposals until stop is called, so that the
+// keepPublishing changes ballots on many proposals until stop is called, so that the
 // worker always has data to publish. stop waits for the last import: the embedded
 // engine restarts when a client disconnects while it sends.
 func (e *Environment) keepPublishing(ctx context.Context) (stop func()) {
@@ -161,7 +161,7 @@ func (e *Environment) keepPublishing(ctx context.Context) (stop func()) {
 	}
 }
 
-// touch imports a ballot on each of many proposals.
+// touch changes a ballot on each of many proposals.
 func (e *Environment) touch(ctx context.Context) error {
 	proposals, err := e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
 	if err != nil {
@@ -169,7 +169,7 @@ func (e *Environment) touch(ctx context.Context) error {
 	}
 	var lines strings.Builder
 	for _, p := range proposals {
-		lines.WriteString(e.newBallot(p) + "\n")
+		lines.WriteString(e.changedBallot(p) + "\n")
 	}
 	path := filepath.Join(e.Dir, "touch.ndjson")
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
