@@ -160,8 +160,8 @@ func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Ve
 }
 
 // fromSortedCopy calls read with the generation of the sorted copy that a version names,
-// and reports whether there is a version. A generation that is replaced meanwhile may be
-// gone, and a part of the page with it: read is called again with the next.
+// zero without one, and reports whether there is a version. A generation that is replaced
+// meanwhile may be gone, and a part of the page with it: read is called again with the next.
 func (p *page) fromSortedCopy(
 	ctx context.Context, scope query.Scope, read func(generation uint64) error,
 ) (there bool, err error) {
@@ -171,7 +171,10 @@ func (p *page) fromSortedCopy(
 		if err := read(before.Generation); err != nil {
 			return false, err
 		}
-		if version, there, err = p.version(ctx, scope); there && version.Generation == before.Generation {
+		if before.Generation != 0 {
+			version, there, err = p.version(ctx, scope)
+		}
+		if there && version.Generation == before.Generation {
 			p.head.Revision = before.Revision
 			return true, nil
 		}
