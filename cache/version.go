@@ -88,48 +88,72 @@ func decodeVersion(text string) (Version, error) {
 // trip. A page of a subject that was removed since is missing. The error is that of the view:
 // ErrMiss or ErrUnavailable.
 func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Version, err error) {
-	return s.page(ctx, r, nil)
-}
-
-// RequestedPage is Page for a worker that is to make the page. expected is true when the page
-// before it was read a moment ago by one who came with a cursor: see CompletedFill.Next.
-func (s *Store) RequestedPage(ctx context.Context, r PageRequest) (v View, current Version, expected bool, err error) {
-	var mark *redis.IntCmd
-	v, current, err = s.page(ctx, r, func(ctx context.Context, pipe redis.Pipeliner) {
-		mark = pipe.Exists(ctx, string(expectedKey(r.Key())))
-	})
-	return v, current, mark.Val() > 0, err
-}
-
-// page is Page with more that is read in the same round trip; nil for nothing.
-func (s *Store) page(
-	ctx context.Context, r PageRequest, more func(context.Context, redis.Pipeliner),
-) (v View, current Version, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	var page, version *redis.StringCmd
-	_, err = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		page = pipe.Get(ctx, string(r.Key()))
-		if key := r.VersionKey(); key != "" {
-			version = pipe.Get(ctx, string(key))
-		}
-		if more != nil {
-			more(ctx, pipe)
+	var read pageRead
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+		read = queuePage(ctx, pipe, r)
+		return nil
+	})
+	return read.result()
+}
+
+// RequestedPage is a page that a worker is to make, as it is stored before that.
+type RequestedPage struct {
+	// View, Version and Err are what Store.Page returns.
+	View    View
+	Version Version
+	Err     error
+	// Expected is true when the page before it was read a moment ago by one who came with a
+	// cursor: see CompletedFill.Next.
+	Expected bool
+}
+
+// RequestedPages reads pages in one round trip.
+func (s *Store) RequestedPages(ctx context.Context, requests []PageRequest) []RequestedPage {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	reads, marks := make([]pageRead, len(requests)), make([]*redis.IntCmd, len(requests))
+	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+		for i, r := range requests {
+			reads[i], marks[i] = queuePage(ctx, pipe, r), pipe.Exists(ctx, string(expectedKey(r.Key())))
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return View{}, Version{}, WrapError(err)
+	pages := make([]RequestedPage, len(requests))
+	for i := range pages {
+		pages[i].View, pages[i].Version, pages[i].Err = reads[i].result()
+		pages[i].Expected = marks[i].Val() > 0
 	}
+	return pages
+}
+
+// pageRead is the reading of a page and its version, which is nil for a page without one.
+type pageRead struct{ page, version *redis.StringCmd }
+
+func queuePage(ctx context.Context, pipe redis.Pipeliner, r PageRequest) pageRead {
+	read := pageRead{page: pipe.Get(ctx, string(r.Key()))}
+	if key := r.VersionKey(); key != "" {
+		read.version = pipe.Get(ctx, string(key))
+	}
+	return read
+}
+
+// result returns what Store.Page returns.
+func (p pageRead) result() (v View, current Version, err error) {
 	var removed uint64
-	if version != nil {
-		if text, err := version.Result(); err == nil {
+	if p.version != nil {
+		text, err := p.version.Result()
+		switch {
+		case err == nil:
 			if current, err = decodeVersion(text); err != nil {
 				removed, current = current.Revision, Version{}
 			}
+		case !errors.Is(err, redis.Nil):
+			return View{}, Version{}, WrapError(err)
 		}
 	}
-	value, err := page.Bytes()
+	value, err := p.page.Bytes()
 	if err != nil {
 		return View{}, current, WrapError(err)
 	}

@@ -1,12 +1,14 @@
 package warehouse
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -40,14 +42,11 @@ func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotReque
 	for i, r := range requests {
 		refs[i] = r.ref
 	}
-	result, err := w.queryRefs(ctx, sqlText("ballot_set"), refs, clickhouse.Named("most", maxSharedCasts+1))
-	rows, err := selectRows[cast](result, err, "read the ballots of several proposals")
+	sql := fmt.Sprintf(sqlText("ballot_stored"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref")
+	result, err := w.queryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
+	casts, err := castsBy(result, err, "read the ballots of several proposals", func(c *cast) record.RefHash { return c.Ref })
 	if err != nil {
 		return nil, err
-	}
-	casts := make(map[record.RefHash][]*cast, len(requests))
-	for i := range rows {
-		casts[rows[i].Ref] = append(casts[rows[i].Ref], &rows[i])
 	}
 	ballots := make(map[record.RefHash][]*cast, len(casts))
 	for ref, all := range casts {
@@ -67,19 +66,32 @@ func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotReque
 	return pages, nil
 }
 
-// counting returns the ballots that count among all of a proposal, by the rule of
-// latest_ballots. It changes the order of casts.
+// castsBy returns the stored ballots of a result by what by returns.
+func castsBy[Key comparable](result driver.Rows, err error, operation string, by func(*cast) Key) (map[Key][]*cast, error) {
+	rows, err := selectRows[cast](result, err, operation)
+	casts := map[Key][]*cast{}
+	for i := range rows {
+		key := by(&rows[i])
+		casts[key] = append(casts[key], &rows[i])
+	}
+	return casts, err
+}
+
+// counting returns the ballots that count among all that voters have cast on proposals, by the
+// rule of latest_ballots. It changes the order of casts.
 func counting(casts []*cast) []*cast {
-	isSameVote := func(a, b *cast) bool { return a.VoterIdentity == b.VoterIdentity && a.VoteID == b.VoteID }
+	byVoter := func(a, b *cast) int {
+		return cmp.Or(bytes.Compare(a.Ref[:], b.Ref[:]), cmp.Compare(a.VoterIdentity, b.VoterIdentity))
+	}
 	slices.SortFunc(casts, func(a, b *cast) int {
-		return cmp.Or(cmp.Compare(a.VoterIdentity, b.VoterIdentity), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
+		return cmp.Or(byVoter(a, b), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
 	})
-	casts = slices.CompactFunc(casts, isSameVote)
+	casts = slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 && a.VoteID == b.VoteID })
 	casts = slices.DeleteFunc(casts, func(c *cast) bool { return c.Withdrawn })
 	slices.SortFunc(casts, func(a, b *cast) int {
-		return cmp.Or(cmp.Compare(a.VoterIdentity, b.VoterIdentity), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
+		return cmp.Or(byVoter(a, b), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
 	})
-	return slices.CompactFunc(casts, func(a, b *cast) bool { return a.VoterIdentity == b.VoterIdentity })
+	return slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 })
 }
 
 func (c *cast) compareTime(other *cast) int {

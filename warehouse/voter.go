@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -47,8 +46,8 @@ func (w *Warehouse) rankedRange(
 	return selectRows[governance.DAOVoter](rows, err, "read a page of voters")
 }
 
-// maxSharedVotes is the maximum number of a voter's ballots that are read together with
-// those of others.
+// maxSharedVotes is the maximum number of stored ballots of a voter that are read together
+// with those of others: superseded and withdrawn ones are read with them.
 const maxSharedVotes = 5000
 
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
@@ -121,6 +120,13 @@ type VoterBallot struct {
 	Choices []governance.Choice `ch:"-"`
 }
 
+// inHistory returns a ballot as it is in its voter's history.
+func (c *cast) inHistory() VoterBallot {
+	v := VoterBallot{Ref: c.Ref, RawChoice: c.RawChoice, Power: c.Power}
+	v.ChoiceKey, v.VotedAt, v.TransactionHash = c.ChoiceKey, c.VotedAt, c.TransactionHash
+	return v
+}
+
 // at is the time of the vote in the order of histories: without one it is before all others.
 func (v VoterBallot) at() int64 { return orderedTime(v.VotedAt) }
 
@@ -176,14 +182,9 @@ func selectsVote(q query.VoterVotes, v VoterBallot) bool {
 
 // votesOf returns the ballots of a voter that count, on proposals that are published.
 func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, error) {
-	ballots, err := share(ctx, "votes", voter, func(ctx context.Context, voters []string) ([][]VoterBallot, error) {
-		return w.ballotsOf(ctx, voters, maxSharedVotes+1)
-	})
-	if err == nil && len(ballots) > maxSharedVotes {
-		ballots, err = alone(ctx, func(ctx context.Context) ([]VoterBallot, error) {
-			all, err := w.ballotsOf(ctx, []string{voter}, math.MaxUint32)
-			return all[0], err
-		})
+	ballots, err := share(ctx, "votes", voter, w.ballotsOfSome)
+	if err == nil && ballots == nil {
+		ballots, err = alone(ctx, func(ctx context.Context) ([]VoterBallot, error) { return w.ballotsOf(ctx, voter) })
 	}
 	if err != nil || len(ballots) == 0 {
 		return nil, err
@@ -203,25 +204,38 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 	return votes, err
 }
 
-// ballotsOf returns ballots of voters that count, up to most of each.
-func (w *Warehouse) ballotsOf(ctx context.Context, voters []string, most uint64) ([][]VoterBallot, error) {
-	type row struct {
-		VoterBallot
-		Voter string
-	}
+// ballotsOfSome returns the ballots of several voters that count, with one statement. They are
+// nil for a voter who has cast too many.
+func (w *Warehouse) ballotsOfSome(ctx context.Context, voters []string) ([][]VoterBallot, error) {
 	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
-	sql := fmt.Sprintf(sqlText("voter_votes"), countingBallots("voter IN (SELECT voter FROM wanted_voters)"))
-	result, err := w.queryWith(ctx, wanted, err, sql, clickhouse.Named("most", most), bindUnknownTime())
-	rows, err := selectRows[row](result, err, "read the votes of voters")
-	of := map[string][]VoterBallot{}
-	for _, r := range rows {
-		of[r.Voter] = append(of[r.Voter], r.VoterBallot)
+	sql := fmt.Sprintf(sqlText("ballot_stored"), "voter IN (SELECT voter FROM wanted_voters)", "voter")
+	result, err := w.queryWith(ctx, wanted, err, sql, clickhouse.Named("most", maxSharedVotes+1))
+	casts, err := castsBy(result, err, "read the votes of several voters", func(c *cast) string { return c.VoterIdentity })
+	of := make(map[string][]VoterBallot, len(casts))
+	for voter, all := range casts {
+		if len(all) > maxSharedVotes {
+			continue
+		}
+		of[voter] = []VoterBallot{}
+		for _, c := range counting(all) {
+			of[voter] = append(of[voter], c.inHistory())
+		}
 	}
 	ballots := make([][]VoterBallot, len(voters))
 	for i, voter := range voters {
 		ballots[i] = of[voter]
+		if len(casts[voter]) == 0 {
+			ballots[i] = []VoterBallot{}
+		}
 	}
 	return ballots, err
+}
+
+// ballotsOf returns all ballots of a voter that count.
+func (w *Warehouse) ballotsOf(ctx context.Context, voter string) ([]VoterBallot, error) {
+	sql := fmt.Sprintf(sqlText("voter_votes"), countingBallots("voter = {voter:String}"))
+	rows, err := w.conn.Query(ctx, sql, clickhouse.Named("voter", voter), bindUnknownTime())
+	return selectRows[VoterBallot](rows, err, "read the votes of a voter")
 }
 
 // votedProposal is what a vote shows of its proposal.

@@ -1,6 +1,5 @@
--- The ballots of the voters in wanted_voters that count, up to a number for each.
+-- The ballots of a voter that count.
 SELECT
-    voter,
     proposal_ref,
     choice_key,
     raw_choice,
@@ -8,5 +7,4 @@ SELECT
     voted_at,
     tx_hash AS transaction_hash
 FROM (%s)
-LIMIT {most:UInt64} BY voter
 SETTINGS max_threads = 1

@@ -95,7 +95,7 @@ func listed[Query query.Page, Row any](
 var errUnknownKind = errors.New("unknown kind of page")
 
 // build makes the page of a request. version is that of its scope if it was read a moment ago,
-// or zero; expected is as Store.RequestedPage says.
+// or zero; expected is as in cache.RequestedPage.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version, expected bool) built {
 	kind, known := f.kinds[r.Kind]
 	if !known {

@@ -46,8 +46,12 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next []*ahead) {
 		s.shared = warehouse.NewSet(len(fills))
 	}
 	results := make(chan result, len(fills))
-	for _, fill := range fills {
-		go func() { results <- s.make(building, fill) }()
+	requests := make([]cache.PageRequest, len(fills))
+	for i, fill := range fills {
+		requests[i] = fill.Page
+	}
+	for i, stored := range f.Store.RequestedPages(building, requests) {
+		go func() { results <- s.make(building, fills[i], stored) }()
 	}
 	beating := f.startHeartbeats(building, fills)
 	for left := len(fills); left > 0; {
@@ -66,8 +70,9 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next []*ahead) {
 	return next
 }
 
-// make makes the page of a request.
-func (s *set) make(ctx context.Context, fill cache.Fill) result {
+// make makes the page of a request, unless a fresh one is stored: its caller had missed it, and
+// may have been so late to enqueue the request that it was made for others meanwhile.
+func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedPage) result {
 	r := result{fill: fill, began: time.Now(), outcome: "made"}
 	if fill.EnqueuedAt != 0 {
 		s.metrics.waited.Observe(max(0, r.began.Sub(fill.EnqueuedAt.Time()).Seconds()))
@@ -77,16 +82,11 @@ func (s *set) make(ctx context.Context, fill cache.Fill) result {
 	case isTooLate(fill, r.began):
 		r.outcome = "abandoned"
 		s.shared.Leave()
+	case stored.Err == nil && stored.View.IsFresh(stored.Version.Revision):
+		r.outcome = "stored"
+		s.shared.Leave()
 	default:
-		// Its caller had missed it, and may have been so late to enqueue the request that
-		// the page was made for others meanwhile.
-		v, version, expected, err := s.Store.RequestedPage(ctx, fill.Page)
-		if err == nil && v.IsFresh(version.Revision) {
-			r.outcome = "stored"
-			s.shared.Leave()
-			break
-		}
-		r.built = s.buildTogether(ctx, fill.Page, version, expected)
+		r.built = s.buildTogether(ctx, fill.Page, stored.Version, stored.Expected)
 	}
 	return r
 }
