@@ -1,14 +1,12 @@
 package warehouse
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -26,15 +24,6 @@ type ballotRequest struct {
 	query.Ballots
 }
 
-// cast is a ballot as it is stored: superseded, withdrawn or one that counts.
-type cast struct {
-	LatestBallot
-	Ref       record.RefHash `ch:"proposal_ref"`
-	Version   uint64
-	Withdrawn bool
-	Power     decimal.Decimal
-}
-
 // smallBallotPages reads pages of several proposals with one statement. The page is nil for
 // a proposal that has too many ballots.
 func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotRequest) ([][]LatestBallot, error) {
@@ -42,7 +31,7 @@ func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotReque
 	for i, r := range requests {
 		refs[i] = r.ref
 	}
-	sql := fmt.Sprintf(sqlText("ballot_stored"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref")
+	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref")
 	result, err := w.queryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
 	casts, err := castsBy(result, err, "read the ballots of several proposals", func(c *cast) record.RefHash { return c.Ref })
 	if err != nil {
@@ -64,38 +53,6 @@ func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotReque
 		}
 	}
 	return pages, nil
-}
-
-// castsBy returns the stored ballots of a result by what by returns.
-func castsBy[Key comparable](result driver.Rows, err error, operation string, by func(*cast) Key) (map[Key][]*cast, error) {
-	rows, err := selectRows[cast](result, err, operation)
-	casts := map[Key][]*cast{}
-	for i := range rows {
-		key := by(&rows[i])
-		casts[key] = append(casts[key], &rows[i])
-	}
-	return casts, err
-}
-
-// counting returns the ballots that count among all that voters have cast on proposals, by the
-// rule of latest_ballots. It changes the order of casts.
-func counting(casts []*cast) []*cast {
-	byVoter := func(a, b *cast) int {
-		return cmp.Or(bytes.Compare(a.Ref[:], b.Ref[:]), cmp.Compare(a.VoterIdentity, b.VoterIdentity))
-	}
-	slices.SortFunc(casts, func(a, b *cast) int {
-		return cmp.Or(byVoter(a, b), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
-	})
-	casts = slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 && a.VoteID == b.VoteID })
-	casts = slices.DeleteFunc(casts, func(c *cast) bool { return c.Withdrawn })
-	slices.SortFunc(casts, func(a, b *cast) int {
-		return cmp.Or(byVoter(a, b), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
-	})
-	return slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 })
-}
-
-func (c *cast) compareTime(other *cast) int {
-	return timeOrUnknown(c.VotedAt).Compare(timeOrUnknown(other.VotedAt))
 }
 
 // page returns the page of the ballots of its proposal that count. It changes their order.

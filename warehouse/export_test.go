@@ -8,6 +8,9 @@ import (
 // MergedTotals computes vote totals from the merged table.
 var MergedTotals = (*Warehouse).mergedTotals
 
+// BallotsOf returns the ballots of a voter that the engine says count.
+var BallotsOf = (*Warehouse).ballotsOf
+
 // MergedRankings reads rankings from the merged table.
 var MergedRankings = (*Warehouse).mergedRankings
 

@@ -208,7 +208,7 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 // nil for a voter who has cast too many.
 func (w *Warehouse) ballotsOfSome(ctx context.Context, voters []string) ([][]VoterBallot, error) {
 	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
-	sql := fmt.Sprintf(sqlText("ballot_stored"), "voter IN (SELECT voter FROM wanted_voters)", "voter")
+	sql := storedBallots("voter IN (SELECT voter FROM wanted_voters)", "voter")
 	result, err := w.queryWith(ctx, wanted, err, sql, clickhouse.Named("most", maxSharedVotes+1))
 	casts, err := castsBy(result, err, "read the votes of several voters", func(c *cast) string { return c.VoterIdentity })
 	of := make(map[string][]VoterBallot, len(casts))

@@ -253,6 +253,10 @@ func (h *withdrawals) checkVoter(voter string, on map[string]*record.Ballot) {
 	if err != nil || len(history) != len(on) {
 		h.t.Errorf("%s: got %d votes (%v), want %d", voter, len(history), err, len(on))
 	}
+	merged, err := warehouse.BallotsOf(h.warehouse, h.t.Context(), voter)
+	if err != nil || len(merged) != len(history) {
+		h.t.Errorf("%s: the engine merges to %d votes (%v), want %d", voter, len(merged), err, len(history))
+	}
 	for _, vote := range history {
 		if b := on[string(vote.Proposal.ProposalKey)]; b == nil || vote.VotingPower != governance.DecimalOf(b.Power) || vote.RawChoice != b.RawChoice {
 			h.t.Errorf("%s: got %+v, want %+v", voter, vote, b)

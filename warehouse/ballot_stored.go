@@ -1,0 +1,60 @@
+package warehouse
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/warehouse/record"
+)
+
+// cast is a ballot as it is stored: superseded, withdrawn or one that counts.
+type cast struct {
+	LatestBallot
+	Ref       record.RefHash `ch:"proposal_ref"`
+	Version   uint64
+	Withdrawn bool
+	Power     decimal.Decimal
+}
+
+// storedBallots returns the query for the stored ballots that satisfy a condition, up to the
+// bound parameter {most} for each value of a column.
+func storedBallots(condition, column string) string {
+	return fmt.Sprintf(sqlText("ballot_stored"), condition, column)
+}
+
+// castsBy returns the stored ballots of a result by what by returns.
+func castsBy[Key comparable](result driver.Rows, err error, operation string, by func(*cast) Key) (map[Key][]*cast, error) {
+	rows, err := selectRows[cast](result, err, operation)
+	casts := map[Key][]*cast{}
+	for i := range rows {
+		key := by(&rows[i])
+		casts[key] = append(casts[key], &rows[i])
+	}
+	return casts, err
+}
+
+// counting returns the ballots that count among all that voters have cast on proposals, by the
+// rule of latest_ballots. It changes the order of casts.
+func counting(casts []*cast) []*cast {
+	byVoter := func(a, b *cast) int {
+		return cmp.Or(bytes.Compare(a.Ref[:], b.Ref[:]), cmp.Compare(a.VoterIdentity, b.VoterIdentity))
+	}
+	slices.SortFunc(casts, func(a, b *cast) int {
+		return cmp.Or(byVoter(a, b), cmp.Compare(a.VoteID, b.VoteID), cmp.Compare(b.Version, a.Version))
+	})
+	casts = slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 && a.VoteID == b.VoteID })
+	casts = slices.DeleteFunc(casts, func(c *cast) bool { return c.Withdrawn })
+	slices.SortFunc(casts, func(a, b *cast) int {
+		return cmp.Or(byVoter(a, b), b.compareTime(a), cmp.Compare(b.VoteID, a.VoteID))
+	})
+	return slices.CompactFunc(casts, func(a, b *cast) bool { return byVoter(a, b) == 0 })
+}
+
+func (c *cast) compareTime(other *cast) int {
+	return timeOrUnknown(c.VotedAt).Compare(timeOrUnknown(other.VotedAt))
+}
