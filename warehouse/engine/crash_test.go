@@ -44,7 +44,7 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 			})
 			t.Cleanup(func() { stop(t, next) })
 			wantCount(t, open(t, next.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
-			if err := answers(instance.TCPAddr); err == nil {
+			if err := answers(t, instance); err == nil {
 				t.Error("orphaned engine: got an answer, want none")
 			}
 		})
@@ -93,7 +93,7 @@ func TestStopDuringRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop(t, e)
-	if err := answers(e.Instance().TCPAddr); err == nil {
+	if err := answers(t, e.Instance()); err == nil {
 		t.Error("engine after stop: got an answer, want none")
 	}
 }

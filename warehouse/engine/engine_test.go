@@ -127,7 +127,7 @@ func TestStopUnlocksTheFolder(t *testing.T) {
 	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
 		t.Errorf("find after stop: got %v, want ErrNotRunning", err)
 	}
-	if err := answers(first.Instance().TCPAddr); err == nil {
+	if err := answers(t, first.Instance()); err == nil {
 		t.Error("engine after stop: got an answer, want none")
 	}
 	second := start(t, options)
@@ -232,13 +232,13 @@ func busy(t *testing.T, instance engine.Instance) {
 	})
 }
 
-// answers returns nil if a server listens on addr.
-func answers(addr string) error {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
+// answers returns nil if the engine answers: another that was given its port has another
+// password.
+func answers(t *testing.T, i engine.Instance) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	return open(t, i.OwnerURL("default")).Ping(ctx)
 }
 
 // freePort returns a port that nobody listens on.

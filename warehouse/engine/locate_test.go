@@ -67,7 +67,7 @@ func TestStartRunsAClickHouseProgram(t *testing.T) {
 	table(t, e.Instance())
 	wantCount(t, open(t, e.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 	stop(t, e)
-	if err := answers(e.Instance().TCPAddr); err == nil {
+	if err := answers(t, e.Instance()); err == nil {
 		t.Error("program after stop: got an answer, want none")
 	}
 }
