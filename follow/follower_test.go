@@ -244,19 +244,19 @@ func TestPastIsReadWithoutPauses(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
+	const all = 500
 	var pages atomic.Int64
 	hub := &scripted{"hub", map[string]laneFunc{"backfill": func(ctx context.Context, j *follow.Journal) (bool, error) {
 		cursor := j.Cursor(harbor(), "backfill")
-		cursor.Done, cursor.Total, cursor.State = uint64(pages.Add(1)), 500, governance.SourceBackfilling
+		cursor.Done, cursor.Total, cursor.State = uint64(min(pages.Add(1), all)), all, governance.SourceBackfilling
 		if cursor.Done == cursor.Total {
 			cursor.State = governance.SourceLive
 		}
 		_, err := j.Commit(ctx, nil, cursor)
 		return cursor.Done < cursor.Total, err
 	}}}
-	_, stop := b.start(hub)
-	b.awaitCount("pages", &pages, 500)
-	stop()
+	b.start(hub)
+	b.awaitCount("pages", &pages, all)
 	b.awaitStates("hub", map[string]governance.SourceState{
 		"/backfill": governance.SourceLive, "harbor.eth/backfill": governance.SourceLive,
 	})
