@@ -254,8 +254,12 @@ func (h *withdrawals) checkVoter(voter string, on map[string]*record.Ballot) {
 		h.t.Errorf("%s: got %d votes (%v), want %d", voter, len(history), err, len(on))
 	}
 	merged, err := warehouse.BallotsOf(h.warehouse, h.t.Context(), voter)
-	if err != nil || len(merged) != len(history) {
-		h.t.Errorf("%s: the engine merges to %d votes (%v), want %d", voter, len(merged), err, len(history))
+	power := decimal.Zero
+	for _, b := range merged {
+		power = power.Add(b.Power)
+	}
+	if err != nil || len(merged) != len(on) || !power.Equal(sumPower(on)) {
+		h.t.Errorf("%s: the engine merges to %d votes of %s (%v), want %d of %s", voter, len(merged), power, err, len(on), sumPower(on))
 	}
 	for _, vote := range history {
 		if b := on[string(vote.Proposal.ProposalKey)]; b == nil || vote.VotingPower != governance.DecimalOf(b.Power) || vote.RawChoice != b.RawChoice {
