@@ -33,22 +33,18 @@ func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotReque
 	}
 	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref")
 	result, err := w.queryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
-	casts, err := castsBy(result, err, "read the ballots of several proposals", func(c *cast) record.RefHash { return c.Ref })
+	ballots, err := countingBy(result, err, "read the ballots of several proposals", maxSharedCasts,
+		func(c *cast) record.RefHash { return c.Ref })
 	if err != nil {
 		return nil, err
 	}
-	ballots := make(map[record.RefHash][]*cast, len(casts))
-	for ref, all := range casts {
-		if len(all) <= maxSharedCasts {
-			ballots[ref] = counting(all)
-		}
-	}
 	pages := make([][]LatestBallot, len(requests))
 	for i, r := range requests {
-		if len(casts[r.ref]) > maxSharedCasts {
+		of, some := ballots[r.ref]
+		if some && of == nil {
 			continue
 		}
-		if pages[i], err = r.page(slices.Clone(ballots[r.ref])); err != nil {
+		if pages[i], err = r.page(slices.Clone(of)); err != nil {
 			return nil, err
 		}
 	}

@@ -27,13 +27,23 @@ func storedBallots(condition, column string) string {
 	return fmt.Sprintf(sqlText("ballot_stored"), condition, column)
 }
 
-// castsBy returns the stored ballots of a result by what by returns.
-func castsBy[Key comparable](result driver.Rows, err error, operation string, by func(*cast) Key) (map[Key][]*cast, error) {
+// countingBy returns the ballots that count among those of a result, by what by returns. They are
+// nil under a key with more than most stored ballots: its ballots are not complete.
+func countingBy[Key comparable](
+	result driver.Rows, err error, operation string, most int, by func(*cast) Key,
+) (map[Key][]*cast, error) {
 	rows, err := selectRows[cast](result, err, operation)
 	casts := map[Key][]*cast{}
 	for i := range rows {
 		key := by(&rows[i])
 		casts[key] = append(casts[key], &rows[i])
+	}
+	for key, all := range casts {
+		if len(all) > most {
+			casts[key] = nil
+			continue
+		}
+		casts[key] = counting(all)
 	}
 	return casts, err
 }

@@ -210,22 +210,17 @@ func (w *Warehouse) ballotsOfSome(ctx context.Context, voters []string) ([][]Vot
 	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
 	sql := storedBallots("voter IN (SELECT voter FROM wanted_voters)", "voter")
 	result, err := w.queryWith(ctx, wanted, err, sql, clickhouse.Named("most", maxSharedVotes+1))
-	casts, err := castsBy(result, err, "read the votes of several voters", func(c *cast) string { return c.VoterIdentity })
-	of := make(map[string][]VoterBallot, len(casts))
-	for voter, all := range casts {
-		if len(all) > maxSharedVotes {
-			continue
-		}
-		of[voter] = []VoterBallot{}
-		for _, c := range counting(all) {
-			of[voter] = append(of[voter], c.inHistory())
-		}
-	}
+	counted, err := countingBy(result, err, "read the votes of several voters", maxSharedVotes,
+		func(c *cast) string { return c.VoterIdentity })
 	ballots := make([][]VoterBallot, len(voters))
 	for i, voter := range voters {
-		ballots[i] = of[voter]
-		if len(casts[voter]) == 0 {
-			ballots[i] = []VoterBallot{}
+		of, some := counted[voter]
+		if some && of == nil {
+			continue
+		}
+		ballots[i] = make([]VoterBallot, len(of))
+		for j, c := range of {
+			ballots[i][j] = c.inHistory()
 		}
 	}
 	return ballots, err
