@@ -232,7 +232,7 @@ pictures: engine browser ## Renew the pictures of /docs and /explore in docs/pic
 	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench
-bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (BENCH=quick: six minutes)
+bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (half an hour; BENCH=quick: ten minutes)
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 
