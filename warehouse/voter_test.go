@@ -10,10 +10,13 @@ import (
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
 
+	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
 // readTogether runs the reads as one set and returns how many rows their statements read.
@@ -83,6 +86,56 @@ func TestASetReadsTheRowsOfItsPages(t *testing.T) {
 				t.Errorf("read %d rows for %d pages, want at most %d", read, members, c.maxRead)
 			}
 		})
+	}
+}
+
+// TestAHistoryDecompressesFewBlocks counts bytes, because blocks of the default size hold the
+// ballots of many other voters too.
+func TestAHistoryDecompressesFewBlocks(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w, url := openURL(t)
+	generated(t, url, 10, 10_000)
+	var decompressed atomic.Int64
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithProfileEvents(func(events []clickhouse.ProfileEvent) {
+		for _, e := range events {
+			if e.Name == "CompressedReadBufferBytes" {
+				decompressed.Add(e.Value)
+			}
+		}
+	}))
+	q := query.VoterVotes{Voter: "0xF0"}
+	q.Limit = 20
+	votes, err := w.ListVoterVotes(ctx, q)
+	if err != nil || len(votes) != 10 {
+		t.Fatalf("got %d votes and %v, want 10", len(votes), err)
+	}
+	const most = 350_000
+	if got := decompressed.Load(); got == 0 || got > most {
+		t.Errorf("decompressed %d bytes for %d votes, want at most %d", got, len(votes), most)
+	}
+}
+
+func TestAHistoryShowsTheLatestTitles(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w := open(t)
+	for _, title := range []string{"before", "after"} {
+		appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao", Title: title})
+	}
+	appendAll(t, w, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
+	err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{{
+		Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1,
+		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := query.VoterVotes{Voter: "0xa"}
+	q.Limit = 1
+	votes, err := w.ListVoterVotes(t.Context(), q)
+	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "after" {
+		t.Errorf("got %+v and %v, want one vote on a proposal with the title after", votes, err)
 	}
 }
 

@@ -70,7 +70,8 @@ func (r Report) Markdown(out io.Writer) {
 
 Written by %[1]smake bench%[1]s; do not edit. Pnyx and a baseline, a minimal program for the same work, are measured in turns in
 the same run, so that a slow or busy machine slows both. The ratio is Pnyx ÷ baseline: its median, minimum and maximum over the
-rounds. The load generator has a core of its own; all programs that serve, Redis included, share another.
+rounds. The load generator has a core of its own; all programs that serve, Redis included, share another. Distinct cold pages are read
+from merged parts, as they are some hours after an import.
 
 %[2]s, %[3]d cores, Linux %[4]s, %[5]s, commit %[6]s, %[7]s. %[8]d generated ballots in %[9]d proposals of %[10]d DAOs, the largest
 with %[11]d.%[12]s

@@ -57,9 +57,13 @@ func fillRows() []Row {
 	return rows
 }
 
-// coldFills compares pages that are not in Redis with a handler that returns as many bytes.
+// coldFills compares pages that are not in Redis with a handler that returns as many bytes. They
+// are read from tables whose parts are merged, as they are some hours after an import.
 func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int) (Sides, error) {
 	load, err := e.coldLoadOf(ctx, kind)
+	if err == nil {
+		err = e.mergeParts(ctx, "ballots", "proposal_states")
+	}
 	if err != nil {
 		return Sides{}, err
 	}
@@ -78,6 +82,16 @@ func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int)
 	}
 	plain := Load{URLs: []string{baseline}, Header: http.Header{}}
 	return Sides{Pnyx: measure(load, true), Baseline: measure(plain, false)}, err
+}
+
+// mergeParts merges the parts of tables.
+func (e *Environment) mergeParts(ctx context.Context, tables ...string) error {
+	for _, table := range tables {
+		if err := e.conn.Exec(ctx, "OPTIMIZE TABLE "+table+" FINAL SETTINGS optimize_skip_merged_partitions = 1"); err != nil {
+			return fmt.Errorf("merge the parts of %s: %w", table, err)
+		}
+	}
+	return nil
 }
 
 // coldLoadOf returns requests for distinct pages of a kind.
