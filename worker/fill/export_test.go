@@ -11,7 +11,7 @@ func (f *Filler) Fill(ctx context.Context, fills []cache.Fill) { f.Answer(ctx, f
 
 // Answer answers requests as one set. What it returns makes the pages ahead.
 func (f *Filler) Answer(ctx context.Context, fills []cache.Fill) (ahead func()) {
-	next := f.fill(ctx, fills)
+	next := f.fill(ctx, fills, func() {})
 	return func() { f.makeAhead(ctx, next) }
 }
 

@@ -141,7 +141,7 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
 		fills = append(fills, f.Store.DequeueMoreFills(ctx, kind, end, more)...)
 	}
-	next := f.fill(ctx, fills)
+	next := f.fill(ctx, fills, turn.endReading)
 	turn.release() // nobody waits for what follows
 	f.makeAhead(ctx, next)
 	return true

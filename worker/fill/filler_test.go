@@ -73,7 +73,7 @@ func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
 	})
 	deadline := governance.TimestampOf(time.Now().Add(time.Hour))
 	for _, voter := range []query.Voter{"0x1", "0x2", "0x3"} {
-		filler.fill(t.Context(), []cache.Fill{{Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: deadline}})
+		filler.fill(t.Context(), []cache.Fill{{Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: deadline}}, func() {})
 	}
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=INFO") {
 		t.Errorf("got %q, want one line of level INFO", got)
@@ -108,7 +108,7 @@ func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 			if err := errors.Join(store.CompleteFills(t.Context(), []cache.CompletedFill{{Page: request, View: &cache.View{Revision: c.revision}}})...); err != nil {
 				t.Fatal(err)
 			}
-			filler.fill(t.Context(), []cache.Fill{{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))}})
+			filler.fill(t.Context(), []cache.Fill{{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))}}, func() {})
 			if made := log.Len() > 0; made != c.made {
 				t.Errorf("got made %t, want %t for version 7: %s", made, c.made, &log)
 			}
@@ -168,7 +168,11 @@ func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
 			Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: governance.TimestampOf(time.Now().Add(time.Hour)),
 		})
 	}
-	filler.fill(t.Context(), fills)
+	read := 0
+	filler.fill(t.Context(), fills, func() { read++ })
+	if read != 1 {
+		t.Errorf("the set said %d times that it has read what it needs, want once", read)
+	}
 	for _, fill := range fills {
 		_, _, err := store.Page(t.Context(), fill.Page)
 		if missing := errors.Is(err, cache.ErrMiss); missing != (fill.Page.Key() == bad) {
@@ -228,6 +232,12 @@ func TestASetWaitsForThePreviousOneOfItsKind(t *testing.T) {
 		if took, more := waited(third); took != gatherTime/2 || !more {
 			t.Errorf("after a quick set: waited %s, %t, want %s", took, more, gatherTime/2)
 		}
+		fourth := turns.take(query.KindBallots)
+		time.AfterFunc(gatherTime/4, third.endReading)
+		if took, more := waited(fourth); took != gatherTime/4 || !more {
+			t.Errorf("while a set is stored: waited %s, %t, want %s", took, more, gatherTime/4)
+		}
+		third.release()
 	})
 }
 

@@ -69,7 +69,7 @@ func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
 	filler.fill(t.Context(), []cache.Fill{{
 		Page:     cache.NewPageRequest(query.Ballots{Proposal: "p1_x"}),
 		Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
-	}})
+	}}, func() {})
 	<-hook.ended
 	pending, err := env.RedisClient(t, url).Keys(t.Context(), "*pending:*").Result()
 	if err != nil || len(pending) > 0 {

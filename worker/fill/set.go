@@ -36,9 +36,10 @@ type result struct {
 	built
 }
 
-// fill answers requests of one kind, but for those whose callers will have given up. It
-// returns the pages to make in advance.
-func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next []*ahead) {
+// fill answers requests of one kind, but for those whose callers will have given up. It calls
+// read when all is read and the last pages are to be stored, and returns the pages to make in
+// advance.
+func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) (next []*ahead) {
 	building, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	s := &set{Filler: f}
@@ -59,7 +60,9 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill) (next []*ahead) {
 		for len(results) > 0 {
 			done = append(done, <-results)
 		}
-		left -= len(done)
+		if left -= len(done); left == 0 {
+			read()
+		}
 		s.finish(ctx, beating, done)
 		for _, r := range done {
 			if r.ahead != nil {

@@ -38,8 +38,10 @@ type turn struct {
 	// previous is the turn of the kind that was taken last before this one; nil if none
 	// was in work.
 	previous *turn
-	// ended is closed when the turn is released.
-	ended chan struct{}
+	// read is closed when the set has read what it needs.
+	read chan struct{}
+	// endReading closes read, once.
+	endReading func()
 }
 
 func newTurns(kinds map[query.Kind]kindOfPage) *turns {
@@ -100,7 +102,8 @@ func (t *turns) take(kind query.Kind) *turn {
 	if t.exhausted(kind) {
 		return nil
 	}
-	taken := &turn{of: t, kind: kind, ended: make(chan struct{})}
+	taken := &turn{of: t, kind: kind, read: make(chan struct{})}
+	taken.endReading = sync.OnceFunc(func() { close(taken.read) })
 	if held := t.taken[kind]; len(held) > 0 {
 		taken.previous = held[len(held)-1]
 	}
@@ -113,9 +116,9 @@ func (t *turns) take(kind query.Kind) *turn {
 // waits reports whether gather will wait.
 func (t *turn) waits() bool { return t.previous != nil && t.of.kinds[t.kind].setSize > 1 }
 
-// gather waits until the previous set of the kind has ended, for gatherTime at most, and
-// reports whether it waited: what is requested meanwhile belongs to this set. Two sets at a time
-// cost twice the statements, and are done no sooner.
+// gather waits until the previous set of the kind has read what it needs, for gatherTime at most,
+// and reports whether it waited: what is requested meanwhile belongs to this set. Two sets that
+// read at a time cost twice the statements, and are done no sooner.
 func (t *turn) gather(ctx context.Context) bool {
 	if !t.waits() {
 		return false
@@ -123,7 +126,7 @@ func (t *turn) gather(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)
 	defer cancel()
 	select {
-	case <-t.previous.ended:
+	case <-t.previous.read:
 	case <-ctx.Done():
 	}
 	return true
@@ -135,5 +138,5 @@ func (t *turn) release() {
 	defer t.of.mu.Unlock()
 	t.of.taken[t.kind] = slices.DeleteFunc(t.of.taken[t.kind], func(other *turn) bool { return other == t })
 	t.of.changed.Broadcast()
-	close(t.ended)
+	t.endReading()
 }
