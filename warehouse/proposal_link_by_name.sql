@@ -6,7 +6,7 @@ SELECT
     topic
 FROM proposal_links FINAL
 WHERE topic IN (SELECT name FROM wanted_discussions)
-    OR hasAny(names, (SELECT groupArray(name) FROM wanted_links))
+    OR arrayExists(name -> name IN (SELECT name FROM wanted_links), names)
 ORDER BY
     title,
     proposal_key
