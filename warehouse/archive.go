@@ -161,7 +161,7 @@ func (a *Archive) makeSnapshot(ctx context.Context, shard int) error {
 	// A snapshot that nothing copies was left behind by a process that was killed.
 	snapshot := quoteIdentifier(a.SnapshotDatabase())
 	statements := []string{"DROP DATABASE IF EXISTS " + snapshot + " SYNC", "CREATE DATABASE " + snapshot}
-	names = slices.DeleteFunc(names, isSortedCopy)
+	names = slices.DeleteFunc(names, isMadeFromBallots)
 	slices.SortStableFunc(names, func(a, b string) int { return snapshotOrder(a) - snapshotOrder(b) })
 	for _, name := range names {
 		table := snapshot + "." + quoteIdentifier(name)
@@ -177,11 +177,12 @@ func (a *Archive) makeSnapshot(ctx context.Context, shard int) error {
 	return a.run(ctx, shard, statements...)
 }
 
-// isSortedCopy reports whether a table belongs to the sorted copies, which workers build
-// again from the ballots.
-func isSortedCopy(table string) bool {
-	return slices.Contains([]string{"sorted_ballots", "sorted_voters", "sorted_copies", "ordered_ballots", "ranked_voters", "orders"},
-		strings.TrimSuffix(table, localSuffix))
+// isMadeFromBallots reports whether a table has what workers make again from the ballots: the
+// sorted copies and the stored sums.
+func isMadeFromBallots(table string) bool {
+	return slices.Contains([]string{
+		"sorted_ballots", "sorted_voters", "sorted_copies", "ordered_ballots", "ranked_voters", "orders", "vote_totals", "participation",
+	}, strings.TrimSuffix(table, localSuffix))
 }
 
 // snapshotOrder orders the tables of a snapshot that is made during an import. What states

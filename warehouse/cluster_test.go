@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -91,6 +92,10 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 			if !got[hash].Recast {
 				t.Error("a recast was not seen")
 			}
+		}
+		stored, err := w.StoredVoteTotals(t.Context(), refs)
+		if diff := cmp.Diff(got, stored); err != nil || diff != "" {
+			t.Errorf("stored totals (%v) (-want +got):\n%s", err, diff)
 		}
 		firstPageAgrees(t, w, single, refs[7])
 		waiting, err := w.WaitingBallots(t.Context())

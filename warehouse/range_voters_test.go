@@ -31,6 +31,10 @@ func checkParticipation(t *testing.T, w *warehouse.Warehouse, want warehouse.Par
 	if err != nil || got["dao"] != want {
 		t.Errorf("got %+v, %v, want %+v", got["dao"], err, want)
 	}
+	stored, err := w.StoredParticipation(t.Context(), []string{"dao"})
+	if err != nil || stored["dao"] != want {
+		t.Errorf("stored: got %+v, %v, want %+v", stored["dao"], err, want)
+	}
 	for _, size := range []uint64{1, 8, 1 << 20} {
 		if ranges, sum := participationByRange(t, w, "dao", size); sum != want {
 			t.Errorf("%d ranges: got %+v, want %+v", ranges, sum, want)

@@ -158,7 +158,7 @@ func (h *withdrawals) check() {
 	h.checkViews(len(voters), votes, superseded)
 }
 
-// checkTotals holds both ways of counting against the model.
+// checkTotals holds all ways of counting against the model.
 func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Ballot, held int) {
 	h.t.Helper()
 	hash, choices := ref(proposal).Hash(), map[string]uint64{}
@@ -173,6 +173,9 @@ func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Bal
 		},
 		"merged": func() (map[record.RefHash]warehouse.VoteTotals, error) {
 			return warehouse.MergedTotals(h.warehouse, h.t.Context(), []record.RefHash{hash})
+		},
+		"stored": func() (map[record.RefHash]warehouse.VoteTotals, error) {
+			return h.warehouse.StoredVoteTotals(h.t.Context(), []record.RefHash{hash})
 		},
 	} {
 		totals, err := count()

@@ -1,0 +1,188 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/cespare/xxhash/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/warehouse/record"
+)
+
+// stored is what was counted of ballots with a fingerprint.
+type stored[V any] struct {
+	fingerprint uint64
+	value       V
+}
+
+// recall returns the stored values whose ballots are the same as now, and counts and stores
+// all others. now has the fingerprints, read before the ballots are counted: a value that has
+// ballots which land meanwhile does not match the next time.
+func recall[K comparable, V any](
+	now map[K]uint64, before map[K]stored[V], count func([]K) (map[K]V, error), store func(map[K]V) error,
+) (map[K]V, error) {
+	values := make(map[K]V, len(now))
+	var changed []K
+	for key, fingerprint := range now {
+		if found, exists := before[key]; exists && found.fingerprint == fingerprint {
+			values[key] = found.value
+		} else {
+			changed = append(changed, key)
+		}
+	}
+	if len(changed) == 0 {
+		return values, nil
+	}
+	counted, err := count(changed)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(values, counted)
+	return values, store(counted)
+}
+
+// fingerprintOf returns a fingerprint of statements.
+func fingerprintOf(statements ...string) driver.NamedValue {
+	hash := xxhash.New()
+	for _, name := range statements {
+		_, _ = hash.WriteString(sqlText(name)) // never fails
+	}
+	return clickhouse.Named("statement", hash.Sum64())
+}
+
+// StoredVoteTotals is VoteTotals for a publication of everything: it counts the proposals alone
+// whose ballots have changed since it last counted them.
+func (w *Warehouse) StoredVoteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
+	now, err := w.ballotFingerprints(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	before, err := w.storedTotals(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	return recall(now, before,
+		func(changed []record.RefHash) (map[record.RefHash]VoteTotals, error) {
+			return w.VoteTotals(ctx, changed)
+		},
+		func(counted map[record.RefHash]VoteTotals) error { return w.storeTotals(ctx, counted, now) })
+}
+
+// ballotFingerprints returns the fingerprint of each proposal that has ballots.
+func (w *Warehouse) ballotFingerprints(ctx context.Context, refs []record.RefHash) (map[record.RefHash]uint64, error) {
+	type row struct {
+		Ref         record.RefHash `ch:"proposal_ref"`
+		Fingerprint uint64
+	}
+	result, err := w.queryRefs(ctx, sqlText("stored_sums_ballots"), refs, fingerprintOf(
+		"vote_totals", "counted_ballots", "counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash"))
+	rows, err := selectRows[row](result, err, fmt.Sprintf("compare the ballots of %d proposals", len(refs)))
+	found := make(map[record.RefHash]uint64, len(rows))
+	for _, r := range rows {
+		found[r.Ref] = r.Fingerprint
+	}
+	return found, err
+}
+
+func (w *Warehouse) storedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]stored[VoteTotals], error) {
+	type row struct {
+		Ref         record.RefHash `ch:"proposal_ref"`
+		Fingerprint uint64
+		voteTotalsRow
+	}
+	result, err := w.queryRefs(ctx, sqlText("stored_sums_totals"), refs)
+	rows, err := selectRows[row](result, err, "read stored vote totals")
+	found := make(map[record.RefHash]stored[VoteTotals], len(rows))
+	for _, r := range rows {
+		found[r.Ref] = stored[VoteTotals]{r.Fingerprint, r.totals()}
+	}
+	return found, err
+}
+
+func (w *Warehouse) storeTotals(
+	ctx context.Context, counted map[record.RefHash]VoteTotals, fingerprints map[record.RefHash]uint64,
+) error {
+	operation := fmt.Sprintf("store the vote totals of %d proposals", len(counted))
+	refs := slices.Collect(maps.Keys(counted))
+	return insertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, refs, func(insert driver.Batch, ref record.RefHash) error {
+		t := counted[ref]
+		choices, roots := slices.Sorted(maps.Keys(t.Choices)), slices.Sorted(maps.Keys(t.RootSums))
+		votes, powers := make([]uint64, len(choices)), make([]decimal.Decimal, len(choices))
+		for i, key := range choices {
+			votes[i], powers[i] = t.Choices[key].Votes, t.Choices[key].Power
+		}
+		rootSums := make([]decimal.Decimal, len(roots))
+		for i, key := range roots {
+			rootSums[i] = t.RootSums[key]
+		}
+		months, counts := splitMonths(t.VotedIn)
+		return insert.Append(
+			string(ref[:]), fingerprints[ref], t.Votes, t.Power, t.SupportingPower,
+			nonNilTexts(choices), votes, powers, nonNilTexts(roots), rootSums,
+			timeOrNull(t.LastVotedAt), t.Undated, t.DayOnly, t.Rounded, months, counts, t.ObservedAt.Time(), t.Recast)
+	})
+}
+
+// StoredParticipation is Participation for a publication of everything: it counts the DAOs alone
+// whose ballots have changed since it last counted them.
+func (w *Warehouse) StoredParticipation(ctx context.Context, daoIDs []string) (map[string]Participation, error) {
+	if len(daoIDs) == 0 {
+		return map[string]Participation{}, nil
+	}
+	now, err := w.daoFingerprints(ctx, daoIDs)
+	if err != nil {
+		return nil, err
+	}
+	before, err := w.storedParticipation(ctx, daoIDs)
+	if err != nil {
+		return nil, err
+	}
+	return recall(now, before,
+		func(changed []string) (map[string]Participation, error) { return w.Participation(ctx, changed) },
+		func(counted map[string]Participation) error { return w.storeParticipation(ctx, counted, now) })
+}
+
+// daoFingerprints returns the fingerprint of each DAO that has ballots.
+func (w *Warehouse) daoFingerprints(ctx context.Context, daoIDs []string) (map[string]uint64, error) {
+	type row struct {
+		DAOID       string
+		Fingerprint uint64
+	}
+	result, err := w.queryDAOs(ctx, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
+	rows, err := selectRows[row](result, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
+	found := make(map[string]uint64, len(rows))
+	for _, r := range rows {
+		found[r.DAOID] = r.Fingerprint
+	}
+	return found, err
+}
+
+func (w *Warehouse) storedParticipation(ctx context.Context, daoIDs []string) (map[string]stored[Participation], error) {
+	type row struct {
+		DAOID       string
+		Fingerprint uint64
+		Participation
+	}
+	result, err := w.queryDAOs(ctx, sqlText("stored_sums_participation"), daoIDs)
+	rows, err := selectRows[row](result, err, "read stored participation")
+	found := make(map[string]stored[Participation], len(rows))
+	for _, r := range rows {
+		found[r.DAOID] = stored[Participation]{r.Fingerprint, r.Participation}
+	}
+	return found, err
+}
+
+func (w *Warehouse) storeParticipation(
+	ctx context.Context, counted map[string]Participation, fingerprints map[string]uint64,
+) error {
+	operation := fmt.Sprintf("store the participation in %d DAOs", len(counted))
+	ids := slices.Collect(maps.Keys(counted))
+	return insertRows(ctx, w, sqlText("stored_sums_participation_insert"), operation, ids, func(insert driver.Batch, id string) error {
+		return insert.Append(id, fingerprints[id], counted[id].UniqueVoters, counted[id].Votes)
+	})
+}

@@ -1,0 +1,7 @@
+INSERT INTO participation
+(
+    dao_id,
+    fingerprint,
+    unique_voters,
+    votes
+)

@@ -1,0 +1,21 @@
+INSERT INTO vote_totals
+(
+    proposal_ref,
+    fingerprint,
+    votes,
+    total_power,
+    supporting_power,
+    choice_keys,
+    choice_votes,
+    choice_powers,
+    root_keys,
+    choice_roots,
+    last_voted_at,
+    undated,
+    day_only,
+    rounded,
+    voted_months,
+    voted_counts,
+    last_observed_at,
+    recasts
+)
