@@ -130,7 +130,7 @@ func (s *tagSet) add(tag Tag) {
 		*s = tagSet{}
 	}
 	(*s)[tag] = struct{}{}
-	if len(*s) > maxTags {
+	if len(*s) > maxTags || tag == EverythingTag {
 		*s = tagSet{EverythingTag: {}}
 	}
 }

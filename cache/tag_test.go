@@ -83,6 +83,55 @@ func TestTooManyChangesAreEverything(t *testing.T) {
 	}
 }
 
+// Two writers of a publication, each of a goroutine, become one.
+func TestJoinedWritersSayWhatBothOutdate(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	first, second := store.NewWriter(1), store.NewWriter(1)
+	for writer, ids := range map[*cache.Writer][]string{first: {"a", "b"}, second: {"b", "c"}} {
+		for _, id := range ids {
+			if err := writer.SetPayload(t.Context(), cache.DAODetailKey(id), cache.View{}, id); err != nil {
+				t.Fatal(err)
+			}
+			writer.AddChange(governance.DAOChange, id, id, 1)
+		}
+	}
+	if err := first.Join(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.View(t.Context(), cache.DAODetailKey("c")); err != nil {
+		t.Errorf("the joined writer was not flushed: %v", err)
+	}
+	want := []cache.Tag{cache.DAOTag("a"), cache.DAOTag("b"), cache.DAOTag("c")}
+	got := slices.DeleteFunc(first.Changed(), func(tag cache.Tag) bool { return !slices.Contains(want, tag) })
+	if !slices.Equal(got, want) || first.Written() != 4 {
+		t.Errorf("got %d values of %v, want 4 of %v", first.Written(), got, want)
+	}
+	if added, _, err := first.WriteChanges(t.Context(), nil); err != nil || added != 3 {
+		t.Errorf("added %d changes (%v), want each once", added, err)
+	}
+}
+
+func TestJoiningAWriterOfEverythingIsEverything(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	first, second := store.NewWriter(1), store.NewWriter(1)
+	if err := first.RemoveView(t.Context(), cache.DAODetailKey("a")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3000 {
+		if err := second.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.Join(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if got := first.Changed(); !slices.Equal(got, []cache.Tag{cache.EverythingTag}) {
+		t.Errorf("got %d tags, want one for everything", len(got))
+	}
+}
+
 func TestTagsFitHeaders(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"a b,c", "民", strings.Repeat("x", 512), strings.Repeat("民", 170)} {

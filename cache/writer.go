@@ -22,8 +22,10 @@ type Writer struct {
 	store    *Store
 	revision uint64
 	pipe     redis.Pipeliner
-	written  int
-	changed  tagSet
+	// sent has the result of the writes that are being sent; nil for none.
+	sent    chan error
+	written int
+	changed tagSet
 	// rows of the stream of changes wait for WriteChanges.
 	rows map[governance.Change]struct{}
 }
@@ -72,6 +74,23 @@ func (w *Writer) WriteChanges(ctx context.Context, feed *FeedState) (added int, 
 	}
 	w.rows = nil
 	return len(rows), length, nil
+}
+
+// Join flushes another writer of the publication, and takes over what it has written.
+func (w *Writer) Join(ctx context.Context, other *Writer) error {
+	if err := other.Flush(ctx); err != nil {
+		return err
+	}
+	w.written += other.written
+	for tag := range other.changed {
+		w.changed.add(tag)
+	}
+	if w.rows == nil {
+		w.rows = other.rows
+	} else {
+		maps.Copy(w.rows, other.rows)
+	}
+	return nil
 }
 
 // SetView writes a view at the writer's revision, unless a newer one is stored.
@@ -126,17 +145,43 @@ func (w *Writer) run(ctx context.Context, script *redis.Script, keys []string, a
 	if w.pipe.Len() < flushSize {
 		return nil
 	}
-	return w.Flush(ctx)
+	return w.send(ctx)
+}
+
+// send sends the queued writes, after those before, while the next are queued.
+func (w *Writer) send(ctx context.Context) error {
+	if err := w.await(); err != nil {
+		return err
+	}
+	pipe, sent := w.pipe, make(chan error, 1)
+	w.pipe, w.sent = w.store.conn.Client.Pipeline(), sent
+	go func() {
+		queued := pipe.Len()
+		_, err := pipe.Exec(ctx)
+		if err != nil {
+			err = fmt.Errorf("%w: write %d values: %w", ErrUnavailable, queued, err)
+		}
+		sent <- err
+	}()
+	return nil
+}
+
+// await returns the result of the writes that are being sent.
+func (w *Writer) await() error {
+	if w.sent == nil {
+		return nil
+	}
+	err := <-w.sent
+	w.sent = nil
+	return err
 }
 
 // Flush sends the queued writes and returns the first error.
 func (w *Writer) Flush(ctx context.Context) error {
-	queued := w.pipe.Len()
-	if queued == 0 {
-		return nil
+	if w.pipe.Len() > 0 {
+		if err := w.send(ctx); err != nil {
+			return err
+		}
 	}
-	if _, err := w.pipe.Exec(ctx); err != nil {
-		return fmt.Errorf("%w: write %d values: %w", ErrUnavailable, queued, err)
-	}
-	return nil
+	return w.await()
 }
