@@ -85,7 +85,13 @@ func (d *daoPublication) participationOf(
 			uncounted = append(uncounted, id)
 		}
 	}
-	found, _, err := d.participation(ctx, uncounted)
+	var found map[string]warehouse.Participation
+	var err error
+	if d.everything {
+		found, err = d.Warehouse.StoredParticipation(ctx, uncounted)
+	} else {
+		found, _, err = d.participation(ctx, uncounted)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,43 +29,23 @@ type proposalPublication struct {
 }
 
 // publish evaluates the proposals chunk by chunk, and writes each chunk while the next
-// one is read. At most two chunks are in memory.
+// ones are read.
 func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash) error {
 	casts, err := p.Warehouse.Casts(ctx, slices.DeleteFunc(slices.Clone(refs), p.totals.has))
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	read := make(chan *chunk)
-	group.Go(func() error {
-		defer close(read)
-		castsOf := func(ref record.RefHash) uint64 { return casts[ref] }
-		for _, refs := range divide(refs, castsOf, maxCasts) {
-			next, err := p.readChunk(ctx, refs)
-			if err != nil {
-				return err
-			}
-			select {
-			case read <- next:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+	chunks := divide(refs, func(ref record.RefHash) uint64 { return casts[ref] }, maxCasts)
+	done := 0
+	return readAhead(ctx, chunks, p.readChunk, func(ctx context.Context, read *chunk) error {
+		if err := p.writeChunk(ctx, read); err != nil {
+			return err
+		}
+		if done += len(read.refs); p.Progress != nil {
+			p.Progress(done, len(refs))
 		}
 		return nil
 	})
-	group.Go(func() error {
-		done := 0
-		for next := range read {
-			if err := p.writeChunk(ctx, next); err != nil {
-				return err
-			}
-			if done += len(next.refs); p.Progress != nil {
-				p.Progress(done, len(refs))
-			}
-		}
-		return nil
-	})
-	return group.Wait()
 }
 
 func (p *proposalPublication) readChunk(
@@ -100,7 +80,11 @@ func (p *proposalPublication) evaluate(
 		return err
 	})
 	group.Go(func() (err error) {
-		totals, err = p.voteTotals(groupCtx, refs)
+		if p.everything {
+			totals, err = p.Warehouse.StoredVoteTotals(groupCtx, refs)
+		} else {
+			totals, err = p.voteTotals(groupCtx, refs)
+		}
 		return err
 	})
 	if err := group.Wait(); err != nil {

@@ -108,15 +108,9 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	if err := r.writer.Flush(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := list.publish(ctx); err != nil {
-		return Result{}, err
-	}
 	maps.Copy(work.daos, proposals.daos)
-	if err := daos.publish(ctx, work.daos); err != nil {
-		return Result{}, err
-	}
 	work.topics.relinked = work.topics.relinked || proposals.relinked
-	if err := topics.publish(ctx, work.topics); err != nil {
+	if err := r.publishFollowing(ctx, list, &daos, &topics, work); err != nil {
 		return Result{}, err
 	}
 	// Before the publication counts as complete: what is cut off is announced by the next.
@@ -161,6 +155,29 @@ type run struct {
 	everything bool
 }
 
+// withWriter returns the same publication with a writer for another goroutine.
+func (r *run) withWriter() *run {
+	other := *r
+	other.writer = r.Store.NewWriter(r.revision)
+	return &other
+}
+
+// publishFollowing publishes what follows from proposals: their lists, DAOs and topics, which do
+// not depend on each other.
+func (r *run) publishFollowing(
+	ctx context.Context, list *proposalList, daos *daoPublication, topics *topicPublication, work workload,
+) error {
+	list.run, topics.run = r.withWriter(), r.withWriter()
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return list.publish(groupCtx) })
+	group.Go(func() error { return daos.publish(groupCtx, work.daos) })
+	group.Go(func() error { return topics.publish(groupCtx, work.topics) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return errors.Join(r.writer.Join(ctx, list.writer), r.writer.Join(ctx, topics.writer))
+}
+
 // noteChange notes what is written, for the stream of changes. A publication of everything
 // restarts the stream instead.
 func (r *run) noteChange(kind governance.ChangeKind, key, daoID string) {
@@ -201,13 +218,6 @@ func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// nothingIsPublished reports whether everything is still being published for the first time since
-// Redis was empty.
-func (p *Publisher) nothingIsPublished(ctx context.Context) bool {
-	_, err := p.Store.PublicationState(ctx)
-	return errors.Is(err, cache.ErrMiss)
 }
 
 // reportUnbalanced reports sums that do not match their parts.

@@ -28,6 +28,7 @@ const (
 // Where the two differ, the recount wins: what differs is published again, and reported.
 func (p *Publisher) Recount(ctx context.Context) {
 	for ctx.Err() == nil {
+		p.AwaitEverything(ctx)
 		began := time.Now()
 		found, err := p.recountNext(ctx, began.Add(-p.recountInterval))
 		if err != nil && ctx.Err() == nil {
@@ -52,9 +53,9 @@ func (p *Publisher) Recount(ctx context.Context) {
 
 // recountNext counts a proposal or DAO that has changed and was last counted before a time.
 // It reports whether there is one. Proposals and DAOs come first in turns, so that many of
-// one kind keep none of the other waiting. Nothing is counted during the first publication.
+// one kind keep none of the other waiting. No count begins during a publication of everything.
 func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bool, err error) {
-	if p.nothingIsPublished(ctx) {
+	if p.isPublishingEverything(ctx) {
 		return false, nil
 	}
 	kinds := []func(context.Context, time.Time) (bool, error){p.recountNextProposal, p.recountNextDAO}

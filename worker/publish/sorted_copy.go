@@ -34,6 +34,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	var current []warehouse.SortedCopy
 	announced := false
 	for ctx.Err() == nil {
+		p.AwaitEverything(ctx)
 		began := time.Now()
 		if err := p.buildSortedCopies(ctx); err != nil && ctx.Err() == nil {
 			p.Errors.Inc()
@@ -68,10 +69,10 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	}
 }
 
-// buildSortedCopies builds every copy that is missing or outdated. It builds none during a
+// buildSortedCopies builds every copy that is missing or outdated. It begins none during a
 // publication of everything, as the copies would be outdated at its end.
 func (p *Publisher) buildSortedCopies(ctx context.Context) error {
-	if p.nothingIsPublished(ctx) {
+	if p.isPublishingEverything(ctx) {
 		return nil
 	}
 	stale, err := p.Warehouse.StaleSortedCopies(ctx)
@@ -79,6 +80,9 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 		return err
 	}
 	for _, sorted := range stale {
+		if p.precedence.taken() != nil {
+			return nil
+		}
 		if err := p.buildSortedCopy(ctx, sorted); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 // topicBatchSize is how many topics are evaluated together: their posts are in memory at
 // the same time.
-const topicBatchSize = 500
+const topicBatchSize = 1000
 
 // topicRulesVersion is the version of the rules for topics: how posts are read, what
 // links name, what is relevant. Raising it publishes every topic again.
@@ -42,10 +42,9 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 			return err
 		}
 	}
-	for chunk := range slices.Chunk(refs, topicBatchSize) {
-		if err := t.publishChunk(ctx, chunk); err != nil {
-			return err
-		}
+	chunks := slices.Collect(slices.Chunk(refs, topicBatchSize))
+	if err := readAhead(ctx, chunks, t.evaluate, t.write); err != nil {
+		return err
 	}
 	return t.setVersions(ctx)
 }
@@ -123,11 +122,7 @@ func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRe
 	return nil
 }
 
-func (t *topicPublication) publishChunk(ctx context.Context, refs []warehouse.TopicRef) error {
-	evaluations, err := t.evaluate(ctx, refs)
-	if err != nil {
-		return err
-	}
+func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluation) error {
 	states := make([]warehouse.TopicState, len(evaluations))
 	for i := range evaluations {
 		e := &evaluations[i]
