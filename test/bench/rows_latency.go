@@ -192,5 +192,10 @@ func (e *Environment) republish(ctx context.Context) error {
 	if err := e.store.Del(ctx, keys[0]).Err(); err != nil {
 		return err
 	}
+	// As after a batch, so that the interval at which the worker checks is not measured too.
+	channel := strings.TrimSuffix(keys[0], "publication") + "committed"
+	if err := e.store.Publish(ctx, channel, "").Err(); err != nil {
+		return err
+	}
 	return e.worker.until(ctx, func() error { return e.store.Get(ctx, keys[0]).Err() })
 }
