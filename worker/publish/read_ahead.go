@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readAhead reads groups of rows, two at a time, and writes them one at a time in their order. A
-// statement seldom uses all cores of the server; three groups at most are in memory.
+// readAhead reads the next groups of rows while one is written, and writes them in their order. A
+// statement seldom uses all cores of the server. At most three groups are read, waiting or
+// written.
 func readAhead[G, R any](
 	ctx context.Context, groups []G,
 	read func(ctx context.Context, group G) (R, error), write func(ctx context.Context, rows R) error,
 ) error {
 	running, ctx := errgroup.WithContext(ctx)
-	// One group waits for its place here, one has it, and one is written.
+	// One group is here, one waits for that place, and one is awaited or written.
 	ahead := make(chan chan R, 1)
 	running.Go(func() error {
 		defer close(ahead)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReadAheadReadsTwoAndWritesInOrder(t *testing.T) {
+func TestGroupsAreReadAheadAndWrittenInOrder(t *testing.T) {
 	t.Parallel()
 	var reading, most atomic.Int64
 	held := make(chan struct{})
@@ -33,11 +33,11 @@ func TestReadAheadReadsTwoAndWritesInOrder(t *testing.T) {
 		t.Errorf("wrote %v (%v), want %v", written, err, want)
 	}
 	if most.Load() > 3 {
-		t.Errorf("%d groups were read at a time, want at most the two ahead and the one before", most.Load())
+		t.Errorf("%d groups were read at a time, want at most three", most.Load())
 	}
 }
 
-func TestReadAheadEndsWithTheFirstError(t *testing.T) {
+func TestReadingAheadEndsWithTheFirstError(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
 	for name, test := range map[string]struct{ readError, writeError error }{
