@@ -20,30 +20,49 @@ type stored[V any] struct {
 	value       V
 }
 
-// recall returns the stored values whose ballots are the same as now, and counts and stores
-// all others. now has the fingerprints, read before the ballots are counted: a value that has
-// ballots which land meanwhile does not match the next time.
-func recall[K comparable, V any](
-	now map[K]uint64, before map[K]stored[V], count func([]K) (map[K]V, error), store func(map[K]V) error,
-) (map[K]V, error) {
-	values := make(map[K]V, len(now))
+// storedSums are sums over ballots, by key, that are counted again only when the ballots have
+// changed.
+type storedSums[K comparable, V any] struct {
+	// fingerprints returns that of each key which has ballots.
+	fingerprints func(ctx context.Context, keys []K) (map[K]uint64, error)
+	read         func(ctx context.Context, keys []K) (map[K]stored[V], error)
+	count        func(ctx context.Context, keys []K) (map[K]V, error)
+	write        func(ctx context.Context, counted map[K]V, fingerprints map[K]uint64) error
+}
+
+// get returns the stored sums whose ballots are unchanged, and counts and stores all others.
+func (s storedSums[K, V]) get(ctx context.Context, keys []K) (map[K]V, error) {
+	if len(keys) == 0 {
+		return map[K]V{}, nil
+	}
+	// Read before the ballots are counted: a sum with ballots that land meanwhile does not match
+	// the next time.
+	now, err := s.fingerprints(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.read(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[K]V, len(now))
 	var changed []K
 	for key, fingerprint := range now {
 		if found, exists := before[key]; exists && found.fingerprint == fingerprint {
-			values[key] = found.value
+			sums[key] = found.value
 		} else {
 			changed = append(changed, key)
 		}
 	}
 	if len(changed) == 0 {
-		return values, nil
+		return sums, nil
 	}
-	counted, err := count(changed)
+	counted, err := s.count(ctx, changed)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(values, counted)
-	return values, store(counted)
+	maps.Copy(sums, counted)
+	return sums, s.write(ctx, counted, now)
 }
 
 // fingerprintOf returns a fingerprint of statements.
@@ -58,19 +77,9 @@ func fingerprintOf(statements ...string) driver.NamedValue {
 // StoredVoteTotals is VoteTotals for a publication of everything: it counts the proposals alone
 // whose ballots have changed since it last counted them.
 func (w *Warehouse) StoredVoteTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	now, err := w.ballotFingerprints(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	before, err := w.storedTotals(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	return recall(now, before,
-		func(changed []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-			return w.VoteTotals(ctx, changed)
-		},
-		func(counted map[record.RefHash]VoteTotals) error { return w.storeTotals(ctx, counted, now) })
+	return storedSums[record.RefHash, VoteTotals]{
+		w.ballotFingerprints, w.storedTotals, w.VoteTotals, w.storeTotals,
+	}.get(ctx, refs)
 }
 
 // ballotFingerprints returns the fingerprint of each proposal that has ballots.
@@ -131,20 +140,9 @@ func (w *Warehouse) storeTotals(
 // StoredParticipation is Participation for a publication of everything: it counts the DAOs alone
 // whose ballots have changed since it last counted them.
 func (w *Warehouse) StoredParticipation(ctx context.Context, daoIDs []string) (map[string]Participation, error) {
-	if len(daoIDs) == 0 {
-		return map[string]Participation{}, nil
-	}
-	now, err := w.daoFingerprints(ctx, daoIDs)
-	if err != nil {
-		return nil, err
-	}
-	before, err := w.storedParticipation(ctx, daoIDs)
-	if err != nil {
-		return nil, err
-	}
-	return recall(now, before,
-		func(changed []string) (map[string]Participation, error) { return w.Participation(ctx, changed) },
-		func(counted map[string]Participation) error { return w.storeParticipation(ctx, counted, now) })
+	return storedSums[string, Participation]{
+		w.daoFingerprints, w.storedParticipation, w.Participation, w.storeParticipation,
+	}.get(ctx, daoIDs)
 }
 
 // daoFingerprints returns the fingerprint of each DAO that has ballots.

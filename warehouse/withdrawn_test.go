@@ -122,16 +122,11 @@ func compareWithModel(t *testing.T, histories uint64, batches int) {
 // publishProposals gives the proposals a DAO, as a publication does.
 func (h *withdrawals) publishProposals() {
 	h.t.Helper()
-	states := make([]warehouse.ProposalState, withdrawalProposals)
-	for n := range states {
-		states[n] = warehouse.ProposalState{
-			Ref: ref(proposalName(n)).Hash(), Key: governance.ProposalKey(proposalName(n)), Power: decimal.Zero, Revision: 1,
-			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: proposalName(n)},
-		}
+	daoOf := map[string]string{}
+	for n := range withdrawalProposals {
+		daoOf[proposalName(n)] = "dao"
 	}
-	if err := h.warehouse.WriteProposalStates(h.t.Context(), states); err != nil {
-		h.t.Fatal(err)
-	}
+	publishInDAOs(h.t, h.warehouse, daoOf)
 }
 
 func (h *withdrawals) check() {

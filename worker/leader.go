@@ -58,8 +58,8 @@ func NewLeader(o Options) *Leader {
 	onChanges := newChangeMetrics(o.Metrics)
 	l.feed = feed.New(feed.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate,
-		AwaitEverything: func(ctx context.Context) { l.publisher.AwaitEverything(ctx) },
-		OnChanges:       onChanges, OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
+		AwaitFullPublication: func(ctx context.Context) { l.publisher.AwaitFullPublication(ctx) },
+		OnChanges:            onChanges, OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
 	})
 	l.publisher = publish.New(publish.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,

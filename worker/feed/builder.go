@@ -48,8 +48,8 @@ type Options struct {
 	Store *cache.Store
 	// Invalidate tells API nodes and edge caches what has changed. It returns at once.
 	Invalidate func(ctx context.Context, written *cache.Writer)
-	// AwaitEverything blocks while everything is being published: results come first.
-	AwaitEverything func(ctx context.Context)
+	// AwaitFullPublication blocks while everything is being published: results come first.
+	AwaitFullPublication func(ctx context.Context)
 	// OnShow is called with the revision up to which the lists are written, and show what
 	// has happened. It returns at once.
 	OnShow func(revision uint64)

@@ -24,7 +24,7 @@ func (b *Builder) processProposals(
 		later = append(later, more...)
 	}
 	for _, refs := range batchesOf(pending, later) {
-		b.AwaitEverything(ctx)
+		b.AwaitFullPublication(ctx)
 		if err := b.processProposalBatch(ctx, refs); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) 
 		}
 	}
 	for ctx.Err() == nil {
-		b.AwaitEverything(ctx)
+		b.AwaitFullPublication(ctx)
 		topics, err := b.Warehouse.PendingFeedTopics(ctx, b.rulesVersion, forums)
 		if err != nil || len(topics) == 0 {
 			return err

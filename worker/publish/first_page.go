@@ -64,7 +64,7 @@ func (p *pendingPages) next() (pages firstPages, ok bool) {
 // process are made on demand, at the latest from the sorted copy.
 func (p *Publisher) MaintainFirstPages(ctx context.Context) {
 	for ctx.Err() == nil {
-		p.AwaitEverything(ctx)
+		p.AwaitFullPublication(ctx)
 		pages, ok := p.pages.next()
 		if !ok {
 			select {

@@ -92,8 +92,8 @@ type Publisher struct {
 	copiesPending chan struct{}
 	// pages wait for MaintainFirstPages.
 	pages *pendingPages
-	// precedence is that of a publication of everything.
-	precedence precedence
+	// full is the publication of everything, if one runs.
+	full fullPublication
 	// totals are those of large proposals, and corrections what differed from a recount.
 	totals *rangeSums[record.RefHash, warehouse.VoteTotals]
 	// voters have the participation in large DAOs.

@@ -28,7 +28,7 @@ const (
 // Where the two differ, the recount wins: what differs is published again, and reported.
 func (p *Publisher) Recount(ctx context.Context) {
 	for ctx.Err() == nil {
-		p.AwaitEverything(ctx)
+		p.AwaitFullPublication(ctx)
 		began := time.Now()
 		found, err := p.recountNext(ctx, began.Add(-p.recountInterval))
 		if err != nil && ctx.Err() == nil {

@@ -34,7 +34,7 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	var current []warehouse.SortedCopy
 	announced := false
 	for ctx.Err() == nil {
-		p.AwaitEverything(ctx)
+		p.AwaitFullPublication(ctx)
 		began := time.Now()
 		if err := p.buildSortedCopies(ctx); err != nil && ctx.Err() == nil {
 			p.Errors.Inc()
@@ -80,7 +80,7 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 		return err
 	}
 	for _, sorted := range stale {
-		if p.precedence.taken() != nil {
+		if p.full.running() != nil {
 			return nil
 		}
 		if err := p.buildSortedCopy(ctx, sorted); err != nil {

@@ -249,7 +249,7 @@ func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
-	defer t.publisher.precedence.take()()
+	defer t.publisher.full.begin()()
 	key, err := t.publisher.Warehouse.SigningKey(ctx, "cursor")
 	if err != nil {
 		return err

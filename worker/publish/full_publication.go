@@ -8,15 +8,15 @@ import (
 	"pnyx/cache"
 )
 
-// precedence makes work that no result waits for wait for a publication of everything.
-type precedence struct {
+// fullPublication makes work that no result waits for wait for a publication of everything.
+type fullPublication struct {
 	mu sync.Mutex
 	// ended is closed at the end of the publication; nil while none runs.
 	ended chan struct{}
 }
 
-// take makes others wait until release is called. At most one publication runs at a time.
-func (p *precedence) take() (release func()) {
+// begin makes others wait until end is called. At most one publication runs at a time.
+func (p *fullPublication) begin() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ended := make(chan struct{})
@@ -29,16 +29,16 @@ func (p *precedence) take() (release func()) {
 	}
 }
 
-// taken returns a channel that is closed at the end of the publication, nil while none runs.
-func (p *precedence) taken() <-chan struct{} {
+// running returns a channel that is closed at the end of the publication, nil while none runs.
+func (p *fullPublication) running() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ended
 }
 
-// AwaitEverything blocks while everything is being published, or until ctx ends.
-func (p *Publisher) AwaitEverything(ctx context.Context) {
-	ended := p.precedence.taken()
+// AwaitFullPublication blocks while everything is being published, or until ctx ends.
+func (p *Publisher) AwaitFullPublication(ctx context.Context) {
+	ended := p.full.running()
 	if ended == nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (p *Publisher) AwaitEverything(ctx context.Context) {
 // isPublishingEverything reports whether everything is being published, or is about to be: Redis
 // is empty.
 func (p *Publisher) isPublishingEverything(ctx context.Context) bool {
-	if p.precedence.taken() != nil {
+	if p.full.running() != nil {
 		return true
 	}
 	_, err := p.Store.PublicationState(ctx)

@@ -16,17 +16,17 @@ func TestAPublicationOfEverythingComesFirst(t *testing.T) {
 	if p.isPublishingEverything(t.Context()) {
 		t.Error("a publication of everything runs after it has ended")
 	}
-	p.AwaitEverything(t.Context()) // returns at once
-	release := p.precedence.take()
+	p.AwaitFullPublication(t.Context()) // returns at once
+	end := p.full.begin()
 	if !p.isPublishingEverything(t.Context()) {
 		t.Error("sorted copies are built during a publication of everything")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	p.AwaitEverything(ended) // returns at the end of the context
+	p.AwaitFullPublication(ended) // returns at the end of the context
 	waited := make(chan struct{})
 	go func() {
-		p.AwaitEverything(t.Context())
+		p.AwaitFullPublication(t.Context())
 		close(waited)
 	}()
 	select {
@@ -34,7 +34,7 @@ func TestAPublicationOfEverythingComesFirst(t *testing.T) {
 		t.Error("the feed does not wait for a publication of everything")
 	default:
 	}
-	release()
+	end()
 	<-waited
 	if p.isPublishingEverything(t.Context()) {
 		t.Error("a publication of everything runs after it has ended")
